@@ -1,0 +1,1 @@
+"""What a mapping costs: pure functions from arrays to arrays."""

@@ -1,0 +1,111 @@
+"""An accelerator: an operational array and the memory hierarchy that feeds it."""
+
+from __future__ import annotations
+
+from math import prod
+
+from pydantic import Field, model_validator
+
+from nestmap.model.base import Frozen
+from nestmap.model.dims import ArrayDimension, MemoryOperand
+from nestmap.model.memory import MemoryLevel, needed_movements
+from nestmap.model.units import Area, Count, PicoJoules, Size
+
+
+class ArraySide(Frozen, frozen=True):
+    """One dimension of the operational array and how many units it has."""
+
+    name: ArrayDimension
+    size: Size
+
+
+class OperationalArray(Frozen, frozen=True):
+    """The multiply-accumulate units.
+
+    ``unit_energy`` is pJ per multiply-accumulate, ``unit_area`` the area of one unit. Along a
+    systolic dimension operands move one unit a cycle, so the last results come later
+    (drain). ``cycles_per_operation`` is 1 but for bit-serial arrays.
+    """
+
+    sides: tuple[ArraySide, ...] = Field(min_length=1)
+    unit_energy: PicoJoules
+    unit_area: Area = 0.0
+    systolic_dimensions: tuple[ArrayDimension, ...] = ()
+    cycles_per_operation: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _dimensions(self) -> OperationalArray:
+        names = [side.name for side in self.sides]
+        if len(set(names)) != len(names):
+            raise ValueError(f"array dimensions {', '.join(names)} are not all different")
+        for name in self.systolic_dimensions:
+            if name not in names:
+                raise ValueError(
+                    f"systolic dimension {name} is not in the array; expected one of "
+                    f"{', '.join(names)}"
+                )
+        return self
+
+    @property
+    def sizes(self) -> dict[ArrayDimension, int]:
+        """Units along each dimension."""
+        return {side.name: side.size for side in self.sides}
+
+    @property
+    def units(self) -> Count:
+        """Number of multiply-accumulate units."""
+        return prod(side.size for side in self.sides)
+
+
+class Accelerator(Frozen, frozen=True):
+    """An array and its memories, innermost first."""
+
+    name: str = Field(min_length=1)
+    array: OperationalArray
+    memories: tuple[MemoryLevel, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Accelerator:
+        names = [level.name for level in self.memories]
+        if len(set(names)) != len(names):
+            raise ValueError(f"memory names {', '.join(names)} are not all different")
+        for level in self.memories:
+            for name in level.served_dimensions:
+                if name not in self.array.sizes:
+                    raise ValueError(
+                        f"memory {level.name} serves dimension {name}, which is not in the array; "
+                        f"expected some of {', '.join(self.array.sizes)}"
+                    )
+        for operand in self.operands:
+            self._check_ports(operand)
+        return self
+
+    def _check_ports(self, operand: MemoryOperand) -> None:
+        levels = self.levels_of(operand)
+        for level in levels:
+            for movement in needed_movements(operand, is_top=level is levels[-1]):
+                if level.port_index(operand, movement) is None:
+                    raise ValueError(
+                        f"memory {level.name} has no port for '{operand}, {movement}'; expected "
+                        "it in the allocation of one of its ports"
+                    )
+
+    @property
+    def operands(self) -> tuple[MemoryOperand, ...]:
+        """The memory operands, in order of appearance."""
+        return tuple(dict.fromkeys(o for level in self.memories for o in level.operands))
+
+    def levels_of(self, operand: MemoryOperand) -> tuple[MemoryLevel, ...]:
+        """The memories that hold the operand, innermost first."""
+        return tuple(level for level in self.memories if operand in level.operands)
+
+    def instances_of(self, level: MemoryLevel) -> Count:
+        """Instances of a level: one per unit along the dimensions that it does not serve."""
+        sizes = self.array.sizes
+        return prod(n for name, n in sizes.items() if name not in level.served_dimensions)
+
+    @property
+    def area(self) -> Area:
+        """Area of all units and all memory instances."""
+        array = self.array.units * self.array.unit_area
+        return array + sum(x.instance.area * self.instances_of(x) for x in self.memories)

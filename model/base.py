@@ -1,0 +1,39 @@
+"""The base of all domain models: immutable, strict, identified by content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+M = TypeVar("M", bound="Frozen")
+
+
+class Frozen(BaseModel, frozen=True, extra="forbid", strict=True):
+    """Base of every domain model: immutable, strict, hashable, no unknown fields.
+
+    Each subclass says ``frozen=True`` again: type checkers read the class keyword, not
+    ``model_config``, so this is what makes an assignment to a field a type error.
+    """
+
+    @property
+    def content_hash(self) -> str:
+        """32 hex digits that depend on the class name and all field values, and on nothing else.
+
+        The same on every machine and in every session; the store keys on it.
+        """
+        payload = {"type": type(self).__name__, "value": self.model_dump(mode="json")}
+        text = json.dumps(payload, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def replaced(model: M, updates: dict[str, object]) -> M:
+    """A validated copy of ``model`` with the fields named in ``updates`` replaced.
+
+    Raises:
+        pydantic.ValidationError: where a new value is not valid.
+    """
+    fields = {name: getattr(model, name) for name in type(model).model_fields}
+    return type(model).model_validate(fields | updates)

@@ -1,0 +1,124 @@
+"""Mappings and their costs by the thousand, as NumPy columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from nestmap.model.dims import Loop
+from nestmap.model.evaluation import Objective, SearchStatistics
+from nestmap.model.problem import SpatialProblem
+from nestmap.model.temporal_mapping import Cuts, TemporalMapping
+
+Codes = npt.NDArray[np.uint8]
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class MappingBatch:
+    """Temporal mappings of one spatial problem, a row each; all of them fit their memories.
+
+    ``factors`` are the distinct loops. ``orders`` (rows x loops) has the position in ``factors``
+    of each loop, innermost first; ``cuts`` (rows x operands x levels) how many loops lie at or
+    below a level (operands as in the layer; levels an operand does not have hold all loops).
+    ``statistics`` counts the candidates that were turned down to get these rows.
+    """
+
+    problem: SpatialProblem
+    factors: tuple[Loop, ...]
+    orders: Codes
+    cuts: Codes
+    statistics: SearchStatistics = SearchStatistics()
+
+    def __len__(self) -> int:
+        return len(self.orders)
+
+    @classmethod
+    def of(cls, problem: SpatialProblem, mapping: TemporalMapping) -> MappingBatch:
+        """A batch of one."""
+        factors = tuple(dict.fromkeys(mapping.order))
+        order = [factors.index(loop) for loop in mapping.order]
+        operands = [operand.name for operand in problem.layer.operands]
+        depth = max(len(mapping.cuts_of(name)) for name in operands)
+        cuts = np.full((1, len(operands), depth), len(order), np.uint8)
+        for x, name in enumerate(operands):
+            positions = mapping.cuts_of(name)
+            cuts[0, x, : len(positions)] = positions
+        orders = np.array([order], np.uint8).reshape(1, len(order))
+        return cls(problem=problem, factors=factors, orders=orders, cuts=cuts)
+
+    def row(self, index: int) -> TemporalMapping:
+        """One row as a model."""
+        order = tuple(self.factors[code] for code in self.orders[index].tolist())
+        cuts: list[Cuts] = []
+        for x, operand in enumerate(self.problem.layer.operands):
+            levels = len(self.problem.problem.levels(operand.name))
+            positions = tuple(int(cut) for cut in self.cuts[index, x, :levels])
+            cuts.append(Cuts(operand=operand.name, positions=positions))
+        return TemporalMapping(order=order, cuts=tuple(cuts))
+
+    def take(self, rows: npt.NDArray[np.intp]) -> MappingBatch:
+        """The rows with these indices, with the statistics of the whole batch."""
+        return MappingBatch(
+            problem=self.problem,
+            factors=self.factors,
+            orders=self.orders[rows],
+            cuts=self.cuts[rows],
+            statistics=self.statistics,
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class EvaluationBatch:
+    """The costs of a batch of mappings, row by row.
+
+    ``energy`` in pJ; ``latency0``, ``latency1``, ``latency2`` in cycles, as in
+    :class:`~nestmap.model.CostModelEvaluation`; ``ideal_cycles`` is the same for all rows.
+    ``statistics`` tells how many mappings were looked at to get these rows.
+    """
+
+    mappings: MappingBatch
+    energy: Floats
+    latency0: Integers
+    latency1: Integers
+    latency2: Integers
+    ideal_cycles: int
+    statistics: SearchStatistics
+
+    def __len__(self) -> int:
+        return len(self.energy)
+
+    def values(self, objective: Objective) -> Floats:
+        """The objective of each row; units as in :class:`~nestmap.model.Objective`."""
+        match objective:
+            case Objective.ENERGY:
+                return self.energy
+            case Objective.LATENCY:
+                return self.latency2.astype(np.float64)
+            case Objective.EDP:
+                return self.energy * self.latency2
+
+    def take(self, rows: npt.NDArray[np.intp]) -> EvaluationBatch:
+        """The rows with these indices, with the statistics of the whole batch."""
+        return self._with(rows, self.statistics)
+
+    def with_statistics(self, statistics: SearchStatistics) -> EvaluationBatch:
+        """The same rows with other statistics."""
+        return self._with(np.arange(len(self)), statistics)
+
+    def _with(self, rows: npt.NDArray[np.intp], statistics: SearchStatistics) -> EvaluationBatch:
+        return EvaluationBatch(
+            mappings=self.mappings.take(rows),
+            energy=self.energy[rows],
+            latency0=self.latency0[rows],
+            latency1=self.latency1[rows],
+            latency2=self.latency2[rows],
+            ideal_cycles=self.ideal_cycles,
+            statistics=statistics,
+        )

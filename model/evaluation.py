@@ -1,0 +1,239 @@
+"""What a mapping costs: the cost model evaluation (CME) and what searches report with it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field, model_validator
+
+from nestmap.model.base import Frozen
+from nestmap.model.dims import LayerOperand, Movement
+from nestmap.model.spatial_mapping import SpatialMapping
+from nestmap.model.temporal_mapping import TemporalMapping
+from nestmap.model.units import Area, Count, Cycles, PicoJoules
+
+Utilization = float
+"""A share of what is there: 1 is all of it."""
+
+
+class MovementCosts(Frozen, frozen=True):
+    """Word accesses and energies (pJ) of one operand at one memory level, by movement.
+
+    Each tuple follows the order of :data:`nestmap.model.MOVEMENTS`.
+    """
+
+    accesses: tuple[Count, Count, Count, Count]
+    energies: tuple[PicoJoules, PicoJoules, PicoJoules, PicoJoules]
+
+    def accesses_of(self, movement: Movement) -> Count:
+        """Word accesses of one movement."""
+        return self.accesses[tuple(Movement).index(movement)]
+
+    def energy_of(self, movement: Movement) -> PicoJoules:
+        """Energy of one movement."""
+        return self.energies[tuple(Movement).index(movement)]
+
+    @property
+    def energy(self) -> PicoJoules:
+        """Energy of all movements."""
+        return sum(self.energies)
+
+
+class LevelEvaluation(Frozen, frozen=True):
+    """One operand at one memory level.
+
+    ``elements`` and ``bits`` are what one instance holds; ``utilization`` is that over the
+    memory's size, ``shared_utilization`` the sum over all operands in that memory. The
+    effective ones count only what is live when data is replaced as soon as it is used up.
+    """
+
+    operand: LayerOperand
+    memory: str
+    level: int = Field(ge=0)
+    costs: MovementCosts
+    elements: Count
+    bits: Count
+    utilization: Utilization
+    shared_utilization: Utilization
+    effective_utilization: Utilization
+    effective_shared_utilization: Utilization
+    double_buffered: bool
+
+
+class PortStall(Frozen, frozen=True):
+    """Stall (positive) or slack (negative) that a physical port causes, in cycles."""
+
+    memory: str
+    port: str
+    stall: int
+
+
+class CostModelEvaluation(Frozen, frozen=True):
+    """The cost of one layer under one mapping.
+
+    Energies in pJ, latencies in cycles. ``latency0`` is computation with stalls, ``latency1``
+    adds loading the first data, ``latency2`` storing the last and draining a systolic array;
+    ``latency`` is ``latency2``.
+
+    Source: Mei et al., IEEE TC 2021 and DATE 2022; spec sections 5 to 7.
+    """
+
+    layer: str
+    operator: str
+    accelerator: str
+    macs: Count
+    spatial_mapping: SpatialMapping
+    temporal_mapping: TemporalMapping
+    mac_energy: PicoJoules
+    memory_energy: PicoJoules
+    levels: tuple[LevelEvaluation, ...]
+    port_stalls: tuple[PortStall, ...]
+    ideal_cycles: Cycles
+    ideal_temporal_cycles: Cycles
+    stall: Cycles
+    onloading: Cycles
+    offloading: Cycles
+    drain: Cycles
+    area: Area
+
+    @property
+    def energy(self) -> PicoJoules:
+        """Energy of computation and memories."""
+        return self.mac_energy + self.memory_energy
+
+    @property
+    def latency0(self) -> Cycles:
+        """Cycles of computation with stalls."""
+        return self.ideal_temporal_cycles + self.stall
+
+    @property
+    def latency1(self) -> Cycles:
+        """``latency0`` and on-loading."""
+        return self.latency0 + self.onloading
+
+    @property
+    def latency2(self) -> Cycles:
+        """``latency1``, off-loading and drain."""
+        return self.latency1 + self.offloading + self.drain
+
+    @property
+    def latency(self) -> Cycles:
+        """``latency2``: everything."""
+        return self.latency2
+
+    @property
+    def spatial_utilization(self) -> Utilization:
+        """Ideal cycles over those that the real unrolling needs."""
+        return self.ideal_cycles / self.ideal_temporal_cycles
+
+    @property
+    def utilizations(self) -> tuple[Utilization, Utilization, Utilization]:
+        """Ideal cycles over ``latency0``, ``latency1`` and ``latency2``."""
+        ideal = self.ideal_cycles
+        return (ideal / self.latency0, ideal / self.latency1, ideal / self.latency2)
+
+    @property
+    def utilization(self) -> Utilization:
+        """Ideal cycles over ``latency2``."""
+        return self.ideal_cycles / self.latency2
+
+    def level(self, operand: LayerOperand, level: int) -> LevelEvaluation:
+        """One operand at one of its memory levels (0: innermost).
+
+        Raises:
+            KeyError: if there is no such level.
+        """
+        for entry in self.levels:
+            if (entry.operand, entry.level) == (operand, level):
+                return entry
+        raise KeyError((operand, level))
+
+
+class Objective(StrEnum):
+    """What a search or a reducer makes small."""
+
+    ENERGY = "energy"
+    LATENCY = "latency"
+    EDP = "edp"
+
+    @property
+    def unit(self) -> str:
+        """The unit of its values."""
+        return {"energy": "pJ", "latency": "cycles", "edp": "pJ x cycles"}[self.value]
+
+
+class Infeasibility(Frozen, frozen=True):
+    """How many candidates failed for one reason."""
+
+    reason: str
+    count: Count
+
+
+class SearchStatistics(Frozen, frozen=True):
+    """What a search looked at: mappings evaluated, and those that failed, by reason."""
+
+    evaluations: Count = 0
+    infeasible: tuple[Infeasibility, ...] = ()
+
+    def __add__(self, other: SearchStatistics) -> SearchStatistics:
+        counts = {entry.reason: entry.count for entry in self.infeasible}
+        for entry in other.infeasible:
+            counts[entry.reason] = counts.get(entry.reason, 0) + entry.count
+        return SearchStatistics(
+            evaluations=self.evaluations + other.evaluations,
+            infeasible=tuple(Infeasibility(reason=r, count=n) for r, n in counts.items()),
+        )
+
+
+class LayerResult(Frozen, frozen=True):
+    """The mapping chosen for a layer, and what the search looked at to find it."""
+
+    cme: CostModelEvaluation
+    statistics: SearchStatistics = SearchStatistics()
+
+
+class NetworkEvaluation(Frozen, frozen=True):
+    """The results of all layers of a workload; totals are sums over them."""
+
+    layers: tuple[LayerResult, ...]
+
+    @model_validator(mode="after")
+    def _some_layer(self) -> NetworkEvaluation:
+        if not self.layers:
+            raise ValueError("no layer was evaluated; expected at least one")
+        return self
+
+    @property
+    def energy(self) -> PicoJoules:
+        """Energy of all layers."""
+        return sum(result.cme.energy for result in self.layers)
+
+    @property
+    def latency(self) -> Cycles:
+        """Cycles of all layers, one after the other."""
+        return sum(result.cme.latency for result in self.layers)
+
+    @property
+    def edp(self) -> float:
+        """Energy-delay product of the whole network, in pJ x cycles."""
+        return self.energy * self.latency
+
+    @property
+    def macs(self) -> Count:
+        """Multiply-accumulates of all layers."""
+        return sum(result.cme.macs for result in self.layers)
+
+    @property
+    def ideal_cycles(self) -> Cycles:
+        """Cycles at full use of the array."""
+        return sum(result.cme.ideal_cycles for result in self.layers)
+
+    @property
+    def utilization(self) -> Utilization:
+        """Ideal cycles over latency."""
+        return self.ideal_cycles / self.latency
+
+    @property
+    def evaluations(self) -> Count:
+        """Mappings evaluated."""
+        return sum(result.statistics.evaluations for result in self.layers)

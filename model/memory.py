@@ -1,0 +1,125 @@
+"""Memories: instances with ports, and the levels of a hierarchy that they form."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field, model_validator
+
+from nestmap.model.base import Frozen
+from nestmap.model.dims import OUTPUT, ArrayDimension, MemoryOperand, Movement
+from nestmap.model.units import Area, Bits, PicoJoules, Width
+
+
+class PortKind(StrEnum):
+    """What a port can do."""
+
+    READ = "read"
+    WRITE = "write"
+    READ_WRITE = "read_write"
+
+    def carries(self, movement: Movement) -> bool:
+        """Whether the port can serve that movement."""
+        return self is PortKind.READ_WRITE or (self is PortKind.READ) == movement.reads
+
+
+class PortUse(Frozen, frozen=True):
+    """One duty of a port: a movement of an operand."""
+
+    operand: MemoryOperand
+    movement: Movement
+
+    def __str__(self) -> str:
+        return f"{self.operand}, {self.movement}"
+
+
+class MemoryPort(Frozen, frozen=True):
+    """A port: transfers between ``width_min`` and ``width_max`` bit/cycle.
+
+    Transfers are counted in units of ``width_min``, energies are for ``width_max``.
+    """
+
+    name: str
+    kind: PortKind
+    width_min: Width
+    width_max: Width
+    allocation: tuple[PortUse, ...]
+
+    @model_validator(mode="after")
+    def _able(self) -> MemoryPort:
+        if self.width_min > self.width_max:
+            raise ValueError(
+                f"port {self.name} has width_min {self.width_min} above width_max "
+                f"{self.width_max}; expected a minimum not above the maximum"
+            )
+        for use in self.allocation:
+            if not self.kind.carries(use.movement):
+                verb = "read" if use.movement.reads else "write"
+                raise ValueError(
+                    f"port {self.name} is a {self.kind} port and is allocated '{use}', a {verb}; "
+                    f"expected a {verb} or read_write port"
+                )
+        return self
+
+
+class MemoryInstance(Frozen, frozen=True):
+    """One memory macro: ``size`` bits, energies in pJ per access of a port's full width."""
+
+    name: str = Field(min_length=1)
+    size: Bits = Field(gt=0)
+    read_energy: PicoJoules
+    write_energy: PicoJoules
+    area: Area = 0.0
+    latency: int = Field(default=1, ge=0)
+    ports: tuple[MemoryPort, ...] = Field(min_length=1)
+    double_buffered: bool = False
+    """Whether the memory always keeps two copies of a tile, so that it needs twice the room."""
+
+
+class MemoryLevel(Frozen, frozen=True):
+    """A memory in the hierarchy: which operands it holds and which array dimensions share it.
+
+    One instance serves all units along ``served_dimensions``; along every other array dimension
+    the memory is there once per unit.
+    """
+
+    instance: MemoryInstance
+    operands: tuple[MemoryOperand, ...] = Field(min_length=1)
+    served_dimensions: tuple[ArrayDimension, ...] = ()
+
+    @model_validator(mode="after")
+    def _known_operands(self) -> MemoryLevel:
+        for names, what in ((self.operands, "operand"), (self.served_dimensions, "dimension")):
+            if len(set(names)) != len(names):
+                raise ValueError(f"memory {self.name} names one {what} twice: {', '.join(names)}")
+        for port in self.instance.ports:
+            for use in port.allocation:
+                if use.operand not in self.operands:
+                    raise ValueError(
+                        f"port {port.name} of memory {self.name} is allocated '{use}'; expected "
+                        f"one of the memory's operands: {', '.join(self.operands)}"
+                    )
+        return self
+
+    @property
+    def name(self) -> str:
+        """The name of the memory."""
+        return self.instance.name
+
+    def port_index(self, operand: MemoryOperand, movement: Movement) -> int | None:
+        """Which port serves the movement (the last one that lists it), if any does."""
+        use = PortUse(operand=operand, movement=movement)
+        serving = [i for i, port in enumerate(self.instance.ports) if use in port.allocation]
+        return serving[-1] if serving else None
+
+
+def needed_movements(operand: MemoryOperand, is_top: bool) -> tuple[Movement, ...]:
+    """The movements for which a level needs a port.
+
+    Inputs come from above and go down; outputs come from below and go up, and partial sums
+    take both ways back. Nothing lies above the top level.
+    """
+    if operand == OUTPUT:
+        low = (Movement.RD_TO_LOW, Movement.WR_BY_LOW)
+        return low if is_top else (*low, Movement.RD_TO_HIGH, Movement.WR_BY_HIGH)
+    return (Movement.RD_TO_LOW,) if is_top else (Movement.RD_TO_LOW, Movement.WR_BY_HIGH)

@@ -1,0 +1,113 @@
+"""What a search is asked: map this layer onto this accelerator under these constraints."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from pydantic import model_validator
+
+from nestmap.model.accelerator import Accelerator
+from nestmap.model.base import Frozen
+from nestmap.model.constraints import LayerConstraints
+from nestmap.model.dims import OUTPUT, LayerOperand, MemoryOperand
+from nestmap.model.layer import Layer
+from nestmap.model.memory import MemoryLevel
+from nestmap.model.spatial_mapping import SpatialMapping
+
+
+class MappingProblem(Frozen, frozen=True):
+    """A layer, the accelerator that shall run it, and what the user has fixed."""
+
+    layer: Layer
+    accelerator: Accelerator
+    constraints: LayerConstraints = LayerConstraints()
+
+    @model_validator(mode="after")
+    def _operands_have_memories(self) -> MappingProblem:
+        links = self.links
+        known = self.accelerator.operands
+        for operand, memory_operand in links.items():
+            if memory_operand not in known:
+                raise ValueError(
+                    f"operand {operand} of layer {self.layer.name} is linked to memory operand "
+                    f"{memory_operand}; expected one of {', '.join(known)}"
+                )
+        if links[self.layer.output.name] != OUTPUT:
+            raise ValueError(
+                f"output {self.layer.output.name} of layer {self.layer.name} is linked to memory "
+                f"operand {links[self.layer.output.name]}; expected {OUTPUT}"
+            )
+        for memory_operand, count in Counter(links.values()).items():
+            if count > 1:
+                raise ValueError(
+                    f"{count} operands of layer {self.layer.name} are linked to memory operand "
+                    f"{memory_operand}; expected one each"
+                )
+        return self
+
+    @property
+    def links(self) -> dict[LayerOperand, MemoryOperand]:
+        """The memory operand of each operand: as fixed, else ``O`` and the free inputs in order.
+
+        Without links a layer's last input takes the first free memory operand (``I`` is ``I1``),
+        the one before it the second (``W`` is ``I2``).
+        """
+        fixed = {link.operand: link.memory_operand for link in self.constraints.links}
+        links = {self.layer.output.name: fixed.get(self.layer.output.name, OUTPUT)}
+        taken = {OUTPUT, *fixed.values()}
+        free = sorted(set(self.accelerator.operands) - taken)
+        for operand in reversed(self.layer.inputs):
+            given = fixed.get(operand.name)
+            links[operand.name] = given or (free.pop(0) if free else "(none is free)")
+        return {operand.name: links[operand.name] for operand in self.layer.operands}
+
+    def levels(self, operand: LayerOperand) -> tuple[MemoryLevel, ...]:
+        """The memories that hold a layer operand, innermost first."""
+        return self.accelerator.levels_of(self.links[operand])
+
+
+class SpatialProblem(Frozen, frozen=True):
+    """A mapping problem with its spatial mapping decided."""
+
+    problem: MappingProblem
+    spatial_mapping: SpatialMapping
+
+    @model_validator(mode="after")
+    def _fits_layer_and_array(self) -> SpatialProblem:
+        loops, array = self.layer.sizes, self.accelerator.array.sizes
+        for unrolling in self.spatial_mapping.unrollings:
+            name = unrolling.array_dimension
+            if name not in array:
+                raise ValueError(
+                    f"spatial mapping unrolls over {name}, which is not in the array; expected "
+                    f"one of {', '.join(array)}"
+                )
+            if unrolling.factor > array[name]:
+                raise ValueError(
+                    f"spatial mapping unrolls {unrolling} ({unrolling.factor} units); expected at "
+                    f"most the {array[name]} units of {name}"
+                )
+            for loop in unrolling.loops:
+                if loop.dimension not in loops:
+                    raise ValueError(
+                        f"spatial mapping unrolls {loop.dimension} over {name}; expected a loop "
+                        f"dimension of layer {self.layer.name}: {', '.join(loops)}"
+                    )
+        for dimension, size in loops.items():
+            factor = self.spatial_mapping.factor_of(dimension)
+            if factor > size:
+                raise ValueError(
+                    f"spatial mapping unrolls {dimension} {factor} times; expected at most its "
+                    f"size {size} in layer {self.layer.name}"
+                )
+        return self
+
+    @property
+    def layer(self) -> Layer:
+        """The layer."""
+        return self.problem.layer
+
+    @property
+    def accelerator(self) -> Accelerator:
+        """The accelerator."""
+        return self.problem.accelerator

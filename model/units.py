@@ -1,0 +1,28 @@
+"""The units of nestmap's figures, as annotated aliases of ``int`` and ``float``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+Bits = Annotated[int, Field(ge=0)]
+"""A number of bits."""
+
+Width = Annotated[int, Field(gt=0)]
+"""A transfer rate in bit per cycle."""
+
+Cycles = Annotated[int, Field(ge=0)]
+"""A number of clock cycles."""
+
+PicoJoules = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+"""An energy in pJ."""
+
+Area = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+"""An area, in the unit of the accelerator description (mm2 in the bundled ones)."""
+
+Count = Annotated[int, Field(ge=0)]
+"""A number of things: word accesses, multiply-accumulates, evaluations."""
+
+Size = Annotated[int, Field(ge=1, lt=2**31)]
+"""The size of a loop or of an array dimension: a positive number of iterations or units."""

@@ -1,0 +1,106 @@
+"""A workload: a directed acyclic graph of layers and of operators that cost nothing here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from graphlib import CycleError, TopologicalSorter
+from typing import Annotated, Literal
+
+import networkx as nx
+from pydantic import Field, model_validator
+
+from nestmap.model.base import Frozen
+from nestmap.model.layer import Layer
+from nestmap.model.units import Count
+
+
+class LayerNode(Frozen, frozen=True):
+    """A node that the array computes."""
+
+    kind: Literal["layer"] = "layer"
+    layer: Layer
+
+    @property
+    def name(self) -> str:
+        """The layer's name."""
+        return self.layer.name
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The nodes whose outputs the layer reads."""
+        return tuple(x.source for x in self.layer.inputs if x.source is not None)
+
+
+class NoCostNode(Frozen, frozen=True):
+    """An operator that is kept in the graph and costs nothing (pooling, activation, reshape)."""
+
+    kind: Literal["no_cost"] = "no_cost"
+    name: str = Field(min_length=1)
+    operator: str
+    sources: tuple[str, ...] = ()
+
+
+Node = Annotated[LayerNode | NoCostNode, Field(discriminator="kind")]
+
+
+class Workload(Frozen, frozen=True):
+    """A network: nodes with different names whose sources are nodes of it, without a cycle."""
+
+    name: str = Field(min_length=1)
+    nodes: tuple[Node, ...]
+
+    @model_validator(mode="after")
+    def _acyclic_and_closed(self) -> Workload:
+        names = Counter(node.name for node in self.nodes)
+        for name, count in names.items():
+            if count > 1:
+                raise ValueError(f"node {name!r} occurs {count} times; expected different names")
+        for node in self.nodes:
+            for source in node.sources:
+                if source not in names:
+                    raise ValueError(
+                        f"node {node.name!r} reads from {source!r}, which is not in the workload; "
+                        "expected the name of a node"
+                    )
+        try:
+            TopologicalSorter({node.name: node.sources for node in self.nodes}).prepare()
+        except CycleError as error:
+            cycle: list[str] = error.args[1]
+            text = " -> ".join(repr(name) for name in reversed(cycle))
+            raise ValueError(f"nodes {text} form a cycle; expected an acyclic graph") from None
+        return self
+
+    @classmethod
+    def of(cls, *layers: Layer, name: str = "workload") -> Workload:
+        """A workload of the given layers."""
+        return cls(name=name, nodes=tuple(LayerNode(layer=layer) for layer in layers))
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """The layers that the array computes, every layer after its sources, else as given."""
+        by_name = {node.name: node for node in self.nodes}
+        position = {name: i for i, name in enumerate(by_name)}
+
+        def given_order(name: str) -> int:
+            return position[name]
+
+        order = nx.lexicographical_topological_sort(self.graph(), key=given_order)
+        nodes = (by_name[name] for name in order)
+        return tuple(node.layer for node in nodes if isinstance(node, LayerNode))
+
+    @property
+    def no_cost_operators(self) -> dict[str, int]:
+        """How many nodes of each operator type cost nothing."""
+        return dict(Counter(n.operator for n in self.nodes if isinstance(n, NoCostNode)))
+
+    @property
+    def macs(self) -> Count:
+        """Multiply-accumulates of all layers."""
+        return sum(layer.macs for layer in self.layers)
+
+    def graph(self) -> nx.DiGraph[str]:
+        """The workload as a networkx graph of node names, an edge from producer to consumer."""
+        graph: nx.DiGraph[str] = nx.DiGraph()
+        graph.add_nodes_from(node.name for node in self.nodes)
+        graph.add_edges_from((source, node.name) for node in self.nodes for source in node.sources)
+        return graph

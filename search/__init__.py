@@ -1,0 +1,1 @@
+"""Which mappings to try."""

@@ -1,0 +1,1 @@
+"""Past explorations in DuckDB."""
