@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
@@ -33,7 +33,7 @@ class MappingBatch:
     factors: tuple[Loop, ...]
     orders: Codes
     cuts: Codes
-    statistics: SearchStatistics = SearchStatistics()
+    statistics: SearchStatistics = field(default_factory=SearchStatistics)
 
     def __len__(self) -> int:
         return len(self.orders)
@@ -54,7 +54,7 @@ class MappingBatch:
 
     def row(self, index: int) -> TemporalMapping:
         """One row as a model."""
-        order = tuple(self.factors[code] for code in self.orders[index].tolist())
+        order = tuple(self.factors[int(code)] for code in self.orders[index])
         cuts: list[Cuts] = []
         for x, operand in enumerate(self.problem.layer.operands):
             levels = len(self.problem.problem.levels(operand.name))
