@@ -1,0 +1,31 @@
+"""Word accesses and the energy they take (spec sections 5 and 6)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nestmap.costmodel.jit import kernel
+from nestmap.costmodel.problem import FRACTIONAL, FlatProblem
+from nestmap.costmodel.work import Work
+
+
+@kernel
+def count_accesses(problem: FlatProblem, work: Work) -> None:
+    """``accesses``: full-width words; a period's data is rounded up to minimal-width words."""
+    for port in range(len(problem.port_max)):
+        narrow, wide = problem.port_min[port], problem.port_max[port]
+        for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
+            x, level = problem.transfer_operand[t], problem.transfer_level[t]
+            words = np.ceil(work.bits[FRACTIONAL, t] / narrow) * (narrow / wide)
+            words *= work.count[FRACTIONAL, t] * problem.units[FRACTIONAL, x, level]
+            work.accesses[t] = np.trunc(words)
+
+
+@kernel
+def memory_energy(problem: FlatProblem, work: Work) -> float:
+    """Fills ``energy`` and gives its sum, in pJ."""
+    total = 0.0
+    for t in range(len(problem.transfer_energy)):
+        work.energy[t] = work.accesses[t] * problem.transfer_energy[t]
+        total += work.energy[t]
+    return total

@@ -1,0 +1,92 @@
+"""The cost model: from temporal mappings of one spatial problem to what they cost."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nestmap.costmodel.energy import count_accesses, memory_energy
+from nestmap.costmodel.footprint import count_elements, find_partial_sums, hold_bits
+from nestmap.costmodel.jit import kernel
+from nestmap.costmodel.loading import load_ports, offloading, onloading
+from nestmap.costmodel.problem import F64, I64, FlatProblem
+from nestmap.costmodel.reuse import count_cycles, measure_tops, place_loops
+from nestmap.costmodel.stall import time_transfers, worst_stall
+from nestmap.costmodel.transfers import measure_transfers
+from nestmap.costmodel.utilization import find_double_buffers, utilize_memories
+from nestmap.costmodel.work import Totals, Work, new_work
+from nestmap.model.batch import Codes
+
+
+class Columns(NamedTuple):
+    """Costs of a batch, a row each: energy in pJ, latencies in cycles."""
+
+    energy: F64
+    latency0: I64
+    latency1: I64
+    latency2: I64
+
+
+@kernel
+def load_order(work: Work, factors: I64, order: Codes) -> None:
+    """Puts the loops of one mapping into the work arrays."""
+    for n in range(len(order)):
+        work.dimension[n] = factors[order[n], 0]
+        work.size[n] = factors[order[n], 1]
+
+
+@kernel
+def load_row(work: Work, factors: I64, order: Codes, cuts: Codes) -> None:
+    """Puts one mapping into the work arrays.
+
+    ``factors`` [f, 2]: dimension and size of each factor; ``order`` [n]; ``cuts`` [x, level].
+    """
+    load_order(work, factors, order)
+    for x in range(cuts.shape[0]):
+        for level in range(cuts.shape[1]):
+            work.cut[x, level + 1] = cuts[x, level]
+
+
+@kernel
+def evaluate_row(problem: FlatProblem, work: Work) -> Totals:
+    """The cost of the mapping in the work arrays; fills all of them (spec sections 3 to 7)."""
+    place_loops(problem, work)
+    count_cycles(problem, work)
+    measure_tops(problem, work)
+    count_elements(problem, work)
+    find_partial_sums(problem, work)
+    hold_bits(problem, work)
+    measure_transfers(problem, work)
+    count_accesses(problem, work)
+    utilize_memories(problem, work)
+    find_double_buffers(problem, work)
+    time_transfers(problem, work)
+    stall = worst_stall(problem, work)
+    cycles = work.cycles[0, problem.levels[0]] * problem.cycles_per_operation
+    load_ports(problem, work, np.ceil(cycles) + stall)
+    return Totals(
+        memory_energy(problem, work),
+        problem.macs * problem.unit_energy,
+        np.ceil(cycles),
+        stall,
+        onloading(problem, work),
+        offloading(problem, work),
+    )
+
+
+@kernel
+def evaluate_rows(
+    problem: FlatProblem, factors: I64, orders: Codes, cuts: Codes, columns: Columns
+) -> None:
+    """Fills ``columns`` with the cost of every row of ``orders`` and ``cuts``."""
+    work = new_work(problem, orders.shape[1])
+    for row in range(len(orders)):
+        load_row(work, factors, orders[row], cuts[row])
+        totals = evaluate_row(problem, work)
+        latency0 = totals.ideal_temporal + totals.stall
+        latency1 = latency0 + totals.onloading
+        columns.energy[row] = totals.memory_energy + totals.mac_energy
+        columns.latency0[row] = np.int64(latency0)
+        columns.latency1[row] = np.int64(latency1)
+        columns.latency2[row] = np.int64(latency1 + totals.offloading + problem.drain)

@@ -1,0 +1,60 @@
+"""Compiles kernels: plain Python functions over arrays, turned into machine code once a machine."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import ParamSpec, TypeVar, cast
+
+import numba  # type: ignore[import-untyped]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """The function compiled by Numba on its first call, without the GIL, cached on disk.
+
+    The plain function stays reachable as ``.py_func``; with ``NUMBA_DISABLE_JIT=1`` nothing is
+    compiled, so that a debugger can step through.
+    """
+    with _cache_folder():
+        compiled = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return cast(Callable[P, R], compiled)
+
+
+def is_compiled_before() -> bool:
+    """Whether this machine has compiled these sources before (else the first run takes longer)."""
+    return any(_cache_path().rglob("*.nbi"))
+
+
+@contextmanager
+def _cache_folder() -> Iterator[None]:
+    """Numba's cache folder set to one of our own, for as long as a kernel is declared.
+
+    Numba checks only the file of the outermost function for changes, so a changed inner kernel
+    would go unnoticed: a folder named after all the kernel sources cannot be stale.
+    """
+    before: str = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = before or str(_cache_path())
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def _cache_path() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "nestmap" / f"kernels-{_sources_hash()}"
+
+
+def _sources_hash() -> str:
+    package = Path(__file__).parent.parent
+    digest = hashlib.sha256(numba.__version__.encode())
+    for folder in ("model", "costmodel", "search"):
+        for path in sorted((package / folder).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]

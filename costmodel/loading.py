@@ -1,0 +1,114 @@
+"""On-loading the first inputs and off-loading the last outputs (spec section 7.5)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nestmap.costmodel.jit import kernel
+from nestmap.costmodel.problem import OUT, RD_LOW, WR_HIGH, FlatProblem
+from nestmap.costmodel.transfers import link_of
+from nestmap.costmodel.work import Work
+
+
+@kernel
+def load_ports(problem: FlatProblem, work: Work, compute_cycles: float) -> None:
+    """``loading`` of every transfer: its cycles, less what hides behind ``compute_cycles``."""
+    view = problem.views - 1
+    for port in range(len(problem.port_max)):
+        once, busy = 0, 0.0
+        for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
+            work.loading[t] = 0.0
+            if work.count[view, t] > 0 and not _is_backward(problem, t):
+                work.loading[t] = work.real[t]
+                if work.count[view, t] > 1:
+                    busy += np.ceil(_average_width(problem, work, t) / problem.cycles_per_operation)
+                else:
+                    once = _insert_by_cycles(work, once, t)
+        free = max(0.0, (problem.port_max[port] - busy) / problem.port_max[port])
+        _hide(problem, work, port, once, free * compute_cycles)
+
+
+@kernel
+def _is_backward(problem: FlatProblem, t: int) -> bool:
+    """Whether a transfer brings partial sums back towards the array."""
+    movement = problem.transfer_movement[t]
+    return problem.transfer_operand[t] == OUT and movement in (RD_LOW, WR_HIGH)
+
+
+@kernel
+def _average_width(problem: FlatProblem, work: Work, t: int) -> float:
+    """Bit/cycle of a transfer spread over its period, cut to an integer."""
+    view = problem.views - 1
+    x, link = problem.transfer_operand[t], link_of(problem, t)
+    boost = problem.boost[view, x, link] if link < problem.transfer_level[t] else 1.0
+    return np.trunc(work.bits[view, t] / boost / work.cycles[x, link] * boost)
+
+
+@kernel
+def _insert_by_cycles(work: Work, used: int, t: int) -> int:
+    """Puts a transfer into ``sequence``, the longest first; gives the new length."""
+    at = used
+    while at > 0 and work.real[work.sequence[at - 1]] <= work.real[t]:
+        work.sequence[at] = work.sequence[at - 1]
+        at -= 1
+    work.sequence[at] = t
+    return used + 1
+
+
+@kernel
+def _hide(problem: FlatProblem, work: Work, port: int, once: int, free: float) -> None:
+    """Takes ``free`` cycles off the transfers that happen once, the longest first.
+
+    What level 1 needs to start (or has left at the end) cannot be hidden.
+    """
+    view = problem.views - 1
+    for i in range(once):
+        t = work.sequence[i]
+        first = np.ceil(work.held[view, problem.transfer_operand[t], 1] / problem.port_max[port])
+        hidden = max(0.0, min(free, work.real[t] - first))
+        work.loading[t] = work.real[t] - hidden
+        free -= hidden
+
+
+@kernel
+def _link_cost(problem: FlatProblem, work: Work, x: int, link: int) -> float:
+    """Cycles of a link: those of its slower end."""
+    low, high = problem.link_ports[x, link]
+    return max(work.loading[low], work.loading[high])
+
+
+@kernel
+def onloading(problem: FlatProblem, work: Work) -> float:
+    """Cycles until the first inputs have reached the innermost memories.
+
+    Links whose ports serve both inputs at both ends are used by one input after the other.
+    """
+    individual, half, shared = np.zeros(2), np.zeros(2), np.zeros(2)
+    inputs = len(problem.levels) - 1
+    for a in range(inputs):
+        for link in range(1, problem.levels[a + 1]):
+            cost = _link_cost(problem, work, a + 1, link)
+            sharing = problem.link_sharing[a + 1, link]
+            if sharing == 0:
+                individual[a] += cost
+            elif sharing == 1:
+                half[a] = cost
+            else:
+                shared[a] += cost
+    if inputs == 1:
+        return individual[0]
+    best = np.inf
+    for a in range(2):
+        b = 1 - a
+        rest = max(shared[b] + half[b] + individual[b], half[a] + individual[a])
+        best = min(best, shared[a] + rest)
+    return best
+
+
+@kernel
+def offloading(problem: FlatProblem, work: Work) -> float:
+    """Cycles until the last outputs have left the innermost memory for the top one."""
+    total = 0.0
+    for link in range(1, problem.levels[OUT]):
+        total += _link_cost(problem, work, OUT, link)
+    return total

@@ -1,0 +1,79 @@
+"""Stall: how long computation waits for the ports (spec sections 7.3 and 7.4)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nestmap.costmodel.jit import kernel
+from nestmap.costmodel.problem import FlatProblem
+from nestmap.costmodel.transfers import link_of
+from nestmap.costmodel.window_union import window_union
+from nestmap.costmodel.work import Work
+
+
+@kernel
+def time_transfers(problem: FlatProblem, work: Work) -> None:
+    """``allowed`` and ``real`` cycles of every transfer.
+
+    A transfer may take the whole period where the memory below the link double-buffers, else
+    only the part of it in which the data at the link's lower side is not in use.
+    """
+    view = problem.views - 1
+    for port in range(len(problem.port_max)):
+        for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
+            x, link = problem.transfer_operand[t], link_of(problem, t)
+            window = work.cycles[x, link]
+            if not work.doubled[x, link]:
+                window = window // work.top_irrelevant[x, link]
+            work.allowed[t] = np.ceil(window * problem.cycles_per_operation)
+            work.real[t] = np.ceil(work.bits[view, t] / problem.port_max[port])
+
+
+@kernel
+def worst_stall(problem: FlatProblem, work: Work) -> float:
+    """Fills ``port_stall`` and gives the largest one, at least 0, in cycles."""
+    worst = 0.0
+    for port in range(len(problem.port_max)):
+        work.port_stall[port] = _port_stall(problem, work, port)
+        worst = max(worst, work.port_stall[port])
+    return worst
+
+
+@kernel
+def _port_stall(problem: FlatProblem, work: Work, port: int) -> float:
+    """Stall of one port: its overdue transfers, and what free time cannot be found for."""
+    view = problem.views - 1
+    active, overdue, slack, windows = 0, 0.0, 0.0, 0.0
+    for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
+        if work.count[view, t] > 0:
+            repeats = work.count[view, t] - 1
+            late = (work.real[t] - work.allowed[t]) * repeats
+            overdue += max(0.0, late)
+            slack += min(0.0, late)
+            windows += work.allowed[t] * repeats
+            work.sequence[active] = t
+            active += 1
+    if active == 0:
+        return 0.0
+    if active == 1:
+        return overdue + slack
+    return overdue + max(0.0, slack + windows - _shared_time(problem, work, active))
+
+
+@kernel
+def _shared_time(problem: FlatProblem, work: Work, active: int) -> float:
+    """Cycles of the whole run that lie in the window of one of the ``active`` transfers."""
+    for i in range(active):
+        t = work.sequence[i]
+        period = work.cycles[problem.transfer_operand[t], link_of(problem, t)]
+        at = i
+        while at > 0 and work.periods[at - 1] > period:
+            work.periods[at], work.windows[at] = work.periods[at - 1], work.windows[at - 1]
+            at -= 1
+        work.periods[at], work.windows[at] = period, work.allowed[t]
+    for i in range(active):
+        work.periods[i] *= problem.cycles_per_operation
+    longest = work.periods[active - 1]
+    total = work.cycles[0, problem.levels[0]] * problem.cycles_per_operation
+    union = window_union(active, work.periods, work.windows, work.gain, work.rest)
+    return union * (total / longest)

@@ -1,0 +1,38 @@
+"""Which data moves between levels: bits a period and how often (spec section 5).
+
+A transfer at memory level ``l`` towards the array or from it goes over the link above level
+``l - 1``, any other over the link above level ``l``. What crosses the link above level ``j`` in
+one period is what level ``j`` holds; a period lasts for the loops at or below level ``j``.
+"""
+
+from __future__ import annotations
+
+from nestmap.costmodel.jit import kernel
+from nestmap.costmodel.problem import OUT, RD_LOW, WR_HIGH, WR_LOW, FlatProblem
+from nestmap.costmodel.work import Work
+
+
+@kernel
+def link_of(problem: FlatProblem, transfer: int) -> int:
+    """The level below the link that a transfer uses."""
+    movement = problem.transfer_movement[transfer]
+    towards_array = movement in (RD_LOW, WR_LOW)
+    return problem.transfer_level[transfer] - (1 if towards_array else 0)
+
+
+@kernel
+def measure_transfers(problem: FlatProblem, work: Work) -> None:
+    """``bits`` and ``count`` of every transfer."""
+    for view in range(problem.views):
+        for t in range(len(problem.transfer_operand)):
+            x, link = problem.transfer_operand[t], link_of(problem, t)
+            unfinished = x == OUT and work.psum_above[view, link]
+            backward = x == OUT and problem.transfer_movement[t] in (RD_LOW, WR_HIGH)
+            words = work.elements[view, x, link]
+            if link < problem.transfer_level[t]:
+                words *= problem.boost[view, x, link]
+            precision = problem.partial_precision[x] if unfinished else problem.precision[x]
+            periods = work.cycles[x, problem.levels[x]] / work.cycles[x, link]
+            happens = unfinished or not backward
+            work.bits[view, t] = words * precision if happens else 0.0
+            work.count[view, t] = periods if happens else 0.0

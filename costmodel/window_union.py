@@ -1,0 +1,41 @@
+"""The union of periodic windows in closed form (spec section 7.4).
+
+Window ``k`` covers the first ``windows[k]`` cycles of each of its periods. The periods are
+prefix products of one loop order, so each divides the next longer one and the pattern of all
+shorter windows starts anew in each of its periods. The length of the union within the first
+``y`` cycles is then a sum over windows, the longest period first: whole periods count what one
+period covers, and what is left lies within the window, or beside it among the shorter ones.
+"""
+
+from __future__ import annotations
+
+from nestmap.costmodel.jit import kernel
+from nestmap.costmodel.problem import F64
+
+
+@kernel
+def covered(y: float, windows_used: int, periods: F64, gain: F64, rest: F64, windows: F64) -> float:
+    """Cycles among the first ``y`` that one of the first ``windows_used`` windows covers."""
+    total = 0.0
+    for k in range(windows_used - 1, -1, -1):
+        whole = y // periods[k]
+        total += whole * gain[k]
+        y -= whole * periods[k]
+        if y <= windows[k]:
+            return total + y
+        total += rest[k]
+    return total
+
+
+@kernel
+def window_union(n: int, periods: F64, windows: F64, gain: F64, rest: F64) -> float:
+    """Cycles that ``n`` windows cover within the longest period.
+
+    ``periods`` ascend and each divides the next; ``0 <= windows <= periods``. ``gain`` and
+    ``rest`` are scratch: cycles covered in one period of a window, and those of them in the
+    window itself that no shorter window covers.
+    """
+    for k in range(n):
+        rest[k] = windows[k] - covered(windows[k], k, periods, gain, rest, windows)
+        gain[k] = rest[k] + covered(periods[k], k, periods, gain, rest, windows)
+    return gain[n - 1]

@@ -1,0 +1,1 @@
+"""The parsers: files and foreign models become domain models."""

@@ -1,0 +1,228 @@
+"""Memory allocation for one loop order: which memory level holds which loops (LOMA).
+
+Memories are filled from the innermost on. Each takes, for every operand it holds, a prefix of
+the operand's loops that no memory below has taken; of the combinations that fit together the
+one with the fewest accesses to the level above wins.
+
+Source: LOMA (Symons et al., AICAS 2021); spec section 8.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nestmap.costmodel.evaluate import load_order
+from nestmap.costmodel.footprint import reach, reached_elements
+from nestmap.costmodel.jit import kernel
+from nestmap.costmodel.problem import F64, FRACTIONAL, I64, OUT, FlatProblem
+from nestmap.costmodel.reuse import IRRELEVANT
+from nestmap.costmodel.work import Work, new_work
+from nestmap.model.batch import Codes
+
+FITS = -1
+
+
+class Failures(NamedTuple):
+    """Why orders failed: the column after the operands stands for all of them together."""
+
+    count: I64  # [m, x + 1]
+    need: F64  # [m, x + 1] smallest number of bits asked for
+
+
+class Shelf(NamedTuple):
+    """What one memory could hold of each operand; scratch of one allocation."""
+
+    level: I64  # [x] the operand's level in this memory, 0 if it is not held here
+    taken: I64  # [x] loops that memories below have taken
+    first: I64  # [x] range of prefixes worth trying
+    last: I64  # [x]
+    bits: F64  # [x, n + 1] room that a prefix needs
+    accesses: F64  # [x, n + 1] bits that the level above then sends
+    choice: I64  # [x] prefix under trial
+    best: I64  # [x]
+
+
+@kernel
+def allocate_rows(
+    problem: FlatProblem, factors: I64, orders: Codes, even: bool, cuts: Codes, failures: Failures
+) -> int:
+    """Allocates every order; moves those that fit, with their cuts, to the front; counts them."""
+    work = new_work(problem, orders.shape[1])
+    shelf = new_shelf(problem, orders.shape[1])
+    kept = 0
+    for row in range(len(orders)):
+        load_order(work, factors, orders[row])
+        if allocate(problem, work, shelf, even, failures):
+            orders[kept] = orders[row]
+            for x in range(cuts.shape[1]):
+                for level in range(cuts.shape[2]):
+                    cuts[kept, x, level] = work.cut[x, min(level + 1, problem.levels[x])]
+            kept += 1
+    return kept
+
+
+@kernel
+def new_shelf(problem: FlatProblem, loops: int) -> Shelf:
+    """Scratch for orders of that many loops."""
+    x = len(problem.levels)
+    return Shelf(
+        np.zeros(x, np.int64),
+        np.zeros(x, np.int64),
+        np.zeros(x, np.int64),
+        np.zeros(x, np.int64),
+        np.zeros((x, loops + 1)),
+        np.zeros((x, loops + 1)),
+        np.zeros(x, np.int64),
+        np.zeros(x, np.int64),
+    )
+
+
+@kernel
+def allocate(
+    problem: FlatProblem, work: Work, shelf: Shelf, even: bool, failures: Failures
+) -> bool:
+    """Fills ``work.cut`` for the order in ``work``; false if some memory is too small."""
+    shelf.taken[:] = 0
+    for memory in range(len(problem.memory_size)):
+        if not _look_up_levels(problem, shelf, memory):
+            continue
+        misfit = _offer_prefixes(problem, work, shelf, memory)
+        if misfit == FITS and not _choose(problem, shelf, memory, even):
+            misfit = len(problem.levels)
+        if misfit != FITS:
+            _note_failure(problem, shelf, memory, misfit, failures)
+            return False
+        for x in range(len(problem.levels)):
+            if shelf.level[x] > 0:
+                shelf.taken[x] = shelf.best[x]
+                work.cut[x, shelf.level[x]] = shelf.best[x]
+    return True
+
+
+@kernel
+def _look_up_levels(problem: FlatProblem, shelf: Shelf, memory: int) -> bool:
+    """Which level of each operand the memory is; false if it holds none of the layer's."""
+    used = False
+    for x in range(len(problem.levels)):
+        shelf.level[x] = 0
+        for level in range(1, problem.levels[x] + 1):
+            if problem.memory[x, level] == memory:
+                shelf.level[x] = level
+                used = True
+    return used
+
+
+@kernel
+def _offer_prefixes(problem: FlatProblem, work: Work, shelf: Shelf, memory: int) -> int:
+    """Fills ``shelf`` with the prefixes that fit alone; gives an operand of which none does."""
+    for x in range(len(problem.levels)):
+        if shelf.level[x] == 0:
+            continue
+        loops, level = len(work.size), shelf.level[x]
+        is_top = level == problem.levels[x]
+        first = loops if is_top else shelf.taken[x]
+        precision = _precision(problem, work, x, level, shelf.taken[x])
+        shelf.first[x], shelf.last[x] = first, first - 1
+        whole = _whole_tensor(problem, work, x)
+        reach(problem, work, FRACTIONAL, x, level, first)
+        for cut in range(first, loops + 1):
+            elements = reached_elements(problem, work, x)
+            bits = elements * precision
+            iterations = 0.0 if is_top else _iterations_above(work, cut)
+            shelf.accesses[x, cut] = iterations * bits
+            last_tile = cut == loops or elements >= whole
+            copies = 2.0 if problem.double_buffered[memory] and not last_tile else 1.0
+            shelf.bits[x, cut] = bits * copies
+            if shelf.bits[x, cut] > problem.memory_size[memory]:
+                break
+            shelf.last[x] = cut
+            if cut < loops:
+                work.extent[work.dimension[cut]] *= work.size[cut]
+        if shelf.last[x] < first:
+            return x
+    return FITS
+
+
+@kernel
+def _precision(problem: FlatProblem, work: Work, x: int, level: int, taken: int) -> float:
+    """Bits of an element: of a partial sum while an ir loop is left above what lies below."""
+    if x == OUT:
+        if problem.reduced_from[FRACTIONAL, level - 1]:
+            return problem.partial_precision[x]
+        for n in range(taken, len(work.size)):
+            if problem.relevance[x, work.dimension[n]] == IRRELEVANT:
+                return problem.partial_precision[x]
+    return problem.precision[x]
+
+
+@kernel
+def _iterations_above(work: Work, cut: int) -> float:
+    product = 1.0
+    for n in range(cut, len(work.size)):
+        product *= work.size[n]
+    return product
+
+
+@kernel
+def _whole_tensor(problem: FlatProblem, work: Work, x: int) -> float:
+    """Elements of the operand in all loops and unrollings below its top level."""
+    reach(problem, work, FRACTIONAL, x, problem.levels[x], len(work.size))
+    return reached_elements(problem, work, x)
+
+
+@kernel
+def _choose(problem: FlatProblem, shelf: Shelf, memory: int, even: bool) -> bool:
+    """Fills ``best``: fewest accesses among what fits together, the last one of equals."""
+    fewest, found = np.inf, False
+    for x in range(len(problem.levels)):
+        shelf.choice[x] = shelf.first[x] if shelf.level[x] > 0 else 0
+    while True:
+        bits, accesses = 0.0, 0.0
+        for x in range(len(problem.levels)):
+            if shelf.level[x] > 0:
+                bits += shelf.bits[x, shelf.choice[x]]
+                accesses += shelf.accesses[x, shelf.choice[x]]
+        fits = bits <= problem.memory_size[memory] and (not even or _is_even(problem, shelf))
+        if fits and accesses <= fewest:
+            fewest, found = accesses, True
+            shelf.best[:] = shelf.choice
+        if not _next_choice(shelf):
+            return found
+
+
+@kernel
+def _next_choice(shelf: Shelf) -> bool:
+    """Steps to the lexicographically next combination of prefixes; false after the last."""
+    for x in range(len(shelf.level) - 1, -1, -1):
+        if shelf.level[x] > 0:
+            if shelf.choice[x] < shelf.last[x]:
+                shelf.choice[x] += 1
+                return True
+            shelf.choice[x] = shelf.first[x]
+    return False
+
+
+@kernel
+def _is_even(problem: FlatProblem, shelf: Shelf) -> bool:
+    """Whether all operands that the memory holds stop at the same loop."""
+    common = -1
+    for x in range(len(shelf.level)):
+        if shelf.level[x] > 0:
+            if common >= 0 and shelf.choice[x] != common:
+                return False
+            common = shelf.choice[x]
+    return True
+
+
+@kernel
+def _note_failure(
+    problem: FlatProblem, shelf: Shelf, memory: int, misfit: int, failures: Failures
+) -> None:
+    need = 0.0
+    for x in range(len(problem.levels)):
+        if shelf.level[x] > 0 and misfit in (x, len(problem.levels)):
+            need += shelf.bits[x, shelf.first[x]]
+    failures.count[memory, misfit] += 1
+    failures.need[memory, misfit] = min(failures.need[memory, misfit], need)

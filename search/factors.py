@@ -1,0 +1,49 @@
+"""Loop factors: what is left to run in time, cut into the pieces that orderings arrange."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from nestmap.model import Loop, SpatialProblem
+
+
+def temporal_sizes(spatial: SpatialProblem) -> dict[str, int]:
+    """Iterations left in time for each dimension: ``ceil(N / unrolling)``, those of 1 left out."""
+    mapping = spatial.spatial_mapping
+    sizes = {d: ceil(n / mapping.factor_of(d)) for d, n in spatial.layer.sizes.items()}
+    return {dimension: size for dimension, size in sizes.items() if size > 1}
+
+
+def prime_factors(number: int) -> list[int]:
+    """The prime factors in ascending order.
+
+    >>> prime_factors(112)
+    [2, 2, 2, 2, 7]
+    """
+    factors: list[int] = []
+    divisor = 2
+    while divisor * divisor <= number:
+        while number % divisor == 0:
+            factors.append(divisor)
+            number //= divisor
+        divisor += 1
+    return [*factors, number] if number > 1 else factors
+
+
+def loop_factors(spatial: SpatialProblem, limit: int | None) -> tuple[Loop, ...]:
+    """The temporal loops of all dimensions in prime factors, joined until ``limit`` are left.
+
+    As long as there are more, the dimension with most factors (the first one of equals, in the
+    layer's order) has its two smallest ones multiplied; each dimension keeps at least one. With
+    nothing left to run in time there is one loop of size 1.
+
+    Source: LOMA (Symons et al., AICAS 2021), loop prime factors; spec section 8.
+    """
+    factors = {d: prime_factors(size) for d, size in temporal_sizes(spatial).items()}
+    if not factors:
+        return (Loop(dimension=spatial.layer.loops[0].dimension, size=1),)
+    while limit is not None and sum(map(len, factors.values())) > max(limit, len(factors)):
+        most = max(factors, key=lambda d: len(factors[d]))
+        smallest, next_smallest, *others = factors[most]
+        factors[most] = sorted([smallest * next_smallest, *others])
+    return tuple(Loop(dimension=d, size=n) for d, sizes in factors.items() for n in sizes)

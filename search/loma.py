@@ -1,0 +1,69 @@
+"""LOMA: every order of the loop factors, each with its memory allocation.
+
+Source: Symons et al., "LOMA: Fast Auto-Scheduling on DNN Accelerators through Loop-Order-based
+Memory Allocation", AICAS 2021; spec section 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from nestmap.costmodel.problem import flatten
+from nestmap.costmodel.report import factor_table
+from nestmap.model import (
+    Infeasibility,
+    MappingBatch,
+    MappingType,
+    SearchStatistics,
+    SpatialProblem,
+)
+from nestmap.search.allocate import Failures, allocate_rows
+from nestmap.search.factors import loop_factors
+from nestmap.search.permutations import encode, permutations
+
+CHUNK = 8192
+"""Orders handled at once: large enough to keep kernels busy, small enough to stay in cache."""
+
+
+def loma(
+    spatial: SpatialProblem, lpf_limit: int | None, mapping_type: MappingType
+) -> Iterator[MappingBatch]:
+    """All orders of the loop factors that fit the memories, lexicographic, in chunks.
+
+    ``lpf_limit`` bounds the number of loop factors (``None``: all prime factors). The last batch
+    carries the counts of the orders that do not fit.
+    """
+    factors, codes = encode(loop_factors(spatial, lpf_limit))
+    problem, table = flatten(spatial), factor_table(spatial, factors)
+    operands, levels = problem.memory.shape
+    shape = (len(problem.memory_size), operands + 1)
+    failures = Failures(np.zeros(shape, np.int64), np.full(shape, np.inf))
+    even = mapping_type is MappingType.EVEN
+    for orders in permutations(codes, CHUNK):
+        cuts = np.empty((len(orders), operands, levels - 1), np.uint8)
+        kept = allocate_rows(problem, table, orders, even, cuts, failures)
+        if kept:
+            yield MappingBatch(spatial, factors, orders[:kept], cuts[:kept])
+    nothing = np.empty((0, len(codes)), np.uint8)
+    cuts = np.empty((0, operands, levels - 1), np.uint8)
+    yield MappingBatch(spatial, factors, nothing, cuts, explain(spatial, failures))
+
+
+def explain(spatial: SpatialProblem, failures: Failures) -> SearchStatistics:
+    """The failures in words: which memory is too small for what, and by how much."""
+    reasons: list[Infeasibility] = []
+    for m, memory in enumerate(spatial.accelerator.memories):
+        for x, count in enumerate(failures.count[m].tolist()):
+            if count:
+                names = [operand.name for operand in spatial.layer.operands]
+                sharing = [n for n in names if memory in spatial.problem.levels(n)]
+                what = names[x] if x < len(names) else " and ".join(sharing)
+                need = int(failures.need[m, x])
+                reason = (
+                    f"{memory.name} too small for {what}: "
+                    f"needs at least {need} bit, has {memory.instance.size}"
+                )
+                reasons.append(Infeasibility(reason=reason, count=count))
+    return SearchStatistics(infeasible=tuple(reasons))

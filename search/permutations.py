@@ -1,0 +1,75 @@
+"""All different orders of a multiset of loops, made lazily in chunks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from math import factorial, prod
+
+import numpy as np
+
+from nestmap.costmodel.jit import kernel
+from nestmap.model import Loop
+from nestmap.model.batch import Codes
+
+MAX_FACTORS = 255
+"""Codes of loops are single bytes."""
+
+
+def encode(loops: Sequence[Loop]) -> tuple[tuple[Loop, ...], Codes]:
+    """The different loops in order of appearance, and the code of each loop, ascending."""
+    counts = Counter(loops)
+    codes = np.repeat(np.arange(len(counts), dtype=np.uint8), list(counts.values()))
+    return tuple(counts), codes
+
+
+def count_permutations(loops: Sequence[Loop]) -> int:
+    """How many different orders there are.
+
+    >>> two, three = Loop(dimension="K", size=2), Loop(dimension="C", size=3)
+    >>> count_permutations([two, two, three])
+    3
+    """
+    return factorial(len(loops)) // prod(factorial(n) for n in Counter(loops).values())
+
+
+def permutations(codes: Codes, chunk: int) -> Iterator[Codes]:
+    """All different orders of ``codes`` (ascending) as rows, ``chunk`` at a time, lexicographic."""
+    state = codes.copy()
+    more = True
+    while more:
+        rows = np.empty((chunk, len(codes)), np.uint8)
+        filled, more = _fill(state, rows)
+        yield rows[:filled]
+
+
+@kernel
+def _fill(state: Codes, rows: Codes) -> tuple[int, bool]:
+    """Writes orders from ``state`` on; gives how many, and whether more are to come."""
+    for row in range(len(rows)):
+        rows[row] = state
+        if not _advance(state):
+            return row + 1, False
+    return len(rows), True
+
+
+@kernel
+def _advance(state: Codes) -> bool:
+    """Steps to the next order; false if it was the last.
+
+    Source: Knuth, TAOCP 4A, 7.2.1.2, algorithm L.
+    """
+    pivot = len(state) - 2
+    while pivot >= 0 and state[pivot] >= state[pivot + 1]:
+        pivot -= 1
+    if pivot < 0:
+        return False
+    successor = len(state) - 1
+    while state[successor] <= state[pivot]:
+        successor -= 1
+    state[pivot], state[successor] = state[successor], state[pivot]
+    low, high = pivot + 1, len(state) - 1
+    while low < high:
+        state[low], state[high] = state[high], state[low]
+        low, high = low + 1, high - 1
+    return True
