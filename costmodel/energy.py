@@ -12,12 +12,12 @@ from nestmap.costmodel.work import Work
 @kernel
 def count_accesses(problem: FlatProblem, work: Work) -> None:
     """``accesses``: full-width words; a period's data is rounded up to minimal-width words."""
-    for port in range(len(problem.port_max)):
+    for port in range(problem.ports):
         narrow, wide = problem.port_min[port], problem.port_max[port]
         for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
             x, level = problem.transfer_operand[t], problem.transfer_level[t]
             words = np.ceil(work.bits[FRACTIONAL, t] / narrow) * (narrow / wide)
-            words *= work.count[FRACTIONAL, t] * problem.units[FRACTIONAL, x, level]
+            words *= work.times[FRACTIONAL, t] * problem.units[FRACTIONAL, x, level]
             work.accesses[t] = np.trunc(words)
 
 
@@ -25,7 +25,7 @@ def count_accesses(problem: FlatProblem, work: Work) -> None:
 def memory_energy(problem: FlatProblem, work: Work) -> float:
     """Fills ``energy`` and gives its sum, in pJ."""
     total = 0.0
-    for t in range(len(problem.transfer_energy)):
+    for t in range(problem.transfers):
         work.energy[t] = work.accesses[t] * problem.transfer_energy[t]
         total += work.energy[t]
     return total

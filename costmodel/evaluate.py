@@ -10,12 +10,13 @@ from nestmap.costmodel.energy import count_accesses, memory_energy
 from nestmap.costmodel.footprint import count_elements, find_partial_sums, hold_bits
 from nestmap.costmodel.jit import kernel
 from nestmap.costmodel.loading import load_ports, offloading, onloading
-from nestmap.costmodel.problem import F64, I64, FlatProblem
+from nestmap.costmodel.problem import FlatProblem
+from nestmap.costmodel.record import F64, I64, new_record
 from nestmap.costmodel.reuse import count_cycles, measure_tops, place_loops
 from nestmap.costmodel.stall import time_transfers, worst_stall
 from nestmap.costmodel.transfers import measure_transfers
 from nestmap.costmodel.utilization import find_double_buffers, utilize_memories
-from nestmap.costmodel.work import Totals, Work, new_work
+from nestmap.costmodel.work import Totals, Work
 from nestmap.model.batch import Codes
 
 
@@ -31,6 +32,7 @@ class Columns(NamedTuple):
 @kernel
 def load_order(work: Work, factors: I64, order: Codes) -> None:
     """Puts the loops of one mapping into the work arrays."""
+    work.loops = len(order)
     for n in range(len(order)):
         work.dimension[n] = factors[order[n], 0]
         work.size[n] = factors[order[n], 1]
@@ -75,12 +77,17 @@ def evaluate_row(problem: FlatProblem, work: Work) -> Totals:
     )
 
 
-@kernel
 def evaluate_rows(
     problem: FlatProblem, factors: I64, orders: Codes, cuts: Codes, columns: Columns
 ) -> None:
     """Fills ``columns`` with the cost of every row of ``orders`` and ``cuts``."""
-    work = new_work(problem, orders.shape[1])
+    _evaluate_rows(problem, new_record(Work), factors, orders, cuts, columns)
+
+
+@kernel
+def _evaluate_rows(
+    problem: FlatProblem, work: Work, factors: I64, orders: Codes, cuts: Codes, columns: Columns
+) -> None:
     for row in range(len(orders)):
         load_row(work, factors, orders[row], cuts[row])
         totals = evaluate_row(problem, work)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import ParamSpec, TypeVar, cast
 
-import numba  # type: ignore[import-untyped]
+import numba
+from numba.core import config
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -32,18 +33,19 @@ def is_compiled_before() -> bool:
 
 
 @contextmanager
-def _cache_folder() -> Iterator[None]:
+def _cache_folder() -> Generator[None]:
     """Numba's cache folder set to one of our own, for as long as a kernel is declared.
 
     Numba checks only the file of the outermost function for changes, so a changed inner kernel
     would go unnoticed: a folder named after all the kernel sources cannot be stale.
     """
-    before: str = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = before or str(_cache_path())
+    settings = config.__dict__
+    before: str = settings["CACHE_DIR"]
+    settings["CACHE_DIR"] = before or str(_cache_path())
     try:
         yield
     finally:
-        numba.config.CACHE_DIR = before
+        settings["CACHE_DIR"] = before
 
 
 def _cache_path() -> Path:

@@ -9,18 +9,21 @@ from nestmap.costmodel.problem import OUT, RD_LOW, WR_HIGH, FlatProblem
 from nestmap.costmodel.transfers import link_of
 from nestmap.costmodel.work import Work
 
+ALONE, HALF_SHARED, SHARED = 0, 1, 2
+"""How many of the two ports at the ends of a link serve both inputs."""
+
 
 @kernel
 def load_ports(problem: FlatProblem, work: Work, compute_cycles: float) -> None:
     """``loading`` of every transfer: its cycles, less what hides behind ``compute_cycles``."""
     view = problem.views - 1
-    for port in range(len(problem.port_max)):
+    for port in range(problem.ports):
         once, busy = 0, 0.0
         for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
             work.loading[t] = 0.0
-            if work.count[view, t] > 0 and not _is_backward(problem, t):
+            if work.times[view, t] > 0 and not _is_backward(problem, t):
                 work.loading[t] = work.real[t]
-                if work.count[view, t] > 1:
+                if work.times[view, t] > 1:
                     busy += np.ceil(_average_width(problem, work, t) / problem.cycles_per_operation)
                 else:
                     once = _insert_by_cycles(work, once, t)
@@ -41,7 +44,7 @@ def _average_width(problem: FlatProblem, work: Work, t: int) -> float:
     view = problem.views - 1
     x, link = problem.transfer_operand[t], link_of(problem, t)
     boost = problem.boost[view, x, link] if link < problem.transfer_level[t] else 1.0
-    return np.trunc(work.bits[view, t] / boost / work.cycles[x, link] * boost)
+    return float(np.trunc(work.bits[view, t] / boost / work.cycles[x, link] * boost))
 
 
 @kernel
@@ -73,8 +76,8 @@ def _hide(problem: FlatProblem, work: Work, port: int, once: int, free: float) -
 @kernel
 def _link_cost(problem: FlatProblem, work: Work, x: int, link: int) -> float:
     """Cycles of a link: those of its slower end."""
-    low, high = problem.link_ports[x, link]
-    return max(work.loading[low], work.loading[high])
+    low, high = problem.link_ends[x, link, 0], problem.link_ends[x, link, 1]
+    return float(max(work.loading[low], work.loading[high]))
 
 
 @kernel
@@ -83,26 +86,25 @@ def onloading(problem: FlatProblem, work: Work) -> float:
 
     Links whose ports serve both inputs at both ends are used by one input after the other.
     """
-    individual, half, shared = np.zeros(2), np.zeros(2), np.zeros(2)
-    inputs = len(problem.levels) - 1
-    for a in range(inputs):
-        for link in range(1, problem.levels[a + 1]):
-            cost = _link_cost(problem, work, a + 1, link)
-            sharing = problem.link_sharing[a + 1, link]
-            if sharing == 0:
-                individual[a] += cost
-            elif sharing == 1:
-                half[a] = cost
-            else:
-                shared[a] += cost
-    if inputs == 1:
-        return individual[0]
-    best = np.inf
-    for a in range(2):
-        b = 1 - a
-        rest = max(shared[b] + half[b] + individual[b], half[a] + individual[a])
-        best = min(best, shared[a] + rest)
-    return best
+    for x in range(1, problem.operands):
+        work.load[x, ALONE] = work.load[x, HALF_SHARED] = work.load[x, SHARED] = 0.0
+        for link in range(1, problem.levels[x]):
+            cost, sharing = _link_cost(problem, work, x, link), problem.link_sharing[x, link]
+            others = 0.0 if sharing == HALF_SHARED else work.load[x, sharing]
+            work.load[x, sharing] = others + cost
+    if problem.operands == 2:
+        return float(work.load[1, ALONE])
+    return min(_one_after_the_other(work, 1, 2), _one_after_the_other(work, 2, 1))
+
+
+@kernel
+def _one_after_the_other(work: Work, first: int, second: int) -> float:
+    """Cycles to load both inputs when ``first`` has the shared links first."""
+    alone_first = work.load[first, HALF_SHARED] + work.load[first, ALONE]
+    alone_second = work.load[second, HALF_SHARED] + work.load[second, ALONE]
+    return float(
+        work.load[first, SHARED] + max(work.load[second, SHARED] + alone_second, alone_first)
+    )
 
 
 @kernel

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from math import ceil, prod
-from typing import NamedTuple
+from typing import Annotated, NamedTuple, final
 
 import numpy as np
-import numpy.typing as npt
 
+from nestmap.costmodel.record import (
+    DIMENSIONS,
+    F64,
+    I64,
+    INDICES,
+    LEVELS,
+    MEMORIES,
+    OPERANDS,
+    PORTS,
+    TRANSFERS,
+    VIEWS,
+    new_record,
+    put,
+)
 from nestmap.costmodel.spatial import (
     Factors,
     fractional_factors,
@@ -15,10 +28,6 @@ from nestmap.costmodel.spatial import (
     level_unrollings,
 )
 from nestmap.model import MOVEMENTS, Layer, Relevance, SpatialProblem, needed_movements
-
-I64 = npt.NDArray[np.int64]
-F64 = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 OUT = 0
 """The row of the output in every array over operands."""
@@ -30,8 +39,9 @@ FRACTIONAL, INTEGER = 0, 1
 """The two views of a spatial mapping: energy uses the first, latency the second."""
 
 
-class FlatProblem(NamedTuple):
-    """One spatial problem as arrays.
+@final
+class FlatProblem:
+    """One spatial problem as a record.
 
     Axes: ``x`` operands (output first), ``l`` levels (0 is the array, memory levels follow, the
     innermost first), ``d`` loop dimensions, ``v`` views, ``m`` memories, ``p`` ports, ``q``
@@ -39,33 +49,43 @@ class FlatProblem(NamedTuple):
     Counts are floats: exact below 2**53, and the reference divides in floating point too.
     """
 
-    relevance: I64  # [x, d] Relevance
-    levels: I64  # [x] number of memory levels
-    precision: F64  # [x] bits of an element (of the output: finished)
-    partial_precision: F64  # [x] bits of a partial sum (inputs: as precision)
-    r_dimension: I64  # relevant dimensions, operand by operand
-    first_r: I64  # [x + 1] where those of an operand begin
-    first_pr: I64  # [x + 1] where the indices of an operand begin
-    pr_dimensions: I64  # [q, 2]
-    pr_steps: F64  # [q, 2] coefficients over their greatest common divisor
-    pr_length: F64  # [q] axis length
-    memory: I64  # [x, l] memory of a level (-1 at level 0)
-    memory_size: F64  # [m] bits
-    double_buffered: Flags  # [m] forced by the description
-    transfer_operand: I64  # [t]
-    transfer_level: I64  # [t] memory level whose port serves it
-    transfer_movement: I64  # [t]
-    transfer_energy: F64  # [t] pJ per access of the port's full width
-    first_transfer: I64  # [p + 1] where the transfers of a port begin
-    port_min: F64  # [p] bit/cycle
-    port_max: F64  # [p]
-    link_sharing: I64  # [x, l] ends of the link above level l whose ports serve both inputs
-    link_ports: I64  # [x, l, 2] transfers at the low and the high end of the link above level l
-    unrolled: F64  # [v, x, l, d] product of the unrollings of d between the array and level l
-    reduced_from: Flags  # [v, l] whether an ir unrolling of the output stands above level >= l
-    units: F64  # [v, x, l] instances of a level in use
-    boost: F64  # [v, x, l] units of level l that get different data from level l + 1
+    operands: int
+    dimensions: int
+    memories: int
+    ports: int
+    transfers: int
     views: int  # 1 if both views are equal, else 2
+    relevance: Annotated[I64, (OPERANDS, DIMENSIONS)]  # [x, d] Relevance
+    levels: Annotated[I64, (OPERANDS,)]  # [x] number of memory levels
+    precision: Annotated[F64, (OPERANDS,)]  # [x] bits of an element (of the output: finished)
+    partial_precision: Annotated[F64, (OPERANDS,)]  # [x] bits of a partial sum (inputs: the same)
+    r_dimension: Annotated[I64, (OPERANDS * DIMENSIONS,)]  # r dimensions, operand by operand
+    first_r: Annotated[I64, (OPERANDS + 1,)]  # [x + 1] where those of an operand begin
+    first_pr: Annotated[I64, (OPERANDS + 1,)]  # [x + 1] where the indices of an operand begin
+    pr_dimensions: Annotated[I64, (INDICES, 2)]  # [q, 2]
+    pr_steps: Annotated[F64, (INDICES, 2)]  # [q, 2] coefficients over their common divisor
+    pr_length: Annotated[F64, (INDICES,)]  # [q] axis length
+    memory: Annotated[I64, (OPERANDS, LEVELS)]  # [x, l] memory of a level (-1 at level 0)
+    memory_size: Annotated[F64, (MEMORIES,)]  # [m] bits
+    double_buffered: Annotated[I64, (MEMORIES,)]  # [m] 1 where the description forces it
+    transfer_operand: Annotated[I64, (TRANSFERS,)]  # [t]
+    transfer_level: Annotated[I64, (TRANSFERS,)]  # [t] memory level whose port serves it
+    transfer_movement: Annotated[I64, (TRANSFERS,)]  # [t]
+    transfer_energy: Annotated[F64, (TRANSFERS,)]  # [t] pJ per access of the port's full width
+    first_transfer: Annotated[I64, (PORTS + 1,)]  # [p + 1] where the transfers of a port begin
+    port_min: Annotated[F64, (PORTS,)]  # [p] bit/cycle
+    port_max: Annotated[F64, (PORTS,)]  # [p]
+    # [x, l] ends of the link above level l whose ports serve both inputs
+    link_sharing: Annotated[I64, (OPERANDS, LEVELS)]
+    # [x, l, 2] transfers at the low and the high end of the link above level l
+    link_ends: Annotated[I64, (OPERANDS, LEVELS, 2)]
+    # [v, x, l, d] product of the unrollings of d between the array and level l
+    unrolled: Annotated[F64, (VIEWS, OPERANDS, LEVELS, DIMENSIONS)]
+    # [v, l] 1 where an ir unrolling of the output stands above level l or higher
+    reduced_from: Annotated[I64, (VIEWS, LEVELS + 1)]
+    units: Annotated[F64, (VIEWS, OPERANDS, LEVELS)]  # [v, x, l] instances of a level in use
+    # [v, x, l] units of level l that get different data from level l + 1
+    boost: Annotated[F64, (VIEWS, OPERANDS, LEVELS)]
     macs: float
     unit_energy: float  # pJ
     ideal_cycles: float
@@ -74,49 +94,83 @@ class FlatProblem(NamedTuple):
 
 
 def flatten(spatial: SpatialProblem) -> FlatProblem:
-    """The arrays of a spatial problem."""
-    layer, accelerator = spatial.layer, spatial.accelerator
-    memories, array = accelerator.memories, accelerator.array
-    factors = (fractional_factors(spatial), integer_factors(spatial))
-    forms = tuple(level_unrollings(spatial, view) for view in factors)
-    pr, relevance = partially_relevant(layer), _relevance(layer)
-    transfers = port_transfers(spatial)
-    ports = [port for level in memories for port in level.instance.ports]
-    inputs = [float(operand.precision) for operand in layer.inputs]
-    return FlatProblem(
-        relevance=relevance,
-        levels=np.array([len(spatial.problem.levels(o.name)) for o in layer.operands], np.int64),
-        precision=np.array([layer.output.precision, *inputs], np.float64),
-        partial_precision=np.array([layer.output.partial_precision, *inputs], np.float64),
-        r_dimension=np.nonzero(relevance == Relevance.RELEVANT)[1],
-        first_r=np.append(0, np.cumsum((relevance == Relevance.RELEVANT).sum(axis=1))),
-        first_pr=np.searchsorted([i.operand for i in pr], np.arange(len(layer.operands) + 1)),
-        pr_dimensions=np.array([index.dimensions for index in pr], np.int64).reshape(-1, 2),
-        pr_steps=np.array([index.steps for index in pr], np.float64).reshape(-1, 2),
-        pr_length=np.array([index.length for index in pr], np.float64),
-        memory=_memory_of_level(spatial),
-        memory_size=np.array([m.instance.size for m in memories], np.float64),
-        double_buffered=np.array([m.instance.double_buffered for m in memories], np.bool_),
-        transfer_operand=np.array([t.operand for t in transfers], np.int64),
-        transfer_level=np.array([t.level for t in transfers], np.int64),
-        transfer_movement=np.array([t.movement for t in transfers], np.int64),
-        transfer_energy=np.array([t.energy for t in transfers], np.float64),
-        first_transfer=np.searchsorted([t.port for t in transfers], np.arange(len(ports) + 1)),
-        port_min=np.array([port.width_min for port in ports], np.float64),
-        port_max=np.array([port.width_max for port in ports], np.float64),
-        link_sharing=_link_sharing(spatial, transfers),
-        link_ports=_link_ends(spatial, transfers),
-        unrolled=np.stack([form.cumulative for form in forms]),
-        reduced_from=np.stack([form.reduced_from for form in forms]),
-        units=np.stack([form.units for form in forms]),
-        boost=np.stack([form.boost for form in forms]),
-        views=1 if factors[FRACTIONAL] == factors[INTEGER] else 2,
-        macs=float(layer.macs),
-        unit_energy=array.unit_energy,
-        ideal_cycles=float(ceil(ceil(layer.macs / array.units) * array.cycles_per_operation)),
-        cycles_per_operation=array.cycles_per_operation,
-        drain=_drain(spatial, factors[FRACTIONAL]),
+    """The record of a spatial problem.
+
+    Raises:
+        InputError: where the layer or the accelerator has more parts than a record holds.
+    """
+    flat = new_record(FlatProblem)
+    _put_layer(flat, spatial)
+    _put_memories(flat, spatial)
+    _put_transfers(flat, spatial)
+    _put_unrollings(flat, spatial)
+    array = spatial.accelerator.array
+    flat.macs, flat.unit_energy = float(spatial.layer.macs), array.unit_energy
+    flat.cycles_per_operation = array.cycles_per_operation
+    flat.ideal_cycles = ceil(ceil(spatial.layer.macs / array.units) * array.cycles_per_operation)
+    return flat
+
+
+def _put_layer(flat: FlatProblem, spatial: SpatialProblem) -> None:
+    layer = spatial.layer
+    where = f"layer {layer.name}"
+    relevance = np.array(
+        [[layer.relevance(o.name, loop.dimension) for loop in layer.loops] for o in layer.operands]
     )
+    relevant = relevance == Relevance.RELEVANT
+    pr = partially_relevant(layer)
+    inputs = [operand.precision for operand in layer.inputs]
+    flat.operands, flat.dimensions = relevance.shape
+    put(flat.relevance, relevance, f"{where}: loop dimensions")
+    put(flat.precision, [layer.output.precision, *inputs], f"{where}: operands")
+    put(flat.partial_precision, [layer.output.partial_precision, *inputs], f"{where}: operands")
+    put(flat.r_dimension, np.nonzero(relevant)[1], f"{where}: indices")
+    put(flat.first_r, np.append(0, np.cumsum(relevant.sum(axis=1))), f"{where}: operands")
+    first = np.searchsorted([i.operand for i in pr], np.arange(len(layer.operands) + 1))
+    put(flat.first_pr, first, f"{where}: operands")
+    if pr:
+        put(flat.pr_dimensions, [i.dimensions for i in pr], f"{where}: affine indices")
+        put(flat.pr_steps, [i.steps for i in pr], f"{where}: affine indices")
+        put(flat.pr_length, [i.length for i in pr], f"{where}: affine indices")
+
+
+def _put_memories(flat: FlatProblem, spatial: SpatialProblem) -> None:
+    accelerator = spatial.accelerator
+    where = f"accelerator {accelerator.name}: memory levels of one operand and the array"
+    memories = [level.instance for level in accelerator.memories]
+    flat.memories = len(memories)
+    put(flat.memory_size, [m.size for m in memories], f"accelerator {accelerator.name}: memories")
+    put(flat.double_buffered, [m.double_buffered for m in memories], "memories")
+    put(flat.memory, _memory_of_level(spatial), where)
+    put(flat.levels, [len(spatial.problem.levels(o.name)) for o in spatial.layer.operands], where)
+
+
+def _put_transfers(flat: FlatProblem, spatial: SpatialProblem) -> None:
+    where = f"accelerator {spatial.accelerator.name}"
+    ports = [port for level in spatial.accelerator.memories for port in level.instance.ports]
+    transfers = port_transfers(spatial)
+    flat.ports, flat.transfers = len(ports), len(transfers)
+    put(flat.port_min, [port.width_min for port in ports], f"{where}: ports")
+    put(flat.port_max, [port.width_max for port in ports], f"{where}: ports")
+    put(flat.transfer_operand, [t.operand for t in transfers], f"{where}: port allocations")
+    put(flat.transfer_level, [t.level for t in transfers], f"{where}: port allocations")
+    put(flat.transfer_movement, [t.movement for t in transfers], f"{where}: port allocations")
+    put(flat.transfer_energy, [t.energy for t in transfers], f"{where}: port allocations")
+    first = np.searchsorted([t.port for t in transfers], np.arange(len(ports) + 1))
+    put(flat.first_transfer, first, f"{where}: ports")
+    put(flat.link_ends, _link_ends(spatial, transfers), f"{where}: memory levels")
+    put(flat.link_sharing, _link_sharing(spatial, transfers), f"{where}: memory levels")
+
+
+def _put_unrollings(flat: FlatProblem, spatial: SpatialProblem) -> None:
+    factors = (fractional_factors(spatial), integer_factors(spatial))
+    forms = [level_unrollings(spatial, view) for view in factors]
+    flat.views = 1 if factors[FRACTIONAL] == factors[INTEGER] else 2
+    flat.drain = _drain(spatial, factors[FRACTIONAL])
+    put(flat.unrolled, np.stack([form.cumulative for form in forms]), "unrollings")
+    put(flat.reduced_from, np.stack([form.reduced_from for form in forms]), "unrollings")
+    put(flat.units, np.stack([form.units for form in forms]), "unrollings")
+    put(flat.boost, np.stack([form.boost for form in forms]), "unrollings")
 
 
 class Transfer(NamedTuple):
@@ -167,7 +221,8 @@ def _link_sharing(spatial: SpatialProblem, transfers: list[Transfer]) -> I64:
         if transfer.operand != OUT:
             users.setdefault(transfer.port, set()).add(transfer.operand)
     shared = np.array([len(users.get(t.port, ())) > 1 for t in transfers])
-    return np.where(ends >= 0, shared[ends], False).sum(axis=2).astype(np.int64)
+    both: I64 = np.where(ends >= 0, shared[ends], False).sum(axis=2, dtype=np.int64)
+    return both
 
 
 class PartialIndex(NamedTuple):
@@ -193,13 +248,6 @@ def partially_relevant(layer: Layer) -> list[PartialIndex]:
         for index in operand.indices
         if len(index.terms) == 2
     ]
-
-
-def _relevance(layer: Layer) -> I64:
-    return np.array(
-        [[layer.relevance(o.name, loop.dimension) for loop in layer.loops] for o in layer.operands],
-        np.int64,
-    )
 
 
 def _memory_of_level(spatial: SpatialProblem) -> I64:

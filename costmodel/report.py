@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from nestmap.costmodel.evaluate import Columns, evaluate_row, evaluate_rows, load_row
-from nestmap.costmodel.problem import I64, FlatProblem, flatten
-from nestmap.costmodel.work import Totals, Work, new_work
+from nestmap.costmodel.problem import FlatProblem, flatten
+from nestmap.costmodel.record import I64, new_record
+from nestmap.costmodel.work import Totals, Work
 from nestmap.model import (
     MOVEMENTS,
     CostModelEvaluation,
@@ -45,7 +46,7 @@ def evaluate(spatial: SpatialProblem, temporal: TemporalMapping) -> CostModelEva
     Whether the data fits the memories is not asked here (see :mod:`nestmap.search`).
     """
     problem, batch = flatten(spatial), MappingBatch.of(spatial, temporal)
-    work = new_work(problem, batch.orders.shape[1])
+    work = new_record(Work)
     load_row(work, factor_table(spatial, batch.factors), batch.orders[0], batch.cuts[0])
     totals = evaluate_row(problem, work)
     return _evaluation(spatial, temporal, problem, work, totals)
@@ -117,8 +118,9 @@ def _level(
 
 def _movement_costs(problem: FlatProblem, work: Work, x: int, level: int) -> MovementCosts:
     accesses, energies = [0] * len(MOVEMENTS), [0.0] * len(MOVEMENTS)
-    here = (problem.transfer_operand == x) & (problem.transfer_level == level)
-    for t in np.flatnonzero(here):
+    for t in range(problem.transfers):
+        if (problem.transfer_operand[t], problem.transfer_level[t]) != (x, level):
+            continue
         movement = problem.transfer_movement[t]
         accesses[movement] = int(work.accesses[t])
         energies[movement] = float(work.energy[t])
@@ -134,7 +136,7 @@ def _port_stalls(spatial: SpatialProblem, work: Work) -> tuple[PortStall, ...]:
         for level in spatial.accelerator.memories
         for port in level.instance.ports
     ]
-    stalls = work.port_stall.tolist()
+    stalls = work.port_stall[: len(names)].tolist()
     return tuple(
         PortStall(memory=memory, port=port, stall=int(stall))
         for (memory, port), stall in zip(names, stalls, strict=True)

@@ -17,8 +17,8 @@ def place_loops(problem: FlatProblem, work: Work) -> None:
 
     For inputs the innermost ir loops end below level 1: a word stays in place at the array.
     """
-    loops = len(work.size)
-    for x in range(len(problem.levels)):
+    loops = work.loops
+    for x in range(problem.operands):
         work.cut[x, 0] = 0
         for level in range(problem.levels[x] + 1):
             if x == OUT and level == 0:
@@ -32,7 +32,7 @@ def place_loops(problem: FlatProblem, work: Work) -> None:
 @kernel
 def count_cycles(problem: FlatProblem, work: Work) -> None:
     """``cycles``: iterations of all loops at or below each level (spec section 3)."""
-    for x in range(len(problem.levels)):
+    for x in range(problem.operands):
         done, product = 0, 1.0
         for level in range(problem.levels[x] + 1):
             while done < work.cut[x, level]:
@@ -44,7 +44,8 @@ def count_cycles(problem: FlatProblem, work: Work) -> None:
 @kernel
 def measure_tops(problem: FlatProblem, work: Work) -> None:
     """``top_relevant`` and ``top_irrelevant`` of each level (spec section 3)."""
-    for x in range(len(problem.levels)):
+    for x in range(problem.operands):
+        work.top_relevant[x, 0] = work.top_irrelevant[x, 0] = 1.0
         for level in range(1, problem.levels[x] + 1):
             low, high = work.cut[x, level - 1], work.cut[x, level]
             work.top_relevant[x, level] = _top_product(problem, work, x, low, high, RELEVANT)

@@ -75,7 +75,7 @@ def level_unrollings(spatial: SpatialProblem, factors: Factors) -> LevelUnrollin
     for x, operand in enumerate(layer.operands):
         at_level = _at_levels(spatial, operand.name, factors)
         levels = len(at_level) - 1
-        below = np.cumprod(at_level, axis=0)  # between the array and above level l
+        below: F64 = np.multiply.accumulate(at_level, axis=0)  # between the array and above level l
         cumulative[x, 1 : levels + 1] = below[:levels]
         cumulative[x, levels + 1 :] = below[levels - 1]
         kinds = np.array([layer.relevance(operand.name, loop.dimension) for loop in layer.loops])
@@ -83,8 +83,8 @@ def level_unrollings(spatial: SpatialProblem, factors: Factors) -> LevelUnrollin
         unique = _products_from_above(_relevant_parts(layer, operand.name, below))
         boost[x, : levels + 1] = np.rint(unique / np.append(unique[1:], 1.0))
         if x == 0:
-            reducing = (at_level[:, kinds == Relevance.IRRELEVANT] > 1).any(axis=1)
-            reduced_from[: levels + 1] = np.logical_or.accumulate(reducing[::-1])[::-1]
+            reducing = at_level[:, kinds == Relevance.IRRELEVANT] > 1
+            reduced_from[: levels + 1] = [reducing[level:].any() for level in range(levels + 1)]
     return LevelUnrollings(cumulative, reduced_from, units, boost)
 
 
@@ -119,7 +119,8 @@ def _relevant_parts(layer: Layer, operand: str, below: F64) -> F64:
 
 
 def _products_from_above(values: F64) -> F64:
-    return np.cumprod(values[::-1])[::-1]
+    products: F64 = np.multiply.accumulate(values[::-1])[::-1]
+    return products
 
 
 def _rounded_products_from_above(values: F64) -> F64:

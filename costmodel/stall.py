@@ -19,12 +19,12 @@ def time_transfers(problem: FlatProblem, work: Work) -> None:
     only the part of it in which the data at the link's lower side is not in use.
     """
     view = problem.views - 1
-    for port in range(len(problem.port_max)):
+    for port in range(problem.ports):
         for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
             x, link = problem.transfer_operand[t], link_of(problem, t)
             window = work.cycles[x, link]
-            if not work.doubled[x, link]:
-                window = window // work.top_irrelevant[x, link]
+            if work.doubled[x, link] == 0:
+                window = np.floor(window / work.top_irrelevant[x, link])
             work.allowed[t] = np.ceil(window * problem.cycles_per_operation)
             work.real[t] = np.ceil(work.bits[view, t] / problem.port_max[port])
 
@@ -33,7 +33,7 @@ def time_transfers(problem: FlatProblem, work: Work) -> None:
 def worst_stall(problem: FlatProblem, work: Work) -> float:
     """Fills ``port_stall`` and gives the largest one, at least 0, in cycles."""
     worst = 0.0
-    for port in range(len(problem.port_max)):
+    for port in range(problem.ports):
         work.port_stall[port] = _port_stall(problem, work, port)
         worst = max(worst, work.port_stall[port])
     return worst
@@ -45,8 +45,8 @@ def _port_stall(problem: FlatProblem, work: Work, port: int) -> float:
     view = problem.views - 1
     active, overdue, slack, windows = 0, 0.0, 0.0, 0.0
     for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
-        if work.count[view, t] > 0:
-            repeats = work.count[view, t] - 1
+        if work.times[view, t] > 0:
+            repeats = work.times[view, t] - 1
             late = (work.real[t] - work.allowed[t]) * repeats
             overdue += max(0.0, late)
             slack += min(0.0, late)
@@ -76,4 +76,4 @@ def _shared_time(problem: FlatProblem, work: Work, active: int) -> float:
     longest = work.periods[active - 1]
     total = work.cycles[0, problem.levels[0]] * problem.cycles_per_operation
     union = window_union(active, work.periods, work.windows, work.gain, work.rest)
-    return union * (total / longest)
+    return float(union * (total / longest))

@@ -17,16 +17,16 @@ def link_of(problem: FlatProblem, transfer: int) -> int:
     """The level below the link that a transfer uses."""
     movement = problem.transfer_movement[transfer]
     towards_array = movement in (RD_LOW, WR_LOW)
-    return problem.transfer_level[transfer] - (1 if towards_array else 0)
+    return int(problem.transfer_level[transfer]) - (1 if towards_array else 0)
 
 
 @kernel
 def measure_transfers(problem: FlatProblem, work: Work) -> None:
-    """``bits`` and ``count`` of every transfer."""
+    """``bits`` and ``times`` of every transfer."""
     for view in range(problem.views):
-        for t in range(len(problem.transfer_operand)):
+        for t in range(problem.transfers):
             x, link = problem.transfer_operand[t], link_of(problem, t)
-            unfinished = x == OUT and work.psum_above[view, link]
+            unfinished = x == OUT and work.psum_above[view, link] == 1
             backward = x == OUT and problem.transfer_movement[t] in (RD_LOW, WR_HIGH)
             words = work.elements[view, x, link]
             if link < problem.transfer_level[t]:
@@ -35,4 +35,4 @@ def measure_transfers(problem: FlatProblem, work: Work) -> None:
             periods = work.cycles[x, problem.levels[x]] / work.cycles[x, link]
             happens = unfinished or not backward
             work.bits[view, t] = words * precision if happens else 0.0
-            work.count[view, t] = periods if happens else 0.0
+            work.times[view, t] = periods if happens else 0.0

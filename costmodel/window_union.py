@@ -9,8 +9,10 @@ period covers, and what is left lies within the window, or beside it among the s
 
 from __future__ import annotations
 
+import numpy as np
+
 from nestmap.costmodel.jit import kernel
-from nestmap.costmodel.problem import F64
+from nestmap.costmodel.record import F64
 
 
 @kernel
@@ -18,11 +20,11 @@ def covered(y: float, windows_used: int, periods: F64, gain: F64, rest: F64, win
     """Cycles among the first ``y`` that one of the first ``windows_used`` windows covers."""
     total = 0.0
     for k in range(windows_used - 1, -1, -1):
-        whole = y // periods[k]
+        whole = np.floor(y / periods[k])
         total += whole * gain[k]
         y -= whole * periods[k]
         if y <= windows[k]:
-            return total + y
+            return float(total + y)
         total += rest[k]
     return total
 
@@ -38,4 +40,4 @@ def window_union(n: int, periods: F64, windows: F64, gain: F64, rest: F64) -> fl
     for k in range(n):
         rest[k] = windows[k] - covered(windows[k], k, periods, gain, rest, windows)
         gain[k] = rest[k] + covered(periods[k], k, periods, gain, rest, windows)
-    return gain[n - 1]
+    return float(gain[n - 1])

@@ -10,9 +10,10 @@ from nestmap.model.dims import Dimension, LayerOperand, Loop
 from nestmap.model.errors import InputError
 from nestmap.model.layer import InputOperand, Layer, OutputOperand
 
-_ACCESS = re.compile(r"\s*([A-Za-z]\w*)((?:\s*\[\s*\w+\s*\])+)\s*")
+_ACCESS = re.compile(r"\s*([A-Za-z]\w*)((?:\s*\[\s*(?:\w+\s*)?\])+)\s*")
 _RELATION = re.compile(
-    r"^\s*(\w+)\s*=\s*(?:(\d+)\s*\*\s*)?([A-Za-z]\w*)\s*\+\s*(?:(\d+)\s*\*\s*)?([A-Za-z]\w*)\s*$"
+    r"^\s*(\w+)\s*=\s*(?:(\d{1,9})\s*\*\s*)?([A-Za-z]\w*)"
+    r"\s*\+\s*(?:(\d{1,9})\s*\*\s*)?([A-Za-z]\w*)\s*$"
 )
 
 EXPECTED_EQUATION = "an equation such as O[b][k][oy][ox]+=W[k][c][fy][fx]*I[b][c][iy][ix]"

@@ -9,53 +9,72 @@ Source: LOMA (Symons et al., AICAS 2021); spec section 8.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, final
 
 import numpy as np
 
 from nestmap.costmodel.evaluate import load_order
 from nestmap.costmodel.footprint import reach, reached_elements
 from nestmap.costmodel.jit import kernel
-from nestmap.costmodel.problem import F64, FRACTIONAL, I64, OUT, FlatProblem
+from nestmap.costmodel.problem import FRACTIONAL, OUT, FlatProblem
+from nestmap.costmodel.record import F64, I64, LOOPS, MEMORIES, OPERANDS, new_record
 from nestmap.costmodel.reuse import IRRELEVANT
-from nestmap.costmodel.work import Work, new_work
+from nestmap.costmodel.work import Work
 from nestmap.model.batch import Codes
 
 FITS = -1
 
 
-class Failures(NamedTuple):
+@final
+class Failures:
     """Why orders failed: the column after the operands stands for all of them together."""
 
-    count: I64  # [m, x + 1]
-    need: F64  # [m, x + 1] smallest number of bits asked for
+    orders: Annotated[I64, (MEMORIES, OPERANDS + 1)]
+    need: Annotated[F64, (MEMORIES, OPERANDS + 1)]  # fewest bits asked for
 
 
-class Shelf(NamedTuple):
+@final
+class Shelf:
     """What one memory could hold of each operand; scratch of one allocation."""
 
-    level: I64  # [x] the operand's level in this memory, 0 if it is not held here
-    taken: I64  # [x] loops that memories below have taken
-    first: I64  # [x] range of prefixes worth trying
-    last: I64  # [x]
-    bits: F64  # [x, n + 1] room that a prefix needs
-    accesses: F64  # [x, n + 1] bits that the level above then sends
-    choice: I64  # [x] prefix under trial
-    best: I64  # [x]
+    level: Annotated[I64, (OPERANDS,)]  # the operand's level in this memory, 0: not held here
+    taken: Annotated[I64, (OPERANDS,)]  # loops that memories below have taken
+    first: Annotated[I64, (OPERANDS,)]  # range of prefixes worth trying
+    last: Annotated[I64, (OPERANDS,)]
+    bits: Annotated[F64, (OPERANDS, LOOPS + 1)]  # room that a prefix needs
+    accesses: Annotated[F64, (OPERANDS, LOOPS + 1)]  # bits that the level above then sends
+    choice: Annotated[I64, (OPERANDS,)]  # prefix under trial
+    best: Annotated[I64, (OPERANDS,)]
+
+
+def allocate_rows(
+    problem: FlatProblem, factors: I64, orders: Codes, even: bool, failures: Failures
+) -> tuple[Codes, Codes]:
+    """The orders that fit the memories, and their cuts (rows x operands x levels)."""
+    cuts = np.empty((len(orders), problem.operands, max(problem.levels)), np.uint8)
+    kept = _allocate_rows(
+        problem, (new_record(Work), new_record(Shelf), failures), factors, orders, even, cuts
+    )
+    return orders[:kept], cuts[:kept]
 
 
 @kernel
-def allocate_rows(
-    problem: FlatProblem, factors: I64, orders: Codes, even: bool, cuts: Codes, failures: Failures
+def _allocate_rows(
+    problem: FlatProblem,
+    scratch: tuple[Work, Shelf, Failures],
+    factors: I64,
+    orders: Codes,
+    even: bool,
+    cuts: Codes,
 ) -> int:
-    """Allocates every order; moves those that fit, with their cuts, to the front; counts them."""
-    work = new_work(problem, orders.shape[1])
-    shelf = new_shelf(problem, orders.shape[1])
+    """Moves orders that fit, with their cuts, to the front; gives how many."""
+    work, shelf, failures = scratch
     kept = 0
     for row in range(len(orders)):
         load_order(work, factors, orders[row])
         if allocate(problem, work, shelf, even, failures):
-            orders[kept] = orders[row]
+            for n in range(work.loops):
+                orders[kept, n] = orders[row, n]
             for x in range(cuts.shape[1]):
                 for level in range(cuts.shape[2]):
                     cuts[kept, x, level] = work.cut[x, min(level + 1, problem.levels[x])]
@@ -64,37 +83,22 @@ def allocate_rows(
 
 
 @kernel
-def new_shelf(problem: FlatProblem, loops: int) -> Shelf:
-    """Scratch for orders of that many loops."""
-    x = len(problem.levels)
-    return Shelf(
-        np.zeros(x, np.int64),
-        np.zeros(x, np.int64),
-        np.zeros(x, np.int64),
-        np.zeros(x, np.int64),
-        np.zeros((x, loops + 1)),
-        np.zeros((x, loops + 1)),
-        np.zeros(x, np.int64),
-        np.zeros(x, np.int64),
-    )
-
-
-@kernel
 def allocate(
     problem: FlatProblem, work: Work, shelf: Shelf, even: bool, failures: Failures
 ) -> bool:
     """Fills ``work.cut`` for the order in ``work``; false if some memory is too small."""
-    shelf.taken[:] = 0
-    for memory in range(len(problem.memory_size)):
+    for x in range(problem.operands):
+        shelf.taken[x] = 0
+    for memory in range(problem.memories):
         if not _look_up_levels(problem, shelf, memory):
             continue
         misfit = _offer_prefixes(problem, work, shelf, memory)
         if misfit == FITS and not _choose(problem, shelf, memory, even):
-            misfit = len(problem.levels)
+            misfit = problem.operands
         if misfit != FITS:
             _note_failure(problem, shelf, memory, misfit, failures)
             return False
-        for x in range(len(problem.levels)):
+        for x in range(problem.operands):
             if shelf.level[x] > 0:
                 shelf.taken[x] = shelf.best[x]
                 work.cut[x, shelf.level[x]] = shelf.best[x]
@@ -105,7 +109,7 @@ def allocate(
 def _look_up_levels(problem: FlatProblem, shelf: Shelf, memory: int) -> bool:
     """Which level of each operand the memory is; false if it holds none of the layer's."""
     used = False
-    for x in range(len(problem.levels)):
+    for x in range(problem.operands):
         shelf.level[x] = 0
         for level in range(1, problem.levels[x] + 1):
             if problem.memory[x, level] == memory:
@@ -117,10 +121,10 @@ def _look_up_levels(problem: FlatProblem, shelf: Shelf, memory: int) -> bool:
 @kernel
 def _offer_prefixes(problem: FlatProblem, work: Work, shelf: Shelf, memory: int) -> int:
     """Fills ``shelf`` with the prefixes that fit alone; gives an operand of which none does."""
-    for x in range(len(problem.levels)):
+    for x in range(problem.operands):
         if shelf.level[x] == 0:
             continue
-        loops, level = len(work.size), shelf.level[x]
+        loops, level = work.loops, shelf.level[x]
         is_top = level == problem.levels[x]
         first = loops if is_top else shelf.taken[x]
         precision = _precision(problem, work, x, level, shelf.taken[x])
@@ -133,7 +137,7 @@ def _offer_prefixes(problem: FlatProblem, work: Work, shelf: Shelf, memory: int)
             iterations = 0.0 if is_top else _iterations_above(work, cut)
             shelf.accesses[x, cut] = iterations * bits
             last_tile = cut == loops or elements >= whole
-            copies = 2.0 if problem.double_buffered[memory] and not last_tile else 1.0
+            copies = 2.0 if problem.double_buffered[memory] == 1 and not last_tile else 1.0
             shelf.bits[x, cut] = bits * copies
             if shelf.bits[x, cut] > problem.memory_size[memory]:
                 break
@@ -149,18 +153,18 @@ def _offer_prefixes(problem: FlatProblem, work: Work, shelf: Shelf, memory: int)
 def _precision(problem: FlatProblem, work: Work, x: int, level: int, taken: int) -> float:
     """Bits of an element: of a partial sum while an ir loop is left above what lies below."""
     if x == OUT:
-        if problem.reduced_from[FRACTIONAL, level - 1]:
-            return problem.partial_precision[x]
-        for n in range(taken, len(work.size)):
+        if problem.reduced_from[FRACTIONAL, level - 1] == 1:
+            return float(problem.partial_precision[x])
+        for n in range(taken, work.loops):
             if problem.relevance[x, work.dimension[n]] == IRRELEVANT:
-                return problem.partial_precision[x]
-    return problem.precision[x]
+                return float(problem.partial_precision[x])
+    return float(problem.precision[x])
 
 
 @kernel
 def _iterations_above(work: Work, cut: int) -> float:
     product = 1.0
-    for n in range(cut, len(work.size)):
+    for n in range(cut, work.loops):
         product *= work.size[n]
     return product
 
@@ -168,7 +172,7 @@ def _iterations_above(work: Work, cut: int) -> float:
 @kernel
 def _whole_tensor(problem: FlatProblem, work: Work, x: int) -> float:
     """Elements of the operand in all loops and unrollings below its top level."""
-    reach(problem, work, FRACTIONAL, x, problem.levels[x], len(work.size))
+    reach(problem, work, FRACTIONAL, x, problem.levels[x], work.loops)
     return reached_elements(problem, work, x)
 
 
@@ -176,26 +180,27 @@ def _whole_tensor(problem: FlatProblem, work: Work, x: int) -> float:
 def _choose(problem: FlatProblem, shelf: Shelf, memory: int, even: bool) -> bool:
     """Fills ``best``: fewest accesses among what fits together, the last one of equals."""
     fewest, found = np.inf, False
-    for x in range(len(problem.levels)):
+    for x in range(problem.operands):
         shelf.choice[x] = shelf.first[x] if shelf.level[x] > 0 else 0
     while True:
         bits, accesses = 0.0, 0.0
-        for x in range(len(problem.levels)):
+        for x in range(problem.operands):
             if shelf.level[x] > 0:
                 bits += shelf.bits[x, shelf.choice[x]]
                 accesses += shelf.accesses[x, shelf.choice[x]]
         fits = bits <= problem.memory_size[memory] and (not even or _is_even(problem, shelf))
         if fits and accesses <= fewest:
             fewest, found = accesses, True
-            shelf.best[:] = shelf.choice
-        if not _next_choice(shelf):
+            for x in range(problem.operands):
+                shelf.best[x] = shelf.choice[x]
+        if not _next_choice(problem, shelf):
             return found
 
 
 @kernel
-def _next_choice(shelf: Shelf) -> bool:
+def _next_choice(problem: FlatProblem, shelf: Shelf) -> bool:
     """Steps to the lexicographically next combination of prefixes; false after the last."""
-    for x in range(len(shelf.level) - 1, -1, -1):
+    for x in range(problem.operands - 1, -1, -1):
         if shelf.level[x] > 0:
             if shelf.choice[x] < shelf.last[x]:
                 shelf.choice[x] += 1
@@ -208,7 +213,7 @@ def _next_choice(shelf: Shelf) -> bool:
 def _is_even(problem: FlatProblem, shelf: Shelf) -> bool:
     """Whether all operands that the memory holds stop at the same loop."""
     common = -1
-    for x in range(len(shelf.level)):
+    for x in range(problem.operands):
         if shelf.level[x] > 0:
             if common >= 0 and shelf.choice[x] != common:
                 return False
@@ -221,8 +226,9 @@ def _note_failure(
     problem: FlatProblem, shelf: Shelf, memory: int, misfit: int, failures: Failures
 ) -> None:
     need = 0.0
-    for x in range(len(problem.levels)):
-        if shelf.level[x] > 0 and misfit in (x, len(problem.levels)):
+    for x in range(problem.operands):
+        if shelf.level[x] > 0 and misfit in (x, problem.operands):
             need += shelf.bits[x, shelf.first[x]]
-    failures.count[memory, misfit] += 1
-    failures.need[memory, misfit] = min(failures.need[memory, misfit], need)
+    failures.orders[memory, misfit] += 1
+    if failures.orders[memory, misfit] == 1 or need < failures.need[memory, misfit]:
+        failures.need[memory, misfit] = need

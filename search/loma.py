@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from nestmap.costmodel.problem import flatten
+from nestmap.costmodel.record import new_record
 from nestmap.costmodel.report import factor_table
 from nestmap.model import (
     Infeasibility,
@@ -37,33 +38,27 @@ def loma(
     """
     factors, codes = encode(loop_factors(spatial, lpf_limit))
     problem, table = flatten(spatial), factor_table(spatial, factors)
-    operands, levels = problem.memory.shape
-    shape = (len(problem.memory_size), operands + 1)
-    failures = Failures(np.zeros(shape, np.int64), np.full(shape, np.inf))
+    failures = new_record(Failures)
     even = mapping_type is MappingType.EVEN
     for orders in permutations(codes, CHUNK):
-        cuts = np.empty((len(orders), operands, levels - 1), np.uint8)
-        kept = allocate_rows(problem, table, orders, even, cuts, failures)
-        if kept:
-            yield MappingBatch(spatial, factors, orders[:kept], cuts[:kept])
-    nothing = np.empty((0, len(codes)), np.uint8)
-    cuts = np.empty((0, operands, levels - 1), np.uint8)
-    yield MappingBatch(spatial, factors, nothing, cuts, explain(spatial, failures))
+        kept, cuts = allocate_rows(problem, table, orders, even, failures)
+        if len(kept):
+            yield MappingBatch(spatial, factors, kept, cuts)
+    none, cuts = allocate_rows(problem, table, np.empty((0, len(codes)), np.uint8), even, failures)
+    yield MappingBatch(spatial, factors, none, cuts, explain(spatial, failures))
 
 
 def explain(spatial: SpatialProblem, failures: Failures) -> SearchStatistics:
     """The failures in words: which memory is too small for what, and by how much."""
+    names = [operand.name for operand in spatial.layer.operands]
     reasons: list[Infeasibility] = []
     for m, memory in enumerate(spatial.accelerator.memories):
-        for x, count in enumerate(failures.count[m].tolist()):
-            if count:
-                names = [operand.name for operand in spatial.layer.operands]
-                sharing = [n for n in names if memory in spatial.problem.levels(n)]
-                what = names[x] if x < len(names) else " and ".join(sharing)
-                need = int(failures.need[m, x])
-                reason = (
-                    f"{memory.name} too small for {what}: "
-                    f"needs at least {need} bit, has {memory.instance.size}"
-                )
-                reasons.append(Infeasibility(reason=reason, count=count))
+        for x in np.flatnonzero(failures.orders[m]):
+            sharing = [n for n in names if memory in spatial.problem.levels(n)]
+            what = names[x] if x < len(names) else " and ".join(sharing)
+            reason = (
+                f"{memory.name} too small for {what}: "
+                f"needs at least {int(failures.need[m, x])} bit, has {memory.instance.size}"
+            )
+            reasons.append(Infeasibility(reason=reason, count=int(failures.orders[m, x])))
     return SearchStatistics(infeasible=tuple(reasons))

@@ -102,17 +102,14 @@ def _axes(node: NodeReader, image: Sizes, kernel: Sizes) -> tuple[Axis, ...]:
     stated = node.integers("kernel_shape", kernel)
     if stated != kernel:
         raise node.error(f"kernel_shape {text(stated)}", f"{text(kernel)}, as in the weights")
-    ones = (1,) * len(image)
+    count = len(image)
+    ones, zeros = (1,) * count, (0,) * 2 * count
     strides, dilations = node.integers("strides", ones), node.integers("dilations", ones)
-    pads = node.integers("pads", (0,) * 2 * len(image), least=0)
-    begins, ends = pads[: len(image)], pads[len(image) :]
-    parts = zip("ZYX"[-len(image) :], image, kernel, strides, dilations, strict=True)
-    bare = tuple(Axis(*part) for part in parts)
+    pads = node.integers("pads", zeros, least=0)
+    padding = zip(pads[:count], pads[count:], strict=True)
+    parts = zip("ZYX"[-count:], image, kernel, strides, dilations, padding, strict=True)
     auto_pad = _auto_pad(node, pads)
-    axes = tuple(
-        _padded(axis, auto_pad, padding)
-        for axis, padding in zip(bare, zip(begins, ends, strict=True), strict=True)
-    )
+    axes = tuple(_auto_padded(Axis(*part), auto_pad) for part in parts)
     for axis in axes:
         if axis.output < 1:
             raise node.error(
@@ -132,14 +129,14 @@ def _auto_pad(node: NodeReader, pads: Sizes) -> str:
     return auto_pad
 
 
-def _padded(axis: Axis, auto_pad: str, padding: tuple[int, int]) -> Axis:
-    """The axis with its padding; SAME_* pads until there is an output for every stride."""
-    if auto_pad.startswith("SAME"):
-        positions = -(-axis.input // axis.stride)
-        missing = max(0, (positions - 1) * axis.stride + axis.reach - axis.input)
-        less, more = missing // 2, missing - missing // 2
-        padding = (less, more) if auto_pad == "SAME_UPPER" else (more, less)
-    return replace(axis, padding=padding)
+def _auto_padded(axis: Axis, auto_pad: str) -> Axis:
+    """The axis; SAME_* pads it until there is an output for every stride."""
+    if not auto_pad.startswith("SAME"):
+        return axis
+    positions = -(-axis.input // axis.stride)
+    missing = max(0, (positions - 1) * axis.stride + axis.reach - axis.input)
+    less, more = missing // 2, missing - missing // 2
+    return replace(axis, padding=(less, more) if auto_pad == "SAME_UPPER" else (more, less))
 
 
 def _layer(node: NodeReader, axes: tuple[Axis, ...], channels: _Channels) -> Layer:

@@ -18,19 +18,15 @@ _STANDARD_DOMAINS = ("", "ai.onnx")
 @final
 @dataclass(frozen=True)
 class GraphNode:
-    """A node with a name of its own and the tensors it reads, those of its subgraphs included."""
+    """A node with a name of its own and the tensors it reads, those of its subgraphs included.
+
+    ``operator`` is its type; outside the ONNX standard with the domain: ``com.acme.Conv``.
+    """
 
     name: str
+    operator: str
     proto: onnx.NodeProto
     reads: tuple[str, ...]
-
-    @property
-    def operator(self) -> str:
-        """The operator type; outside the ONNX standard with its domain: ``com.acme.Conv``."""
-        domain = self.proto.domain
-        return (
-            self.proto.op_type if domain in _STANDARD_DOMAINS else f"{domain}.{self.proto.op_type}"
-        )
 
     def __str__(self) -> str:
         return f"node {self.name!r} ({self.operator})"
@@ -120,17 +116,26 @@ def _makers(nodes: Sequence[GraphNode], where: str) -> dict[str, int]:
 
 
 def _named(protos: Sequence[onnx.NodeProto]) -> tuple[GraphNode, ...]:
-    taken = {proto.name for proto in protos}
+    given = [_text(proto.name) for proto in protos]
+    taken = set(given)
     used = {""}
     nodes: list[GraphNode] = []
-    for i, proto in enumerate(protos):
-        name = proto.name
-        if name in used:
-            name = _free(f"{proto.op_type}_{i}", taken)
-            taken.add(name)
-        used.add(name)
-        nodes.append(GraphNode(name, proto, tuple(dict.fromkeys(_reads(proto)))))
+    for i, (name, proto) in enumerate(zip(given, protos, strict=True)):
+        own = _free(f"{_text(proto.op_type)}_{i}", taken) if name in used else name
+        taken.add(own)
+        used.add(own)
+        nodes.append(GraphNode(own, _operator(proto), proto, tuple(dict.fromkeys(_reads(proto)))))
     return tuple(nodes)
+
+
+def _operator(proto: onnx.NodeProto) -> str:
+    domain, operator = _text(proto.domain), _text(proto.op_type)
+    return operator if domain in _STANDARD_DOMAINS else f"{domain}.{operator}"
+
+
+def _text(value: str | bytes) -> str:
+    """A text field; protobuf hands it out as bytes where it is not UTF-8."""
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
 def _free(name: str, taken: Collection[str]) -> str:

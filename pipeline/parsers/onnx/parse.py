@@ -39,11 +39,8 @@ def parse_onnx(source: Path | onnx.ModelProto, *, name: str | None = None) -> Wo
         InputError: where the file or the model is wrong: it names the node and the tensor.
     """
     where, default = _labels(source)
-    try:
-        small = skeleton(load_model(source) if isinstance(source, Path) else source)
-        return _workload(small, where, name or default)
-    except UnicodeDecodeError:
-        raise InputError(where, "names that are not UTF-8 text", "a valid ONNX model") from None
+    small = skeleton(load_model(source) if isinstance(source, Path) else source, where)
+    return _workload(small, where, name or default)
 
 
 def _labels(source: Path | onnx.ModelProto) -> tuple[str, str]:

@@ -10,9 +10,8 @@ import onnx
 
 from nestmap.model import AffineIndex, InputError, InputOperand, NoCostNode, OutputOperand, Term
 from nestmap.pipeline.parsers.onnx.graph import GraphNode, Origin
-from nestmap.pipeline.parsers.onnx.shapes import Shape, Sizes, known_sizes, text
+from nestmap.pipeline.parsers.onnx.shapes import LIMIT, Shape, Sizes, known_sizes, text
 
-_LIMIT = 2**31
 _BITS = 8
 _A = onnx.AttributeProto
 
@@ -45,17 +44,13 @@ class NodeReader:
         """Compare the sizes that the inputs lead to with those the model states.
 
         Raises:
-            InputError: where the model says something else.
+            InputError: where the model says something else, or a size is too large.
         """
         name = self.node.proto.output[0] if self.node.proto.output else ""
+        where = f"{self.where}: output {name!r}"
+        known_sizes(sizes, where, "from its inputs")
         stated = self.shapes.get(name)
-        if stated is None:
-            return
-        same_rank = len(stated) == len(sizes)
-        if not same_rank or any(
-            isinstance(size, int) and size != ours for size, ours in zip(stated, sizes, strict=True)
-        ):
-            where = f"{self.where}: output {name!r}"
+        if stated is not None and not _agree(stated, sizes):
             raise InputError(where, f"shape {text(stated)}", f"{text(sizes)}, from its inputs")
 
     def input_operand(
@@ -126,7 +121,7 @@ class NodeReader:
     def _input(self, position: int) -> str:
         names = self.node.proto.input
         if position >= len(names) or not names[position]:
-            raise self.error(f"no input number {position + 1}", "it: an array of the layer")
+            raise self.error(f"no input number {position + 1}", "at least two inputs")
         return names[position]
 
     def _attribute(self, name: str, kind: str) -> onnx.AttributeProto | None:
@@ -140,9 +135,17 @@ class NodeReader:
 
     def _checked(self, name: str, values: Sizes, least: int) -> Sizes:
         for value in values:
-            if not least <= value < _LIMIT:
+            if not least <= value < LIMIT:
                 raise self.error(f"{name} {value}", f"{least} up to 2**31 - 1")
         return values
+
+
+def _agree(stated: Shape, sizes: Sizes) -> bool:
+    """Whether a shape is the given one as far as it is known."""
+    return len(stated) == len(sizes) and all(
+        not isinstance(known, int) or known == size
+        for known, size in zip(stated, sizes, strict=True)
+    )
 
 
 def plain_indices(*names: str) -> tuple[AffineIndex, ...]:

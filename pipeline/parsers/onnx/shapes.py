@@ -8,6 +8,7 @@ import onnx
 from onnx import shape_inference
 
 from nestmap.model import InputError
+from nestmap.pipeline.parsers.onnx.faults import located
 
 Shape = tuple[int | str | None, ...]
 """Per dimension its size, else the name it goes by (``N``), else ``None``."""
@@ -15,7 +16,8 @@ Shape = tuple[int | str | None, ...]
 Sizes = tuple[int, ...]
 """Per dimension its size."""
 
-_LIMIT = 2**31
+LIMIT = 2**31
+"""Sizes are below this."""
 
 
 def infer_shapes(model: onnx.ModelProto, where: str) -> Mapping[str, Shape]:
@@ -24,11 +26,8 @@ def infer_shapes(model: onnx.ModelProto, where: str) -> Mapping[str, Shape]:
     Raises:
         InputError: where shape inference gives up on the whole model.
     """
-    try:
+    with located(where, "shape inference"):
         inferred = shape_inference.infer_shapes(model, strict_mode=False, data_prop=True)
-    except (shape_inference.InferenceError, RuntimeError, ValueError, TypeError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise InputError(where, f"shape inference fails: {reason}", "a valid ONNX model") from None
     return dict(_shapes(inferred.graph))
 
 
@@ -56,7 +55,7 @@ def text(shape: Shape) -> str:
 
 def _known(size: int | str | None, shape: Shape, where: str) -> int:
     if isinstance(size, int):
-        if 1 <= size < _LIMIT:
+        if 1 <= size < LIMIT:
             return size
         raise InputError(where, f"dimension {size} in shape {text(shape)}", "1 up to 2**31 - 1")
     what = "an unknown dimension" if size is None else f"symbolic dimension {size!r}"

@@ -9,6 +9,8 @@ from typing import final
 import onnx
 from onnx import helper, inliner
 
+from nestmap.pipeline.parsers.onnx.faults import located
+
 # Small constants are kept: the shapes, scales and axes that Reshape, Resize or Slice read are
 # among them, and none of those has more elements than this.
 _KEPT_ELEMENTS = 1024
@@ -23,25 +25,43 @@ class Skeleton:
     constants: frozenset[str]
 
 
-def skeleton(model: onnx.ModelProto) -> Skeleton:
+def skeleton(model: onnx.ModelProto, where: str) -> Skeleton:
     """A small copy of the model; calls of its local functions are replaced by their bodies.
 
     A large stored tensor becomes an input of the graph with the same type and dimensions, so
     shape inference sees all it needs and no size limit of protobuf matters.
+
+    Args:
+        model: the model, which is not changed.
+        where: the model, for messages.
+
+    Raises:
+        InputError: where a name is not text or a local function cannot be put in place.
     """
     small = onnx.ModelProto(ir_version=model.ir_version)
     small.opset_import.extend(model.opset_import)
     small.functions.extend(model.functions)
-    _copy_graph(model.graph, small.graph)
+    with located(where, "reading it"):
+        _copy_graph(model.graph, small.graph)
     stored = {tensor.name for tensor in model.graph.initializer}
     stored.update(sparse.values.name for sparse in model.graph.sparse_initializer)
     if small.functions:
-        small = inliner.inline_local_functions(small)
+        small = _inlined(small, where)
     return Skeleton(small, frozenset(stored))
 
 
+def _inlined(model: onnx.ModelProto, where: str) -> onnx.ModelProto:
+    # A function of another operator set version would be left as it is, and the layers in it
+    # overlooked. Layers are the same in all versions, so it gets the version of the model.
+    versions = {entry.domain: entry.version for entry in model.opset_import}
+    for function in model.functions:
+        for entry in function.opset_import:
+            entry.version = versions.get(entry.domain, entry.version)
+    with located(where, "putting its local functions in place"):
+        return inliner.inline_local_functions(model)
+
+
 def _copy_graph(graph: onnx.GraphProto, small: onnx.GraphProto) -> None:
-    small.name = graph.name
     small.input.extend(graph.input)
     small.output.extend(graph.output)
     small.value_info.extend(graph.value_info)

@@ -1,0 +1,61 @@
+"""Records: typed structures of fixed capacity that kernels get as one pointer.
+
+A structure of 40 separate arrays costs a compiled call more than the work it does, so what
+kernels share lives in one NumPy record. A class with annotations only declares it: scalars as
+``int`` or ``float``, arrays as ``Annotated[F64, (rows, columns)]`` with their largest shape.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeVar, cast, get_args, get_origin, get_type_hints
+
+import numpy as np
+import numpy.typing as npt
+
+from nestmap.model import InputError
+
+I64 = npt.NDArray[np.int64]
+F64 = npt.NDArray[np.float64]
+
+R = TypeVar("R")
+
+OPERANDS = 3
+LEVELS = 9  # the array and 8 memory levels
+DIMENSIONS = 24
+LOOPS = 128
+MEMORIES = 32
+PORTS = 96
+TRANSFERS = 96
+INDICES = 24
+VIEWS = 2
+
+
+def new_record(declaration: type[R]) -> R:
+    """A record of the declared layout, all zero."""
+    array = np.zeros(1, _layout(declaration)).view(np.recarray)
+    return cast(R, array[0])
+
+
+def put(target: I64 | F64, values: npt.ArrayLike, what: str) -> None:
+    """Copies values into the front corner of a record's array.
+
+    Raises:
+        InputError: where there are more of ``what`` than a record can hold.
+    """
+    source = np.asarray(values)
+    for given, capacity in zip(source.shape, target.shape, strict=True):
+        if given > capacity:
+            raise InputError(what, f"{given} of them", f"at most {capacity}")
+    target[tuple(slice(n) for n in source.shape)] = source
+
+
+def _layout(declaration: type[object]) -> np.dtype[np.void]:
+    hints = get_type_hints(declaration, include_extras=True)
+    return np.dtype([_field(name, hint) for name, hint in hints.items()], align=True)
+
+
+def _field(name: str, hint: object) -> tuple[str, str, tuple[int, ...]]:
+    if get_origin(hint) is Annotated:
+        array, shape = get_args(hint)
+        return name, "i8" if array == I64 else "f8", shape
+    return name, "i8" if hint is int else "f8", ()

@@ -1,0 +1,97 @@
+"""Bundled examples by name: accelerators, mappings, and networks of the installed onnx package."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from importlib.util import find_spec
+from os.path import isfile
+from pathlib import Path
+from typing import Final
+
+from nestmap.model import InputError
+from nestmap.pipeline.parsers.node import suggestion
+
+LIGHT: Final = "light:"
+"""What the names of the onnx package's networks without weights begin with."""
+
+_LIGHT_NETWORKS: Final = ("backend", "test", "data", "light")
+_SUFFIXES: Final = (".yaml", ".yml", ".onnx")
+
+
+def accelerator_names() -> tuple[str, ...]:
+    """The bundled accelerators."""
+    return tuple(_bundled("accelerators"))
+
+
+def mapping_names() -> tuple[str, ...]:
+    """The bundled mappings; each has the name of the accelerator that it is for."""
+    return tuple(_bundled("mappings"))
+
+
+def workload_names() -> tuple[str, ...]:
+    """The networks by name: ``light:resnet50``, ``light:alexnet`` (also ``light:bvlc_alexnet``)."""
+    return tuple(_networks())
+
+
+def resolve_accelerator(name_or_path: str) -> Path:
+    """The file of a bundled accelerator, or the path itself where it is one.
+
+    Raises:
+        InputError: where it is neither the name of an example nor a path.
+    """
+    return _resolved("accelerator", name_or_path, _bundled("accelerators"))
+
+
+def resolve_mapping(name_or_path: str) -> Path:
+    """The file of a bundled mapping, or the path itself where it is one.
+
+    Raises:
+        InputError: where it is neither the name of an example nor a path.
+    """
+    return _resolved("mapping", name_or_path, _bundled("mappings"))
+
+
+def resolve_workload(name_or_path: str) -> Path:
+    """The file of a network known by name, or the path itself where it is one.
+
+    Raises:
+        InputError: where it is neither the name of a network nor a path.
+    """
+    return _resolved("workload", name_or_path, _networks())
+
+
+def default_mapping_for(accelerator: str) -> Path | None:
+    """The bundled mapping for a bundled accelerator; none for any other."""
+    if accelerator not in _bundled("accelerators"):
+        return None
+    return _bundled("mappings").get(accelerator)
+
+
+def _bundled(folder: str) -> dict[str, Path]:
+    place = Path(str(files("nestmap.pipeline").joinpath("data", folder)))
+    return {path.stem: path for path in sorted(place.glob("*.yaml"))}
+
+
+def _networks() -> dict[str, Path]:
+    """The light networks; found without importing onnx, which takes a while."""
+    spec = find_spec("onnx")
+    if spec is None or spec.origin is None:
+        return {}
+    place = Path(spec.origin).parent.joinpath(*_LIGHT_NETWORKS)
+    stems = {path.stem.removeprefix("light_"): path for path in place.glob("light_*.onnx")}
+    short = {stem.removeprefix("bvlc_"): path for stem, path in stems.items()}
+    return {LIGHT + stem: path for stem, path in sorted((short | stems).items())}
+
+
+def _resolved(what: str, name_or_path: str, known: Mapping[str, Path]) -> Path:
+    if name_or_path in known:
+        return known[name_or_path]
+    if isfile(name_or_path) or _looks_like_path(name_or_path):
+        return Path(name_or_path)
+    expected = f"a file or {suggestion(name_or_path, tuple(known))}"
+    raise InputError(what, repr(name_or_path), expected)
+
+
+def _looks_like_path(text: str) -> bool:
+    return "/" in text or "\\" in text or text.lower().endswith(_SUFFIXES)

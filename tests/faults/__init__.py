@@ -1,0 +1,1 @@
+"""Wrong input of every kind: one located message, never a traceback."""

@@ -1,0 +1,1 @@
+"""The reference, zigzag-dse, run side by side."""
