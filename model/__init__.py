@@ -44,6 +44,7 @@ from nestmap.model.memory import PortKind as PortKind
 from nestmap.model.memory import PortUse as PortUse
 from nestmap.model.memory import needed_movements as needed_movements
 from nestmap.model.problem import MappingProblem as MappingProblem
+from nestmap.model.problem import NetworkProblem as NetworkProblem
 from nestmap.model.problem import SpatialProblem as SpatialProblem
 from nestmap.model.spatial_mapping import SpatialMapping as SpatialMapping
 from nestmap.model.spatial_mapping import Unrolling as Unrolling

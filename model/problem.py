@@ -1,4 +1,4 @@
-"""What a search is asked: map this layer onto this accelerator under these constraints."""
+"""What is asked: map a layer, or a network, onto an accelerator under constraints."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from pydantic import model_validator
 
 from nestmap.model.accelerator import Accelerator
 from nestmap.model.base import Frozen
-from nestmap.model.constraints import LayerConstraints
+from nestmap.model.constraints import LayerConstraints, MappingConstraints
 from nestmap.model.dims import OUTPUT, LayerOperand, MemoryOperand
 from nestmap.model.layer import Layer
 from nestmap.model.memory import MemoryLevel
 from nestmap.model.spatial_mapping import SpatialMapping
+from nestmap.model.workload import Workload
 
 
 class MappingProblem(Frozen, frozen=True):
@@ -64,6 +65,14 @@ class MappingProblem(Frozen, frozen=True):
     def levels(self, operand: LayerOperand) -> tuple[MemoryLevel, ...]:
         """The memories that hold a layer operand, innermost first."""
         return self.accelerator.levels_of(self.links[operand])
+
+
+class NetworkProblem(Frozen, frozen=True):
+    """What an exploration is asked: map every layer of a workload onto an accelerator."""
+
+    workload: Workload
+    accelerator: Accelerator
+    constraints: MappingConstraints = MappingConstraints()
 
 
 class SpatialProblem(Frozen, frozen=True):

@@ -1,1 +1,1 @@
-"""Tests of the pipeline."""
+"""Tests of the pipeline: stages, parsers, presets, command line."""

@@ -1,0 +1,66 @@
+"""Whatever names a workload, an accelerator or a mapping, made into the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nestmap.model import Accelerator, MappingConstraints, Workload
+from nestmap.pipeline.parsers.accelerator import parse_accelerator
+from nestmap.pipeline.parsers.mapping import parse_mapping
+from nestmap.pipeline.parsers.workload import parse_workload_yaml
+from nestmap.pipeline.presets import (
+    default_mapping_for,
+    resolve_accelerator,
+    resolve_mapping,
+    resolve_workload,
+)
+
+if TYPE_CHECKING:
+    import onnx
+
+
+def read_workload(given: Workload | onnx.ModelProto | Path | str) -> Workload:
+    """The workload that is given as a model, an ONNX model, a file or a bundled name.
+
+    Raises:
+        InputError: where the file or the name is not right.
+    """
+    if isinstance(given, Workload):
+        return given
+    if isinstance(given, str | Path):
+        path = resolve_workload(str(given))
+        if path.suffix.lower() in (".yaml", ".yml"):
+            return parse_workload_yaml(path)
+        given = path
+    # onnx takes long to import, and only those who use it shall wait
+    from nestmap.pipeline.parsers.onnx import parse_onnx  # noqa: PLC0415
+
+    return parse_onnx(given)
+
+
+def read_accelerator(given: Accelerator | Path | str) -> Accelerator:
+    """The accelerator that is given as a model, a file or a bundled name.
+
+    Raises:
+        InputError: where the file or the name is not right.
+    """
+    if isinstance(given, Accelerator):
+        return given
+    return parse_accelerator(resolve_accelerator(str(given)))
+
+
+def read_mapping(
+    given: MappingConstraints | Path | str | None, *, for_accelerator: str | None
+) -> MappingConstraints:
+    """The constraints that are given; ``None``: those bundled for the accelerator, else none.
+
+    Raises:
+        InputError: where the file or the name is not right.
+    """
+    if isinstance(given, MappingConstraints):
+        return given
+    if given is not None:
+        return parse_mapping(resolve_mapping(str(given)))
+    bundled = None if for_accelerator is None else default_mapping_for(for_accelerator)
+    return MappingConstraints() if bundled is None else parse_mapping(bundled)

@@ -1,0 +1,80 @@
+"""The stages of the main job: from a network to the cost of every mapping of its layers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import PositiveInt, ValidationError
+
+from nestmap.costmodel import evaluate_batch
+from nestmap.model import (
+    EvaluationBatch,
+    Frozen,
+    InputError,
+    MappingBatch,
+    MappingProblem,
+    MappingType,
+    NetworkProblem,
+    SpatialProblem,
+)
+from nestmap.pipeline.parsers.node import explained
+from nestmap.pipeline.stage import Stage
+from nestmap.search import conform, fullest, loma
+
+
+class WorkloadStage(Frozen, Stage[NetworkProblem, Iterator[MappingProblem]], frozen=True):
+    """The layers of a workload, every layer after those it reads from, with their constraints.
+
+    Raises:
+        InputError: where the constraints do not suit a layer or the accelerator.
+    """
+
+    def __call__(self, network: NetworkProblem, /) -> Iterator[MappingProblem]:
+        for layer in network.workload.layers:
+            constraints = network.constraints.of(layer)
+            try:
+                yield MappingProblem(
+                    layer=layer, accelerator=network.accelerator, constraints=constraints
+                )
+            except ValidationError as error:
+                where = f"mapping for layer {layer.name}"
+                raise InputError(where, *explained(error)) from None
+
+
+class SpatialMappingConversionStage(Frozen, Stage[MappingProblem, SpatialProblem], frozen=True):
+    """The user's spatial mapping, cut down to the layer; without one, that which fills the array.
+
+    Raises:
+        InputError: where it does not fit the array.
+    """
+
+    def __call__(self, problem: MappingProblem, /) -> SpatialProblem:
+        wanted = problem.constraints.spatial_mapping
+        mapping = fullest(problem) if wanted is None else conform(problem, wanted)
+        try:
+            return SpatialProblem(problem=problem, spatial_mapping=mapping)
+        except ValidationError as error:
+            where = f"spatial mapping for layer {problem.layer.name}"
+            raise InputError(where, *explained(error)) from None
+
+
+class LomaStage(Frozen, Stage[SpatialProblem, Iterator[MappingBatch]], frozen=True):
+    """Every order of the loop factors with its memory allocation, in batches.
+
+    ``lpf_limit`` bounds the number of loop factors (``None``: all prime factors).
+
+    Source: LOMA (Symons et al., AICAS 2021).
+    """
+
+    lpf_limit: PositiveInt | None = 6
+    mapping_type: MappingType = MappingType.UNEVEN
+
+    def __call__(self, spatial: SpatialProblem, /) -> Iterator[MappingBatch]:
+        return loma(spatial, self.lpf_limit, self.mapping_type)
+
+
+class CostModelStage(Frozen, Stage[MappingBatch, EvaluationBatch], frozen=True):
+    """The cost of every mapping of a batch."""
+
+    def __call__(self, mappings: MappingBatch, /) -> EvaluationBatch:
+        return evaluate_batch(mappings)

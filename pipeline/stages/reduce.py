@@ -1,0 +1,80 @@
+"""Reducers: a stream of evaluations into one result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from nestmap.costmodel import evaluate
+from nestmap.model import (
+    EvaluationBatch,
+    Frozen,
+    InfeasibleError,
+    LayerResult,
+    NetworkEvaluation,
+    Objective,
+)
+from nestmap.pipeline.stage import Stage
+from nestmap.search import best_of
+
+A = TypeVar("A")
+
+
+class MinimalEnergyStage(Frozen, Stage[Iterable[EvaluationBatch], EvaluationBatch], frozen=True):
+    """The evaluation with the least energy (of equals the least latency, then the first)."""
+
+    def __call__(self, evaluations: Iterable[EvaluationBatch], /) -> EvaluationBatch:
+        return best_of(evaluations, Objective.ENERGY)
+
+
+class MinimalLatencyStage(Frozen, Stage[Iterable[EvaluationBatch], EvaluationBatch], frozen=True):
+    """The evaluation with the least latency (of equals the least energy, then the first)."""
+
+    def __call__(self, evaluations: Iterable[EvaluationBatch], /) -> EvaluationBatch:
+        return best_of(evaluations, Objective.LATENCY)
+
+
+class MinimalEDPStage(Frozen, Stage[Iterable[EvaluationBatch], EvaluationBatch], frozen=True):
+    """The evaluation with the least energy x latency (of equals the least energy)."""
+
+    def __call__(self, evaluations: Iterable[EvaluationBatch], /) -> EvaluationBatch:
+        return best_of(evaluations, Objective.EDP)
+
+
+def minimal(objective: Objective) -> Stage[Iterable[EvaluationBatch], EvaluationBatch]:
+    """The reducer for an objective."""
+    match objective:
+        case Objective.ENERGY:
+            return MinimalEnergyStage()
+        case Objective.LATENCY:
+            return MinimalLatencyStage()
+        case Objective.EDP:
+            return MinimalEDPStage()
+
+
+class SumStage(Frozen, Stage[Iterable[EvaluationBatch], NetworkEvaluation], frozen=True):
+    """The best evaluation of each layer in full, and their sum.
+
+    Raises:
+        InfeasibleError: at the first layer of which no mapping fits: which memory is too small.
+    """
+
+    def __call__(self, evaluations: Iterable[EvaluationBatch], /) -> NetworkEvaluation:
+        return NetworkEvaluation(layers=tuple(_result(batch) for batch in evaluations))
+
+
+def _result(batch: EvaluationBatch) -> LayerResult:
+    spatial = batch.mappings.problem
+    if not len(batch):
+        reasons = "; ".join(f"{x.reason} ({x.count} orders)" for x in batch.statistics.infeasible)
+        raise InfeasibleError(
+            f"layer {spatial.layer.name}: no loop order fits {spatial.accelerator.name}: {reasons}"
+        )
+    return LayerResult(cme=evaluate(spatial, batch.mappings.row(0)), statistics=batch.statistics)
+
+
+class ListifyStage(Stage[Iterable[A], tuple[A, ...]]):
+    """All items of a stream at once."""
+
+    def __call__(self, items: Iterable[A], /) -> tuple[A, ...]:
+        return tuple(items)
