@@ -24,9 +24,9 @@ class Columns(NamedTuple):
     """Costs of a batch, a row each: energy in pJ, latencies in cycles."""
 
     energy: F64
-    latency0: I64
-    latency1: I64
-    latency2: I64
+    latency0: F64
+    latency1: F64
+    latency2: F64
 
 
 @kernel
@@ -35,7 +35,7 @@ def load_order(work: Work, factors: I64, order: Codes) -> None:
     work.loops = len(order)
     for n in range(len(order)):
         work.dimension[n] = factors[order[n], 0]
-        work.size[n] = factors[order[n], 1]
+        work.factor[n] = factors[order[n], 1]
 
 
 @kernel
@@ -94,6 +94,6 @@ def _evaluate_rows(
         latency0 = totals.ideal_temporal + totals.stall
         latency1 = latency0 + totals.onloading
         columns.energy[row] = totals.memory_energy + totals.mac_energy
-        columns.latency0[row] = np.int64(latency0)
-        columns.latency1[row] = np.int64(latency1)
-        columns.latency2[row] = np.int64(latency1 + totals.offloading + problem.drain)
+        columns.latency0[row] = latency0
+        columns.latency1[row] = latency1
+        columns.latency2[row] = latency1 + totals.offloading + problem.drain

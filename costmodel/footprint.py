@@ -23,7 +23,7 @@ def reach(problem: FlatProblem, work: Work, view: int, x: int, level: int, cut: 
     for d in range(problem.dimensions):
         work.extent[d] = problem.unrolled[view, x, level, d]
     for n in range(cut):
-        work.extent[work.dimension[n]] *= work.size[n]
+        work.extent[work.dimension[n]] *= work.factor[n]
 
 
 @kernel

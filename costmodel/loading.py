@@ -22,7 +22,7 @@ def load_ports(problem: FlatProblem, work: Work, compute_cycles: float) -> None:
         for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
             work.loading[t] = 0.0
             if work.times[view, t] > 0 and not _is_backward(problem, t):
-                work.loading[t] = work.real[t]
+                work.loading[t] = work.needed[t]
                 if work.times[view, t] > 1:
                     busy += np.ceil(_average_width(problem, work, t) / problem.cycles_per_operation)
                 else:
@@ -51,7 +51,7 @@ def _average_width(problem: FlatProblem, work: Work, t: int) -> float:
 def _insert_by_cycles(work: Work, used: int, t: int) -> int:
     """Puts a transfer into ``sequence``, the longest first; gives the new length."""
     at = used
-    while at > 0 and work.real[work.sequence[at - 1]] <= work.real[t]:
+    while at > 0 and work.needed[work.sequence[at - 1]] <= work.needed[t]:
         work.sequence[at] = work.sequence[at - 1]
         at -= 1
     work.sequence[at] = t
@@ -68,8 +68,8 @@ def _hide(problem: FlatProblem, work: Work, port: int, once: int, free: float) -
     for i in range(once):
         t = work.sequence[i]
         first = np.ceil(work.held[view, problem.transfer_operand[t], 1] / problem.port_max[port])
-        hidden = max(0.0, min(free, work.real[t] - first))
-        work.loading[t] = work.real[t] - hidden
+        hidden = max(0.0, min(free, work.needed[t] - first))
+        work.loading[t] = work.needed[t] - hidden
         free -= hidden
 
 

@@ -22,7 +22,6 @@ from nestmap.costmodel.record import (
     put,
 )
 from nestmap.costmodel.spatial import (
-    Factors,
     fractional_factors,
     integer_factors,
     level_unrollings,
@@ -166,7 +165,7 @@ def _put_unrollings(flat: FlatProblem, spatial: SpatialProblem) -> None:
     factors = (fractional_factors(spatial), integer_factors(spatial))
     forms = [level_unrollings(spatial, view) for view in factors]
     flat.views = 1 if factors[FRACTIONAL] == factors[INTEGER] else 2
-    flat.drain = _drain(spatial, factors[FRACTIONAL])
+    flat.drain = _drain(spatial)
     put(flat.unrolled, np.stack([form.cumulative for form in forms]), "unrollings")
     put(flat.reduced_from, np.stack([form.reduced_from for form in forms]), "unrollings")
     put(flat.units, np.stack([form.units for form in forms]), "unrollings")
@@ -214,15 +213,18 @@ def _link_ends(spatial: SpatialProblem, transfers: list[Transfer]) -> I64:
 
 
 def _link_sharing(spatial: SpatialProblem, transfers: list[Transfer]) -> I64:
-    """[x, l] how many of the two ports at the ends of a link serve both inputs (0, 1 or 2)."""
+    """[x, l] how many of the two ports at the ends of a link serve both inputs (0, 1 or 2).
+
+    What counts is what a port is allocated to, even where that movement never happens.
+    """
     ends = _link_ends(spatial, transfers)
-    users: dict[int, set[int]] = {}
-    for transfer in transfers:
-        if transfer.operand != OUT:
-            users.setdefault(transfer.port, set()).add(transfer.operand)
-    shared = np.array([len(users.get(t.port, ())) > 1 for t in transfers])
-    both: I64 = np.where(ends >= 0, shared[ends], False).sum(axis=2, dtype=np.int64)
-    return both
+    links = spatial.problem.links
+    inputs = {links[operand.name] for operand in spatial.layer.inputs}
+    ports = [port for level in spatial.accelerator.memories for port in level.instance.ports]
+    both = [len(inputs & {use.operand for use in port.allocation}) > 1 for port in ports]
+    shared = np.array([both[t.port] for t in transfers])
+    counts: I64 = np.where(ends >= 0, shared[ends], False).sum(axis=2, dtype=np.int64)
+    return counts
 
 
 class PartialIndex(NamedTuple):
@@ -259,7 +261,8 @@ def _memory_of_level(spatial: SpatialProblem) -> I64:
     return result
 
 
-def _drain(spatial: SpatialProblem, factors: Factors) -> float:
+def _drain(spatial: SpatialProblem) -> float:
     """Cycles until the last results have left the systolic dimensions (spec section 7.6)."""
-    mapped = [factors[name] for name in spatial.accelerator.array.systolic_dimensions]
-    return float(sum(ceil(prod(loops.values())) - 1 for loops in mapped))
+    dimensions = spatial.accelerator.array.systolic_dimensions
+    unrolled = [prod(loop.size for loop in spatial.spatial_mapping.on(name)) for name in dimensions]
+    return float(sum(factor - 1 for factor in unrolled))

@@ -55,6 +55,7 @@ def _layout(declaration: type[object]) -> np.dtype[np.void]:
 
 
 def _field(name: str, hint: object) -> tuple[str, str, tuple[int, ...]]:
+    assert not hasattr(np.void, name), f"{name} already means something to NumPy"
     if get_origin(hint) is Annotated:
         array, shape = get_args(hint)
         return name, "i8" if array == I64 else "f8", shape

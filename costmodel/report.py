@@ -26,7 +26,7 @@ from nestmap.model import (
 def evaluate_batch(mappings: MappingBatch) -> EvaluationBatch:
     """The costs of every mapping in a batch."""
     problem, rows = flatten(mappings.problem), len(mappings)
-    columns = Columns(np.zeros(rows), *(np.zeros(rows, np.int64) for _ in range(3)))
+    columns = Columns(np.zeros(rows), np.zeros(rows), np.zeros(rows), np.zeros(rows))
     factors = factor_table(mappings.problem, mappings.factors)
     evaluate_rows(problem, factors, mappings.orders, mappings.cuts, columns)
     return EvaluationBatch(
@@ -80,8 +80,8 @@ def _evaluation(
         ideal_cycles=int(problem.ideal_cycles),
         ideal_temporal_cycles=int(totals.ideal_temporal),
         stall=int(totals.stall),
-        onloading=int(totals.onloading),
-        offloading=int(totals.offloading),
+        onloading=float(totals.onloading),
+        offloading=float(totals.offloading),
         drain=int(problem.drain),
         area=spatial.accelerator.area,
     )

@@ -36,18 +36,22 @@ def count_cycles(problem: FlatProblem, work: Work) -> None:
         done, product = 0, 1.0
         for level in range(problem.levels[x] + 1):
             while done < work.cut[x, level]:
-                product *= work.size[done]
+                product *= work.factor[done]
                 done += 1
             work.cycles[x, level] = product
 
 
 @kernel
 def measure_tops(problem: FlatProblem, work: Work) -> None:
-    """``top_relevant`` and ``top_irrelevant`` of each level (spec section 3)."""
+    """``top_relevant`` and ``top_irrelevant`` of each level (spec section 3).
+
+    Level 1 counts the loops too during which a word stays in place at the array.
+    """
     for x in range(problem.operands):
         work.top_relevant[x, 0] = work.top_irrelevant[x, 0] = 1.0
         for level in range(1, problem.levels[x] + 1):
-            low, high = work.cut[x, level - 1], work.cut[x, level]
+            low = work.cut[x, level - 1] if level > 1 else 0
+            high = work.cut[x, level]
             work.top_relevant[x, level] = _top_product(problem, work, x, low, high, RELEVANT)
             work.top_irrelevant[x, level] = _top_product(problem, work, x, low, high, IRRELEVANT)
 
@@ -56,6 +60,6 @@ def measure_tops(problem: FlatProblem, work: Work) -> None:
 def _top_product(problem: FlatProblem, work: Work, x: int, low: int, high: int, kind: int) -> float:
     product, at = 1.0, high - 1
     while at >= low and problem.relevance[x, work.dimension[at]] == kind:
-        product *= work.size[at]
+        product *= work.factor[at]
         at -= 1
     return product

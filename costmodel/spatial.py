@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -41,19 +41,21 @@ def integer_factors(spatial: SpatialProblem) -> Factors:
 def fractional_factors(spatial: SpatialProblem) -> Factors:
     """The unrollings as energy uses them: the mean of the units at work over all rounds.
 
-    An unrolling ``u`` that does not divide its loop ``N`` becomes ``N / ceil(N / u)``, spread
-    over array dimensions by lowering the first one that has the largest factor of the loop.
+    Of the array dimensions that unroll a loop of size ``N``, the first one with the largest
+    factor ``u`` gets ``N / ceil(N / (u * e)) / e``, where ``e`` is what earlier ones unroll; the
+    others stay as they are.
     """
     factors: Factors = {
         side.name: _merged(spatial, side.name) for side in spatial.accelerator.array.sides
     }
     for dimension, size in spatial.layer.sizes.items():
         using = [name for name, loops in factors.items() if dimension in loops]
-        total = spatial.spatial_mapping.factor_of(dimension)
-        if using and size % total:
-            largest = max(using, key=lambda name: factors[name][dimension])
-            others = total / factors[largest][dimension]
-            factors[largest][dimension] = size / ceil(size / total) / others
+        if not using:
+            continue
+        largest = max(using, key=lambda name: factors[name][dimension])
+        earlier = prod(factors[name][dimension] for name in using[: using.index(largest)])
+        unrolled = factors[largest][dimension] * earlier
+        factors[largest][dimension] = size / ceil(size / unrolled) / earlier
     return factors
 
 

@@ -13,7 +13,7 @@ from nestmap.costmodel.work import Work
 
 @kernel
 def time_transfers(problem: FlatProblem, work: Work) -> None:
-    """``allowed`` and ``real`` cycles of every transfer.
+    """``allowed`` and ``needed`` cycles of every transfer.
 
     A transfer may take the whole period where the memory below the link double-buffers, else
     only the part of it in which the data at the link's lower side is not in use.
@@ -26,7 +26,7 @@ def time_transfers(problem: FlatProblem, work: Work) -> None:
             if work.doubled[x, link] == 0:
                 window = np.floor(window / work.top_irrelevant[x, link])
             work.allowed[t] = np.ceil(window * problem.cycles_per_operation)
-            work.real[t] = np.ceil(work.bits[view, t] / problem.port_max[port])
+            work.needed[t] = np.ceil(work.bits[view, t] / problem.port_max[port])
 
 
 @kernel
@@ -47,7 +47,7 @@ def _port_stall(problem: FlatProblem, work: Work, port: int) -> float:
     for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
         if work.times[view, t] > 0:
             repeats = work.times[view, t] - 1
-            late = (work.real[t] - work.allowed[t]) * repeats
+            late = (work.needed[t] - work.allowed[t]) * repeats
             overdue += max(0.0, late)
             slack += min(0.0, late)
             windows += work.allowed[t] * repeats

@@ -24,7 +24,7 @@ class Work:
 
     loops: int
     dimension: Annotated[I64, (LOOPS,)]  # [n] loop dimension of each loop, innermost first
-    size: Annotated[F64, (LOOPS,)]  # [n]
+    factor: Annotated[F64, (LOOPS,)]  # [n]
     extent: Annotated[F64, (DIMENSIONS,)]  # [d] scratch: iterations of each dimension
     # [x, l] loops at or below a level, after loops have moved down to where data stays in place
     cut: Annotated[I64, (OPERANDS, LEVELS)]
@@ -47,7 +47,7 @@ class Work:
     accesses: Annotated[F64, (TRANSFERS,)]  # [t] word accesses
     energy: Annotated[F64, (TRANSFERS,)]  # [t] pJ
     allowed: Annotated[F64, (TRANSFERS,)]  # [t] cycles of the window in which it must happen
-    real: Annotated[F64, (TRANSFERS,)]  # [t] cycles that it takes
+    needed: Annotated[F64, (TRANSFERS,)]  # [t] cycles that it takes
     # [t] cycles that the first (inputs) or last (output) transfer costs
     loading: Annotated[F64, (TRANSFERS,)]
     # [x, sharing] cycles of an input's links, by how many of their ends serve both inputs

@@ -14,7 +14,6 @@ from nestmap.model.problem import SpatialProblem
 from nestmap.model.temporal_mapping import Cuts, TemporalMapping
 
 Codes = npt.NDArray[np.uint8]
-Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
@@ -85,9 +84,9 @@ class EvaluationBatch:
 
     mappings: MappingBatch
     energy: Floats
-    latency0: Integers
-    latency1: Integers
-    latency2: Integers
+    latency0: Floats
+    latency1: Floats
+    latency2: Floats
     ideal_cycles: int
     statistics: SearchStatistics
 
@@ -100,7 +99,7 @@ class EvaluationBatch:
             case Objective.ENERGY:
                 return self.energy
             case Objective.LATENCY:
-                return self.latency2.astype(np.float64)
+                return self.latency2
             case Objective.EDP:
                 return self.energy * self.latency2
 

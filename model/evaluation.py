@@ -10,7 +10,7 @@ from nestmap.model.base import Frozen
 from nestmap.model.dims import LayerOperand, Movement
 from nestmap.model.spatial_mapping import SpatialMapping
 from nestmap.model.temporal_mapping import TemporalMapping
-from nestmap.model.units import Area, Count, Cycles, PicoJoules
+from nestmap.model.units import Area, Count, Cycles, CyclesShare, PicoJoules
 
 Utilization = float
 """A share of what is there: 1 is all of it."""
@@ -91,8 +91,8 @@ class CostModelEvaluation(Frozen, frozen=True):
     ideal_cycles: Cycles
     ideal_temporal_cycles: Cycles
     stall: Cycles
-    onloading: Cycles
-    offloading: Cycles
+    onloading: CyclesShare
+    offloading: CyclesShare
     drain: Cycles
     area: Area
 
@@ -107,17 +107,17 @@ class CostModelEvaluation(Frozen, frozen=True):
         return self.ideal_temporal_cycles + self.stall
 
     @property
-    def latency1(self) -> Cycles:
+    def latency1(self) -> CyclesShare:
         """``latency0`` and on-loading."""
         return self.latency0 + self.onloading
 
     @property
-    def latency2(self) -> Cycles:
+    def latency2(self) -> CyclesShare:
         """``latency1``, off-loading and drain."""
         return self.latency1 + self.offloading + self.drain
 
     @property
-    def latency(self) -> Cycles:
+    def latency(self) -> CyclesShare:
         """``latency2``: everything."""
         return self.latency2
 
@@ -209,7 +209,7 @@ class NetworkEvaluation(Frozen, frozen=True):
         return sum(result.cme.energy for result in self.layers)
 
     @property
-    def latency(self) -> Cycles:
+    def latency(self) -> CyclesShare:
         """Cycles of all layers, one after the other."""
         return sum(result.cme.latency for result in self.layers)
 

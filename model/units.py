@@ -21,6 +21,9 @@ PicoJoules = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Area = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """An area, in the unit of the accelerator description (mm2 in the bundled ones)."""
 
+CyclesShare = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+"""A number of clock cycles that may be a fraction: transfers that share a port with others."""
+
 Count = Annotated[int, Field(ge=0)]
 """A number of things: word accesses, multiply-accumulates, evaluations."""
 

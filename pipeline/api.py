@@ -75,7 +75,7 @@ class Exploration(Frozen, frozen=True):
         return self.total.energy
 
     @property
-    def latency(self) -> int:
+    def latency(self) -> float:
         """Latency of the whole network in cycles."""
         return self.total.latency
 

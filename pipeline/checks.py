@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from nestmap.model import Dimension, InputError, LayerConstraints, NetworkProblem
+from nestmap.model import InputError, LayerConstraints, NetworkProblem
+from nestmap.model.dims import Dimension
 
 
 def check_constraints(network: NetworkProblem, where: str) -> None:

@@ -143,7 +143,7 @@ def _offer_prefixes(problem: FlatProblem, work: Work, shelf: Shelf, memory: int)
                 break
             shelf.last[x] = cut
             if cut < loops:
-                work.extent[work.dimension[cut]] *= work.size[cut]
+                work.extent[work.dimension[cut]] *= work.factor[cut]
         if shelf.last[x] < first:
             return x
     return FITS
@@ -165,7 +165,7 @@ def _precision(problem: FlatProblem, work: Work, x: int, level: int, taken: int)
 def _iterations_above(work: Work, cut: int) -> float:
     product = 1.0
     for n in range(cut, work.loops):
-        product *= work.size[n]
+        product *= work.factor[n]
     return product
 
 

@@ -40,5 +40,5 @@ def _precedes(one: EvaluationBatch, other: EvaluationBatch, objective: Objective
     return _key(one, objective) < _key(other, objective)
 
 
-def _key(row: EvaluationBatch, objective: Objective) -> tuple[float, float, int]:
-    return float(row.values(objective)[0]), float(row.energy[0]), int(row.latency2[0])
+def _key(row: EvaluationBatch, objective: Objective) -> tuple[float, float, float]:
+    return float(row.values(objective)[0]), float(row.energy[0]), float(row.latency2[0])

@@ -23,6 +23,7 @@ from nestmap.pipeline.parsers.node import Node, explained, suggestion
 from nestmap.pipeline.parsers.source import read_yaml
 
 _LARGEST_WIDTH: Final = 2**31 - 1
+_DIMENSION: Final = "an array dimension such as D1"
 _USE: Final = f"an operand and a movement ({', '.join(Movement)}) such as 'I1, tl'"
 
 # Fields that say how to compute costs (``mem_type``) or describe in-memory-compute arrays only.
@@ -72,7 +73,7 @@ def _array(node: Node) -> OperationalArray:
         ("dimensions", "sizes", "unit_energy"),
         ("unit_area", "systolic_dimensions", "is_imc", *_UNUSED_ARRAY_FIELDS),
     )
-    names = [item.name("an array dimension such as D1") for item in fields["dimensions"].sequence()]
+    names = fields["dimensions"].names(_DIMENSION)
     size = "a positive number of units"
     sizes = [
         item.integer(size, minimum=1, maximum=2**31 - 1) for item in fields["sizes"].sequence()
@@ -87,9 +88,7 @@ def _array(node: Node) -> OperationalArray:
             sides=tuple(ArraySide(name=d, size=n) for d, n in zip(names, sizes, strict=True)),
             unit_energy=_energy(fields["unit_energy"]),
             unit_area=area.number("an area, not negative", minimum=0) if area else 0.0,
-            systolic_dimensions=tuple(
-                item.one_of(names) for item in (systolic.sequence() if systolic else ())
-            ),
+            systolic_dimensions=systolic.names(_DIMENSION, names) if systolic else (),
         )
 
 
@@ -115,13 +114,11 @@ def _level(name: str, node: Node, array: OperationalArray) -> MemoryLevel:
             *_UNUSED_MEMORY_FIELDS,
         ),
     )
-    operands = tuple(
-        item.name("a memory operand such as I1") for item in fields["operands"].sequence()
-    )
+    operands = fields["operands"].names("a memory operand such as I1")
     if not operands:
         raise fields["operands"].error("at least one memory operand")
     instance = _instance(name, node, fields, operands)
-    served = tuple(item.one_of(array.sizes) for item in fields["served_dimensions"].sequence())
+    served = fields["served_dimensions"].names(_DIMENSION, array.sizes)
     with node.checking():
         return MemoryLevel(instance=instance, operands=operands, served_dimensions=served)
 

@@ -94,15 +94,13 @@ def _unrolled_loop(node: Node) -> Loop:
 
 
 def _hints(node: Node) -> tuple[UnrollingHint, ...]:
-    hints: list[UnrollingHint] = []
-    for name, allowed in node.named(_ARRAY).items():
-        items = allowed.sequence("a list of loop dimensions")
-        dimensions = [item.name("a loop dimension such as OX").upper() for item in items]
-        for item, dimension in zip(items, dimensions, strict=True):
-            if dimensions.count(dimension) > 1:
-                raise item.error("each loop dimension once")
-        hints.append(UnrollingHint(array_dimension=name, dimensions=tuple(dimensions)))
-    return tuple(hints)
+    return tuple(
+        UnrollingHint(
+            array_dimension=name,
+            dimensions=tuple(d.upper() for d in loops.names("a loop dimension such as OX")),
+        )
+        for name, loops in node.named(_ARRAY).items()
+    )
 
 
 def _links(node: Node) -> tuple[OperandLink, ...]:

@@ -96,6 +96,16 @@ class Node:
             Node(item, self.file, _line(item), f"{self.path}[{i}]") for i, item in enumerate(items)
         )
 
+    def names(self, expected: str, known: Collection[str] | None = None) -> tuple[str, ...]:
+        """The items of a list of names (of ``known`` ones, if given), all different."""
+        names: dict[str, Node] = {}
+        for item in self.sequence():
+            name = item.name(expected) if known is None else item.one_of(known)
+            if name in names:
+                raise item.error(f"{expected}, each once", f"a second {name}")
+            names[name] = item
+        return tuple(names)
+
     def integer(
         self, expected: str = "a whole number", *, minimum: int = -LARGEST, maximum: int = LARGEST
     ) -> int:

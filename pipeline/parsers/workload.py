@@ -120,7 +120,7 @@ def _layer(node: Node, fields: Fields, name: str, sources: Mapping[str, str]) ->
     accesses = parse_equation(equation.text("an equation"), equation.where)
     sizes = _loop_sizes(fields)
     relations = _relations(fields, sizes)
-    _check_indices(accesses, [*sizes, *relations], equation)
+    _check_equation(accesses, [*sizes, *relations], equation)
     (output, _), *inputs = accesses
     operands = [operand for operand, _ in inputs]
     _check_operands(fields, operands)
@@ -175,8 +175,12 @@ def _relations(fields: Fields, loops: Collection[str]) -> dict[str, str]:
     return relations
 
 
-def _check_indices(accesses: Accesses, known: Collection[str], equation: Node) -> None:
+def _check_equation(accesses: Accesses, known: Collection[str], equation: Node) -> None:
+    """Operands differ, and the layer has a dimension for each index."""
+    operands = [operand for operand, _ in accesses]
     for operand, indices in accesses:
+        if operands.count(operand) > 1:
+            raise equation.error("a different name for each operand", f"a second {operand}")
         for index in indices:
             if index not in known:
                 expected = f"a dimension of the layer: {suggestion(index, known)}"

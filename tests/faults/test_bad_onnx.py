@@ -110,6 +110,15 @@ def _after_custom_operator() -> onnx.ModelProto:
     return model(nodes, {"x": (2, 8)}, [weights("w", 8, 4)])
 
 
+def _depends_on_values() -> onnx.ModelProto:
+    nodes = [
+        node("NonZero", "x", "i", name="where"),
+        node("Cast", "i", "t", {"to": 1}, name="cast"),
+        node("MatMul", "w t", "y", name="n"),
+    ]
+    return model(nodes, {"x": (4, 8)}, [weights("w", 5, 2)])
+
+
 def _cycle() -> onnx.ModelProto:
     nodes = [
         node("Add", "x b", "a", name="first"),
@@ -152,6 +161,12 @@ MODELS: dict[str, tuple[onnx.ModelProto, str, str, str]] = {
         "node 'n' (MatMul): input 't'",
         "no shape (node 'odd' makes it), and shape inference finds none",
         "value_info",
+    ),
+    "depends on values": (
+        _depends_on_values(),
+        "node 'n' (MatMul): input 't'",
+        "an unknown dimension in shape [2, ?]",
+        "a number for every dimension",
     ),
     "symbolic": (
         _conv(("N", 2, 8, 8), K),
@@ -305,16 +320,21 @@ def test_a_file_is_named_with_the_node(tmp_path: Path) -> None:
     assert caught.value.where == f"{path}: node 'n' (Conv)"
 
 
+def _not_text(source: onnx.ModelProto, name: bytes) -> onnx.ModelProto:
+    """The model with a name that occurs in it replaced by one that is not UTF-8."""
+    data = source.SerializeToString().replace(name, b"\xff" * len(name))
+    return onnx.ModelProto.FromString(data)
+
+
 def test_names_that_are_not_text() -> None:
     source = _network()
     source.graph.initializer.append(weights("NAME", 2000))
-    data = (
-        source.SerializeToString()
-        .replace(b"NAME", b"\xff\xfe\xfd\xfc")
-        .replace(b"relu", b"r\xfflu")
-    )
     with pytest.raises(InputError, match="reading it fails: 'utf-8'"):
-        parse_onnx(onnx.ModelProto.FromString(data))
+        parse_onnx(_not_text(source, b"NAME"))
+    with pytest.raises(InputError, match="symbolic dimension"):
+        parse_onnx(_not_text(_conv((1, 2, "SIZE", 8), K), b"SIZE"))
+    names = [node.name for node in parse_onnx(_not_text(_network(), b"relu")).nodes]
+    assert names == ["conv", "\ufffd" * 4, "flat", "fc", "head"]
 
 
 DATA = _network().SerializeToString()

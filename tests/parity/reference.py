@@ -17,7 +17,10 @@ from zigzag.hardware.architecture.operational_array import (  # pyright: ignore[
 )
 from zigzag.mapping.data_movement import FourWayDataMoving
 from zigzag.mapping.temporal_mapping import TemporalMapping as ReferenceTemporalMapping
-from zigzag.opt.loma.engine import LomaEngine, NoValidLoopOrderingFoundException
+from zigzag.opt.loma.engine import NoValidLoopOrderingFoundException
+from zigzag.stages.mapping.temporal_mapping_generator_stage import (  # pyright: ignore[reportMissingTypeStubs]
+    TemporalMappingGeneratorStage,
+)
 
 from nestmap.model import (
     Cuts,
@@ -27,6 +30,7 @@ from nestmap.model import (
     TemporalMapping,
 )
 from tests.parity.reference_objects import (
+    never_called,
     reference_accelerator,
     reference_layer,
     reference_mapping_type,
@@ -126,7 +130,11 @@ class ReferenceEvaluation:
 
 @lru_cache(maxsize=4096)
 def reference_evaluation(spatial: SpatialProblem, temporal: TemporalMapping) -> ReferenceEvaluation:
-    """What the package says the mapping costs."""
+    """What the package says the mapping costs.
+
+    Raises:
+        ReferenceCrashError: where the package fails one of its own assertions, or divides by 0.
+    """
     return _evaluated(spatial, reference_temporal_mapping(spatial, temporal), same_data_free=True)
 
 
@@ -160,16 +168,16 @@ def reference_mappings(
     """The temporal mappings of the package's LOMA engine in its order."""
     fractional, _ = reference_spatial_mappings(spatial)
     layer = reference_layer(spatial.problem)
-    engine = LomaEngine(
+    stage = TemporalMappingGeneratorStage(
+        [never_called],
         accelerator=reference_accelerator(spatial.accelerator),
         layer=layer,
         spatial_mapping=fractional,
-        mapping_type=reference_mapping_type(mapping_type),
+        temporal_mapping_type=reference_mapping_type(mapping_type),
         loma_lpf_limit=lpf_limit,
     )
-    engine.set_constraints(layer.temporal_ordering.get_constraints())
     try:
-        for mapping in engine.run():
+        for mapping in stage.generate_temporal_mappings():
             yield temporal_mapping_of(mapping)
     except NoValidLoopOrderingFoundException:
         return
@@ -226,16 +234,7 @@ def reference_spatial_forms(
 def _evaluated(
     spatial: SpatialProblem, mapping: ReferenceTemporalMapping, *, same_data_free: bool
 ) -> ReferenceEvaluation:
-    fractional, integer = reference_spatial_mappings(spatial)
-    cme = ReferenceCme(
-        accelerator=reference_accelerator(spatial.accelerator),
-        layer=reference_layer(spatial.problem),
-        spatial_mapping=fractional,
-        spatial_mapping_int=integer,
-        temporal_mapping=mapping,
-        access_same_data_considered_as_no_access=same_data_free,
-        cycles_per_op=spatial.accelerator.array.cycles_per_operation,
-    )
+    cme = _run(spatial, mapping, same_data_free=same_data_free)
     return ReferenceEvaluation(
         mac_energy=cme.mac_energy,
         memory_energy=cme.mem_energy,
@@ -256,6 +255,24 @@ def _evaluated(
         area=_area(cme),
         stationary=tuple(_stationary(mapping)),
     )
+
+
+def _run(
+    spatial: SpatialProblem, mapping: ReferenceTemporalMapping, *, same_data_free: bool
+) -> ReferenceCme:
+    fractional, integer = reference_spatial_mappings(spatial)
+    try:
+        return ReferenceCme(
+            accelerator=reference_accelerator(spatial.accelerator),
+            layer=reference_layer(spatial.problem),
+            spatial_mapping=fractional,
+            spatial_mapping_int=integer,
+            temporal_mapping=mapping,
+            access_same_data_considered_as_no_access=same_data_free,
+            cycles_per_op=spatial.accelerator.array.cycles_per_operation,
+        )
+    except (AssertionError, ZeroDivisionError) as error:
+        raise ReferenceCrashError(repr(error)) from error
 
 
 def _levels(spatial: SpatialProblem, cme: ReferenceCme) -> Iterator[ReferenceLevel]:

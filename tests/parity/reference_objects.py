@@ -132,13 +132,15 @@ def reference_layer(problem: MappingProblem) -> LayerNode:
         [loop.dimension, "*" if loop.size is None else loop.size]
         for loop in problem.constraints.temporal_ordering
     ]
+    temporal_ordering = LayerTemporalOrdering(ordering)
+    temporal_ordering.remove_invalid_layer_dims(attributes.layer_dim_sizes)
     mapping = MappingAttributes(
         spatial_mapping=UserSpatialMapping.empty(),
         spatial_mapping_hint=SpatialMappingHint.empty(),
         memory_operand_links=MemoryOperandLinks(
             {LayerOperand(x): MemoryOperand(m) for x, m in problem.links.items()}
         ),
-        temporal_ordering=LayerTemporalOrdering(ordering),
+        temporal_ordering=temporal_ordering,
     )
     return LayerNode(0, layer.name, attributes, mapping)
 
@@ -205,11 +207,12 @@ def reference_spatial_mappings(
     mapping.initialize_oa_dims(core.operational_array.dimension_sizes)
     # The stage reads the layer's own mapping when it is made; the layer object is shared.
     layer.spatial_mapping = mapping
-    stage = SpatialMappingConversionStage([_never_called], accelerator=core, layer=layer)
+    stage = SpatialMappingConversionStage([never_called], accelerator=core, layer=layer)
     return stage.convert_user_spatial_mapping(mapping)
 
 
-def _never_called(list_of_callables: object, **kwargs: object) -> Stage:
+def never_called(list_of_callables: object, **kwargs: object) -> Stage:
+    """Stands for the stages after the one that is used, which never get their turn."""
     raise AssertionError(list_of_callables, kwargs)
 
 

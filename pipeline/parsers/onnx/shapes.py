@@ -19,6 +19,9 @@ Sizes = tuple[int, ...]
 LIMIT = 2**31
 """Sizes are below this."""
 
+_GENERATED = "unk__"
+"""How the names begin that shape inference itself gives to unknown dimensions."""
+
 
 def infer_shapes(model: onnx.ModelProto, where: str) -> Mapping[str, Shape]:
     """The shapes of all tensors that have one, after shape inference.
@@ -78,4 +81,5 @@ def _shapes(graph: onnx.GraphProto) -> Iterator[tuple[str, Shape]]:
 def _size(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
     if dim.HasField("dim_value"):
         return int(dim.dim_value)
-    return str(dim.dim_param) or None
+    name = str(dim.dim_param)  # not UTF-8: bytes
+    return None if name.startswith(_GENERATED) else name or None

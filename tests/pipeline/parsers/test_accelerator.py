@@ -7,7 +7,7 @@ from typing import TypedDict
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nestmap.model import (
@@ -229,6 +229,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("accelerators") / "a.yaml"
 
 
+@settings(deadline=None)
 @given(accelerator=accelerators().filter(lambda a: bool(a.name.strip())))
 def test_what_is_written_is_read(file: Path, accelerator: Accelerator) -> None:
     file.write_text(yaml.safe_dump(written(accelerator), sort_keys=False))

@@ -7,7 +7,7 @@ from typing import TypedDict
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nestmap.model import (
@@ -177,6 +177,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("mappings")
 
 
+@settings(deadline=None)
 @given(chosen=st.lists(entries(), unique_by=lambda entry: entry.target))
 def test_what_is_written_is_read(folder: Path, chosen: list[LayerConstraints]) -> None:
     constraints = MappingConstraints(entries=tuple(chosen))

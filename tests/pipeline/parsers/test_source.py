@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nestmap.model import InputError, Loop
@@ -280,18 +280,21 @@ def plain(node: Node) -> object:
     return {name: plain(item) for name, item in node.entries().items()}
 
 
+@settings(deadline=None)
 @given(tree=trees)
 def test_trees_are_read_as_the_safe_loader_reads_them(tree: object) -> None:
     text = yaml.safe_dump({"x": tree})
     assert plain(parse_yaml(text, "f.yaml")) == yaml.safe_load(text)
 
 
+@settings(deadline=None)
 @given(text=st.text(st.sampled_from("ab: -[]{},&*!|>'\"#%@`\n\t\\?~01.e<=")))
 def test_any_text_is_read_or_refused(text: str) -> None:
     with suppress(InputError):
         plain(parse_yaml(text, "f.yaml"))
 
 
+@settings(deadline=None)
 @given(numbers=st.floats(0, 1e9))
 def test_numbers_survive(numbers: float) -> None:
     assert math.isclose(value(yaml.safe_dump(numbers)).number(), numbers)

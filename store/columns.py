@@ -1,0 +1,95 @@
+"""Batches of evaluations as Arrow columns, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nestmap.model import EvaluationBatch, Loop, MappingBatch, SearchStatistics, SpatialProblem
+
+Codes = npt.NDArray[np.uint8]
+
+
+def levels_of(problem: SpatialProblem) -> tuple[int, ...]:
+    """How many memory levels each operand of the layer has, in the layer's order."""
+    return tuple(len(problem.problem.levels(x.name)) for x in problem.layer.operands)
+
+
+def to_arrow(batch: EvaluationBatch, levels: tuple[int, ...], first: int) -> pa.Table:
+    """The rows of a batch as the columns of ``evaluation_rows``, but for ``search``.
+
+    ``levels`` are those of the batch's problem; ``first`` is the number of its first row. Cuts
+    of levels that an operand does not have are left out.
+    """
+    rows = len(batch)
+    return pa.table(
+        {
+            "number": pa.array(np.arange(first, first + rows)),
+            "ordering": _lists(batch.mappings.orders),
+            "cuts": _lists(batch.mappings.cuts.reshape(rows, -1)[:, _real_cuts(batch, levels)]),
+            "energy": pa.array(batch.energy),
+            "latency0": pa.array(batch.latency0),
+            "latency1": pa.array(batch.latency1),
+            "latency2": pa.array(batch.latency2),
+        }
+    )
+
+
+def _real_cuts(batch: EvaluationBatch, levels: tuple[int, ...]) -> npt.NDArray[np.intp]:
+    depth = batch.mappings.cuts.shape[2]
+    return np.concatenate([x * depth + np.arange(count) for x, count in enumerate(levels)])
+
+
+def _lists(codes: Codes) -> pa.Array[Any]:
+    rows, length = codes.shape
+    offsets = np.arange(rows + 1, dtype=np.int32) * np.int32(length)
+    return pa.ListArray.from_arrays(  # pyright: ignore[reportUnknownMemberType]
+        pa.array(offsets, pa.int32()), pa.array(codes.ravel(), pa.uint8())
+    )
+
+
+def from_arrow(
+    table: pa.Table,
+    problem: SpatialProblem,
+    factors: tuple[Loop, ...],
+    ideal_cycles: int,
+    statistics: SearchStatistics,
+) -> EvaluationBatch:
+    """The batch that those columns of ``evaluation_rows`` hold."""
+    rows = table.num_rows
+    orders = _codes(table, "ordering").reshape(rows, -1) if rows else np.empty((0, 0), np.uint8)
+    mappings = MappingBatch(
+        problem=problem,
+        factors=factors,
+        orders=orders,
+        cuts=_all_cuts(_codes(table, "cuts"), orders, levels_of(problem)),
+        statistics=statistics,
+    )
+    return EvaluationBatch(
+        mappings=mappings,
+        energy=table.column("energy").to_numpy(),
+        latency0=table.column("latency0").to_numpy(),
+        latency1=table.column("latency1").to_numpy(),
+        latency2=table.column("latency2").to_numpy(),
+        ideal_cycles=ideal_cycles,
+        statistics=statistics,
+    )
+
+
+def _codes(table: pa.Table, name: str) -> Codes:
+    values = pc.list_flatten(table.column(name))
+    return values.to_numpy().astype(np.uint8, copy=False)
+
+
+def _all_cuts(codes: Codes, orders: Codes, levels: tuple[int, ...]) -> Codes:
+    """Cuts as rows x operands x levels; a level that an operand does not have holds all loops."""
+    rows, loops = orders.shape
+    cuts = np.full((rows, len(levels), max(levels)), loops, np.uint8)
+    parts = np.split(codes.reshape(rows, sum(levels)), np.cumsum(levels)[:-1], axis=1)
+    for x, part in enumerate(parts):
+        cuts[:, x, : part.shape[1]] = part
+    return cuts

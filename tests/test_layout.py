@@ -1,0 +1,163 @@
+"""The folders, links and pyproject.toml agree, imports go one way, sources keep the house rules."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LINKS = ROOT / "src" / "nestmap"
+
+MAY_IMPORT = {
+    "model": set[str](),
+    "costmodel": {"model"},
+    "search": {"model", "costmodel"},
+    "store": {"model"},
+    "pipeline": {"model", "costmodel", "search", "store"},
+}
+
+# What each layer is made of; the pipeline, where it all meets, may use every dependency.
+LIBRARIES = {
+    "model": {"numpy", "pydantic", "networkx"},
+    "costmodel": {"numpy", "numba"},
+    "search": {"numpy", "numba"},
+    "store": {"numpy", "pydantic", "duckdb", "pyarrow"},
+}
+
+# Places that exist on one machine only, and package indexes that not everybody can reach.
+ONE_MACHINE = re.compile(
+    r"(?<![\w.~-])/(?:work|root|tmp|home|opt|Users)/"
+    r"|file:/{3}"
+    r"|https?://[^\s/\"'<>]*(?:registry|artifactory|nexus|mirror|proxy|localhost)"
+)
+
+
+def sources() -> list[Path]:
+    """Every module of the package."""
+    modules = [path for folder in MAY_IMPORT for path in sorted((ROOT / folder).rglob("*.py"))]
+    return [*modules, LINKS / "__init__.py"]
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(), name_of(path))
+
+
+def imported(folder: str) -> set[str]:
+    """The full names of all modules that a folder imports, also those for type checkers only."""
+    names: set[str] = set()
+    for path in (ROOT / folder).rglob("*.py"):
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.Import):
+                names.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                assert node.module is not None, f"{path} uses a relative import"
+                assert node.level == 0, f"{path} uses a relative import"
+                names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return names
+
+
+def test_the_folders_are_the_layers() -> None:
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    assert packages - {"tests", "benchmarks", "examples"} == set(MAY_IMPORT)
+
+
+def test_each_folder_is_linked_into_the_package() -> None:
+    links = {path.name: os.readlink(path) for path in LINKS.iterdir() if path.is_symlink()}
+    assert links == {name: f"../../{name}" for name in MAY_IMPORT}
+    real = {path.name for path in LINKS.iterdir() if not path.is_symlink()}
+    assert real - {"__pycache__"} == {"__init__.py", "py.typed"}
+
+
+def test_each_folder_goes_into_the_wheel_and_the_sdist() -> None:
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    targets = config["tool"]["hatch"]["build"]["targets"]
+    assert targets["wheel"]["force-include"] == {name: f"nestmap/{name}" for name in MAY_IMPORT}
+    assert set(MAY_IMPORT) <= set(targets["sdist"]["only-include"])
+    assert {"src/nestmap/__init__.py", "src/nestmap/py.typed"} <= set(
+        targets["wheel"]["only-include"]
+    )
+
+
+def test_each_folder_is_checked_under_its_one_name() -> None:
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    assert {f"src/nestmap/{name}" for name in MAY_IMPORT} <= set(config["pyright"]["include"])
+    assert set(config["ruff"]["lint"]["flake8-tidy-imports"]["banned-api"]) == set(MAY_IMPORT)
+    assert config["mypy"]["strict"]
+    assert config["pyright"]["typeCheckingMode"] == "strict"
+
+
+@pytest.mark.parametrize("folder", MAY_IMPORT)
+def test_imports_go_down_the_layers_only(folder: str) -> None:
+    own = {name.split(".")[1] for name in imported(folder) if name.startswith("nestmap.")}
+    assert own - {folder} <= MAY_IMPORT[folder]
+    assert "nestmap" not in imported(folder)
+
+
+@pytest.mark.parametrize("folder", LIBRARIES)
+def test_each_layer_uses_the_libraries_it_is_made_of(folder: str) -> None:
+    tops = {name.split(".")[0] for name in imported(folder)}
+    assert tops - sys.stdlib_module_names - {"nestmap"} <= LIBRARIES[folder]
+
+
+def test_each_module_says_in_a_sentence_what_it_is() -> None:
+    docstrings = {name_of(path): ast.get_docstring(parsed(path)) for path in sources()}
+    assert not [name for name, text in docstrings.items() if not text]
+    first = {name: (text or "").split("\n\n")[0] for name, text in docstrings.items()}
+    assert not [name for name, text in first.items() if not text.endswith((".", ":"))]
+
+
+def test_no_function_takes_arbitrary_keywords() -> None:
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    assert not [
+        f"{name_of(path)}:{node.lineno}"
+        for path in sources()
+        for node in ast.walk(parsed(path))
+        if isinstance(node, functions) and node.args.kwarg is not None
+    ]
+
+
+def tracked() -> Iterator[tuple[str, str]]:
+    """Name and text of every file that is, or would be, in the repository."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout.decode()
+    for name in filter(None, listed.split("\0")):
+        path = ROOT / name
+        if path.is_file() and not path.is_symlink():
+            yield name, path.read_bytes().decode("utf-8", errors="replace")
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a checkout")
+def test_nothing_names_a_place_on_one_machine() -> None:
+    found = [
+        f"{name}:{number}: {match.group()}"
+        for name, text in tracked()
+        for number, line in enumerate(text.splitlines(), 1)
+        for match in ONE_MACHINE.finditer(line)
+    ]
+    assert not found
+
+
+@pytest.mark.parametrize(
+    ("line", "caught"),
+    [
+        ("open('/" + "tmp/x.yaml')", True),
+        ("path: /" + "work/shared/spec", True),
+        ("index = https://" + "registry.example/simple", True),
+        ("see ../shared/DESIGN.md or ~/tmp/x and https://pypi.org/simple", False),
+        ("ROOT / 'home' / 'work'", False),
+    ],
+)
+def test_the_search_for_places_finds_them(line: str, caught: bool) -> None:
+    assert bool(ONE_MACHINE.search(line)) is caught

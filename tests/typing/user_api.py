@@ -1,0 +1,111 @@
+"""What users write with the facade, and the types they get for it."""
+
+from pathlib import Path
+from typing import assert_type
+from uuid import UUID
+
+import nestmap
+from nestmap import Exploration, evaluate, explore
+from nestmap.model import (
+    Accelerator,
+    CostModelEvaluation,
+    EvaluationBatch,
+    Layer,
+    LayerConstraints,
+    LayerResult,
+    Loop,
+    MappingConstraints,
+    MappingType,
+    Movement,
+    NetworkEvaluation,
+    NetworkProblem,
+    Objective,
+    SpatialMapping,
+    TemporalMapping,
+    Unrolling,
+    Workload,
+    layer_from_equation,
+)
+from nestmap.pipeline.api import exploration_pipeline
+from nestmap.pipeline.describe import describe, pipeline_graph
+from nestmap.pipeline.stages import LomaStage
+
+
+def by_name() -> None:
+    """Bundled examples, options as words."""
+    exploration = explore("light:resnet50", "tpu_like", objective="energy", lpf_limit=6)
+    assert_type(exploration, Exploration)
+    assert_type(exploration.run, UUID)
+    assert_type(exploration.energy, float)
+    assert_type(exploration.latency, int)
+    assert_type(exploration.objective, Objective)
+    assert_type(exploration.total, NetworkEvaluation)
+    assert_type(exploration.layers, tuple[LayerResult, ...])
+    for result in exploration.layers:
+        assert_type(result.cme, CostModelEvaluation)
+        assert_type(result.statistics.evaluations, int)
+        assert_type(result.cme.temporal_mapping.order, tuple[Loop, ...])
+        assert_type(result.cme.level("W", 0).costs.energy_of(Movement.RD_TO_LOW), float)
+
+
+def by_file() -> None:
+    """Files, as paths or as text."""
+    assert_type(explore(Path("net.onnx"), "machine.yaml", Path("mapping.yaml")), Exploration)
+    assert_type(explore("net.yaml", Path("machine.yaml"), mapping_type="even"), Exploration)
+
+
+def in_memory(machine: Accelerator, constraints: MappingConstraints) -> None:
+    """Models built in Python, options as enums."""
+    layer = layer_from_equation("O[b][k]+=W[k][c]*I[b][c]", {"B": 1, "K": 8, "C": 4}, name="fc")
+    assert_type(layer, Layer)
+    assert_type(
+        explore(
+            Workload.of(layer),
+            machine,
+            constraints,
+            objective=Objective.EDP,
+            lpf_limit=None,
+            mapping_type=MappingType.EVEN,
+            store=None,
+        ),
+        Exploration,
+    )
+
+
+def one_mapping(layer: Layer, machine: Accelerator, order: TemporalMapping) -> None:
+    """The cost of a mapping that is given."""
+    wide = Unrolling(array_dimension="D1", loops=(Loop(dimension="K", size=8),))
+    spatial = SpatialMapping(unrollings=(wide,))
+    cme = evaluate(layer, machine, spatial, order)
+    assert_type(cme, CostModelEvaluation)
+    assert_type(nestmap.evaluate(layer, "tpu_like", spatial, order), CostModelEvaluation)
+    assert_type(evaluate(layer, machine, spatial, order, LayerConstraints()).latency, int)
+    assert_type(cme.energy, float)
+    assert_type(cme.utilizations, tuple[float, float, float])
+    assert_type(cme.content_hash, str)
+    assert_type(cme.model_dump_json(), str)
+
+
+class Spinner:
+    """Anything with these two methods can follow an exploration."""
+
+    def start(self, network: NetworkProblem) -> None:
+        """Notes how many layers there are."""
+        self.left = len(network.workload.layers)
+
+    def observe(self, batch: EvaluationBatch) -> None:
+        """Notes how many mappings have been seen."""
+        self.left -= len(batch)
+
+
+def watched(workload: Workload, machine: Accelerator) -> None:
+    """An exploration with somebody watching."""
+    assert_type(explore(workload, machine, progress=Spinner()), Exploration)
+
+
+def as_data() -> None:
+    """A pipeline can be looked at."""
+    pipeline = exploration_pipeline(Objective.ENERGY, LomaStage())
+    names = [description.name for description in describe(pipeline)]
+    assert_type(names, list[str])
+    assert_type(list(pipeline_graph(pipeline)), list[str])
