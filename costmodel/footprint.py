@@ -6,7 +6,7 @@ import numpy as np
 
 from nestmap.costmodel.jit import kernel
 from nestmap.costmodel.problem import OUT, FlatProblem
-from nestmap.costmodel.reuse import IRRELEVANT
+from nestmap.costmodel.reuse import IRRELEVANT, PARTIALLY_RELEVANT, RELEVANT
 from nestmap.costmodel.work import Work
 from nestmap.model import affine
 
@@ -14,33 +14,49 @@ distinct_values = kernel(affine.distinct_values)
 
 
 @kernel
-def reach(problem: FlatProblem, work: Work, view: int, x: int, level: int, cut: int) -> None:
-    """``extent``: iterations of each dimension in the loops below ``cut`` and the unrollings.
-
-    Those between the array and the level count. They come first and loops follow from the inside:
-    where unrollings are fractions, this order of products decides the last digit, and with it ties.
-    """
+def start_tile(problem: FlatProblem, work: Work) -> None:
+    """``tile`` and ``extent`` of a single iteration."""
+    work.tile = 1.0
     for d in range(problem.dimensions):
-        work.extent[d] = problem.unrolled[view, x, level, d]
-    for n in range(cut):
-        work.extent[work.dimension[n]] *= work.factor[n]
+        work.extent[d] = 1.0
 
 
 @kernel
-def reached_elements(problem: FlatProblem, work: Work, x: int) -> float:
-    """Elements of an operand that loops of the sizes in ``extent`` touch (spec section 1)."""
-    count = 1.0
-    for i in range(problem.first_r[x], problem.first_r[x + 1]):
-        count *= work.extent[problem.r_dimension[i]]
-    for q in range(problem.first_pr[x], problem.first_pr[x + 1]):
-        values = distinct_values(
-            float(np.floor(work.extent[problem.pr_dimensions[q, 0]])),
-            float(np.floor(work.extent[problem.pr_dimensions[q, 1]])),
-            problem.pr_steps[q, 0],
-            problem.pr_steps[q, 1],
-        )
-        count *= min(values, problem.pr_length[q])
-    return float(count)
+def widen(problem: FlatProblem, work: Work, x: int, dimension: int, factor: float) -> None:
+    """One more loop around the tile: its r part multiplies the operand's elements (section 4).
+
+    The r part of a pr loop is the growth of its index. Loops come one by one, and levels one by
+    one, because where unrollings are fractions the order of products decides the last digit, and
+    with it on which side of one half a count is rounded.
+    """
+    kind = problem.relevance[x, dimension]
+    if kind == RELEVANT:
+        work.tile *= factor
+    elif kind == PARTIALLY_RELEVANT:
+        index = problem.pr_index[x, dimension]
+        before = _length(problem, work, index)
+        work.extent[dimension] *= factor
+        work.tile *= _length(problem, work, index) / before
+
+
+@kernel
+def _length(problem: FlatProblem, work: Work, index: int) -> float:
+    """Elements along a pr index that the tile touches (spec section 1)."""
+    values = distinct_values(
+        float(np.floor(work.extent[problem.pr_dimensions[index, 0]])),
+        float(np.floor(work.extent[problem.pr_dimensions[index, 1]])),
+        problem.pr_steps[index, 0],
+        problem.pr_steps[index, 1],
+    )
+    return float(min(values, problem.pr_length[index]))
+
+
+@kernel
+def widen_to_level(problem: FlatProblem, work: Work, view: int, x: int, level: int) -> None:
+    """The unrollings between a level and the one below, around the tile."""
+    for i in range(problem.first_unrolled[x, level - 1], problem.first_unrolled[x, level]):
+        factor = problem.unrolled_factor[view, x, i]
+        widen(problem, work, x, problem.unrolled_dimension[x, i], factor)
 
 
 @kernel
@@ -48,9 +64,17 @@ def count_elements(problem: FlatProblem, work: Work) -> None:
     """``elements`` that one instance of every level holds (spec section 4, per-unit view)."""
     for view in range(problem.views):
         for x in range(problem.operands):
+            start_tile(problem, work)
+            done, below = 0, 1.0
             for level in range(problem.levels[x] + 1):
-                reach(problem, work, view, x, level, work.cut[x, level])
-                work.elements[view, x, level] = np.rint(reached_elements(problem, work, x))
+                work.tile = 1.0
+                if level > 0:
+                    widen_to_level(problem, work, view, x, level)
+                while done < work.cut[x, level]:
+                    widen(problem, work, x, work.dimension[done], work.factor[done])
+                    done += 1
+                below *= work.tile
+                work.elements[view, x, level] = np.rint(below)
 
 
 @kernel

@@ -49,9 +49,9 @@ def _average_width(problem: FlatProblem, work: Work, t: int) -> float:
 
 @kernel
 def _insert_by_cycles(work: Work, used: int, t: int) -> int:
-    """Puts a transfer into ``sequence``, the longest first; gives the new length."""
+    """Puts a transfer into ``sequence``, the longest first, of equals in order of transfers."""
     at = used
-    while at > 0 and work.needed[work.sequence[at - 1]] <= work.needed[t]:
+    while at > 0 and work.needed[work.sequence[at - 1]] < work.needed[t]:
         work.sequence[at] = work.sequence[at - 1]
         at -= 1
     work.sequence[at] = t

@@ -17,6 +17,7 @@ from nestmap.costmodel.record import (
     OPERANDS,
     PORTS,
     TRANSFERS,
+    UNROLLINGS,
     VIEWS,
     new_record,
     put,
@@ -26,7 +27,7 @@ from nestmap.costmodel.spatial import (
     integer_factors,
     level_unrollings,
 )
-from nestmap.model import MOVEMENTS, Layer, Relevance, SpatialProblem, needed_movements
+from nestmap.model import MOVEMENTS, Layer, PortUse, SpatialProblem, needed_movements
 
 OUT = 0
 """The row of the output in every array over operands."""
@@ -58,9 +59,7 @@ class FlatProblem:
     levels: Annotated[I64, (OPERANDS,)]  # [x] number of memory levels
     precision: Annotated[F64, (OPERANDS,)]  # [x] bits of an element (of the output: finished)
     partial_precision: Annotated[F64, (OPERANDS,)]  # [x] bits of a partial sum (inputs: the same)
-    r_dimension: Annotated[I64, (OPERANDS * DIMENSIONS,)]  # r dimensions, operand by operand
-    first_r: Annotated[I64, (OPERANDS + 1,)]  # [x + 1] where those of an operand begin
-    first_pr: Annotated[I64, (OPERANDS + 1,)]  # [x + 1] where the indices of an operand begin
+    pr_index: Annotated[I64, (OPERANDS, DIMENSIONS)]  # [x, d] the pr index that d is part of
     pr_dimensions: Annotated[I64, (INDICES, 2)]  # [q, 2]
     pr_steps: Annotated[F64, (INDICES, 2)]  # [q, 2] coefficients over their common divisor
     pr_length: Annotated[F64, (INDICES,)]  # [q] axis length
@@ -78,8 +77,11 @@ class FlatProblem:
     link_sharing: Annotated[I64, (OPERANDS, LEVELS)]
     # [x, l, 2] transfers at the low and the high end of the link above level l
     link_ends: Annotated[I64, (OPERANDS, LEVELS, 2)]
-    # [v, x, l, d] product of the unrollings of d between the array and level l
-    unrolled: Annotated[F64, (VIEWS, OPERANDS, LEVELS, DIMENSIONS)]
+    # the unrollings of an operand from the array upwards: dimensions, factors, and where those
+    # above level l begin
+    unrolled_dimension: Annotated[I64, (OPERANDS, UNROLLINGS)]
+    unrolled_factor: Annotated[F64, (VIEWS, OPERANDS, UNROLLINGS)]
+    first_unrolled: Annotated[I64, (OPERANDS, LEVELS + 1)]
     # [v, l] 1 where an ir unrolling of the output stands above level l or higher
     reduced_from: Annotated[I64, (VIEWS, LEVELS + 1)]
     units: Annotated[F64, (VIEWS, OPERANDS, LEVELS)]  # [v, x, l] instances of a level in use
@@ -116,17 +118,14 @@ def _put_layer(flat: FlatProblem, spatial: SpatialProblem) -> None:
     relevance = np.array(
         [[layer.relevance(o.name, loop.dimension) for loop in layer.loops] for o in layer.operands]
     )
-    relevant = relevance == Relevance.RELEVANT
     pr = partially_relevant(layer)
     inputs = [operand.precision for operand in layer.inputs]
     flat.operands, flat.dimensions = relevance.shape
     put(flat.relevance, relevance, f"{where}: loop dimensions")
     put(flat.precision, [layer.output.precision, *inputs], f"{where}: operands")
     put(flat.partial_precision, [layer.output.partial_precision, *inputs], f"{where}: operands")
-    put(flat.r_dimension, np.nonzero(relevant)[1], f"{where}: indices")
-    put(flat.first_r, np.append(0, np.cumsum(relevant.sum(axis=1))), f"{where}: operands")
-    first = np.searchsorted([i.operand for i in pr], np.arange(len(layer.operands) + 1))
-    put(flat.first_pr, first, f"{where}: operands")
+    for q, index in enumerate(pr):
+        flat.pr_index[index.operand, list(index.dimensions)] = q
     if pr:
         put(flat.pr_dimensions, [i.dimensions for i in pr], f"{where}: affine indices")
         put(flat.pr_steps, [i.steps for i in pr], f"{where}: affine indices")
@@ -166,16 +165,23 @@ def _put_unrollings(flat: FlatProblem, spatial: SpatialProblem) -> None:
     forms = [level_unrollings(spatial, view) for view in factors]
     flat.views = 1 if factors[FRACTIONAL] == factors[INTEGER] else 2
     flat.drain = _drain(spatial)
-    put(flat.unrolled, np.stack([form.cumulative for form in forms]), "unrollings")
+    put(flat.unrolled_dimension, forms[INTEGER].dimension, "unrollings")
+    put(flat.unrolled_factor, np.stack([form.factor for form in forms]), "unrollings")
+    put(flat.first_unrolled, forms[INTEGER].first, "unrollings")
     put(flat.reduced_from, np.stack([form.reduced_from for form in forms]), "unrollings")
     put(flat.units, np.stack([form.units for form in forms]), "unrollings")
     put(flat.boost, np.stack([form.boost for form in forms]), "unrollings")
 
 
 class Transfer(NamedTuple):
-    """One movement of an operand through a port of one of its memory levels."""
+    """One movement of an operand through a port of one of its memory levels.
+
+    ``rank`` is the operand's place among those that the memory names, and the movement's place
+    in the port's allocation.
+    """
 
     port: int
+    rank: tuple[int, int]
     operand: int
     level: int
     movement: int
@@ -183,7 +189,11 @@ class Transfer(NamedTuple):
 
 
 def port_transfers(spatial: SpatialProblem) -> list[Transfer]:
-    """All movements that the memories' ports serve for this layer, port by port."""
+    """All movements that the memories' ports serve for this layer.
+
+    Port by port, and within a port in the order in which the memory names its operands and the
+    port its movements: of equal transfers that can hide behind computation, the first one does.
+    """
     memories = spatial.accelerator.memories
     counts = [len(level.instance.ports) for level in memories]
     first = {level.name: sum(counts[:i]) for i, level in enumerate(memories)}
@@ -196,8 +206,11 @@ def port_transfers(spatial: SpatialProblem) -> list[Transfer]:
                 assert port is not None, "the accelerator's constructor demands these ports"
                 instance = memory.instance
                 energy = instance.read_energy if movement.reads else instance.write_energy
-                where = (first[memory.name] + port, x, i + 1, MOVEMENTS.index(movement))
-                transfers.append(Transfer(*where, energy))
+                use = PortUse(operand=memory_operand, movement=movement)
+                allocation = instance.ports[port].allocation
+                rank = (memory.operands.index(memory_operand), allocation.index(use))
+                place = (first[memory.name] + port, rank, x, i + 1, MOVEMENTS.index(movement))
+                transfers.append(Transfer(*place, energy))
     return sorted(transfers)
 
 

@@ -9,6 +9,7 @@ from nestmap.model import Relevance
 
 IRRELEVANT = int(Relevance.IRRELEVANT)
 RELEVANT = int(Relevance.RELEVANT)
+PARTIALLY_RELEVANT = int(Relevance.PARTIALLY_RELEVANT)
 
 
 @kernel

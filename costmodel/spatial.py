@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from math import ceil, prod
+from math import ceil, floor, prod
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from nestmap.model import Layer, Relevance, SpatialProblem, affine
+from nestmap.model import AffineIndex, Layer, Relevance, SpatialProblem, affine
 
+I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
@@ -17,11 +18,14 @@ Flags = npt.NDArray[np.bool_]
 class LevelUnrollings(NamedTuple):
     """A spatial mapping distributed over the levels of each operand (spec section 2).
 
-    Axes: ``x`` operands (output first), ``l`` levels (0 is the array), ``d`` loop dimensions.
+    Axes: ``x`` operands (output first), ``l`` levels (0 is the array), ``i`` the unrollings of
+    an operand from the array upwards.
     """
 
-    cumulative: F64  # [x, l, d] product of the unrollings of d between the array and level l
-    reduced_from: Flags  # [l] whether an ir unrolling of the output stands above level l or higher
+    dimension: I64  # [x, i] loop dimension
+    factor: F64  # [x, i]
+    first: I64  # [x, l + 1] where the unrollings just above level l begin
+    reduced_from: Flags  # [l + 1] whether the output has an ir unrolling above level l or higher
     units: F64  # [x, l] instances of the level in use
     boost: F64  # [x, l] different data words sent to all units of level l at once
 
@@ -69,61 +73,78 @@ def _merged(spatial: SpatialProblem, array_dimension: str) -> dict[str, float]:
 def level_unrollings(spatial: SpatialProblem, factors: Factors) -> LevelUnrollings:
     """The unrollings of every operand, level by level."""
     layer = spatial.layer
-    depth = max(len(spatial.problem.levels(o.name)) for o in layer.operands)
-    shape = (len(layer.operands), depth + 1)
-    cumulative = np.ones((*shape, len(layer.loops)))
-    units, boost = np.ones(shape), np.ones(shape)
-    reduced_from = np.zeros(depth + 2, np.bool_)
-    for x, operand in enumerate(layer.operands):
-        at_level = _at_levels(spatial, operand.name, factors)
-        levels = len(at_level) - 1
-        below: F64 = np.multiply.accumulate(at_level, axis=0)  # between the array and above level l
-        cumulative[x, 1 : levels + 1] = below[:levels]
-        cumulative[x, levels + 1 :] = below[levels - 1]
-        kinds = np.array([layer.relevance(operand.name, loop.dimension) for loop in layer.loops])
-        units[x, : levels + 1] = _rounded_products_from_above(np.prod(at_level, axis=1))
-        unique = _products_from_above(_relevant_parts(layer, operand.name, below))
-        boost[x, : levels + 1] = np.rint(unique / np.append(unique[1:], 1.0))
+    operands = [operand.name for operand in layer.operands]
+    depth = max(len(spatial.problem.levels(name)) for name in operands)
+    positions = {dimension: d for d, dimension in enumerate(layer.sizes)}
+    most = sum(map(len, factors.values()))
+    form = LevelUnrollings(
+        dimension=np.zeros((len(operands), most), np.int64),
+        factor=np.ones((len(operands), most)),
+        first=np.zeros((len(operands), depth + 2), np.int64),
+        reduced_from=np.zeros(depth + 2, np.bool_),
+        units=np.ones((len(operands), depth + 1)),
+        boost=np.ones((len(operands), depth + 1)),
+    )
+    for x, name in enumerate(operands):
+        levels = _at_levels(spatial, name, factors)
+        loops = [loop for level in levels for loop in level.items()]
+        form.dimension[x, : len(loops)] = [positions[dimension] for dimension, _ in loops]
+        form.factor[x, : len(loops)] = [factor for _, factor in loops]
+        form.first[x, 1 : len(levels) + 1] = np.cumsum([len(level) for level in levels])
+        form.first[x, len(levels) + 1 :] = len(loops)
+        all_units = np.array([prod(level.values()) for level in levels])
+        form.units[x, : len(levels)] = np.rint(_products_from_above(all_units))
+        unique = _products_from_above(_relevant_parts(layer, name, levels))
+        form.boost[x, : len(levels)] = np.rint(unique / np.append(unique[1:], 1.0))
         if x == 0:
-            reducing = at_level[:, kinds == Relevance.IRRELEVANT] > 1
-            reduced_from[: levels + 1] = [reducing[level:].any() for level in range(levels + 1)]
-    return LevelUnrollings(cumulative, reduced_from, units, boost)
+            reducing = [_reduces(layer, name, level) for level in levels]
+            form.reduced_from[: len(levels)] = [any(reducing[i:]) for i in range(len(levels))]
+    return form
 
 
-def _at_levels(spatial: SpatialProblem, operand: str, factors: Factors) -> F64:
-    """[level, dimension] unrollings just above each level; the last row is above the top memory."""
-    levels = spatial.problem.levels(operand)
-    dimensions = list(spatial.layer.sizes)
-    result = np.ones((len(levels) + 1, len(dimensions)))
+def _at_levels(spatial: SpatialProblem, operand: str, factors: Factors) -> list[dict[str, float]]:
+    """The unrollings just above each level; the last ones are above the top memory."""
+    memories = spatial.problem.levels(operand)
+    levels: list[dict[str, float]] = [{} for _ in range(len(memories) + 1)]
     for array_dimension, loops in factors.items():
-        serving = [i for i, m in enumerate(levels) if array_dimension in m.served_dimensions]
-        level = serving[0] if serving else len(levels)
+        serving = [i for i, m in enumerate(memories) if array_dimension in m.served_dimensions]
+        level = levels[serving[0] if serving else len(memories)]
         for dimension, factor in loops.items():
-            result[level, dimensions.index(dimension)] *= factor
-    return result
+            level[dimension] = level.get(dimension, 1.0) * factor
+    return levels
 
 
-def _relevant_parts(layer: Layer, operand: str, below: F64) -> F64:
+def _reduces(layer: Layer, operand: str, level: dict[str, float]) -> bool:
+    return any(
+        factor > 1 and layer.relevance(operand, dimension) is Relevance.IRRELEVANT
+        for dimension, factor in level.items()
+    )
+
+
+def _relevant_parts(layer: Layer, operand: str, levels: list[dict[str, float]]) -> F64:
     """[level] growth of the number of different elements through the unrollings of a level."""
-    dimensions, sizes = list(layer.sizes), layer.sizes
-    elements = np.ones(len(below) + 1)
+    growth = np.ones(len(levels))
     for index in layer.operand(operand).indices:
-        columns = [dimensions.index(d) for d in index.dimensions]
-        if len(columns) == 1:
-            elements[1:] *= below[:, columns[0]]
-            continue
-        length = index.axis_length(tuple(sizes[d] for d in index.dimensions))
-        for level in range(len(below)):
-            a, b = np.floor(below[level, columns])
-            values = affine.distinct_values(a, b, *index.steps)
-            elements[level + 1] *= min(values, length)
-    return elements[1:] / elements[:-1]
+        extent, before = dict.fromkeys(index.dimensions, 1.0), 1.0
+        for i, level in enumerate(levels):
+            for dimension in index.dimensions:
+                extent[dimension] *= level.get(dimension, 1.0)
+            if len(extent) == 1:
+                growth[i] *= level.get(index.dimensions[0], 1.0)
+            else:
+                length = _length(layer, index, extent)
+                growth[i] *= length / before
+                before = length
+    return growth
+
+
+def _length(layer: Layer, index: AffineIndex, extent: dict[str, float]) -> float:
+    """Elements along a pr index that unrollings of these sizes touch."""
+    a, b = (floor(extent[dimension]) for dimension in index.dimensions)
+    whole = index.axis_length(tuple(layer.sizes[d] for d in index.dimensions))
+    return min(affine.distinct_values(a, b, *index.steps), whole)
 
 
 def _products_from_above(values: F64) -> F64:
     products: F64 = np.multiply.accumulate(values[::-1])[::-1]
     return products
-
-
-def _rounded_products_from_above(values: F64) -> F64:
-    return np.rint(_products_from_above(values))

@@ -25,7 +25,8 @@ class Work:
     loops: int
     dimension: Annotated[I64, (LOOPS,)]  # [n] loop dimension of each loop, innermost first
     factor: Annotated[F64, (LOOPS,)]  # [n]
-    extent: Annotated[F64, (DIMENSIONS,)]  # [d] scratch: iterations of each dimension
+    tile: float  # scratch: elements of an operand in the loops counted so far
+    extent: Annotated[F64, (DIMENSIONS,)]  # [d] scratch: iterations of a pr dimension in them
     # [x, l] loops at or below a level, after loops have moved down to where data stays in place
     cut: Annotated[I64, (OPERANDS, LEVELS)]
     cycles: Annotated[F64, (OPERANDS, LEVELS)]  # [x, l] product of those loops

@@ -69,11 +69,14 @@ class AffineIndex(Frozen, frozen=True):
         return tuple(term.coefficient // divisor for term in self.terms)
 
     def axis_length(self, sizes: tuple[int, ...]) -> int:
-        """Elements along the axis for the whole loops: ``size``, or the extent less the padding."""
+        """Elements along the axis for the whole loops: ``size``, or those touched less the padding.
+
+        Positions that strides jump over count for nothing, as in the reference.
+        """
         if self.size is not None:
             return self.size
-        reach = sum(term.coefficient * (n - 1) for term, n in zip(self.terms, sizes, strict=True))
-        return max(1, reach + 1 - sum(self.padding))
+        values = distinct_values(sizes[0], sizes[1], *self.steps) if sizes[1:] else sizes[0]
+        return max(1, int(values) - sum(self.padding))
 
     def touched(self, sizes: tuple[int, ...], whole: tuple[int, ...]) -> int:
         """Elements along the axis that loops of the given sizes touch.

@@ -12,6 +12,10 @@ from nestmap.model.dims import Dimension, LayerOperand, Loop, Relevance
 from nestmap.model.units import Bits, Count
 
 
+MAX_MACS = 2**53
+"""The largest number of multiply-accumulates of a layer: beyond it floats skip integers."""
+
+
 class InputOperand(Frozen, frozen=True):
     """A tensor that the layer reads.
 
@@ -60,6 +64,11 @@ class Layer(Frozen, frozen=True):
     def _consistent(self) -> Layer:
         _names_differ("loop dimension", [loop.dimension for loop in self.loops])
         _names_differ("operand", [operand.name for operand in self.operands])
+        if self.macs > MAX_MACS:
+            raise ValueError(
+                f"layer {self.name} has {self.macs} multiply-accumulates; "
+                f"expected at most 2**53 ({MAX_MACS}), beyond which counts are not exact"
+            )
         known = set(self.sizes)
         for operand in self.operands:
             used = [d for index in operand.indices for d in index.dimensions]

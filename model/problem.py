@@ -16,6 +16,10 @@ from nestmap.model.spatial_mapping import SpatialMapping
 from nestmap.model.workload import Workload
 
 
+USUAL_LINKS: dict[LayerOperand, MemoryOperand] = {"I": "I1", "W": "I2"}
+"""Which memory operand carries an input, if nothing else is said."""
+
+
 class MappingProblem(Frozen, frozen=True):
     """A layer, the accelerator that shall run it, and what the user has fixed."""
 
@@ -48,19 +52,23 @@ class MappingProblem(Frozen, frozen=True):
 
     @property
     def links(self) -> dict[LayerOperand, MemoryOperand]:
-        """The memory operand of each operand: as fixed, else ``O`` and the free inputs in order.
+        """The memory operand of each operand, output first.
 
-        Without links a layer's last input takes the first free memory operand (``I`` is ``I1``),
-        the one before it the second (``W`` is ``I2``).
+        What the constraints do not say: ``I`` is ``I1`` and ``W`` is ``I2`` where the accelerator
+        has those, and other inputs take those that are left, in order.
         """
         fixed = {link.operand: link.memory_operand for link in self.constraints.links}
-        links = {self.layer.output.name: fixed.get(self.layer.output.name, OUTPUT)}
-        taken = {OUTPUT, *fixed.values()}
-        free = sorted(set(self.accelerator.operands) - taken)
-        for operand in reversed(self.layer.inputs):
-            given = fixed.get(operand.name)
-            links[operand.name] = given or (free.pop(0) if free else "(none is free)")
-        return {operand.name: links[operand.name] for operand in self.layer.operands}
+        known = self.accelerator.operands
+        usual = {
+            name: memory_operand
+            for name, memory_operand in USUAL_LINKS.items()
+            if memory_operand in known and memory_operand not in fixed.values()
+        }
+        links = {self.layer.output.name: OUTPUT} | usual | fixed
+        names = [operand.name for operand in self.layer.operands]
+        taken = {links[name] for name in names if name in links}
+        free = iter(sorted(set(known) - taken))
+        return {name: links.get(name) or next(free, "(none is left)") for name in names}
 
     def levels(self, operand: LayerOperand) -> tuple[MemoryLevel, ...]:
         """The memories that hold a layer operand, innermost first."""

@@ -7,12 +7,18 @@ from nestmap.model.dims import Dimension
 
 
 def check_constraints(network: NetworkProblem, where: str) -> None:
-    """Checks the spatial mapping of every entry that some layer uses.
+    """Checks that there is a layer, and the spatial mapping of every entry that some layer uses.
 
     Raises:
         InputError: for an unrolling over something that neither the array nor any of the layers
             has, or over more units than there are; ``where`` names the file.
     """
+    if not network.workload.layers:
+        raise InputError(
+            f"workload {network.workload.name}",
+            "no layer that the array computes",
+            "at least one convolution or matrix product",
+        )
     dimensions: dict[str, set[Dimension]] = {}
     for layer in network.workload.layers:
         target = network.constraints.of(layer).target
@@ -41,7 +47,7 @@ def _check_entry(
                 f"at most the {sizes[unrolling.array_dimension]} units of the array",
             )
         for loop in unrolling.loops:
-            if loop.dimension not in dimensions:
+            if loop.size > 1 and loop.dimension not in dimensions:
                 raise InputError(
                     here,
                     f"loop dimension {loop.dimension}",

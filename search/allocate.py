@@ -14,7 +14,7 @@ from typing import Annotated, final
 import numpy as np
 
 from nestmap.costmodel.evaluate import load_order
-from nestmap.costmodel.footprint import reach, reached_elements
+from nestmap.costmodel.footprint import start_tile, widen, widen_to_level
 from nestmap.costmodel.jit import kernel
 from nestmap.costmodel.problem import FRACTIONAL, OUT, FlatProblem
 from nestmap.costmodel.record import F64, I64, LOOPS, MEMORIES, OPERANDS, new_record
@@ -130,20 +130,19 @@ def _offer_prefixes(problem: FlatProblem, work: Work, shelf: Shelf, memory: int)
         precision = _precision(problem, work, x, level, shelf.taken[x])
         shelf.first[x], shelf.last[x] = first, first - 1
         whole = _whole_tensor(problem, work, x)
-        reach(problem, work, FRACTIONAL, x, level, first)
+        _tile_up_to(problem, work, x, level, first)
         for cut in range(first, loops + 1):
-            elements = reached_elements(problem, work, x)
-            bits = elements * precision
+            bits = work.tile * precision
             iterations = 0.0 if is_top else _iterations_above(work, cut)
             shelf.accesses[x, cut] = iterations * bits
-            last_tile = cut == loops or elements >= whole
+            last_tile = cut == loops or work.tile >= whole
             copies = 2.0 if problem.double_buffered[memory] == 1 and not last_tile else 1.0
             shelf.bits[x, cut] = bits * copies
             if shelf.bits[x, cut] > problem.memory_size[memory]:
                 break
             shelf.last[x] = cut
             if cut < loops:
-                work.extent[work.dimension[cut]] *= work.factor[cut]
+                widen(problem, work, x, work.dimension[cut], work.factor[cut])
         if shelf.last[x] < first:
             return x
     return FITS
@@ -172,8 +171,18 @@ def _iterations_above(work: Work, cut: int) -> float:
 @kernel
 def _whole_tensor(problem: FlatProblem, work: Work, x: int) -> float:
     """Elements of the operand in all loops and unrollings below its top level."""
-    reach(problem, work, FRACTIONAL, x, problem.levels[x], work.loops)
-    return reached_elements(problem, work, x)
+    _tile_up_to(problem, work, x, problem.levels[x], work.loops)
+    return work.tile
+
+
+@kernel
+def _tile_up_to(problem: FlatProblem, work: Work, x: int, level: int, cut: int) -> None:
+    """The tile that a level holds with the loops below ``cut``: unrollings first, then loops."""
+    start_tile(problem, work)
+    for below in range(1, level + 1):
+        widen_to_level(problem, work, FRACTIONAL, x, below)
+    for n in range(cut):
+        widen(problem, work, x, work.dimension[n], work.factor[n])
 
 
 @kernel

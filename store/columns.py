@@ -19,37 +19,50 @@ def levels_of(problem: SpatialProblem) -> tuple[int, ...]:
     return tuple(len(problem.problem.levels(x.name)) for x in problem.layer.operands)
 
 
-def to_arrow(batch: EvaluationBatch, levels: tuple[int, ...], first: int) -> pa.Table:
-    """The rows of a batch as the columns of ``evaluation_rows``, but for ``search``.
+def to_arrow(batch: EvaluationBatch, levels: tuple[int, ...], search: int, first: int) -> pa.Table:
+    """The rows of a batch as rows of ``evaluation_rows``.
 
-    ``levels`` are those of the batch's problem; ``first`` is the number of its first row. Cuts
-    of levels that an operand does not have are left out.
+    ``levels`` are those of the batch's problem, ``search`` is the id of its search, ``first`` the
+    number of its first row. Cuts of levels that an operand does not have are left out.
     """
     rows = len(batch)
+    cuts = batch.mappings.cuts
+    flat = cuts.reshape(rows, cuts.shape[1] * cuts.shape[2])
     return pa.table(
         {
-            "number": pa.array(np.arange(first, first + rows)),
+            "search": _array(np.full(rows, search, np.int32), pa.int32()),
+            "number": _array(np.arange(first, first + rows, dtype=np.int64), pa.int64()),
             "ordering": _lists(batch.mappings.orders),
-            "cuts": _lists(batch.mappings.cuts.reshape(rows, -1)[:, _real_cuts(batch, levels)]),
-            "energy": pa.array(batch.energy),
-            "latency0": pa.array(batch.latency0),
-            "latency1": pa.array(batch.latency1),
-            "latency2": pa.array(batch.latency2),
+            "cuts": _lists(flat[:, _real_cuts(cuts.shape[2], levels)]),
+            "energy": _array(batch.energy, pa.float64()),
+            "latency0": _array(batch.latency0, pa.float64()),
+            "latency1": _array(batch.latency1, pa.float64()),
+            "latency2": _array(batch.latency2, pa.float64()),
         }
     )
 
 
-def _real_cuts(batch: EvaluationBatch, levels: tuple[int, ...]) -> npt.NDArray[np.intp]:
-    depth = batch.mappings.cuts.shape[2]
+def _real_cuts(depth: int, levels: tuple[int, ...]) -> npt.NDArray[np.intp]:
     return np.concatenate([x * depth + np.arange(count) for x, count in enumerate(levels)])
+
+
+# pa.array would do for these two as well, but where pandas is installed it takes 0.9 s to import it
+
+
+def _array(values: npt.NDArray[np.generic], kind: pa.DataType) -> pa.Array[Any]:
+    return pa.Array.from_buffers(kind, len(values), [None, _buffer(values)])
 
 
 def _lists(codes: Codes) -> pa.Array[Any]:
     rows, length = codes.shape
     offsets = np.arange(rows + 1, dtype=np.int32) * np.int32(length)
-    return pa.ListArray.from_arrays(  # pyright: ignore[reportUnknownMemberType]
-        pa.array(offsets, pa.int32()), pa.array(codes.ravel(), pa.uint8())
-    )
+    items = _array(codes.ravel(), pa.uint8())
+    lists = pa.list_(pa.uint8())
+    return pa.Array.from_buffers(lists, rows, [None, _buffer(offsets)], children=[items])
+
+
+def _buffer(values: npt.NDArray[np.generic]) -> pa.Buffer:
+    return pa.py_buffer(np.ascontiguousarray(values).data)
 
 
 def from_arrow(

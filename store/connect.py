@@ -96,3 +96,9 @@ def _roll_back(connection: duckdb.DuckDBPyConnection) -> None:
         connection.rollback()
     except duckdb.Error:
         return  # DuckDB has ended the transaction itself; the first error is the one to report
+
+
+def number(connection: duckdb.DuckDBPyConnection, sql: str) -> int:
+    """The one number that the query gives."""
+    rows: list[tuple[int]] = connection.execute(sql).fetchall()
+    return rows[0][0]

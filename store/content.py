@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Literal
 
 import duckdb
-import pyarrow as pa
 
 from nestmap.model import (
     Accelerator,
@@ -15,54 +15,52 @@ from nestmap.model import (
     LayerResult,
     Loop,
     SpatialMapping,
-    StoreError,
     Workload,
 )
 from nestmap.model.base import replaced
 
 Row = Mapping[str, object]
-RunTable = Literal["evaluation_rows", "results", "runs", "searches"]
-"""The tables that hold what belongs to one run."""
-SharedTable = Literal["accelerators", "layers", "spatial_mappings", "workload_layers", "workloads"]
-"""The tables that runs share."""
+"""A row: values by column name."""
+
+Table = Literal[
+    "accelerators",
+    "infeasible",
+    "layers",
+    "results",
+    "runs",
+    "searches",
+    "spatial_mappings",
+    "workload_layers",
+    "workloads",
+]
+
+_ROWS_A_STATEMENT = 500
 
 
-def insert(connection: duckdb.DuckDBPyConnection, table: RunTable, rows: pa.Table) -> None:
-    """Appends rows to a table of a run; columns are matched by name."""
-    insert_by(connection, f"INSERT INTO {table} BY NAME SELECT * FROM incoming", rows)
+class OnConflict(StrEnum):
+    """What happens to a row whose key the table has already."""
+
+    FAIL = ""
+    KEEP = "ON CONFLICT DO NOTHING"
+    ADD_COUNT = "ON CONFLICT (search, reason) DO UPDATE SET count = count + excluded.count"
 
 
-def insert_shared(
-    connection: duckdb.DuckDBPyConnection, table: SharedTable, rows: Sequence[Row]
+def insert(
+    connection: duckdb.DuckDBPyConnection,
+    table: Table,
+    rows: Sequence[Row],
+    on_conflict: OnConflict = OnConflict.FAIL,
 ) -> None:
-    """Appends the rows that the table does not have yet."""
-    sql = f"INSERT INTO {table} BY NAME SELECT * FROM incoming ON CONFLICT DO NOTHING"
-    insert_by(connection, sql, columns_of(rows))
-
-
-def insert_by(connection: duckdb.DuckDBPyConnection, sql: str, incoming: pa.Table) -> None:
-    """Runs an INSERT that takes its rows from the table ``incoming``; no rows, no statement."""
-    if incoming.num_rows == 0:
-        return
-    connection.register("incoming", incoming)
-    try:
-        connection.execute(sql)
-    finally:
-        connection.unregister("incoming")
-
-
-def columns_of(rows: Sequence[Row]) -> pa.Table:
-    """Rows as columns.
-
-    Raises:
-        StoreError: if a number does not fit into 64 bits.
-    """
-    try:
-        return pa.Table.from_pylist(list(rows))
-    except OverflowError:
-        raise StoreError(
-            "found a number of operations or cycles beyond 64 bits; expected a smaller layer"
-        ) from None
+    """Appends rows, all with the same columns, to a table. For some hundred rows, not for more."""
+    for start in range(0, len(rows), _ROWS_A_STATEMENT):
+        some = rows[start : start + _ROWS_A_STATEMENT]
+        columns = ", ".join(f'"{name}"' for name in some[0])
+        places = f"({', '.join('?' * len(some[0]))})"
+        connection.execute(
+            f"INSERT INTO {table} ({columns}) VALUES {', '.join([places] * len(some))} "
+            f"{on_conflict}",
+            [value for row in some for value in row.values()],
+        )
 
 
 def write_workload(connection: duckdb.DuckDBPyConnection, workload: Workload) -> None:
@@ -77,14 +75,14 @@ def write_workload(connection: duckdb.DuckDBPyConnection, workload: Workload) ->
         "macs": workload.macs,
         "json": workload.model_dump_json(),
     }
-    insert_shared(connection, "workloads", [row])
+    insert(connection, "workloads", [row], OnConflict.KEEP)
     different = dict(zip(hashes, contents, strict=True))
-    insert_shared(connection, "layers", [_layer_row(h, x) for h, x in different.items()])
+    insert(connection, "layers", [_layer_row(h, x) for h, x in different.items()], OnConflict.KEEP)
     places = [
         {"workload": key, "position": i, "name": layer.name, "layer": content}
         for i, (layer, content) in enumerate(zip(layers, hashes, strict=True))
     ]
-    insert_shared(connection, "workload_layers", places)
+    insert(connection, "workload_layers", places, OnConflict.KEEP)
 
 
 def anonymous(layer: Layer) -> Layer:
@@ -113,7 +111,7 @@ def write_accelerator(connection: duckdb.DuckDBPyConnection, accelerator: Accele
         "area": accelerator.area,
         "json": accelerator.model_dump_json(),
     }
-    insert_shared(connection, "accelerators", [row])
+    insert(connection, "accelerators", [row], OnConflict.KEEP)
 
 
 def write_spatial_mappings(
@@ -132,7 +130,7 @@ def write_spatial_mappings(
         }
         for key, mapping in {mapping.content_hash: mapping for mapping in mappings}.items()
     ]
-    insert_shared(connection, "spatial_mappings", rows)
+    insert(connection, "spatial_mappings", rows, OnConflict.KEEP)
 
 
 def loop_structs(loops: Sequence[Loop]) -> list[Row]:

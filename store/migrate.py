@@ -10,7 +10,7 @@ from typing import final
 import duckdb
 
 from nestmap.model import StoreError
-from nestmap.store.connect import transaction
+from nestmap.store.connect import number, transaction
 
 _NAME = re.compile(r"(\d{4})_(\w+)\.sql")
 
@@ -81,14 +81,14 @@ def check_schema(connection: duckdb.DuckDBPyConnection, store: str) -> None:
 
 def _version(connection: duckdb.DuckDBPyConnection, store: str) -> int:
     """The schema version of the database, 0 if it is empty."""
-    if not _number(connection, _HAS_VERSION):
-        if _number(connection, _HAS_TABLES):
+    if not number(connection, _HAS_VERSION):
+        if number(connection, _HAS_TABLES):
             raise StoreError(
                 f"store {store}: found a DuckDB file with tables that are not nestmap's; expected "
                 "a store of nestmap, or no file at all: name another file"
             )
         return 0
-    version = _number(connection, "SELECT coalesce(max(version), 0) FROM schema_version")
+    version = number(connection, "SELECT coalesce(max(version), 0) FROM schema_version")
     newest = migrations()[-1].version
     if version > newest:
         raise StoreError(
@@ -96,8 +96,3 @@ def _version(connection: duckdb.DuckDBPyConnection, store: str) -> int:
             "nestmap wrote it, upgrade nestmap or name another file"
         )
     return version
-
-
-def _number(connection: duckdb.DuckDBPyConnection, sql: str) -> int:
-    row: tuple[int] | None = connection.execute(sql).fetchone()
-    return row[0] if row else 0

@@ -159,15 +159,16 @@ def read_evaluations(
     Raises:
         StoreError: if there is no such run, or its workload has no such layer.
     """
-    inputs: tuple[str, str] | None = connection.execute(_INPUTS, [run]).fetchone()
-    if inputs is None:
+    inputs: list[tuple[str, str]] = connection.execute(_INPUTS, [run]).fetchall()
+    if not inputs:
         raise StoreError(f"run {run}: {_why_no_results(connection, run)}")
-    layers = {x.name: x for x in Workload.model_validate_json(inputs[0]).layers}
+    workload, machine = inputs[0]
+    layers = {x.name: x for x in Workload.model_validate_json(workload).layers}
     if layer not in layers:
         raise StoreError(
             f"run {run}: found no layer {layer!r}; expected one of {', '.join(layers)}"
         )
-    accelerator = Accelerator.model_validate_json(inputs[1])
+    accelerator = Accelerator.model_validate_json(machine)
     searches: list[_SearchRow] = connection.execute(_SEARCHES, [run, layer]).fetchall()
     return tuple(_batch(connection, search, layers[layer], accelerator) for search in searches)
 

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator
 
-from nestmap.model import Accelerator, Frozen, Objective, Workload
+from nestmap.model import Frozen, NetworkProblem, Objective
 
 
 def _is_json(text: str) -> str:
@@ -34,14 +34,14 @@ class RunStatus(StrEnum):
 class RunInfo(Frozen, frozen=True):
     """What a run is about, known before it starts.
 
-    ``command`` is what was called, ``version`` nestmap's; ``pipeline`` and ``options`` are JSON.
+    ``command`` is what was called, ``version`` nestmap's; ``pipeline`` says which stages are wired
+    how, ``options`` what else was asked for, both as JSON.
     """
 
     command: str
     version: str
     objective: Objective
-    workload: Workload
-    accelerator: Accelerator
+    network: NetworkProblem
     pipeline: JsonText = "{}"
     options: JsonText = "{}"
 

@@ -6,7 +6,6 @@ from collections import Counter
 from typing import final
 from uuid import UUID
 
-import numpy as np
 import pyarrow as pa
 
 from nestmap.model import EvaluationBatch, SearchStatistics
@@ -37,9 +36,9 @@ class Search:
 
     def take(self, batch: EvaluationBatch) -> pa.Table:
         """The batch as rows of ``evaluation_rows``."""
-        columns = to_arrow(batch, self.levels, first=self.rows)
+        columns = to_arrow(batch, self.levels, search=self.id, first=self.rows)
         self.rows += len(batch)
-        return columns.append_column("search", pa.array(np.full(len(batch), self.id, np.int32)))
+        return columns
 
     def count(self, statistics: SearchStatistics) -> None:
         """Adds the failed candidates."""

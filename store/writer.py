@@ -14,11 +14,11 @@ import duckdb
 import pyarrow as pa
 
 from nestmap.model import EvaluationBatch, Loop, NetworkEvaluation, SpatialProblem, StoreError
-from nestmap.store.connect import transaction
+from nestmap.store.connect import number, transaction
 from nestmap.store.content import (
-    columns_of,
+    OnConflict,
+    Row,
     insert,
-    insert_by,
     result_row,
     write_accelerator,
     write_spatial_mappings,
@@ -33,10 +33,7 @@ CHUNK = 122_880
 
 _END = "UPDATE runs SET status = ?, reason = ?, ended = ? WHERE id = ?"
 _NEXT_SEARCH = "SELECT nextval('search_ids')::INTEGER"
-_COUNT_INFEASIBLE = """
-INSERT INTO infeasible BY NAME SELECT * FROM incoming
-ON CONFLICT (search, reason) DO UPDATE SET count = count + excluded.count
-"""
+_WRITE = "INSERT INTO evaluation_rows BY NAME SELECT * FROM incoming"
 
 
 @final
@@ -54,7 +51,7 @@ class Run:
         self._connection = connection
         self._store = store
         self._info = info
-        self._layers = {layer.name: layer for layer in info.workload.layers}
+        self._layers = {layer.name: layer for layer in info.network.workload.layers}
         self._searches: dict[tuple[SpatialProblem, tuple[Loop, ...]], Search] = {}
         self._unwritten: list[Search] = []
         self._current: Search | None = None
@@ -63,24 +60,25 @@ class Run:
             self._begin()
 
     def _begin(self) -> None:
-        info = self._info
-        write_workload(self._connection, info.workload)
-        write_accelerator(self._connection, info.accelerator)
-        row = {
+        info, network = self._info, self._info.network
+        write_workload(self._connection, network.workload)
+        write_accelerator(self._connection, network.accelerator)
+        row: Row = {
             "id": str(self.id),
             "command": info.command,
             "version": info.version,
             "objective": info.objective.value,
             "pipeline": info.pipeline,
             "options": info.options,
-            "workload": info.workload.content_hash,
-            "accelerator": info.accelerator.content_hash,
+            "workload": network.workload.content_hash,
+            "accelerator": network.accelerator.content_hash,
+            "constraints": network.constraints.model_dump_json(),
             "host": socket.gethostname(),
             "pid": os.getpid(),
             "started": _now(),
             "status": self.status.value,
         }
-        insert(self._connection, "runs", columns_of([row]))
+        insert(self._connection, "runs", [row])
 
     def record(self, batch: EvaluationBatch) -> None:
         """Takes evaluations in; each ``CHUNK`` of them is committed in one transaction.
@@ -155,10 +153,9 @@ class Run:
         problem = batch.mappings.problem
         if self._layers.get(problem.layer.name) != problem.layer:
             raise ValueError(f"layer {problem.layer.name} is not in the workload of run {self.id}")
-        if problem.accelerator != self._info.accelerator:
+        if problem.accelerator != self._info.network.accelerator:
             raise ValueError(f"{problem.accelerator.name} is not the accelerator of run {self.id}")
-        number: tuple[int] | None = self._connection.execute(_NEXT_SEARCH).fetchone()
-        search = Search(number[0] if number else 0, batch)
+        search = Search(number(self._connection, _NEXT_SEARCH), batch)
         self._unwritten.append(search)
         return search
 
@@ -166,10 +163,13 @@ class Run:
         """Writes that many evaluations, and all that is new about searches."""
         searches = self._unwritten
         write_spatial_mappings(self._connection, [x.problem.spatial_mapping for x in searches])
-        insert(self._connection, "searches", columns_of([x.row(self.id) for x in searches]))
-        counts = [row for x in self._searches.values() for row in x.infeasible_rows()]
-        insert_by(self._connection, _COUNT_INFEASIBLE, columns_of(counts))
-        insert(self._connection, "evaluation_rows", self._buffer.head(rows))
+        insert(self._connection, "searches", [x.row(self.id) for x in searches])
+        failed = [row for x in self._searches.values() for row in x.infeasible_rows()]
+        insert(self._connection, "infeasible", failed, OnConflict.ADD_COUNT)
+        if rows:
+            self._connection.register("incoming", self._buffer.head(rows))
+            self._connection.execute(_WRITE)
+            self._connection.unregister("incoming")
 
     def _forget(self, rows: int) -> None:
         """Drops what is committed."""
@@ -195,7 +195,7 @@ class Run:
         write_spatial_mappings(self._connection, mappings)
         run = str(self.id)
         rows = [result_row(run, i, result) for i, result in enumerate(results.layers)]
-        insert(self._connection, "results", columns_of(rows))
+        insert(self._connection, "results", rows)
 
 
 @final
@@ -212,8 +212,6 @@ class _Buffer:
 
     def head(self, rows: int) -> pa.Table:
         """The first rows, in one piece."""
-        if not self._tables:
-            return pa.table({})
         return pa.concat_tables(self._tables).slice(0, rows).combine_chunks()
 
     def drop(self, rows: int) -> None:

@@ -74,6 +74,8 @@ def _array(node: Node) -> OperationalArray:
         ("unit_area", "systolic_dimensions", "is_imc", *_UNUSED_ARRAY_FIELDS),
     )
     names = fields["dimensions"].names(_DIMENSION)
+    if not names:
+        raise fields["dimensions"].error("at least one array dimension")
     size = "a positive number of units"
     sizes = [
         item.integer(size, minimum=1, maximum=2**31 - 1) for item in fields["sizes"].sequence()

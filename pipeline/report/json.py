@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 from uuid import UUID
 
 from nestmap.model import CostModelEvaluation, InputError, LayerResult, NetworkEvaluation
+
+EXPECTED: Final = "a file to write to"
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
@@ -27,17 +32,58 @@ def full_json(evaluation: NetworkEvaluation, run: UUID | None = None) -> Json:
 
 
 def write_json(path: Path, value: Json) -> None:
-    """Writes a value to a file, which is there whole or not at all.
+    """Writes a value to a file, which is there whole or not at all; also to pipes and devices.
 
     Raises:
         InputError: where that cannot be done.
     """
-    part = path.with_name(path.name + ".part")
+    text = json.dumps(value, indent=2) + "\n"
+    with _explained(path):
+        if _is_special(path):
+            path.write_text(text, encoding="utf-8")
+            return
+        part = _part(path)
+        part.write_text(text, encoding="utf-8")
+        part.replace(path.resolve())
+
+
+def check_writable(path: Path) -> None:
+    """Finds out before long work whether :func:`write_json` can write to the file.
+
+    Raises:
+        InputError: where it cannot.
+    """
+    if path.is_dir():
+        raise InputError(str(path), "a folder", EXPECTED)
+    if not path.parent.is_dir():
+        raise InputError(str(path), f"no folder {path.parent}", "a file in an existing folder")
+    if _is_special(path):
+        return  # opening a pipe and closing it would end it for its reader
+    with _explained(path):
+        part = _part(path)
+        part.touch()
+        part.unlink()
+
+
+def _is_special(path: Path) -> bool:
+    """Whether it is a pipe or a device, which must be written to and not replaced."""
+    return path.exists() and not path.is_file()
+
+
+def _part(path: Path) -> Path:
+    """Where the file grows before it gets its name."""
+    whole = path.resolve()
+    return whole.with_name(whole.name + ".part")
+
+
+@contextmanager
+def _explained(path: Path) -> Generator[None]:
     try:
-        part.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
-        part.replace(path)
+        yield
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        raise InputError(str(path), error.strerror or str(error), "a file to write to") from None
+        raise InputError(str(path), error.strerror or str(error), EXPECTED) from None
 
 
 def _text(run: UUID | None) -> str | None:
@@ -83,7 +129,8 @@ def _details(cme: CostModelEvaluation) -> dict[str, Json]:
         "spatial_utilization": cme.spatial_utilization,
         "utilization": cme.utilization,
     }
-    return fields | {"spatial_mapping": spatial, "temporal_mapping": temporal} | derived
+    mappings: dict[str, Json] = {"spatial_mapping": spatial, "temporal_mapping": temporal}
+    return fields | mappings | derived
 
 
 def _statistics(result: LayerResult) -> dict[str, Json]:

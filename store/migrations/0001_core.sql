@@ -84,6 +84,7 @@ CREATE TABLE runs (
   options JSON NOT NULL,
   workload VARCHAR NOT NULL,
   accelerator VARCHAR NOT NULL,
+  constraints JSON NOT NULL,
   host VARCHAR NOT NULL,
   pid INTEGER NOT NULL,
   started TIMESTAMP NOT NULL,
@@ -100,6 +101,7 @@ COMMENT ON COLUMN runs.pipeline IS 'The stages and how they are wired';
 COMMENT ON COLUMN runs.options IS 'Options of the command';
 COMMENT ON COLUMN runs.workload IS 'workloads.hash';
 COMMENT ON COLUMN runs.accelerator IS 'accelerators.hash';
+COMMENT ON COLUMN runs.constraints IS 'The model.MappingConstraints: what the user fixed';
 COMMENT ON COLUMN runs.host IS 'Machine that ran it';
 COMMENT ON COLUMN runs.pid IS 'Process that ran it';
 COMMENT ON COLUMN runs.started IS 'When it started (UTC)';
@@ -135,9 +137,9 @@ CREATE TABLE evaluation_rows (
   ordering UTINYINT[] NOT NULL,
   cuts UTINYINT[] NOT NULL,
   energy DOUBLE NOT NULL,
-  latency0 BIGINT NOT NULL,
-  latency1 BIGINT NOT NULL,
-  latency2 BIGINT NOT NULL
+  latency0 DOUBLE NOT NULL,
+  latency1 DOUBLE NOT NULL,
+  latency2 DOUBLE NOT NULL
 );
 COMMENT ON TABLE evaluation_rows IS 'Every evaluated mapping, as compact codes; the view evaluations spells them out';
 COMMENT ON COLUMN evaluation_rows.search IS 'searches.id';
@@ -172,13 +174,13 @@ CREATE TABLE results (
   energy DOUBLE NOT NULL,
   mac_energy DOUBLE NOT NULL,
   memory_energy DOUBLE NOT NULL,
-  latency0 BIGINT NOT NULL,
-  latency1 BIGINT NOT NULL,
-  latency2 BIGINT NOT NULL,
+  latency0 DOUBLE NOT NULL,
+  latency1 DOUBLE NOT NULL,
+  latency2 DOUBLE NOT NULL,
   ideal_cycles BIGINT NOT NULL,
   stall BIGINT NOT NULL,
-  onloading BIGINT NOT NULL,
-  offloading BIGINT NOT NULL,
+  onloading DOUBLE NOT NULL,
+  offloading DOUBLE NOT NULL,
   drain BIGINT NOT NULL,
   utilization DOUBLE NOT NULL,
   evaluations BIGINT NOT NULL,
@@ -276,24 +278,35 @@ COMMENT ON COLUMN best.ordering IS 'Temporal loops, innermost first';
 COMMENT ON COLUMN best.evaluations IS 'Mappings evaluated to find this one';
 
 CREATE VIEW totals AS
+WITH summed AS (
+  SELECT
+    run,
+    count(*) AS layers,
+    sum(macs)::BIGINT AS macs,
+    sum(energy ORDER BY position) AS energy,
+    sum(latency2 ORDER BY position) AS latency,
+    sum(ideal_cycles)::BIGINT AS ideal_cycles,
+    sum(evaluations)::BIGINT AS evaluations
+  FROM results
+  GROUP BY run
+)
 SELECT
-  run.id AS run,
+  summed.run,
   run.started,
   workload.name AS workload,
   accelerator.name AS accelerator,
   run.objective,
-  count(*) AS layers,
-  sum(result.macs)::BIGINT AS macs,
-  sum(result.energy ORDER BY result.position) AS energy,
-  sum(result.latency2)::BIGINT AS latency,
-  sum(result.energy ORDER BY result.position) * sum(result.latency2) AS edp,
-  sum(result.ideal_cycles) / sum(result.latency2) AS utilization,
-  sum(result.evaluations)::BIGINT AS evaluations
-FROM results AS result
-JOIN runs AS run ON run.id = result.run
+  summed.layers,
+  summed.macs,
+  summed.energy,
+  summed.latency,
+  summed.energy * summed.latency AS edp,
+  summed.ideal_cycles / summed.latency AS utilization,
+  summed.evaluations
+FROM summed
+JOIN runs AS run ON run.id = summed.run
 JOIN workloads AS workload ON workload.hash = run.workload
-JOIN accelerators AS accelerator ON accelerator.hash = run.accelerator
-GROUP BY ALL;
+JOIN accelerators AS accelerator ON accelerator.hash = run.accelerator;
 COMMENT ON VIEW totals IS 'The totals over all layers of each finished run';
 COMMENT ON COLUMN totals.run IS 'runs.id';
 COMMENT ON COLUMN totals.started IS 'When the run started (UTC)';

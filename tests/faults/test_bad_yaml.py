@@ -131,6 +131,7 @@ ACCELERATOR_FAULTS = (
     Fault("[4, 8]", "[4, 9999999999]", "4: operational_array.sizes[1]", "9999999999", "at most"),
     Fault("[4, 8]", "4 x 8", "4: operational_array.sizes", "'4 x 8'", "a list"),
     Fault("[D1]", "[D3]", "5: operational_array.systolic_dimensions[0]", "'D3'", "of D1, D2"),
+    Fault("[D1, D2]", "[]", "3: operational_array.dimensions", "an empty list", "at least one"),
     Fault("[D1, D2]", "[D1, D1]", "3: operational_array.dimensions[1]", "a second D1", "each once"),
     Fault("[D1, D2]", "[D1, 2]", "3: operational_array.dimensions[1]", "2", "array dimension"),
     Fault("unit_energy: 0.5", "unit_energy: -1", "6: operational_array.unit_energy", "-1", "pJ"),

@@ -128,6 +128,10 @@ class ReferenceEvaluation:
         return next(x for x in self.levels if (x.operand, x.level) == (operand, level))
 
 
+class ReferenceCrashError(Exception):
+    """The package breaks down on a mapping that nestmap accepts."""
+
+
 @lru_cache(maxsize=4096)
 def reference_evaluation(spatial: SpatialProblem, temporal: TemporalMapping) -> ReferenceEvaluation:
     """What the package says the mapping costs.

@@ -1,0 +1,58 @@
+"""What a user sees when something goes wrong: one line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Final
+
+import typer
+
+BUG: Final = 1
+WRONG_INPUT: Final = 2
+INTERRUPTED: Final = 130  # 128 and the number of SIGINT, as shells report it
+
+_HINT: Final = (
+    "This is a bug in nestmap. Please report it with the command you gave and the lines above."
+)
+
+
+@contextmanager
+def reported() -> Generator[None]:
+    """Ends the command with the right message and exit code, whatever happens inside.
+
+    Raises:
+        typer.Exit: if something did.
+    """
+    try:
+        yield
+        typer.echo("", nl=False)  # flushes: a full disk or a closed pipe shall show here
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        _drop_output()
+        raise typer.Exit(BUG) from None
+    except Exception as error:
+        raise typer.Exit(_told(error)) from None
+
+
+def _told(error: Exception) -> int:
+    """Says what happened; gives the exit code."""
+    from nestmap.model import NestmapError  # noqa: PLC0415 (takes long to import)
+
+    if isinstance(error, NestmapError | OSError):
+        typer.echo(f"error: {error}", err=True)
+        return WRONG_INPUT
+    traceback.print_exception(error)
+    typer.echo(_HINT, err=True)
+    return BUG
+
+
+def _drop_output() -> None:
+    """Nobody reads any more: without this, Python complains when it flushes at the end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())

@@ -1,0 +1,56 @@
+"""``nestmap examples``: the bundled accelerators, mappings and networks, a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from nestmap.model import Accelerator, MappingConstraints
+from nestmap.model.constraints import DEFAULT
+from nestmap.pipeline.cli.output import show
+from nestmap.pipeline.inputs import read_accelerator, read_mapping
+from nestmap.pipeline.presets import accelerator_names, mapping_names, workload_names
+from nestmap.pipeline.report.columns import Line, Tone
+from nestmap.pipeline.report.figures import capacity, count
+from nestmap.pipeline.report.table import spatial_text
+
+_EXAMPLE: Final = "nestmap explore light:squeezenet --accelerator tpu_like"
+
+
+def run_examples() -> None:
+    """Prints the lists and a command to begin with."""
+    machines = [(name, _machine(read_accelerator(name))) for name in accelerator_names()]
+    mappings = [
+        (name, _fixed(read_mapping(name, for_accelerator=None))) for name in mapping_names()
+    ]
+    show(_section("Accelerators (--accelerator NAME)", machines))
+    show(_section("Mappings (--mapping NAME; used with the accelerator of that name)", mappings))
+    show(_section("Networks (from the onnx package)", [(name, "") for name in workload_names()]))
+    show([Line("Try", Tone.STRONG), Line(f"  {_EXAMPLE}")])
+
+
+def _section(title: str, items: list[tuple[str, str]]) -> Iterator[Line]:
+    width = max((len(name) for name, _ in items), default=0)
+    yield Line(title, Tone.STRONG)
+    for name, text in items:
+        yield Line(f"  {name:<{width}}  {text}".rstrip())
+    yield Line()
+
+
+def _machine(accelerator: Accelerator) -> str:
+    """Array size and memories, innermost first."""
+    sides = " x ".join(f"{side.name} {side.size}" for side in accelerator.array.sides)
+    memories = ", ".join(
+        f"{level.name} ({capacity(level.instance.size)})" for level in accelerator.memories
+    )
+    return f"{count(accelerator.array.units)} MACs ({sides}); {memories}"
+
+
+def _fixed(constraints: MappingConstraints) -> str:
+    """The spatial mapping for most layers, and which operators have their own."""
+    texts: list[str] = []
+    for entry in constraints.entries:
+        if entry.target == DEFAULT and entry.spatial_mapping is not None:
+            texts.append(spatial_text(entry.spatial_mapping))
+    own = [entry.target for entry in constraints.entries if entry.target != DEFAULT]
+    return "; ".join([*texts, f"its own for {', '.join(own)}"] if own else texts)

@@ -1,0 +1,88 @@
+"""The progress bar of an exploration: layers done, mappings evaluated, how fast."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from types import TracebackType
+from typing import Final, final
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from nestmap.costmodel.jit import is_compiled_before
+from nestmap.model import EvaluationBatch, NetworkProblem
+from nestmap.pipeline.report.columns import printable
+from nestmap.pipeline.report.figures import count, engineering
+
+_COMPILING: Final = (
+    "Compiling the cost model, once for this machine and version: about half a minute."
+)
+_LONGEST_NAME: Final = 16
+
+
+@final
+class ExplorationBar:
+    """Shows how far an exploration is on the error output; a bar only on a terminal.
+
+    Use it as a context manager around the exploration that it is given to as ``progress``.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True, highlight=False)
+        self._bar = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=None),
+            MofNCompleteColumn(),
+            TextColumn("layers  {task.fields[evaluated]}", markup=False),
+            TimeElapsedColumn(),
+            console=self._console,
+            expand=True,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._bar.add_task("reading", total=None, evaluated="")
+        self._layer: str | None = None
+        self._done = 0
+        self._evaluations = 0
+        self._began = perf_counter()
+
+    def __enter__(self) -> ExplorationBar:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+        if error is None:
+            seconds = perf_counter() - self._began
+            self._console.print(f"Evaluated {self._counted()} in {seconds:.1f} s.", markup=False)
+
+    def start(self, network: NetworkProblem) -> None:
+        """The exploration begins."""
+        if not is_compiled_before():
+            self._console.print(_COMPILING, markup=False)
+        self._began = perf_counter()
+        self._bar.update(self._task, total=len(network.workload.layers), completed=0)
+
+    def observe(self, batch: EvaluationBatch) -> None:
+        """One batch has been evaluated."""
+        name = batch.mappings.problem.layer.name
+        if name != self._layer:
+            self._done += self._layer is not None
+            self._layer = name
+        self._evaluations += len(batch)
+        self._bar.update(
+            self._task,
+            description=printable(name)[:_LONGEST_NAME],
+            completed=self._done,
+            evaluated=self._counted(),
+        )
+
+    def _counted(self) -> str:
+        seconds = perf_counter() - self._began
+        rate = engineering(self._evaluations / seconds if seconds else 0.0)
+        return f"{count(self._evaluations)} mappings, {rate}/s"

@@ -1,0 +1,107 @@
+"""One evaluation in full: totals, parts of the latency, and every operand at every level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from nestmap.model import MOVEMENTS, CostModelEvaluation, LevelEvaluation, SpatialProblem
+from nestmap.pipeline.report.columns import Column, Line, figures, printable, table
+from nestmap.pipeline.report.figures import capacity, count, cycles, energy, engineering, share
+from nestmap.pipeline.report.table import sizes_text, spatial_text
+
+_LEVELS: Final = (
+    Column("Operand"),
+    Column("Memory"),
+    figures("Holds"),
+    figures("Memory", "used"),
+    figures("Words", "read"),
+    figures("Words", "written"),
+    figures("Energy"),
+)
+_PARTS: Final = (Column("Part"), figures("Figure"), Column("What it is"))
+
+
+def breakdown(spatial: SpatialProblem, cme: CostModelEvaluation) -> list[Line]:
+    """The whole report on one mapping of one layer."""
+    return [
+        *_heading(spatial),
+        Line(),
+        *_loop_nest(spatial, cme),
+        Line(),
+        *table(_PARTS, [*_energy_parts(cme), *_latency_parts(cme), *_utilizations(cme)]),
+        Line(),
+        *table(_LEVELS, [_level(spatial, entry) for entry in cme.levels]),
+    ]
+
+
+def _heading(spatial: SpatialProblem) -> Iterator[Line]:
+    layer = spatial.layer
+    yield Line(f"{printable(layer.name)} ({printable(layer.operator)}): {layer.equation}")
+    yield Line(f"{sizes_text(layer.loops)}: {engineering(layer.macs)} MACs")
+    yield Line(f"on {spatial.accelerator.name}: {spatial_text(spatial.spatial_mapping)}")
+
+
+def _loop_nest(spatial: SpatialProblem, cme: CostModelEvaluation) -> list[Line]:
+    """The loops from the outermost one in, and the memory from which each operand is served."""
+    names = [operand.name for operand in spatial.layer.operands]
+    homes = [_homes(spatial, cme, name) for name in names]
+    columns = (Column("Loop"), *(Column(f"{name} in") for name in names))
+    rows = [
+        (str(loop), *(home[n] for home in homes))
+        for n, loop in enumerate(cme.temporal_mapping.order)
+    ]
+    return table(columns, rows[::-1])
+
+
+def _homes(spatial: SpatialProblem, cme: CostModelEvaluation, operand: str) -> list[str]:
+    """The memory level of an operand that each loop belongs to, innermost first."""
+    levels = spatial.problem.levels(operand)
+    return [
+        memory.name
+        for level, memory in enumerate(levels)
+        for _ in cme.temporal_mapping.loops_at(operand, level)
+    ]
+
+
+def _energy_parts(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
+    yield "Energy", energy(cme.energy), ""
+    yield "  MACs", energy(cme.mac_energy), f"{count(cme.macs)} multiply-accumulates"
+    yield "  memories", energy(cme.memory_energy), "all word accesses"
+
+
+def _latency_parts(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
+    idle = cme.ideal_temporal_cycles - cme.ideal_cycles
+    yield "Latency", f"{cycles(cme.latency)} cycles", ""
+    yield "  ideal", cycles(cme.ideal_cycles), "all units busy all the time"
+    yield "  idle units", cycles(idle), "what the spatial mapping leaves unused"
+    yield "  stall", cycles(cme.stall), _blamed(cme)
+    yield "  on-loading", cycles(cme.onloading), "the first data on their way in"
+    yield "  off-loading", cycles(cme.offloading), "the last results on their way out"
+    yield "  drain", cycles(cme.drain), "the systolic array runs empty"
+
+
+def _utilizations(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
+    yield "MAC utilization", share(cme.utilization), "ideal cycles over latency"
+    yield "  spatial", share(cme.spatial_utilization), "without stall, loading and drain"
+
+
+def _blamed(cme: CostModelEvaluation) -> str:
+    """The port that makes the array wait longest."""
+    worst = max(cme.port_stalls, key=lambda port: port.stall)
+    if worst.stall <= 0:
+        return "no memory port makes the array wait"
+    return f"waiting for {printable(worst.memory)}, port {printable(worst.port)}"
+
+
+def _level(spatial: SpatialProblem, entry: LevelEvaluation) -> tuple[str, ...]:
+    moved = list(zip(MOVEMENTS, entry.costs.accesses, strict=True))
+    return (
+        entry.operand,
+        printable(entry.memory),
+        capacity(entry.bits),
+        share(entry.utilization),
+        engineering(sum(n for movement, n in moved if movement.reads)),
+        engineering(sum(n for movement, n in moved if not movement.reads)),
+        energy(entry.costs.energy),
+    )

@@ -1,0 +1,57 @@
+"""Changed copies of problems: another memory, other ports, other names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hypothesis import settings
+
+from nestmap.model import Accelerator, MemoryLevel, MemoryPort, SpatialProblem
+from nestmap.model.base import replaced
+
+# The first call of a kernel compiles it, so no example may have a deadline.
+examples = settings(max_examples=2000, deadline=None)
+few_examples = settings(max_examples=40, deadline=None)
+
+
+def with_accelerator(spatial: SpatialProblem, accelerator: Accelerator) -> SpatialProblem:
+    """The same layer and mapping on another machine."""
+    return replaced(spatial, {"problem": replaced(spatial.problem, {"accelerator": accelerator})})
+
+
+def with_memory(
+    spatial: SpatialProblem, position: int, updates: Mapping[str, object]
+) -> SpatialProblem:
+    """The memory at that position with other values."""
+    memories = list(spatial.accelerator.memories)
+    level = memories[position]
+    memories[position] = replaced(level, {"instance": replaced(level.instance, dict(updates))})
+    return with_accelerator(
+        spatial, replaced(spatial.accelerator, {"memories": tuple(memories)})
+    )
+
+
+def with_port(
+    spatial: SpatialProblem, position: tuple[int, int], updates: Mapping[str, object]
+) -> SpatialProblem:
+    """One port, given by its memory and its place there, with other values."""
+    memory, place = position
+    ports = list(spatial.accelerator.memories[memory].instance.ports)
+    ports[place] = replaced(ports[place], dict(updates))
+    return with_memory(spatial, memory, {"ports": tuple(ports)})
+
+
+def with_private_ports(spatial: SpatialProblem) -> SpatialProblem:
+    """Every movement gets a port to itself, as wide as the one it came through."""
+    accelerator = spatial.accelerator
+    memories = tuple(_with_private_ports(level) for level in accelerator.memories)
+    return with_accelerator(spatial, replaced(accelerator, {"memories": memories}))
+
+
+def _with_private_ports(level: MemoryLevel) -> MemoryLevel:
+    ports: list[MemoryPort] = []
+    for port in level.instance.ports:
+        for use in port.allocation:
+            name = f"{port.name}_{len(ports)}"
+            ports.append(replaced(port, {"name": name, "allocation": (use,)}))
+    return replaced(level, {"instance": replaced(level.instance, {"ports": tuple(ports)})})
