@@ -31,12 +31,28 @@ def widen(problem: FlatProblem, work: Work, x: int, dimension: int, factor: floa
     """
     kind = problem.relevance[x, dimension]
     if kind == RELEVANT:
+        work.extent[dimension] *= factor
         work.tile *= factor
     elif kind == PARTIALLY_RELEVANT:
         index = problem.pr_index[x, dimension]
         before = _length(problem, work, index)
         work.extent[dimension] *= factor
         work.tile *= _length(problem, work, index) / before
+
+
+@kernel
+def tile_elements(problem: FlatProblem, work: Work, x: int) -> float:
+    """Elements of the operand in the tile, from the extents of its dimensions (section 1).
+
+    The same number as ``tile`` but for its last digit: two tiles with equal extents in their pr
+    dimensions compare exactly here.
+    """
+    count = 1.0
+    for i in range(problem.first_r[x], problem.first_r[x + 1]):
+        count *= work.extent[problem.r_dimension[i]]
+    for index in range(problem.first_pr[x], problem.first_pr[x + 1]):
+        count *= _length(problem, work, index)
+    return count
 
 
 @kernel

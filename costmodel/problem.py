@@ -27,7 +27,7 @@ from nestmap.costmodel.spatial import (
     integer_factors,
     level_unrollings,
 )
-from nestmap.model import MOVEMENTS, Layer, PortUse, SpatialProblem, needed_movements
+from nestmap.model import MOVEMENTS, Layer, PortUse, Relevance, SpatialProblem, needed_movements
 
 OUT = 0
 """The row of the output in every array over operands."""
@@ -59,12 +59,19 @@ class FlatProblem:
     levels: Annotated[I64, (OPERANDS,)]  # [x] number of memory levels
     precision: Annotated[F64, (OPERANDS,)]  # [x] bits of an element (of the output: finished)
     partial_precision: Annotated[F64, (OPERANDS,)]  # [x] bits of a partial sum (inputs: the same)
+    r_dimension: Annotated[I64, (OPERANDS * DIMENSIONS,)]  # r dimensions, operand by operand
+    first_r: Annotated[I64, (OPERANDS + 1,)]  # [x + 1] where those of an operand begin
+    first_pr: Annotated[I64, (OPERANDS + 1,)]  # [x + 1] where the pr indices of an operand begin
     pr_index: Annotated[I64, (OPERANDS, DIMENSIONS)]  # [x, d] the pr index that d is part of
     pr_dimensions: Annotated[I64, (INDICES, 2)]  # [q, 2]
     pr_steps: Annotated[F64, (INDICES, 2)]  # [q, 2] coefficients over their common divisor
     pr_length: Annotated[F64, (INDICES,)]  # [q] axis length
     memory: Annotated[I64, (OPERANDS, LEVELS)]  # [x, l] memory of a level (-1 at level 0)
     memory_size: Annotated[F64, (MEMORIES,)]  # [m] bits
+    holders: Annotated[I64, (MEMORIES,)]  # [m] operands of the layer that it holds
+    # [m, i] those operands and their levels, in the order in which the memory names them
+    holder: Annotated[I64, (MEMORIES, OPERANDS)]
+    holder_level: Annotated[I64, (MEMORIES, OPERANDS)]
     double_buffered: Annotated[I64, (MEMORIES,)]  # [m] 1 where the description forces it
     transfer_operand: Annotated[I64, (TRANSFERS,)]  # [t]
     transfer_level: Annotated[I64, (TRANSFERS,)]  # [t] memory level whose port serves it
@@ -124,6 +131,11 @@ def _put_layer(flat: FlatProblem, spatial: SpatialProblem) -> None:
     put(flat.relevance, relevance, f"{where}: loop dimensions")
     put(flat.precision, [layer.output.precision, *inputs], f"{where}: operands")
     put(flat.partial_precision, [layer.output.partial_precision, *inputs], f"{where}: operands")
+    relevant = relevance == Relevance.RELEVANT
+    put(flat.r_dimension, np.nonzero(relevant)[1], f"{where}: indices")
+    put(flat.first_r, np.append(0, np.cumsum(relevant.sum(axis=1))), f"{where}: operands")
+    first = np.searchsorted([i.operand for i in pr], np.arange(len(layer.operands) + 1))
+    put(flat.first_pr, first, f"{where}: operands")
     for q, index in enumerate(pr):
         flat.pr_index[index.operand, list(index.dimensions)] = q
     if pr:
@@ -140,6 +152,12 @@ def _put_memories(flat: FlatProblem, spatial: SpatialProblem) -> None:
     put(flat.memory_size, [m.size for m in memories], f"accelerator {accelerator.name}: memories")
     put(flat.double_buffered, [m.double_buffered for m in memories], "memories")
     put(flat.memory, _memory_of_level(spatial), where)
+    for m, level in enumerate(accelerator.memories):
+        for operand in level.operands:
+            for x in np.flatnonzero([operand == o for o in spatial.problem.links.values()]):
+                flat.holder[m, flat.holders[m]] = x
+                flat.holder_level[m, flat.holders[m]] = list(flat.memory[x]).index(m)
+                flat.holders[m] += 1
     put(flat.levels, [len(spatial.problem.levels(o.name)) for o in spatial.layer.operands], where)
 
 

@@ -27,6 +27,7 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.pipeline.checks import check_constraints
+from nestmap.pipeline.describe import describe
 from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_workload
 from nestmap.pipeline.stage import MainStage, Stage, each
 from nestmap.pipeline.stages import (
@@ -158,14 +159,17 @@ def explore_network(
     if progress is not None:
         progress.start(network)
     watching: tuple[Observer, ...] = () if progress is None else (progress,)
+    pipeline = exploration_pipeline(objective, search, watching)
     if store is None:
-        total = MainStage(exploration_pipeline(objective, search, watching)).run(network)
-        return _exploration(uuid4(), network, objective, total)
-    with recording(store, network, objective, search) as run:
-        pipeline = exploration_pipeline(objective, search, (*watching, run))
-        total = MainStage(pipeline).run(network)
+        return _exploration(uuid4(), network, objective, MainStage(pipeline).run(network))
+    # the store is opened only when asked for: DuckDB takes long to import
+    from nestmap.pipeline.recording import Recorder, recording  # noqa: PLC0415
+
+    with recording(store, network, objective, describe(pipeline)) as run:
+        recorded = exploration_pipeline(objective, search, (*watching, Recorder(run)))
+        total = MainStage(recorded).run(network)
         run.finish(total)
-        return _exploration(run.id, network, objective, total)
+    return _exploration(run.id, network, objective, total)
 
 
 def _exploration(

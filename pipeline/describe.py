@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Never
+
 import networkx as nx
 
 from nestmap.model import Frozen
@@ -22,7 +24,7 @@ class StageDescription(Frozen, frozen=True):
         return {"stage": self.name, "options": self.options} | ({"each": inner} if inner else {})
 
 
-def describe(pipeline: Stage[object, object]) -> tuple[StageDescription, ...]:
+def describe(pipeline: Stage[Never, object]) -> tuple[StageDescription, ...]:
     """The stages of a pipeline in sequence."""
     match pipeline:
         case Then(first=first, second=second):
@@ -41,7 +43,7 @@ def _with_options(name: str, options: Frozen) -> StageDescription:
     return StageDescription(name=name, options=options.model_dump_json())
 
 
-def pipeline_graph(pipeline: Stage[object, object]) -> nx.DiGraph[str]:
+def pipeline_graph(pipeline: Stage[Never, object]) -> nx.DiGraph[str]:
     """The stages as nodes ``0``, ``1``, ``1.0``, ...; edges follow the items."""
     graph: nx.DiGraph[str] = nx.DiGraph()
     _add(graph, describe(pipeline), "")

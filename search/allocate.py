@@ -14,7 +14,7 @@ from typing import Annotated, final
 import numpy as np
 
 from nestmap.costmodel.evaluate import load_order
-from nestmap.costmodel.footprint import start_tile, widen, widen_to_level
+from nestmap.costmodel.footprint import start_tile, tile_elements, widen, widen_to_level
 from nestmap.costmodel.jit import kernel
 from nestmap.costmodel.problem import FRACTIONAL, OUT, FlatProblem
 from nestmap.costmodel.record import F64, I64, LOOPS, MEMORIES, OPERANDS, new_record
@@ -27,7 +27,7 @@ FITS = -1
 
 @final
 class Failures:
-    """Why orders failed: the column after the operands stands for all of them together."""
+    """Why orders failed, by memory and holder; the column after them stands for all together."""
 
     orders: Annotated[I64, (MEMORIES, OPERANDS + 1)]
     need: Annotated[F64, (MEMORIES, OPERANDS + 1)]  # fewest bits asked for
@@ -35,15 +35,14 @@ class Failures:
 
 @final
 class Shelf:
-    """What one memory could hold of each operand; scratch of one allocation."""
+    """What one memory could hold, by its holders (``i``); scratch of one allocation."""
 
-    level: Annotated[I64, (OPERANDS,)]  # the operand's level in this memory, 0: not held here
-    taken: Annotated[I64, (OPERANDS,)]  # loops that memories below have taken
-    first: Annotated[I64, (OPERANDS,)]  # range of prefixes worth trying
+    taken: Annotated[I64, (OPERANDS,)]  # [x] loops that memories below have taken
+    first: Annotated[I64, (OPERANDS,)]  # [i] range of prefixes worth trying
     last: Annotated[I64, (OPERANDS,)]
-    bits: Annotated[F64, (OPERANDS, LOOPS + 1)]  # room that a prefix needs
-    accesses: Annotated[F64, (OPERANDS, LOOPS + 1)]  # bits that the level above then sends
-    choice: Annotated[I64, (OPERANDS,)]  # prefix under trial
+    bits: Annotated[F64, (OPERANDS, LOOPS + 1)]  # [i] room that a prefix needs
+    accesses: Annotated[F64, (OPERANDS, LOOPS + 1)]  # [i] bits that the level above then sends
+    choice: Annotated[I64, (OPERANDS,)]  # [i] prefix under trial
     best: Annotated[I64, (OPERANDS,)]
 
 
@@ -90,61 +89,45 @@ def allocate(
     for x in range(problem.operands):
         shelf.taken[x] = 0
     for memory in range(problem.memories):
-        if not _look_up_levels(problem, shelf, memory):
-            continue
+        holders = problem.holders[memory]
         misfit = _offer_prefixes(problem, work, shelf, memory)
         if misfit == FITS and not _choose(problem, shelf, memory, even):
-            misfit = problem.operands
+            misfit = holders
         if misfit != FITS:
             _note_failure(problem, shelf, memory, misfit, failures)
             return False
-        for x in range(problem.operands):
-            if shelf.level[x] > 0:
-                shelf.taken[x] = shelf.best[x]
-                work.cut[x, shelf.level[x]] = shelf.best[x]
+        for i in range(holders):
+            x = problem.holder[memory, i]
+            shelf.taken[x] = shelf.best[i]
+            work.cut[x, problem.holder_level[memory, i]] = shelf.best[i]
     return True
 
 
 @kernel
-def _look_up_levels(problem: FlatProblem, shelf: Shelf, memory: int) -> bool:
-    """Which level of each operand the memory is; false if it holds none of the layer's."""
-    used = False
-    for x in range(problem.operands):
-        shelf.level[x] = 0
-        for level in range(1, problem.levels[x] + 1):
-            if problem.memory[x, level] == memory:
-                shelf.level[x] = level
-                used = True
-    return used
-
-
-@kernel
 def _offer_prefixes(problem: FlatProblem, work: Work, shelf: Shelf, memory: int) -> int:
-    """Fills ``shelf`` with the prefixes that fit alone; gives an operand of which none does."""
-    for x in range(problem.operands):
-        if shelf.level[x] == 0:
-            continue
-        loops, level = work.loops, shelf.level[x]
+    """Fills ``shelf`` with the prefixes that fit alone; gives a holder of which none does."""
+    for i in range(problem.holders[memory]):
+        x, level = problem.holder[memory, i], problem.holder_level[memory, i]
         is_top = level == problem.levels[x]
-        first = loops if is_top else shelf.taken[x]
+        first = work.loops if is_top else shelf.taken[x]
         precision = _precision(problem, work, x, level, shelf.taken[x])
-        shelf.first[x], shelf.last[x] = first, first - 1
-        whole = _whole_tensor(problem, work, x)
+        shelf.first[i], shelf.last[i] = first, first - 1
+        whole = _whole_tensor(problem, work, x) if problem.double_buffered[memory] == 1 else 0.0
         _tile_up_to(problem, work, x, level, first)
-        for cut in range(first, loops + 1):
-            bits = work.tile * precision
+        for cut in range(first, work.loops + 1):
+            elements = tile_elements(problem, work, x)
+            bits = elements * precision
             iterations = 0.0 if is_top else _iterations_above(work, cut)
-            shelf.accesses[x, cut] = iterations * bits
-            last_tile = cut == loops or work.tile >= whole
-            copies = 2.0 if problem.double_buffered[memory] == 1 and not last_tile else 1.0
-            shelf.bits[x, cut] = bits * copies
-            if shelf.bits[x, cut] > problem.memory_size[memory]:
+            shelf.accesses[i, cut] = iterations * bits
+            last_tile = cut == work.loops or elements >= whole
+            shelf.bits[i, cut] = bits if last_tile else 2 * bits
+            if shelf.bits[i, cut] > problem.memory_size[memory]:
                 break
-            shelf.last[x] = cut
-            if cut < loops:
+            shelf.last[i] = cut
+            if cut < work.loops:
                 widen(problem, work, x, work.dimension[cut], work.factor[cut])
-        if shelf.last[x] < first:
-            return x
+        if shelf.last[i] < first:
+            return i
     return FITS
 
 
@@ -152,7 +135,7 @@ def _offer_prefixes(problem: FlatProblem, work: Work, shelf: Shelf, memory: int)
 def _precision(problem: FlatProblem, work: Work, x: int, level: int, taken: int) -> float:
     """Bits of an element: of a partial sum while an ir loop is left above what lies below."""
     if x == OUT:
-        if problem.reduced_from[FRACTIONAL, level - 1] == 1:
+        if problem.reduced_from[FRACTIONAL, level] == 1:
             return float(problem.partial_precision[x])
         for n in range(taken, work.loops):
             if problem.relevance[x, work.dimension[n]] == IRRELEVANT:
@@ -172,7 +155,7 @@ def _iterations_above(work: Work, cut: int) -> float:
 def _whole_tensor(problem: FlatProblem, work: Work, x: int) -> float:
     """Elements of the operand in all loops and unrollings below its top level."""
     _tile_up_to(problem, work, x, problem.levels[x], work.loops)
-    return work.tile
+    return tile_elements(problem, work, x)
 
 
 @kernel
@@ -188,56 +171,52 @@ def _tile_up_to(problem: FlatProblem, work: Work, x: int, level: int, cut: int) 
 @kernel
 def _choose(problem: FlatProblem, shelf: Shelf, memory: int, even: bool) -> bool:
     """Fills ``best``: fewest accesses among what fits together, the last one of equals."""
-    fewest, found = np.inf, False
-    for x in range(problem.operands):
-        shelf.choice[x] = shelf.first[x] if shelf.level[x] > 0 else 0
+    fewest, found, holders = np.inf, False, problem.holders[memory]
+    for i in range(holders):
+        shelf.choice[i] = shelf.first[i]
     while True:
         bits, accesses = 0.0, 0.0
-        for x in range(problem.operands):
-            if shelf.level[x] > 0:
-                bits += shelf.bits[x, shelf.choice[x]]
-                accesses += shelf.accesses[x, shelf.choice[x]]
-        fits = bits <= problem.memory_size[memory] and (not even or _is_even(problem, shelf))
+        for i in range(holders):
+            bits += shelf.bits[i, shelf.choice[i]]
+            accesses += shelf.accesses[i, shelf.choice[i]]
+        fits = bits <= problem.memory_size[memory] and (not even or _is_even(shelf, holders))
         if fits and accesses <= fewest:
             fewest, found = accesses, True
-            for x in range(problem.operands):
-                shelf.best[x] = shelf.choice[x]
-        if not _next_choice(problem, shelf):
+            for i in range(holders):
+                shelf.best[i] = shelf.choice[i]
+        if not _next_choice(shelf, holders):
             return found
 
 
 @kernel
-def _next_choice(problem: FlatProblem, shelf: Shelf) -> bool:
+def _next_choice(shelf: Shelf, holders: int) -> bool:
     """Steps to the lexicographically next combination of prefixes; false after the last."""
-    for x in range(problem.operands - 1, -1, -1):
-        if shelf.level[x] > 0:
-            if shelf.choice[x] < shelf.last[x]:
-                shelf.choice[x] += 1
-                return True
-            shelf.choice[x] = shelf.first[x]
+    for i in range(holders - 1, -1, -1):
+        if shelf.choice[i] < shelf.last[i]:
+            shelf.choice[i] += 1
+            return True
+        shelf.choice[i] = shelf.first[i]
     return False
 
 
 @kernel
-def _is_even(problem: FlatProblem, shelf: Shelf) -> bool:
+def _is_even(shelf: Shelf, holders: int) -> bool:
     """Whether all operands that the memory holds stop at the same loop."""
-    common = -1
-    for x in range(problem.operands):
-        if shelf.level[x] > 0:
-            if common >= 0 and shelf.choice[x] != common:
-                return False
-            common = shelf.choice[x]
-    return True
+    stops = 0
+    for i in range(1, holders):
+        stops += 1 if shelf.choice[i] != shelf.choice[0] else 0
+    return stops == 0
 
 
 @kernel
 def _note_failure(
     problem: FlatProblem, shelf: Shelf, memory: int, misfit: int, failures: Failures
 ) -> None:
+    """Counts a failure under the holder that does not fit, or under all of them together."""
     need = 0.0
-    for x in range(problem.operands):
-        if shelf.level[x] > 0 and misfit in (x, problem.operands):
-            need += shelf.bits[x, shelf.first[x]]
+    for i in range(problem.holders[memory]):
+        if misfit in (i, problem.holders[memory]):
+            need += shelf.bits[i, shelf.first[i]]
     failures.orders[memory, misfit] += 1
     if failures.orders[memory, misfit] == 1 or need < failures.need[memory, misfit]:
         failures.need[memory, misfit] = need

@@ -50,15 +50,15 @@ def loma(
 
 def explain(spatial: SpatialProblem, failures: Failures) -> SearchStatistics:
     """The failures in words: which memory is too small for what, and by how much."""
-    names = [operand.name for operand in spatial.layer.operands]
+    by_memory_operand = {m: operand for operand, m in spatial.problem.links.items()}
     reasons: list[Infeasibility] = []
     for m, memory in enumerate(spatial.accelerator.memories):
-        for x in np.flatnonzero(failures.orders[m]):
-            sharing = [n for n in names if memory in spatial.problem.levels(n)]
-            what = names[x] if x < len(names) else " and ".join(sharing)
+        names = [by_memory_operand[o] for o in memory.operands if o in by_memory_operand]
+        for i in np.flatnonzero(failures.orders[m]):
+            what = names[i] if i < len(names) else " and ".join(names)
             reason = (
                 f"{memory.name} too small for {what}: "
-                f"needs at least {int(failures.need[m, x])} bit, has {memory.instance.size}"
+                f"needs at least {int(failures.need[m, i])} bit, has {memory.instance.size}"
             )
-            reasons.append(Infeasibility(reason=reason, count=int(failures.orders[m, x])))
+            reasons.append(Infeasibility(reason=reason, count=int(failures.orders[m, i])))
     return SearchStatistics(infeasible=tuple(reasons))

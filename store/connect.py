@@ -16,6 +16,8 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "python_enable_replacements": False,  # a table name in SQL is never a Python variable
     "autoinstall_known_extensions": False,  # never reach for the network
 }
+# Inserting needs no more, and the search that is recorded wants the rest; a query spills to disk.
+_WRITING = {**_CONFIG, "memory_limit": "128MB", "threads": 2}
 _MAGIC = slice(8, 12)
 
 
@@ -41,7 +43,7 @@ def connect(path: Path | None) -> duckdb.DuckDBPyConnection:
                 "written: change the permissions or name another file"
             )
     with explained(str(path)):
-        return duckdb.connect(path.absolute(), config=_CONFIG)
+        return duckdb.connect(path.absolute(), config=_WRITING)
 
 
 def connect_read_only(path: Path) -> duckdb.DuckDBPyConnection:

@@ -16,12 +16,14 @@ from nestmap.model import (
     ArraySide,
     Cuts,
     Layer,
+    LayerConstraints,
     Loop,
     MappingProblem,
     MemoryInstance,
     MemoryLevel,
     MemoryPort,
     Movement,
+    OperandLink,
     OperationalArray,
     PortKind,
     PortUse,
@@ -38,6 +40,10 @@ MOST_MACS = 2**17
 
 INPUTS = ("I1", "I2")
 MEMORY_OPERANDS = (*INPUTS, OUTPUT)
+
+INNER_SIZES = (8, 16, 32, 64, 64, 128, 512, 512, 4096, 2**15, 2**18, 2**23)
+TOP_SIZES = (10**10, 10**10, 10**10, 2**23, 4096)
+"""Bits of a memory: registers and buffers, mostly with room for more than one tile; DRAM."""
 
 PORT_PREFIXES = {PortKind.READ: "r", PortKind.WRITE: "w", PortKind.READ_WRITE: "rw"}
 """The reference accepts ports of these names only."""
@@ -59,6 +65,7 @@ class LayerForm:
 FORMS = (
     LayerForm("Gemm", "O[b][k]+=W[k][c]*I[b][c]", "B K C"),
     LayerForm("MatMul", "O[h][m][n]+=W[h][c][n]*I[h][m][c]", "H M N C"),
+    LayerForm("Gemm", "O[m][n]+=I[m][c]*W[c][n]", "M N C"),
     LayerForm("Scale", "O[b][k]+=W[]*I[b][k]", "B K"),
     LayerForm("Add", "O[b][k][oy]+=W[b][k][oy]*I[b][k][oy]", "B K OY"),
     LayerForm("Sum", "O[b][k]+=I[b][k][c]", "B K C"),
@@ -163,18 +170,19 @@ def hierarchies(draw: st.DrawFn, names: Sequence[str]) -> tuple[MemoryLevel, ...
         here = here.union(*(served[x] for x in operands))
         for x in operands:
             served[x] = here
-        levels.append(draw(memory_levels(f"m{number}", operands, sorted(here))))
+        size = draw(st.sampled_from(TOP_SIZES if number == len(holders) - 1 else INNER_SIZES))
+        levels.append(draw(memory_levels(f"m{number}", operands, sorted(here), size)))
     return tuple(levels)
 
 
 @st.composite
 def memory_levels(
-    draw: st.DrawFn, name: str, operands: Sequence[str], served: Sequence[str]
+    draw: st.DrawFn, name: str, operands: Sequence[str], served: Sequence[str], size: int
 ) -> MemoryLevel:
     """A memory for the given operands, with ports of any arrangement."""
     instance = MemoryInstance(
         name=name,
-        size=draw(st.sampled_from((8, 16, 32, 64, 128, 512, 4096, 2**15, 2**18, 2**23, 10**10))),
+        size=size,
         read_energy=draw(energies()),
         write_energy=draw(energies()),
         area=draw(st.sampled_from((0.0, 0.25, 3.0))),
@@ -227,8 +235,15 @@ def subsets(names: Sequence[str], at_least: int = 0) -> st.SearchStrategy[tuple[
 
 @st.composite
 def mapping_problems(draw: st.DrawFn, most_macs: int = MOST_MACS) -> MappingProblem:
-    """A layer on an accelerator, with the default operand links."""
-    return MappingProblem(layer=draw(layers(most_macs)), accelerator=draw(accelerators()))
+    """A layer on an accelerator; either input travels as ``I1``."""
+    layer = draw(layers(most_macs))
+    chosen = draw(st.permutations(INPUTS))
+    links = tuple(
+        OperandLink(operand=operand.name, memory_operand=memory_operand)
+        for operand, memory_operand in zip(layer.inputs, chosen, strict=False)
+    )
+    constraints = LayerConstraints(links=links if draw(st.booleans()) else ())
+    return MappingProblem(layer=layer, accelerator=draw(accelerators()), constraints=constraints)
 
 
 @st.composite

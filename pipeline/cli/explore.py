@@ -10,13 +10,14 @@ from typing import Final, Literal, final
 from nestmap.model import Objective, Workload
 from nestmap.pipeline.api import Exploration
 from nestmap.pipeline.api import explore as explore_workload
-from nestmap.pipeline.cli.output import output_width, remark, show, show_text
+from nestmap.pipeline.cli.output import output_width, remark, show, show_prose
 from nestmap.pipeline.cli.progress import ExplorationBar
 from nestmap.pipeline.cli.targets import check_json
 from nestmap.pipeline.inputs import read_workload
-from nestmap.pipeline.report.columns import printable
+from nestmap.pipeline.report.columns import Line, printable
 from nestmap.pipeline.report.json import full_json, write_json
 from nestmap.pipeline.report.table import layer_table, no_cost_note, skipped_orders, totals
+from nestmap.store import DEFAULT_PATH
 
 _GOALS: Final = {
     Objective.LATENCY: "latency",
@@ -71,14 +72,14 @@ def _explored(request: ExploreRequest, workload: Workload) -> Exploration:
 
 
 def _print_results(exploration: Exploration, workload: Workload) -> None:
-    title = (
+    show_prose(
         f"{printable(exploration.workload)} on {exploration.accelerator}: of each layer "
         f"the mapping with the least {_GOALS[exploration.objective]}"
     )
-    show_text([title, ""])
-    show(layer_table(workload.layers, exploration.total, output_width()))
+    show([Line(), *layer_table(workload.layers, exploration.total, output_width()), Line()])
     notes = [no_cost_note(workload.no_cost_operators), *skipped_orders(exploration.total)]
-    show_text(["", totals(exploration.total), *filter(None, notes)])
+    for note in (totals(exploration.total), *notes):
+        show_prose(note)
 
 
 def _print_places(exploration: Exploration, request: ExploreRequest) -> None:
@@ -97,4 +98,5 @@ def _question(exploration: Exploration, store: Path) -> str:
         f"FROM evaluations WHERE run = '{exploration.run}' "
         "GROUP BY layer ORDER BY best DESC LIMIT 5"
     )
-    return f'nestmap query "{sql}" --store {quote(str(store))}'
+    place = "" if store == DEFAULT_PATH else f" --store {quote(str(store))}"
+    return f'nestmap query "{sql}"{place}'

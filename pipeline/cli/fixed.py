@@ -137,8 +137,8 @@ def _check_levels(spatial: SpatialProblem, cuts: Cuts) -> None:
     if len(cuts.positions) != len(memories):
         raise InputError(
             "--cut",
-            f"{len(cuts.positions)} numbers for operand {cuts.operand}",
-            f"{len(memories)}, one for each memory of it: {', '.join(memories)}",
+            f"{cuts.operand}={','.join(map(str, cuts.positions))}",
+            f"a number for each memory of {cuts.operand}: {', '.join(memories)}",
         )
 
 

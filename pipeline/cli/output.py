@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from shutil import get_terminal_size
+from textwrap import wrap
 from typing import Final
 
 import typer
@@ -16,7 +17,8 @@ _UNLIMITED: Final = 1_000_000
 
 def output_width() -> int:
     """Columns of the terminal; as many as it takes where the output goes to a file or a pipe."""
-    return get_terminal_size().columns if sys.stdout.isatty() else _UNLIMITED
+    on_terminal = bool(sys.stdout) and sys.stdout.isatty()
+    return get_terminal_size().columns if on_terminal else _UNLIMITED
 
 
 def show(lines: Iterable[Line]) -> None:
@@ -27,6 +29,11 @@ def show(lines: Iterable[Line]) -> None:
             bold=True if line.tone is Tone.STRONG else None,
             dim=True if line.tone is Tone.FAINT else None,
         )
+
+
+def show_prose(text: str) -> None:
+    """Prints a sentence, on a terminal without breaking words."""
+    show_text(wrap(text, output_width()))
 
 
 def show_text(lines: Iterable[str]) -> None:
@@ -42,5 +49,5 @@ def remark(text: str) -> None:
 
 def _encodable(text: str) -> str:
     """The text with what the output's encoding lacks spelled out."""
-    encoding = sys.stdout.encoding or "utf-8"
+    encoding = sys.stdout.encoding if sys.stdout else "utf-8"  # there is none after >&-
     return text.encode(encoding, "backslashreplace").decode(encoding)

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from nestmap.costmodel.jit import is_compiled_before
 from nestmap.model import EvaluationBatch, NetworkProblem
 from nestmap.pipeline.report.columns import printable
-from nestmap.pipeline.report.figures import count, engineering
+from nestmap.pipeline.report.figures import count
 
 _COMPILING: Final = (
     "Compiling the cost model, once for this machine and version: about half a minute."
@@ -28,7 +28,7 @@ class ExplorationBar:
     """
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(stderr=True, highlight=False)
+        self._console = console or Console(stderr=True)
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=None),
@@ -59,12 +59,12 @@ class ExplorationBar:
         self._bar.stop()
         if error is None:
             seconds = perf_counter() - self._began
-            self._console.print(f"Evaluated {self._counted()} in {seconds:.1f} s.", markup=False)
+            self._console.out(f"Evaluated {self._counted()} in {seconds:.1f} s.", highlight=False)
 
     def start(self, network: NetworkProblem) -> None:
         """The exploration begins."""
         if not is_compiled_before():
-            self._console.print(_COMPILING, markup=False)
+            self._console.out(_COMPILING, highlight=False)
         self._began = perf_counter()
         self._bar.update(self._task, total=len(network.workload.layers), completed=0)
 
@@ -84,5 +84,5 @@ class ExplorationBar:
 
     def _counted(self) -> str:
         seconds = perf_counter() - self._began
-        rate = engineering(self._evaluations / seconds if seconds else 0.0)
-        return f"{count(self._evaluations)} mappings, {rate}/s"
+        rate = int(self._evaluations / seconds) if seconds else 0
+        return f"{count(self._evaluations)} mappings, {count(rate)}/s"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from nestmap.model import MOVEMENTS, CostModelEvaluation, LevelEvaluation, SpatialProblem
-from nestmap.pipeline.report.columns import Column, Line, figures, printable, table
+from nestmap.pipeline.report.columns import Column, Line, figures, listing, printable, table
 from nestmap.pipeline.report.figures import capacity, count, cycles, energy, engineering, share
 from nestmap.pipeline.report.table import sizes_text, spatial_text
 
@@ -19,7 +19,7 @@ _LEVELS: Final = (
     figures("Words", "written"),
     figures("Energy"),
 )
-_PARTS: Final = (Column("Part"), figures("Figure"), Column("What it is"))
+_PARTS: Final = (Column("part"), figures("figure"), Column("meaning"))
 
 
 def breakdown(spatial: SpatialProblem, cme: CostModelEvaluation) -> list[Line]:
@@ -29,7 +29,7 @@ def breakdown(spatial: SpatialProblem, cme: CostModelEvaluation) -> list[Line]:
         Line(),
         *_loop_nest(spatial, cme),
         Line(),
-        *table(_PARTS, [*_energy_parts(cme), *_latency_parts(cme), *_utilizations(cme)]),
+        *listing(_PARTS, [*_energy_parts(cme), *_latency_parts(cme), *_utilizations(cme)]),
         Line(),
         *table(_LEVELS, [_level(spatial, entry) for entry in cme.levels]),
     ]
@@ -65,15 +65,15 @@ def _homes(spatial: SpatialProblem, cme: CostModelEvaluation, operand: str) -> l
 
 
 def _energy_parts(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
-    yield "Energy", energy(cme.energy), ""
+    yield "Energy", energy(cme.energy), "the sum of"
     yield "  MACs", energy(cme.mac_energy), f"{count(cme.macs)} multiply-accumulates"
     yield "  memories", energy(cme.memory_energy), "all word accesses"
 
 
 def _latency_parts(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
     idle = cme.ideal_temporal_cycles - cme.ideal_cycles
-    yield "Latency", f"{cycles(cme.latency)} cycles", ""
-    yield "  ideal", cycles(cme.ideal_cycles), "all units busy all the time"
+    yield "Latency", cycles(cme.latency), "cycles, the sum of"
+    yield "  ideal", cycles(cme.ideal_cycles), "all units of the array busy all the time"
     yield "  idle units", cycles(idle), "what the spatial mapping leaves unused"
     yield "  stall", cycles(cme.stall), _blamed(cme)
     yield "  on-loading", cycles(cme.onloading), "the first data on their way in"

@@ -48,9 +48,14 @@ def figures(title: str, unit: str = "") -> Column:
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[Line]:
     """The titles, a rule, and a line for each row, as wide as the longest cells ask for."""
-    heads = titles(columns)
-    widths = widths_of([*heads, *rows])
+    widths = widths_of([*titles(columns), *rows])
     return [*header(columns, widths), *(Line(joined(columns, widths, row)) for row in rows)]
+
+
+def listing(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[Line]:
+    """A line for each row, and no titles."""
+    widths = widths_of(rows)
+    return [Line(joined(columns, widths, row)) for row in rows]
 
 
 def header(columns: Sequence[Column], widths: Sequence[int]) -> list[Line]:

@@ -13,11 +13,11 @@ _BINARY: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 def engineering(value: float, unit: str = "") -> str:
     """Four significant digits and a prefix; ``value`` is in ``unit`` and not negative.
 
-    >>> engineering(118_013_952), engineering(9.5127e-5, "J"), engineering(720)
-    ('118.0 M', '95.13 uJ', '720')
+    >>> engineering(118_013_952), engineering(9.5127e-5, "J"), engineering(1093)
+    ('118.0 M', '95.13 uJ', '1,093')
     """
-    if value == int(value) and value < 1000:
-        return f"{int(value)} {unit}".strip()
+    if value == int(value) and value < 10_000:  # whole numbers of four digits say it all
+        return f"{int(value):,} {unit}".strip()
     power = int(f"{value:.3e}".partition("e")[2])  # after rounding: 999.96 is 1.000 k
     thousands = max(min(_PREFIXES), min(max(_PREFIXES), power // 3 * 3))
     text = f"{value / 10.0**thousands:.{max(0, 3 - (power - thousands))}f}"

@@ -30,7 +30,6 @@ _INDENT: Final = "  "
 _NARROWEST: Final = 12
 
 _NAMES: Final = (Column("Layer"), Column("Operator"))
-_DETAILS: Final = (Column("Dimensions"), Column("Spatial mapping"))
 _FIGURES: Final = (
     figures("MACs"),
     figures("Energy"),
@@ -44,7 +43,8 @@ class _Row(NamedTuple):
     """The cells of a layer."""
 
     names: tuple[str, str]
-    details: tuple[str, str]
+    dimensions: str
+    spatial: SpatialMapping
     figures: tuple[str, ...]
 
 
@@ -93,19 +93,25 @@ def sizes_text(loops: Sequence[Loop]) -> str:
 
 def spatial_text(mapping: SpatialMapping) -> str:
     """A spatial mapping without unrollings of 1: ``D1: K 32, D2: -``."""
-    parts = (
-        f"{unrolling.array_dimension}: "
-        + (" x ".join(str(loop) for loop in unrolling.loops if loop.size > 1) or "-")
+    sides = (unrolling.array_dimension for unrolling in mapping.unrollings)
+    parts = zip(sides, _unrolled(mapping), strict=True)
+    return ", ".join(f"{side}: {loops}" for side, loops in parts)
+
+
+def _unrolled(mapping: SpatialMapping) -> list[str]:
+    """The loops over each array dimension."""
+    return [
+        " x ".join(str(loop) for loop in unrolling.loops if loop.size > 1) or "-"
         for unrolling in mapping.unrollings
-    )
-    return ", ".join(parts)
+    ]
 
 
 def _row(layer: Layer, result: LayerResult) -> _Row:
     cme = result.cme
     return _Row(
         names=(printable(cme.layer), printable(cme.operator)),
-        details=(sizes_text(layer.loops), spatial_text(cme.spatial_mapping)),
+        dimensions=sizes_text(layer.loops),
+        spatial=cme.spatial_mapping,
         figures=(
             engineering(cme.macs),
             energy(cme.energy),
@@ -119,7 +125,8 @@ def _row(layer: Layer, result: LayerResult) -> _Row:
 def _total(evaluation: NetworkEvaluation) -> _Row:
     return _Row(
         names=("total", ""),
-        details=("", ""),
+        dimensions="",
+        spatial=SpatialMapping(),
         figures=(
             engineering(evaluation.macs),
             energy(evaluation.energy),
@@ -132,8 +139,12 @@ def _total(evaluation: NetworkEvaluation) -> _Row:
 
 def _flat(rows: Sequence[_Row], total: _Row) -> list[Line]:
     """A line each."""
-    columns = (*_NAMES, *_DETAILS, *_FIGURES)
-    cells = [(*row.names, *row.details, *row.figures) for row in (*rows, total)]
+    sides = " | ".join(x.array_dimension for x in rows[0].spatial.unrollings)
+    columns = (*_NAMES, Column("Dimensions"), Column("Spatial", sides), *_FIGURES)
+    cells = [
+        (*row.names, row.dimensions, " | ".join(_unrolled(row.spatial)), *row.figures)
+        for row in (*rows, total)
+    ]
     *lines, last = table(columns, cells)
     return [*lines, rule(widths_of([*titles(columns), *cells])), Line(last.text, Tone.STRONG)]
 
@@ -155,7 +166,10 @@ def _stack(row: _Row, widths: Sequence[int], width: int) -> Iterator[Line]:
     name, *more = wrap(row.names[0], widths[0])
     yield Line(joined((*_NAMES, *_FIGURES), widths, (name, row.names[1], *row.figures)))
     yield from (Line(part) for part in more)
-    details = wrap("; ".join(row.details), max(width, total_width(widths)) - len(_INDENT))
+    details = wrap(
+        f"{row.dimensions}; {spatial_text(row.spatial)}",
+        max(width, total_width(widths)) - len(_INDENT),
+    )
     yield from (Line(_INDENT + part, Tone.FAINT) for part in details)
 
 

@@ -10,7 +10,6 @@ may change which one that is).
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -83,16 +82,14 @@ def test_wider_private_ports_never_cost_latency_while_stalls_stay(
 
 
 @examples
-@given(evaluated_cases(2**12), st.data(), st.integers(1, 4))
+@given(evaluated_cases(2**12), st.data())
 def test_minimal_widths_do_not_matter_for_time_and_finer_ones_save_energy(
-    case: Case, data: st.DataObject, factor: int
+    case: Case, data: st.DataObject
 ) -> None:
     at = data.draw(ports(case.spatial))
     port = case.spatial.accelerator.memories[at[0]].instance.ports[at[1]]
-    # whole multiples on both sides, so that widths divide each other and floats are exact
-    coarse = with_port(
-        case.spatial, at, {"width_min": port.width_max, "width_max": port.width_max}
-    )
+    # the generated width_max is width_min times a power of two: the finer width divides the other
+    coarse = with_port(case.spatial, at, {"width_min": port.width_max, "width_max": port.width_max})
     before = evaluate(coarse, case.temporal)
     after = evaluate(case.spatial, case.temporal)
     assert after.latency2 == before.latency2
@@ -100,7 +97,7 @@ def test_minimal_widths_do_not_matter_for_time_and_finer_ones_save_energy(
     assert after.energy <= before.energy * (1 + 1e-12)
 
 
-MOST_WORDS = 10**6
+ROOM = 10**6
 
 
 def movement_port(operand: str, movement: Movement, width: int) -> MemoryPort:
@@ -118,7 +115,7 @@ def memory(name: str, operand: str, width: int, served: tuple[str, ...] = ("D1",
     movements = needed_movements(operand, is_top=False)
     instance = MemoryInstance(
         name=name,
-        size=MOST_WORDS,
+        size=ROOM,
         read_energy=1.0,
         write_energy=1.0,
         ports=tuple(movement_port(operand, movement, width) for movement in movements),
@@ -139,9 +136,7 @@ def counterexample(weight_width: int) -> CostModelEvaluation:
             memory("outputs", "O", 10**4),
         ),
     )
-    layer = layer_from_equation(
-        "O[b][k]+=W[k][c]*I[b][c]", {"B": 1, "K": 64, "C": 100}, name="fc"
-    )
+    layer = layer_from_equation("O[b][k]+=W[k][c]*I[b][c]", {"B": 1, "K": 64, "C": 100}, name="fc")
     unrolled = Unrolling(array_dimension="D1", loops=(Loop(dimension="C", size=100),))
     spatial = SpatialProblem(
         problem=MappingProblem(layer=layer, accelerator=machine),
@@ -163,4 +158,4 @@ def test_a_stall_that_ends_can_lay_more_loading_bare() -> None:
     assert narrow.onloading == 3 * (400 - (64 + 63))
     assert wide.onloading == 3 * (400 - 64)
     assert narrow.latency2 == 946
-    assert wide.latency2 == pytest.approx(1072)
+    assert wide.latency2 == 1072

@@ -6,17 +6,40 @@ from collections.abc import Mapping
 
 from hypothesis import settings
 
-from nestmap.model import Accelerator, MemoryLevel, MemoryPort, SpatialProblem
+from nestmap.model import (
+    Accelerator,
+    Layer,
+    LayerConstraints,
+    MemoryLevel,
+    MemoryPort,
+    OperandLink,
+    SpatialProblem,
+)
 from nestmap.model.base import replaced
 
 # The first call of a kernel compiles it, so no example may have a deadline.
-examples = settings(max_examples=2000, deadline=None)
-few_examples = settings(max_examples=40, deadline=None)
+examples = settings(max_examples=100, deadline=None)
+few_examples = settings(max_examples=30, deadline=None)
 
 
 def with_accelerator(spatial: SpatialProblem, accelerator: Accelerator) -> SpatialProblem:
     """The same layer and mapping on another machine."""
     return replaced(spatial, {"problem": replaced(spatial.problem, {"accelerator": accelerator})})
+
+
+def with_layer(spatial: SpatialProblem, layer: Layer) -> SpatialProblem:
+    """Another layer on the same machine."""
+    return replaced(spatial, {"problem": replaced(spatial.problem, {"layer": layer})})
+
+
+def with_links(spatial: SpatialProblem) -> SpatialProblem:
+    """The same problem with all operand links said, so that they do not follow from names."""
+    links = tuple(
+        OperandLink(operand=operand, memory_operand=memory_operand)
+        for operand, memory_operand in spatial.problem.links.items()
+    )
+    constraints = LayerConstraints(links=links)
+    return replaced(spatial, {"problem": replaced(spatial.problem, {"constraints": constraints})})
 
 
 def with_memory(
@@ -26,9 +49,7 @@ def with_memory(
     memories = list(spatial.accelerator.memories)
     level = memories[position]
     memories[position] = replaced(level, {"instance": replaced(level.instance, dict(updates))})
-    return with_accelerator(
-        spatial, replaced(spatial.accelerator, {"memories": tuple(memories)})
-    )
+    return with_accelerator(spatial, replaced(spatial.accelerator, {"memories": tuple(memories)}))
 
 
 def with_port(

@@ -29,9 +29,9 @@ def test_migrations_are_numbered_without_a_gap() -> None:
 
 
 def test_migrations_are_applied_once(path: Path) -> None:
-    for _ in range(2):
-        with Store.open(path) as store:
-            applied = store.query("SELECT version, name FROM schema_version ORDER BY version")
+    Store.open(path).close()
+    with Store.open(path) as store:
+        applied = store.query("SELECT version, name FROM schema_version ORDER BY version")
     assert applied.to_pylist() == [{"version": x.version, "name": x.name} for x in migrations()]
 
 
@@ -133,8 +133,8 @@ def test_a_store_that_is_only_read_cannot_be_changed(path: Path) -> None:
 def test_the_file_is_free_after_an_error_in_the_block(path: Path) -> None:
     def fail() -> None:
         with Store.open(path):
-            raise ValueError
+            raise KeyError
 
-    with pytest.raises(ValueError, match=""):
+    with pytest.raises(KeyError):
         fail()
     Store.open_read_only(path).close()

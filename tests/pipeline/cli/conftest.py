@@ -1,0 +1,16 @@
+"""Fixtures of the command line's tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.pipeline.cli.inputs import Inputs, written
+
+
+@pytest.fixture
+def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inputs:
+    """The files of a small exploration, in the current folder, so that nothing is left behind."""
+    monkeypatch.chdir(tmp_path)
+    return written(tmp_path)

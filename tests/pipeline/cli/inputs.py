@@ -1,0 +1,144 @@
+"""A tiny machine and a tiny network as files, and the command line run on them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, final
+
+from typer.testing import CliRunner
+
+from nestmap.pipeline.cli.app import app
+
+# Two units along K. What collects their outputs has room for two finished sums (8 bit) and not for
+# partial ones (16 bit), so that only orders fit in which the units finish their sums (C innermost).
+MACHINE: Final = """\
+name: tiny
+operational_array: {dimensions: [D1], sizes: [2], unit_energy: 0.5, unit_area: 1}
+memories:
+  reg:
+    operands: [O]
+    served_dimensions: []
+    size: 16
+    r_cost: 0.1
+    w_cost: 0.1
+    area: 0
+    latency: 1
+    ports:
+      - {name: r, type: read, bandwidth_min: 8, bandwidth_max: 16, allocation: ["O, tl", "O, th"]}
+      - {name: w, type: write, bandwidth_min: 8, bandwidth_max: 16, allocation: ["O, fl", "O, fh"]}
+  outlet:
+    operands: [O]
+    served_dimensions: [D1]
+    size: 16
+    r_cost: 0.2
+    w_cost: 0.2
+    area: 0
+    latency: 1
+    ports:
+      - {name: r, type: read, bandwidth_min: 8, bandwidth_max: 16, allocation: ["O, tl", "O, th"]}
+      - {name: w, type: write, bandwidth_min: 8, bandwidth_max: 16, allocation: ["O, fl", "O, fh"]}
+  buffer:
+    operands: [I1, I2, O]
+    served_dimensions: [D1]
+    size: 1000000
+    r_cost: 10
+    w_cost: 12
+    area: 0
+    latency: 1
+    ports:
+      - name: rw
+        type: read_write
+        bandwidth_min: 8
+        bandwidth_max: 64
+        allocation: ["I1, tl", "I2, tl", "O, tl", "O, fl"]
+"""
+
+MAPPING: Final = """\
+- name: default
+  spatial_mapping: {D1: ["K, 2"]}
+  memory_operand_links: {O: O, W: I2, I: I1}
+"""
+
+LAYER: Final = """\
+- id: %d
+  name: %s
+  operator_type: Gemm
+  equation: O[b][k]+=W[k][c]*I[b][c]
+  loop_dims: [B, K, C]
+  loop_sizes: [%s]
+  operand_precision: {W: 8, I: 8, O: 16, O_final: 8}
+  operand_source: {I: %d, W: %d}
+"""
+NETWORK: Final = LAYER % (0, "first", "3, 8, 5", 0, 0) + LAYER % (1, "second", "3, 6, 8", 0, 1)
+
+
+@final
+@dataclass(frozen=True)
+class Inputs:
+    """The files of a small exploration."""
+
+    folder: Path
+
+    @property
+    def machine(self) -> str:
+        """The accelerator file."""
+        return str(self.folder / "tiny.yaml")
+
+    @property
+    def mapping(self) -> str:
+        """The mapping file."""
+        return str(self.folder / "mapping.yaml")
+
+    @property
+    def network(self) -> str:
+        """The workload file: layers ``first`` and ``second``."""
+        return str(self.folder / "net.yaml")
+
+    @property
+    def explore(self) -> tuple[str, ...]:
+        """The command that explores it."""
+        return ("explore", self.network, "-a", self.machine, "-m", self.mapping)
+
+    @property
+    def evaluate(self) -> tuple[str, ...]:
+        """The command that costs a mapping of the first layer, but for the mapping."""
+        return ("evaluate", *self.explore[1:], "--layer", "first")
+
+
+def written(folder: Path) -> Inputs:
+    """The files in a folder."""
+    for name, text in (("tiny", MACHINE), ("mapping", MAPPING), ("net", NETWORK)):
+        (folder / f"{name}.yaml").write_text(text)
+    return Inputs(folder)
+
+
+@final
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+def run(*arguments: str) -> Ended:
+    """Runs the command line in this process."""
+    result = CliRunner().invoke(app, list(arguments))
+    return Ended(result.exit_code, result.stdout, result.stderr)
+
+
+def program(setup: str = "") -> list[str]:
+    """The start of a command line that runs nestmap as a process of its own, after ``setup``."""
+    return [sys.executable, "-c", f"{setup}\nfrom nestmap.pipeline.cli import main; main()"]
+
+
+def run_process(*arguments: str, setup: str = "") -> Ended:
+    """Runs the command line in a process of its own."""
+    done = subprocess.run(
+        [*program(setup), *arguments], capture_output=True, text=True, check=False, timeout=300
+    )
+    return Ended(done.returncode, done.stdout, done.stderr)

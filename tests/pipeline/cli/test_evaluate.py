@@ -1,0 +1,80 @@
+"""``nestmap evaluate``: one mapping costs what the search said it does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nestmap.pipeline.api import explore
+from tests.pipeline.cli.inputs import Inputs, run
+
+CUTS = ("--cut", "O=1,1,3", "--cut", "W=3", "--cut", "I=3")
+
+
+def layer_json(file: Path) -> dict[str, Any]:
+    """The only layer in a JSON file."""
+    (layer,) = json.loads(file.read_text())["layers"]
+    result: dict[str, Any] = layer
+    return result
+
+
+def test_an_order_is_placed_as_the_search_places_it(inputs: Inputs) -> None:
+    best = explore(inputs.network, inputs.machine, inputs.mapping).layers[0].cme
+    order = ", ".join(str(loop) for loop in best.temporal_mapping.order)
+    ended = run(*inputs.evaluate, "--order", order, "--json", "out.json")
+    assert ended.code == 0
+    layer = layer_json(Path("out.json"))
+    assert (layer["energy"], layer["latency"]) == (best.energy, best.latency)
+    cuts = {cuts.operand: list(cuts.positions) for cuts in best.temporal_mapping.cuts}
+    assert layer["temporal_mapping"]["cuts"] == cuts
+
+
+def test_cuts_are_taken_as_given(inputs: Inputs) -> None:
+    ended = run(*inputs.evaluate, "--order", "C 5, B 3, K 4", *CUTS, "--json", "out.json")
+    assert ended.code == 0
+    cuts = layer_json(Path("out.json"))["temporal_mapping"]["cuts"]
+    assert cuts == {"O": [1, 1, 3], "W": [3], "I": [3]}
+
+
+@pytest.mark.parametrize("order", ["c 5,b 3,k 4", " C=5 , B = 3, K  4 ", "C 5, B 3, K 2, K 2, B 1"])
+def test_orders_may_be_written_freely(inputs: Inputs, order: str) -> None:
+    plain = run(*inputs.evaluate, "--order", "C 5, B 3, K 4", "--json", "plain.json")
+    free = run(*inputs.evaluate, "--order", order, "--json", "free.json")
+    assert (plain.code, free.code) == (0, 0)
+    energies = {layer_json(Path(f"{name}.json"))["energy"] for name in ("plain", "free")}
+    assert len(energies) == 1
+
+
+def test_report_has_loops_parts_and_every_level(inputs: Inputs) -> None:
+    out = run(*inputs.evaluate, "--order", "C 5, B 3, K 4").out
+    assert "O[b][k] += W[k][c] * I[b][c]" in out
+    assert "B 3, K 8, C 5: 120 MACs" in out
+    rows = [line.split() for line in out.splitlines()]
+    assert ["C", "5", "reg", "buffer", "buffer"] in rows
+    assert [row[:2] for row in rows if row[:1] in (["O"], ["W"], ["I"])] == [
+        ["O", "reg"],
+        ["O", "outlet"],
+        ["O", "buffer"],
+        ["W", "buffer"],
+        ["I", "buffer"],
+    ]
+
+
+def test_parts_of_the_latency_add_up(inputs: Inputs) -> None:
+    out = run(*inputs.evaluate, "--order", "C 5, B 3, K 4").out
+    lines = out[out.index("Latency") : out.index("MAC utilization")].splitlines()
+    total, *parts = (
+        float(next(word for word in line.split() if word[0].isdigit()).replace(",", ""))
+        for line in lines
+    )
+    assert total == sum(parts) > 0
+
+
+def test_a_layer_of_a_network_by_name() -> None:
+    order = "FX 11, FY 11, OX 54, OY 54, K 3"
+    ended = run("evaluate", "light:alexnet", "--layer", "n0", "-a", "tpu_like", "--order", order)
+    assert ended.code == 0
+    assert "D1: K 32, D2: C 3" in ended.out

@@ -1,0 +1,124 @@
+"""``nestmap explore``: the table, the JSON file, the record, and what is said about them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nestmap.model import NetworkEvaluation, Objective
+from nestmap.pipeline.api import explore
+from nestmap.pipeline.cli import progress
+from nestmap.pipeline.inputs import read_workload
+from nestmap.pipeline.report.table import layer_table
+from nestmap.store import Store
+from tests.pipeline.cli.inputs import Inputs, run
+
+
+def explored(inputs: Inputs, objective: Objective = Objective.LATENCY) -> NetworkEvaluation:
+    """What the Python call gives for the same files."""
+    return explore(inputs.network, inputs.machine, inputs.mapping, objective=objective).total
+
+
+def loaded(file: Path) -> dict[str, Any]:
+    """A JSON file."""
+    value: dict[str, Any] = json.loads(file.read_text())
+    return value
+
+
+def test_prints_the_table_of_the_python_call(inputs: Inputs) -> None:
+    ended = run(*inputs.explore, "--no-store")
+    assert ended.code == 0
+    lines = layer_table(read_workload(inputs.network).layers, explored(inputs), 10**6)
+    assert "\n".join(line.text for line in lines) in ended.out
+    assert "\x1b" not in ended.out
+
+
+def test_totals_have_units(inputs: Inputs) -> None:
+    total = explored(inputs)
+    out = run(*inputs.explore, "--no-store").out
+    assert f"latency {total.latency:,.0f} cycles" in out
+    assert f"energy {total.energy:.1f} pJ" in out
+    assert f"{total.evaluations} mappings evaluated" in out
+
+
+def test_skipped_orders_are_explained(inputs: Inputs) -> None:
+    assert (
+        "9 of 12 orders of layer first skipped: "
+        "outlet too small for O: needs at least 32 bit, has 16."
+        in run(*inputs.explore, "--no-store").out
+    )
+
+
+def test_says_which_operators_cost_nothing(inputs: Inputs) -> None:
+    out = run("explore", "light:squeezenet", "-a", "tpu_like", "--lpf-limit", "2", "--no-store").out
+    assert out.count("Operators that cost nothing here: ") == 1
+    assert "Relu (26)" in out
+    assert "cost nothing" not in run(*inputs.explore, "--no-store").out
+
+
+@pytest.mark.parametrize("objective", list(Objective))
+def test_json_has_everything_known_of_each_layer(inputs: Inputs, objective: Objective) -> None:
+    file = inputs.folder / "out.json"
+    ended = run(*inputs.explore, "--no-store", "--objective", objective, "--json", str(file))
+    assert "Written to" in ended.err
+    total, data = explored(inputs, objective), loaded(file)
+    assert data["total"]["energy"] == total.energy
+    assert data["total"]["latency"] == total.latency
+    assert [layer["name"] for layer in data["layers"]] == ["first", "second"]
+    for layer, result in zip(data["layers"], total.layers, strict=True):
+        order = [[x.dimension, x.size] for x in result.cme.temporal_mapping.order]
+        assert layer["temporal_mapping"]["order"] == order
+        assert len(layer["levels"]) == len(result.cme.levels)
+
+
+def test_options_reach_the_search(inputs: Inputs) -> None:
+    few = run(*inputs.explore, "--no-store", "--lpf-limit", "2").out
+    even = run(*inputs.explore, "--no-store", "--mapping-type", "even").out
+    assert "9 of 12" not in few
+    total = explore(inputs.network, inputs.machine, inputs.mapping, mapping_type="even").total
+    assert f"{total.evaluations} mappings evaluated" in even
+
+
+def test_every_mapping_is_recorded_and_the_suggested_query_works(inputs: Inputs) -> None:
+    ended = run(*inputs.explore, "--json", "out.json")
+    assert ended.code == 0
+    data = loaded(Path("out.json"))
+    assert f"Recorded in nestmap.duckdb as run {data['run']}" in ended.err
+    with Store.open_read_only(Path("nestmap.duckdb")) as store:
+        (count,) = store.query("SELECT count(*) AS n FROM evaluations").to_pylist()
+    assert count["n"] == data["total"]["evaluations"]
+    sql = ended.err.partition('nestmap query "')[2].partition('"')[0]
+    answer = run("query", sql)
+    assert answer.code == 0
+    assert "first" in answer.out
+
+
+def test_another_store_is_named_in_the_suggested_query(inputs: Inputs) -> None:
+    err = run(*inputs.explore, "--store", "my results.duckdb").err
+    assert "--store 'my results.duckdb'" in err
+    assert (inputs.folder / "my results.duckdb").exists()
+    assert not (inputs.folder / "nestmap.duckdb").exists()
+
+
+def test_no_store_leaves_no_file(inputs: Inputs) -> None:
+    before = sorted(inputs.folder.iterdir())
+    assert "Recorded" not in run(*inputs.explore, "--no-store").err
+    assert sorted(inputs.folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_says_once_that_kernels_are_compiled(
+    inputs: Inputs, monkeypatch: pytest.MonkeyPatch, compiled: bool
+) -> None:
+    monkeypatch.setattr(progress, "is_compiled_before", lambda: compiled)
+    err = run(*inputs.explore, "--no-store").err
+    assert err.count("Compiling the cost model") == (not compiled)
+
+
+def test_json_into_a_pipe_is_not_replaced_by_a_file(inputs: Inputs) -> None:
+    ended = run(*inputs.explore, "--no-store", "--json", "/dev/null")
+    assert ended.code == 0
+    assert Path("/dev/null").is_char_device()

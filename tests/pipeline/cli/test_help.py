@@ -1,0 +1,79 @@
+"""Help and version: there for every command, and quick because nothing heavy is imported."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+from typing import get_args, get_type_hints
+
+import pytest
+
+from nestmap.model import MappingType, Objective
+from nestmap.pipeline.cli.app import DEFAULT_STORE, explore
+from nestmap.store import DEFAULT_PATH
+from tests.pipeline.cli.inputs import run, run_process
+
+HEAVY = {"duckdb", "networkx", "numba", "numpy", "onnx", "pyarrow", "pydantic", "rich", "yaml"}
+
+
+def test_version() -> None:
+    ended = run("--version")
+    assert (ended.code, ended.out) == (0, f"nestmap {version('nestmap')}\n")
+
+
+def test_help_names_every_command_and_gives_an_example() -> None:
+    ended = run("--help")
+    assert ended.code == 0
+    for text in ("explore", "evaluate", "query", "examples", "light:resnet50 --accelerator"):
+        assert text in ended.out
+
+
+def test_without_a_command_help_is_shown() -> None:
+    ended = run()
+    assert "Usage:" in ended.out + ended.err
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("explore", ["--accelerator", "--mapping", "--objective", "--lpf-limit", "--mapping-type",
+                     "--store", "--no-store", "--json"]),
+        ("evaluate", ["--layer", "--accelerator", "--mapping", "--order", "--cut", "--json"]),
+        ("query", ["--store", "--format"]),
+        ("examples", []),
+    ],
+)  # fmt: skip
+def test_help_of_a_command_names_its_options(command: str, options: list[str]) -> None:
+    ended = run(command, "--help")
+    assert ended.code == 0
+    for option in options:
+        assert option in ended.out
+
+
+@pytest.mark.parametrize("command", ["explore", "evaluate", "query"])
+def test_examples_keep_their_lines(command: str) -> None:
+    lines = [line.strip() for line in run(command, "--help").out.splitlines()]
+    assert "Examples:" in lines
+    assert f"nestmap {command}" in {" ".join(line.split()[:2]) for line in lines}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["explore", "--help"], ["frob"]])
+def test_nothing_heavy_is_imported_before_a_command_runs(arguments: list[str]) -> None:
+    # typer itself looks at the options of a command with pydantic
+    heavy = HEAVY if arguments[0].startswith("--") else HEAVY - {"pydantic"}
+    tell = f"""
+import atexit, sys
+atexit.register(lambda: print({heavy} & sys.modules.keys(), file=sys.stderr))
+"""
+    assert run_process(*arguments, setup=tell).err.endswith("set()\n")
+
+
+def test_choices_are_those_of_the_model() -> None:
+    hints = get_type_hints(explore)
+    assert set(get_args(hints["objective"])) == {str(x) for x in Objective}
+    assert set(get_args(hints["mapping_type"])) == {str(x) for x in MappingType}
+    assert DEFAULT_STORE == DEFAULT_PATH
+
+
+def test_running_a_command_imports_what_help_must_not() -> None:
+    assert HEAVY <= sys.modules.keys() | {"onnx"}  # so the names are right
