@@ -51,6 +51,13 @@ class MappingBatch:
         orders = np.array([order], np.uint8).reshape(1, len(order))
         return cls(problem=problem, factors=factors, orders=orders, cuts=cuts)
 
+    @classmethod
+    def empty(cls, problem: SpatialProblem, statistics: SearchStatistics) -> MappingBatch:
+        """A batch without rows: what a search has to say besides the mappings it found."""
+        depth = max(len(problem.problem.levels(o.name)) for o in problem.layer.operands)
+        cuts = np.empty((0, len(problem.layer.operands), depth), np.uint8)
+        return cls(problem, (), np.empty((0, 0), np.uint8), cuts, statistics)
+
     def row(self, index: int) -> TemporalMapping:
         """One row as a model."""
         order = tuple(self.factors[int(code)] for code in self.orders[index])

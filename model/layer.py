@@ -11,7 +11,6 @@ from nestmap.model.base import Frozen
 from nestmap.model.dims import Dimension, LayerOperand, Loop, Relevance
 from nestmap.model.units import Bits, Count
 
-
 MAX_MACS = 2**53
 """The largest number of multiply-accumulates of a layer: beyond it floats skip integers."""
 

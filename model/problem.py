@@ -15,7 +15,6 @@ from nestmap.model.memory import MemoryLevel
 from nestmap.model.spatial_mapping import SpatialMapping
 from nestmap.model.workload import Workload
 
-
 USUAL_LINKS: dict[LayerOperand, MemoryOperand] = {"I": "I1", "W": "I2"}
 """Which memory operand carries an input, if nothing else is said."""
 

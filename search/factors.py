@@ -39,11 +39,21 @@ def loop_factors(spatial: SpatialProblem, limit: int | None) -> tuple[Loop, ...]
 
     Source: LOMA (Symons et al., AICAS 2021), loop prime factors; spec section 8.
     """
-    factors = {d: prime_factors(size) for d, size in temporal_sizes(spatial).items()}
-    if not factors:
-        return (Loop(dimension=spatial.layer.loops[0].dimension, size=1),)
-    while limit is not None and sum(map(len, factors.values())) > max(limit, len(factors)):
-        most = max(factors, key=lambda d: len(factors[d]))
-        smallest, next_smallest, *others = factors[most]
-        factors[most] = sorted([smallest * next_smallest, *others])
-    return tuple(Loop(dimension=d, size=n) for d, sizes in factors.items() for n in sizes)
+    factors = join_factors({d: prime_factors(n) for d, n in temporal_sizes(spatial).items()}, limit)
+    loops = tuple(Loop(dimension=d, size=n) for d, sizes in factors.items() for n in sizes)
+    return loops or (idle_loop(spatial),)
+
+
+def idle_loop(spatial: SpatialProblem) -> Loop:
+    """The loop that stands for a temporal loop nest in which nothing is left to iterate."""
+    return Loop(dimension=spatial.layer.loops[0].dimension, size=1)
+
+
+def join_factors(factors: dict[str, list[int]], limit: int | None) -> dict[str, list[int]]:
+    """The factors of each dimension, the smallest ones multiplied until ``limit`` are left."""
+    joined = {dimension: sorted(sizes) for dimension, sizes in factors.items()}
+    while limit is not None and sum(map(len, joined.values())) > max(limit, len(joined)):
+        most = max(joined, key=lambda dimension: len(joined[dimension]))
+        smallest, next_smallest, *others = joined[most]
+        joined[most] = sorted([smallest * next_smallest, *others])
+    return joined

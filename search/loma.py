@@ -21,7 +21,8 @@ from nestmap.model import (
     SpatialProblem,
 )
 from nestmap.search.allocate import Failures, allocate_rows
-from nestmap.search.factors import loop_factors
+from nestmap.search.factors import idle_loop
+from nestmap.search.ordering import pinned_orders
 from nestmap.search.permutations import encode, permutations
 
 CHUNK = 8192
@@ -33,19 +34,22 @@ def loma(
 ) -> Iterator[MappingBatch]:
     """All orders of the loop factors that fit the memories, lexicographic, in chunks.
 
+    Those of them, that is, which meet the user's temporal ordering.
+
     ``lpf_limit`` bounds the number of loop factors (``None``: all prime factors). The last batch
     carries the counts of the orders that do not fit.
     """
-    factors, codes = encode(loop_factors(spatial, lpf_limit))
-    problem, table = flatten(spatial), factor_table(spatial, factors)
-    failures = new_record(Failures)
-    even = mapping_type is MappingType.EVEN
-    for orders in permutations(codes, CHUNK):
-        kept, cuts = allocate_rows(problem, table, orders, even, failures)
-        if len(kept):
-            yield MappingBatch(spatial, factors, kept, cuts)
-    none, cuts = allocate_rows(problem, table, np.empty((0, len(codes)), np.uint8), even, failures)
-    yield MappingBatch(spatial, factors, none, cuts, explain(spatial, failures))
+    failures, even = new_record(Failures), mapping_type is MappingType.EVEN
+    problem = flatten(spatial)
+    for pinned, free in pinned_orders(spatial, lpf_limit):
+        loops = (*pinned, *free) or (idle_loop(spatial),)
+        factors, codes = encode(loops)
+        table = factor_table(spatial, factors)
+        for orders in permutations(codes, len(pinned), CHUNK):
+            kept, cuts = allocate_rows(problem, table, orders, even, failures)
+            if len(kept):
+                yield MappingBatch(spatial, factors, kept, cuts)
+    yield MappingBatch.empty(spatial, explain(spatial, failures))
 
 
 def explain(spatial: SpatialProblem, failures: Failures) -> SearchStatistics:

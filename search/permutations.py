@@ -17,10 +17,10 @@ MAX_FACTORS = 255
 
 
 def encode(loops: Sequence[Loop]) -> tuple[tuple[Loop, ...], Codes]:
-    """The different loops in order of appearance, and the code of each loop, ascending."""
-    counts = Counter(loops)
-    codes = np.repeat(np.arange(len(counts), dtype=np.uint8), list(counts.values()))
-    return tuple(counts), codes
+    """The different loops in order of appearance, and the code of each given loop."""
+    factors = tuple(dict.fromkeys(loops))
+    position = {loop: code for code, loop in enumerate(factors)}
+    return factors, np.array([position[loop] for loop in loops], np.uint8)
 
 
 def count_permutations(loops: Sequence[Loop]) -> int:
@@ -33,22 +33,26 @@ def count_permutations(loops: Sequence[Loop]) -> int:
     return factorial(len(loops)) // prod(factorial(n) for n in Counter(loops).values())
 
 
-def permutations(codes: Codes, chunk: int) -> Iterator[Codes]:
-    """All different orders of ``codes`` (ascending) as rows, ``chunk`` at a time, lexicographic."""
-    state = codes.copy()
+def permutations(codes: Codes, pinned: int, chunk: int) -> Iterator[Codes]:
+    """All different orders of ``codes`` as rows, ``chunk`` at a time.
+
+    The first ``pinned`` codes stay where they are; the others go through their orders from the
+    lexicographically first one on.
+    """
+    state = np.concatenate([codes[:pinned], np.sort(codes[pinned:])])
     more = True
     while more:
         rows = np.empty((chunk, len(codes)), np.uint8)
-        filled, more = _fill(state, rows)
+        filled, more = _fill(state, pinned, rows)
         yield rows[:filled]
 
 
 @kernel
-def _fill(state: Codes, rows: Codes) -> tuple[int, bool]:
+def _fill(state: Codes, pinned: int, rows: Codes) -> tuple[int, bool]:
     """Writes orders from ``state`` on; gives how many, and whether more are to come."""
     for row in range(len(rows)):
         rows[row] = state
-        if not _advance(state):
+        if not _advance(state[pinned:]):
             return row + 1, False
     return len(rows), True
 

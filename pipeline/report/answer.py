@@ -20,6 +20,8 @@ from nestmap.pipeline.report.json import Json
 MOST_ROWS: Final = 1000
 """How many rows a table shows: it is for reading; CSV and JSON give all."""
 
+_END: Final = "\r\n"
+
 
 def answer_table(answer: pa.Table) -> list[Line]:
     """The first rows as a table, and how many there are."""
@@ -112,8 +114,8 @@ def _field(value: Json) -> str | int | float | None:
 
 def _csv_line(fields: Sequence[str | int | float | None]) -> str:
     line = StringIO()
-    csv.writer(line, lineterminator="").writerow(fields)
-    return line.getvalue()
+    csv.writer(line, lineterminator=_END).writerow(fields)  # quotes what has a character of it
+    return line.getvalue().removesuffix(_END)
 
 
 def _different(names: Sequence[str]) -> list[str]:

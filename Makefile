@@ -1,0 +1,40 @@
+# Each target sets up what it needs: a virtual environment in .venv with the locked packages.
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+READY := $(VENV)/.ready
+
+.PHONY: demo test check stress bench lock clean
+
+demo: $(READY)  ## explore a real network and ask the store about it
+	$(VENV)/bin/nestmap explore light:resnet50 --accelerator tpu_like --store demo.duckdb
+	$(VENV)/bin/nestmap query "SELECT layer, energy, latency FROM best ORDER BY energy DESC LIMIT 5" --store demo.duckdb
+
+test: $(READY)  ## all tests
+	$(PYTHON) -m pytest -q -n 2
+
+check: $(READY)  ## style, types, layers
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/pyright
+
+stress: $(READY)  ## the long sweeps: comparison with the reference on thousands of random cases
+	NESTMAP_STRESS=1 $(PYTHON) -m pytest -q -n 2 tests/parity tests/properties tests/costmodel tests/search
+
+bench: $(READY)  ## what benchmarks/NOTES.md reports
+	$(PYTHON) -m benchmarks.evaluations
+	$(PYTHON) -m benchmarks.network
+	$(PYTHON) -m benchmarks.store_write
+
+lock:  ## the newest packages that pyproject.toml admits
+	uv pip compile --universal --generate-hashes --group dev pyproject.toml -o requirements-dev.lock \
+		--custom-compile-command "make lock"
+
+clean:
+	rm -rf $(VENV) demo.duckdb
+
+$(READY): pyproject.toml requirements-dev.lock
+	test -x $(PYTHON) || python3 -m venv $(VENV)
+	$(PYTHON) -m pip install -q --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	$(PYTHON) -m pip install -q --disable-pip-version-check --no-deps -e .
+	touch $(READY)

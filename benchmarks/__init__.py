@@ -1,0 +1,1 @@
+"""Measurements: ratios within one run, CPU time, results compared in the same run."""

@@ -1,0 +1,73 @@
+"""Evaluations per CPU second against zigzag-dse: the same orderings, allocated and costed."""
+
+from __future__ import annotations
+
+from time import process_time
+
+from nestmap.costmodel import evaluate_batch
+from nestmap.model import MappingConstraints, MappingProblem, MappingType, SpatialProblem
+from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.stages import SpatialMappingConversionStage
+from nestmap.search import loma
+from tests.parity.reference import reference_allocations
+
+CASES = (
+    ("light:resnet50", "tpu_like", 10),
+    ("light:resnet50", "meta_prototype", 30),
+    ("light:bvlc_alexnet", "ascend_like", 1),
+)
+REFERENCE_LIMIT = 5
+"""Loop factors for the reference, which takes about 10 ms an evaluation."""
+
+
+def main() -> None:
+    """Prints a row a case: evaluations per CPU second of both, and their ratio."""
+    print("layer, accelerator | ours /s (lpf 9) | ours /s (same list) | zigzag-dse /s | ratio")
+    for workload, accelerator, position in CASES:
+        spatial = _spatial(workload, accelerator, position)
+        ours_same, theirs = _compare(spatial)
+        ours = _rate(spatial, 9)
+        name = f"{spatial.layer.name}, {accelerator}"
+        print(f"{name} | {ours:,.0f} | {ours_same:,.0f} | {theirs:,.1f} | {ours / theirs:,.0f}")
+
+
+def _spatial(workload: str, accelerator: str, position: int) -> SpatialProblem:
+    constraints: MappingConstraints = read_mapping(None, for_accelerator=accelerator)
+    layer = read_workload(workload).layers[position]
+    problem = MappingProblem(
+        layer=layer,
+        accelerator=read_accelerator(accelerator),
+        constraints=constraints.of(layer),
+    )
+    return SpatialMappingConversionStage()(problem)
+
+
+def _compare(spatial: SpatialProblem) -> tuple[float, float]:
+    """Evaluations per CPU second on the same list; every mapping and cost must be equal."""
+    start = process_time()
+    reference = reference_allocations(spatial, REFERENCE_LIMIT, MappingType.UNEVEN)
+    theirs = len(reference) / (process_time() - start)
+    expected = {mapping: (cost.energy, cost.latency2) for mapping, cost in reference}
+    batches = [evaluate_batch(b) for b in loma(spatial, REFERENCE_LIMIT, MappingType.UNEVEN)]
+    compared = 0
+    for batch in batches:
+        for row in range(len(batch)):
+            energy, latency = expected[batch.mappings.row(row)]
+            assert abs(batch.energy[row] - energy) <= 1e-9 * energy
+            assert abs(batch.latency2[row] - latency) <= 1e-9 * latency
+            compared += 1
+    assert compared == len(expected), (compared, len(expected))
+    return _rate(spatial, REFERENCE_LIMIT), theirs
+
+
+def _rate(spatial: SpatialProblem, lpf_limit: int) -> float:
+    """Our evaluations per CPU second, compiled, over at least half a second."""
+    count, start = 0, process_time()
+    while process_time() - start < 0.5:
+        for batch in loma(spatial, lpf_limit, MappingType.UNEVEN):
+            count += len(evaluate_batch(batch))
+    return count / (process_time() - start)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""Every cost of a random mapping is the reference's, to a relative 1e-9.
+
+``NESTMAP_EXAMPLES`` sets how many mappings are tried; ``make stress`` tries many.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, example, given, reject, settings
+
+from nestmap.costmodel import evaluate
+from nestmap.model import (
+    Accelerator,
+    ArraySide,
+    Cuts,
+    Layer,
+    Loop,
+    MappingProblem,
+    MemoryInstance,
+    MemoryLevel,
+    MemoryPort,
+    Movement,
+    OperationalArray,
+    PortKind,
+    PortUse,
+    SpatialMapping,
+    SpatialProblem,
+    TemporalMapping,
+    Unrolling,
+    layer_from_equation,
+)
+from tests.parity.comparison import differences
+from tests.parity.reference import ReferenceCrashError, reference_evaluation
+from tests.strategies import Case, evaluated_cases
+
+EXAMPLES = int(os.environ.get("NESTMAP_EXAMPLES", "100"))
+
+
+def case_of(
+    layer: Layer, memories: tuple[MemoryLevel, ...], unrolled: str, order: str, cuts: str
+) -> Case:
+    """A mapping in short: ``unrolled`` and ``order`` as ``C 2``, ``cuts`` as ``O 0 1``."""
+    array = OperationalArray(sides=(ArraySide(name="D1", size=8),), unit_energy=0.5)
+    accelerator = Accelerator(name="machine", array=array, memories=memories)
+    unrollings = (Unrolling(array_dimension="D1", loops=loops_of(unrolled)),) if unrolled else ()
+    return Case(
+        SpatialProblem(
+            problem=MappingProblem(layer=layer, accelerator=accelerator),
+            spatial_mapping=SpatialMapping(unrollings=unrollings),
+        ),
+        TemporalMapping(
+            order=loops_of(order),
+            cuts=tuple(
+                Cuts(operand=operand, positions=tuple(map(int, positions)))
+                for operand, *positions in (text.split() for text in cuts.split(","))
+            ),
+        ),
+    )
+
+
+def loops_of(text: str) -> tuple[Loop, ...]:
+    pairs = (loop.split() for loop in text.split(","))
+    return tuple(Loop(dimension=dimension, size=int(size)) for dimension, size in pairs)
+
+
+def memory(name: str, *operands: str) -> MemoryLevel:
+    """A memory with one port of 8 bit/cycle for everything."""
+    allocation = tuple(PortUse(operand=x, movement=m) for x in operands for m in Movement)
+    port = MemoryPort(
+        name="rw_port_1",
+        kind=PortKind.READ_WRITE,
+        width_min=8,
+        width_max=8,
+        allocation=allocation,
+    )
+    instance = MemoryInstance(
+        name=name, size=2**20, read_energy=1.5, write_energy=2.5, ports=(port,)
+    )
+    return MemoryLevel(instance=instance, operands=operands, served_dimensions=("D1",))
+
+
+DRAM = memory("dram", "I1", "I2", "O")
+
+LONE_INPUT_SHARED_PORT = case_of(
+    layer_from_equation("O[b][k]+=I[b][k][c]", {"B": 4, "K": 6, "C": 8}, name="sum"),
+    (memory("buffer", "I1"), DRAM),
+    "",
+    "K 6,B 4,C 8",
+    "O 3,I 1 3",
+)
+"""A link whose upper port also serves the input that the layer does not have."""
+
+ROUNDING_TIE = case_of(
+    layer_from_equation(
+        "O[b][k][ox]+=W[k][c][fx]*I[b][c][ix]",
+        {"B": 2, "K": 1, "C": 51, "OX": 19, "FX": 7},
+        name="tie",
+        relations=["ix=4*ox+1*fx"],
+    ),
+    (memory("buffer", "I1", "I2", "O"), DRAM),
+    "C 2",
+    "FX 7,C 13,OX 19,B 2,C 2",
+    "O 3 5,W 3 5,I 3 5",
+)
+"""2014.5 elements: the order of the products decides how they round."""
+
+PADDED_GAPS = case_of(
+    layer_from_equation(
+        "O[b][oy]+=I[b][iy]",
+        {"B": 11, "OY": 62, "FY": 1},
+        name="gaps",
+        relations=["iy=2*oy+1*fy"],
+        axes={"IY": (None, (2, 0))},
+    ),
+    (DRAM,),
+    "",
+    "B 11,OY 62",
+    "O 2,I 2",
+)
+"""A stride that jumps over elements next to padding."""
+
+
+@example(LONE_INPUT_SHARED_PORT)
+@example(ROUNDING_TIE)
+@example(PADDED_GAPS)
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(evaluated_cases())
+def test_evaluation_is_that_of_the_reference(case: Case) -> None:
+    try:
+        reference = reference_evaluation(case.spatial, case.temporal)
+    except ReferenceCrashError:
+        reject()
+    assert differences(evaluate(case.spatial, case.temporal), reference) == []
