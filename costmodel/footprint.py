@@ -52,7 +52,7 @@ def tile_elements(problem: FlatProblem, work: Work, x: int) -> float:
         count *= work.extent[problem.r_dimension[i]]
     for index in range(problem.first_pr[x], problem.first_pr[x + 1]):
         count *= _length(problem, work, index)
-    return count
+    return float(count)
 
 
 @kernel

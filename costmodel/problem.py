@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import ceil, prod
 from typing import Annotated, NamedTuple, final
 
@@ -101,8 +102,9 @@ class FlatProblem:
     drain: float  # cycles
 
 
+@lru_cache(maxsize=64)
 def flatten(spatial: SpatialProblem) -> FlatProblem:
-    """The record of a spatial problem.
+    """The record of a spatial problem; kernels only read it.
 
     Raises:
         InputError: where the layer or the accelerator has more parts than a record holds.

@@ -7,6 +7,8 @@ kernels share lives in one NumPy record. A class with annotations only declares 
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from functools import lru_cache
 from typing import Annotated, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -33,7 +35,7 @@ VIEWS = 2
 
 def new_record(declaration: type[R]) -> R:
     """A record of the declared layout, all zero."""
-    array = np.zeros(1, _layout(declaration)).view(np.recarray)
+    array = np.zeros(1, _layout(cast(Hashable, declaration))).view(np.recarray)
     return cast(R, array[0])
 
 
@@ -50,7 +52,8 @@ def put(target: I64 | F64, values: npt.ArrayLike, what: str) -> None:
     target[tuple(slice(n) for n in source.shape)] = source
 
 
-def _layout(declaration: type[object]) -> np.dtype[np.void]:
+@lru_cache
+def _layout(declaration: Hashable) -> np.dtype[np.void]:
     hints = get_type_hints(declaration, include_extras=True)
     return np.dtype([_field(name, hint) for name, hint in hints.items()], align=True)
 

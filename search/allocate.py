@@ -42,8 +42,8 @@ class Shelf:
     last: Annotated[I64, (OPERANDS,)]
     bits: Annotated[F64, (OPERANDS, LOOPS + 1)]  # [i] room that a prefix needs
     accesses: Annotated[F64, (OPERANDS, LOOPS + 1)]  # [i] bits that the level above then sends
-    choice: Annotated[I64, (OPERANDS,)]  # [i] prefix under trial
-    best: Annotated[I64, (OPERANDS,)]
+    above: Annotated[F64, (LOOPS + 1,)]  # iterations of the loops above a prefix
+    best: Annotated[I64, (OPERANDS,)]  # [i] prefix chosen
 
 
 def allocate_rows(
@@ -86,6 +86,7 @@ def allocate(
     problem: FlatProblem, work: Work, shelf: Shelf, even: bool, failures: Failures
 ) -> bool:
     """Fills ``work.cut`` for the order in ``work``; false if some memory is too small."""
+    _count_iterations(work, shelf)
     for x in range(problem.operands):
         shelf.taken[x] = 0
     for memory in range(problem.memories):
@@ -117,8 +118,7 @@ def _offer_prefixes(problem: FlatProblem, work: Work, shelf: Shelf, memory: int)
         for cut in range(first, work.loops + 1):
             elements = tile_elements(problem, work, x)
             bits = elements * precision
-            iterations = 0.0 if is_top else _iterations_above(work, cut)
-            shelf.accesses[i, cut] = iterations * bits
+            shelf.accesses[i, cut] = 0.0 if is_top else shelf.above[cut] * bits
             last_tile = cut == work.loops or elements >= whole
             shelf.bits[i, cut] = bits if last_tile else 2 * bits
             if shelf.bits[i, cut] > problem.memory_size[memory]:
@@ -144,11 +144,11 @@ def _precision(problem: FlatProblem, work: Work, x: int, level: int, taken: int)
 
 
 @kernel
-def _iterations_above(work: Work, cut: int) -> float:
-    product = 1.0
-    for n in range(cut, work.loops):
-        product *= work.factor[n]
-    return product
+def _count_iterations(work: Work, shelf: Shelf) -> None:
+    """``above``: iterations of the loops from each cut on."""
+    shelf.above[work.loops] = 1.0
+    for n in range(work.loops - 1, -1, -1):
+        shelf.above[n] = shelf.above[n + 1] * work.factor[n]
 
 
 @kernel
@@ -170,42 +170,30 @@ def _tile_up_to(problem: FlatProblem, work: Work, x: int, level: int, cut: int) 
 
 @kernel
 def _choose(problem: FlatProblem, shelf: Shelf, memory: int, even: bool) -> bool:
-    """Fills ``best``: fewest accesses among what fits together, the last one of equals."""
-    fewest, found, holders = np.inf, False, problem.holders[memory]
-    for i in range(holders):
-        shelf.choice[i] = shelf.first[i]
-    while True:
-        bits, accesses = 0.0, 0.0
-        for i in range(holders):
-            bits += shelf.bits[i, shelf.choice[i]]
-            accesses += shelf.accesses[i, shelf.choice[i]]
-        fits = bits <= problem.memory_size[memory] and (not even or _is_even(shelf, holders))
-        if fits and accesses <= fewest:
-            fewest, found = accesses, True
-            for i in range(holders):
-                shelf.best[i] = shelf.choice[i]
-        if not _next_choice(shelf, holders):
-            return found
+    """Fills ``best``: fewest accesses among what fits together, the last one of equals.
 
-
-@kernel
-def _next_choice(shelf: Shelf, holders: int) -> bool:
-    """Steps to the lexicographically next combination of prefixes; false after the last."""
-    for i in range(holders - 1, -1, -1):
-        if shelf.choice[i] < shelf.last[i]:
-            shelf.choice[i] += 1
-            return True
-        shelf.choice[i] = shelf.first[i]
-    return False
-
-
-@kernel
-def _is_even(shelf: Shelf, holders: int) -> bool:
-    """Whether all operands that the memory holds stop at the same loop."""
-    stops = 0
-    for i in range(1, holders):
-        stops += 1 if shelf.choice[i] != shelf.choice[0] else 0
-    return stops == 0
+    Combinations come in lexicographic order; holders that are not there have one prefix, of no
+    bits and no accesses.
+    """
+    room, holders = problem.memory_size[memory], problem.holders[memory]
+    for i in range(holders, OPERANDS):
+        shelf.first[i] = shelf.last[i] = 0
+        shelf.bits[i, 0] = shelf.accesses[i, 0] = 0.0
+    fewest, found = np.inf, False
+    for a in range(shelf.first[0], shelf.last[0] + 1):
+        for b in range(shelf.first[1], shelf.last[1] + 1):
+            bits = shelf.bits[0, a] + shelf.bits[1, b]
+            accesses = shelf.accesses[0, a] + shelf.accesses[1, b]
+            if even and holders > 1 and a != b:
+                continue
+            for c in range(shelf.first[2], shelf.last[2] + 1):
+                if even and holders > 2 and b != c:
+                    continue
+                total = accesses + shelf.accesses[2, c]
+                if bits + shelf.bits[2, c] <= room and total <= fewest:
+                    fewest, found = total, True
+                    shelf.best[0], shelf.best[1], shelf.best[2] = a, b, c
+    return found
 
 
 @kernel

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated
 
 import typer
 
+from nestmap.pipeline.cli import options
 from nestmap.pipeline.cli.errors import reported
-
-DEFAULT_STORE: Final = Path("nestmap.duckdb")
 
 app = typer.Typer(
     rich_markup_mode=None,  # plain help: formatting it with rich takes longer than all the rest
@@ -26,50 +24,6 @@ Examples:
   nestmap explore --help""",
 )
 
-Workload = Annotated[
-    str,
-    typer.Argument(
-        metavar="WORKLOAD",
-        help="The network: an ONNX file, a YAML list of layers, or a bundled name such as "
-        "light:resnet50.",
-        show_default=False,
-    ),
-]
-Accelerator = Annotated[
-    str,
-    typer.Option(
-        "--accelerator",
-        "-a",
-        metavar="NAME|FILE",
-        help="The machine: a bundled name such as tpu_like, or a YAML file.",
-        show_default=False,
-    ),
-]
-Mapping = Annotated[
-    str | None,
-    typer.Option(
-        "--mapping",
-        "-m",
-        metavar="NAME|FILE",
-        help="What is fixed about mappings, above all the spatial mapping: a bundled name or a "
-        "YAML file. Without it: the one bundled with the accelerator, else the array is filled "
-        "as well as one loop dimension per array dimension can.",
-        show_default=False,
-    ),
-]
-JsonFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--json",
-        metavar="FILE",
-        help="Write all results to this file, with the full cost of every layer.",
-        show_default=False,
-    ),
-]
-StoreFile = Annotated[
-    Path, typer.Option("--store", metavar="FILE", help="The DuckDB file with the results.")
-]
-
 
 def show_version(wanted: bool) -> None:
     """Prints the version and leaves."""
@@ -81,7 +35,7 @@ def show_version(wanted: bool) -> None:
 
 
 @app.callback()
-def options(
+def common(
     version: Annotated[
         bool,
         typer.Option("--version", callback=show_version, is_eager=True, help="Show the version."),
@@ -99,34 +53,15 @@ Examples:
 )
 def explore(  # noqa: PLR0913 (a parameter for each option)
     *,
-    workload: Workload,
-    accelerator: Accelerator,
-    mapping: Mapping = None,
-    objective: Annotated[
-        Literal["latency", "energy", "edp"],
-        typer.Option(help="What the best mapping of a layer has least of."),
-    ] = "latency",
-    lpf_limit: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Cut the loops of a layer into at most N factors. All their orders are tried, so "
-            "each more finds better mappings and takes several times as long.",
-        ),
-    ] = 6,
-    mapping_type: Annotated[
-        Literal["uneven", "even"],
-        typer.Option(
-            help="Whether operands that share a memory may hold different loops there (uneven) "
-            "or not (even)."
-        ),
-    ] = "uneven",
-    store: StoreFile = DEFAULT_STORE,
-    no_store: Annotated[
-        bool, typer.Option("--no-store", help="Keep the results in no file.")
-    ] = False,
-    json: JsonFile = None,
+    workload: options.Workload,
+    accelerator: options.Accelerator,
+    mapping: options.Mapping = None,
+    objective: options.Objective = "latency",
+    lpf_limit: options.Limit = 6,
+    mapping_type: options.MappingType = "uneven",
+    store: options.StoreFile = options.DEFAULT_STORE,
+    no_store: options.NoStore = False,
+    json: options.JsonFile = None,
 ) -> None:
     """Find the best mapping of every layer of a network.
 
@@ -159,32 +94,13 @@ Examples:
 )
 def evaluate(  # noqa: PLR0913 (a parameter for each option)
     *,
-    workload: Workload,
-    layer: Annotated[
-        str, typer.Option(metavar="NAME", help="The layer to map.", show_default=False)
-    ],
-    accelerator: Accelerator,
-    order: Annotated[
-        str,
-        typer.Option(
-            metavar='"DIM SIZE, ..."',
-            help="The temporal loops, the innermost one first. Together they must run through "
-            "all that the spatial mapping leaves of the layer.",
-            show_default=False,
-        ),
-    ],
-    cut: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="OPERAND=N,...",
-            help="For each memory of an operand, the innermost one first: how many loops lie at "
-            "or below it. Give one for each operand, or none: then each memory gets what needs "
-            "fewest accesses to the next one (LOMA).",
-            show_default=False,
-        ),
-    ] = None,
-    mapping: Mapping = None,
-    json: JsonFile = None,
+    workload: options.Workload,
+    layer: options.Layer,
+    accelerator: options.Accelerator,
+    order: options.Order,
+    cut: options.Cuts = None,
+    mapping: options.Mapping = None,
+    json: options.JsonFile = None,
 ) -> None:
     """Say what one given mapping of one layer costs."""
     with reported():
@@ -212,14 +128,9 @@ Examples:
   nestmap query "SHOW TABLES" --store results.duckdb"""
 )
 def query(
-    sql: Annotated[
-        str,
-        typer.Argument(metavar="SQL", help="The question, in DuckDB's SQL.", show_default=False),
-    ],
-    store: StoreFile = DEFAULT_STORE,
-    format: Annotated[Literal["table", "csv", "json"], typer.Option(help="How to print it.")] = (
-        "table"
-    ),
+    sql: options.Question,
+    store: options.StoreFile = options.DEFAULT_STORE,
+    format: options.Format = "table",
 ) -> None:
     """Ask past explorations a question in SQL.
 

@@ -61,7 +61,7 @@ NO_LIMIT = "-1"
 @contextmanager
 def running(script: str, *arguments: str) -> Generator[subprocess.Popen[str]]:
     """A Python process, killed at the end."""
-    command = [sys.executable, "-W", "error", "-c", script, *arguments]
+    command = [sys.executable, "-c", script, *arguments]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -146,7 +146,7 @@ def test_a_store_that_must_not_be_written_is_told(become: str, locked: str) -> N
             path.chmod(0o444)
         Path(folder).chmod(0o555 if locked == "folder" else 0o777)
         done = subprocess.run(
-            [sys.executable, "-W", "error", "-c", BECOME_NOBODY_AND_OPEN, str(path), become],
+            [sys.executable, "-c", BECOME_NOBODY_AND_OPEN, str(path), become],
             capture_output=True,
             text=True,
             check=True,

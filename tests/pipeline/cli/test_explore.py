@@ -62,7 +62,7 @@ def test_says_which_operators_cost_nothing(inputs: Inputs) -> None:
 @pytest.mark.parametrize("objective", list(Objective))
 def test_json_has_everything_known_of_each_layer(inputs: Inputs, objective: Objective) -> None:
     file = inputs.folder / "out.json"
-    ended = run(*inputs.explore, "--no-store", "--objective", objective, "--json", str(file))
+    ended = run(*inputs.explore, "--no-store", "--objective", objective.value, "--json", str(file))
     assert "Written to" in ended.err
     total, data = explored(inputs, objective), loaded(file)
     assert data["total"]["energy"] == total.energy

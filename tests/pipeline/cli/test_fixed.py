@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nestmap.model import (
@@ -40,11 +40,13 @@ def spatial(tmp_path_factory: pytest.TempPathFactory) -> SpatialProblem:
     return SpatialMappingConversionStage()(next(WorkloadStage()(network)))
 
 
+@settings(deadline=None)
 @given(st.lists(LOOPS, min_size=1, max_size=20))
 def test_what_loops_print_is_read_back(loops: list[Loop]) -> None:
     assert parse_order(", ".join(str(loop) for loop in loops)) == tuple(loops)
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_any_text_is_an_order_or_an_input_error(text: str) -> None:
     try:
@@ -54,6 +56,7 @@ def test_any_text_is_an_order_or_an_input_error(text: str) -> None:
     assert all(loop.dimension in text.upper() for loop in loops)
 
 
+@settings(deadline=None)
 @given(texts=st.lists(st.text(alphabet="OWIX=,-0123 "), max_size=4))
 def test_any_cuts_are_read_or_refused(spatial: SpatialProblem, texts: list[str]) -> None:
     try:

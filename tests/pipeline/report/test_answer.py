@@ -8,7 +8,7 @@ from io import StringIO
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nestmap.pipeline.report.answer import MOST_ROWS, answer_csv, answer_json, answer_table
@@ -46,6 +46,7 @@ def test_values_as_json(store: Store, sql: str, value: object) -> None:
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"))  # DuckDB's texts
 
 
+@settings(deadline=None)
 @given(rows=st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), TEXTS), max_size=5))
 def test_csv_and_json_give_back_what_was_asked(rows: list[tuple[int, str]]) -> None:
     numbers, texts = ([row[i] for row in rows] for i in range(2))

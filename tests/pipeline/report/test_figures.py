@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nestmap.pipeline.report.figures import capacity, cycles, energy, engineering, share
@@ -12,6 +12,7 @@ PREFIXES = {"f": -15, "p": -12, "n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6
             "T": 12, "P": 15}  # fmt: skip
 
 
+@settings(deadline=None)
 @given(st.floats(1e-15, 9e17))
 def test_engineering_keeps_four_digits(value: float) -> None:
     number, _, unit = engineering(value, "J").partition(" ")
@@ -20,6 +21,7 @@ def test_engineering_keeps_four_digits(value: float) -> None:
     assert len(number) <= 5
 
 
+@settings(deadline=None)
 @given(st.integers(0, 9_999))
 def test_small_whole_numbers_are_exact(value: int) -> None:
     assert engineering(value) == f"{value:,}"

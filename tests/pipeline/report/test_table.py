@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nestmap.model import (
@@ -57,6 +57,7 @@ def named(
     return layers, NetworkEvaluation(layers=results)
 
 
+@settings(deadline=None)
 @given(
     names=st.tuples(*[st.text(st.characters(codec="utf-8"), min_size=1, max_size=90)] * 2),
     width=st.integers(1, 200),

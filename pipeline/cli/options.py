@@ -1,0 +1,99 @@
+"""The arguments and options of the commands, with their help texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+import typer
+
+DEFAULT_STORE: Final = Path("nestmap.duckdb")
+
+Workload = Annotated[
+    str,
+    typer.Argument(
+        metavar="WORKLOAD",
+        help="The network: an ONNX file, a YAML list of layers, or a bundled name such as "
+        "light:resnet50.",
+        show_default=False,
+    ),
+]
+Accelerator = Annotated[
+    str,
+    typer.Option(
+        "--accelerator",
+        "-a",
+        metavar="NAME|FILE",
+        help="The machine: a bundled name such as tpu_like, or a YAML file.",
+        show_default=False,
+    ),
+]
+Mapping = Annotated[
+    str | None,
+    typer.Option(
+        "--mapping",
+        "-m",
+        metavar="NAME|FILE",
+        help="What is fixed about mappings, above all the spatial mapping: a bundled name or a "
+        "YAML file. Without it: the one bundled with the accelerator, else the array is filled "
+        "as well as one loop dimension per array dimension can.",
+        show_default=False,
+    ),
+]
+JsonFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--json",
+        metavar="FILE",
+        help="Write all results to this file, with the full cost of every layer.",
+        show_default=False,
+    ),
+]
+StoreFile = Annotated[
+    Path, typer.Option("--store", metavar="FILE", help="The DuckDB file with the results.")
+]
+NoStore = Annotated[bool, typer.Option("--no-store", help="Keep the results in no file.")]
+Objective = Annotated[
+    Literal["latency", "energy", "edp"],
+    typer.Option(help="What the best mapping of a layer has least of."),
+]
+Limit = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Cut the loops of a layer into at most N factors. All their orders are tried, so "
+        "each more finds better mappings and takes several times as long.",
+    ),
+]
+MappingType = Annotated[
+    Literal["uneven", "even"],
+    typer.Option(
+        help="Whether operands that share a memory may hold different loops there (uneven) "
+        "or not (even)."
+    ),
+]
+Layer = Annotated[str, typer.Option(metavar="NAME", help="The layer to map.", show_default=False)]
+Order = Annotated[
+    str,
+    typer.Option(
+        metavar='"DIM SIZE, ..."',
+        help="The temporal loops, the innermost one first. Together they must run through "
+        "all that the spatial mapping leaves of the layer.",
+        show_default=False,
+    ),
+]
+Cuts = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="OPERAND=N,...",
+        help="For each memory of an operand, the innermost one first: how many loops lie at "
+        "or below it. Give one for each operand, or none: then each memory gets what needs "
+        "fewest accesses to the next one (LOMA).",
+        show_default=False,
+    ),
+]
+Question = Annotated[
+    str, typer.Argument(metavar="SQL", help="The question, in DuckDB's SQL.", show_default=False)
+]
+Format = Annotated[Literal["table", "csv", "json"], typer.Option(help="How to print it.")]

@@ -1,0 +1,1 @@
+"""Recorded results of the reference, and whether nestmap reproduces them."""

@@ -1,0 +1,201 @@
+"""A brute-force loop-nest simulator that counts what tiny layers move between memories.
+
+It runs the temporal loops cycle by cycle for every unit of the array and knows no formula of the
+cost model. What a memory instance holds is found by looking which elements its units touch while
+the loops at or below its level turn; a tile is fetched when it is not the one held already.
+
+What it claims, for layers without partially relevant dimensions, unrollings that divide their
+loops and served dimensions that only grow from a level to the next:
+
+* inputs: elements read from a level for those below it (one read feeds all units that want
+  the element at once) and written into every instance below;
+* the output: elements that leave a level when its tile is replaced and at the end, summed up over
+  the units that add to the same element; and elements fetched back because partial sums of them
+  were written before. Fetched sums go to all instances that add to them. ``zeros`` has the
+  fetches apart for which nothing was written before. The reference counts them too on every link
+  that partial sums go up, be it only because several units make parts of one sum.
+
+Elements equal word accesses where every precision is that of the ports, which have one width.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from math import prod
+
+from nestmap.model import Loop, Movement, SpatialProblem, TemporalMapping
+
+Element = tuple[int, ...]
+Tile = frozenset[Element]
+Unit = tuple[int, ...]
+"""A place in the array: one position per array dimension."""
+
+Site = tuple[str, int]
+"""An operand and one of its memory levels (0: innermost)."""
+
+
+Count = tuple[Site, Movement]
+
+
+def _no_counts() -> Counter[Count]:
+    return Counter()
+
+
+@dataclass
+class Traffic:
+    """Elements moved at each site, by movement.
+
+    ``zeros``: fetches of sums that are still zero; ``unfinished``: the levels (with the output's
+    name) to which some sum comes up from below in more than one part.
+    """
+
+    moved: Counter[Count] = field(default_factory=_no_counts)
+    zeros: Counter[Count] = field(default_factory=_no_counts)
+    unfinished: set[Site] = field(default_factory=set[Site])
+
+    def as_reference(self, operand: str, level: int) -> tuple[int, ...]:
+        """Elements by movement as the reference counts them."""
+        upper_end = {Movement.RD_TO_LOW: level, Movement.WR_BY_HIGH: level + 1}
+        counts: list[int] = []
+        for movement in Movement:
+            key = ((operand, level), movement)
+            link = (operand, upper_end.get(movement, level))
+            counts.append(self.moved[key] + (self.zeros[key] if link in self.unfinished else 0))
+        return tuple(counts)
+
+
+def simulate(spatial: SpatialProblem, temporal: TemporalMapping) -> Traffic:
+    """Runs the mapping and counts."""
+    traffic = Traffic()
+    for operand in spatial.layer.operands:
+        run = _Run(spatial, temporal, operand.name)
+        if operand is spatial.layer.output:
+            _count_output(run, traffic)
+        else:
+            _count_input(run, traffic)
+    return traffic
+
+
+def _count_input(run: _Run, traffic: Traffic) -> None:
+    for link in range(run.levels):
+        held: dict[Unit, Tile] = {}
+        for tiles in run.tiles_in_time(link):
+            fetched = {unit: tile for unit, tile in tiles.items() if held.get(unit) != tile}
+            held |= fetched
+            _count_down(run, traffic.moved, link, fetched)
+
+
+def _count_output(run: _Run, traffic: Traffic) -> None:
+    for link in range(run.levels):
+        held: dict[Unit, Tile] = {}
+        above: set[Element] = set()
+        for tiles in run.tiles_in_time(link):
+            # Nothing holds a sum at the units: it leaves in the cycle in which it is made.
+            fresh = {u: t for u, t in tiles.items() if link == 0 or held.get(u) != t}
+            _count_up(run, traffic, link, {u: held[u] for u in fresh if u in held}, above)
+            _count_down(run, traffic.moved, link, {u: t & above for u, t in fresh.items()})
+            _count_down(run, traffic.zeros, link, {u: t - above for u, t in fresh.items()})
+            held |= fresh
+        _count_up(run, traffic, link, held, above)
+
+
+def _count_down(run: _Run, counts: Counter[Count], link: int, tiles: dict[Unit, Tile]) -> None:
+    crossing = run.crossing(link, tiles)
+    counts[(run.operand, link), Movement.RD_TO_LOW] += len(crossing)
+    if link > 0:
+        written = sum(len(tile) for tile in tiles.values())
+        counts[(run.operand, link - 1), Movement.WR_BY_HIGH] += written
+
+
+def _count_up(
+    run: _Run, traffic: Traffic, link: int, tiles: dict[Unit, Tile], above: set[Element]
+) -> None:
+    """Counts what leaves; ``above`` gathers the elements that have left."""
+    for element in (crossing := run.crossing(link, tiles)):
+        if element in above:
+            traffic.unfinished.add((run.operand, link))
+        above.add(element)
+    traffic.moved[(run.operand, link), Movement.WR_BY_LOW] += len(crossing)
+    if link > 0:
+        read = sum(len(tile) for tile in tiles.values())
+        traffic.moved[(run.operand, link - 1), Movement.RD_TO_HIGH] += read
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One operand of a mapping, played through.
+
+    A ``link`` is the way between a memory level (its number) and what lies below it: the level
+    below, or the units of the array for link 0.
+    """
+
+    spatial: SpatialProblem
+    temporal: TemporalMapping
+    operand: str
+
+    @cached_property
+    def levels(self) -> int:
+        return len(self.spatial.problem.levels(self.operand))
+
+    @cached_property
+    def _loops_of_side(self) -> list[tuple[Loop, ...]]:
+        array = self.spatial.accelerator.array
+        return [self.spatial.spatial_mapping.on(side.name) for side in array.sides]
+
+    @cached_property
+    def _units(self) -> list[Unit]:
+        ranges = [range(prod(loop.size for loop in loops)) for loops in self._loops_of_side]
+        return list(product(*ranges))
+
+    def tiles_in_time(self, link: int) -> Iterator[dict[Unit, Tile]]:
+        """What each instance below the link has to hold, one step of the outer loops at a time."""
+        inner = self.temporal.cuts_of(self.operand)[link - 1] if link > 0 else 0
+        cycles = prod(loop.size for loop in self.temporal.order[:inner])
+        for start in range(0, self.temporal.cycles, cycles):
+            touched: dict[Unit, set[Element]] = {}
+            for cycle in range(start, start + cycles):
+                for unit in self._units:
+                    element = self._element(cycle, unit)
+                    touched.setdefault(self._instance(link - 1, unit), set()).add(element)
+            yield {instance: frozenset(elements) for instance, elements in touched.items()}
+
+    def crossing(self, link: int, tiles: dict[Unit, Tile]) -> list[Element]:
+        """Elements that cross the link, each once for every instance above it."""
+        above: dict[Unit, set[Element]] = {}
+        for instance, tile in tiles.items():
+            above.setdefault(self._instance(link, instance), set()).update(tile)
+        return [element for elements in above.values() for element in elements]
+
+    def _instance(self, level: int, unit: Unit) -> Unit:
+        """The instance of a level that serves the unit; below level 0 that is the unit itself."""
+        if level < 0:
+            return unit
+        served = self.spatial.problem.levels(self.operand)[level].served_dimensions
+        names = self.spatial.accelerator.array.sizes
+        return tuple(
+            0 if name in served else place for name, place in zip(names, unit, strict=True)
+        )
+
+    def _element(self, cycle: int, unit: Unit) -> Element:
+        """The element of the operand that the unit works on in a cycle."""
+        values = dict.fromkeys(self.spatial.layer.sizes, 0)
+        steps = dict.fromkeys(self.spatial.layer.sizes, 1)
+
+        def turn(loops: tuple[Loop, ...], count: int) -> None:
+            for loop in loops:
+                values[loop.dimension] += steps[loop.dimension] * (count % loop.size)
+                steps[loop.dimension] *= loop.size
+                count //= loop.size
+
+        for loops, place in zip(self._loops_of_side, unit, strict=True):
+            turn(loops, place)
+        turn(self.temporal.order, cycle)
+        indices = self.spatial.layer.operand(self.operand).indices
+        return tuple(
+            sum(term.coefficient * values[term.dimension] for term in index.terms)
+            for index in indices
+        )
