@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from nestmap.costmodel import evaluate
-from nestmap.costmodel.problem import FlatProblem, flatten
+from nestmap.costmodel.problem import flatten
 from nestmap.costmodel.record import DIMENSIONS, F64, I64, LEVELS, new_record, put
-from nestmap.costmodel.work import Work
 from nestmap.model import InputError, Layer, Loop, MemoryLevel
 from nestmap.model.base import replaced
 from tests.costmodel.machines import machine, mapped, matmul, memory, ordered
@@ -23,7 +22,7 @@ class Sample:
     count: int
     share: float
     whole: Annotated[I64, (2, 3)]
-    real: Annotated[F64, (4,)]
+    decimal: Annotated[F64, (4,)]
 
 
 def test_a_new_record_is_all_zero() -> None:
@@ -31,10 +30,10 @@ def test_a_new_record_is_all_zero() -> None:
     assert (record.count, record.share) == (0, 0.0)
     assert record.whole.shape == (2, 3)
     assert record.whole.dtype == np.int64
-    assert record.real.shape == (4,)
-    assert record.real.dtype == np.float64
+    assert record.decimal.shape == (4,)
+    assert record.decimal.dtype == np.float64
     assert not record.whole.any()
-    assert not record.real.any()
+    assert not record.decimal.any()
 
 
 def test_records_do_not_share_memory() -> None:
@@ -94,11 +93,3 @@ def test_dimensions_up_to_the_capacity() -> None:
     flatten(mapped(layer_with(DIMENSIONS), machine(memory("m", served="D1"))))
     with pytest.raises(InputError, match=f"layer: .*found {DIMENSIONS + 1} of them"):
         flatten(mapped(layer_with(DIMENSIONS + 1), machine(memory("m", served="D1"))))
-
-
-def test_kernels_and_declarations_agree() -> None:
-    # a declared name that is no field would silently be a Python attribute
-    for declaration in (FlatProblem, Work):
-        record = new_record(declaration)
-        for name in declaration.__annotations__:
-            assert hasattr(record, name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from uuid import uuid4
 
 import numpy as np
@@ -36,26 +35,18 @@ PROBLEM = spatial_problem(layer(), accelerator())
 NETWORK = network(layer("one"), layer("two", 24))
 
 
-@pytest.fixture(scope="module", name="memory")
-def _memory() -> Iterator[Store]:
-    with Store.open(None) as store:
-        yield store
-
-
 def count(store: Store, table: str) -> int:
     return int(store.query(f"SELECT count(*) AS n FROM {table}").column("n")[0].as_py())
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(batches(), max_size=5))
-def test_recorded_evaluations_are_read_back_equal(
-    memory: Store, recorded: list[EvaluationBatch]
-) -> None:
-    run = memory.start_run(info())
-    for one in recorded:
-        run.record(one)
-    run.finish(result(network()))
-    back = memory.evaluations(run.id, "fc")
+def test_recorded_evaluations_are_read_back_equal(recorded: list[EvaluationBatch]) -> None:
+    with Store.open(None) as store, store.start_run(info()) as run:
+        for one in recorded:
+            run.record(one)
+        run.finish(result(network()))
+        back = store.evaluations(run.id, "fc")
     assert {_key(x): _joined([x]) for x in back} == {
         key: _joined([x for x in recorded if _key(x) == key]) for key in map(_key, recorded)
     }
@@ -77,10 +68,10 @@ def _joined(parts: list[EvaluationBatch]) -> object:
 
 @settings(max_examples=25, deadline=None)
 @given(results(NETWORK))
-def test_results_are_read_back_equal(memory: Store, given_results: NetworkEvaluation) -> None:
-    with memory.start_run(info(NETWORK)) as run:
+def test_results_are_read_back_equal(given_results: NetworkEvaluation) -> None:
+    with Store.open(None) as store, store.start_run(info(NETWORK)) as run:
         run.finish(given_results)
-    assert memory.results(run.id) == given_results
+        assert store.results(run.id) == given_results
 
 
 def test_chunks_are_committed_on_the_way_and_the_rest_at_the_end() -> None:

@@ -1,0 +1,126 @@
+"""Whole evaluations worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nestmap.costmodel import evaluate, evaluate_batch
+from nestmap.model import CostModelEvaluation, MappingBatch
+from nestmap.model.base import replaced
+from tests.costmodel.machines import (
+    READ_ENERGY,
+    UNIT_ENERGY,
+    WRITE_ENERGY,
+    machine,
+    mapped,
+    matmul,
+    memory,
+    ordered,
+)
+
+
+def accesses(cme: CostModelEvaluation, operand: str, level: int) -> tuple[int, int, int, int]:
+    return cme.level(operand, level).costs.accesses
+
+
+def test_one_memory() -> None:
+    spatial = mapped(matmul(k=4, c=2), machine(memory("m", served="D1")))
+    cme = evaluate(spatial, ordered("C 2 K 4", dict.fromkeys("OWI", (2,))))
+    # 8 cycles; inputs are new in each, a partial sum of 16 bit goes in and out in two words
+    assert accesses(cme, "W", 0) == (8, 0, 0, 0)
+    assert accesses(cme, "I", 0) == (8, 0, 0, 0)
+    assert accesses(cme, "O", 0) == (16, 16, 0, 0)
+    assert cme.memory_energy == 32 * READ_ENERGY + 16 * WRITE_ENERGY
+    assert cme.mac_energy == 8 * UNIT_ENERGY
+    # its port needs 2 cycles for each of the two, and may take 1: 7 times, the first is free
+    stalls = {port.port: port.stall for port in cme.port_stalls}
+    assert stalls == {"port_I1": 0, "port_I2": 0, "port_O": 2 * 7}
+    assert (cme.ideal_cycles, cme.ideal_temporal_cycles) == (8, 8)
+    assert (cme.latency0, cme.latency1, cme.latency2) == (22, 22, 22)
+    assert cme.utilization == 8 / 22
+
+
+def test_inputs_that_stay_are_loaded_once() -> None:
+    spatial = mapped(
+        matmul(k=4, c=2),
+        machine(memory("register", operands="I1", served="D1"), memory("m", served="D1", width=4)),
+    )
+    cme = evaluate(spatial, ordered("C 2 K 4", {"O": (2,), "W": (2,), "I": (1, 2)}))
+    assert accesses(cme, "I", 0) == (8, 0, 0, 2)
+    assert accesses(cme, "I", 1) == (4, 0, 0, 0)
+    assert accesses(cme, "W", 0) == (16, 0, 0, 0)
+    assert accesses(cme, "O", 0) == (32, 32, 0, 0)
+    assert cme.memory_energy == 60 * READ_ENERGY + 34 * WRITE_ENERGY
+    assert cme.stall == 2 * (4 - 1) * 7
+    # 16 bit at 4 bit a cycle, needed before the first operation: nothing hides it
+    assert (cme.onloading, cme.offloading, cme.drain) == (4, 0, 0)
+    assert cme.latency2 == 8 + 42 + 4
+
+
+def test_irrelevant_loops_at_the_bottom_keep_data_at_the_array() -> None:
+    spatial = mapped(matmul(k=4, c=2, b=3), machine(memory("m", served="D1")))
+    cme = evaluate(spatial, ordered("B 3 C 2 K 4", dict.fromkeys("OWI", (3,))))
+    # a weight serves 3 batches
+    assert accesses(cme, "W", 0)[0] == 8
+    assert accesses(cme, "I", 0)[0] == 24
+
+
+def test_a_finished_output_is_written_in_its_final_precision() -> None:
+    spatial = mapped(matmul(k=4, c=1), machine(memory("m", served="D1")))
+    cme = evaluate(spatial, ordered("K 4", dict.fromkeys("OWI", (1,))))
+    assert accesses(cme, "O", 0) == (0, 4, 0, 0)
+
+
+def test_reduction_over_units_needs_no_partial_sums_in_time() -> None:
+    spatial = mapped(
+        matmul(k=4, c=2), machine(memory("m", served="D1"), sides={"D1": 2}), {"D1": "C 2"}
+    )
+    cme = evaluate(spatial, ordered("K 4", dict.fromkeys("OWI", (1,))))
+    assert accesses(cme, "O", 0) == (0, 4, 0, 0)
+    assert accesses(cme, "W", 0)[0] == 8
+    assert cme.ideal_cycles == 4
+
+
+@pytest.mark.parametrize(("systolic", "drain"), [((), 0), (("D1",), 3), (("D1", "D2"), 3 + 1)])
+def test_systolic_dimensions_drain(systolic: tuple[str, ...], drain: int) -> None:
+    accelerator = machine(memory("m", served="D1 D2"), sides={"D1": 8, "D2": 8})
+    array = replaced(accelerator.array, {"systolic_dimensions": systolic})
+    spatial = mapped(
+        matmul(k=4, c=2), replaced(accelerator, {"array": array}), {"D1": "K 4", "D2": "C 2"}
+    )
+    cme = evaluate(spatial, ordered("B 1", dict.fromkeys("OWI", (1,))))
+    assert cme.drain == drain
+    assert cme.latency2 == cme.latency1 + cme.offloading + drain
+
+
+def test_ragged_unrollings_take_the_rounds_they_need() -> None:
+    spatial = mapped(
+        matmul(k=7, c=2), machine(memory("m", served="D1"), sides={"D1": 4}), {"D1": "K 4"}
+    )
+    cme = evaluate(spatial, ordered("K 2 C 2", dict.fromkeys("OWI", (2,))))
+    assert cme.ideal_cycles == 4  # 14 operations on 4 units
+    assert cme.ideal_temporal_cycles == 4
+    assert cme.spatial_utilization == 1.0
+    assert accesses(cme, "W", 0)[0] == 14
+
+
+def test_area_counts_every_instance() -> None:
+    accelerator = machine(memory("each"), memory("all", served="D1"), sides={"D1": 4})
+    areas = {"each": 1.5, "all": 10.0}
+    memories = tuple(
+        replaced(x, {"instance": replaced(x.instance, {"area": areas[x.name]})})
+        for x in accelerator.memories
+    )
+    array = replaced(accelerator.array, {"unit_area": 0.25})
+    other = replaced(accelerator, {"memories": memories, "array": array})
+    cme = evaluate(mapped(matmul(k=2, c=1), other), ordered("K 2", dict.fromkeys("OWI", (1, 1))))
+    assert cme.area == 4 * 0.25 + 4 * 1.5 + 10.0
+
+
+def test_an_empty_batch_costs_nothing() -> None:
+    spatial = mapped(matmul(k=2, c=1), machine(memory("m", served="D1")))
+    batch = MappingBatch.of(spatial, ordered("K 2", dict.fromkeys("OWI", (1,))))
+    none = evaluate_batch(batch.take(np.array([], np.intp)))
+    assert len(none) == 0
+    assert none.statistics.evaluations == 0
