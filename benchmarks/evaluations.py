@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from time import process_time
 
+from tests.parity.reference import reference_allocations
+
 from nestmap.costmodel import evaluate_batch
 from nestmap.model import MappingConstraints, MappingProblem, MappingType, SpatialProblem
 from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_workload
 from nestmap.pipeline.stages import SpatialMappingConversionStage
 from nestmap.search import loma
-from tests.parity.reference import reference_allocations
 
 CASES = (
     ("light:resnet50", "tpu_like", 10),

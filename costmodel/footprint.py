@@ -84,11 +84,11 @@ def count_elements(problem: FlatProblem, work: Work) -> None:
             done, below = 0, 1.0
             for level in range(problem.levels[x] + 1):
                 work.tile = 1.0
-                if level > 0:
-                    widen_to_level(problem, work, view, x, level)
                 while done < work.cut[x, level]:
                     widen(problem, work, x, work.dimension[done], work.factor[done])
                     done += 1
+                if level > 0:
+                    widen_to_level(problem, work, view, x, level)
                 below *= work.tile
                 work.elements[view, x, level] = np.rint(below)
 

@@ -28,7 +28,15 @@ from nestmap.costmodel.spatial import (
     integer_factors,
     level_unrollings,
 )
-from nestmap.model import MOVEMENTS, Layer, PortUse, Relevance, SpatialProblem, needed_movements
+from nestmap.model import (
+    MOVEMENTS,
+    OUTPUT,
+    Layer,
+    PortUse,
+    Relevance,
+    SpatialProblem,
+    needed_movements,
+)
 
 OUT = 0
 """The row of the output in every array over operands."""
@@ -251,10 +259,8 @@ def _link_sharing(spatial: SpatialProblem, transfers: list[Transfer]) -> I64:
     What counts is what a port is allocated to, even where that movement never happens.
     """
     ends = _link_ends(spatial, transfers)
-    links = spatial.problem.links
-    inputs = {links[operand.name] for operand in spatial.layer.inputs}
     ports = [port for level in spatial.accelerator.memories for port in level.instance.ports]
-    both = [len(inputs & {use.operand for use in port.allocation}) > 1 for port in ports]
+    both = [len({use.operand for use in port.allocation} - {OUTPUT}) > 1 for port in ports]
     shared = np.array([both[t.port] for t in transfers])
     counts: I64 = np.where(ends >= 0, shared[ends], False).sum(axis=2, dtype=np.int64)
     return counts

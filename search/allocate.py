@@ -118,9 +118,9 @@ def _offer_prefixes(problem: FlatProblem, work: Work, shelf: Shelf, memory: int)
         for cut in range(first, work.loops + 1):
             elements = tile_elements(problem, work, x)
             bits = elements * precision
-            shelf.accesses[i, cut] = 0.0 if is_top else shelf.above[cut] * bits
             last_tile = cut == work.loops or elements >= whole
             shelf.bits[i, cut] = bits if last_tile else 2 * bits
+            shelf.accesses[i, cut] = 0.0 if is_top else shelf.above[cut] * shelf.bits[i, cut]
             if shelf.bits[i, cut] > problem.memory_size[memory]:
                 break
             shelf.last[i] = cut
@@ -184,16 +184,26 @@ def _choose(problem: FlatProblem, shelf: Shelf, memory: int, even: bool) -> bool
         for b in range(shelf.first[1], shelf.last[1] + 1):
             bits = shelf.bits[0, a] + shelf.bits[1, b]
             accesses = shelf.accesses[0, a] + shelf.accesses[1, b]
-            if even and holders > 1 and a != b:
-                continue
             for c in range(shelf.first[2], shelf.last[2] + 1):
-                if even and holders > 2 and b != c:
-                    continue
                 total = accesses + shelf.accesses[2, c]
-                if bits + shelf.bits[2, c] <= room and total <= fewest:
+                fits = bits + shelf.bits[2, c] <= room
+                if fits and total <= fewest and (not even or _is_even(shelf, holders, (a, b, c))):
                     fewest, found = total, True
                     shelf.best[0], shelf.best[1], shelf.best[2] = a, b, c
     return found
+
+
+@kernel
+def _is_even(shelf: Shelf, holders: int, cuts: tuple[int, int, int]) -> bool:
+    """Whether the holders stop at one common loop, but for those that are above it already."""
+    common, stray = 0, 0
+    for i in range(holders):
+        if cuts[i] > shelf.first[i]:
+            common = max(common, cuts[i])
+    for i in range(holders):
+        if cuts[i] != max(shelf.first[i], common):
+            stray += 1
+    return stray == 0
 
 
 @kernel

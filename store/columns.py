@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -49,11 +47,11 @@ def _real_cuts(depth: int, levels: tuple[int, ...]) -> npt.NDArray[np.intp]:
 # pa.array would do for these two as well, but where pandas is installed it takes 0.9 s to import it
 
 
-def _array(values: npt.NDArray[np.generic], kind: pa.DataType) -> pa.Array[Any]:
+def _array(values: npt.NDArray[np.generic], kind: pa.DataType) -> pa.Array[pa.Scalar[pa.DataType]]:
     return pa.Array.from_buffers(kind, len(values), [None, _buffer(values)])
 
 
-def _lists(codes: Codes) -> pa.Array[Any]:
+def _lists(codes: Codes) -> pa.Array[pa.Scalar[pa.DataType]]:
     rows, length = codes.shape
     offsets = np.arange(rows + 1, dtype=np.int32) * np.int32(length)
     items = _array(codes.ravel(), pa.uint8())

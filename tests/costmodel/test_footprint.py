@@ -81,7 +81,8 @@ def two_levels(layer: Layer) -> SpatialProblem:
 @pytest.mark.parametrize(
     ("order", "elements", "bits"),
     [
-        ("K 4 C 2", (4, 4), (4 * 16, 4 * 8)),  # C still runs above: partial sums
+        ("K 2 K 2 C 2", (2, 4), (2 * 16, 4 * 8)),  # C still runs above: partial sums
+        ("K 4 C 2", (4, 4), (4 * 8, 4 * 8)),  # all stay where they are while C runs
         ("C 2 K 4", (1, 4), (1 * 8, 4 * 8)),  # C is done below
         ("B 3 K 4", (3, 12), (3 * 8, 12 * 8)),  # nothing to add up
     ],
@@ -91,7 +92,8 @@ def test_outputs_are_partial_while_a_reduction_runs_above(
 ) -> None:
     sizes = {loop.dimension: loop.size for loop in loops(order)}
     layer = matmul(k=4, c=sizes.get("C", 1), b=sizes.get("B", 1))
-    cme = evaluate(two_levels(layer), ordered(order, dict.fromkeys("OWI", (1, 2))))
+    cuts = dict.fromkeys("OWI", (1, len(loops(order))))
+    cme = evaluate(two_levels(layer), ordered(order, cuts))
     assert tuple(cme.level("O", level).elements for level in (0, 1)) == elements
     assert tuple(cme.level("O", level).bits for level in (0, 1)) == bits
 

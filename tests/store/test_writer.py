@@ -156,20 +156,20 @@ def test_a_finished_run_is_done() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "reason"),
+    ("kind", "text", "status", "reason"),
     [
-        (ValueError("no mapping fits"), RunStatus.FAILED, "no mapping fits"),
-        (RuntimeError(), RunStatus.FAILED, "RuntimeError"),
-        (KeyboardInterrupt(), RunStatus.INTERRUPTED, "KeyboardInterrupt"),
+        (ValueError, "no mapping fits", RunStatus.FAILED, "no mapping fits"),
+        (RuntimeError, "", RunStatus.FAILED, "RuntimeError"),
+        (KeyboardInterrupt, "", RunStatus.INTERRUPTED, "KeyboardInterrupt"),
     ],
 )
 def test_leaving_with_an_exception_ends_the_run_and_keeps_what_it_recorded(
-    error: BaseException, status: RunStatus, reason: str
+    kind: type[BaseException], text: str, status: RunStatus, reason: str
 ) -> None:
     with Store.open(None) as store:
         run = store.start_run(info())
-        with pytest.raises(type(error)):
-            record_and_raise(run, error)
+        with pytest.raises(kind):
+            record_and_raise(run, kind(text))
         (record,) = store.runs()
         assert (record.status, record.reason) == (status, reason)
         assert len(store.evaluations(run.id, "fc")[0]) == 7
