@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import product, takewhile
 from math import prod
 
-from hypothesis import given
+import pytest
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nestmap.costmodel.problem import flatten
@@ -23,10 +24,13 @@ from nestmap.model import (
     Relevance,
     SpatialProblem,
     TemporalMapping,
+    layer_from_equation,
 )
+from nestmap.model.base import replaced
 from nestmap.search.allocate import Failures, allocate_rows
 from nestmap.search.factors import loop_factors
 from nestmap.search.permutations import encode
+from tests.costmodel.machines import convolution, loops, machine, mapped, matmul, memory
 from tests.costmodel.test_footprint import is_exact, iterations, touched
 from tests.properties.variants import examples
 from tests.strategies import Case, spatial_problems
@@ -70,10 +74,16 @@ class Offer:
         return self.memory is self.spatial.problem.levels(self.operand)[-1]
 
     @property
-    def cuts(self) -> range:
-        """Any slice of the loops that are left; the top memory takes them all."""
+    def cuts(self) -> list[int]:
+        """Any slice of the loops that are left; the top memory takes them all.
+
+        Slices grow loop by loop until one does not fit, as in the reference: none beyond it is
+        tried, though with double buffering the whole tensor may need less room than a part of it.
+        """
         lowest = len(self.order) if self.is_top else (0, *self.taken)[-1]
-        return range(lowest, len(self.order) + 1)
+        size = self.memory.instance.size
+        cuts = range(lowest, len(self.order) + 1)
+        return list(takewhile(lambda cut: self.room(cut) <= size, cuts))
 
     def elements(self, cut: int, level: int) -> int:
         positions = (*self.taken[:level], *[cut] * (level + 1 - len(self.taken[:level])))
@@ -94,8 +104,11 @@ class Offer:
         return self.held(cut) * (2 if self.memory.instance.double_buffered and not last else 1)
 
     def accesses(self, cut: int) -> int:
-        """Bits that the memory above sends: nothing where there is none."""
-        return 0 if self.is_top else self.held(cut) * prod(x.size for x in self.order[cut:])
+        """Bits that the memory above sends: nothing where there is none.
+
+        What is there twice counts twice, as in the reference.
+        """
+        return 0 if self.is_top else self.room(cut) * prod(x.size for x in self.order[cut:])
 
     @property
     def precision(self) -> int:
@@ -143,9 +156,17 @@ def combinations(
 ) -> Iterator[tuple[int, ...]]:
     """The cuts, one of each offer, that fit the memory together."""
     for cuts in product(*(offer.cuts for offer in offers)):
-        even = len(set(cuts)) <= 1 or mapping_type is MappingType.UNEVEN
-        if even and sum(o.room(cut) for o, cut in zip(offers, cuts, strict=True)) <= size:
+        bits = sum(offer.room(cut) for offer, cut in zip(offers, cuts, strict=True))
+        starts = [offer.cuts[0] for offer in offers]
+        even = mapping_type is MappingType.UNEVEN or is_even(starts, cuts)
+        if bits <= size and even:
             yield cuts
+
+
+def is_even(starts: Sequence[int], cuts: Sequence[int]) -> bool:
+    """Whether those that take loops stop at one, and no other is still below it."""
+    common = {cut for start, cut in zip(starts, cuts, strict=True) if cut > start}
+    return len(common) <= 1 and all(cut >= min(common, default=0) for cut in cuts)
 
 
 @st.composite
@@ -160,3 +181,129 @@ def test_no_other_allocation_is_better(
 ) -> None:
     order = data.draw(orders(spatial))
     assert allocated(spatial, order, mapping_type) == expected(spatial, order, mapping_type)
+
+
+def doubled(level: MemoryLevel) -> MemoryLevel:
+    return replaced(level, {"instance": replaced(level.instance, {"double_buffered": True})})
+
+
+TOP = memory("top", served="D1")
+PRODUCT = matmul(k=4, c=6)
+
+
+def cuts(spatial: SpatialProblem, order: str, operand: str) -> tuple[int, ...] | None:
+    """The operand's cuts where memories may be uneven."""
+    allocation = allocated(spatial, loops(order), MappingType.UNEVEN)
+    return None if allocation is None else allocation[operand]
+
+
+@pytest.mark.parametrize(
+    ("size", "expected_cuts"),
+    [
+        (7, None),  # not even one weight of 8 bit
+        (8, (0, 3)),
+        (32, (1, 3)),  # 4 of them
+        (4 * 3 * 8 - 1, (1, 3)),
+        (4 * 3 * 8, (2, 3)),
+        (4 * 6 * 8, (3, 3)),  # all
+    ],
+)
+def test_a_memory_takes_as_many_loops_as_it_has_room_for(
+    size: int, expected_cuts: tuple[int, ...] | None
+) -> None:
+    small = memory("small", size=size, operands="I2", served="D1")
+    spatial = mapped(PRODUCT, machine(small, TOP))
+    assert cuts(spatial, "K 4 C 3 C 2", "W") == expected_cuts
+
+
+@pytest.mark.parametrize(
+    ("size", "expected_cuts"),
+    [
+        (15, None),  # two weights need 16 bit
+        (16, (0, 3)),
+        (4 * 8 * 2, (1, 3)),
+        (4 * 6 * 8, (3, 3)),  # the whole tensor is needed once only
+    ],
+)
+def test_double_buffering_needs_twice_the_room(
+    size: int, expected_cuts: tuple[int, ...] | None
+) -> None:
+    small = doubled(memory("small", size=size, operands="I2", served="D1"))
+    spatial = mapped(PRODUCT, machine(small, TOP))
+    assert cuts(spatial, "K 4 C 3 C 2", "W") == expected_cuts
+
+
+def test_no_slice_is_tried_beyond_one_that_does_not_fit() -> None:
+    # 4 of 6 inputs, twice, need 64 bit; all 6, once, would need 48
+    small = doubled(memory("small", size=50, operands="I1", served="D1"))
+    layer = convolution({"K": 1, "C": 1, "OX": 4, "FX": 3})
+    spatial = mapped(layer, machine(small, TOP))
+    assert cuts(spatial, "OX 4 FX 3", "I") == (0, 2)
+    assert cuts(spatial, "FX 3 OX 4", "I") == (2, 2)
+
+
+def test_loops_that_do_not_index_an_operand_come_for_free() -> None:
+    small = memory("small", size=8, operands="I2", served="D1")
+    spatial = mapped(matmul(k=4, c=6, b=3), machine(small, TOP))
+    assert cuts(spatial, "B 3 K 4 C 6", "W") == (1, 3)
+
+
+@pytest.mark.parametrize(("order", "bits"), [("K 4 C 6", 16), ("C 6 K 4", 16), ("K 4", 8)])
+def test_outputs_need_room_for_partial_sums_while_a_reduction_is_left(
+    order: str, bits: int
+) -> None:
+    layer = matmul(k=4, c=6 if "C" in order else 1)
+    for size, fits in ((bits - 1, False), (bits, True)):
+        small = memory("small", size=size, operands="O", served="D1")
+        spatial = mapped(layer, machine(small, TOP))
+        assert (cuts(spatial, order, "O") is not None) is fits
+
+
+def test_of_equal_allocations_the_last_one_wins() -> None:
+    # Weights and inputs are used once each: any slice sends as much. Both orders of naming them
+    # give what is named first the longest slice that leaves room for the other.
+    layer = layer_from_equation("O[b][k]+=W[b][k]*I[b][k]", {"B": 4, "K": 4}, name="layer")
+    for operands, expected_allocation in (
+        ("I1 I2", {"I": (1, 2), "W": (0, 2)}),
+        ("I2 I1", {"I": (0, 2), "W": (1, 2)}),
+    ):
+        small = memory("small", size=5 * 8, operands=operands, served="D1")
+        spatial = mapped(layer, machine(small, TOP))
+        allocation = allocated(spatial, loops("K 4 B 4"), MappingType.UNEVEN)
+        assert allocation is not None
+        assert {name: allocation[name] for name in "IW"} == expected_allocation
+
+
+@examples
+@given(spatial_problems(2**10), st.data())
+def test_even_cuts_are_equal_in_every_memory(spatial: SpatialProblem, data: st.DataObject) -> None:
+    order = data.draw(orders(spatial))
+    allocation = allocated(spatial, order, MappingType.EVEN)
+    assume(allocation is not None)
+    assert allocation is not None
+    for level in spatial.accelerator.memories:
+        starts, ends = list[int](), list[int]()
+        for operand, positions in allocation.items():
+            memories = spatial.problem.levels(operand)
+            if level in memories:
+                place = memories.index(level)
+                is_top = place == len(memories) - 1
+                starts.append(len(order) if is_top else (0, *positions)[place])
+                ends.append(positions[place])
+        assert is_even(starts, ends)
+
+
+@pytest.mark.parametrize(
+    ("starts", "cuts", "even"),
+    [
+        ((0, 0), (2, 2), True),
+        ((0, 0), (2, 1), False),
+        ((0, 0), (0, 0), True),
+        ((0, 0), (0, 2), False),  # the first one is still below
+        ((3, 0), (3, 2), True),  # the first one is above already
+        ((1, 0), (1, 2), False),
+        ((1, 0), (2, 2), True),
+    ],
+)
+def test_what_even_means(starts: Sequence[int], cuts: Sequence[int], even: bool) -> None:
+    assert is_even(starts, cuts) is even

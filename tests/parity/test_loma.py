@@ -1,0 +1,116 @@
+"""LOMA beside the reference's engine: the same mappings with the same costs.
+
+Known and intended: where two array dimensions unroll one loop with a remainder, and where
+``N / (N / ceil(N / u))`` comes out just above an integer in floating point, the reference runs a
+loop once more often than needed (``docs/differences.md``); such cases are left out here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from importlib.resources import files
+from itertools import islice
+from math import ceil, prod
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+
+from nestmap.costmodel import evaluate_batch
+from nestmap.costmodel.spatial import fractional_factors
+from nestmap.model import (
+    MappingProblem,
+    MappingType,
+    SpatialProblem,
+    TemporalMapping,
+)
+from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.stages import SpatialMappingConversionStage
+from nestmap.search import loma
+from tests.parity.reference import ReferenceCrashError, reference_evaluation, reference_mappings
+from tests.strategies import spatial_problems
+
+INPUTS = Path(str(files("zigzag") / "inputs"))
+BUNDLED = (
+    ("tpu_like", "tpu_like"),
+    ("edge_tpu_like", "edge_tpu_like"),
+    ("ascend_like", "ascend_like"),
+    ("tesla_npu_like", "tesla_npu_like"),
+    ("meta_prototype", "meta_prototype_like"),
+    ("generic_array_cacti", "default"),
+)
+COSTED = 6
+"""How many mappings of each case are costed by the reference too, which is slow."""
+
+STRESS = "NESTMAP_STRESS" in os.environ
+LAYERS = 6 if STRESS else 2
+"""Different layers of each network."""
+
+
+def _mappings(spatial: SpatialProblem, limit: int, kind: MappingType) -> list[TemporalMapping]:
+    return [batch.row(i) for batch in loma(spatial, limit, kind) for i in range(len(batch))]
+
+
+def _layers(accelerator: str, mapping: Path | str, network: str) -> list[SpatialProblem]:
+    constraints = read_mapping(mapping, for_accelerator=None)
+    machine = read_accelerator(INPUTS / "hardware" / f"{accelerator}.yaml")
+    layers = read_workload(INPUTS / "workload" / f"{network}.onnx").layers
+    different = {layer.equation + str(layer.sizes): layer for layer in layers}
+    convert = SpatialMappingConversionStage()
+    return [
+        convert(MappingProblem(layer=layer, accelerator=machine, constraints=constraints.of(layer)))
+        for layer in islice(different.values(), LAYERS)
+    ]
+
+
+@pytest.mark.parametrize("kind", MappingType if STRESS else [MappingType.UNEVEN])
+@pytest.mark.parametrize("network", ["alexnet", "resnet18", "mobilenetv2"])
+@pytest.mark.parametrize(("accelerator", "mapping"), BUNDLED)
+def test_bundled_layers_have_the_same_mappings_and_costs(
+    accelerator: str, mapping: str, network: str, kind: MappingType
+) -> None:
+    for spatial in _layers(accelerator, INPUTS / "mapping" / f"{mapping}.yaml", network):
+        _compare(spatial, kind)
+
+
+def test_a_row_stationary_machine_has_the_same_mappings_and_costs() -> None:
+    for spatial in _layers("eyeriss_like", "eyeriss_like", "resnet18"):
+        _compare(spatial, MappingType.UNEVEN)
+
+
+def _compare(spatial: SpatialProblem, kind: MappingType) -> None:
+    ours = _mappings(spatial, 4, kind)
+    theirs = list(reference_mappings(spatial, 4, kind))
+    assert Counter(ours) == Counter(theirs), spatial.layer.name
+    costs = {
+        batch.mappings.row(i): (batch.energy[i], batch.latency2[i])
+        for batch in map(evaluate_batch, loma(spatial, 4, kind))
+        for i in range(len(batch))
+    }
+    for temporal in theirs[:: max(1, len(theirs) // COSTED)]:
+        cost = reference_evaluation(spatial, temporal)
+        assert costs[temporal] == pytest.approx((cost.energy, cost.latency2), rel=1e-9)
+
+
+def _unrolls_exactly(spatial: SpatialProblem) -> bool:
+    """Whether each loop is unrolled on one array dimension, and floating point counts it right."""
+    factors = fractional_factors(spatial)
+    for dimension, size in spatial.layer.sizes.items():
+        used = [loops[dimension] for loops in factors.values() if dimension in loops]
+        wanted = ceil(size / spatial.spatial_mapping.factor_of(dimension))
+        if len(used) > 1 or ceil(size / prod(used)) != wanted:
+            return False
+    return True
+
+
+@given(spatial_problems())
+def test_random_problems_have_the_same_mappings(spatial: SpatialProblem) -> None:
+    assume(_unrolls_exactly(spatial))
+    for kind in MappingType:
+        try:
+            theirs = [m for m in reference_mappings(spatial, 4, kind) if m.order]
+        except ReferenceCrashError:
+            assume(False)
+        ours = [m for m in _mappings(spatial, 4, kind) if m.order[0].size > 1]
+        assert Counter(ours) == Counter(theirs)
