@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Never
+from typing import Never, Protocol, runtime_checkable
 
 import networkx as nx
 
 from nestmap.model import Frozen
 from nestmap.pipeline.report.json import Json
-from nestmap.pipeline.stage import FunctionStage, Stage, Then, each
+from nestmap.pipeline.stage import FunctionStage, Stage
 
 
 class StageDescription(Frozen, frozen=True):
@@ -18,25 +18,50 @@ class StageDescription(Frozen, frozen=True):
     options: str = "{}"
     inner: tuple[StageDescription, ...] = ()
 
-    def as_json(self) -> Json:
+    def as_json(self) -> dict[str, Json]:
         """The description as nested lists and dictionaries."""
+        own: dict[str, Json] = {"stage": self.name, "options": self.options}
         inner: list[Json] = [stage.as_json() for stage in self.inner]
-        return {"stage": self.name, "options": self.options} | ({"each": inner} if inner else {})
+        if inner:
+            own["each"] = inner
+        return own
+
+
+@runtime_checkable
+class _Sequence(Protocol):
+    """What ``Then`` looks like whatever flows through it."""
+
+    @property
+    def first(self) -> Stage[Never, object]: ...
+    @property
+    def second(self) -> Stage[Never, object]: ...
+
+
+@runtime_checkable
+class _Each(Protocol):
+    """What ``each`` looks like whatever flows through it."""
+
+    @property
+    def inner(self) -> Stage[Never, object]: ...
 
 
 def describe(pipeline: Stage[Never, object]) -> tuple[StageDescription, ...]:
     """The stages of a pipeline in sequence."""
-    match pipeline:
-        case Then(first=first, second=second):
-            return (*describe(first), *describe(second))
-        case each(inner=inner):
-            return (StageDescription(name="each", inner=describe(inner)),)
-        case FunctionStage(function=function):
-            return (StageDescription(name=function.__name__),)
+    return _parts(pipeline)
+
+
+def _parts(stage: object) -> tuple[StageDescription, ...]:
+    match stage:
+        case _Sequence():
+            return (*_parts(stage.first), *_parts(stage.second))
+        case _Each():
+            return (StageDescription(name="each", inner=_parts(stage.inner)),)
+        case FunctionStage():
+            return (StageDescription(name=stage.name),)
         case Frozen():
-            return (_with_options(type(pipeline).__name__, pipeline),)
+            return (_with_options(type(stage).__name__, stage),)
         case _:
-            return (StageDescription(name=type(pipeline).__name__),)
+            return (StageDescription(name=type(stage).__name__),)
 
 
 def _with_options(name: str, options: Frozen) -> StageDescription:

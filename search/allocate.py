@@ -110,8 +110,9 @@ def _offer_prefixes(problem: FlatProblem, work: Work, shelf: Shelf, memory: int)
     for i in range(problem.holders[memory]):
         x, level = problem.holder[memory, i], problem.holder_level[memory, i]
         is_top = level == problem.levels[x]
-        first = work.loops if is_top else shelf.taken[x]
-        precision = _precision(problem, work, x, level, shelf.taken[x])
+        taken = int(shelf.taken[x])
+        first = work.loops if is_top else taken
+        precision = _precision(problem, work, x, level, taken)
         shelf.first[i], shelf.last[i] = first, first - 1
         whole = _whole_tensor(problem, work, x) if problem.double_buffered[memory] == 1 else 0.0
         _tile_up_to(problem, work, x, level, first)
