@@ -21,7 +21,7 @@ from tests.costmodel.machines import loops, machine, mapped, matmul, memory
 from tests.properties.variants import examples
 from tests.strategies import spatial_problems
 
-TOP = memory("top", served="D1 D2")
+TOP = memory("top")
 
 
 def is_prime(number: int) -> bool:

@@ -66,7 +66,7 @@ def test_what_conforms_is_valid(given: MappingProblem, other: SpatialProblem) ->
         )
     )
     conformed = conform(given, fitting)
-    assert SpatialProblem(problem=given, spatial_mapping=conformed)
+    SpatialProblem(problem=given, spatial_mapping=conformed)  # raises where it is not valid
     assert conform(given, conformed) == conformed
 
 
@@ -89,7 +89,7 @@ def utilization(given: MappingProblem, chosen: SpatialMapping) -> float:
 @given(mapping_problems(2**10))
 def test_no_other_choice_of_dimensions_fills_the_array_better(given: MappingProblem) -> None:
     chosen = fullest(given)
-    assert SpatialProblem(problem=given, spatial_mapping=chosen)
+    SpatialProblem(problem=given, spatial_mapping=chosen)  # raises where it is not valid
     sides, sizes = given.accelerator.array.sides, given.layer.sizes
     for dimensions in product([None, *sizes], repeat=len(sides)):
         used = [d for d in dimensions if d is not None]
