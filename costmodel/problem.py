@@ -64,6 +64,7 @@ class FlatProblem:
     ports: int
     transfers: int
     views: int  # 1 if both views are equal, else 2
+    holds_inputs: int  # 1 where the array keeps an input word while it stays the same
     relevance: Annotated[I64, (OPERANDS, DIMENSIONS)]  # [x, d] Relevance
     levels: Annotated[I64, (OPERANDS,)]  # [x] number of memory levels
     precision: Annotated[F64, (OPERANDS,)]  # [x] bits of an element (of the output: finished)
@@ -125,6 +126,7 @@ def flatten(spatial: SpatialProblem) -> FlatProblem:
     array = spatial.accelerator.array
     flat.macs, flat.unit_energy = float(spatial.layer.macs), array.unit_energy
     flat.cycles_per_operation = array.cycles_per_operation
+    flat.holds_inputs = int(array.holds_inputs)
     flat.ideal_cycles = ceil(ceil(spatial.layer.macs / array.units) * array.cycles_per_operation)
     return flat
 

@@ -16,13 +16,14 @@ PARTIALLY_RELEVANT = int(Relevance.PARTIALLY_RELEVANT)
 def place_loops(problem: FlatProblem, work: Work) -> None:
     """Moves cuts up past ir loops: a level keeps its data while they run (spec section 3).
 
-    For inputs the innermost ir loops end below level 1: a word stays in place at the array.
+    For inputs the innermost ir loops end below level 1: a word stays in place at the array, if
+    the array can hold it.
     """
     loops = work.loops
     for x in range(problem.operands):
         work.cut[x, 0] = 0
         for level in range(problem.levels[x] + 1):
-            if x == OUT and level == 0:
+            if level == 0 and (x == OUT or problem.holds_inputs == 0):
                 continue
             cut = work.cut[x, level]
             while cut < loops and problem.relevance[x, work.dimension[cut]] == IRRELEVANT:

@@ -24,7 +24,10 @@ class OperationalArray(Frozen, frozen=True):
 
     ``unit_energy`` is pJ per multiply-accumulate, ``unit_area`` the area of one unit. Along a
     systolic dimension operands move one unit a cycle, so the last results come later
-    (drain). ``cycles_per_operation`` is 1 but for bit-serial arrays.
+    (drain). ``cycles_per_operation`` is 1 but for bit-serial arrays. With ``holds_inputs`` a unit
+    keeps an input word for as long as the loops do not change it; without, it reads the word from
+    the innermost memory for every operation (the reference's
+    ``access_same_data_considered_as_no_access``).
     """
 
     sides: tuple[ArraySide, ...] = Field(min_length=1)
@@ -32,6 +35,7 @@ class OperationalArray(Frozen, frozen=True):
     unit_area: Area = 0.0
     systolic_dimensions: tuple[ArrayDimension, ...] = ()
     cycles_per_operation: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    holds_inputs: bool = True
 
     @model_validator(mode="after")
     def _dimensions(self) -> OperationalArray:

@@ -71,7 +71,7 @@ def _array(node: Node) -> OperationalArray:
         _refuse(entries["is_imc"], "in-memory-compute arrays are not supported yet")
     fields = node.fields(
         ("dimensions", "sizes", "unit_energy"),
-        ("unit_area", "systolic_dimensions", "is_imc", *_UNUSED_ARRAY_FIELDS),
+        ("unit_area", "systolic_dimensions", "holds_inputs", "is_imc", *_UNUSED_ARRAY_FIELDS),
     )
     names = fields["dimensions"].names(_DIMENSION)
     if not names:
@@ -85,12 +85,14 @@ def _array(node: Node) -> OperationalArray:
             f"one size for each of {len(names)} dimensions", f"{len(sizes)} sizes"
         )
     area, systolic = fields.get("unit_area"), fields.get("systolic_dimensions")
+    holds_inputs = fields.get("holds_inputs")
     with node.checking():
         return OperationalArray(
             sides=tuple(ArraySide(name=d, size=n) for d, n in zip(names, sizes, strict=True)),
             unit_energy=_energy(fields["unit_energy"]),
             unit_area=area.number("an area, not negative", minimum=0) if area else 0.0,
             systolic_dimensions=systolic.names(_DIMENSION, names) if systolic else (),
+            holds_inputs=holds_inputs.boolean() if holds_inputs else True,
         )
 
 

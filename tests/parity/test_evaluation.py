@@ -31,7 +31,11 @@ from nestmap.model import (
     layer_from_equation,
 )
 from tests.parity.comparison import differences
-from tests.parity.reference import ReferenceCrashError, reference_evaluation
+from tests.parity.reference import (
+    ReferenceCrashError,
+    reference_evaluation,
+    reference_evaluation_counting_same_data,
+)
 from tests.strategies import Case, evaluated_cases
 
 EXAMPLES = 3000 if os.environ.get("NESTMAP_STRESS") else 100
@@ -136,3 +140,20 @@ def test_evaluation_is_that_of_the_reference(case: Case) -> None:
     except ReferenceCrashError:
         reject()
     assert differences(evaluate(case.spatial, case.temporal), reference) == []
+
+
+@settings(
+    max_examples=EXAMPLES // 2,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(evaluated_cases())
+def test_an_array_that_holds_no_inputs_reads_them_for_every_operation(case: Case) -> None:
+    try:
+        reference = reference_evaluation_counting_same_data(case.spatial, case.temporal)
+    except ReferenceCrashError:
+        reject()
+    array = case.spatial.accelerator.array.model_copy(update={"holds_inputs": False})
+    accelerator = case.spatial.accelerator.model_copy(update={"array": array})
+    problem = case.spatial.problem.model_copy(update={"accelerator": accelerator})
+    spatial = case.spatial.model_copy(update={"problem": problem})
+    assert differences(evaluate(spatial, case.temporal), reference) == []
