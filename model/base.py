@@ -22,9 +22,11 @@ class Frozen(BaseModel, frozen=True, extra="forbid", strict=True):
     def content_hash(self) -> str:
         """32 hex digits that depend on the class name and all field values, and on nothing else.
 
-        The same on every machine and in every session; the store keys on it.
+        The same on every machine and in every session; the store keys on it. Fields that have
+        their default are left out, so that a field that is added later changes no hash.
         """
-        payload = {"type": type(self).__name__, "value": self.model_dump(mode="json")}
+        value = self.model_dump(mode="json", exclude_defaults=True)
+        payload = {"type": type(self).__name__, "value": value}
         text = json.dumps(payload, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 

@@ -43,8 +43,11 @@ def write_json(path: Path, value: Json) -> None:
             path.write_text(text, encoding="utf-8")
             return
         part = _part(path)
-        part.write_text(text, encoding="utf-8")
-        part.replace(path.resolve())
+        try:
+            part.write_text(text, encoding="utf-8")
+            part.replace(path.resolve())
+        finally:
+            part.unlink(missing_ok=True)
 
 
 def check_writable(path: Path) -> None:

@@ -14,11 +14,11 @@ from pydantic import ValidationError
 
 from nestmap.costmodel import evaluate_batch
 from nestmap.model import (
-    Accelerator,
     EvaluationBatch,
     InfeasibleError,
     InputError,
     LayerConstraints,
+    LayerNode,
     MappingBatch,
     MappingConstraints,
     MappingProblem,
@@ -139,20 +139,18 @@ def test_options_are_frozen_and_checked() -> None:
     assert chosen == LomaStage(lpf_limit=4) != LomaStage()
 
 
-def network(
-    *accelerator: Accelerator, constraints: LayerConstraints | None = None
-) -> NetworkProblem:
-    """Two layers, the second of which stands first in the list."""
+def network(*constraints: LayerConstraints) -> NetworkProblem:
+    """Two layers; the second one stands first in the list."""
     first = replaced(matmul(k=4, c=6), {"name": "first", "operator": "Conv"})
-    second = replaced(matmul(k=3, c=4), {"name": "second"})
-    reads = replaced(second.inputs[1], {"source": "relu"})
-    second = replaced(second, {"inputs": (second.inputs[0], reads)})
-    workload = Workload.of(second, first)
+    plain = matmul(k=3, c=4)
+    reads = replaced(plain.inputs[1], {"source": "relu"})
+    second = replaced(plain, {"name": "second", "inputs": (plain.inputs[0], reads)})
     relu = NoCostNode(name="relu", operator="Relu", sources=("first",))
+    nodes = (LayerNode(layer=second), relu, LayerNode(layer=first))
     return NetworkProblem(
-        workload=replaced(workload, {"nodes": (*workload.nodes, relu)}),
-        accelerator=accelerator[0] if accelerator else machine(TOP, sides={"D1": 4}),
-        constraints=MappingConstraints(entries=(constraints,) if constraints else ()),
+        workload=Workload(name="net", nodes=nodes),
+        accelerator=machine(TOP, sides={"D1": 4}),
+        constraints=MappingConstraints(entries=constraints),
     )
 
 
@@ -162,14 +160,14 @@ def test_layers_come_after_those_they_read_from() -> None:
 
 def test_layers_come_with_their_constraints() -> None:
     only = LayerConstraints(target="Conv", spatial_mapping=SpatialMapping())
-    problems = WorkloadStage()(network(constraints=only))
+    problems = WorkloadStage()(network(only))
     assert [x.constraints for x in problems] == [only, LayerConstraints()]
 
 
 def test_constraints_that_do_not_suit_a_layer_are_wrong_input() -> None:
     link = OperandLink(operand="W", memory_operand="I9")
     with pytest.raises(InputError) as caught:
-        list(WorkloadStage()(network(constraints=LayerConstraints(links=(link,)))))
+        list(WorkloadStage()(network(LayerConstraints(links=(link,)))))
     assert caught.value.where == "mapping for layer first"
     assert "I9" in caught.value.found
     assert "I1" in caught.value.expected
@@ -264,7 +262,7 @@ def test_sum_stage_reports_each_layer_in_full() -> None:
 def test_sum_stage_says_which_memory_is_too_small() -> None:
     small = memory("small", size=7, operands="I2", served="D1")
     shared = memory("shared", size=15, operands="I1 I2", served="D1")
-    reasons = []
+    reasons = list[str]()
     for inner in (small, shared):
         spatial = mapped(matmul(k=4, c=6), machine(inner, TOP))
         with pytest.raises(InfeasibleError) as caught:
