@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from nestmap.costmodel.axes import OUT
 from nestmap.costmodel.jit import kernel
-from nestmap.costmodel.problem import OUT, FlatProblem
+from nestmap.costmodel.problem import FlatProblem
 from nestmap.costmodel.reuse import IRRELEVANT, PARTIALLY_RELEVANT, RELEVANT
 from nestmap.costmodel.work import Work
 from nestmap.model import affine

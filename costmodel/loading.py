@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from nestmap.costmodel.axes import OUT, RD_LOW, WR_HIGH
 from nestmap.costmodel.jit import kernel
-from nestmap.costmodel.problem import OUT, RD_LOW, WR_HIGH, FlatProblem
+from nestmap.costmodel.problem import FlatProblem
 from nestmap.costmodel.transfers import link_of
 from nestmap.costmodel.work import Work
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from nestmap.costmodel.axes import OUT
 from nestmap.costmodel.jit import kernel
-from nestmap.costmodel.problem import OUT, FlatProblem
+from nestmap.costmodel.problem import FlatProblem
 from nestmap.costmodel.work import Work
 from nestmap.model import Relevance
 

@@ -7,8 +7,9 @@ one period is what level ``j`` holds; a period lasts for the loops at or below l
 
 from __future__ import annotations
 
+from nestmap.costmodel.axes import OUT, RD_LOW, WR_HIGH, WR_LOW
 from nestmap.costmodel.jit import kernel
-from nestmap.costmodel.problem import OUT, RD_LOW, WR_HIGH, WR_LOW, FlatProblem
+from nestmap.costmodel.problem import FlatProblem
 from nestmap.costmodel.work import Work
 
 

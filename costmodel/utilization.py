@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from nestmap.costmodel.axes import FRACTIONAL
 from nestmap.costmodel.jit import kernel
-from nestmap.costmodel.problem import FRACTIONAL, FlatProblem
+from nestmap.costmodel.problem import FlatProblem
 from nestmap.costmodel.work import Work
 
 

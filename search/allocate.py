@@ -13,10 +13,11 @@ from typing import Annotated, final
 
 import numpy as np
 
+from nestmap.costmodel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.evaluate import load_order
 from nestmap.costmodel.footprint import start_tile, tile_elements, widen, widen_to_level
 from nestmap.costmodel.jit import kernel
-from nestmap.costmodel.problem import FRACTIONAL, OUT, FlatProblem
+from nestmap.costmodel.problem import FlatProblem
 from nestmap.costmodel.record import F64, I64, LOOPS, MEMORIES, OPERANDS, new_record
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.costmodel.work import Work

@@ -1,0 +1,175 @@
+"""Pipelines as data: names in order, options, nesting, a graph."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import networkx as nx
+import pytest
+from pydantic import TypeAdapter
+
+from nestmap.model import EvaluationBatch, MappingType, Objective
+from nestmap.pipeline import Stage, each, stage
+from nestmap.pipeline.api import exploration_pipeline
+from nestmap.pipeline.describe import StageDescription, describe, pipeline_graph
+from nestmap.pipeline.stages import (
+    CostModelStage,
+    ListifyStage,
+    LomaStage,
+    MinimalEnergyStage,
+    SpatialMappingConversionStage,
+    SumStage,
+    WorkloadStage,
+    minimal,
+)
+from nestmap.pipeline.stages.save import SimpleSaveStage
+from nestmap.pipeline.stages.sources import AcceleratorParserStage, WorkloadParserStage
+
+MAIN = exploration_pipeline(Objective.EDP, LomaStage(lpf_limit=4, mapping_type=MappingType.EVEN))
+
+Names = tuple["str | Names", ...]
+
+
+def names(stages: tuple[StageDescription, ...]) -> list[object]:
+    """Names of stages; what stands in an ``each`` as a list."""
+    return [names(stage.inner) if stage.inner else stage.name for stage in stages]
+
+
+def test_the_main_job() -> None:
+    assert names(describe(MAIN)) == [
+        "WorkloadStage",
+        [
+            "SpatialMappingConversionStage",
+            "LomaStage",
+            ["CostModelStage"],
+            "ObserveStage",
+            "MinimalEDPStage",
+        ],
+        "SumStage",
+    ]
+
+
+@pytest.mark.parametrize("objective", Objective)
+def test_the_reducer_shows_the_objective(objective: Objective) -> None:
+    pipeline = exploration_pipeline(objective, LomaStage())
+    assert type(minimal(objective)).__name__ in str(names(describe(pipeline)))
+
+
+def test_options_are_json_that_makes_the_stage_again() -> None:
+    search = LomaStage(lpf_limit=None, mapping_type=MappingType.EVEN)
+    (description,) = describe(search)
+    assert json.loads(description.options) == {"lpf_limit": None, "mapping_type": "even"}
+    assert LomaStage.model_validate_json(description.options) == search
+    save = SimpleSaveStage(path=Path("out.json"))
+    assert SimpleSaveStage.model_validate_json(describe(save)[0].options) == save
+
+
+def test_grouping_does_not_show() -> None:
+    inner = LomaStage() >> each(CostModelStage())
+    left = (SpatialMappingConversionStage() >> inner) >> MinimalEnergyStage()
+    right = SpatialMappingConversionStage() >> (inner >> MinimalEnergyStage())
+    assert describe(left) == describe(right)
+    assert len(describe(left)) == 4
+
+
+@stage
+def rows(batches: Iterable[EvaluationBatch]) -> int:
+    """A stage out of a function."""
+    return sum(len(batch) for batch in batches)
+
+
+def test_functions_go_by_their_names() -> None:
+    assert names(describe(LomaStage() >> each(CostModelStage()) >> rows)) == [
+        "LomaStage",
+        ["CostModelStage"],
+        "rows",
+    ]
+
+
+class Plain(Stage[object, object]):
+    """A stage of somebody's own, without options."""
+
+    def __call__(self, item: object, /) -> object:
+        return item
+
+
+def test_stages_of_ones_own_go_by_their_classes() -> None:
+    described = describe(Plain() >> Plain())
+    assert described == (StageDescription(name="Plain"), StageDescription(name="Plain"))
+
+
+def test_parsers_and_lists() -> None:
+    pipeline = WorkloadParserStage() >> AcceleratorParserStage() >> MAIN
+    assert names(describe(pipeline))[:3] == [
+        "WorkloadParserStage",
+        "AcceleratorParserStage",
+        "WorkloadStage",
+    ]
+    assert names(describe(WorkloadStage() >> ListifyStage[object]())) == [
+        "WorkloadStage",
+        "ListifyStage",
+    ]
+
+
+def test_each_in_each() -> None:
+    nested = (
+        WorkloadStage()
+        >> each(SpatialMappingConversionStage() >> LomaStage())
+        >> each(each(CostModelStage()))
+    )
+    assert names(describe(nested)) == [
+        "WorkloadStage",
+        ["SpatialMappingConversionStage", "LomaStage"],
+        [["CostModelStage"]],
+    ]
+
+
+def test_descriptions_come_back_from_json() -> None:
+    adapter = TypeAdapter(tuple[StageDescription, ...])
+    described = describe(MAIN)
+    assert adapter.validate_json(adapter.dump_json(described)) == described
+    as_json = [description.as_json() for description in described]
+    assert json.loads(json.dumps(as_json)) == as_json
+    assert as_json[0] == {"stage": "WorkloadStage", "options": "{}"}
+    assert "each" in as_json[1]
+
+
+def test_the_graph_has_the_stages_as_nodes() -> None:
+    graph = pipeline_graph(MAIN)
+    stages = {node: graph.nodes[node]["stage"] for node in graph}
+    assert stages == {
+        "0": "WorkloadStage",
+        "1": "each",
+        "1.0": "SpatialMappingConversionStage",
+        "1.1": "LomaStage",
+        "1.2": "each",
+        "1.2.0": "CostModelStage",
+        "1.3": "ObserveStage",
+        "1.4": "MinimalEDPStage",
+        "2": "SumStage",
+    }
+    assert json.loads(graph.nodes["1.1"]["options"])["lpf_limit"] == 4
+
+
+def test_the_graph_follows_the_items() -> None:
+    graph = pipeline_graph(MAIN)
+    assert set(graph.edges) == {
+        ("0", "1"),
+        ("1", "2"),
+        ("1", "1.0"),
+        ("1.0", "1.1"),
+        ("1.1", "1.2"),
+        ("1.2", "1.2.0"),
+        ("1.2", "1.3"),
+        ("1.3", "1.4"),
+    }
+    assert nx.is_directed_acyclic_graph(graph)
+
+
+def test_describing_runs_nothing() -> None:
+    def explode(item: object) -> object:
+        raise AssertionError(item)
+
+    assert describe(stage(explode) >> SumStage.__new__(SumStage)) is not None
