@@ -8,7 +8,7 @@ import networkx as nx
 
 from nestmap.model import Frozen
 from nestmap.pipeline.report.json import Json
-from nestmap.pipeline.stage import FunctionStage, Stage
+from nestmap.pipeline.stage import FunctionStage, Stage, Then, each
 
 
 class StageDescription(Frozen, frozen=True):
@@ -52,9 +52,9 @@ def describe(pipeline: Stage[Never, object]) -> tuple[StageDescription, ...]:
 
 def _parts(stage: object) -> tuple[StageDescription, ...]:
     match stage:
-        case _Sequence():
+        case _Sequence() if isinstance(stage, Then):
             return (*_parts(stage.first), *_parts(stage.second))
-        case _Each():
+        case _Each() if isinstance(stage, each):
             return (StageDescription(name="each", inner=_parts(stage.inner)),)
         case FunctionStage():
             return (StageDescription(name=stage.name),)

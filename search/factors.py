@@ -39,9 +39,7 @@ def loop_factors(spatial: SpatialProblem, limit: int | None) -> tuple[Loop, ...]
 
     Source: LOMA (Symons et al., AICAS 2021), loop prime factors; spec section 8.
     """
-    factors = join_factors({d: prime_factors(n) for d, n in temporal_sizes(spatial).items()}, limit)
-    loops = tuple(Loop(dimension=d, size=n) for d, sizes in factors.items() for n in sizes)
-    return loops or (idle_loop(spatial),)
+    return split_loops(temporal_sizes(spatial), limit) or (idle_loop(spatial),)
 
 
 def idle_loop(spatial: SpatialProblem) -> Loop:
@@ -49,11 +47,11 @@ def idle_loop(spatial: SpatialProblem) -> Loop:
     return Loop(dimension=spatial.layer.loops[0].dimension, size=1)
 
 
-def join_factors(factors: dict[str, list[int]], limit: int | None) -> dict[str, list[int]]:
-    """The factors of each dimension, the smallest ones multiplied until ``limit`` are left."""
-    joined = {dimension: sorted(sizes) for dimension, sizes in factors.items()}
-    while limit is not None and sum(map(len, joined.values())) > max(limit, len(joined)):
-        most = max(joined, key=lambda dimension: len(joined[dimension]))
-        smallest, next_smallest, *others = joined[most]
-        joined[most] = sorted([smallest * next_smallest, *others])
-    return joined
+def split_loops(sizes: dict[str, int], limit: int | None) -> tuple[Loop, ...]:
+    """Loops of these sizes in prime factors, the smallest joined until ``limit`` are left."""
+    factors = {dimension: prime_factors(size) for dimension, size in sizes.items() if size > 1}
+    while limit is not None and sum(map(len, factors.values())) > max(limit, len(factors)):
+        most = max(factors, key=lambda dimension: len(factors[dimension]))
+        smallest, next_smallest, *others = factors[most]
+        factors[most] = sorted([smallest * next_smallest, *others])
+    return tuple(Loop(dimension=d, size=n) for d, ns in factors.items() for n in ns)

@@ -21,7 +21,6 @@ from nestmap.model import (
     SpatialProblem,
 )
 from nestmap.search.allocate import Failures, allocate_rows
-from nestmap.search.factors import idle_loop
 from nestmap.search.ordering import pinned_orders
 from nestmap.search.permutations import encode, permutations
 
@@ -42,8 +41,7 @@ def loma(
     failures, even = new_record(Failures), mapping_type is MappingType.EVEN
     problem = flatten(spatial)
     for pinned, free in pinned_orders(spatial, lpf_limit):
-        loops = (*pinned, *free) or (idle_loop(spatial),)
-        factors, codes = encode(loops)
+        factors, codes = encode((*pinned, *free))
         table = factor_table(spatial, factors)
         for orders in permutations(codes, len(pinned), CHUNK):
             kept, cuts = allocate_rows(problem, table, orders, even, failures)

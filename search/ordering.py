@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from math import prod
 
 from nestmap.model import InputError, Loop, OrderedLoop, SpatialProblem
-from nestmap.search.factors import join_factors, prime_factors, temporal_sizes
+from nestmap.search.factors import loop_factors, split_loops, temporal_sizes
 
 Pinned = tuple[tuple[Loop, ...], tuple[Loop, ...]]
 """The loops that are pinned, innermost first, and those that may stand in any order above."""
@@ -24,13 +24,12 @@ def pinned_orders(spatial: SpatialProblem, limit: int | None) -> Iterator[Pinned
         InputError: where an ordering cannot hold, with the item that is at fault.
     """
     ordering = [o for o in spatial.problem.constraints.temporal_ordering if _has_loop(spatial, o)]
-    sizes = _left_over(spatial, ordering)
-    free = sum(1 for item in ordering if item.size is None)
-    factors = join_factors(
-        {d: prime_factors(n) for d, n in sizes.items() if n > 1},
-        None if limit is None else max(limit - len(ordering) + free, 1),
-    )
-    loops = Counter(Loop(dimension=d, size=n) for d, ns in factors.items() for n in ns)
+    if not ordering:
+        yield (), loop_factors(spatial, limit)
+        return
+    sized = sum(1 for item in ordering if item.size is not None)
+    rest = None if limit is None else limit - sized
+    loops = Counter(split_loops(_left_over(spatial, ordering), rest))
     yield from _choose(spatial, tuple(ordering), (), loops)
 
 

@@ -30,7 +30,7 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.model.base import replaced
-from nestmap.pipeline import MainStage, Stage, each
+from nestmap.pipeline import MainStage, Stage, api, each
 from nestmap.pipeline.stages import (
     CostModelStage,
     LomaStage,
@@ -267,9 +267,33 @@ def test_evaluate_follows_links() -> None:
     assert cme.level("I", 0).memory == "register"
 
 
+GOOD = {"O": (2, 3), "W": (1, 3, 3), "I": (2, 3)}
+
+
+@pytest.mark.xfail(reason="evaluate() does not look whether a temporal mapping suits the problem")
+@pytest.mark.parametrize(
+    ("order", "cuts"),
+    [
+        ("B 2 C 12 K 8", {"O": (2, 3), "W": (1, 3, 3)}),  # nothing about I
+        ("B 2 C 12 K 8", GOOD | {"X": (3,)}),  # no such operand
+        ("B 2 C 12 K 8", GOOD | {"W": (1, 3)}),  # W has three memories
+        ("B 2 C 12 K 8", GOOD | {"O": (1, 2, 3)}),  # O has two
+        ("B 2 C 6 K 8", GOOD),  # half of C is missing
+        ("B 2 C 24 K 8", GOOD),  # twice as much of C as there is
+        ("B 2 C 12 G 8", GOOD),  # no such dimension
+        ("K 1 " * 128 + "B 2 C 12 K 8", {"O": (2, 131), "W": (1, 3, 131), "I": (2, 131)}),
+    ],
+)
+def test_temporal_mappings_that_do_not_suit_are_wrong_input(
+    order: str, cuts: dict[str, tuple[int, ...]]
+) -> None:
+    with pytest.raises((InputError, ValidationError)):
+        evaluate(FIRST, MACHINE, SpatialMapping(), ordered(order, cuts))
+
+
 @pytest.mark.parametrize("name", nestmap.__all__)
 def test_the_facade_is_there(name: str) -> None:
-    assert getattr(nestmap, name) is getattr(nestmap.pipeline.api, name)
+    assert getattr(nestmap, name) is getattr(api, name)
 
 
 def test_what_is_not_there_is_an_attribute_error() -> None:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from nestmap.model import SpatialProblem
 from nestmap.search.factors import (
     idle_loop,
-    join_factors,
     loop_factors,
     prime_factors,
+    split_loops,
     temporal_sizes,
 )
 from tests.costmodel.machines import loops, machine, mapped, matmul, memory
@@ -105,10 +105,11 @@ def test_the_smallest_two_of_the_dimension_with_most_are_joined(
     assert factored(limit) == Counter(expected.split(", "))
 
 
-def test_joining_leaves_what_it_was_given() -> None:
-    given = {"K": [3, 2, 2]}
-    assert join_factors(given, 1) == {"K": [12]}
-    assert given == {"K": [3, 2, 2]}
+def test_splitting_leaves_what_it_was_given() -> None:
+    given = {"K": 12, "C": 1}
+    assert split_loops(given, 1) == loops("K 12")
+    assert split_loops(given, 2) == loops("K 3,K 4")
+    assert given == {"K": 12, "C": 1}
 
 
 def test_nothing_left_to_iterate_is_one_loop_of_size_one() -> None:
