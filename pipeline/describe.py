@@ -52,9 +52,9 @@ def describe(pipeline: Stage[Never, object]) -> tuple[StageDescription, ...]:
 
 def _parts(stage: object) -> tuple[StageDescription, ...]:
     match stage:
-        case _Sequence() if isinstance(stage, Then):
+        case _Sequence() if type(stage) is Then:
             return (*_parts(stage.first), *_parts(stage.second))
-        case _Each() if isinstance(stage, each):
+        case _Each() if type(stage) is each:
             return (StageDescription(name="each", inner=_parts(stage.inner)),)
         case FunctionStage():
             return (StageDescription(name=stage.name),)

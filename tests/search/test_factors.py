@@ -108,7 +108,7 @@ def test_the_smallest_two_of_the_dimension_with_most_are_joined(
 def test_splitting_leaves_what_it_was_given() -> None:
     given = {"K": 12, "C": 1}
     assert split_loops(given, 1) == loops("K 12")
-    assert split_loops(given, 2) == loops("K 3,K 4")
+    assert split_loops(given, 2) == loops("K 3 K 4")
     assert given == {"K": 12, "C": 1}
 
 
