@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import networkx as nx
@@ -95,6 +96,22 @@ class Plain(Stage[object, object]):
 def test_stages_of_ones_own_go_by_their_classes() -> None:
     described = describe(Plain() >> Plain())
     assert described == (StageDescription(name="Plain"), StageDescription(name="Plain"))
+
+
+@dataclass(frozen=True)
+class Between(Stage[object, object]):
+    """A stage whose options have the names of a sequence's parts."""
+
+    first: int = 1
+    second: int = 2
+    inner: int = 3
+
+    def __call__(self, item: object, /) -> object:
+        return item
+
+
+def test_options_of_any_name_are_no_stages() -> None:
+    assert names(describe(each(Between()) >> Between())) == [["Between"], "Between"]
 
 
 def test_parsers_and_lists() -> None:
