@@ -52,6 +52,16 @@ def put(target: I64 | F64, values: npt.ArrayLike, what: str) -> None:
     target[tuple(slice(n) for n in source.shape)] = source
 
 
+def check_loops(loops: int) -> None:
+    """Checks that a loop order has room in a record.
+
+    Raises:
+        InputError: if there are more than ``LOOPS``.
+    """
+    if loops > LOOPS:
+        raise InputError("loop order", f"{loops} loops", f"at most {LOOPS}")
+
+
 @lru_cache
 def _layout(declaration: Hashable) -> np.dtype[np.void]:
     hints = get_type_hints(declaration, include_extras=True)

@@ -6,7 +6,7 @@ import numpy as np
 
 from nestmap.costmodel.evaluate import Columns, evaluate_row, evaluate_rows, load_row
 from nestmap.costmodel.problem import FlatProblem, flatten
-from nestmap.costmodel.record import I64, new_record
+from nestmap.costmodel.record import I64, check_loops, new_record
 from nestmap.costmodel.work import Totals, Work
 from nestmap.model import (
     MOVEMENTS,
@@ -25,6 +25,7 @@ from nestmap.model import (
 
 def evaluate_batch(mappings: MappingBatch) -> EvaluationBatch:
     """The costs of every mapping in a batch."""
+    check_loops(mappings.orders.shape[1])
     problem, rows = flatten(mappings.problem), len(mappings)
     columns = Columns(np.zeros(rows), np.zeros(rows), np.zeros(rows), np.zeros(rows))
     factors = factor_table(mappings.problem, mappings.factors)
@@ -44,7 +45,12 @@ def evaluate(spatial: SpatialProblem, temporal: TemporalMapping) -> CostModelEva
     """The cost of one mapping with its whole breakdown: a batch of one, read out in full.
 
     Whether the data fits the memories is not asked here (see :mod:`nestmap.search`).
+
+    Raises:
+        InputError: where the temporal mapping is not one of this problem.
     """
+    spatial.check(temporal)
+    check_loops(len(temporal.order))
     problem, batch = flatten(spatial), MappingBatch.of(spatial, temporal)
     work = new_record(Work)
     load_row(work, factor_table(spatial, batch.factors), batch.orders[0], batch.cuts[0])

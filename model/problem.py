@@ -9,10 +9,12 @@ from pydantic import model_validator
 from nestmap.model.accelerator import Accelerator
 from nestmap.model.base import Frozen
 from nestmap.model.constraints import LayerConstraints, MappingConstraints
-from nestmap.model.dims import OUTPUT, LayerOperand, MemoryOperand
+from nestmap.model.dims import OUTPUT, Dimension, LayerOperand, MemoryOperand
+from nestmap.model.errors import InputError
 from nestmap.model.layer import Layer
 from nestmap.model.memory import MemoryLevel
 from nestmap.model.spatial_mapping import SpatialMapping
+from nestmap.model.temporal_mapping import TemporalMapping
 from nestmap.model.workload import Workload
 
 USUAL_LINKS: dict[LayerOperand, MemoryOperand] = {"I": "I1", "W": "I2"}
@@ -127,3 +129,42 @@ class SpatialProblem(Frozen, frozen=True):
     def accelerator(self) -> Accelerator:
         """The accelerator."""
         return self.problem.accelerator
+
+    @property
+    def temporal_sizes(self) -> dict[Dimension, int]:
+        """Iterations left in time for each dimension: ``ceil(N / unrolling)`` (spec section 8)."""
+        mapping = self.spatial_mapping
+        return {d: -(-n // mapping.factor_of(d)) for d, n in self.layer.sizes.items()}
+
+    def check(self, temporal: TemporalMapping) -> None:
+        """Checks that a temporal mapping is one of this problem.
+
+        Raises:
+            InputError: where its loops do not run through exactly what is left in time, or its
+                cuts are not those of the layer's operands and their memories.
+        """
+        self._check_order(temporal)
+        where = f"temporal mapping of layer {self.layer.name}: cuts"
+        levels = {o.name: len(self.problem.levels(o.name)) for o in self.layer.operands}
+        given = [cuts.operand for cuts in temporal.cuts]
+        if sorted(given) != sorted(levels):
+            raise InputError(where, ", ".join(given) or "none", f"each of {', '.join(levels)} once")
+        for cuts in temporal.cuts:
+            if len(cuts.positions) != levels[cuts.operand]:
+                raise InputError(
+                    f"{where} of {cuts.operand}",
+                    f"{len(cuts.positions)} positions",
+                    f"one for each of its {levels[cuts.operand]} memories",
+                )
+
+    def _check_order(self, temporal: TemporalMapping) -> None:
+        where = f"temporal mapping of layer {self.layer.name}: order"
+        left = self.temporal_sizes
+        found = dict.fromkeys(left, 1)
+        for loop in temporal.order:
+            if loop.dimension not in left:
+                raise InputError(where, f"loop {loop}", f"a dimension of {', '.join(left)}")
+            found[loop.dimension] *= loop.size
+        for dimension, size in left.items():
+            if found[dimension] != size:
+                raise InputError(where, f"{found[dimension]} iterations of {dimension}", str(size))

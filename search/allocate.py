@@ -18,7 +18,7 @@ from nestmap.costmodel.evaluate import load_order
 from nestmap.costmodel.footprint import start_tile, tile_elements, widen, widen_to_level
 from nestmap.costmodel.jit import kernel
 from nestmap.costmodel.problem import FlatProblem
-from nestmap.costmodel.record import F64, I64, LOOPS, MEMORIES, OPERANDS, new_record
+from nestmap.costmodel.record import F64, I64, LOOPS, MEMORIES, OPERANDS, check_loops, new_record
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.costmodel.work import Work
 from nestmap.model.batch import Codes
@@ -51,6 +51,7 @@ def allocate_rows(
     problem: FlatProblem, factors: I64, orders: Codes, even: bool, failures: Failures
 ) -> tuple[Codes, Codes]:
     """The orders that fit the memories, and their cuts (rows x operands x levels)."""
+    check_loops(orders.shape[1])
     cuts = np.empty((len(orders), problem.operands, max(problem.levels)), np.uint8)
     kept = _allocate_rows(
         problem, (new_record(Work), new_record(Shelf), failures), factors, orders, even, cuts

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from math import ceil
-
 from nestmap.model import Loop, SpatialProblem
 
 
 def temporal_sizes(spatial: SpatialProblem) -> dict[str, int]:
-    """Iterations left in time for each dimension: ``ceil(N / unrolling)``, those of 1 left out."""
-    mapping = spatial.spatial_mapping
-    sizes = {d: ceil(n / mapping.factor_of(d)) for d, n in spatial.layer.sizes.items()}
-    return {dimension: size for dimension, size in sizes.items() if size > 1}
+    """The dimensions that have something left to iterate in time, and how often."""
+    return {dimension: size for dimension, size in spatial.temporal_sizes.items() if size > 1}
 
 
 def prime_factors(number: int) -> list[int]:

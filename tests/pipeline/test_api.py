@@ -270,7 +270,6 @@ def test_evaluate_follows_links() -> None:
 GOOD = {"O": (2, 3), "W": (1, 3, 3), "I": (2, 3)}
 
 
-@pytest.mark.xfail(reason="evaluate() does not look whether a temporal mapping suits the problem")
 @pytest.mark.parametrize(
     ("order", "cuts"),
     [

@@ -7,10 +7,12 @@ from itertools import pairwise
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from nestmap.costmodel import evaluate
 from nestmap.model import MOVEMENTS, LayerResult, NetworkEvaluation
-from tests.properties.variants import examples
+from nestmap.model.base import replaced
+from tests.properties.variants import examples, with_accelerator
 from tests.strategies import Case, evaluated_cases
 
 
@@ -62,9 +64,12 @@ def test_memory_utilization_adds_up(case: Case) -> None:
 
 
 @examples
-@given(evaluated_cases())
-def test_nothing_is_faster_than_ideal(case: Case) -> None:
-    cme = evaluate(case.spatial, case.temporal)
+@given(evaluated_cases(), st.sampled_from((0.25, 1.0, 1.5, 8.0)))
+def test_nothing_is_faster_than_ideal(case: Case, cycles_per_operation: float) -> None:
+    accelerator = case.spatial.accelerator
+    array = replaced(accelerator.array, {"cycles_per_operation": cycles_per_operation})
+    spatial = with_accelerator(case.spatial, replaced(accelerator, {"array": array}))
+    cme = evaluate(spatial, case.temporal)
     steps = (
         cme.ideal_cycles,
         cme.ideal_temporal_cycles,
