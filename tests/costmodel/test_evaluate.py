@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nestmap.costmodel import evaluate, evaluate_batch
-from nestmap.model import CostModelEvaluation, MappingBatch
+from nestmap.model import CostModelEvaluation, MappingBatch, MemoryLevel
 from nestmap.model.base import replaced
 from tests.costmodel.machines import (
     READ_ENERGY,
@@ -57,6 +57,62 @@ def test_inputs_that_stay_are_loaded_once() -> None:
     # 16 bit at 4 bit a cycle, needed before the first operation: nothing hides it
     assert (cme.onloading, cme.offloading, cme.drain) == (4, 0, 0)
     assert cme.latency2 == 8 + 48 + 4
+
+
+@pytest.mark.parametrize(
+    ("narrow", "wide", "reads"),
+    [
+        (8, 8, 8),
+        (4, 8, 8),
+        (12, 12, 8),  # 8 bit take one word of 12
+        (3, 3, 8 * 3),  # or three of 3
+        (16, 64, 2),  # a quarter of a full word each
+        (3, 12, 6),  # three quarters of one
+        (16, 48, 2),  # a third each: 8/3, cut to whole words at the end
+    ],
+)
+def test_words_are_filled_up_to_the_minimal_width(narrow: int, wide: int, reads: int) -> None:
+    level = memory("m", served="D1")
+    ports = [replaced(x, {"width_min": narrow, "width_max": wide}) for x in level.instance.ports]
+    level = replaced(level, {"instance": replaced(level.instance, {"ports": tuple(ports)})})
+    spatial = mapped(matmul(k=4, c=2), machine(level))
+    cme = evaluate(spatial, ordered("C 2 K 4", dict.fromkeys("OWI", (2,))))
+    assert accesses(cme, "W", 0) == (reads, 0, 0, 0)
+
+
+def with_common_input_port(level: MemoryLevel, width: int) -> MemoryLevel:
+    """One port of that width for both inputs instead of one each."""
+    first, second, output = level.instance.ports
+    common = replaced(
+        first,
+        {
+            "name": "inputs",
+            "width_min": width,
+            "width_max": width,
+            "allocation": first.allocation + second.allocation,
+        },
+    )
+    return replaced(level, {"instance": replaced(level.instance, {"ports": (common, output)})})
+
+
+def test_loading_hides_in_what_a_port_has_to_spare() -> None:
+    register = memory("register", operands="I1", width=64)
+    top = with_common_input_port(memory("top", served="D1", width=16), width=160)
+    spatial = mapped(matmul(k=1, c=128), machine(register, top, sides={"D1": 16}), {"D1": "C 16"})
+    cme = evaluate(spatial, ordered("C 8", {"O": (1,), "W": (1,), "I": (1, 1)}))
+    # partial sums of 16 bit go in and out through one port: 2 * 7 windows in 8 cycles
+    assert cme.stall == 2 * 7 - 8
+    # 16 weights of 8 bit a cycle leave a fifth of the port; all 128 inputs need 7 of its cycles
+    assert cme.onloading == pytest.approx(7 - (8 + 6) * 0.2)
+
+
+def test_loading_cannot_hide_what_is_needed_first() -> None:
+    register = memory("register", operands="I1", width=64)
+    top = memory("top", served="D1", width=32)
+    spatial = mapped(matmul(k=64, c=16), machine(register, top, sides={"D1": 16}), {"D1": "C 16"})
+    cme = evaluate(spatial, ordered("K 64", {"O": (1,), "W": (1,), "I": (0, 1)}))
+    # 16 inputs of 8 bit take 4 cycles, and there is time enough; but for the first one of 1 cycle
+    assert cme.onloading == 1
 
 
 def test_irrelevant_loops_at_the_bottom_keep_data_at_the_array() -> None:
