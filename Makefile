@@ -16,7 +16,7 @@ check: $(READY)  ## style, types, layers
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
-	$(VENV)/bin/pyright
+	$(VENV)/bin/pyright --pythonpath $(PYTHON)  # else it looks at the python of the PATH
 
 stress: $(READY)  ## the long sweeps: comparison with the reference on thousands of random cases
 	NESTMAP_STRESS=1 $(PYTHON) -m pytest -q -n 2 tests/parity tests/properties tests/costmodel tests/search
