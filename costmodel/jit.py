@@ -54,9 +54,19 @@ def _cache_path() -> Path:
 
 
 def _sources_hash() -> str:
-    package = Path(__file__).parent.parent
     digest = hashlib.sha256(numba.__version__.encode())
-    for folder in ("model", "costmodel", "search"):
-        for path in sorted((package / folder).rglob("*.py")):
-            digest.update(path.read_bytes())
+    for path in kernel_sources():
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def kernel_sources() -> list[Path]:
+    """The files that decide what the kernels compile to: their own, and those they take from."""
+    package = Path(__file__).parent.parent
+    files = [package / "model" / name for name in ("affine.py", "dims.py")]
+    files += sorted((package / "costmodel").glob("*.py"))
+    return files + [p for p in sorted((package / "search").glob("*.py")) if _has_kernel(p)]
+
+
+def _has_kernel(path: Path) -> bool:
+    return "@kernel" in path.read_text(encoding="utf-8")

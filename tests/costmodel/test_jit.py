@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from nestmap.costmodel.evaluate import evaluate_row, load_row
 from nestmap.costmodel.footprint import distinct_values
+from nestmap.costmodel.jit import kernel_sources
 from nestmap.costmodel.problem import flatten
 from nestmap.costmodel.record import new_record
 from nestmap.costmodel.report import factor_table
@@ -90,6 +92,7 @@ def test_the_outer_kernel_can_be_stepped_through() -> None:
 
 COMPILE = """
 from nestmap.costmodel.footprint import distinct_values
+from nestmap.costmodel.jit import kernel_sources
 from nestmap.costmodel.jit import is_compiled_before
 print(is_compiled_before())
 distinct_values(1.0, 1.0, 1, 1)
@@ -101,3 +104,16 @@ def test_what_was_compiled_is_found_again(tmp_path: Path) -> None:
     fresh = {"XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": ""}
     assert run(["-c", COMPILE], fresh).split() == ["False", "True"]
     assert run(["-c", COMPILE], fresh).split() == ["True", "True"]
+
+
+def test_the_cache_folder_depends_on_every_file_that_a_kernel_takes_from() -> None:
+    watched = {path.resolve() for path in kernel_sources()}
+    modules = [m for m in list(sys.modules.values()) if m.__name__.startswith("nestmap.")]
+    kernels = [x for m in modules for x in vars(m).values() if hasattr(x, "py_func")]
+    assert len(kernels) > 20
+    for kernel in kernels:
+        function = plain(kernel)
+        used = [function.__globals__.get(name) for name in function.__code__.co_names]
+        functions = [x for x in (getattr(x, "py_func", x) for x in used) if inspect.isfunction(x)]
+        sources = {Path(x.__code__.co_filename).resolve() for x in (function, *functions)}
+        assert {source for source in sources if source.is_relative_to(ROOT)} <= watched
