@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
 from typing import ParamSpec, Protocol, TypeVar, cast
 
 import numpy as np
@@ -114,6 +114,7 @@ def test_the_cache_folder_depends_on_every_file_that_a_kernel_takes_from() -> No
     for kernel in kernels:
         function = plain(kernel)
         used = [function.__globals__.get(name) for name in function.__code__.co_names]
-        functions = [x for x in (getattr(x, "py_func", x) for x in used) if inspect.isfunction(x)]
-        sources = {Path(x.__code__.co_filename).resolve() for x in (function, *functions)}
+        called: list[object] = [function, *(getattr(x, "py_func", x) for x in used)]
+        codes = [x.__code__ for x in called if isinstance(x, FunctionType)]
+        sources = {Path(code.co_filename).resolve() for code in codes}
         assert {source for source in sources if source.is_relative_to(ROOT)} <= watched
