@@ -19,11 +19,13 @@ check: $(READY)  ## style, types, layers
 	$(VENV)/bin/pyright --pythonpath $(PYTHON)  # else it looks at the python of the PATH
 
 stress: $(READY)  ## the long sweeps: comparison with the reference on thousands of random cases
-	NESTMAP_STRESS=1 $(PYTHON) -m pytest -q -n 2 tests/parity tests/properties tests/costmodel tests/search
+	NESTMAP_STRESS=1 $(PYTHON) -m pytest -q -n 2 tests/parity tests/properties tests/costmodel tests/search tests/quality
 
 bench: $(READY)  ## what benchmarks/NOTES.md reports
 	$(PYTHON) -m benchmarks.evaluations
 	$(PYTHON) -m benchmarks.network
+	$(PYTHON) -m benchmarks.search
+	$(PYTHON) -m benchmarks.salsa
 	$(PYTHON) -m benchmarks.store_write
 
 lock:  ## the newest packages that pyproject.toml admits

@@ -90,10 +90,15 @@ def _evaluate_rows(
 ) -> None:
     for row in range(len(orders)):
         load_row(work, factors, orders[row], cuts[row])
-        totals = evaluate_row(problem, work)
-        latency0 = totals.ideal_temporal + totals.stall
-        latency1 = latency0 + totals.onloading
-        columns.energy[row] = totals.memory_energy + totals.mac_energy
-        columns.latency0[row] = latency0
-        columns.latency1[row] = latency1
-        columns.latency2[row] = latency1 + totals.offloading + problem.drain
+        write_costs(problem, evaluate_row(problem, work), columns, row)
+
+
+@kernel
+def write_costs(problem: FlatProblem, totals: Totals, columns: Columns, row: int) -> None:
+    """Puts the figures of one mapping into a row of the columns."""
+    latency0 = totals.ideal_temporal + totals.stall
+    latency1 = latency0 + totals.onloading
+    columns.energy[row] = totals.memory_energy + totals.mac_energy
+    columns.latency0[row] = latency0
+    columns.latency1[row] = latency1
+    columns.latency2[row] = latency1 + totals.offloading + problem.drain

@@ -8,7 +8,7 @@ import numpy as np
 
 from nestmap.costmodel.axes import OUT, RD_HIGH, RD_LOW, WR_HIGH, WR_LOW
 from nestmap.costmodel.record import I64
-from nestmap.model import MOVEMENTS, OUTPUT, PortUse, SpatialProblem, needed_movements
+from nestmap.model import MOVEMENTS, OUTPUT, MappingProblem, PortUse, needed_movements
 
 
 class Transfer(NamedTuple):
@@ -26,18 +26,18 @@ class Transfer(NamedTuple):
     energy: float
 
 
-def port_transfers(spatial: SpatialProblem) -> list[Transfer]:
+def port_transfers(problem: MappingProblem) -> list[Transfer]:
     """All movements that the memories' ports serve for this layer.
 
     Port by port, and within a port in the order in which the memory names its operands and the
     port its movements: of equal transfers that can hide behind computation, the first one does.
     """
-    memories = spatial.accelerator.memories
+    memories = problem.accelerator.memories
     counts = [len(level.instance.ports) for level in memories]
     first = {level.name: sum(counts[:i]) for i, level in enumerate(memories)}
     transfers: list[Transfer] = []
-    for x, (name, memory_operand) in enumerate(spatial.problem.links.items()):
-        levels = spatial.problem.levels(name)
+    for x, (name, memory_operand) in enumerate(problem.links.items()):
+        levels = problem.levels(name)
         for i, memory in enumerate(levels):
             for movement in needed_movements(memory_operand, is_top=i + 1 == len(levels)):
                 port = memory.port_index(memory_operand, movement)
@@ -52,31 +52,31 @@ def port_transfers(spatial: SpatialProblem) -> list[Transfer]:
     return sorted(transfers)
 
 
-def link_ends(spatial: SpatialProblem, transfers: list[Transfer]) -> I64:
+def link_ends(problem: MappingProblem, transfers: list[Transfer]) -> I64:
     """[x, l, 2] the transfers that load inputs, or store outputs, over the link above level l."""
     at = {(t.operand, t.level, t.movement): i for i, t in enumerate(transfers)}
-    result = np.full((*_shape(spatial), 2), -1, np.int64)
-    for x, operand in enumerate(spatial.layer.operands):
+    result = np.full((*_shape(problem), 2), -1, np.int64)
+    for x, operand in enumerate(problem.layer.operands):
         low, high = (RD_HIGH, WR_LOW) if x == OUT else (WR_HIGH, RD_LOW)
-        for level in range(1, len(spatial.problem.levels(operand.name))):
+        for level in range(1, len(problem.levels(operand.name))):
             result[x, level] = at[x, level, low], at[x, level + 1, high]
     return result
 
 
-def link_sharing(spatial: SpatialProblem, transfers: list[Transfer]) -> I64:
+def link_sharing(problem: MappingProblem, transfers: list[Transfer]) -> I64:
     """[x, l] how many of the two ports at the ends of a link serve both inputs (0, 1 or 2).
 
     What counts is what a port is allocated to, even where that movement never happens.
     """
-    ends = link_ends(spatial, transfers)
-    ports = [port for level in spatial.accelerator.memories for port in level.instance.ports]
+    ends = link_ends(problem, transfers)
+    ports = [port for level in problem.accelerator.memories for port in level.instance.ports]
     both = [len({use.operand for use in port.allocation} - {OUTPUT}) > 1 for port in ports]
     shared = np.array([both[t.port] for t in transfers])
     counts: I64 = np.where(ends >= 0, shared[ends], False).sum(axis=2, dtype=np.int64)
     return counts
 
 
-def _shape(spatial: SpatialProblem) -> tuple[int, int]:
+def _shape(problem: MappingProblem) -> tuple[int, int]:
     """Operands, and levels of the deepest one with the array."""
-    depths = [len(spatial.problem.levels(o.name)) for o in spatial.layer.operands]
+    depths = [len(problem.levels(o.name)) for o in problem.layer.operands]
     return len(depths), max(depths) + 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import ceil, prod
-from typing import Annotated, NamedTuple, final
+from typing import Annotated, Generic, NamedTuple, TypeVar, cast, final
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from nestmap.costmodel.record import (
     TRANSFERS,
     UNROLLINGS,
     VIEWS,
+    copied,
     new_record,
     put,
 )
@@ -32,9 +33,12 @@ from nestmap.costmodel.spatial import (
 )
 from nestmap.model import (
     Layer,
+    MappingProblem,
     Relevance,
     SpatialProblem,
 )
+
+P = TypeVar("P")
 
 
 @final
@@ -100,28 +104,54 @@ class FlatProblem:
     drain: float  # cycles
 
 
-@lru_cache(maxsize=64)
 def flatten(spatial: SpatialProblem) -> FlatProblem:
     """The record of a spatial problem; kernels only read it.
 
     Raises:
         InputError: where the layer or the accelerator has more parts than a record holds.
     """
-    flat = new_record(FlatProblem)
-    _put_layer(flat, spatial)
-    _put_memories(flat, spatial)
-    _put_transfers(flat, spatial)
+    return _flatten(_Same(spatial))
+
+
+@final
+class _Same(Generic[P]):
+    """A problem that equals itself alone: comparing whole problems costs more than it saves."""
+
+    def __init__(self, problem: P) -> None:
+        self.problem = problem
+
+    def __hash__(self) -> int:
+        return id(self.problem)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and hash(self) == hash(cast(object, other))
+
+
+@lru_cache(maxsize=64)
+def _flatten(same: _Same[SpatialProblem]) -> FlatProblem:
+    spatial = same.problem
+    flat = copied(_flatten_problem(_Same(spatial.problem)))
     _put_unrollings(flat, spatial)
-    array = spatial.accelerator.array
-    flat.macs, flat.unit_energy = float(spatial.layer.macs), array.unit_energy
-    flat.cycles_per_operation = array.cycles_per_operation
-    flat.holds_inputs = int(array.holds_inputs)
-    flat.ideal_cycles = ceil(ceil(spatial.layer.macs / array.units) * array.cycles_per_operation)
     return flat
 
 
-def _put_layer(flat: FlatProblem, spatial: SpatialProblem) -> None:
-    layer = spatial.layer
+@lru_cache(maxsize=64)
+def _flatten_problem(same: _Same[MappingProblem]) -> FlatProblem:
+    """The part of the record that all spatial mappings of a layer have in common."""
+    problem, flat = same.problem, new_record(FlatProblem)
+    _put_layer(flat, problem)
+    _put_memories(flat, problem)
+    _put_transfers(flat, problem)
+    array = problem.accelerator.array
+    flat.macs, flat.unit_energy = float(problem.layer.macs), array.unit_energy
+    flat.cycles_per_operation = array.cycles_per_operation
+    flat.holds_inputs = int(array.holds_inputs)
+    flat.ideal_cycles = ceil(ceil(problem.layer.macs / array.units) * array.cycles_per_operation)
+    return flat
+
+
+def _put_layer(flat: FlatProblem, problem: MappingProblem) -> None:
+    layer = problem.layer
     where = f"layer {layer.name}"
     relevance = np.array(
         [[layer.relevance(o.name, loop.dimension) for loop in layer.loops] for o in layer.operands]
@@ -145,27 +175,27 @@ def _put_layer(flat: FlatProblem, spatial: SpatialProblem) -> None:
         put(flat.pr_length, [i.length for i in pr], f"{where}: affine indices")
 
 
-def _put_memories(flat: FlatProblem, spatial: SpatialProblem) -> None:
-    accelerator = spatial.accelerator
+def _put_memories(flat: FlatProblem, problem: MappingProblem) -> None:
+    accelerator = problem.accelerator
     where = f"accelerator {accelerator.name}: memory levels of one operand and the array"
     memories = [level.instance for level in accelerator.memories]
     flat.memories = len(memories)
     put(flat.memory_size, [m.size for m in memories], f"accelerator {accelerator.name}: memories")
     put(flat.double_buffered, [m.double_buffered for m in memories], "memories")
-    put(flat.memory, _memory_of_level(spatial), where)
+    put(flat.memory, _memory_of_level(problem), where)
     for m, level in enumerate(accelerator.memories):
         for operand in level.operands:
-            for x in np.flatnonzero([operand == o for o in spatial.problem.links.values()]):
+            for x in np.flatnonzero([operand == o for o in problem.links.values()]):
                 flat.holder[m, flat.holders[m]] = x
                 flat.holder_level[m, flat.holders[m]] = list(flat.memory[x]).index(m)
                 flat.holders[m] += 1
-    put(flat.levels, [len(spatial.problem.levels(o.name)) for o in spatial.layer.operands], where)
+    put(flat.levels, [len(problem.levels(o.name)) for o in problem.layer.operands], where)
 
 
-def _put_transfers(flat: FlatProblem, spatial: SpatialProblem) -> None:
-    where = f"accelerator {spatial.accelerator.name}"
-    ports = [port for level in spatial.accelerator.memories for port in level.instance.ports]
-    transfers = port_transfers(spatial)
+def _put_transfers(flat: FlatProblem, problem: MappingProblem) -> None:
+    where = f"accelerator {problem.accelerator.name}"
+    ports = [port for level in problem.accelerator.memories for port in level.instance.ports]
+    transfers = port_transfers(problem)
     flat.ports, flat.transfers = len(ports), len(transfers)
     put(flat.port_min, [port.width_min for port in ports], f"{where}: ports")
     put(flat.port_max, [port.width_max for port in ports], f"{where}: ports")
@@ -175,8 +205,8 @@ def _put_transfers(flat: FlatProblem, spatial: SpatialProblem) -> None:
     put(flat.transfer_energy, [t.energy for t in transfers], f"{where}: port allocations")
     first = np.searchsorted([t.port for t in transfers], np.arange(len(ports) + 1))
     put(flat.first_transfer, first, f"{where}: ports")
-    put(flat.link_ends, link_ends(spatial, transfers), f"{where}: memory levels")
-    put(flat.link_sharing, link_sharing(spatial, transfers), f"{where}: memory levels")
+    put(flat.link_ends, link_ends(problem, transfers), f"{where}: memory levels")
+    put(flat.link_sharing, link_sharing(problem, transfers), f"{where}: memory levels")
 
 
 def _put_unrollings(flat: FlatProblem, spatial: SpatialProblem) -> None:
@@ -217,9 +247,9 @@ def partially_relevant(layer: Layer) -> list[PartialIndex]:
     ]
 
 
-def _memory_of_level(spatial: SpatialProblem) -> I64:
-    positions = {level.name: i for i, level in enumerate(spatial.accelerator.memories)}
-    hierarchies = [spatial.problem.levels(o.name) for o in spatial.layer.operands]
+def _memory_of_level(problem: MappingProblem) -> I64:
+    positions = {level.name: i for i, level in enumerate(problem.accelerator.memories)}
+    hierarchies = [problem.levels(o.name) for o in problem.layer.operands]
     result = np.full((len(hierarchies), max(map(len, hierarchies)) + 1), -1, np.int64)
     for x, levels in enumerate(hierarchies):
         result[x, 1 : len(levels) + 1] = [positions[level.name] for level in levels]

@@ -39,6 +39,11 @@ def new_record(declaration: type[R]) -> R:
     return cast(R, array[0])
 
 
+def copied(record: R) -> R:
+    """Another record with the same content."""
+    return cast(R, cast(np.record, record).copy())
+
+
 def put(target: I64 | F64, values: npt.ArrayLike, what: str) -> None:
     """Copies values into the front corner of a record's array.
 

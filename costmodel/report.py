@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeVar
+
 import numpy as np
 
 from nestmap.costmodel.evaluate import Columns, evaluate_row, evaluate_rows, load_row
@@ -16,11 +19,17 @@ from nestmap.model import (
     Loop,
     MappingBatch,
     MovementCosts,
+    OperandLink,
     PortStall,
     SearchStatistics,
     SpatialProblem,
     TemporalMapping,
 )
+
+N = TypeVar("N")
+
+Place = tuple[int, int]
+"""An operand, and a level of its hierarchy from 1."""
 
 
 def evaluate_batch(mappings: MappingBatch) -> EvaluationBatch:
@@ -90,50 +99,75 @@ def _evaluation(
         offloading=float(totals.offloading),
         drain=int(problem.drain),
         area=spatial.accelerator.area,
+        links=tuple(
+            OperandLink(operand=operand, memory_operand=memory_operand)
+            for operand, memory_operand in spatial.problem.links.items()
+        ),
     )
 
 
 def _levels(
     spatial: SpatialProblem, problem: FlatProblem, work: Work
 ) -> tuple[LevelEvaluation, ...]:
+    costs = _movement_costs(problem, work)
     return tuple(
-        _level(problem, work, x, operand.name, level, memory.name)
+        _level(problem, work, (x, level), operand.name, memory.name, costs[x, level])
         for x, operand in enumerate(spatial.layer.operands)
         for level, memory in enumerate(spatial.problem.levels(operand.name), start=1)
     )
 
 
 def _level(
-    problem: FlatProblem, work: Work, x: int, operand: str, level: int, name: str
+    problem: FlatProblem,
+    work: Work,
+    place: Place,
+    operand: str,
+    memory: str,
+    costs: MovementCosts,
 ) -> LevelEvaluation:
-    memory = problem.memory[x, level]
+    position = problem.memory[place]
     return LevelEvaluation(
         operand=operand,
-        memory=name,
-        level=level - 1,
-        costs=_movement_costs(problem, work, x, level),
-        elements=int(work.elements[0, x, level]),
-        bits=int(work.held[0, x, level]),
-        utilization=float(work.utilization[x, level]),
-        shared_utilization=float(work.shared[memory]),
-        effective_utilization=float(work.effective[x, level]),
-        effective_shared_utilization=float(work.promised[memory]),
-        double_buffered=bool(work.doubled[x, level]),
+        memory=memory,
+        level=place[1] - 1,
+        costs=costs,
+        elements=int(work.elements[0][place]),
+        bits=int(work.held[0][place]),
+        utilization=float(work.utilization[place]),
+        shared_utilization=float(work.shared[position]),
+        effective_utilization=float(work.effective[place]),
+        effective_shared_utilization=float(work.promised[position]),
+        double_buffered=bool(work.doubled[place]),
     )
 
 
-def _movement_costs(problem: FlatProblem, work: Work, x: int, level: int) -> MovementCosts:
-    accesses, energies = [0] * len(MOVEMENTS), [0.0] * len(MOVEMENTS)
-    for t in range(problem.transfers):
-        if (problem.transfer_operand[t], problem.transfer_level[t]) != (x, level):
-            continue
-        movement = problem.transfer_movement[t]
-        accesses[movement] = int(work.accesses[t])
-        energies[movement] = float(work.energy[t])
-    return MovementCosts(
-        accesses=(accesses[0], accesses[1], accesses[2], accesses[3]),
-        energies=(energies[0], energies[1], energies[2], energies[3]),
-    )
+def _movement_costs(problem: FlatProblem, work: Work) -> dict[Place, MovementCosts]:
+    """By operand and level; the columns are read once, as reading a record takes long."""
+    count = problem.transfers
+    accesses: dict[Place, list[int]] = {}
+    energies: dict[Place, list[float]] = {}
+    for x, level, movement, words, energy in zip(
+        problem.transfer_operand[:count].tolist(),
+        problem.transfer_level[:count].tolist(),
+        problem.transfer_movement[:count].tolist(),
+        work.accesses[:count].tolist(),
+        work.energy[:count].tolist(),
+        strict=True,
+    ):
+        accesses.setdefault((x, level), [0] * len(MOVEMENTS))[movement] = int(words)
+        energies.setdefault((x, level), [0.0] * len(MOVEMENTS))[movement] = energy
+    return {
+        place: MovementCosts(
+            accesses=_four(counts),
+            energies=_four(energies[place]),
+        )
+        for place, counts in accesses.items()
+    }
+
+
+def _four(values: Sequence[N]) -> tuple[N, N, N, N]:
+    """One value a movement."""
+    return values[0], values[1], values[2], values[3]
 
 
 def _port_stalls(spatial: SpatialProblem, work: Work) -> tuple[PortStall, ...]:

@@ -12,6 +12,8 @@ from nestmap.model.constraints import LayerConstraints as LayerConstraints
 from nestmap.model.constraints import MappingConstraints as MappingConstraints
 from nestmap.model.constraints import OperandLink as OperandLink
 from nestmap.model.constraints import OrderedLoop as OrderedLoop
+from nestmap.model.constraints import PinnedLevels as PinnedLevels
+from nestmap.model.constraints import PinnedMemory as PinnedMemory
 from nestmap.model.constraints import UnrollingHint as UnrollingHint
 from nestmap.model.dims import MOVEMENTS as MOVEMENTS
 from nestmap.model.dims import OUTPUT as OUTPUT
@@ -34,9 +36,14 @@ from nestmap.model.evaluation import NetworkEvaluation as NetworkEvaluation
 from nestmap.model.evaluation import Objective as Objective
 from nestmap.model.evaluation import PortStall as PortStall
 from nestmap.model.evaluation import SearchStatistics as SearchStatistics
+from nestmap.model.front import LayerFront as LayerFront
+from nestmap.model.front import NetworkFront as NetworkFront
 from nestmap.model.layer import InputOperand as InputOperand
 from nestmap.model.layer import Layer as Layer
 from nestmap.model.layer import OutputOperand as OutputOperand
+from nestmap.model.locality import LayerTopLevels as LayerTopLevels
+from nestmap.model.locality import TopLevel as TopLevel
+from nestmap.model.locality import without_unused_levels as without_unused_levels
 from nestmap.model.memory import MemoryInstance as MemoryInstance
 from nestmap.model.memory import MemoryLevel as MemoryLevel
 from nestmap.model.memory import MemoryPort as MemoryPort

@@ -7,6 +7,7 @@ from enum import StrEnum
 from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen
+from nestmap.model.constraints import OperandLink
 from nestmap.model.dims import LayerOperand, Movement
 from nestmap.model.spatial_mapping import SpatialMapping
 from nestmap.model.temporal_mapping import TemporalMapping
@@ -95,6 +96,8 @@ class CostModelEvaluation(Frozen, frozen=True):
     offloading: CyclesShare
     drain: Cycles
     area: Area
+    links: tuple[OperandLink, ...] = ()
+    """Which memory operand carried which operand."""
 
     @property
     def energy(self) -> PicoJoules:
@@ -161,6 +164,16 @@ class Objective(StrEnum):
         """The unit of its values."""
         return {"energy": "pJ", "latency": "cycles", "edp": "pJ x cycles"}[self.value]
 
+    def of(self, cme: CostModelEvaluation) -> float:
+        """Its value for one mapping."""
+        match self:
+            case Objective.ENERGY:
+                return cme.energy
+            case Objective.LATENCY:
+                return cme.latency
+            case Objective.EDP:
+                return cme.energy * cme.latency
+
 
 class Infeasibility(Frozen, frozen=True):
     """How many candidates failed for one reason."""
@@ -170,10 +183,15 @@ class Infeasibility(Frozen, frozen=True):
 
 
 class SearchStatistics(Frozen, frozen=True):
-    """What a search looked at: mappings evaluated, and those that failed, by reason."""
+    """What a search looked at: mappings evaluated, and those that failed, by reason.
+
+    ``pruned`` are the spatial mappings of which none was evaluated, because they cannot have a
+    better one than what was found before.
+    """
 
     evaluations: Count = 0
     infeasible: tuple[Infeasibility, ...] = ()
+    pruned: Count = 0
 
     def __add__(self, other: SearchStatistics) -> SearchStatistics:
         counts = {entry.reason: entry.count for entry in self.infeasible}
@@ -182,6 +200,7 @@ class SearchStatistics(Frozen, frozen=True):
         return SearchStatistics(
             evaluations=self.evaluations + other.evaluations,
             infeasible=tuple(Infeasibility(reason=r, count=n) for r, n in counts.items()),
+            pruned=self.pruned + other.pruned,
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cached_property
 
 from pydantic import model_validator
 
@@ -12,6 +13,7 @@ from nestmap.model.constraints import LayerConstraints, MappingConstraints
 from nestmap.model.dims import OUTPUT, Dimension, LayerOperand, MemoryOperand
 from nestmap.model.errors import InputError
 from nestmap.model.layer import Layer
+from nestmap.model.locality import LayerTopLevels, TopLevel
 from nestmap.model.memory import MemoryLevel
 from nestmap.model.spatial_mapping import SpatialMapping
 from nestmap.model.temporal_mapping import TemporalMapping
@@ -22,11 +24,15 @@ USUAL_LINKS: dict[LayerOperand, MemoryOperand] = {"I": "I1", "W": "I2"}
 
 
 class MappingProblem(Frozen, frozen=True):
-    """A layer, the accelerator that shall run it, and what the user has fixed."""
+    """A layer, the accelerator that shall run it, and what the user has fixed.
+
+    ``top_levels`` say where data stays on chip; the accelerator may still have levels above.
+    """
 
     layer: Layer
     accelerator: Accelerator
     constraints: LayerConstraints = LayerConstraints()
+    top_levels: tuple[TopLevel, ...] = ()
 
     @model_validator(mode="after")
     def _operands_have_memories(self) -> MappingProblem:
@@ -51,7 +57,7 @@ class MappingProblem(Frozen, frozen=True):
                 )
         return self
 
-    @property
+    @cached_property
     def links(self) -> dict[LayerOperand, MemoryOperand]:
         """The memory operand of each operand, output first.
 
@@ -73,15 +79,28 @@ class MappingProblem(Frozen, frozen=True):
 
     def levels(self, operand: LayerOperand) -> tuple[MemoryLevel, ...]:
         """The memories that hold a layer operand, innermost first."""
-        return self.accelerator.levels_of(self.links[operand])
+        return self._levels[operand]
+
+    @cached_property
+    def _levels(self) -> dict[LayerOperand, tuple[MemoryLevel, ...]]:
+        return {operand: self.accelerator.levels_of(m) for operand, m in self.links.items()}
 
 
 class NetworkProblem(Frozen, frozen=True):
-    """What an exploration is asked: map every layer of a workload onto an accelerator."""
+    """What an exploration is asked: map every layer of a workload onto an accelerator.
+
+    ``top_levels`` say layer by layer where data stays on chip; layers that are not named use all
+    memories.
+    """
 
     workload: Workload
     accelerator: Accelerator
     constraints: MappingConstraints = MappingConstraints()
+    top_levels: tuple[LayerTopLevels, ...] = ()
+
+    def top_levels_of(self, layer: Layer) -> tuple[TopLevel, ...]:
+        """Where the data of a layer stays on chip."""
+        return next((x.top_levels for x in self.top_levels if x.layer == layer.name), ())
 
 
 class SpatialProblem(Frozen, frozen=True):

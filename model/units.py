@@ -29,3 +29,15 @@ Count = Annotated[int, Field(ge=0)]
 
 Size = Annotated[int, Field(ge=1, lt=2**31)]
 """The size of a loop or of an array dimension: a positive number of iterations or units."""
+
+PositiveCount = Annotated[int, Field(ge=1)]
+"""A number of things of which there is at least one."""
+
+Temperature = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+"""Of an annealing: by which share an objective may get worse in a step, about; 0: never."""
+
+Cooling = Annotated[float, Field(gt=0, le=1)]
+"""Of an annealing: what the temperature is multiplied by after each step."""
+
+Seed = Annotated[int, Field(ge=0)]
+"""Decides all that is random: the same seed gives the same result."""

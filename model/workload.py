@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from graphlib import CycleError, TopologicalSorter
+from itertools import product
 from typing import Annotated, Literal
 
 import networkx as nx
@@ -104,3 +105,14 @@ class Workload(Frozen, frozen=True):
         graph.add_nodes_from(node.name for node in self.nodes)
         graph.add_edges_from((source, node.name) for node in self.nodes for source in node.sources)
         return graph
+
+    @property
+    def readers(self) -> dict[str, tuple[str, ...]]:
+        """Which layers read each layer's output, by itself or through nodes that cost nothing."""
+        graph = self.graph()
+        for node in self.nodes:
+            if isinstance(node, NoCostNode):
+                around = product(graph.predecessors(node.name), graph.successors(node.name))
+                graph.add_edges_from(list(around))
+                graph.remove_node(node.name)
+        return {layer.name: tuple(graph.successors(layer.name)) for layer in self.layers}

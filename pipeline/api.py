@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
-from uuid import UUID, uuid4
+from typing import TYPE_CHECKING, Literal
+from uuid import UUID
 
 from nestmap.costmodel import evaluate as evaluate_mapping
 from nestmap.model import (
     Accelerator,
     CostModelEvaluation,
-    EvaluationBatch,
     Frozen,
+    InputError,
     Layer,
     LayerConstraints,
     LayerResult,
@@ -19,6 +19,7 @@ from nestmap.model import (
     MappingProblem,
     MappingType,
     NetworkEvaluation,
+    NetworkFront,
     NetworkProblem,
     Objective,
     SpatialMapping,
@@ -27,33 +28,20 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.pipeline.checks import check_constraints
-from nestmap.pipeline.describe import describe
 from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_workload
-from nestmap.pipeline.stage import MainStage, Stage, each
-from nestmap.pipeline.stages import (
-    CostModelStage,
-    LomaStage,
-    SpatialMappingConversionStage,
-    SumStage,
-    WorkloadStage,
-    minimal,
+from nestmap.pipeline.plan import (
+    Rank,
+    SearchPlan,
+    exploration_pipeline,
+    front_pipeline,
+    search_plan,
 )
-from nestmap.pipeline.stages.observe import Observer, ObserveStage
+from nestmap.pipeline.watched import Progress, watched
 
 if TYPE_CHECKING:
     import onnx
 
     from nestmap.store import Store
-
-
-class Progress(Protocol):
-    """Who wants to know how far an exploration is."""
-
-    def start(self, network: NetworkProblem) -> None:
-        """The exploration begins."""
-
-    def observe(self, batch: EvaluationBatch) -> None:
-        """One batch has been evaluated."""
 
 
 class Exploration(Frozen, frozen=True):
@@ -81,18 +69,13 @@ class Exploration(Frozen, frozen=True):
         return self.total.latency
 
 
-def exploration_pipeline(
-    objective: Objective, search: LomaStage, observers: tuple[Observer, ...] = ()
-) -> Stage[NetworkProblem, NetworkEvaluation]:
-    """The main job as a pipeline: all orders of every layer, the best of each, their sum."""
-    layer = (
-        SpatialMappingConversionStage()
-        >> search
-        >> each(CostModelStage())
-        >> ObserveStage(observers)
-        >> minimal(objective)
-    )
-    return WorkloadStage() >> each(layer) >> SumStage()
+class FrontExploration(Frozen, frozen=True):
+    """The result of an exploration of which energy and latency shall be weighed: fronts."""
+
+    run: UUID
+    workload: str
+    accelerator: str
+    front: NetworkFront
 
 
 def explore(  # noqa: PLR0913 (the one call that says it all; all but two arguments have defaults)
@@ -101,8 +84,16 @@ def explore(  # noqa: PLR0913 (the one call that says it all; all but two argume
     mapping: MappingConstraints | Path | str | None = None,
     *,
     objective: Objective | Literal["latency", "energy", "edp"] = Objective.LATENCY,
+    search: Literal["loma", "salsa"] = "loma",
     lpf_limit: int | None = 6,
     mapping_type: MappingType | Literal["uneven", "even"] = MappingType.UNEVEN,
+    spatial_mappings: int = 3,
+    mixed: bool = False,
+    rank: Rank | Literal["utilization", "bound"] = Rank.UTILIZATION,
+    keep_on_chip: bool = False,
+    prune: bool = False,
+    seed: int = 0,
+    workers: int | None = None,
     store: Store | Path | str | None = None,
     progress: Progress | None = None,
 ) -> Exploration:
@@ -112,11 +103,21 @@ def explore(  # noqa: PLR0913 (the one call that says it all; all but two argume
         workload: a model, an ONNX or YAML file, or the name of a bundled one (``light:resnet50``).
         accelerator: a model, a YAML file, or the name of a bundled one (``tpu_like``).
         mapping: constraints, a YAML file or the name of a bundled one. Without: the one bundled
-            under the accelerator's name, else the array is filled as well as one loop dimension
-            per array dimension can.
+            under the accelerator's name, if there is one.
         objective: what to make small.
-        lpf_limit: how many loop factors a layer is cut into at most (``None``: all primes).
+        search: ``loma`` tries all orders of the loop factors, ``salsa`` anneals the orders of all
+            prime factors.
+        lpf_limit: how many loop factors LOMA cuts a layer into at most (``None``: all primes).
         mapping_type: whether operands that share a memory must cut the loops at the same place.
+        spatial_mappings: how many spatial mappings of a layer to try, where ``mapping`` leaves
+            array dimensions open.
+        mixed: whether several loop dimensions may share an array dimension.
+        rank: which spatial mappings to try first: those that use the array best, or those that
+            cost least at least.
+        keep_on_chip: whether data stays on chip between layers where there is room.
+        prune: whether to leave out spatial mappings that cannot beat what was found.
+        seed: decides what is random in ``salsa``.
+        workers: threads (``None``: one for each core); results do not depend on their number.
         store: where every evaluation is kept: a store, or a DuckDB file (made if missing).
         progress: who wants to know how far it is.
 
@@ -125,6 +126,33 @@ def explore(  # noqa: PLR0913 (the one call that says it all; all but two argume
         InfeasibleError: where no mapping of a layer fits.
         StoreError: where the store cannot be written.
     """
+    plan = search_plan(
+        objective=objective,
+        search=search,
+        lpf_limit=lpf_limit,
+        mapping_type=mapping_type,
+        spatial_mappings=spatial_mappings,
+        mixed=mixed,
+        rank=rank,
+        keep_on_chip=keep_on_chip,
+        prune=prune,
+        seed=seed,
+        workers=workers,
+    )
+    network = read_network(workload, accelerator, mapping)
+    return explore_network(network, plan, store=store, progress=progress)
+
+
+def read_network(
+    workload: Workload | onnx.ModelProto | Path | str,
+    accelerator: Accelerator | Path | str,
+    mapping: MappingConstraints | Path | str | None = None,
+) -> NetworkProblem:
+    """What :func:`explore` is given, read and checked.
+
+    Raises:
+        InputError: where something given is not right.
+    """
     chosen = accelerator if mapping is None and isinstance(accelerator, str) else None
     network = NetworkProblem(
         workload=read_workload(workload),
@@ -132,55 +160,64 @@ def explore(  # noqa: PLR0913 (the one call that says it all; all but two argume
         constraints=read_mapping(mapping, for_accelerator=chosen),
     )
     check_constraints(network, "mapping" if mapping is None else str(mapping)[:80])
-    return explore_network(
-        network,
-        Objective(objective),
-        LomaStage(lpf_limit=lpf_limit, mapping_type=MappingType(mapping_type)),
-        store=store,
-        progress=progress,
-    )
+    return network
 
 
 def explore_network(
     network: NetworkProblem,
-    objective: Objective,
-    search: LomaStage,
+    plan: SearchPlan | None = None,
     *,
     store: Store | Path | str | None = None,
     progress: Progress | None = None,
 ) -> Exploration:
-    """Runs the main job on a network problem, recorded and observed.
+    """The best mapping of every layer of a network problem; recorded and observed.
 
     Raises:
         InputError: where the constraints do not suit a layer.
         InfeasibleError: where no mapping of a layer fits.
         StoreError: where the store cannot be written.
     """
-    if progress is not None:
-        progress.start(network)
-    watching: tuple[Observer, ...] = () if progress is None else (progress,)
-    pipeline = exploration_pipeline(objective, search, watching)
-    if store is None:
-        return _exploration(uuid4(), network, objective, MainStage(pipeline).run(network))
-    # the store is opened only when asked for: DuckDB takes long to import
-    from nestmap.pipeline.recording import Recorder, recording  # noqa: PLC0415
-
-    with recording(store, network, objective, describe(pipeline)) as run:
-        recorded = exploration_pipeline(objective, search, (*watching, Recorder(run)))
-        total = MainStage(recorded).run(network)
+    plan = plan or SearchPlan()
+    with watched(network, plan, exploration_pipeline, store, progress) as (run, pipeline):
+        total = pipeline(network)
         run.finish(total)
-    return _exploration(run.id, network, objective, total)
-
-
-def _exploration(
-    run: UUID, network: NetworkProblem, objective: Objective, total: NetworkEvaluation
-) -> Exploration:
     return Exploration(
-        run=run,
+        run=run.id,
         workload=network.workload.name,
         accelerator=network.accelerator.name,
-        objective=objective,
+        objective=plan.objective,
         total=total,
+    )
+
+
+def explore_front(
+    network: NetworkProblem,
+    plan: SearchPlan | None = None,
+    *,
+    store: Store | Path | str | None = None,
+    progress: Progress | None = None,
+) -> FrontExploration:
+    """The mappings of every layer between which energy is traded for latency.
+
+    All candidates of the plan count, whatever its objective: the store gets the best for that as
+    the results of the run. Recorded and observed like :func:`explore_network`.
+
+    Raises:
+        InputError: where the constraints do not suit a layer, or the plan prunes.
+        InfeasibleError: where no mapping of a layer fits.
+        StoreError: where the store cannot be written.
+    """
+    plan = plan or SearchPlan()
+    if plan.prune:
+        raise InputError("plan", "prune", "no pruning, which would leave out parts of the front")
+    with watched(network, plan, front_pipeline, store, progress) as (run, pipeline):
+        front = pipeline(network)
+        run.finish(front.best(plan.objective))
+    return FrontExploration(
+        run=run.id,
+        workload=network.workload.name,
+        accelerator=network.accelerator.name,
+        front=front,
     )
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from nestmap.model import InputError, LayerConstraints, NetworkProblem
-from nestmap.model.dims import Dimension
+from nestmap.model.dims import ArrayDimension, Dimension
 
 
 def check_constraints(network: NetworkProblem, where: str) -> None:
-    """Checks that there is a layer, and the spatial mapping of every entry that some layer uses.
+    """Checks that there is a layer, and what every entry that some layer uses says of the array.
 
     Raises:
-        InputError: for an unrolling over something that neither the array nor any of the layers
-            has, or over more units than there are; ``where`` names the file.
+        InputError: for an unrolling or a hint over something that neither the array nor any of
+            the layers has, or over more units than there are; ``where`` names the file.
     """
     if not network.workload.layers:
         raise InputError(
@@ -31,25 +33,39 @@ def check_constraints(network: NetworkProblem, where: str) -> None:
 def _check_entry(
     network: NetworkProblem, entry: LayerConstraints, dimensions: set[Dimension], where: str
 ) -> None:
-    sizes = network.accelerator.array.sizes
     for unrolling in entry.spatial_mapping.unrollings if entry.spatial_mapping else ():
         here = f"{where}: spatial_mapping.{unrolling.array_dimension}"
-        if unrolling.array_dimension not in sizes:
-            raise InputError(
-                here,
-                f"array dimension {unrolling.array_dimension}",
-                f"one of {', '.join(sizes)}, the array of {network.accelerator.name}",
-            )
-        if unrolling.factor > sizes[unrolling.array_dimension]:
+        units = _units(network, unrolling.array_dimension, here)
+        if unrolling.factor > units:
             raise InputError(
                 here,
                 f"{unrolling}, {unrolling.factor} units",
-                f"at most the {sizes[unrolling.array_dimension]} units of the array",
+                f"at most the {units} units of the array",
             )
-        for loop in unrolling.loops:
-            if loop.size > 1 and loop.dimension not in dimensions:
-                raise InputError(
-                    here,
-                    f"loop dimension {loop.dimension}",
-                    f"a dimension of some layer it is for: {', '.join(sorted(dimensions))}",
-                )
+        unrolled = [loop.dimension for loop in unrolling.loops if loop.size > 1]
+        _check_dimensions(unrolled, dimensions, here)
+    for hint in entry.spatial_hints:
+        here = f"{where}: spatial_mapping_hint.{hint.array_dimension}"
+        _units(network, hint.array_dimension, here)
+        _check_dimensions(hint.dimensions, dimensions, here)
+
+
+def _units(network: NetworkProblem, array_dimension: ArrayDimension, where: str) -> int:
+    sizes = network.accelerator.array.sizes
+    if array_dimension not in sizes:
+        raise InputError(
+            where,
+            f"array dimension {array_dimension}",
+            f"one of {', '.join(sizes)}, the array of {network.accelerator.name}",
+        )
+    return sizes[array_dimension]
+
+
+def _check_dimensions(used: Iterable[Dimension], known: set[Dimension], where: str) -> None:
+    for dimension in used:
+        if dimension not in known:
+            raise InputError(
+                where,
+                f"loop dimension {dimension}",
+                f"a dimension of some layer it is for: {', '.join(sorted(known))}",
+            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Never, Protocol, runtime_checkable
 
 import networkx as nx
@@ -9,6 +10,7 @@ import networkx as nx
 from nestmap.model import Frozen
 from nestmap.pipeline.report.json import Json
 from nestmap.pipeline.stage import FunctionStage, Stage, Then, each
+from nestmap.pipeline.stages import BoundedSearchStage
 
 
 class StageDescription(Frozen, frozen=True):
@@ -56,16 +58,21 @@ def _parts(stage: object) -> tuple[StageDescription, ...]:
             return (*_parts(stage.first), *_parts(stage.second))
         case _Each() if type(stage) is each:
             return (StageDescription(name="each", inner=_parts(stage.inner)),)
+        case BoundedSearchStage():
+            options = json.dumps({"objective": stage.objective})
+            return (_named(stage, options, _parts(stage.inner)),)
         case FunctionStage():
             return (StageDescription(name=stage.name),)
         case Frozen():
-            return (_with_options(type(stage).__name__, stage),)
+            return (_named(stage, stage.model_dump_json()),)
         case _:
-            return (StageDescription(name=type(stage).__name__),)
+            return (_named(stage),)
 
 
-def _with_options(name: str, options: Frozen) -> StageDescription:
-    return StageDescription(name=name, options=options.model_dump_json())
+def _named(
+    stage: object, options: str = "{}", inner: tuple[StageDescription, ...] = ()
+) -> StageDescription:
+    return StageDescription(name=type(stage).__name__, options=options, inner=inner)
 
 
 def pipeline_graph(pipeline: Stage[Never, object]) -> nx.DiGraph[str]:

@@ -25,7 +25,7 @@ def accelerator_names() -> tuple[str, ...]:
 
 
 def mapping_names() -> tuple[str, ...]:
-    """The bundled mappings; each has the name of the accelerator that it is for."""
+    """The bundled mappings: under an accelerator's name the one for it; ``free`` fixes nothing."""
     return tuple(_bundled("mappings"))
 
 

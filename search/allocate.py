@@ -14,7 +14,7 @@ from typing import Annotated, final
 import numpy as np
 
 from nestmap.costmodel.axes import FRACTIONAL, OUT
-from nestmap.costmodel.evaluate import load_order
+from nestmap.costmodel.evaluate import load_order, load_row
 from nestmap.costmodel.footprint import start_tile, tile_elements, widen, widen_to_level
 from nestmap.costmodel.jit import kernel
 from nestmap.costmodel.problem import FlatProblem
@@ -76,11 +76,65 @@ def _allocate_rows(
         if allocate(problem, work, shelf, even, failures):
             for n in range(work.loops):
                 orders[kept, n] = orders[row, n]
-            for x in range(cuts.shape[1]):
-                for level in range(cuts.shape[2]):
-                    cuts[kept, x, level] = work.cut[x, min(level + 1, problem.levels[x])]
+            write_cuts(problem, work, cuts, kept)
             kept += 1
     return kept
+
+
+@kernel
+def write_cuts(problem: FlatProblem, work: Work, cuts: Codes, row: int) -> None:
+    """Puts the cuts of the work arrays into a row; levels that are not there hold all loops."""
+    for x in range(cuts.shape[1]):
+        for level in range(cuts.shape[2]):
+            cuts[row, x, level] = work.cut[x, min(level + 1, problem.levels[x])]
+
+
+def fits(problem: FlatProblem, factors: I64, order: Codes, cuts: Codes, failures: Failures) -> bool:
+    """Whether the memories hold what the given cuts put there: what :func:`allocate` asks too."""
+    check_loops(len(order))
+    return bool(
+        _fits(problem, (new_record(Work), new_record(Shelf), failures), factors, order, cuts)
+    )
+
+
+@kernel
+def _fits(
+    problem: FlatProblem,
+    scratch: tuple[Work, Shelf, Failures],
+    factors: I64,
+    order: Codes,
+    cuts: Codes,
+) -> bool:
+    work, shelf, failures = scratch
+    load_row(work, factors, order, cuts)
+    for memory in range(problem.memories):
+        room, holders = problem.memory_size[memory], problem.holders[memory]
+        misfit, together = FITS, 0.0
+        for i in range(holders):
+            bits = _bits_at(problem, work, memory, i)
+            shelf.first[i] = 0
+            shelf.bits[i, 0] = bits
+            together += bits
+            if bits > room and misfit == FITS:
+                misfit = i
+        if misfit == FITS and together > room:
+            misfit = holders
+        if misfit != FITS:
+            _note_failure(problem, shelf, memory, misfit, failures)
+            return False
+    return True
+
+
+@kernel
+def _bits_at(problem: FlatProblem, work: Work, memory: int, i: int) -> float:
+    """The room that the cuts in ``work`` ask of a memory for its holder ``i``."""
+    x, level = problem.holder[memory, i], problem.holder_level[memory, i]
+    cut, taken = int(work.cut[x, level]), int(work.cut[x, level - 1]) if level > 1 else 0
+    whole = _whole_tensor(problem, work, x) if problem.double_buffered[memory] == 1 else 0.0
+    _tile_up_to(problem, work, x, level, cut)
+    elements = tile_elements(problem, work, x)
+    copies = 1 if cut == work.loops or elements >= whole else 2
+    return copies * elements * _precision(problem, work, x, level, taken)
 
 
 @kernel

@@ -7,60 +7,60 @@ Memory Allocation", AICAS 2021; spec section 8.
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-import numpy as np
+from typing import final
 
 from nestmap.costmodel.problem import flatten
 from nestmap.costmodel.record import new_record
 from nestmap.costmodel.report import factor_table
-from nestmap.model import (
-    Infeasibility,
-    MappingBatch,
-    MappingType,
-    SearchStatistics,
-    SpatialProblem,
-)
+from nestmap.model import Loop, MappingBatch, MappingType, SpatialProblem
+from nestmap.model.batch import Codes
 from nestmap.search.allocate import Failures, allocate_rows
+from nestmap.search.explain import add_failures, explain
 from nestmap.search.ordering import pinned_orders
+from nestmap.search.parallel import in_order
 from nestmap.search.permutations import encode, permutations
+from nestmap.search.pinned import pinned_batch
 
 CHUNK = 8192
 """Orders handled at once: large enough to keep kernels busy, small enough to stay in cache."""
 
 
 def loma(
-    spatial: SpatialProblem, lpf_limit: int | None, mapping_type: MappingType
+    spatial: SpatialProblem, lpf_limit: int | None, mapping_type: MappingType, workers: int = 1
 ) -> Iterator[MappingBatch]:
     """All orders of the loop factors that fit the memories, lexicographic, in chunks.
 
-    Those of them, that is, which meet the user's temporal ordering.
+    Those of them, that is, which meet the user's temporal ordering; with memory levels pinned
+    there is that one mapping, whatever the type.
 
-    ``lpf_limit`` bounds the number of loop factors (``None``: all prime factors). The last batch
-    carries the counts of the orders that do not fit.
+    ``lpf_limit`` bounds the number of loop factors (``None``: all prime factors). So many chunks
+    at a time as there are ``workers`` get their memories; the result does not depend on their
+    number. The last batch carries the counts of the orders that do not fit.
     """
+    pinned_one = pinned_batch(spatial)
+    if pinned_one is not None:
+        yield pinned_one
+        return
     failures, even = new_record(Failures), mapping_type is MappingType.EVEN
-    problem = flatten(spatial)
-    for pinned, free in pinned_orders(spatial, lpf_limit):
-        factors, codes = encode((*pinned, *free))
-        table = factor_table(spatial, factors)
-        for orders in permutations(codes, len(pinned), CHUNK):
-            kept, cuts = allocate_rows(problem, table, orders, even, failures)
-            if len(kept):
-                yield MappingBatch(spatial, factors, kept, cuts)
+    for pinned in pinned_orders(spatial, lpf_limit):
+        factors, codes = encode(pinned.loops)
+        chunks = permutations(codes, len(pinned.inner), CHUNK, len(pinned.outer))
+        for batch, failed in in_order(_Allocation(spatial, factors, even), chunks, workers):
+            add_failures(failures, failed)
+            if len(batch):
+                yield batch
     yield MappingBatch.empty(spatial, explain(spatial, failures))
 
 
-def explain(spatial: SpatialProblem, failures: Failures) -> SearchStatistics:
-    """The failures in words: which memory is too small for what, and by how much."""
-    by_memory_operand = {m: operand for operand, m in spatial.problem.links.items()}
-    reasons: list[Infeasibility] = []
-    for m, memory in enumerate(spatial.accelerator.memories):
-        names = [by_memory_operand[o] for o in memory.operands if o in by_memory_operand]
-        for i in np.flatnonzero(failures.orders[m]):
-            what = names[i] if i < len(names) else " and ".join(names)
-            reason = (
-                f"{memory.name} too small for {what}: "
-                f"needs at least {int(failures.need[m, i])} bit, has {memory.instance.size}"
-            )
-            reasons.append(Infeasibility(reason=reason, count=int(failures.orders[m, i])))
-    return SearchStatistics(infeasible=tuple(reasons))
+@final
+class _Allocation:
+    """The memory allocation of loop orders: those that fit, and why the others do not."""
+
+    def __init__(self, spatial: SpatialProblem, factors: tuple[Loop, ...], even: bool) -> None:
+        self._spatial, self._factors, self._even = spatial, factors, even
+        self._problem, self._table = flatten(spatial), factor_table(spatial, factors)
+
+    def __call__(self, orders: Codes) -> tuple[MappingBatch, Failures]:
+        failures = new_record(Failures)
+        kept, cuts = allocate_rows(self._problem, self._table, orders, self._even, failures)
+        return MappingBatch(self._spatial, self._factors, kept, cuts), failures

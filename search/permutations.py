@@ -33,26 +33,27 @@ def count_permutations(loops: Sequence[Loop]) -> int:
     return factorial(len(loops)) // prod(factorial(n) for n in Counter(loops).values())
 
 
-def permutations(codes: Codes, pinned: int, chunk: int) -> Iterator[Codes]:
+def permutations(codes: Codes, inner: int, chunk: int, outer: int = 0) -> Iterator[Codes]:
     """All different orders of ``codes`` as rows, ``chunk`` at a time.
 
-    The first ``pinned`` codes stay where they are; the others go through their orders from the
-    lexicographically first one on.
+    The first ``inner`` and the last ``outer`` codes stay where they are; the others go through
+    their orders from the lexicographically first one on.
     """
-    state = np.concatenate([codes[:pinned], np.sort(codes[pinned:])])
+    state, end = codes.copy(), len(codes) - outer
+    state[inner:end].sort()
     more = True
     while more:
         rows = np.empty((chunk, len(codes)), np.uint8)
-        filled, more = _fill(state, pinned, rows)
+        filled, more = _fill(state, inner, end, rows)
         yield rows[:filled]
 
 
 @kernel
-def _fill(state: Codes, pinned: int, rows: Codes) -> tuple[int, bool]:
+def _fill(state: Codes, first: int, end: int, rows: Codes) -> tuple[int, bool]:
     """Writes orders from ``state`` on; gives how many, and whether more are to come."""
     for row in range(len(rows)):
         rows[row] = state
-        if not _advance(state[pinned:]):
+        if not _advance(state[first:end]):
             return row + 1, False
     return len(rows), True
 

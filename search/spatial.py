@@ -1,12 +1,14 @@
-"""Spatial mappings: the user's, made to fit a layer, or one that uses the array well."""
+"""Spatial mappings: the user's cut down to a layer, and those that use the array well."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import permutations
-from math import ceil, prod
+from collections.abc import Mapping, Sequence
 
-from nestmap.model import Loop, MappingProblem, SpatialMapping, Unrolling
+from nestmap.model import ArraySide, Loop, MappingProblem, SpatialMapping, Unrolling
+from nestmap.model.dims import ArrayDimension, Dimension
+from nestmap.search.capacity import within_capacity
+from nestmap.search.combine import Choice, best_combinations
+from nestmap.search.unrolling import of_one_dimension, of_several_dimensions, unrolling_limits
 
 
 def conform(problem: MappingProblem, wanted: SpatialMapping) -> SpatialMapping:
@@ -28,32 +30,64 @@ def conform(problem: MappingProblem, wanted: SpatialMapping) -> SpatialMapping:
     return SpatialMapping(unrollings=tuple(unrollings))
 
 
-def fullest(problem: MappingProblem) -> SpatialMapping:
-    """One loop dimension on each array dimension, such that the array is used best.
+def spatial_mappings(
+    problem: MappingProblem, count: int, mixed: bool = False
+) -> tuple[SpatialMapping, ...]:
+    """The most promising spatial mappings of a layer, at most ``count``, the best first.
 
-    The first of equals counts, in the order of the layer's dimensions.
+    What the user's mapping says of an array dimension stays, cut down to the layer and to what
+    the innermost memories can feed. Over each other array dimension goes one loop dimension
+    (``mixed``: or several) of those that the user's hints name, else of all: the largest possible
+    unrolling or a divisor of it. Mappings that use more of the array come first, of those the
+    ones that unroll more different dimensions (see :mod:`nestmap.search.combine`). What does
+    not fit the innermost memories is cut down last; mappings that become equal count once.
     """
-    return max(_one_dimension_each(problem), key=lambda mapping: _utilization(problem, mapping))
+    limits, sides = unrolling_limits(problem), problem.accelerator.array.sides
+    choices = [_choices(problem, side, limits[side.name], mixed) for side in sides]
+    chosen = best_combinations(choices, problem.layer.sizes, count)
+    mappings = (within_capacity(problem, _mapping(problem, loops)) for loops in chosen)
+    return tuple(dict.fromkeys(mappings))
 
 
-def _one_dimension_each(problem: MappingProblem) -> Iterator[SpatialMapping]:
-    sides, sizes = problem.accelerator.array.sides, problem.layer.sizes
-    candidates = [dimension for dimension, size in sizes.items() if size > 1]
-    places = candidates + [""] * max(0, len(sides) - len(candidates))
-    for chosen in permutations(places, len(sides)):
-        yield SpatialMapping(
-            unrollings=tuple(
-                Unrolling(
-                    array_dimension=side.name,
-                    loops=(Loop(dimension=d, size=min(side.size, sizes[d])),) if d else (),
-                )
-                for side, d in zip(sides, chosen, strict=True)
-            )
-        )
+def open_to(problem: MappingProblem, side: ArrayDimension) -> tuple[Dimension, ...]:
+    """The loop dimensions that may be unrolled over an array dimension.
 
-
-def _utilization(problem: MappingProblem, mapping: SpatialMapping) -> float:
-    """Share of the array that works, on average over all rounds."""
+    Those that the user's hints name, else all; none where the user's mapping decides.
+    """
+    if _given(problem, side) is not None:
+        return ()
     sizes = problem.layer.sizes
-    rounds = prod(ceil(n / mapping.factor_of(d)) for d, n in sizes.items())
-    return problem.layer.macs / rounds / problem.accelerator.array.units
+    hints = [h for h in problem.constraints.spatial_hints if h.array_dimension == side]
+    named = tuple(d for hint in hints for d in hint.dimensions if d in sizes)
+    return named or tuple(sizes)
+
+
+def _choices(
+    problem: MappingProblem, side: ArraySide, limits: Mapping[Dimension, int], mixed: bool
+) -> list[Choice]:
+    """What may be unrolled over an array dimension."""
+    given = _given(problem, side.name)
+    if given is not None:
+        cut = (Loop(dimension=x.dimension, size=min(x.size, limits[x.dimension])) for x in given)
+        return [tuple(cut)]
+    dimensions = open_to(problem, side.name)
+    several = of_several_dimensions(limits, dimensions, side.size) if mixed else ()
+    return [*of_one_dimension(limits, dimensions), *several]
+
+
+def _given(problem: MappingProblem, side: ArrayDimension) -> tuple[Loop, ...] | None:
+    """What the user's mapping says of an array dimension, if it says anything."""
+    wanted = problem.constraints.spatial_mapping
+    if wanted is None or all(x.array_dimension != side for x in wanted.unrollings):
+        return None
+    return conform(problem, wanted).on(side)
+
+
+def _mapping(problem: MappingProblem, choices: Sequence[Choice]) -> SpatialMapping:
+    sides = problem.accelerator.array.sides
+    return SpatialMapping(
+        unrollings=tuple(
+            Unrolling(array_dimension=side.name, loops=loops)
+            for side, loops in zip(sides, choices, strict=True)
+        )
+    )

@@ -102,16 +102,21 @@ def _layer_row(key: str, layer: Layer) -> Row:
     }
 
 
-def write_accelerator(connection: duckdb.DuckDBPyConnection, accelerator: Accelerator) -> None:
-    """Writes an accelerator, if it is not there yet."""
-    row = {
-        "hash": accelerator.content_hash,
-        "name": accelerator.name,
-        "units": accelerator.array.units,
-        "area": accelerator.area,
-        "json": accelerator.model_dump_json(),
-    }
-    insert(connection, "accelerators", [row], OnConflict.KEEP)
+def write_accelerators(
+    connection: duckdb.DuckDBPyConnection, accelerators: Sequence[Accelerator]
+) -> None:
+    """Writes the accelerators that are not there yet."""
+    rows = [
+        {
+            "hash": key,
+            "name": accelerator.name,
+            "units": accelerator.array.units,
+            "area": accelerator.area,
+            "json": accelerator.model_dump_json(),
+        }
+        for key, accelerator in {x.content_hash: x for x in accelerators}.items()
+    ]
+    insert(connection, "accelerators", rows, OnConflict.KEEP)
 
 
 def write_spatial_mappings(
@@ -146,6 +151,7 @@ def result_row(run: str, position: int, result: LayerResult) -> Row:
         "position": position,
         **_cme_columns(result.cme),
         "evaluations": statistics.evaluations,
+        "pruned": statistics.pruned,
         "infeasible": [{"reason": x.reason, "count": x.count} for x in statistics.infeasible],
         "cme": result.cme.model_dump_json(),
     }

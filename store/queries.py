@@ -46,7 +46,7 @@ class _InfeasibleRow(TypedDict):
     count: int
 
 
-_SearchRow = tuple[int, str, str, list[_LoopRow], int]
+_SearchRow = tuple[int, str, str, str, list[_LoopRow], int]
 
 Value = str | int | float | bool | datetime | UUID | None
 """What a parameter of a query may be."""
@@ -59,10 +59,13 @@ JOIN workloads AS workload ON workload.hash = run.workload
 JOIN accelerators AS accelerator ON accelerator.hash = run.accelerator
 ORDER BY started, run.id
 """
-_RESULTS = "SELECT cme, evaluations, infeasible FROM results WHERE run = ? ORDER BY position"
+_RESULTS = (
+    "SELECT cme, evaluations, infeasible, pruned FROM results WHERE run = ? ORDER BY position"
+)
 _SEARCHES = """
-SELECT search.id, mapping.json, constraints, factors, ideal_cycles
+SELECT search.id, accelerator.json, mapping.json, constraints, factors, ideal_cycles
 FROM searches AS search
+JOIN accelerators AS accelerator ON accelerator.hash = search.accelerator
 JOIN spatial_mappings AS mapping ON mapping.hash = search.spatial_mapping
 WHERE run = ? AND layer = ? ORDER BY search.id
 """
@@ -71,11 +74,9 @@ SELECT ordering, cuts, energy, latency0, latency1, latency2
 FROM evaluation_rows WHERE search = ? ORDER BY number
 """
 _INFEASIBLE = "SELECT reason, count FROM infeasible WHERE search = ? ORDER BY count DESC, reason"
-_INPUTS = """
-SELECT workload.json, accelerator.json
-FROM runs AS run
+_WORKLOAD = """
+SELECT workload.json FROM runs AS run
 JOIN workloads AS workload ON workload.hash = run.workload
-JOIN accelerators AS accelerator ON accelerator.hash = run.accelerator
 WHERE run.id = ?
 """
 
@@ -127,7 +128,7 @@ def read_results(connection: duckdb.DuckDBPyConnection, run: UUID) -> NetworkEva
     Raises:
         StoreError: if there is no such run, or it has no results.
     """
-    rows: list[tuple[str, int, list[_InfeasibleRow]]]
+    rows: list[tuple[str, int, list[_InfeasibleRow], int]]
     rows = connection.execute(_RESULTS, [run]).fetchall()
     if not rows:
         raise StoreError(f"run {run}: {_why_no_results(connection, run)}")
@@ -141,11 +142,13 @@ def _why_no_results(connection: duckdb.DuckDBPyConnection, run: UUID) -> str:
     return f"found no results, it is {found[0].status}; expected a run that is done"
 
 
-def _layer_result(cme: str, evaluations: int, infeasible: list[_InfeasibleRow]) -> LayerResult:
+def _layer_result(
+    cme: str, evaluations: int, infeasible: list[_InfeasibleRow], pruned: int
+) -> LayerResult:
     failed = tuple(Infeasibility(reason=x["reason"], count=x["count"]) for x in infeasible)
     return LayerResult(
         cme=CostModelEvaluation.model_validate_json(cme),
-        statistics=SearchStatistics(evaluations=evaluations, infeasible=failed),
+        statistics=SearchStatistics(evaluations=evaluations, infeasible=failed, pruned=pruned),
     )
 
 
@@ -159,28 +162,26 @@ def read_evaluations(
     Raises:
         StoreError: if there is no such run, or its workload has no such layer.
     """
-    inputs: list[tuple[str, str]] = connection.execute(_INPUTS, [run]).fetchall()
-    if not inputs:
+    found: list[tuple[str]] = connection.execute(_WORKLOAD, [run]).fetchall()
+    if not found:
         raise StoreError(f"run {run}: {_why_no_results(connection, run)}")
-    workload, machine = inputs[0]
-    layers = {x.name: x for x in Workload.model_validate_json(workload).layers}
+    layers = {x.name: x for x in Workload.model_validate_json(found[0][0]).layers}
     if layer not in layers:
         raise StoreError(
             f"run {run}: found no layer {layer!r}; expected one of {', '.join(layers)}"
         )
-    accelerator = Accelerator.model_validate_json(machine)
     searches: list[_SearchRow] = connection.execute(_SEARCHES, [run, layer]).fetchall()
-    return tuple(_batch(connection, search, layers[layer], accelerator) for search in searches)
+    return tuple(_batch(connection, search, layers[layer]) for search in searches)
 
 
 def _batch(
-    connection: duckdb.DuckDBPyConnection, search: _SearchRow, layer: Layer, machine: Accelerator
+    connection: duckdb.DuckDBPyConnection, search: _SearchRow, layer: Layer
 ) -> EvaluationBatch:
-    number, mapping, constraints, factors, ideal_cycles = search
+    number, machine, mapping, constraints, factors, ideal_cycles = search
     problem = SpatialProblem(
         problem=MappingProblem(
             layer=layer,
-            accelerator=machine,
+            accelerator=Accelerator.model_validate_json(machine),
             constraints=LayerConstraints.model_validate_json(constraints),
         ),
         spatial_mapping=SpatialMapping.model_validate_json(mapping),

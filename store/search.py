@@ -56,6 +56,7 @@ class Search:
             "id": self.id,
             "run": str(run),
             "layer": self.problem.layer.name,
+            "accelerator": self.problem.accelerator.content_hash,
             "spatial_mapping": self.problem.spatial_mapping.content_hash,
             "constraints": self.problem.problem.constraints.model_dump_json(),
             "factors": loop_structs(self.factors),

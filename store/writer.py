@@ -20,7 +20,7 @@ from nestmap.store.content import (
     Row,
     insert,
     result_row,
-    write_accelerator,
+    write_accelerators,
     write_spatial_mappings,
     write_workload,
 )
@@ -62,7 +62,7 @@ class Run:
     def _begin(self) -> None:
         info, network = self._info, self._info.network
         write_workload(self._connection, network.workload)
-        write_accelerator(self._connection, network.accelerator)
+        write_accelerators(self._connection, [network.accelerator])
         row: Row = {
             "id": str(self.id),
             "command": info.command,
@@ -153,7 +153,7 @@ class Run:
         problem = batch.mappings.problem
         if self._layers.get(problem.layer.name) != problem.layer:
             raise ValueError(f"layer {problem.layer.name} is not in the workload of run {self.id}")
-        if problem.accelerator != self._info.network.accelerator:
+        if problem.accelerator.name != self._info.network.accelerator.name:
             raise ValueError(f"{problem.accelerator.name} is not the accelerator of run {self.id}")
         search = Search(number(self._connection, _NEXT_SEARCH), batch)
         self._unwritten.append(search)
@@ -162,6 +162,7 @@ class Run:
     def _write(self, rows: int) -> None:
         """Writes that many evaluations, and all that is new about searches."""
         searches = self._unwritten
+        write_accelerators(self._connection, [x.problem.accelerator for x in searches])
         write_spatial_mappings(self._connection, [x.problem.spatial_mapping for x in searches])
         insert(self._connection, "searches", [x.row(self.id) for x in searches])
         failed = [row for x in self._searches.values() for row in x.infeasible_rows()]

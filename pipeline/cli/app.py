@@ -49,7 +49,10 @@ def common(
 Examples:
   nestmap explore light:resnet50 --accelerator tpu_like
   nestmap explore net.onnx -a machine.yaml -m mapping.yaml --objective energy
-  nestmap explore layers.yaml -a tpu_like --lpf-limit 8 --no-store --json out.json"""
+  nestmap explore layers.yaml -a tpu_like --lpf-limit 8 --no-store --json out.json
+  nestmap explore light:resnet50 -a eyeriss_like -m free --spatial-mappings 20 --mixed --prune
+  nestmap explore light:alexnet -a tpu_like --search salsa --keep-on-chip --seed 1
+  nestmap explore light:alexnet -a tpu_like --pareto"""
 )
 def explore(  # noqa: PLR0913 (a parameter for each option)
     *,
@@ -57,30 +60,54 @@ def explore(  # noqa: PLR0913 (a parameter for each option)
     accelerator: options.Accelerator,
     mapping: options.Mapping = None,
     objective: options.Objective = "latency",
+    search: options.Search = "loma",
     lpf_limit: options.Limit = 6,
     mapping_type: options.MappingType = "uneven",
+    spatial_mappings: options.SpatialMappings = 3,
+    mixed: options.Mixed = False,
+    rank: options.Rank = "utilization",
+    keep_on_chip: options.KeepOnChip = False,
+    prune: options.Prune = False,
+    pareto: options.Pareto = False,
+    seed: options.Seed = 0,
+    workers: options.Workers = None,
     store: options.StoreFile = options.DEFAULT_STORE,
     no_store: options.NoStore = False,
     json: options.JsonFile = None,
+    save_mapping: options.SaveMapping = None,
 ) -> None:
     """Find the best mapping of every layer of a network.
 
-    Tries every order of the loops of every layer, with the best use of the memories for each, and
-    prints a table of the best ones. Every mapping that was tried is kept in a DuckDB file.
+    Tries the most promising spatial mappings of every layer, for each of them every order of the
+    loops, with the best use of the memories for each order, and prints a table of the best ones.
+    Every mapping that was tried is kept in a DuckDB file.
     """
     with reported():
         from nestmap.pipeline.cli.explore import ExploreRequest, run_explore  # noqa: PLC0415 (help is fast)
+        from nestmap.pipeline.plan import search_plan  # noqa: PLC0415
 
         run_explore(
             ExploreRequest(
                 workload=workload,
                 accelerator=accelerator,
                 mapping=mapping,
-                objective=objective,
-                lpf_limit=lpf_limit,
-                mapping_type=mapping_type,
+                plan=search_plan(
+                    objective=objective,
+                    search=search,
+                    lpf_limit=lpf_limit,
+                    mapping_type=mapping_type,
+                    spatial_mappings=spatial_mappings,
+                    mixed=mixed,
+                    rank=rank,
+                    keep_on_chip=keep_on_chip,
+                    prune=prune,
+                    seed=seed,
+                    workers=workers,
+                ),
+                pareto=pareto,
                 store=None if no_store else store,
                 json=json,
+                save_mapping=save_mapping,
             )
         )
 
@@ -90,19 +117,21 @@ def explore(  # noqa: PLR0913 (a parameter for each option)
 Examples:
   nestmap evaluate light:alexnet --layer n0 -a tpu_like --order "FX 11, FY 11, OX 54, OY 54, K 3"
   nestmap evaluate layers.yaml --layer fc -a tpu_like --order "C 2, K 4" \\
-      --cut O=0,1,2 --cut W=1,2 --cut I=2,2"""
+      --cut O=0,1,2 --cut W=1,2 --cut I=2,2
+  nestmap evaluate light:resnet50 -a tpu_like --mapping-file found.yaml"""
 )
 def evaluate(  # noqa: PLR0913 (a parameter for each option)
     *,
     workload: options.Workload,
-    layer: options.Layer,
     accelerator: options.Accelerator,
-    order: options.Order,
+    layer: options.Layer = None,
+    order: options.Order = None,
     cut: options.Cuts = None,
     mapping: options.Mapping = None,
+    mapping_file: options.MappingFile = None,
     json: options.JsonFile = None,
 ) -> None:
-    """Say what one given mapping of one layer costs."""
+    """Say what a given mapping costs, of one layer or of all layers of a network."""
     with reported():
         from nestmap.pipeline.cli.evaluate import EvaluateRequest, run_evaluate  # noqa: PLC0415
 
@@ -112,6 +141,7 @@ def evaluate(  # noqa: PLR0913 (a parameter for each option)
                 layer=layer,
                 accelerator=accelerator,
                 mapping=mapping,
+                mapping_file=mapping_file,
                 order=order,
                 cuts=tuple(cut or ()),
                 json=json,

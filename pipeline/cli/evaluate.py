@@ -1,4 +1,4 @@
-"""``nestmap evaluate``: what one given mapping of one layer costs."""
+"""``nestmap evaluate``: what a given mapping costs, of one layer or of a whole network."""
 
 from __future__ import annotations
 
@@ -8,66 +8,114 @@ from typing import final
 
 from nestmap.costmodel import evaluate
 from nestmap.model import (
+    CostModelEvaluation,
     InputError,
     LayerResult,
     MappingProblem,
     NetworkEvaluation,
     NetworkProblem,
     SearchStatistics,
+    SpatialProblem,
 )
 from nestmap.pipeline.checks import check_constraints
-from nestmap.pipeline.cli.fixed import check_fit, temporal_mapping
-from nestmap.pipeline.cli.output import remark, show
-from nestmap.pipeline.cli.targets import check_json
+from nestmap.pipeline.cli.fixed import temporal_mapping
+from nestmap.pipeline.cli.output import output_width, remark, show, show_prose
+from nestmap.pipeline.cli.targets import check_target
 from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_workload
-from nestmap.pipeline.parsers.node import suggestion
+from nestmap.pipeline.replay import fixed_spatial, only_layer, replay
 from nestmap.pipeline.report.breakdown import breakdown
 from nestmap.pipeline.report.json import full_json, write_json
+from nestmap.pipeline.report.table import layer_table, totals
 from nestmap.pipeline.stages import SpatialMappingConversionStage, WorkloadStage
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class EvaluateRequest:
-    """The arguments of the command; without ``cuts`` the memories are filled as LOMA does."""
+    """The arguments of the command.
+
+    Either ``mapping_file``, or ``layer`` and ``order``; without ``cuts`` the memories are filled as
+    LOMA does.
+    """
 
     workload: str
-    layer: str
+    layer: str | None
     accelerator: str
     mapping: str | None
-    order: str
+    mapping_file: str | None
+    order: str | None
     cuts: tuple[str, ...]
     json: Path | None
 
 
 def run_evaluate(request: EvaluateRequest) -> None:
-    """Costs the mapping, writes the JSON file, prints the breakdown.
+    """Costs the mapping, writes the JSON file, prints the breakdown or the table of layers.
 
     Raises:
         NestmapError: where something given is not right, or does not fit.
     """
-    check_json(request.json, (request.workload, request.accelerator, request.mapping))
-    spatial = SpatialMappingConversionStage()(_problem(request))
-    cme = evaluate(spatial, temporal_mapping(spatial, request.order, request.cuts))
-    if request.cuts:
-        check_fit(spatial, cme)
+    used = (request.workload, request.accelerator, request.mapping, request.mapping_file)
+    check_target("--json", request.json, used)
+    if request.mapping_file is not None:
+        _run_replay(request, request.mapping_file)
+        return
+    if request.order is None:
+        found = "neither --order nor --mapping-file"
+        raise InputError("nestmap evaluate", found, "one of them: it says how to run the loops")
+    if request.layer is None:
+        raise InputError("nestmap evaluate", "--order without --layer", "the layer it is for")
+    problem = _problem(request, request.mapping, request.layer)
+    spatial = SpatialMappingConversionStage()(problem)
+    mapping = temporal_mapping(spatial, request.order, request.cuts)
+    cme = evaluate(spatial, mapping)
+    result = LayerResult(cme=cme, statistics=SearchStatistics(evaluations=1))
+    _write(request, NetworkEvaluation(layers=(result,)))
+    _print_layer(request, spatial, cme)
+
+
+def _run_replay(request: EvaluateRequest, file: str) -> None:
+    given = {"--order": request.order, "--cut": request.cuts, "--mapping": request.mapping}
+    for option, value in given.items():
+        if value:
+            found = f"{option} beside --mapping-file"
+            raise InputError("nestmap evaluate", found, "one of them: the file has all of it")
+    workload, accelerator = read_workload(request.workload), read_accelerator(request.accelerator)
+    evaluation = replay(workload, accelerator, file, layer=request.layer)
+    _write(request, evaluation)
+    if request.layer is not None:
+        (result,) = evaluation.layers
+        spatial = fixed_spatial()(_problem(request, file, request.layer))
+        _print_layer(request, spatial, result.cme)
+        return
+    show(layer_table(workload.layers, evaluation, output_width()))
+    show_prose(totals(evaluation))
+    _tell_place(request)
+
+
+def _write(request: EvaluateRequest, evaluation: NetworkEvaluation) -> None:
+    """Before anything is printed: the reader of a pipe may leave."""
     if request.json is not None:
-        result = LayerResult(cme=cme, statistics=SearchStatistics(evaluations=1))
-        write_json(request.json, full_json(NetworkEvaluation(layers=(result,))))
+        write_json(request.json, full_json(evaluation))
+
+
+def _print_layer(
+    request: EvaluateRequest, spatial: SpatialProblem, cme: CostModelEvaluation
+) -> None:
     show(breakdown(spatial, cme))
+    _tell_place(request)
+
+
+def _tell_place(request: EvaluateRequest) -> None:
     if request.json is not None:
         remark(f"Written to {request.json}.")
 
 
-def _problem(request: EvaluateRequest) -> MappingProblem:
-    """The layer with the machine and what the mapping fixes."""
+def _problem(request: EvaluateRequest, mapping: str | None, layer: str) -> MappingProblem:
+    """The layer with the machine and what the mapping file says of it."""
     network = NetworkProblem(
         workload=read_workload(request.workload),
         accelerator=read_accelerator(request.accelerator),
-        constraints=read_mapping(request.mapping, for_accelerator=request.accelerator),
+        constraints=read_mapping(mapping, for_accelerator=request.accelerator),
     )
-    check_constraints(network, request.mapping or "mapping")
-    problems = {problem.layer.name: problem for problem in WorkloadStage()(network)}
-    if request.layer not in problems:
-        raise InputError("--layer", repr(request.layer), suggestion(request.layer, problems))
-    return problems[request.layer]
+    check_constraints(network, mapping or "mapping")
+    return only_layer(WorkloadStage()(network), layer)

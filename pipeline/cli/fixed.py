@@ -15,7 +15,6 @@ from nestmap.costmodel.problem import flatten
 from nestmap.costmodel.record import LOOPS, new_record
 from nestmap.costmodel.report import factor_table
 from nestmap.model import (
-    CostModelEvaluation,
     Cuts,
     InfeasibleError,
     InputError,
@@ -26,12 +25,12 @@ from nestmap.model import (
 )
 from nestmap.pipeline.parsers.node import explained, suggestion
 from nestmap.search.allocate import Failures, allocate_rows
+from nestmap.search.explain import explain
 from nestmap.search.factors import temporal_sizes
-from nestmap.search.loma import explain
+from nestmap.search.pinned import placed
 
 _LOOP: Final = re.compile(r"([A-Za-z]\w{0,31})\s*[ =]\s*([0-9]{1,10})", re.ASCII)
 _CUTS: Final = re.compile(r"\s*([A-Za-z]\w{0,31})\s*=\s*([0-9]{1,4}(?:\s*,\s*[0-9]{1,4})*)\s*")
-_ROUNDING: Final = 1e-9
 
 
 def temporal_mapping(spatial: SpatialProblem, order: str, cuts: Sequence[str]) -> TemporalMapping:
@@ -39,7 +38,7 @@ def temporal_mapping(spatial: SpatialProblem, order: str, cuts: Sequence[str]) -
 
     Raises:
         InputError: where the texts cannot be read, or the loops do not make up the layer.
-        InfeasibleError: where the order fits no memories.
+        InfeasibleError: where the mapping does not fit the memories.
     """
     loops = parse_order(order)
     check_order(spatial, loops)
@@ -47,9 +46,11 @@ def temporal_mapping(spatial: SpatialProblem, order: str, cuts: Sequence[str]) -
         return allocated(spatial, loops)
     given = parse_cuts(spatial, cuts)
     try:
-        return TemporalMapping(order=loops, cuts=given)
+        mapping = TemporalMapping(order=loops, cuts=given)
     except ValidationError as error:
         raise InputError("--cut", *explained(error)) from None
+    check_fit(spatial, mapping)
+    return mapping
 
 
 def parse_order(text: str) -> tuple[Loop, ...]:
@@ -158,20 +159,11 @@ def allocated(spatial: SpatialProblem, order: Sequence[Loop]) -> TemporalMapping
     return MappingBatch(spatial, factors, orders, cuts).row(0)
 
 
-def check_fit(spatial: SpatialProblem, cme: CostModelEvaluation) -> None:
-    """Checks that the memories hold what the cuts put there.
+def check_fit(spatial: SpatialProblem, mapping: TemporalMapping) -> None:
+    """Checks that the memories hold what the cuts put there, as the search does.
 
     Raises:
         InfeasibleError: for the first one that does not: what it needs and what it has.
     """
-    for entry in cme.levels:
-        if entry.shared_utilization > 1 + _ROUNDING:
-            sharing = [x for x in cme.levels if x.memory == entry.memory]
-            (size,) = (
-                x.instance.size for x in spatial.accelerator.memories if x.name == entry.memory
-            )
-            raise InfeasibleError(
-                f"--cut: {entry.memory} too small for "
-                f"{' and '.join(x.operand for x in sharing)}: needs "
-                f"{sum(x.bits for x in sharing)} bit, has {size}"
-            )
+    for reason in placed(spatial, mapping).statistics.infeasible:
+        raise InfeasibleError(f"--cut: {reason.reason}")

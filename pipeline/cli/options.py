@@ -35,8 +35,8 @@ Mapping = Annotated[
         "-m",
         metavar="NAME|FILE",
         help="What is fixed about mappings, above all the spatial mapping: a bundled name or a "
-        "YAML file. Without it: the one bundled with the accelerator, else the array is filled "
-        "as well as one loop dimension per array dimension can.",
+        "YAML file; the name free fixes nothing. Without it: the one bundled with the "
+        "accelerator, if there is one.",
         show_default=False,
     ),
 ]
@@ -73,13 +73,100 @@ MappingType = Annotated[
         "or not (even)."
     ),
 ]
-Layer = Annotated[str, typer.Option(metavar="NAME", help="The layer to map.", show_default=False)]
+Search = Annotated[
+    Literal["loma", "salsa"],
+    typer.Option(
+        help="How to find the order of the temporal loops: try all orders of at most --lpf-limit "
+        "factors (loma), or anneal the orders of all prime factors (salsa)."
+    ),
+]
+SpatialMappings = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Try the N most promising spatial mappings of a layer, where the mapping file leaves "
+        "array dimensions open.",
+    ),
+]
+Mixed = Annotated[
+    bool, typer.Option("--mixed", help="Let several loop dimensions share an array dimension.")
+]
+Rank = Annotated[
+    Literal["utilization", "bound"],
+    typer.Option(
+        help="Which spatial mappings are the most promising ones: those that use most of the "
+        "array (utilization), or of fifty of these the ones whose lower bound is the least (bound)."
+    ),
+]
+KeepOnChip = Annotated[
+    bool,
+    typer.Option(
+        "--keep-on-chip",
+        help="Keep data between layers in the lowest memory that has room for it.",
+    ),
+]
+Prune = Annotated[
+    bool,
+    typer.Option(
+        "--prune",
+        help="Leave out spatial mappings that cannot beat what was found: the same result, sooner.",
+    ),
+]
+Seed = Annotated[
+    int, typer.Option(min=0, metavar="N", help="Decides what is random in --search salsa.")
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Threads; results do not depend on their number. Without it: one for each core.",
+        show_default=False,
+    ),
+]
+Pareto = Annotated[
+    bool,
+    typer.Option(
+        "--pareto",
+        help="Show all mappings of a layer between which energy is traded for latency.",
+    ),
+]
+SaveMapping = Annotated[
+    Path | None,
+    typer.Option(
+        "--save-mapping",
+        metavar="FILE",
+        help="Write the mappings found to this YAML file, which nestmap evaluate --mapping-file "
+        "takes.",
+        show_default=False,
+    ),
+]
+Layer = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The layer to map. With --mapping-file and without a layer: all of them.",
+        show_default=False,
+    ),
+]
 Order = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar='"DIM SIZE, ..."',
         help="The temporal loops, the innermost one first. Together they must run through "
         "all that the spatial mapping leaves of the layer.",
+        show_default=False,
+    ),
+]
+MappingFile = Annotated[
+    str | None,
+    typer.Option(
+        "--mapping-file",
+        metavar="FILE",
+        help="A YAML file with the whole mapping of every layer: spatial mapping, a "
+        "temporal_ordering of all loops and memory_levels, as exploring saves it. Instead of "
+        "--order, --cut and --mapping.",
         show_default=False,
     ),
 ]

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from nestmap.model import InputError
-from nestmap.pipeline.report.json import check_writable
+from nestmap.pipeline.files import check_writable
 
 
-def check_json(target: Path | None, others: Iterable[str | Path | None]) -> None:
-    """Checks the file of ``--json``; ``others`` are the files it must not overwrite.
+def check_target(option: str, target: Path | None, others: Iterable[str | Path | None]) -> None:
+    """Checks the file of an option; ``others`` are the files it must not overwrite.
 
     Raises:
         InputError: where it cannot be written, or is one of the others.
@@ -20,6 +20,6 @@ def check_json(target: Path | None, others: Iterable[str | Path | None]) -> None
     for other in others:
         if other is not None and target.resolve() == Path(other).resolve():
             raise InputError(
-                f"--json {target}", f"{other}, which is used already", "a file of its own"
+                f"{option} {target}", f"{other}, which is used already", "a file of its own"
             )
     check_writable(target)

@@ -160,6 +160,11 @@ class Node:
         """Whether nothing stands here."""
         return self._is("null")
 
+    @property
+    def is_sequence(self) -> bool:
+        """Whether the value is a list."""
+        return isinstance(self.value, yaml.SequenceNode)
+
     def is_text(self, text: str) -> bool:
         """Whether the value is exactly that text."""
         return self._is("str") and bool(self.value.value == text)

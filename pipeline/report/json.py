@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
 from uuid import UUID
 
-from nestmap.model import CostModelEvaluation, InputError, LayerResult, NetworkEvaluation
-
-EXPECTED: Final = "a file to write to"
+from nestmap.model import (
+    CostModelEvaluation,
+    LayerFront,
+    LayerResult,
+    NetworkEvaluation,
+    NetworkFront,
+)
+from nestmap.pipeline.files import write_text
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
@@ -31,62 +33,26 @@ def full_json(evaluation: NetworkEvaluation, run: UUID | None = None) -> Json:
     return {"run": _text(run), "total": _total(evaluation), "layers": layers}
 
 
+def front_json(front: NetworkFront, run: UUID | None = None) -> Json:
+    """Of each layer the mappings between which one has to choose, with everything known of them."""
+    layers: list[Json] = [_front(layer) for layer in front.layers]
+    return {"run": _text(run), "layers": layers}
+
+
+def _front(layer: LayerFront) -> Json:
+    results = [LayerResult(cme=cme, statistics=layer.statistics) for cme in layer.cmes]
+    front: list[Json] = [_headline(result) | _details(result.cme) for result in results]
+    named: dict[str, Json] = {"name": layer.layer, "front": front}
+    return named | _statistics(results[0])
+
+
 def write_json(path: Path, value: Json) -> None:
-    """Writes a value to a file, which is there whole or not at all; also to pipes and devices.
+    """Writes a value to a file, as :func:`~nestmap.pipeline.files.write_text` does.
 
     Raises:
         InputError: where that cannot be done.
     """
-    text = json.dumps(value, indent=2) + "\n"
-    with _explained(path):
-        if _is_special(path):
-            path.write_text(text, encoding="utf-8")
-            return
-        part = _part(path)
-        try:
-            part.write_text(text, encoding="utf-8")
-            part.replace(path.resolve())
-        finally:
-            part.unlink(missing_ok=True)
-
-
-def check_writable(path: Path) -> None:
-    """Finds out before long work whether :func:`write_json` can write to the file.
-
-    Raises:
-        InputError: where it cannot.
-    """
-    if path.is_dir():
-        raise InputError(str(path), "a folder", EXPECTED)
-    if not path.parent.is_dir():
-        raise InputError(str(path), f"no folder {path.parent}", "a file in an existing folder")
-    if _is_special(path):
-        return  # opening a pipe and closing it would end it for its reader
-    with _explained(path):
-        part = _part(path)
-        part.touch()
-        part.unlink()
-
-
-def _is_special(path: Path) -> bool:
-    """Whether it is a pipe or a device, which must be written to and not replaced."""
-    return path.exists() and not path.is_file()
-
-
-def _part(path: Path) -> Path:
-    """Where the file grows before it gets its name."""
-    whole = path.resolve()
-    return whole.with_name(whole.name + ".part")
-
-
-@contextmanager
-def _explained(path: Path) -> Generator[None]:
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise InputError(str(path), error.strerror or str(error), EXPECTED) from None
+    write_text(path, json.dumps(value, indent=2) + "\n")
 
 
 def _text(run: UUID | None) -> str | None:
@@ -138,4 +104,9 @@ def _details(cme: CostModelEvaluation) -> dict[str, Json]:
 
 def _statistics(result: LayerResult) -> dict[str, Json]:
     infeasible: dict[str, Json] = {x.reason: x.count for x in result.statistics.infeasible}
-    return {"evaluations": result.statistics.evaluations, "infeasible": infeasible}
+    statistics = result.statistics
+    return {
+        "evaluations": statistics.evaluations,
+        "infeasible": infeasible,
+        "pruned_spatial_mappings": statistics.pruned,
+    }

@@ -70,6 +70,14 @@ def totals(evaluation: NetworkEvaluation) -> str:
     )
 
 
+def pruned_note(evaluation: NetworkEvaluation) -> str:
+    """How many spatial mappings were left out; empty if none was."""
+    pruned = sum(result.statistics.pruned for result in evaluation.layers)
+    if not pruned:
+        return ""
+    return f"{count(pruned)} spatial mappings left out: their lower bounds are above the best."
+
+
 def skipped_orders(evaluation: NetworkEvaluation) -> list[str]:
     """How many loop orders did not fit, of which layer, and why; the first ten notes in full."""
     notes = [note for result in evaluation.layers for note in _skipped(result)]

@@ -19,7 +19,7 @@ from nestmap.model import (
 )
 from nestmap.pipeline.parsers.node import explained
 from nestmap.pipeline.stage import Stage
-from nestmap.search import conform, fullest, loma
+from nestmap.search import loma
 
 
 class WorkloadStage(Frozen, Stage[NetworkProblem, Iterator[MappingProblem]], frozen=True):
@@ -34,43 +34,31 @@ class WorkloadStage(Frozen, Stage[NetworkProblem, Iterator[MappingProblem]], fro
             constraints = network.constraints.of(layer)
             try:
                 yield MappingProblem(
-                    layer=layer, accelerator=network.accelerator, constraints=constraints
+                    layer=layer,
+                    accelerator=network.accelerator,
+                    constraints=constraints,
+                    top_levels=network.top_levels_of(layer),
                 )
             except ValidationError as error:
                 where = f"mapping for layer {layer.name}"
                 raise InputError(where, *explained(error)) from None
 
 
-class SpatialMappingConversionStage(Frozen, Stage[MappingProblem, SpatialProblem], frozen=True):
-    """The user's spatial mapping, cut down to the layer; without one, that which fills the array.
-
-    Raises:
-        InputError: where it does not fit the array.
-    """
-
-    def __call__(self, problem: MappingProblem, /) -> SpatialProblem:
-        wanted = problem.constraints.spatial_mapping
-        mapping = fullest(problem) if wanted is None else conform(problem, wanted)
-        try:
-            return SpatialProblem(problem=problem, spatial_mapping=mapping)
-        except ValidationError as error:
-            where = f"spatial mapping for layer {problem.layer.name}"
-            raise InputError(where, *explained(error)) from None
-
-
 class LomaStage(Frozen, Stage[SpatialProblem, Iterator[MappingBatch]], frozen=True):
     """Every order of the loop factors with its memory allocation, in batches.
 
-    ``lpf_limit`` bounds the number of loop factors (``None``: all prime factors).
+    ``lpf_limit`` bounds the number of loop factors (``None``: all prime factors). ``workers`` is
+    how many threads the work is spread over; the result does not depend on it.
 
     Source: LOMA (Symons et al., AICAS 2021).
     """
 
     lpf_limit: PositiveInt | None = 6
     mapping_type: MappingType = MappingType.UNEVEN
+    workers: PositiveInt = 1
 
     def __call__(self, spatial: SpatialProblem, /) -> Iterator[MappingBatch]:
-        return loma(spatial, self.lpf_limit, self.mapping_type)
+        return loma(spatial, self.lpf_limit, self.mapping_type, self.workers)
 
 
 class CostModelStage(Frozen, Stage[MappingBatch, EvaluationBatch], frozen=True):

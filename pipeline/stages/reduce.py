@@ -1,8 +1,13 @@
-"""Reducers: a stream of evaluations into one result."""
+"""Reducers: a stream of evaluations into one result.
+
+Those that keep more than the best stand in ``front.py``: what ZigZag's stages do with
+``reduce_minimal_keep_others`` is ``BestFirstStage``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TypeVar
 
 from nestmap.costmodel import evaluate
@@ -11,8 +16,10 @@ from nestmap.model import (
     Frozen,
     InfeasibleError,
     LayerResult,
+    MappingProblem,
     NetworkEvaluation,
     Objective,
+    SearchStatistics,
 )
 from nestmap.pipeline.stage import Stage
 from nestmap.search import best_of
@@ -66,11 +73,16 @@ class SumStage(Frozen, Stage[Iterable[EvaluationBatch], NetworkEvaluation], froz
 def _result(batch: EvaluationBatch) -> LayerResult:
     spatial = batch.mappings.problem
     if not len(batch):
-        reasons = "; ".join(f"{x.reason} ({x.count} orders)" for x in batch.statistics.infeasible)
-        raise InfeasibleError(
-            f"layer {spatial.layer.name}: no loop order fits {spatial.accelerator.name}: {reasons}"
-        )
+        raise no_mapping_fits(spatial.problem, batch.statistics)
     return LayerResult(cme=evaluate(spatial, batch.mappings.row(0)), statistics=batch.statistics)
+
+
+def no_mapping_fits(problem: MappingProblem, statistics: SearchStatistics) -> InfeasibleError:
+    """The error for a layer that fits nowhere: which memory is too small for what."""
+    reasons = "; ".join(f"{x.reason} ({x.count} orders)" for x in statistics.infeasible)
+    return InfeasibleError(
+        f"layer {problem.layer.name}: no loop order fits {problem.accelerator.name}: {reasons}"
+    )
 
 
 class ListifyStage(Stage[Iterable[A], tuple[A, ...]]):
@@ -78,3 +90,10 @@ class ListifyStage(Stage[Iterable[A], tuple[A, ...]]):
 
     def __call__(self, items: Iterable[A], /) -> tuple[A, ...]:
         return tuple(items)
+
+
+class FlattenStage(Stage[Iterable[Iterable[A]], Iterator[A]]):
+    """A stream of streams as one, lazily: all evaluations of a layer, whatever spatial mapping."""
+
+    def __call__(self, streams: Iterable[Iterable[A]], /) -> Iterator[A]:
+        return chain.from_iterable(streams)

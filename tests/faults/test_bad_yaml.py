@@ -73,6 +73,8 @@ MAPPING = """\
   temporal_ordering:
     - [OX, 112]
     - [FX, "*"]
+  memory_levels:
+    W: {sram: 1, dram: 2}
 - name: Add
   spatial_mapping:
     D1: ["G, 4"]
@@ -256,7 +258,7 @@ MAPPING_FAULTS = (
     Fault(MAPPING, "- default\n", "1: [0]", "'default'", "name, spatial_mapping"),
     Fault("- name: default\n  spatial", "- spatial", "1: [0]", "no name", "the field name"),
     Fault("name: default", "name: [a]", "1: [0].name", "a list", "operator type"),
-    Fault("name: Add", "name: default", "11: [1]", "second mapping for 'default'", "one mapping"),
+    Fault("name: Add", "name: default", "13: [1]", "second mapping for 'default'", "one mapping"),
     Fault(
         "spatial_mapping:",
         "spatial_maping:",
@@ -283,7 +285,22 @@ MAPPING_FAULTS = (
     Fault("[OX, 112]", "[OX, 0]", "9: [0].temporal_ordering[0][1]", "0", "positive loop size"),
     Fault("[OX, 112]", "[OX, all]", "9: [0].temporal_ordering[0][1]", "'all'", '"*"'),
     Fault("[OX, 112]", "[OX]", "9: [0].temporal_ordering[0]", "a list of 1 items", "[K, 2]"),
-    Fault("[OX, 112]", '[FX, "*"]', "10: [0].temporal_ordering[1]", "second [FX, *]", "once"),
+    Fault("[OX, 112]", '"x"', "9: [0].temporal_ordering[0]", "'x'", '"*" alone'),
+    Fault("[OX, 112]", '["x"]', "9: [0].temporal_ordering[0]", "a list of 1 items", '"*" alone'),
+    Fault("[OX, 112]", "{}", "9: [0].temporal_ordering[0]", "an empty mapping", '"*" alone'),
+    Fault("[OX, 112]", "[[OX, 2]]", "9: [0].temporal_ordering[0]", "a list of 1 items", "[K, 2]"),
+    Fault(
+        "[OX, 112]", '"*"\n    - ["*"]', "10: [0].temporal_ordering[1]", 'a second "*"', "one wild"
+    ),
+    Fault("W: {sram: 1", "W: {sram: 3", "12: [0].memory_levels.W.sram", "3", "at most 2"),
+    Fault("W: {sram: 1", "W: {sram: -1", "12: [0].memory_levels.W.sram", "-1", "of the 2 items"),
+    Fault("W: {sram: 1", "W: {sram: x", "12: [0].memory_levels.W.sram", "'x'", "of the 2 items"),
+    Fault(
+        "W: {sram: 1", "W: {'': 1", "12: [0].memory_levels.W.", "an empty key", "name of a memory"
+    ),
+    Fault("W: {sram: 1, dram: 2}", "W: 3", "12: [0].memory_levels.W", "3", "such as {sram: 3"),
+    Fault("W: {sram", "2W: {sram", "12: [0].memory_levels.2W", "the key '2W'", "by layer operand"),
+    Fault("    W: {sram: 1, dram: 2}", "    - W", "11: [0].memory_levels", "a list", "such as W:"),
     Fault("[OX, 112]", "OX 112", "9: [0].temporal_ordering[0]", "'OX 112'", "[K, 2]"),
     Fault('"*"', "*", "10", "not YAML", "valid YAML"),
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nestmap.pipeline.cli import explore as explore_command
+from nestmap.pipeline import api
 from nestmap.pipeline.cli import progress
 from nestmap.store import RunStatus, Store
 from tests.pipeline.cli.inputs import Inputs, program, run, run_process, written
@@ -28,6 +28,7 @@ def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inputs:
     return written(tmp_path)
 
 
+MAPPED = ["explore", "net.yaml", "-a", "tiny.yaml", "-m", "mapping.yaml"]
 EXPLORE = {
     "no such network": (["explore", "nope.onnx", "-a", "tiny.yaml"], ["nope.onnx", "no such file"]),
     "no such workload": (["explore", "nope.yaml", "-a", "tiny.yaml"], ["nope.yaml"]),
@@ -66,6 +67,34 @@ EXPLORE = {
     "json over the store": (
         ["explore", "net.yaml", "-a", "tiny.yaml", "--json", "nestmap.duckdb"],
         ["--json nestmap.duckdb", "a file of its own"],
+    ),
+    "a mapping saved over the network": (
+        ["explore", "net.yaml", "-a", "tiny.yaml", "--save-mapping", "./net.yaml"],
+        ["--save-mapping net.yaml", "net.yaml, which is used already", "a file of its own"],
+    ),
+    "a mapping saved over the machine": (
+        ["explore", "net.yaml", "-a", "tiny.yaml", "--save-mapping", "tiny.yaml"],
+        ["--save-mapping tiny.yaml", "a file of its own"],
+    ),
+    "a mapping saved over the mapping": (
+        [*MAPPED, "--save-mapping", "mapping.yaml"],
+        ["--save-mapping mapping.yaml", "a file of its own"],
+    ),
+    "a mapping saved over the store": (
+        ["explore", "net.yaml", "-a", "tiny.yaml", "--save-mapping", "nestmap.duckdb"],
+        ["--save-mapping nestmap.duckdb", "a file of its own"],
+    ),
+    "a mapping saved over the json": (
+        ["explore", "net.yaml", "-a", "tiny.yaml", "--json", "out", "--save-mapping", "./out"],
+        ["--save-mapping out", "out, which is used already", "a file of its own"],
+    ),
+    "a mapping saved in no folder": (
+        ["explore", "net.yaml", "-a", "tiny.yaml", "--save-mapping", "no/where.yaml"],
+        ["no/where.yaml", "no folder no"],
+    ),
+    "a front of what pruning leaves": (
+        ["explore", "net.yaml", "-a", "tiny.yaml", "--pareto", "--prune"],
+        ["found prune", "expected no pruning"],
     ),
     "store in no folder": (
         ["explore", "net.yaml", "-a", "tiny.yaml", "--store", "no/where.duckdb"],
@@ -132,7 +161,7 @@ EVALUATE = {
     ),
     "cuts that do not fit": (
         [*CUT, "O=2,2,3", "--cut", "W=3", "--cut", "I=3"],
-        ["--cut: reg too small for O: needs 24 bit, has 16"],
+        ["--cut: reg too small for O: needs at least 48 bit, has 16"],
     ),
 }
 
@@ -163,6 +192,25 @@ def test_an_unknown_layer_is_told_with_those_there_are(inputs: Inputs) -> None:
         (["explore", "net.yaml", "-a", "tiny.yaml", "--objective", "power"], "'edp'"),
         (["explore", "net.yaml", "-a", "tiny.yaml", "--mapping-type", "odd"], "'even'"),
         (["explore", "net.yaml", "-a", "tiny.yaml", "--frob"], "--frob"),
+        (["explore", "net.yaml", "-a", "tiny.yaml", "--search", "random"], "'salsa'"),
+        (
+            ["explore", "net.yaml", "-a", "tiny.yaml", "--spatial-mappings", "0"],
+            "--spatial-mappings",
+        ),
+        (
+            ["explore", "net.yaml", "-a", "tiny.yaml", "--spatial-mappings", "all"],
+            "--spatial-mappings",
+        ),
+        (["explore", "net.yaml", "-a", "tiny.yaml", "--rank", "speed"], "'bound'"),
+        (["explore", "net.yaml", "-a", "tiny.yaml", "--seed", "-1"], "--seed"),
+        (["explore", "net.yaml", "-a", "tiny.yaml", "--seed", "0.5"], "--seed"),
+        (["explore", "net.yaml", "-a", "tiny.yaml", "--workers", "0"], "--workers"),
+        (["explore", "net.yaml", "-a", "tiny.yaml", "--workers", "many"], "--workers"),
+        (["explore", "net.yaml", "-a", "tiny.yaml", "--mixed=yes"], "--mixed"),
+        (["explore", "net.yaml", "-a", "tiny.yaml", "--keep-on-chip=yes"], "--keep-on-chip"),
+        (["explore", "net.yaml", "-a", "tiny.yaml", "--prune=yes"], "--prune"),
+        (["explore", "net.yaml", "-a", "tiny.yaml", "--pareto=yes"], "--pareto"),
+        (["explore", "net.yaml", "-a", "tiny.yaml", "--save-mapping"], "--save-mapping"),
         (["query", "SELECT 1", "--format", "xml"], "'json'"),
         (["query"], "SQL"),
         (["frob"], "frob"),
@@ -243,7 +291,7 @@ def test_a_bug_shows_where_it_is(inputs: Inputs, monkeypatch: pytest.MonkeyPatch
     def broken(path: str) -> None:
         raise ZeroDivisionError(path)
 
-    monkeypatch.setattr(explore_command, "read_workload", broken)
+    monkeypatch.setattr(api, "read_workload", broken)
     ended = run(*inputs.explore)
     assert ended.code == 1
     assert "Traceback" in ended.err

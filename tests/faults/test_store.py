@@ -48,6 +48,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 chunk = batch(spatial_problem(layer(), accelerator()), CHUNK)
 try:
     with Store.open(Path(sys.argv[1])) as store, store.start_run(info()) as run:
+        print("open", flush=True)
         while True:
             run.record(chunk)
             print("chunk", flush=True)
@@ -74,6 +75,11 @@ def running(script: str, *arguments: str) -> Generator[subprocess.Popen[str]]:
 def read_line(process: subprocess.Popen[str]) -> str:
     assert process.stdout is not None
     return process.stdout.readline().strip()
+
+
+def read_chunks(process: subprocess.Popen[str], chunks: int) -> None:
+    """Waits until the process has a run and has recorded so many chunks."""
+    assert [read_line(process) for _ in range(chunks + 1)] == ["open", *["chunk"] * chunks]
 
 
 def committed_rows(store: Store) -> int:
@@ -174,29 +180,37 @@ def test_a_full_disk_is_told_and_costs_only_the_last_chunk(tmp_path: Path) -> No
 def test_a_killed_run_keeps_its_committed_chunks(tmp_path: Path, chunks: int) -> None:
     path = tmp_path / "store.duckdb"
     with running(WRITE_CHUNKS, str(path), NO_LIMIT) as process:
-        if chunks == 0:
-            while not path.exists():
-                assert process.poll() is None
-        for _ in range(chunks):
-            assert read_line(process) == "chunk"
+        read_chunks(process, chunks)
         process.kill()
-        later = process.communicate()[0].count("chunk")
+        process.wait()  # what it wrote after that line may be more chunks
     with Store.open(path) as store:
         rows = committed_rows(store)
         assert rows % CHUNK == 0
-        assert rows >= (chunks + later) * CHUNK
-        if chunks:
-            (run,) = store.runs()
-            assert run.status is RunStatus.INTERRUPTED
-            assert [x.mappings.problem.layer.name for x in store.evaluations(run.id, "fc")] == [
-                "fc"
-            ]
+        assert rows >= chunks * CHUNK
+        (run,) = store.runs()
+        assert run.status is RunStatus.INTERRUPTED
+        recorded = [len(batch) for batch in store.evaluations(run.id, "fc")]
+        assert recorded == ([rows] if rows else [])
+
+
+def test_a_store_whose_maker_is_killed_opens_or_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "store.duckdb"
+    with running(WRITE_CHUNKS, str(path), NO_LIMIT) as process:
+        while not path.exists():
+            assert process.poll() is None
+        process.kill()
+        process.wait()
+    try:
+        with Store.open(path) as store:
+            assert committed_rows(store) % CHUNK == 0
+    except StoreError as error:  # not even the head of the file had been written
+        assert "store.duckdb: " in str(error)  # noqa: PT017 (it need not be raised)
 
 
 def test_a_killed_run_can_be_looked_at_without_writing(tmp_path: Path) -> None:
     path = tmp_path / "store.duckdb"
     with running(WRITE_CHUNKS, str(path), NO_LIMIT) as process:
-        assert read_line(process) == "chunk"
+        read_chunks(process, 1)
     with Store.open_read_only(path) as store:
         assert committed_rows(store) >= CHUNK
         assert store.runs()[0].status is RunStatus.RUNNING

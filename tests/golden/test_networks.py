@@ -30,9 +30,16 @@ class RecordedRun(Frozen, frozen=True):
     accelerator: str
     mapping: str
     lpf_limit: int
+    mixed: bool = False
+    keep_on_chip: bool = False
     energy: float
     latency: float
     layers: tuple[RecordedLayer, ...]
+
+    def __str__(self) -> str:
+        names = [Path(x).stem for x in (self.workload, self.accelerator)]
+        flags = {"mixed": self.mixed, "on_chip": self.keep_on_chip}
+        return "-".join([*names, *(name for name, wanted in flags.items() if wanted)])
 
 
 class Recorded(Frozen, frozen=True):
@@ -52,7 +59,7 @@ def _candidates(statistics: SearchStatistics) -> int:
     return statistics.evaluations + sum(x.count for x in statistics.infeasible)
 
 
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.workload}-{run.accelerator}")
+@pytest.mark.parametrize("run", RUNS, ids=str)
 def test_network_equals_the_recorded_one(run: RecordedRun) -> None:
     found = nestmap.explore(
         _input(run.workload),
@@ -60,6 +67,8 @@ def test_network_equals_the_recorded_one(run: RecordedRun) -> None:
         _input(run.mapping),
         objective="latency",
         lpf_limit=run.lpf_limit,
+        mixed=run.mixed,
+        keep_on_chip=run.keep_on_chip,
     )
     assert found.energy == pytest.approx(run.energy, rel=1e-9)
     assert found.latency == pytest.approx(run.latency, rel=1e-9)

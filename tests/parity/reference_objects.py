@@ -203,7 +203,7 @@ def reference_spatial_mappings(
     """The fractional and the integer spatial mapping, distributed over memory levels."""
     core = reference_accelerator(spatial.accelerator)
     layer = reference_layer(spatial.problem)
-    mapping = _user_spatial_mapping(spatial.accelerator, spatial.spatial_mapping)
+    mapping = user_spatial_mapping(spatial.accelerator, spatial.spatial_mapping)
     mapping.initialize_oa_dims(core.operational_array.dimension_sizes)
     # The stage reads the layer's own mapping when it is made; the layer object is shared.
     layer.spatial_mapping = mapping
@@ -216,7 +216,8 @@ def never_called(list_of_callables: object, **kwargs: object) -> Stage:
     raise AssertionError(list_of_callables, kwargs)
 
 
-def _user_spatial_mapping(accelerator: Accelerator, mapping: SpatialMapping) -> UserSpatialMapping:
+def user_spatial_mapping(accelerator: Accelerator, mapping: SpatialMapping) -> UserSpatialMapping:
+    """The mapping as a user gives it to the package."""
     names = array_dimension_names(accelerator)
     data: dict[OADimension, MappingSingleOADim] = {}
     for unrolling in mapping.unrollings:

@@ -37,7 +37,8 @@ from nestmap.pipeline.stages import (
     MinimalEDPStage,
     MinimalEnergyStage,
     MinimalLatencyStage,
-    SpatialMappingConversionStage,
+    OrderedCandidatesStage,
+    SpatialMappingGeneratorStage,
     SumStage,
     WorkloadStage,
 )
@@ -58,8 +59,9 @@ def by_hand(
     reducer: MinimalEnergyStage | MinimalLatencyStage | MinimalEDPStage, search: LomaStage
 ) -> Stage[NetworkProblem, NetworkEvaluation]:
     """The main job wired stage by stage."""
-    per_layer = SpatialMappingConversionStage() >> search >> each(CostModelStage()) >> reducer
-    return WorkloadStage() >> each(per_layer) >> SumStage()
+    candidates = SpatialMappingGeneratorStage(max_mappings=3) >> OrderedCandidatesStage()
+    best = search >> each(CostModelStage()) >> reducer
+    return WorkloadStage() >> each(candidates >> each(best) >> reducer) >> SumStage()
 
 
 PROBLEM = NetworkProblem(workload=NETWORK, accelerator=MACHINE)

@@ -13,8 +13,8 @@ from pydantic import TypeAdapter
 
 from nestmap.model import EvaluationBatch, MappingType, Objective
 from nestmap.pipeline import Stage, each, stage
-from nestmap.pipeline.api import exploration_pipeline
 from nestmap.pipeline.describe import StageDescription, describe, pipeline_graph
+from nestmap.pipeline.plan import SearchPlan, exploration_pipeline, front_pipeline, search_plan
 from nestmap.pipeline.stages import (
     CostModelStage,
     ListifyStage,
@@ -27,7 +27,8 @@ from nestmap.pipeline.stages import (
 from nestmap.pipeline.stages.save import SimpleSaveStage
 from nestmap.pipeline.stages.sources import AcceleratorParserStage, WorkloadParserStage
 
-MAIN = exploration_pipeline(Objective.EDP, LomaStage(lpf_limit=4, mapping_type=MappingType.EVEN))
+EVEN = LomaStage(lpf_limit=4, mapping_type=MappingType.EVEN)
+MAIN = exploration_pipeline(SearchPlan(objective=Objective.EDP, search=EVEN))
 
 
 def names(stages: tuple[StageDescription, ...]) -> list[object]:
@@ -39,26 +40,84 @@ def test_the_main_job() -> None:
     assert names(describe(MAIN)) == [
         "WorkloadStage",
         [
-            "SpatialMappingConversionStage",
-            "LomaStage",
-            ["CostModelStage"],
-            "ObserveStage",
+            "SpatialMappingGeneratorStage",
+            "OrderedCandidatesStage",
+            ["LomaStage", ["CostModelStage"], "ObserveStage", "MinimalEDPStage"],
             "MinimalEDPStage",
         ],
         "SumStage",
     ]
 
 
+def test_data_kept_on_chip_and_annealing() -> None:
+    plan = search_plan(search="salsa", keep_on_chip=True, objective="energy")
+    assert names(describe(exploration_pipeline(plan))) == [
+        "SearchUnusedMemoryStage",
+        "WorkloadStage",
+        ["RemoveUnusedMemoryStage"],
+        [
+            "SpatialMappingGeneratorStage",
+            "OrderedCandidatesStage",
+            ["SalsaStage", "ObserveStage", "MinimalEnergyStage"],
+            "MinimalEnergyStage",
+        ],
+        "SumStage",
+    ]
+
+
+def test_a_search_with_bounds_shows_what_it_bounds() -> None:
+    described = describe(exploration_pipeline(SearchPlan(search=EVEN, prune=True)))
+    assert names(described)[1] == [
+        "SpatialMappingGeneratorStage",
+        "OrderedCandidatesStage",
+        ["LomaStage", ["CostModelStage"], "ObserveStage", "MinimalLatencyStage"],
+    ]
+    bounded = described[1].inner[2]
+    assert (bounded.name, json.loads(bounded.options)) == (
+        "BoundedSearchStage",
+        {"objective": "latency"},
+    )
+    assert LomaStage.model_validate_json(bounded.inner[0].options) == EVEN
+
+
+def test_candidates_may_be_ranked_by_their_bounds() -> None:
+    (_, layers, _) = describe(exploration_pipeline(search_plan(rank="bound", spatial_mappings=5)))
+    assert [x.name for x in layers.inner[:3]] == [
+        "SpatialMappingGeneratorStage",
+        "OrderedCandidatesStage",
+        "RankByBoundStage",
+    ]
+    assert json.loads(layers.inner[2].options) == {"objective": "latency", "most": 5}
+
+
+def test_a_front_is_one_over_all_spatial_mappings() -> None:
+    assert names(describe(front_pipeline(SearchPlan()))) == [
+        "WorkloadStage",
+        [
+            "SpatialMappingGeneratorStage",
+            "OrderedCandidatesStage",
+            ["LomaStage", ["CostModelStage"], "ObserveStage"],
+            "FlattenStage",
+            "ParetoStage",
+        ],
+        "FrontSumStage",
+    ]
+
+
 @pytest.mark.parametrize("objective", Objective)
 def test_the_reducer_shows_the_objective(objective: Objective) -> None:
-    pipeline = exploration_pipeline(objective, LomaStage())
+    pipeline = exploration_pipeline(SearchPlan(objective=objective))
     assert type(minimal(objective)).__name__ in str(names(describe(pipeline)))
 
 
 def test_options_are_json_that_makes_the_stage_again() -> None:
-    search = LomaStage(lpf_limit=None, mapping_type=MappingType.EVEN)
+    search = LomaStage(lpf_limit=None, mapping_type=MappingType.EVEN, workers=2)
     (description,) = describe(search)
-    assert json.loads(description.options) == {"lpf_limit": None, "mapping_type": "even"}
+    assert json.loads(description.options) == {
+        "lpf_limit": None,
+        "mapping_type": "even",
+        "workers": 2,
+    }
     assert LomaStage.model_validate_json(description.options) == search
     save = SimpleSaveStage(path=Path("out.json"))
     assert SimpleSaveStage.model_validate_json(describe(save)[0].options) == save
@@ -156,15 +215,18 @@ def test_the_graph_has_the_stages_as_nodes() -> None:
     assert stages == {
         "0": "WorkloadStage",
         "1": "each",
-        "1.0": "SpatialMappingConversionStage",
-        "1.1": "LomaStage",
+        "1.0": "SpatialMappingGeneratorStage",
+        "1.1": "OrderedCandidatesStage",
         "1.2": "each",
-        "1.2.0": "CostModelStage",
-        "1.3": "ObserveStage",
-        "1.4": "MinimalEDPStage",
+        "1.2.0": "LomaStage",
+        "1.2.1": "each",
+        "1.2.1.0": "CostModelStage",
+        "1.2.2": "ObserveStage",
+        "1.2.3": "MinimalEDPStage",
+        "1.3": "MinimalEDPStage",
         "2": "SumStage",
     }
-    assert json.loads(graph.nodes["1.1"]["options"])["lpf_limit"] == 4
+    assert json.loads(graph.nodes["1.2.0"]["options"])["lpf_limit"] == 4
 
 
 def test_the_graph_follows_the_items() -> None:
@@ -176,8 +238,11 @@ def test_the_graph_follows_the_items() -> None:
         ("1.0", "1.1"),
         ("1.1", "1.2"),
         ("1.2", "1.2.0"),
+        ("1.2.0", "1.2.1"),
+        ("1.2.1", "1.2.1.0"),
+        ("1.2.1", "1.2.2"),
+        ("1.2.2", "1.2.3"),
         ("1.2", "1.3"),
-        ("1.3", "1.4"),
     }
     assert nx.is_directed_acyclic_graph(graph)
 

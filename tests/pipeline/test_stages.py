@@ -176,7 +176,7 @@ def test_constraints_that_do_not_suit_a_layer_are_wrong_input() -> None:
 def converted(spatial_mapping: SpatialMapping | None) -> SpatialMapping:
     problem = MappingProblem(
         layer=matmul(k=4, c=6),
-        accelerator=machine(TOP, sides={"D1": 8}),
+        accelerator=machine(memory("top", served="D1", width=64), sides={"D1": 8}),
         constraints=LayerConstraints(spatial_mapping=spatial_mapping),
     )
     return SpatialMappingConversionStage()(problem).spatial_mapping

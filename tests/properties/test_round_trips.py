@@ -16,18 +16,24 @@ from nestmap.model import (
     Frozen,
     Infeasibility,
     LayerConstraints,
+    LayerFront,
     LayerNode,
     LayerResult,
+    LayerTopLevels,
     Loop,
     MappingConstraints,
     NetworkEvaluation,
+    NetworkFront,
     NetworkProblem,
     NoCostNode,
     OperandLink,
     OrderedLoop,
+    PinnedLevels,
+    PinnedMemory,
     SearchStatistics,
     SpatialMapping,
     SpatialProblem,
+    TopLevel,
     UnrollingHint,
     Workload,
 )
@@ -43,6 +49,11 @@ def constraints(draw: st.DrawFn, case: Case) -> MappingConstraints:
     dimensions = st.sampled_from(list(sizes))
     sides = list(case.spatial.accelerator.array.sizes)
     ordered = st.builds(OrderedLoop, dimension=dimensions, size=st.none() | st.integers(1, 9))
+    orders = st.lists(ordered, max_size=3).map(tuple)
+    inner, outer = draw(orders), draw(orders)
+    held = st.builds(
+        PinnedMemory, memory=st.text(min_size=1), loops=st.integers(0, len(inner) + len(outer))
+    )
     entry = LayerConstraints(
         target=draw(st.text(max_size=5)),
         spatial_mapping=draw(st.none() | st.just(case.spatial.spatial_mapping)),
@@ -50,17 +61,27 @@ def constraints(draw: st.DrawFn, case: Case) -> MappingConstraints:
         links=tuple(
             OperandLink(operand=x, memory_operand=m) for x, m in case.spatial.problem.links.items()
         ),
-        temporal_ordering=tuple(draw(st.lists(ordered, max_size=3))),
+        temporal_ordering=inner,
+        outer_ordering=outer,
+        memory_levels=(PinnedLevels(operand="W", memories=(draw(held),)),),
     )
     return MappingConstraints(entries=(entry,))
 
 
-Everything = tuple[SpatialProblem, NetworkProblem, NetworkEvaluation]
+@st.composite
+def top_levels(draw: st.DrawFn, case: Case) -> tuple[TopLevel, ...]:
+    problem = case.spatial.problem
+    operand, carried = draw(st.sampled_from(list(problem.links.items())))
+    names = [level.name for level in problem.levels(operand)]
+    return (TopLevel(operand=carried, memory=draw(st.sampled_from(names))),)
+
+
+Everything = tuple[SpatialProblem, NetworkProblem, NetworkEvaluation, NetworkFront]
 
 
 @st.composite
 def everything(draw: st.DrawFn) -> Everything:
-    """Two questions and an answer that together can hold an instance of every model."""
+    """Two questions and two answers that together can hold an instance of every model."""
     case = draw(evaluated_cases())
     layer = case.spatial.layer
     source = NoCostNode(name=draw(st.text(min_size=1, max_size=9)), operator="Relu")
@@ -70,13 +91,24 @@ def everything(draw: st.DrawFn) -> Everything:
         workload=Workload(name="net", nodes=(source, LayerNode(layer=reader))),
         accelerator=case.spatial.accelerator,
         constraints=draw(constraints(case)),
+        top_levels=(LayerTopLevels(layer=reader.name, top_levels=draw(top_levels(case))),),
     )
     reason = Infeasibility(reason=draw(st.text()), count=draw(st.integers(0, 2**40)))
     result = LayerResult(
         cme=evaluate(case.spatial, case.temporal),
-        statistics=SearchStatistics(evaluations=draw(st.integers(0, 2**60)), infeasible=(reason,)),
+        statistics=SearchStatistics(
+            evaluations=draw(st.integers(0, 2**60)),
+            infeasible=(reason,),
+            pruned=draw(st.integers(0, 2**40)),
+        ),
     )
-    return case.spatial, network, NetworkEvaluation(layers=(result,))
+    front = LayerFront(cmes=(result.cme,), statistics=result.statistics)
+    return (
+        case.spatial,
+        network,
+        NetworkEvaluation(layers=(result,)),
+        NetworkFront(layers=(front,)),
+    )
 
 
 def parts(value: object) -> Iterator[Frozen]:

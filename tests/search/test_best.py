@@ -1,77 +1,36 @@
-"""The best row of a stream of batches, however the stream is cut."""
+"""The best rows of a stream: one, k, or all with the best first.
+
+What holds for every reducer stands in tests/contract.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
-from weakref import ReferenceType, ref
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.model import (
-    EvaluationBatch,
-    Infeasibility,
-    MappingBatch,
-    Objective,
-    SearchStatistics,
-)
-from nestmap.model.batch import Floats
-from nestmap.search import best_of
-from tests.costmodel.machines import loops, machine, mapped, matmul, memory
+from nestmap.model import Objective
+from nestmap.search import best_first, best_of, k_best
 from tests.properties.variants import examples
-
-Row = tuple[float, int]
-"""Energy and latency."""
-
-SPATIAL = mapped(matmul(k=256, c=2), machine(memory("m", served="D1")))
-FACTORS = loops("K 128 C 2")
-
-
-def batch(
-    rows: list[Row], first: int = 0, reasons: dict[str, int] | None = None
-) -> EvaluationBatch:
-    """Made-up costs; the cuts number the rows, from ``first`` on."""
-    orders = np.tile(np.array([0, 1], np.uint8), (len(rows), 1))
-    numbers = np.arange(first, first + len(rows), dtype=np.uint8)
-    infeasible = tuple(Infeasibility(reason=r, count=n) for r, n in (reasons or {}).items())
-    latencies = np.array([latency for _, latency in rows], np.float64)
-    return EvaluationBatch(
-        mappings=MappingBatch(SPATIAL, FACTORS, orders, numbers.reshape(-1, 1, 1)),
-        energy=np.array([energy for energy, _ in rows], np.float64),
-        latency0=latencies - 2,
-        latency1=latencies - 1,
-        latency2=latencies,
-        ideal_cycles=1,
-        statistics=SearchStatistics(evaluations=len(rows), infeasible=infeasible),
-    )
-
-
-def number(best: EvaluationBatch) -> int:
-    """Which row it is."""
-    assert len(best) == 1
-    return int(best.mappings.cuts[0, 0, 0])
-
-
-def value(row: Row, objective: Objective) -> float:
-    energy, latency = row
-    return {
-        Objective.ENERGY: energy,
-        Objective.LATENCY: float(latency),
-        Objective.EDP: energy * latency,
-    }[objective]
-
-
-rows_of_costs = st.lists(
-    st.tuples(st.sampled_from([1.0, 2.0, 4.0]), st.sampled_from([3, 4, 8])), min_size=1, max_size=12
+from tests.search.costs import (
+    Row,
+    batch,
+    number,
+    numbers,
+    objectives,
+    ranked,
+    rows_of_costs,
+    streams,
+    value,
 )
-objectives = st.sampled_from(Objective)
+
+some_rows = rows_of_costs.filter(bool)
 
 
 @examples
-@given(rows_of_costs, objectives)
+@given(some_rows, objectives)
 def test_the_first_of_the_smallest_wins(rows: list[Row], objective: Objective) -> None:
     # of equal values the least energy, of equal energies the least latency, then the first
     expected = min(range(len(rows)), key=lambda i: (value(rows[i], objective), *rows[i], i))
@@ -79,14 +38,23 @@ def test_the_first_of_the_smallest_wins(rows: list[Row], objective: Objective) -
 
 
 @examples
-@given(rows_of_costs, objectives, st.data())
-def test_chunks_do_not_matter(rows: list[Row], objective: Objective, data: st.DataObject) -> None:
-    cuts = data.draw(st.lists(st.integers(0, len(rows)), max_size=4))
-    edges = [0, *sorted(cuts), len(rows)]
-    chunks = [batch(rows[low:high], low) for low, high in pairwise(edges)]
-    best = best_of(iter(chunks), objective)
-    assert number(best) == number(best_of([batch(rows)], objective))
-    assert best.statistics.evaluations == len(rows)
+@given(rows_of_costs, objectives, st.integers(1, 15), st.data())
+def test_the_k_best_are_the_first_of_all_sorted(
+    rows: list[Row], objective: Objective, k: int, data: st.DataObject
+) -> None:
+    chosen = k_best(data.draw(streams(rows)), objective, k)
+    assert numbers(chosen.rows) == ranked(rows, objective)[:k]
+
+
+@examples
+@given(some_rows, objectives, st.data())
+def test_the_best_is_the_first_of_the_k_best(
+    rows: list[Row], objective: Objective, data: st.DataObject
+) -> None:
+    batches = data.draw(streams(rows))
+    best, (row,) = best_of(batches, objective), k_best(batches, objective, 1).rows
+    assert number(best) == number(row)
+    assert best.statistics == row.statistics
 
 
 def test_the_row_comes_with_all_its_costs() -> None:
@@ -95,47 +63,43 @@ def test_the_row_comes_with_all_its_costs() -> None:
     assert [column.tolist() for column in costs] == [[2.0], [6.0], [7.0], [8.0]]
 
 
-def test_statistics_add_up_by_reason() -> None:
-    batches = [
-        batch([(1.0, 5)], reasons={"too small": 3, "too odd": 1}),
-        batch([], reasons={"too small": 4}),
-        batch([(2.0, 5), (3.0, 5)], reasons={"too late": 2}),
-    ]
-    statistics = best_of(batches, Objective.ENERGY).statistics
-    assert statistics.evaluations == 3
-    counts = {entry.reason: entry.count for entry in statistics.infeasible}
-    assert counts == {"too small": 7, "too odd": 1, "too late": 2}
-
-
-def test_empty_batches_do_not_win() -> None:
-    full, empty = batch([(1.0, 5)], first=7), batch([])
-    for batches in ([full, empty], [empty, full], [empty, full, empty]):
-        assert number(best_of(batches, Objective.LATENCY)) == 7
-
-
-def test_without_rows_there_is_none_but_the_reasons() -> None:
+def test_without_rows_the_best_is_a_batch_without_rows() -> None:
     best = best_of([batch([], reasons={"too small": 3}), batch([])], Objective.ENERGY)
     assert len(best) == 0
-    assert best.statistics.infeasible == (Infeasibility(reason="too small", count=3),)
+    assert [reason.count for reason in best.statistics.infeasible] == [3]
 
 
-def test_without_batches_there_is_nothing_to_choose_from() -> None:
-    with pytest.raises(ValueError, match="no batch"):
-        best_of([], Objective.ENERGY)
+@pytest.mark.parametrize("k", [0, -1])
+def test_fewer_than_one_are_none(k: int) -> None:
+    with pytest.raises(ValueError, match=f"k is {k}; expected at least 1"):
+        k_best([batch([(1.0, 5)])], Objective.ENERGY, k)
 
 
-def test_batches_are_not_kept() -> None:
-    alive = 0
+@examples
+@given(rows_of_costs, objectives, st.data())
+def test_best_first_gives_every_row(
+    rows: list[Row], objective: Objective, data: st.DataObject
+) -> None:
+    batches = data.draw(streams(rows))
+    ordered = best_first(iter(batches), objective)
+    assert sorted(numbers(ordered)) == list(range(len(rows)))
+    assert numbers(ordered)[:1] == ranked(rows, objective)[:1]
+    assert sum(x.statistics.evaluations for x in ordered) == len(rows)
 
-    def stream() -> Iterator[EvaluationBatch]:
-        nonlocal alive
-        for first in range(50):
-            made = batch([(float(50 - first), 5)], first)
-            references.append(ref(made.energy))
-            yield made
-            del made
-            alive = max(alive, sum(reference() is not None for reference in references))
 
-    references: list[ReferenceType[Floats]] = []
-    best_of(stream(), Objective.ENERGY)
-    assert alive <= 2
+@examples
+@given(rows_of_costs, objectives, st.data())
+def test_best_first_sorts_batches_and_their_rows(
+    rows: list[Row], objective: Objective, data: st.DataObject
+) -> None:
+    def places(numbers: list[int]) -> list[int]:
+        return [ranked(rows, objective).index(i) for i in numbers]
+
+    ordered = [numbers([x]) for x in best_first(data.draw(streams(rows)), objective)]
+    assert all(places(x) == sorted(places(x)) for x in ordered)
+    for one, other in pairwise(ordered):
+        assert not other or (one and places(one)[0] < places(other)[0])
+
+
+def test_best_first_of_nothing_is_nothing() -> None:
+    assert best_first([], Objective.EDP) == ()

@@ -19,8 +19,8 @@ from tests.properties.variants import examples
 Rows = list[tuple[int, ...]]
 
 
-def rows(codes: list[int], pinned: int = 0, chunk: int = 1000) -> Rows:
-    chunks = permutations(np.array(codes, np.uint8), pinned, chunk)
+def rows(codes: list[int], inner: int = 0, outer: int = 0, chunk: int = 1000) -> Rows:
+    chunks = permutations(np.array(codes, np.uint8), inner, chunk, outer)
     return [tuple(row) for rows in chunks for row in rows.tolist()]
 
 
@@ -45,9 +45,12 @@ def test_chunks_do_not_matter(codes: list[int], chunk: int) -> None:
 @examples
 @given(multisets, st.data())
 def test_pinned_loops_stay(codes: list[int], data: st.DataObject) -> None:
-    pinned = data.draw(st.integers(0, len(codes)))
-    head, tail = tuple(codes[:pinned]), codes[pinned:]
-    assert rows(codes, pinned) == [head + rest for rest in sorted(set(all_orders(tail)))]
+    inner = data.draw(st.integers(0, len(codes)))
+    outer = data.draw(st.integers(0, len(codes) - inner))
+    end = len(codes) - outer
+    head, free, tail = tuple(codes[:inner]), codes[inner:end], tuple(codes[end:])
+    expected = [head + middle + tail for middle in sorted(set(all_orders(free)))]
+    assert rows(codes, inner, outer) == expected
 
 
 @examples

@@ -232,6 +232,7 @@ def results(draw: st.DrawFn, network: NetworkProblem) -> NetworkEvaluation:
         statistics = SearchStatistics(
             evaluations=draw(st.integers(0, 2**40)),
             infeasible=tuple(Infeasibility(reason=r, count=n) for r, n in failed),
+            pruned=draw(st.integers(0, 2**40)),
         )
         layers.append(LayerResult(cme=made, statistics=statistics))
     return NetworkEvaluation(layers=tuple(layers))

@@ -21,18 +21,39 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.pipeline import MainStage, Stage, each, stage
-from nestmap.pipeline.api import exploration_pipeline
+from nestmap.pipeline.api import explore_front, explore_network
+from nestmap.pipeline.plan import SearchPlan, exploration_pipeline, front_pipeline
 from nestmap.pipeline.stages import (
+    BestFirstStage,
+    BoundedSearchStage,
     CostModelStage,
+    DumpStage,
+    FlattenStage,
+    FrontSumStage,
+    KBestStage,
     ListifyStage,
+    LoadStage,
     LomaStage,
     MinimalEDPStage,
     MinimalEnergyStage,
     MinimalLatencyStage,
+    OrderedCandidatesStage,
+    ParetoStage,
+    PickleSaveStage,
+    RankByBoundStage,
+    RemoveUnusedMemoryStage,
+    SalsaStage,
+    SearchUnusedMemoryStage,
     SpatialMappingConversionStage,
+    SpatialMappingGeneratorStage,
     SumStage,
+    TemporalOrderingConversionStage,
     WorkloadStage,
     minimal,
+)
+from nestmap.pipeline.stages.locality import (
+    ExploitInterLayerDataLocalityStage,
+    SearchInterLayerDataLocalityStage,
 )
 from nestmap.pipeline.stages.observe import ObserveStage
 from nestmap.pipeline.stages.save import CompleteSaveStage, SimpleSaveStage
@@ -43,6 +64,7 @@ from nestmap.pipeline.stages.sources import (
     WorkloadParserStage,
     workload_parser,
 )
+from nestmap.search import Shortlist
 
 best = MinimalEnergyStage()
 orders = LomaStage() >> each(CostModelStage())
@@ -93,6 +115,61 @@ WorkloadStage() >> ObserveStage(())  # type: ignore[operator]
 orders >> SimpleSaveStage(path=Path("all.json"))  # type: ignore[operator]
 SimpleSaveStage(path=Path("all.json")) >> AcceleratorParserStage()  # type: ignore[operator]
 
+# some evaluations of a layer are not its best one
+ranking = KBestStage(objective=Objective.EDP, k=3)
+orders >> ParetoStage() >> SumStage()  # type: ignore[operator]
+orders >> ParetoStage() >> best  # type: ignore[operator]
+WorkloadStage() >> each(SpatialMappingConversionStage() >> orders >> ranking) >> SumStage()  # type: ignore[operator]
+orders >> BestFirstStage(objective=Objective.ENERGY) >> each(best)  # type: ignore[arg-type]
+first: Stage[NetworkProblem, EvaluationBatch] = ParetoStage()  # type: ignore[assignment]
+
+# a stream of streams, and a reducer for one of them
+WorkloadStage() >> each(SpatialMappingConversionStage() >> orders) >> ParetoStage()  # type: ignore[operator]
+orders >> FlattenStage[EvaluationBatch]()  # type: ignore[operator]
+CostModelStage() >> ParetoStage()  # type: ignore[operator]
+
+# an item saved as another one, or continued as another one
+network >> PickleSaveStage[Shortlist](path=Path("all.pickle"))  # type: ignore[operator]
+orders >> DumpStage[EvaluationBatch](folder=Path("dump"))  # type: ignore[operator]
+LoadStage(NetworkEvaluation) >> best  # type: ignore[operator]
+LoadStage(EvaluationBatch) >> CostModelStage()  # type: ignore[operator]
+
+# spatial candidates: a stream, and each of them has to be searched
+candidates = SpatialMappingGeneratorStage()
+candidates >> orders  # type: ignore[operator]
+candidates >> OrderedCandidatesStage() >> best  # type: ignore[operator]
+SpatialMappingConversionStage() >> OrderedCandidatesStage()  # type: ignore[operator]
+OrderedCandidatesStage() >> candidates  # type: ignore[operator]
+candidates >> TemporalOrderingConversionStage()  # type: ignore[operator]
+TemporalOrderingConversionStage() >> SpatialMappingConversionStage()  # type: ignore[operator]
+candidates >> each(orders) >> best  # type: ignore[operator]
+candidates >> each(BoundedSearchStage(orders >> best, Objective.ENERGY))  # type: ignore[arg-type]
+SpatialMappingConversionStage() >> RankByBoundStage(objective=Objective.EDP, most=3)  # type: ignore[operator]
+candidates >> RankByBoundStage(objective=Objective.EDP, most=3) >> best  # type: ignore[operator]
+RankByBoundStage(objective="edp", most=3)  # type: ignore[arg-type]
+RankByBoundStage(most=3)  # type: ignore[call-arg]
+BoundedSearchStage(orders, Objective.ENERGY)  # type: ignore[arg-type]
+BoundedSearchStage(per_layer, Objective.ENERGY)  # type: ignore[arg-type]
+BoundedSearchStage(orders >> best, "energy")  # type: ignore[arg-type]
+BoundedSearchStage(orders >> best)  # type: ignore[call-arg]
+
+# annealed mappings have their costs already
+SalsaStage() >> each(CostModelStage())  # type: ignore[arg-type]
+candidates >> SalsaStage()  # type: ignore[operator]
+
+# data is kept on chip between layers: before the workload comes apart; then a layer at a time
+WorkloadStage() >> SearchUnusedMemoryStage()  # type: ignore[operator]
+WorkloadStage() >> RemoveUnusedMemoryStage()  # type: ignore[operator]
+SearchUnusedMemoryStage() >> RemoveUnusedMemoryStage()  # type: ignore[operator]
+WorkloadStage() >> each(SearchInterLayerDataLocalityStage())  # type: ignore[arg-type]
+ExploitInterLayerDataLocalityStage() >> LomaStage()  # type: ignore[operator]
+
+# one front for each layer
+fronts = candidates >> each(orders) >> FlattenStage[EvaluationBatch]() >> ParetoStage()
+WorkloadStage() >> each(fronts) >> SumStage()  # type: ignore[operator]
+WorkloadStage() >> each(per_layer) >> FrontSumStage()  # type: ignore[operator]
+fronts >> FrontSumStage()  # type: ignore[operator]
+
 # the whole pipeline applied to the wrong thing
 network("resnet18.onnx")  # type: ignore[arg-type]
 MainStage(network).run(Path("resnet18.onnx"))  # type: ignore[arg-type]
@@ -111,11 +188,31 @@ LomaStage(mapping_type="evn")  # type: ignore[arg-type]
 MinimalEnergyStage(objective=Objective.ENERGY)  # type: ignore[call-arg]
 SimpleSaveStage()  # type: ignore[call-arg]
 CompleteSaveStage(path="all.json")  # type: ignore[arg-type]
+KBestStage(objective=Objective.EDP)  # type: ignore[call-arg]
+KBestStage(objective="edp", k=3)  # type: ignore[arg-type]
+ParetoStage(objective=Objective.EDP)  # type: ignore[call-arg]
+BestFirstStage(k=3, objective=Objective.EDP)  # type: ignore[call-arg]
+PickleSaveStage[int](path="all.pickle")  # type: ignore[arg-type]
+DumpStage[int](path=Path("dump"))  # type: ignore[call-arg]
+LoadStage("EvaluationBatch")  # type: ignore[arg-type]
+SalsaStage(objective="edp")  # type: ignore[arg-type]
+SalsaStage(lpf_limit=6)  # type: ignore[call-arg]
+SalsaStage(seed="one")  # type: ignore[arg-type]
+SpatialMappingGeneratorStage(max_mapings=3)  # type: ignore[call-arg]
+SpatialMappingGeneratorStage(mixed="yes")  # type: ignore[arg-type]
+SearchUnusedMemoryStage(data_from_top=True)  # type: ignore[call-arg]
+SearchPlan(objective="edp")  # type: ignore[arg-type]
+SearchPlan(search=CostModelStage())  # type: ignore[arg-type]
+SearchPlan(spatial=SpatialMappingConversionStage())  # type: ignore[arg-type]
+SearchPlan(rank="bound")  # type: ignore[arg-type]
+SearchPlan(keep_on_chip=True)  # type: ignore[call-arg]
 minimal("edp")  # type: ignore[arg-type]
-each(best, best)  # type: ignore[call-arg]
+each(best, best)  # type: ignore[arg-type]
+each(best, 2, best)  # type: ignore[call-arg]
 
 # options are frozen
 LomaStage().lpf_limit = 7  # type: ignore[misc]
+SearchPlan().prune = True  # type: ignore[misc]
 each(best).inner = best  # type: ignore[misc]
 MainStage(network).pipeline = network  # type: ignore[misc]
 
@@ -149,7 +246,10 @@ class Other:
 
 ObserveStage((Deaf(),))  # type: ignore[arg-type]
 ObserveStage((Other(),))  # type: ignore[arg-type]
-exploration_pipeline(Objective.EDP, LomaStage(), (Deaf(),))  # type: ignore[arg-type]
+exploration_pipeline(SearchPlan(), (Deaf(),))  # type: ignore[arg-type]
+exploration_pipeline(Objective.EDP)  # type: ignore[arg-type]
+exploration_pipeline(LomaStage())  # type: ignore[arg-type]
+front_pipeline(SearchPlan(), (Other(),))  # type: ignore[arg-type]
 
 
 def facade(workload: Workload, machine: Accelerator, layer: Layer, order: TemporalMapping) -> None:
@@ -159,6 +259,15 @@ def facade(workload: Workload, machine: Accelerator, layer: Layer, order: Tempor
     explore(workload, machine, mapping_type="odd")  # type: ignore[arg-type]
     explore(workload, machine, lpf_limit="6")  # type: ignore[arg-type]
     explore(workload, machine, lpf_limt=6)  # type: ignore[call-arg]
+    explore(workload, machine, search="annealing")  # type: ignore[arg-type]
+    explore(workload, machine, search=SalsaStage())  # type: ignore[arg-type]
+    explore(workload, machine, spatial_mappings="all")  # type: ignore[arg-type]
+    explore(workload, machine, rank="speed")  # type: ignore[arg-type]
+    explore(workload, machine, keep_on_chip="yes")  # type: ignore[arg-type]
+    explore(workload, machine, workers="two")  # type: ignore[arg-type]
+    explore(workload, machine, pareto=True)  # type: ignore[call-arg]
+    explore_front(workload, machine)  # type: ignore[arg-type]
+    explore_network(workload)  # type: ignore[arg-type]
     explore(workload, machine, None, "energy")  # type: ignore[call-arg]
     explore(workload)  # type: ignore[call-arg]
     explore(layer, machine)  # type: ignore[arg-type]

@@ -12,12 +12,14 @@ from nestmap.model import (
     EvaluationBatch,
     Layer,
     LayerConstraints,
+    LayerFront,
     LayerResult,
     Loop,
     MappingConstraints,
     MappingType,
     Movement,
     NetworkEvaluation,
+    NetworkFront,
     NetworkProblem,
     Objective,
     SpatialMapping,
@@ -26,9 +28,20 @@ from nestmap.model import (
     Workload,
     layer_from_equation,
 )
-from nestmap.pipeline.api import exploration_pipeline
+from nestmap.pipeline.api import (
+    FrontExploration,
+    explore_front,
+    explore_network,
+    read_network,
+)
 from nestmap.pipeline.describe import describe, pipeline_graph
-from nestmap.pipeline.stages import LomaStage
+from nestmap.pipeline.plan import Rank, SearchPlan, exploration_pipeline, search_plan
+from nestmap.pipeline.stages import (
+    LomaStage,
+    SalsaStage,
+    SearchUnusedMemoryStage,
+    SpatialMappingGeneratorStage,
+)
 
 
 def by_name() -> None:
@@ -72,6 +85,55 @@ def in_memory(machine: Accelerator, constraints: MappingConstraints) -> None:
     )
 
 
+def searched() -> None:
+    """Everything that can be said about a search."""
+    exploration = explore(
+        "light:alexnet",
+        "tpu_like",
+        search="salsa",
+        spatial_mappings=10,
+        mixed=True,
+        rank="bound",
+        keep_on_chip=True,
+        prune=True,
+        seed=1,
+        workers=2,
+    )
+    assert_type(exploration, Exploration)
+    assert_type([x.statistics.pruned for x in exploration.layers], list[int])
+
+
+def planned(network: NetworkProblem) -> None:
+    """The same as a plan, which can be kept and compared."""
+    plan = SearchPlan(
+        objective=Objective.EDP,
+        search=SalsaStage(seed=1, chains=4),
+        spatial=SpatialMappingGeneratorStage(max_mappings=10, mixed=True),
+        rank=Rank.BOUND,
+        locality=SearchUnusedMemoryStage(),
+        prune=True,
+    )
+    assert_type(plan.search, LomaStage | SalsaStage)
+    assert_type(search_plan(objective="edp", search="salsa", workers=None), SearchPlan)
+    assert_type(explore_network(network, plan, store="results.duckdb"), Exploration)
+    assert_type(explore_network(network), Exploration)
+
+
+def weighed() -> None:
+    """Energy against latency."""
+    network = read_network("light:alexnet", "tpu_like")
+    assert_type(network, NetworkProblem)
+    found = explore_front(network, SearchPlan(search=LomaStage(lpf_limit=4)), progress=None)
+    assert_type(found, FrontExploration)
+    assert_type(found.run, UUID)
+    assert_type(found.front, NetworkFront)
+    assert_type(found.front.layers, tuple[LayerFront, ...])
+    assert_type(found.front.best(Objective.EDP), NetworkEvaluation)
+    for layer in found.front.layers:
+        assert_type(layer.cmes, tuple[CostModelEvaluation, ...])
+        assert_type(layer.best(Objective.ENERGY), LayerResult)
+
+
 def one_mapping(layer: Layer, machine: Accelerator, order: TemporalMapping) -> None:
     """The cost of a mapping that is given."""
     wide = Unrolling(array_dimension="D1", loops=(Loop(dimension="K", size=8),))
@@ -105,7 +167,7 @@ def watched(workload: Workload, machine: Accelerator) -> None:
 
 def as_data() -> None:
     """A pipeline can be looked at."""
-    pipeline = exploration_pipeline(Objective.ENERGY, LomaStage())
+    pipeline = exploration_pipeline(SearchPlan(objective=Objective.ENERGY))
     names = [description.name for description in describe(pipeline)]
     assert_type(names, list[str])
     assert_type(list(pipeline_graph(pipeline)), list[str])

@@ -10,23 +10,44 @@ from nestmap.model import (
     MappingProblem,
     MappingType,
     NetworkEvaluation,
+    NetworkFront,
     NetworkProblem,
     Objective,
     SpatialProblem,
 )
 from nestmap.pipeline import MainStage, Stage, each, stage
-from nestmap.pipeline.api import exploration_pipeline
+from nestmap.pipeline.plan import SearchPlan, exploration_pipeline, front_pipeline
 from nestmap.pipeline.stages import (
+    BestFirstStage,
+    BoundedSearchStage,
     CostModelStage,
+    DumpStage,
+    FlattenStage,
+    FrontSumStage,
+    KBestStage,
     ListifyStage,
+    LoadStage,
     LomaStage,
     MinimalEDPStage,
     MinimalEnergyStage,
     MinimalLatencyStage,
+    OrderedCandidatesStage,
+    ParetoStage,
+    PickleSaveStage,
+    RankByBoundStage,
+    RemoveUnusedMemoryStage,
+    SalsaStage,
+    SearchUnusedMemoryStage,
     SpatialMappingConversionStage,
+    SpatialMappingGeneratorStage,
     SumStage,
+    TemporalOrderingConversionStage,
     WorkloadStage,
     minimal,
+)
+from nestmap.pipeline.stages.locality import (
+    ExploitInterLayerDataLocalityStage,
+    SearchInterLayerDataLocalityStage,
 )
 from nestmap.pipeline.stages.observe import ObserveStage
 from nestmap.pipeline.stages.save import CompleteSaveStage, SimpleSaveStage
@@ -38,6 +59,7 @@ from nestmap.pipeline.stages.sources import (
     WorkloadParserStage,
     workload_parser,
 )
+from nestmap.search import Shortlist
 
 # every order of a spatial mapping's loops, with its cost, one batch after the other
 orders = LomaStage(lpf_limit=6, mapping_type=MappingType.EVEN) >> each(CostModelStage())
@@ -67,9 +89,51 @@ assert_type(
     >> SumStage(),
     Stage[NetworkProblem, NetworkEvaluation],
 )
+edp = SearchPlan(objective=Objective.EDP)
+assert_type(exploration_pipeline(edp), Stage[NetworkProblem, NetworkEvaluation])
+assert_type(front_pipeline(edp), Stage[NetworkProblem, NetworkFront])
+
+# several spatial mappings of a layer: the best of each, then the best of them
+candidates = SpatialMappingGeneratorStage(max_mappings=3, mixed=True)
+assert_type(candidates, SpatialMappingGeneratorStage)
+held = candidates >> OrderedCandidatesStage()
+assert_type(held, Stage[MappingProblem, Iterator[SpatialProblem]])
+best = orders >> MinimalEDPStage()
+assert_type(held >> each(best) >> MinimalEDPStage(), Stage[MappingProblem, EvaluationBatch])
+assert_type(held >> each(best, workers=2), Stage[MappingProblem, Iterator[EvaluationBatch]])
+bounded = BoundedSearchStage(best, Objective.EDP)
+assert_type(bounded, BoundedSearchStage)
+assert_type(held >> bounded, Stage[MappingProblem, EvaluationBatch])
+ranked = held >> RankByBoundStage(objective=Objective.EDP, most=3)
+assert_type(ranked, Stage[MappingProblem, Iterator[SpatialProblem]])
+assert_type(ranked >> bounded, Stage[MappingProblem, EvaluationBatch])
+
+# annealing costs what it visits, so that no cost model follows
+annealed = SalsaStage(objective=Objective.ENERGY, seed=1) >> MinimalEnergyStage()
+assert_type(annealed, Stage[SpatialProblem, EvaluationBatch])
+assert_type(SalsaStage() >> ParetoStage(), Stage[SpatialProblem, Shortlist])
+
+# a user's ordering, made explicit between spatial mapping and search
+explicit = SpatialMappingConversionStage() >> TemporalOrderingConversionStage()
+assert_type(explicit, Stage[MappingProblem, SpatialProblem])
+assert_type(explicit >> best, Stage[MappingProblem, EvaluationBatch])
+
+# data kept on chip: looked for before the layers come apart, used layer by layer
+on_chip = SearchUnusedMemoryStage() >> WorkloadStage() >> each(RemoveUnusedMemoryStage())
+assert_type(on_chip, Stage[NetworkProblem, Iterator[MappingProblem]])
 assert_type(
-    exploration_pipeline(Objective.EDP, LomaStage()), Stage[NetworkProblem, NetworkEvaluation]
+    SearchInterLayerDataLocalityStage(workload_data_always_from_top_mem=True)
+    >> WorkloadStage()
+    >> each(ExploitInterLayerDataLocalityStage() >> explicit >> best)
+    >> SumStage(),
+    Stage[NetworkProblem, NetworkEvaluation],
 )
+assert_type(RemoveUnusedMemoryStage() >> explicit, Stage[MappingProblem, SpatialProblem])
+
+# a front of each layer
+fronts = held >> each(orders) >> FlattenStage[EvaluationBatch]() >> ParetoStage()
+assert_type(fronts, Stage[MappingProblem, Shortlist])
+assert_type(on_chip >> each(fronts) >> FrontSumStage(), Stage[NetworkProblem, NetworkFront])
 
 # from files to files
 yaml = WorkloadParserStage() >> AcceleratorParserStage()
@@ -83,6 +147,24 @@ saved = (
     >> CompleteSaveStage(path=Path("all.json"))
 )
 assert_type(saved, Stage[Sources, NetworkEvaluation])
+
+# reducers that keep more than one
+assert_type(orders >> ParetoStage(), Stage[SpatialProblem, Shortlist])
+assert_type(orders >> KBestStage(objective=Objective.EDP, k=3), Stage[SpatialProblem, Shortlist])
+kept = orders >> BestFirstStage(objective=Objective.ENERGY)
+assert_type(kept, Stage[SpatialProblem, tuple[EvaluationBatch, ...]])
+assert_type(kept >> MinimalEnergyStage(), Stage[SpatialProblem, EvaluationBatch])
+flat = each(orders) >> FlattenStage[EvaluationBatch]()
+assert_type(flat, Stage[Iterable[SpatialProblem], Iterator[EvaluationBatch]])
+assert_type(flat >> ParetoStage(), Stage[Iterable[SpatialProblem], Shortlist])
+
+# what saves an item passes it on as it is; what was dumped goes on elsewhere
+pickled = network >> PickleSaveStage[NetworkEvaluation](path=Path("all.pickle"))
+assert_type(pickled, Stage[NetworkProblem, NetworkEvaluation])
+dumped = orders >> each(DumpStage[EvaluationBatch](folder=Path("dump")))
+assert_type(dumped, Stage[SpatialProblem, Iterator[EvaluationBatch]])
+assert_type(LoadStage(EvaluationBatch), LoadStage[EvaluationBatch])
+assert_type(LoadStage(EvaluationBatch) >> MinimalEDPStage(), Stage[Path, EvaluationBatch])
 
 # a stream that is not reduced stays a lazy iterator; a list of it is a tuple
 assert_type(LomaStage() >> each(CostModelStage()), Stage[SpatialProblem, Iterator[EvaluationBatch]])
@@ -105,7 +187,7 @@ watched = orders >> ObserveStage((Counter(),))
 assert_type(watched, Stage[SpatialProblem, Iterator[EvaluationBatch]])
 assert_type(watched >> MinimalEnergyStage(), Stage[SpatialProblem, EvaluationBatch])
 assert_type(
-    exploration_pipeline(Objective.ENERGY, LomaStage(), (Counter(),)),
+    exploration_pipeline(SearchPlan(objective=Objective.ENERGY), (Counter(),)),
     Stage[NetworkProblem, NetworkEvaluation],
 )
 

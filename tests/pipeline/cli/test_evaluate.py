@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from nestmap.model import NetworkEvaluation
 from nestmap.pipeline.api import explore
-from tests.pipeline.cli.inputs import Inputs, run
+from nestmap.pipeline.report.mapping_yaml import write_mapping
+from tests.pipeline.cli.inputs import Ended, Inputs, run
 
 CUTS = ("--cut", "O=1,1,3", "--cut", "W=3", "--cut", "I=3")
 
@@ -78,3 +80,53 @@ def test_a_layer_of_a_network_by_name() -> None:
     ended = run("evaluate", "light:alexnet", "--layer", "n0", "-a", "tpu_like", "--order", order)
     assert ended.code == 0
     assert "D1: K 32, D2: C 3" in ended.out
+
+
+@pytest.fixture
+def found(inputs: Inputs) -> NetworkEvaluation:
+    """The best mappings, in ``found.yaml``."""
+    total = explore(inputs.network, inputs.machine, inputs.mapping).total
+    write_mapping(Path("found.yaml"), total)
+    return total
+
+
+def replay(inputs: Inputs, *arguments: str) -> Ended:
+    """Evaluates ``found.yaml``."""
+    files = (inputs.network, "-a", inputs.machine, "--mapping-file", "found.yaml")
+    return run("evaluate", *files, *arguments)
+
+
+def test_a_mapping_file_says_how_to_run_all_layers(
+    inputs: Inputs, found: NetworkEvaluation
+) -> None:
+    ended = replay(inputs, "--json", "out.json")
+    assert (ended.code, ended.err) == (0, "Written to out.json.\n")
+    layers = json.loads(Path("out.json").read_text())["layers"]
+    figures = [(layer["name"], layer["energy"], layer["latency"]) for layer in layers]
+    assert figures == [(x.cme.layer, x.cme.energy, x.cme.latency) for x in found.layers]
+    assert [line.split()[0] for line in ended.out.splitlines() if "Gemm" in line] == [
+        "first",
+        "second",
+    ]
+    assert "2 mappings evaluated" in ended.out
+
+
+def test_one_layer_of_a_mapping_file_is_reported_in_full(
+    inputs: Inputs, found: NetworkEvaluation
+) -> None:
+    cme = found.layers[0].cme
+    order = ", ".join(str(loop) for loop in cme.temporal_mapping.order)
+    by_file, by_hand = replay(inputs, "--layer", "first"), run(*inputs.evaluate, "--order", order)
+    assert (by_file.code, by_file.err) == (0, "")
+    assert by_file.out == by_hand.out
+
+
+def test_given_cuts_need_the_room_of_a_double_buffer(inputs: Inputs) -> None:
+    machine = Path(inputs.machine)
+    command = (*inputs.evaluate, "--order", "C 5, B 3, K 4", *CUTS)
+    assert run(*command).code == 0
+    double = "  reg:\n    force_double_buffering: true\n"
+    machine.write_text(machine.read_text().replace("  reg:\n", double, 1))
+    ended = run(*command)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == "error: --cut: reg too small for O: needs at least 32 bit, has 16\n"

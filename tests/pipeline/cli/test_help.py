@@ -11,6 +11,7 @@ import pytest
 from nestmap.model import MappingType, Objective
 from nestmap.pipeline.cli.app import explore
 from nestmap.pipeline.cli.options import DEFAULT_STORE
+from nestmap.pipeline.plan import Rank
 from nestmap.store import DEFAULT_PATH
 from tests.pipeline.cli.inputs import run, run_process
 
@@ -38,8 +39,11 @@ def test_without_a_command_help_is_shown() -> None:
     ("command", "options"),
     [
         ("explore", ["--accelerator", "--mapping", "--objective", "--lpf-limit", "--mapping-type",
-                     "--store", "--no-store", "--json"]),
-        ("evaluate", ["--layer", "--accelerator", "--mapping", "--order", "--cut", "--json"]),
+                     "--search", "--spatial-mappings", "--mixed", "--rank", "--keep-on-chip",
+                     "--prune", "--pareto", "--seed", "--workers", "--store", "--no-store",
+                     "--json", "--save-mapping"]),
+        ("evaluate", ["--layer", "--accelerator", "--mapping", "--order", "--cut",
+                      "--mapping-file", "--json"]),
         ("query", ["--store", "--format"]),
         ("examples", []),
     ],
@@ -73,6 +77,7 @@ def test_choices_are_those_of_the_model() -> None:
     hints = get_type_hints(explore)
     assert set(get_args(hints["objective"])) == {str(x) for x in Objective}
     assert set(get_args(hints["mapping_type"])) == {str(x) for x in MappingType}
+    assert set(get_args(hints["rank"])) == {str(x) for x in Rank}
     assert DEFAULT_STORE == DEFAULT_PATH
 
 

@@ -7,12 +7,11 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from nestmap.model import NetworkProblem, Objective
+from nestmap.model import NetworkProblem
 from nestmap.pipeline.api import explore_network
 from nestmap.pipeline.cli import progress
 from nestmap.pipeline.cli.progress import ExplorationBar
 from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_workload
-from nestmap.pipeline.stages import LomaStage
 from tests.pipeline.cli.inputs import Inputs
 
 
@@ -30,7 +29,7 @@ def drawn(network: NetworkProblem, *, terminal: bool) -> str:
     """All that an exploration writes to a terminal of 80 columns, or to a file."""
     file = StringIO()
     with ExplorationBar(Console(file=file, force_terminal=terminal, width=80)) as bar:
-        explore_network(network, Objective.LATENCY, LomaStage(), progress=bar)
+        explore_network(network, progress=bar)
     return file.getvalue()
 
 

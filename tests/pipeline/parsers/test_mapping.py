@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypedDict
 
 import pytest
 import yaml
@@ -16,55 +15,20 @@ from nestmap.model import (
     MappingConstraints,
     OperandLink,
     OrderedLoop,
+    PinnedLevels,
+    PinnedMemory,
     SpatialMapping,
     Unrolling,
     UnrollingHint,
 )
 from nestmap.pipeline.parsers.mapping import parse_mapping
+from nestmap.pipeline.report.mapping_yaml import mapping_text
 from tests.pipeline.parsers.zigzag_files import zigzag_inputs
-
-
-class EntryText(TypedDict, total=False):
-    """An entry as the schema has it."""
-
-    name: str
-    spatial_mapping: dict[str, list[str]] | None
-    spatial_mapping_hint: dict[str, list[str]]
-    memory_operand_links: dict[str, str]
-    temporal_ordering: list[list[str | int]]
-
-
-def written(constraints: MappingConstraints) -> list[EntryText]:
-    """The constraints in the schema of the files; what is not given is left out."""
-    return [_entry_text(entry) for entry in constraints.entries]
-
-
-def _entry_text(entry: LayerConstraints) -> EntryText:
-    text: EntryText = {"name": entry.target}
-    if entry.spatial_mapping is not None:
-        text["spatial_mapping"] = {
-            unrolling.array_dimension: [
-                f"{loop.dimension}, {loop.size}" for loop in unrolling.loops
-            ]
-            for unrolling in entry.spatial_mapping.unrollings
-        }
-    if entry.spatial_hints:
-        text["spatial_mapping_hint"] = {
-            hint.array_dimension: list(hint.dimensions) for hint in entry.spatial_hints
-        }
-    if entry.links:
-        text["memory_operand_links"] = {x.operand: x.memory_operand for x in entry.links}
-    if entry.temporal_ordering:
-        text["temporal_ordering"] = [
-            [loop.dimension, "*" if loop.size is None else loop.size]
-            for loop in entry.temporal_ordering
-        ]
-    return text
 
 
 @pytest.mark.parametrize("path", zigzag_inputs("mapping"), ids=lambda f: f.stem)
 def test_zigzag_mappings_load_field_by_field(path: Path) -> None:
-    assert written(parse_mapping(path)) == yaml.safe_load(path.read_text())
+    assert yaml.safe_load(mapping_text(parse_mapping(path))) == yaml.safe_load(path.read_text())
 
 
 def parsed(folder: Path, text: str) -> MappingConstraints:
@@ -107,6 +71,36 @@ def test_every_field(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("wildcard", ['"*"', '["*"]'])
+def test_items_after_a_wildcard_are_outermost(tmp_path: Path, wildcard: str) -> None:
+    text = f"- {{name: a, temporal_ordering: [[K, 2], {wildcard}, [c, '*'], [K, 3]]}}"
+    (entry,) = parsed(tmp_path, text).entries
+    assert entry.temporal_ordering == (OrderedLoop(dimension="K", size=2),)
+    assert entry.outer_ordering == (
+        OrderedLoop(dimension="C"),
+        OrderedLoop(dimension="K", size=3),
+    )
+
+
+def test_a_wildcard_alone_leaves_everything_open(tmp_path: Path) -> None:
+    text = '- {name: a, temporal_ordering: ["*"]}'
+    assert parsed(tmp_path, text).entries == (LayerConstraints(target="a"),)
+
+
+def test_memory_levels_name_memories(tmp_path: Path) -> None:
+    text = """
+- name: a
+  temporal_ordering: [[K, 2], [C, 3]]
+  memory_levels: {W: {rf 1: 0, dram: 2}, O: {dram: 2}}
+"""
+    (entry,) = parsed(tmp_path, text).entries
+    weights = (PinnedMemory(memory="rf 1", loops=0), PinnedMemory(memory="dram", loops=2))
+    assert entry.memory_levels == (
+        PinnedLevels(operand="W", memories=weights),
+        PinnedLevels(operand="O", memories=weights[1:]),
+    )
+
+
 def test_a_name_alone_constrains_nothing(tmp_path: Path) -> None:
     text = "- name: default\n- {name: Conv, spatial_mapping: , memory_operand_links: }\n"
     assert parsed(tmp_path, text).entries == (
@@ -146,9 +140,24 @@ def spatial_mappings() -> st.SearchStrategy[SpatialMapping]:
     )
 
 
-def entries() -> st.SearchStrategy[LayerConstraints]:
+def pinned_levels(items: int) -> st.SearchStrategy[tuple[PinnedLevels, ...]]:
+    """Levels of up to three operands in memories of any name."""
+    memories = st.dictionaries(st.text(min_size=1), st.integers(0, items), max_size=3)
+    return st.dictionaries(st.sampled_from("OWI"), memories).map(
+        lambda chosen: tuple(
+            PinnedLevels(
+                operand=operand,
+                memories=tuple(PinnedMemory(memory=m, loops=n) for m, n in held.items()),
+            )
+            for operand, held in chosen.items()
+        )
+    )
+
+
+@st.composite
+def entries(draw: st.DrawFn) -> LayerConstraints:
     """Entries with any of the fields."""
-    hints = st.dictionaries(arrays, st.lists(dimensions, unique=True)).map(
+    hints = st.dictionaries(arrays, st.lists(dimensions, min_size=1, unique=True)).map(
         lambda chosen: tuple(
             UnrollingHint(array_dimension=name, dimensions=tuple(of)) for name, of in chosen.items()
         )
@@ -158,16 +167,16 @@ def entries() -> st.SearchStrategy[LayerConstraints]:
             OperandLink(operand=x, memory_operand=m) for x, m in zip("OWI", order, strict=True)
         )
     )
-    ordered = st.builds(OrderedLoop, dimension=dimensions, size=sizes)
-    whole = st.builds(OrderedLoop, dimension=st.sampled_from(("FY", "FZ")), size=st.none())
-    orderings = st.lists(ordered | whole, unique=True).map(tuple)
-    return st.builds(
-        LayerConstraints,
-        target=st.sampled_from(("default", "Conv", "layer 1", "/a/b")),
-        spatial_mapping=st.none() | spatial_mappings(),
-        spatial_hints=hints,
-        links=st.just(()) | links,
-        temporal_ordering=orderings,
+    ordered = st.builds(OrderedLoop, dimension=dimensions, size=st.none() | sizes)
+    inner, outer = (tuple(draw(st.lists(ordered, max_size=4))) for _ in range(2))
+    return LayerConstraints(
+        target=draw(st.sampled_from(("default", "Conv", "layer 1", "/a/b", "on", "7", "a: b #"))),
+        spatial_mapping=draw(st.none() | spatial_mappings()),
+        spatial_hints=draw(hints),
+        links=draw(st.just(()) | links),
+        temporal_ordering=inner,
+        outer_ordering=outer,
+        memory_levels=draw(pinned_levels(len(inner) + len(outer))),
     )
 
 
@@ -181,5 +190,4 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @given(chosen=st.lists(entries(), unique_by=lambda entry: entry.target))
 def test_what_is_written_is_read(folder: Path, chosen: list[LayerConstraints]) -> None:
     constraints = MappingConstraints(entries=tuple(chosen))
-    text = yaml.safe_dump(written(constraints), sort_keys=False)
-    assert parsed(folder, text) == constraints
+    assert parsed(folder, mapping_text(constraints)) == constraints

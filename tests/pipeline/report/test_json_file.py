@@ -10,7 +10,8 @@ from threading import Thread
 import pytest
 
 from nestmap.model import InputError
-from nestmap.pipeline.report.json import Json, check_writable, write_json
+from nestmap.pipeline.files import check_writable
+from nestmap.pipeline.report.json import Json, write_json
 
 
 def test_a_file_is_replaced(tmp_path: Path) -> None:

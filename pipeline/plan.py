@@ -1,0 +1,180 @@
+"""How an exploration searches, and the pipelines that do it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import ValidationError
+
+from nestmap.model import (
+    EvaluationBatch,
+    Frozen,
+    InputError,
+    MappingProblem,
+    MappingType,
+    NetworkEvaluation,
+    NetworkFront,
+    NetworkProblem,
+    Objective,
+    SpatialProblem,
+)
+from nestmap.model.base import replaced
+from nestmap.pipeline.parsers.node import explained
+from nestmap.pipeline.stage import Stage, each
+from nestmap.pipeline.stages import (
+    BoundedSearchStage,
+    CostModelStage,
+    FlattenStage,
+    FrontSumStage,
+    LomaStage,
+    OrderedCandidatesStage,
+    ParetoStage,
+    RankByBoundStage,
+    RemoveUnusedMemoryStage,
+    SalsaStage,
+    SearchUnusedMemoryStage,
+    SpatialMappingGeneratorStage,
+    SumStage,
+    WorkloadStage,
+    minimal,
+)
+from nestmap.pipeline.stages.observe import Observer, ObserveStage
+
+
+class Rank(StrEnum):
+    """Which spatial mappings are the most promising ones.
+
+    ``utilization``: those that use most of the array, of these the ones that unroll more different
+    dimensions, as in the reference. ``bound``: of the best fifty of them those that cost least
+    at least.
+    """
+
+    UTILIZATION = "utilization"
+    BOUND = "bound"
+
+
+POOL = 50
+"""Spatial mappings of which the ones with the least bounds are taken, if not more are asked for."""
+
+
+class SearchPlan(Frozen, frozen=True):
+    """How an exploration searches.
+
+    ``objective``: what to make small. ``search``: how to find temporal mappings. ``spatial``:
+    which spatial mappings to try, of which ``rank`` says the most promising. ``locality``: where
+    given, data stays on chip between layers as far as it finds room. With ``prune``, spatial
+    mappings are searched in the order of what they cost at least, and those that cannot beat what
+    was found are left out: the same result, sooner.
+    """
+
+    objective: Objective = Objective.LATENCY
+    search: LomaStage | SalsaStage = LomaStage()
+    spatial: SpatialMappingGeneratorStage = SpatialMappingGeneratorStage()
+    rank: Rank = Rank.UTILIZATION
+    locality: SearchUnusedMemoryStage | None = None
+    prune: bool = False
+
+
+def search_plan(  # noqa: PLR0913 (what a user may want to say about a search)
+    *,
+    objective: Objective | Literal["latency", "energy", "edp"] = Objective.LATENCY,
+    search: Literal["loma", "salsa"] = "loma",
+    lpf_limit: int | None = 6,
+    mapping_type: MappingType | Literal["uneven", "even"] = MappingType.UNEVEN,
+    spatial_mappings: int = 3,
+    mixed: bool = False,
+    rank: Rank | Literal["utilization", "bound"] = Rank.UTILIZATION,
+    keep_on_chip: bool = False,
+    prune: bool = False,
+    seed: int = 0,
+    workers: int | None = None,
+) -> SearchPlan:
+    """The plan out of the choices that :func:`~nestmap.pipeline.api.explore` explains.
+
+    Raises:
+        InputError: where one of them is not possible.
+    """
+    threads = available_workers() if workers is None else workers
+    try:
+        return SearchPlan(
+            objective=Objective(objective),
+            search=_search(search, lpf_limit, MappingType(mapping_type), seed, threads),
+            spatial=SpatialMappingGeneratorStage(max_mappings=spatial_mappings, mixed=mixed),
+            rank=Rank(rank),
+            locality=SearchUnusedMemoryStage() if keep_on_chip else None,
+            prune=prune,
+        )
+    except ValidationError as error:
+        raise InputError("search", *explained(error)) from None
+
+
+def _search(
+    name: Literal["loma", "salsa"],
+    lpf_limit: int | None,
+    kind: MappingType,
+    seed: int,
+    workers: int,
+) -> LomaStage | SalsaStage:
+    match name:
+        case "loma":
+            return LomaStage(lpf_limit=lpf_limit, mapping_type=kind, workers=workers)
+        case "salsa":
+            return SalsaStage(mapping_type=kind, seed=seed, workers=workers)
+        case _:  # no type checker has seen it
+            raise InputError("search", repr(name), "loma or salsa")
+
+
+def available_workers() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def exploration_pipeline(
+    plan: SearchPlan, observers: tuple[Observer, ...] = ()
+) -> Stage[NetworkProblem, NetworkEvaluation]:
+    """The main job: all candidates of every layer, the best of each, their sum."""
+    best = _evaluated(plan, observers) >> minimal(plan.objective)
+    chosen: Stage[MappingProblem, EvaluationBatch]
+    if plan.prune:
+        chosen = _candidates(plan) >> BoundedSearchStage(best, plan.objective)
+    else:
+        chosen = _candidates(plan) >> each(best) >> minimal(plan.objective)
+    return _layers(plan) >> each(chosen) >> SumStage()
+
+
+def front_pipeline(
+    plan: SearchPlan, observers: tuple[Observer, ...] = ()
+) -> Stage[NetworkProblem, NetworkFront]:
+    """All candidates of every layer, and of each layer those between which one has to choose."""
+    evaluated = _candidates(plan) >> each(_evaluated(plan, observers))
+    front = evaluated >> FlattenStage[EvaluationBatch]() >> ParetoStage()
+    return _layers(plan) >> each(front) >> FrontSumStage()
+
+
+def _layers(plan: SearchPlan) -> Stage[NetworkProblem, Iterator[MappingProblem]]:
+    if plan.locality is None:
+        return WorkloadStage()
+    return plan.locality >> WorkloadStage() >> each(RemoveUnusedMemoryStage())
+
+
+def _candidates(plan: SearchPlan) -> Stage[MappingProblem, Iterator[SpatialProblem]]:
+    if plan.rank is Rank.UTILIZATION:
+        return plan.spatial >> OrderedCandidatesStage()
+    most = plan.spatial.max_mappings
+    pool = replaced(plan.spatial, {"max_mappings": max(POOL, most)})
+    ranked = RankByBoundStage(objective=plan.objective, most=most)
+    return pool >> OrderedCandidatesStage() >> ranked
+
+
+def _evaluated(
+    plan: SearchPlan, observers: tuple[Observer, ...]
+) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
+    """All temporal mappings that the search looks at, with their costs, shown to the observers."""
+    if isinstance(plan.search, SalsaStage):
+        return replaced(plan.search, {"objective": plan.objective}) >> ObserveStage(observers)
+    return plan.search >> each(CostModelStage(), plan.search.workers) >> ObserveStage(observers)

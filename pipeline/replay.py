@@ -1,0 +1,131 @@
+"""Replay: what the mappings of a file cost, without any search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nestmap.model import (
+    Accelerator,
+    EvaluationBatch,
+    InputError,
+    MappingConstraints,
+    MappingProblem,
+    NetworkEvaluation,
+    NetworkProblem,
+    SpatialProblem,
+    TopLevel,
+    Workload,
+)
+from nestmap.model.base import replaced
+from nestmap.pipeline.checks import check_constraints
+from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.parsers.node import suggestion
+from nestmap.pipeline.stage import Stage, each, stage
+from nestmap.pipeline.stages import (
+    CostModelStage,
+    LomaStage,
+    MinimalLatencyStage,
+    RemoveUnusedMemoryStage,
+    SpatialMappingConversionStage,
+    SumStage,
+    WorkloadStage,
+)
+from nestmap.pipeline.stages.ordering import TemporalOrderingConversionStage
+from nestmap.search.ordering import complete_order
+
+if TYPE_CHECKING:
+    import onnx
+
+
+def replay(
+    workload: Workload | onnx.ModelProto | Path | str,
+    accelerator: Accelerator | Path | str,
+    mapping: MappingConstraints | Path | str,
+    *,
+    layer: str | None = None,
+) -> NetworkEvaluation:
+    """The cost of the mapping that is given for every layer of a network, or for one layer.
+
+    Args:
+        workload: a model, an ONNX or YAML file, or the name of a bundled one.
+        accelerator: a model, a YAML file, or the name of a bundled one.
+        mapping: for each layer a complete temporal ordering; with memory levels, as in the files
+            that :func:`~nestmap.pipeline.report.mapping_yaml.write_mapping` writes, the cost is
+            exactly that of the mapping that was written. Without, LOMA places the loops.
+        layer: the only layer to evaluate.
+
+    Raises:
+        InputError: where something given is not right, or leaves a layer's mapping open.
+        InfeasibleError: where a mapping does not fit the memories.
+    """
+    network = NetworkProblem(
+        workload=read_workload(workload),
+        accelerator=read_accelerator(accelerator),
+        constraints=read_mapping(mapping, for_accelerator=None),
+    )
+    where = "mapping" if isinstance(mapping, MappingConstraints) else str(mapping)
+    check_constraints(network, where)
+    problems = WorkloadStage()(network)
+    chosen = problems if layer is None else [only_layer(problems, layer)]
+    return (each(replay_pipeline()) >> SumStage())(chosen)
+
+
+def only_layer(problems: Iterable[MappingProblem], name: str) -> MappingProblem:
+    """The problem of the layer with that name.
+
+    Raises:
+        InputError: where there is none.
+    """
+    by_name = {problem.layer.name: problem for problem in problems}
+    if name not in by_name:
+        raise InputError("--layer", repr(name), suggestion(name, by_name))
+    return by_name[name]
+
+
+def replay_pipeline() -> Stage[MappingProblem, EvaluationBatch]:
+    """From a layer with its mapping to what that costs."""
+    return (
+        fixed_spatial()
+        >> TemporalOrderingConversionStage()
+        >> stage(completely_ordered)
+        >> LomaStage(lpf_limit=None)
+        >> each(CostModelStage())
+        >> MinimalLatencyStage()  # of one mapping
+    )
+
+
+def fixed_spatial() -> Stage[MappingProblem, SpatialProblem]:
+    """From a layer with its mapping to the memories that it uses, with its spatial mapping."""
+    return stage(kept_on_chip) >> RemoveUnusedMemoryStage() >> SpatialMappingConversionStage()
+
+
+def kept_on_chip(problem: MappingProblem) -> MappingProblem:
+    """The problem without the memories above those that its pinned levels end with."""
+    ends = {x.operand: x.memories[-1].memory for x in problem.constraints.memory_levels}
+    top_levels = tuple(
+        TopLevel(operand=carried, memory=ends[operand])
+        for operand, carried in problem.links.items()
+        if ends.get(operand) in [level.name for level in problem.levels(operand)]
+    )
+    return replaced(problem, {"top_levels": top_levels})
+
+
+def completely_ordered(spatial: SpatialProblem) -> SpatialProblem:
+    """The problem itself, if its ordering leaves nothing to search.
+
+    Raises:
+        InputError: where it does.
+    """
+    if complete_order(spatial) is None:
+        constraints, left = spatial.problem.constraints, spatial.temporal_sizes
+        raise InputError(
+            f"mapping for layer {spatial.layer.name}",
+            "a temporal_ordering that leaves loops open"
+            if constraints.temporal_ordering or constraints.outer_ordering
+            else f"no temporal_ordering (in the entry {constraints.target!r})",
+            "loops with sizes that run through all that is left in time: "
+            + ", ".join(f"{dimension} {size}" for dimension, size in left.items() if size > 1),
+        )
+    return spatial

@@ -1,0 +1,59 @@
+"""The stages that keep data on chip between layers: look where it can stay, drop what is above."""
+
+from __future__ import annotations
+
+from nestmap.model import Frozen, MappingProblem, NetworkProblem, without_unused_levels
+from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stages.explore import WorkloadStage
+from nestmap.search.locality import keep_on_chip
+
+
+class SearchUnusedMemoryStage(Frozen, Stage[NetworkProblem, NetworkProblem], frozen=True):
+    """The lowest memory that each operand of each layer needs, so that data stays on chip.
+
+    A tensor that one layer writes and one layer reads stays in the lowest memory that has room;
+    branches go through the top memory. With ``workload_data_always_from_top_mem`` the network's
+    input and output travel through the top memory too; otherwise they start and end on chip
+    where there is room. Stands before ``WorkloadStage``.
+
+    Raises:
+        InputError: where the constraints do not suit a layer or the accelerator.
+    """
+
+    workload_data_always_from_top_mem: bool = False
+
+    def __call__(self, network: NetworkProblem, /) -> NetworkProblem:
+        return NetworkProblem(
+            workload=network.workload,
+            accelerator=network.accelerator,
+            constraints=network.constraints,
+            top_levels=keep_on_chip(
+                network.workload,
+                tuple(WorkloadStage()(network)),
+                data_from_top=self.workload_data_always_from_top_mem,
+            ),
+        )
+
+
+class RemoveUnusedMemoryStage(Frozen, Stage[MappingProblem, MappingProblem], frozen=True):
+    """The problem on the accelerator without the memory levels that ``top_levels`` leaves unused.
+
+    Stands behind ``WorkloadStage``.
+
+    Raises:
+        InputError: where a top level is not a memory of its operand.
+    """
+
+    def __call__(self, problem: MappingProblem, /) -> MappingProblem:
+        return MappingProblem(
+            layer=problem.layer,
+            accelerator=without_unused_levels(problem.accelerator, problem.top_levels),
+            constraints=problem.constraints,
+        )
+
+
+SearchInterLayerDataLocalityStage = SearchUnusedMemoryStage
+"""The name of the stage in the reference's later versions."""
+
+ExploitInterLayerDataLocalityStage = RemoveUnusedMemoryStage
+"""The name of the stage in the reference's later versions."""

@@ -1,0 +1,202 @@
+"""Which data can stay on chip between layers: the top memory of each operand of each layer.
+
+A tensor that one layer alone writes and one layer alone reads stays in the lowest memory that
+has room for it; branches go through the top memory. Weights stay where those of the whole network
+have room. Source: ZigZag's and DeFiNES' inter-layer data locality (Mei et al., HPCA 2023).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+from nestmap.model import (
+    Layer,
+    LayerTopLevels,
+    MappingProblem,
+    MemoryLevel,
+    TopLevel,
+    Workload,
+)
+from nestmap.model.dims import LayerOperand, MemoryOperand
+from nestmap.model.units import Bits
+
+
+def keep_on_chip(
+    workload: Workload, problems: Sequence[MappingProblem], *, data_from_top: bool
+) -> tuple[LayerTopLevels, ...]:
+    """The top levels of all operands of each layer.
+
+    ``problems`` are the workload's layers on one accelerator. ``data_from_top``: the network's
+    input and output travel through the top memory; otherwise they start and end on chip where
+    there is room.
+    """
+    network = _Network(workload.readers, tuple(problems))
+    return tuple(
+        LayerTopLevels(
+            layer=problem.layer.name,
+            top_levels=tuple(_top_levels(network, problem, data_from_top=data_from_top)),
+        )
+        for problem in problems
+    )
+
+
+@final
+@dataclass(frozen=True)
+class _Network:
+    """The layers with those they read from and write to, and their weights."""
+
+    readers: dict[str, tuple[str, ...]]
+    problems: tuple[MappingProblem, ...]
+
+    @cached_property
+    def writers(self) -> dict[str, tuple[str, ...]]:
+        """Which layers write what each layer reads."""
+        return {
+            name: tuple(writer for writer, readers in self.readers.items() if name in readers)
+            for name in self.readers
+        }
+
+    @cached_property
+    def by_layer(self) -> dict[str, MappingProblem]:
+        """The problems by the names of their layers."""
+        return {problem.layer.name: problem for problem in self.problems}
+
+    @cached_property
+    def weight_operands(self) -> frozenset[MemoryOperand]:
+        """The memory operands that carry weights."""
+        return frozenset(p.links[x] for p in self.problems for x in _weights(p.layer))
+
+    @cached_property
+    def weight_bits(self) -> Bits:
+        """Size of the weights of all layers."""
+        return sum(_bits(p.layer, x) for p in self.problems for x in _weights(p.layer))
+
+    @cached_property
+    def weight_level(self) -> MemoryLevel | None:
+        """The lowest memory with room for all weights beside what else may stay there.
+
+        That is the activations of one layer, the smallest of those whose output is no branch:
+        activations that find no room beside the weights use memories above.
+        """
+        unbranched = [p for p in self.problems if not self.branches(p.layer.name)]
+        for level in self.problems[0].accelerator.memories:
+            smallest = min(_held(problem, level) for problem in unbranched or self.problems)
+            if self.weight_operands <= set(level.operands) and self._has_room(level, smallest):
+                return level
+        return None
+
+    def room_for_activations(self, layer: str) -> Iterator[MemoryLevel]:
+        """Memories with room for all inputs and outputs of a layer, the lowest first."""
+        problem = self.by_layer[layer]
+        needed = {problem.links[x] for x in _activations(problem.layer)}
+        for level in problem.levels(problem.layer.output.name):
+            if needed <= set(level.operands) and self._has_room(level, _held(problem, level)):
+                yield level
+
+    def has_room_for_input(self, layer: str, level: MemoryLevel) -> bool:
+        """Whether the memory can hold a layer's only input, as large as the layer sees it."""
+        problem = self.by_layer[layer]
+        (name,) = _inputs(problem.layer)
+        return problem.links[name] in level.operands and self._has_room(
+            level, _bits(problem.layer, name)
+        )
+
+    def _has_room(self, level: MemoryLevel, activations: Bits) -> bool:
+        """Whether activations fit, beside the weights if the memory can hold them.
+
+        What is there once per unit cannot: a tensor has no one place in it.
+        """
+        weights = self.weight_bits if self.weight_operands & set(level.operands) else 0
+        everywhere = set(self.problems[0].accelerator.array.sizes) == set(level.served_dimensions)
+        return everywhere and activations + weights <= level.instance.size
+
+    def reader(self, layer: str) -> str | None:
+        """The layer that alone reads the output, if it reads nothing else; ``None`` at branches."""
+        readers = self.readers[layer]
+        return readers[0] if len(readers) == 1 and self.writer(readers[0]) == layer else None
+
+    def writer(self, layer: str) -> str | None:
+        """The layer that alone writes what the layer reads; ``None`` where several do."""
+        writers = self.writers[layer]
+        alone = len(writers) == 1 and len(_inputs(self.by_layer[layer].layer)) == 1
+        return writers[0] if alone else None
+
+    def branches(self, layer: str) -> bool:
+        """Whether the output has several readers or meets others at its reader."""
+        return not self.only_last(layer) and self.reader(layer) is None
+
+    def only_first(self, layer: str) -> bool:
+        """Whether this layer alone reads from outside, and reads nothing else."""
+        firsts = [name for name, writers in self.writers.items() if not writers]
+        return firsts == [layer] and len(_inputs(self.by_layer[layer].layer)) == 1
+
+    def only_last(self, layer: str) -> bool:
+        """Whether this layer alone writes what no layer reads."""
+        return [name for name, readers in self.readers.items() if not readers] == [layer]
+
+
+def _top_levels(
+    network: _Network, problem: MappingProblem, *, data_from_top: bool
+) -> Iterator[TopLevel]:
+    """The top levels of a layer's operands, in their order."""
+    layer = problem.layer
+    inputs, weights = _inputs(layer), _weights(layer)
+    found = {
+        layer.output.name: _output_level(network, layer.name, data_from_top=data_from_top),
+        **{x: _input_level(network, layer.name, data_from_top=data_from_top) for x in inputs},
+        **dict.fromkeys(weights, network.weight_level),
+    }
+    for operand in layer.operands:
+        level = found[operand.name] or problem.levels(operand.name)[-1]
+        yield TopLevel(operand=problem.links[operand.name], memory=level.name)
+
+
+def _output_level(network: _Network, layer: str, *, data_from_top: bool) -> MemoryLevel | None:
+    """Where a layer's output stays; ``None``: in the top memory."""
+    room = network.room_for_activations(layer)
+    if network.only_last(layer):
+        return None if data_from_top else next(room, None)
+    reader = network.reader(layer)
+    if reader is None:
+        return None
+    return next((level for level in room if network.has_room_for_input(reader, level)), None)
+
+
+def _input_level(network: _Network, layer: str, *, data_from_top: bool) -> MemoryLevel | None:
+    """Where a layer's input stays: where its writer leaves it, or beside the first output."""
+    writer = network.writer(layer)
+    if writer is not None and network.reader(writer) == layer:
+        return _output_level(network, writer, data_from_top=data_from_top)
+    if network.only_first(layer) and not data_from_top:
+        return _output_level(network, layer, data_from_top=data_from_top)
+    return None
+
+
+def _activations(layer: Layer) -> tuple[LayerOperand, ...]:
+    return (layer.output.name, *_inputs(layer))
+
+
+def _inputs(layer: Layer) -> tuple[LayerOperand, ...]:
+    return tuple(operand.name for operand in layer.inputs if not operand.constant)
+
+
+def _weights(layer: Layer) -> tuple[LayerOperand, ...]:
+    return tuple(operand.name for operand in layer.inputs if operand.constant)
+
+
+def _held(problem: MappingProblem, level: MemoryLevel) -> Bits:
+    """Size of those inputs and outputs of the layer that a memory can hold."""
+    held: Iterable[LayerOperand] = (
+        x for x in _activations(problem.layer) if problem.links[x] in level.operands
+    )
+    return sum(_bits(problem.layer, x) for x in held)
+
+
+def _bits(layer: Layer, name: LayerOperand) -> Bits:
+    """Size of an operand's whole tensor; outputs count as partial sums."""
+    operand = layer.operand(name)
+    precision = layer.output.partial_precision if operand == layer.output else operand.precision
+    return layer.elements(name) * precision

@@ -1,0 +1,98 @@
+"""How far a loop dimension can be unrolled over an array dimension, and by which factors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+from nestmap.model import Loop, MappingProblem, Movement, Relevance
+from nestmap.model.dims import OUTPUT, ArrayDimension, Dimension, LayerOperand
+
+Limits = dict[ArrayDimension, dict[Dimension, int]]
+"""The largest unrolling of every loop dimension over every array dimension."""
+
+
+def unrolling_limits(problem: MappingProblem) -> Limits:
+    """How far each loop dimension can be unrolled over each array dimension, at least once.
+
+    Not further than the array is long, the dimension iterates, and the innermost memory that
+    serves the array dimension can deliver (outputs: take in) different words in one cycle.
+    """
+    sizes = problem.layer.sizes
+    limits = {
+        side.name: {dimension: min(n, side.size) for dimension, n in sizes.items()}
+        for side in problem.accelerator.array.sides
+    }
+    for operand in problem.links:
+        words, innermost = words_per_cycle(problem, operand), problem.levels(operand)[0]
+        for side in innermost.served_dimensions:
+            for dimension in used_by(problem, operand):
+                limits[side][dimension] = max(1, min(limits[side][dimension], words))
+    return limits
+
+
+def used_by(problem: MappingProblem, operand: LayerOperand) -> list[Dimension]:
+    """The loop dimensions that select the operand's words."""
+    layer = problem.layer
+    used = (Relevance.RELEVANT, Relevance.PARTIALLY_RELEVANT)
+    return [d for d in layer.sizes if layer.relevance(operand, d) in used]
+
+
+def words_per_cycle(problem: MappingProblem, operand: LayerOperand) -> int:
+    """Words that pass between the array and the innermost memory of an operand in a cycle."""
+    innermost, carried = problem.levels(operand)[0], problem.links[operand]
+    movement = Movement.WR_BY_LOW if carried == OUTPUT else Movement.RD_TO_LOW
+    port = innermost.port_index(carried, movement)
+    width = innermost.instance.ports[port].width_max if port is not None else 0
+    return words_in(width, precision_of(problem, operand))
+
+
+def words_in(bits: int, precision: int) -> int:
+    """How many words of a precision there are in so many bits: of 0 bit any number."""
+    return bits // precision if precision else sys.maxsize
+
+
+def precision_of(problem: MappingProblem, operand: LayerOperand) -> int:
+    """Bits of a word next to the array: of the output those of a partial sum."""
+    output = problem.layer.output
+    if operand == output.name:
+        return output.partial_precision
+    return next(x.precision for x in problem.layer.inputs if x.name == operand)
+
+
+def of_one_dimension(
+    limits: Mapping[Dimension, int], dimensions: Sequence[Dimension]
+) -> Iterator[tuple[Loop, ...]]:
+    """Each dimension alone: the largest unrolling and its divisors, the largest first."""
+    for dimension in dimensions:
+        for factor in reversed([1, *divisors(limits[dimension])]):
+            yield (Loop(dimension=dimension, size=factor),)
+
+
+def of_several_dimensions(
+    limits: Mapping[Dimension, int], dimensions: Sequence[Dimension], room: int
+) -> Iterator[tuple[Loop, ...]]:
+    """Two and more dimensions next to each other, such that they take no more than the room."""
+    for number in range(2, len(dimensions) + 1):
+        for chosen in combinations(dimensions, number):
+            yield from _side_by_side([(d, divisors(limits[d])) for d in chosen], room)
+
+
+def _side_by_side(
+    choices: Sequence[tuple[Dimension, Sequence[int]]], room: int
+) -> Iterator[tuple[Loop, ...]]:
+    if not choices:
+        yield ()
+        return
+    (dimension, factors), *others = choices
+    for factor in factors:
+        if factor > room:
+            return
+        for rest in _side_by_side(others, room // factor):
+            yield (Loop(dimension=dimension, size=factor), *rest)
+
+
+def divisors(number: int) -> list[int]:
+    """All divisors but 1, ascending."""
+    return [d for d in range(2, number + 1) if number % d == 0]

@@ -1,0 +1,1 @@
+"""What all implementations of one interface have to obey."""

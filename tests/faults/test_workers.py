@@ -1,0 +1,178 @@
+"""Workers that break in the middle: the error is told, what was found before is kept."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nestmap.costmodel import evaluate_batch
+from nestmap.model import (
+    EvaluationBatch,
+    MappingBatch,
+    MappingType,
+    NetworkEvaluation,
+    NetworkProblem,
+    Objective,
+    Workload,
+)
+from nestmap.pipeline import Stage, each, stage
+from nestmap.pipeline.recording import Recorder, recording
+from nestmap.pipeline.stages import (
+    LomaStage,
+    MinimalLatencyStage,
+    SpatialMappingConversionStage,
+    SumStage,
+    WorkloadStage,
+)
+from nestmap.pipeline.stages.observe import ObserveStage
+from nestmap.search import loma
+from nestmap.search.loma import CHUNK as ORDERS_A_BATCH
+from nestmap.store import CHUNK, Run, RunStatus, Store
+from tests.costmodel.machines import machine, matmul, memory
+from tests.pipeline.cli.inputs import run_process
+
+# 40,320 orders in five batches, all of which fit
+NETWORK = NetworkProblem(
+    workload=Workload.of(matmul(k=30, c=42, b=10), name="net"),
+    accelerator=machine(memory("register", size=64, operands="I2"), memory("top")),
+)
+BROKEN = 2
+
+
+@stage
+def numbered(batches: Iterable[MappingBatch]) -> Iterator[tuple[int, MappingBatch]]:
+    return enumerate(batches)
+
+
+def pipeline(run: Run, error: BaseException) -> Stage[NetworkProblem, NetworkEvaluation]:
+    """The main job on two workers; the one that gets the third batch raises the error."""
+
+    @stage
+    def cost(item: tuple[int, MappingBatch]) -> EvaluationBatch:
+        number, batch = item
+        if number == BROKEN:
+            raise error
+        return evaluate_batch(batch)
+
+    layer = (
+        SpatialMappingConversionStage()
+        >> LomaStage(lpf_limit=None, workers=2)
+        >> numbered
+        >> each(cost, workers=2)
+        >> ObserveStage((Recorder(run),))
+        >> MinimalLatencyStage()
+    )
+    return WorkloadStage() >> each(layer) >> SumStage()
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "reason"),
+    [
+        (RuntimeError("kernel broken"), RunStatus.FAILED, "kernel broken"),
+        (MemoryError(), RunStatus.FAILED, "MemoryError"),
+        (OSError("no such device"), RunStatus.FAILED, "no such device"),
+        (KeyboardInterrupt(), RunStatus.INTERRUPTED, "KeyboardInterrupt"),
+    ],
+)
+def test_a_worker_that_breaks_loses_nothing_that_was_found(
+    error: BaseException, status: RunStatus, reason: str, tmp_path: Path
+) -> None:
+    file, before = tmp_path / "store.duckdb", set(threading.enumerate())
+    with (
+        pytest.raises(type(error)) as caught,
+        recording(file, NETWORK, Objective.LATENCY, ()) as run,
+    ):
+        pipeline(run, error)(NETWORK)
+    assert caught.value is error
+    with Store.open_read_only(file) as store:
+        (record,) = store.runs()
+        assert (record.status, record.reason) == (status, reason)
+        (found,) = store.evaluations(record.id, "layer")
+        assert store.query("SELECT * FROM best").num_rows == 0
+    # what came before the batch that broke is all there, in order
+    (problem,) = WorkloadStage()(NETWORK)
+    batches = loma(SpatialMappingConversionStage()(problem), None, MappingType.UNEVEN)
+    expected = [evaluate_batch(batch) for batch in batches][:BROKEN]
+    assert len(found) == BROKEN * ORDERS_A_BATCH
+    energies = np.concatenate([batch.energy for batch in expected])
+    np.testing.assert_array_equal(found.energy, energies)
+    caught.value.__traceback__ = None  # what it refers to waits for threads
+    assert set(threading.enumerate()) <= before
+
+
+# From within a run: the cost model has no room any more after some batches.
+BREAK = """
+from nestmap.pipeline.stages import explore
+evaluate, seen = explore.evaluate_batch, []
+def broken(batch):
+    seen.append(len(batch))
+    if sum(seen) > 100_000:
+        raise {error}
+    return evaluate(batch)
+explore.evaluate_batch = broken
+"""
+
+# From within a run: nobody can stop this, when more than a chunk of the store has been shown.
+KILL = f"""
+import os, signal
+from nestmap.pipeline.cli.progress import ExplorationBar
+seen = []
+def observe(bar, batch):
+    if sum(seen) > {CHUNK}:
+        os.kill(os.getpid(), signal.SIGKILL)
+    seen.append(len(batch))
+ExplorationBar.observe = observe
+"""
+
+EXPLORE = ("explore", "light:alexnet", "-a", "tpu_like", "--lpf-limit", "8", "--workers", "2")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        ("MemoryError('too much')", 1, "MemoryError: too much"),
+        ("OSError(28, 'No space left on device')", 2, "error: [Errno 28] No space left on device"),
+    ],
+)
+def test_a_command_whose_worker_breaks_keeps_what_it_found(
+    error: str, code: int, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = run_process(*EXPLORE, "--json", "out.json", setup=BREAK.format(error=error))
+    assert (ended.code, ended.out) == (code, "")
+    assert told in ended.err.splitlines()
+    assert [path.name for path in tmp_path.iterdir()] == ["nestmap.duckdb"]
+    with Store.open_read_only(Path("nestmap.duckdb")) as store:
+        (run,) = store.runs()
+        assert run.status is RunStatus.FAILED
+        (row,) = store.query("SELECT count(*) AS n FROM evaluations").to_pylist()
+        # all but what two workers had in hand
+        assert 100_000 - 8 * ORDERS_A_BATCH < row["n"] <= 100_000
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no such signal here")
+def test_a_command_that_is_killed_keeps_the_chunks_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = run_process(*EXPLORE, setup=KILL)
+    assert (ended.code, ended.out) == (-signal.SIGKILL, "")
+    with Store.open_read_only(Path("nestmap.duckdb")) as store:
+        assert [run.status for run in store.runs()] == [RunStatus.RUNNING]
+    with Store.open(Path("nestmap.duckdb")) as store:
+        (run,) = store.runs()
+        assert run.status is RunStatus.INTERRUPTED
+        layers = [
+            x["layer"] for x in store.query("SELECT DISTINCT layer FROM searches").to_pylist()
+        ]
+        recorded = [batch for layer in layers for batch in store.evaluations(run.id, layer)]
+        assert sum(map(len, recorded)) == CHUNK
+    again = run_process(*EXPLORE)
+    assert again.code == 0
+    with Store.open_read_only(Path("nestmap.duckdb")) as store:
+        assert [run.status for run in store.runs()] == [RunStatus.INTERRUPTED, RunStatus.DONE]

@@ -1,0 +1,1 @@
+"""Whether searches find what is there to be found, within a budget of evaluations."""

@@ -1,0 +1,31 @@
+"""Layers of the networks that everybody has, on the bundled accelerators."""
+
+from __future__ import annotations
+
+from nestmap.model import MappingProblem, SpatialProblem
+from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.stages import SpatialMappingConversionStage
+
+
+def bundled_layers(network: str, accelerator: str) -> list[SpatialProblem]:
+    """The layers of a network, the first one of equals, mapped as bundled with the accelerator."""
+    different: dict[str, SpatialProblem] = {}
+    for spatial in _all_layers(network, accelerator):
+        different.setdefault(f"{spatial.layer.equation} {spatial.layer.sizes}", spatial)
+    return list(different.values())
+
+
+def bundled_layer(network: str, accelerator: str, name: str) -> SpatialProblem:
+    """The layer of that name."""
+    layers = {spatial.layer.name: spatial for spatial in _all_layers(network, accelerator)}
+    return layers[name]
+
+
+def _all_layers(network: str, accelerator: str) -> list[SpatialProblem]:
+    constraints = read_mapping(None, for_accelerator=accelerator)
+    machine = read_accelerator(accelerator)
+    convert = SpatialMappingConversionStage()
+    return [
+        convert(MappingProblem(layer=layer, accelerator=machine, constraints=constraints.of(layer)))
+        for layer in read_workload(network).layers
+    ]
