@@ -75,10 +75,10 @@ def salsa(
     First come the orders that LOMA tries with six loop factors, where there are more prime
     factors than that. Memory allocation is greedy: with finer factors it fills memories up to
     where they no longer double their buffers, and then no order of primes is as fast as one of
-    larger loops. So what is found is never worse than LOMA's. Then come the orders of the prime
-    factors: all of them, if they are not more than the budget, else one batch for each chain, its
-    rows as they were visited. The first chain starts at LOMA's best order, its loops cut into
-    primes; the others start anywhere.
+    larger loops. So what is found is never worse than LOMA's with six. Then come the orders of the
+    prime factors: all of them, if they are not more than the budget, else one batch for each
+    chain, its rows as they were visited. The first chain starts at LOMA's best order, its loops
+    cut into primes; the others start anywhere.
 
     The user's temporal ordering holds: pinned loops are never swapped. There is at least one
     chain for each way to meet it. ``workers`` threads run the chains; results do not depend on

@@ -127,7 +127,9 @@ class Store:
             return queries.read_results(self._connection, run)
 
     def evaluations(self, run: UUID, layer: str) -> tuple[EvaluationBatch, ...]:
-        """All that a run evaluated for a layer: a batch for each spatial mapping, as recorded.
+        """All that a run evaluated for a layer: a batch for each search, as recorded.
+
+        A search is one spatial mapping with one set of loop factors.
 
         The statistics of a batch count its rows and what failed, the most frequent reason first.
 

@@ -155,7 +155,9 @@ def _layer_result(
 def read_evaluations(
     connection: duckdb.DuckDBPyConnection, run: UUID, layer: str
 ) -> tuple[EvaluationBatch, ...]:
-    """The evaluations of a layer in a run: a batch for each spatial mapping, as recorded.
+    """The evaluations of a layer in a run: a batch for each search, as recorded.
+
+    A search is one spatial mapping with one set of loop factors.
 
     The statistics of a batch count its rows and what failed, the most frequent reason first.
 

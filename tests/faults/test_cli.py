@@ -16,6 +16,7 @@ from tests.pipeline.cli.inputs import Inputs, program, run, run_process, written
 CTRL_C = """
 import os, signal
 from nestmap.pipeline.cli.progress import ExplorationBar
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job begins without
 ExplorationBar.observe = lambda bar, batch: os.kill(os.getpid(), signal.SIGINT)
 """
 
