@@ -63,11 +63,11 @@ POOL = 50
 class SearchPlan(Frozen, frozen=True):
     """How an exploration searches.
 
-    ``objective``: what to make small. ``search``: how to find temporal mappings. ``spatial``:
-    which spatial mappings to try, of which ``rank`` says the most promising. ``locality``: where
-    given, data stays on chip between layers as far as it finds room. With ``prune``, spatial
-    mappings are searched in the order of what they cost at least, and those that cannot beat what
-    was found are left out: the same result, sooner.
+    ``objective``: what to make small, also for SALSA, whatever its stage says. ``search``: how to
+    find temporal mappings. ``spatial``: which spatial mappings to try, of which ``rank`` says the
+    most promising. ``locality``: where given, data stays on chip between layers as far as it finds
+    room. With ``prune``, spatial mappings are searched in the order of what they cost at least,
+    and those that cannot beat what was found are left out: the same result, sooner.
     """
 
     objective: Objective = Objective.LATENCY

@@ -14,9 +14,6 @@ from nestmap.costmodel.work import Work
 from nestmap.model.batch import Codes
 from nestmap.search.allocate import Failures, Shelf, allocate, write_cuts
 
-DRAWS = 3
-"""Random numbers of a step: two from [0, 1) that choose the swap, an exponential one to accept."""
-
 
 @final
 class Rules:
@@ -56,8 +53,8 @@ class Visited(NamedTuple):
 class Walk(NamedTuple):
     """The start of a chain and all of its chance.
 
-    ``order`` is the first order to look at and serves as scratch; ``draws`` (steps x ``DRAWS``)
-    has the random numbers of each step.
+    ``order`` is the first order to look at and serves as scratch; ``draws`` (steps x 3) has the
+    random numbers of each step: two from [0, 1) that choose the swap, an exponential one to accept.
     """
 
     rules: Rules

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeVar, final
+from typing import final
 
 import numpy as np
 
@@ -38,8 +38,6 @@ from nestmap.search.loma import loma
 from nestmap.search.ordering import PinnedOrder, pinned_orders
 from nestmap.search.parallel import in_order
 from nestmap.search.permutations import count_permutations, encode
-
-T = TypeVar("T")
 
 START_LIMIT = 6
 """Loop factors of the full search that annealing starts from: 720 orders at most, mostly."""
