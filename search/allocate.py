@@ -244,21 +244,28 @@ def _choose(problem: FlatProblem, shelf: Shelf, memory: int, even: bool) -> bool
             for c in range(shelf.first[2], shelf.last[2] + 1):
                 total = accesses + shelf.accesses[2, c]
                 fits = bits + shelf.bits[2, c] <= room
-                if fits and total <= fewest and (not even or _is_even(shelf, holders, (a, b, c))):
+                if (
+                    fits
+                    and total <= fewest
+                    and (not even or _is_even(problem, shelf, memory, (a, b, c)))
+                ):
                     fewest, found = total, True
                     shelf.best[0], shelf.best[1], shelf.best[2] = a, b, c
     return found
 
 
 @kernel
-def _is_even(shelf: Shelf, holders: int, cuts: tuple[int, int, int]) -> bool:
-    """Whether the holders stop at one common loop, but for those that are above it already."""
+def _is_even(problem: FlatProblem, shelf: Shelf, memory: int, cuts: tuple[int, int, int]) -> bool:
+    """Whether the holders stop at one common loop, but for those that are above it already.
+
+    A holder at its top level stops at the outermost loop.
+    """
     common, stray = 0, 0
-    for i in range(holders):
-        if cuts[i] > shelf.first[i]:
+    for i in range(problem.holders[memory]):
+        if cuts[i] > shelf.taken[problem.holder[memory, i]]:
             common = max(common, cuts[i])
-    for i in range(holders):
-        if cuts[i] != max(shelf.first[i], common):
+    for i in range(problem.holders[memory]):
+        if cuts[i] != max(shelf.taken[problem.holder[memory, i]], common):
             stray += 1
     return stray == 0
 

@@ -15,7 +15,8 @@ from math import ceil, prod
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
+from zigzag.opt.loma.memory_allocator import MemoryTooSmallException
 
 from nestmap.costmodel import evaluate_batch
 from nestmap.costmodel.spatial import fractional_factors
@@ -104,15 +105,14 @@ def _unrolls_exactly(spatial: SpatialProblem) -> bool:
     return True
 
 
-# Not random in `make test`: about one run in ten meets a scalar operand that has its top level in
-# a memory shared with another one, where the two differ and it is not yet known who is right.
-@settings(derandomize=not STRESS)
 @given(spatial_problems())
 def test_random_problems_have_the_same_mappings(spatial: SpatialProblem) -> None:
     assume(_unrolls_exactly(spatial))
     for kind in MappingType:
         try:
             theirs = [m for m in reference_mappings(spatial, 4, kind) if m.order]
+        except MemoryTooSmallException:  # its way of saying that nothing fits
+            theirs = []
         except ReferenceCrashError:
             assume(False)
         ours = [m for m in _mappings(spatial, 4, kind) if m.order[0].size > 1]
