@@ -2,3 +2,4 @@
 
 from nestmap.costmodel.report import evaluate as evaluate
 from nestmap.costmodel.report import evaluate_batch as evaluate_batch
+from nestmap.costmodel.vector import evaluate_vector as evaluate_vector

@@ -58,6 +58,10 @@ from nestmap.model.spatial_mapping import Unrolling as Unrolling
 from nestmap.model.temporal_mapping import Cuts as Cuts
 from nestmap.model.temporal_mapping import MappingType as MappingType
 from nestmap.model.temporal_mapping import TemporalMapping as TemporalMapping
+from nestmap.model.tensor import Tensor as Tensor
+from nestmap.model.vector import VectorEvaluation as VectorEvaluation
+from nestmap.model.vector import VectorUnit as VectorUnit
 from nestmap.model.workload import LayerNode as LayerNode
 from nestmap.model.workload import NoCostNode as NoCostNode
+from nestmap.model.workload import VectorNode as VectorNode
 from nestmap.model.workload import Workload as Workload

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import prod
 
 from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen
-from nestmap.model.dims import ArrayDimension, MemoryOperand
+from nestmap.model.dims import OUTPUT, ArrayDimension, MemoryOperand
 from nestmap.model.memory import MemoryLevel, needed_movements
 from nestmap.model.units import Area, Count, PicoJoules, Size
+from nestmap.model.vector import VectorUnit
 
 
 class ArraySide(Frozen, frozen=True):
@@ -62,14 +64,21 @@ class OperationalArray(Frozen, frozen=True):
 
 
 class Accelerator(Frozen, frozen=True):
-    """An array and its memories, innermost first."""
+    """An array and its memories, innermost first, and where there is one a vector unit."""
 
     name: str = Field(min_length=1)
     array: OperationalArray
     memories: tuple[MemoryLevel, ...] = Field(min_length=1)
+    vector_unit: VectorUnit | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Accelerator:
+        _ = self._checked
+        return self
+
+    @cached_property
+    def _checked(self) -> bool:
+        """Made once: every model that gets an accelerator asks for it again."""
         names = [level.name for level in self.memories]
         if len(set(names)) != len(names):
             raise ValueError(f"memory names {', '.join(names)} are not all different")
@@ -82,7 +91,18 @@ class Accelerator(Frozen, frozen=True):
                     )
         for operand in self.operands:
             self._check_ports(operand)
-        return self
+        self._check_vector_unit()
+        return True
+
+    def _check_vector_unit(self) -> None:
+        if self.vector_unit is None:
+            return
+        names, chosen = [level.name for level in self.levels_of(OUTPUT)], self.vector_unit.memory
+        if not names or chosen not in (None, *names):
+            raise ValueError(
+                f"vector unit has memory {chosen}; expected a memory that holds outputs: "
+                f"{', '.join(names) or 'there is none'}"
+            )
 
     def _check_ports(self, operand: MemoryOperand) -> None:
         levels = self.levels_of(operand)
@@ -109,7 +129,19 @@ class Accelerator(Frozen, frozen=True):
         return prod(n for name, n in sizes.items() if name not in level.served_dimensions)
 
     @property
+    def vector_memory(self) -> MemoryLevel | None:
+        """Where vector operators read and write: the vector unit's memory if it names one.
+
+        Else the outermost memory that holds outputs (of several outermost memories, theirs);
+        ``None`` where no memory holds outputs.
+        """
+        levels = self.levels_of(OUTPUT)
+        chosen = self.vector_unit.memory if self.vector_unit else None
+        return next((x for x in reversed(levels) if chosen in (None, x.name)), None)
+
+    @property
     def area(self) -> Area:
-        """Area of all units and all memory instances."""
+        """Area of all units, all memory instances and the vector unit."""
         array = self.array.units * self.array.unit_area
-        return array + sum(x.instance.area * self.instances_of(x) for x in self.memories)
+        memories = sum(x.instance.area * self.instances_of(x) for x in self.memories)
+        return array + memories + (self.vector_unit.area if self.vector_unit else 0.0)

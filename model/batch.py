@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from nestmap.model.dims import Loop
 from nestmap.model.evaluation import Objective, SearchStatistics
+from nestmap.model.layer import Layer
 from nestmap.model.problem import SpatialProblem
 from nestmap.model.temporal_mapping import Cuts, TemporalMapping
 
@@ -117,6 +118,11 @@ class EvaluationBatch:
     def with_statistics(self, statistics: SearchStatistics) -> EvaluationBatch:
         """The same rows with other statistics."""
         return self._with(np.arange(len(self)), statistics)
+
+    def handed_to(self, layer: Layer) -> EvaluationBatch:
+        """The same rows for another layer of the same content, for which nothing was searched."""
+        mappings = replace(self.mappings, problem=self.mappings.problem.handed_to(layer))
+        return replace(self, mappings=mappings, statistics=SearchStatistics())
 
     def _with(self, rows: npt.NDArray[np.intp], statistics: SearchStatistics) -> EvaluationBatch:
         return EvaluationBatch(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import cached_property
+
 from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen
@@ -107,16 +110,18 @@ class MappingConstraints(Frozen, frozen=True):
 
     @model_validator(mode="after")
     def _each_target_once(self) -> MappingConstraints:
-        names = [entry.target for entry in self.entries]
-        for name in names:
-            if names.count(name) > 1:
+        for name, count in Counter(entry.target for entry in self.entries).items():
+            if count > 1:
                 raise ValueError(f"mapping for {name!r} occurs twice; expected it once")
         return self
 
     def of(self, layer: Layer) -> LayerConstraints:
         """The entry for a layer: by its name, else its operator, else the default one."""
-        by_target = {entry.target: entry for entry in self.entries}
         for target in (layer.name, layer.operator, DEFAULT):
-            if target in by_target:
-                return by_target[target]
+            if target in self._by_target:
+                return self._by_target[target]
         return LayerConstraints()
+
+    @cached_property
+    def _by_target(self) -> dict[str, LayerConstraints]:
+        return {entry.target: entry for entry in self.entries}

@@ -12,6 +12,7 @@ from nestmap.model.dims import LayerOperand, Movement
 from nestmap.model.spatial_mapping import SpatialMapping
 from nestmap.model.temporal_mapping import TemporalMapping
 from nestmap.model.units import Area, Count, Cycles, CyclesShare, PicoJoules
+from nestmap.model.vector import VectorEvaluation
 
 Utilization = float
 """A share of what is there: 1 is all of it."""
@@ -205,16 +206,26 @@ class SearchStatistics(Frozen, frozen=True):
 
 
 class LayerResult(Frozen, frozen=True):
-    """The mapping chosen for a layer, and what the search looked at to find it."""
+    """The mapping chosen for a layer, and what the search looked at to find it.
+
+    ``repeats`` names an earlier layer that has the same content, mapping and cost.
+    """
 
     cme: CostModelEvaluation
     statistics: SearchStatistics = SearchStatistics()
+    repeats: str | None = None
 
 
 class NetworkEvaluation(Frozen, frozen=True):
-    """The results of all layers of a workload; totals are sums over them."""
+    """The results of all layers of a workload; totals are sums over them.
+
+    ``vector`` are its vector operators. With ``vector_counted`` energy, latency and what follows
+    from them include these; without, totals are those of the array alone.
+    """
 
     layers: tuple[LayerResult, ...]
+    vector: tuple[VectorEvaluation, ...] = ()
+    vector_counted: bool = False
 
     @model_validator(mode="after")
     def _some_layer(self) -> NetworkEvaluation:
@@ -224,13 +235,25 @@ class NetworkEvaluation(Frozen, frozen=True):
 
     @property
     def energy(self) -> PicoJoules:
-        """Energy of all layers."""
-        return sum(result.cme.energy for result in self.layers)
+        """Energy of all layers, and of the vector operators where they count."""
+        layers = sum(result.cme.energy for result in self.layers)
+        return layers + self.vector_energy if self.vector_counted else layers
 
     @property
     def latency(self) -> CyclesShare:
-        """Cycles of all layers, one after the other."""
-        return sum(result.cme.latency for result in self.layers)
+        """Cycles of all layers, and of the vector operators where they count, in sequence."""
+        layers = sum(result.cme.latency for result in self.layers)
+        return layers + self.vector_latency if self.vector_counted else layers
+
+    @property
+    def vector_energy(self) -> PicoJoules:
+        """Energy of all vector operators."""
+        return sum((entry.energy for entry in self.vector), 0.0)
+
+    @property
+    def vector_latency(self) -> Cycles:
+        """Cycles of all vector operators, one after the other."""
+        return sum(entry.latency for entry in self.vector)
 
     @property
     def edp(self) -> float:

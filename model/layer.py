@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import prod
 
 from pydantic import Field, model_validator
 
 from nestmap.model.affine import AffineIndex
-from nestmap.model.base import Frozen
+from nestmap.model.base import Frozen, replaced
 from nestmap.model.dims import Dimension, LayerOperand, Loop, Relevance
 from nestmap.model.units import Bits, Count
 
@@ -61,6 +62,12 @@ class Layer(Frozen, frozen=True):
 
     @model_validator(mode="after")
     def _consistent(self) -> Layer:
+        _ = self._checked
+        return self
+
+    @cached_property
+    def _checked(self) -> bool:
+        """Made once: every model that gets a layer asks for it again."""
         _names_differ("loop dimension", [loop.dimension for loop in self.loops])
         _names_differ("operand", [operand.name for operand in self.operands])
         if self.macs > MAX_MACS:
@@ -78,7 +85,13 @@ class Layer(Frozen, frozen=True):
                         f"operand {operand.name} is indexed by {dimension}; "
                         f"expected a loop dimension of the layer: {', '.join(self.sizes)}"
                     )
-        return self
+        return True
+
+    @cached_property
+    def anonymous(self) -> Layer:
+        """The layer without its name and sources: layers that have this in common cost the same."""
+        inputs = tuple(replaced(operand, {"source": None}) for operand in self.inputs)
+        return replaced(self, {"name": "layer", "inputs": inputs})
 
     @property
     def operands(self) -> tuple[Operand, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from nestmap.model.accelerator import Accelerator
 from nestmap.model.base import Frozen, replaced
-from nestmap.model.dims import MemoryOperand
+from nestmap.model.dims import OUTPUT, MemoryOperand
 from nestmap.model.errors import InputError
 from nestmap.model.memory import MemoryLevel
 
@@ -29,7 +29,8 @@ def without_unused_levels(accelerator: Accelerator, top_levels: Iterable[TopLeve
     """The accelerator where no operand has a memory above its top level.
 
     Higher memories lose the operand and what their ports do for it; those that hold nothing any
-    more are gone. The name stays, and the same top levels applied again change nothing.
+    more are gone. The name stays, and the same top levels applied again change nothing. A vector
+    unit whose memory holds no outputs any more is left with the outermost one that does.
 
     Raises:
         InputError: where a top level is not a memory of its operand.
@@ -43,7 +44,10 @@ def without_unused_levels(accelerator: Accelerator, top_levels: Iterable[TopLeve
         for name in names[names.index(top.memory) + 1 :]:
             unused[name].add(top.operand)
     memories = tuple(_reduced(accelerator.memories, unused))
-    return replaced(accelerator, {"memories": memories})
+    unit = accelerator.vector_unit
+    if unit and unit.memory and OUTPUT in unused[unit.memory]:
+        unit = replaced(unit, {"memory": None})
+    return replaced(accelerator, {"memories": memories, "vector_unit": unit})
 
 
 def _reduced(

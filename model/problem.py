@@ -8,7 +8,7 @@ from functools import cached_property
 from pydantic import model_validator
 
 from nestmap.model.accelerator import Accelerator
-from nestmap.model.base import Frozen
+from nestmap.model.base import Frozen, replaced
 from nestmap.model.constraints import LayerConstraints, MappingConstraints
 from nestmap.model.dims import OUTPUT, Dimension, LayerOperand, MemoryOperand
 from nestmap.model.errors import InputError
@@ -21,6 +21,9 @@ from nestmap.model.workload import Workload
 
 USUAL_LINKS: dict[LayerOperand, MemoryOperand] = {"I": "I1", "W": "I2"}
 """Which memory operand carries an input, if nothing else is said."""
+
+ProblemContent = tuple[Layer, Accelerator, LayerConstraints, tuple[TopLevel, ...]]
+"""A mapping problem without names."""
 
 
 class MappingProblem(Frozen, frozen=True):
@@ -76,6 +79,12 @@ class MappingProblem(Frozen, frozen=True):
         taken = {links[name] for name in names if name in links}
         free = iter(sorted(set(known) - taken))
         return {name: links.get(name) or next(free, "(none is left)") for name in names}
+
+    @property
+    def content(self) -> ProblemContent:
+        """All but names: equal for problems whose mappings and costs are the same."""
+        constraints = replaced(self.constraints, {"target": LayerConstraints().target})
+        return self.layer.anonymous, self.accelerator, constraints, self.top_levels
 
     def levels(self, operand: LayerOperand) -> tuple[MemoryLevel, ...]:
         """The memories that hold a layer operand, innermost first."""
@@ -138,6 +147,10 @@ class SpatialProblem(Frozen, frozen=True):
                     f"size {size} in layer {self.layer.name}"
                 )
         return self
+
+    def handed_to(self, layer: Layer) -> SpatialProblem:
+        """The same problem of another layer, which must have the same content."""
+        return replaced(self, {"problem": replaced(self.problem, {"layer": layer})})
 
     @property
     def layer(self) -> Layer:

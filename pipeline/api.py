@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from uuid import UUID
@@ -27,7 +28,7 @@ from nestmap.model import (
     TemporalMapping,
     Workload,
 )
-from nestmap.pipeline.checks import check_constraints
+from nestmap.pipeline.checks import check_constraints, with_suited_mapping
 from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_workload
 from nestmap.pipeline.plan import (
     Rank,
@@ -83,6 +84,7 @@ def explore(  # noqa: PLR0913 (the one call that says it all; all but two argume
     accelerator: Accelerator | Path | str,
     mapping: MappingConstraints | Path | str | None = None,
     *,
+    dims: Mapping[str, int] | None = None,
     objective: Objective | Literal["latency", "energy", "edp"] = Objective.LATENCY,
     search: Literal["loma", "salsa"] = "loma",
     lpf_limit: int | None = 6,
@@ -92,6 +94,7 @@ def explore(  # noqa: PLR0913 (the one call that says it all; all but two argume
     rank: Rank | Literal["utilization", "bound"] = Rank.UTILIZATION,
     keep_on_chip: bool = False,
     prune: bool = False,
+    count_vector: bool = False,
     seed: int = 0,
     workers: int | None = None,
     store: Store | Path | str | None = None,
@@ -103,7 +106,9 @@ def explore(  # noqa: PLR0913 (the one call that says it all; all but two argume
         workload: a model, an ONNX or YAML file, or the name of a bundled one (``light:resnet50``).
         accelerator: a model, a YAML file, or the name of a bundled one (``tpu_like``).
         mapping: constraints, a YAML file or the name of a bundled one. Without: the one bundled
-            under the accelerator's name, if there is one.
+            under the accelerator's name, if there is one, for the layers that have all the
+            dimensions it unrolls; nothing is fixed for the others.
+        dims: sizes of the dimensions that the network leaves open: ``{"batch": 1}``.
         objective: what to make small.
         search: ``loma`` tries all orders of the loop factors, ``salsa`` anneals the orders of all
             prime factors.
@@ -116,6 +121,8 @@ def explore(  # noqa: PLR0913 (the one call that says it all; all but two argume
             cost least at least.
         keep_on_chip: whether data stays on chip between layers where there is room.
         prune: whether to leave out spatial mappings that cannot beat what was found.
+        count_vector: whether totals include vector operators (pooling, activations, ...); their
+            costs are in ``total.vector`` in any case.
         seed: decides what is random in ``salsa``.
         workers: threads (``None``: one for each core); results do not depend on their number.
         store: where every evaluation is kept: a store, or a DuckDB file (made if missing).
@@ -136,10 +143,11 @@ def explore(  # noqa: PLR0913 (the one call that says it all; all but two argume
         rank=rank,
         keep_on_chip=keep_on_chip,
         prune=prune,
+        count_vector=count_vector,
         seed=seed,
         workers=workers,
     )
-    network = read_network(workload, accelerator, mapping)
+    network = read_network(workload, accelerator, mapping, dims=dims)
     return explore_network(network, plan, store=store, progress=progress)
 
 
@@ -147,6 +155,8 @@ def read_network(
     workload: Workload | onnx.ModelProto | Path | str,
     accelerator: Accelerator | Path | str,
     mapping: MappingConstraints | Path | str | None = None,
+    *,
+    dims: Mapping[str, int] | None = None,
 ) -> NetworkProblem:
     """What :func:`explore` is given, read and checked.
 
@@ -155,10 +165,12 @@ def read_network(
     """
     chosen = accelerator if mapping is None and isinstance(accelerator, str) else None
     network = NetworkProblem(
-        workload=read_workload(workload),
+        workload=read_workload(workload, dims),
         accelerator=read_accelerator(accelerator),
         constraints=read_mapping(mapping, for_accelerator=chosen),
     )
+    if mapping is None:
+        network = with_suited_mapping(network)
     check_constraints(network, "mapping" if mapping is None else str(mapping)[:80])
     return network
 

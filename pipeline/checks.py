@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
-from nestmap.model import InputError, LayerConstraints, NetworkProblem
+from nestmap.model import (
+    InputError,
+    LayerConstraints,
+    MappingConstraints,
+    NetworkProblem,
+    Workload,
+)
+from nestmap.model.base import replaced
 from nestmap.model.dims import ArrayDimension, Dimension
 
 
@@ -15,12 +23,7 @@ def check_constraints(network: NetworkProblem, where: str) -> None:
         InputError: for an unrolling or a hint over something that neither the array nor any of
             the layers has, or over more units than there are; ``where`` names the file.
     """
-    if not network.workload.layers:
-        raise InputError(
-            f"workload {network.workload.name}",
-            "no layer that the array computes",
-            "at least one convolution or matrix product",
-        )
+    check_layers(network.workload)
     dimensions: dict[str, set[Dimension]] = {}
     for layer in network.workload.layers:
         target = network.constraints.of(layer).target
@@ -28,6 +31,47 @@ def check_constraints(network: NetworkProblem, where: str) -> None:
     for entry in network.constraints.entries:
         if entry.target in dimensions:
             _check_entry(network, entry, dimensions[entry.target], f"{where}: {entry.target}")
+
+
+def with_suited_mapping(network: NetworkProblem) -> NetworkProblem:
+    """The problem whose spatial mappings unroll nothing that a layer does not have.
+
+    A bundled mapping is made for convolutions: of the pixels that it unrolls a matrix product has
+    none, and would leave most of the array idle. For such a layer nothing is unrolled beforehand.
+    """
+    constraints, layers = network.constraints, network.workload.layers
+    free = [
+        replaced(constraints.of(layer), {"target": layer.name, "spatial_mapping": None})
+        for layer in layers
+        if not _unrolled(constraints.of(layer)) <= set(layer.sizes)
+    ]
+    named = {entry.target for entry in free}
+    kept = [entry for entry in constraints.entries if entry.target not in named]
+    entries = MappingConstraints(entries=(*kept, *free))
+    return replaced(network, {"constraints": entries})
+
+
+def _unrolled(constraints: LayerConstraints) -> set[Dimension]:
+    mapping = constraints.spatial_mapping
+    unrollings = mapping.unrollings if mapping else ()
+    return {loop.dimension for x in unrollings for loop in x.loops if loop.size > 1}
+
+
+def check_layers(workload: Workload) -> None:
+    """Checks that there is a layer, of which a mapping can be found.
+
+    Raises:
+        InputError: where there is none; it names what there is instead.
+    """
+    if workload.layers:
+        return
+    kinds = Counter(node.operator for node in workload.vector_nodes)
+    only = ", ".join(f"{name} {n}" for name, n in sorted(kinds.items()))
+    raise InputError(
+        f"workload {workload.name}",
+        f"no layer that the array computes{f', only vector operators: {only}' if only else ''}",
+        "at least one convolution or matrix product",
+    )
 
 
 def _check_entry(

@@ -10,7 +10,7 @@ import networkx as nx
 from nestmap.model import Frozen
 from nestmap.pipeline.report.json import Json
 from nestmap.pipeline.stage import FunctionStage, Stage, Then, each
-from nestmap.pipeline.stages import BoundedSearchStage
+from nestmap.pipeline.stages import BoundedSearchStage, EachOnceStage, VectorStage
 
 
 class StageDescription(Frozen, frozen=True):
@@ -40,6 +40,16 @@ class _Sequence(Protocol):
 
 
 @runtime_checkable
+class _Vector(Protocol):
+    """What ``VectorStage`` looks like whatever flows through it."""
+
+    @property
+    def inner(self) -> Stage[Never, object]: ...
+    @property
+    def counted(self) -> bool: ...
+
+
+@runtime_checkable
 class _Each(Protocol):
     """What ``each`` looks like whatever flows through it."""
 
@@ -56,17 +66,18 @@ def _parts(stage: object) -> tuple[StageDescription, ...]:
     match stage:
         case _Sequence() if type(stage) is Then:
             return (*_parts(stage.first), *_parts(stage.second))
-        case _Each() if type(stage) is each:
-            return (StageDescription(name="each", inner=_parts(stage.inner)),)
+        case _Each() if type(stage) in (each, EachOnceStage):
+            return (_named(stage, inner=_parts(stage.inner)),)
         case BoundedSearchStage():
             options = json.dumps({"objective": stage.objective})
             return (_named(stage, options, _parts(stage.inner)),)
+        case _Vector() if type(stage) is VectorStage:  # adds to what stands before it
+            options = json.dumps({"counted": stage.counted})
+            return (*_parts(stage.inner), _named(stage, options))
         case FunctionStage():
             return (StageDescription(name=stage.name),)
-        case Frozen():
-            return (_named(stage, stage.model_dump_json()),)
         case _:
-            return (_named(stage),)
+            return (_named(stage, stage.model_dump_json() if isinstance(stage, Frozen) else "{}"),)
 
 
 def _named(

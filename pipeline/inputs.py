@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nestmap.model import Accelerator, MappingConstraints, Workload
+from nestmap.model import Accelerator, InputError, MappingConstraints, Workload
+from nestmap.pipeline.networks import generated_workload, network_names
 from nestmap.pipeline.parsers.accelerator import parse_accelerator
 from nestmap.pipeline.parsers.mapping import parse_mapping
 from nestmap.pipeline.parsers.workload import parse_workload_yaml
@@ -20,23 +22,36 @@ if TYPE_CHECKING:
     import onnx
 
 
-def read_workload(given: Workload | onnx.ModelProto | Path | str) -> Workload:
+def read_workload(
+    given: Workload | onnx.ModelProto | Path | str, dims: Mapping[str, int] | None = None
+) -> Workload:
     """The workload that is given as a model, an ONNX model, a file or a bundled name.
 
+    ``dims`` holds sizes of the dimensions that the network leaves open, by name.
+
     Raises:
-        InputError: where the file or the name is not right.
+        InputError: where the file, the name or a dimension is not right.
     """
     if isinstance(given, Workload):
+        _check_no_dims(f"workload {given.name}", dims)
         return given
+    if given in network_names():
+        return generated_workload(str(given), dims or {})
     if isinstance(given, str | Path):
         path = resolve_workload(str(given))
         if path.suffix.lower() in (".yaml", ".yml"):
+            _check_no_dims(str(path), dims)
             return parse_workload_yaml(path)
         given = path
     # onnx takes long to import, and only those who use it shall wait
     from nestmap.pipeline.parsers.onnx import parse_onnx  # noqa: PLC0415
 
-    return parse_onnx(given)
+    return parse_onnx(given, dims=dims)
+
+
+def _check_no_dims(where: str, dims: Mapping[str, int] | None) -> None:
+    for name in dims or ():
+        raise InputError(where, f"no dimension {name!r}", "no --dim: all its sizes are fixed")
 
 
 def read_accelerator(given: Accelerator | Path | str) -> Accelerator:

@@ -27,6 +27,7 @@ from nestmap.pipeline.stage import Stage, each
 from nestmap.pipeline.stages import (
     BoundedSearchStage,
     CostModelStage,
+    EachOnceStage,
     FlattenStage,
     FrontSumStage,
     LomaStage,
@@ -38,6 +39,7 @@ from nestmap.pipeline.stages import (
     SearchUnusedMemoryStage,
     SpatialMappingGeneratorStage,
     SumStage,
+    VectorStage,
     WorkloadStage,
     minimal,
 )
@@ -67,7 +69,8 @@ class SearchPlan(Frozen, frozen=True):
     find temporal mappings. ``spatial``: which spatial mappings to try, of which ``rank`` says the
     most promising. ``locality``: where given, data stays on chip between layers as far as it finds
     room. With ``prune``, spatial mappings are searched in the order of what they cost at least,
-    and those that cannot beat what was found are left out: the same result, sooner.
+    and those that cannot beat what was found are left out: the same result, sooner. With
+    ``count_vector`` the totals include the vector operators.
     """
 
     objective: Objective = Objective.LATENCY
@@ -76,6 +79,7 @@ class SearchPlan(Frozen, frozen=True):
     rank: Rank = Rank.UTILIZATION
     locality: SearchUnusedMemoryStage | None = None
     prune: bool = False
+    count_vector: bool = False
 
 
 def search_plan(  # noqa: PLR0913 (what a user may want to say about a search)
@@ -89,6 +93,7 @@ def search_plan(  # noqa: PLR0913 (what a user may want to say about a search)
     rank: Rank | Literal["utilization", "bound"] = Rank.UTILIZATION,
     keep_on_chip: bool = False,
     prune: bool = False,
+    count_vector: bool = False,
     seed: int = 0,
     workers: int | None = None,
 ) -> SearchPlan:
@@ -106,6 +111,7 @@ def search_plan(  # noqa: PLR0913 (what a user may want to say about a search)
             rank=Rank(rank),
             locality=SearchUnusedMemoryStage() if keep_on_chip else None,
             prune=prune,
+            count_vector=count_vector,
         )
     except ValidationError as error:
         raise InputError("search", *explained(error)) from None
@@ -137,14 +143,18 @@ def available_workers() -> int:
 def exploration_pipeline(
     plan: SearchPlan, observers: tuple[Observer, ...] = ()
 ) -> Stage[NetworkProblem, NetworkEvaluation]:
-    """The main job: all candidates of every layer, the best of each, their sum."""
+    """The main job: all candidates of every layer, the best of each, their sum.
+
+    Vector operators, of which there is nothing to choose, are added at the end.
+    """
     best = _evaluated(plan, observers) >> minimal(plan.objective)
     chosen: Stage[MappingProblem, EvaluationBatch]
     if plan.prune:
         chosen = _candidates(plan) >> BoundedSearchStage(best, plan.objective)
     else:
         chosen = _candidates(plan) >> each(best) >> minimal(plan.objective)
-    return _layers(plan) >> each(chosen) >> SumStage()
+    total = _layers(plan) >> EachOnceStage(chosen) >> SumStage()
+    return VectorStage(total, plan.count_vector)
 
 
 def front_pipeline(
@@ -153,7 +163,8 @@ def front_pipeline(
     """All candidates of every layer, and of each layer those between which one has to choose."""
     evaluated = _candidates(plan) >> each(_evaluated(plan, observers))
     front = evaluated >> FlattenStage[EvaluationBatch]() >> ParetoStage()
-    return _layers(plan) >> each(front) >> FrontSumStage()
+    fronts = _layers(plan) >> EachOnceStage(front) >> FrontSumStage()
+    return VectorStage(fronts, plan.count_vector)
 
 
 def _layers(plan: SearchPlan) -> Stage[NetworkProblem, Iterator[MappingProblem]]:

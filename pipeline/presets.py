@@ -1,4 +1,4 @@
-"""Bundled examples by name: accelerators, mappings, and networks of the installed onnx package."""
+"""Bundled examples by name: accelerators, mappings, networks that are files or are generated."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from nestmap.model import InputError
+from nestmap.pipeline.networks import network_names
 from nestmap.pipeline.parsers.node import suggestion
 
 LIGHT: Final = "light:"
@@ -30,7 +31,12 @@ def mapping_names() -> tuple[str, ...]:
 
 
 def workload_names() -> tuple[str, ...]:
-    """The networks by name: ``light:resnet50``, ``light:alexnet`` (also ``light:bvlc_alexnet``)."""
+    """The networks by name: those of :func:`light_names` and those that are generated."""
+    return (*light_names(), *network_names())
+
+
+def light_names() -> tuple[str, ...]:
+    """The onnx package's networks: ``light:resnet50``, ``light:bvlc_alexnet`` (or without bvlc)."""
     return tuple(_networks())
 
 
@@ -55,10 +61,12 @@ def resolve_mapping(name_or_path: str) -> Path:
 def resolve_workload(name_or_path: str) -> Path:
     """The file of a network known by name, or the path itself where it is one.
 
+    Networks that are generated have none: ask for them first.
+
     Raises:
         InputError: where it is neither the name of a network nor a path.
     """
-    return _resolved("workload", name_or_path, _networks())
+    return _resolved("workload", name_or_path, _networks(), network_names())
 
 
 def default_mapping_for(accelerator: str) -> Path | None:
@@ -84,12 +92,14 @@ def _networks() -> dict[str, Path]:
     return {LIGHT + stem: path for stem, path in sorted((short | stems).items())}
 
 
-def _resolved(what: str, name_or_path: str, known: Mapping[str, Path]) -> Path:
+def _resolved(
+    what: str, name_or_path: str, known: Mapping[str, Path], others: tuple[str, ...] = ()
+) -> Path:
     if name_or_path in known:
         return known[name_or_path]
     if isfile(name_or_path) or _looks_like_path(name_or_path):
         return Path(name_or_path)
-    expected = f"a file or {suggestion(name_or_path, tuple(known))}"
+    expected = f"a file or {suggestion(name_or_path, (*known, *others))}"
     raise InputError(what, repr(name_or_path), expected)
 
 

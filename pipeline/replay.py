@@ -30,6 +30,7 @@ from nestmap.pipeline.stages import (
     RemoveUnusedMemoryStage,
     SpatialMappingConversionStage,
     SumStage,
+    VectorStage,
     WorkloadStage,
 )
 from nestmap.pipeline.stages.ordering import TemporalOrderingConversionStage
@@ -47,6 +48,8 @@ def replay(
     layer: str | None = None,
 ) -> NetworkEvaluation:
     """The cost of the mapping that is given for every layer of a network, or for one layer.
+
+    The vector operators of a whole network stand beside its totals, which do not include them.
 
     Args:
         workload: a model, an ONNX or YAML file, or the name of a bundled one.
@@ -67,9 +70,10 @@ def replay(
     )
     where = "mapping" if isinstance(mapping, MappingConstraints) else str(mapping)
     check_constraints(network, where)
-    problems = WorkloadStage()(network)
-    chosen = problems if layer is None else [only_layer(problems, layer)]
-    return (each(replay_pipeline()) >> SumStage())(chosen)
+    summed = each(replay_pipeline()) >> SumStage()
+    if layer is None:
+        return VectorStage(WorkloadStage() >> summed)(network)
+    return summed([only_layer(WorkloadStage()(network), layer)])
 
 
 def only_layer(problems: Iterable[MappingProblem], name: str) -> MappingProblem:

@@ -9,7 +9,8 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from nestmap.model import EvaluationBatch, MappingProblem, SearchStatistics
+from nestmap.model import EvaluationBatch, Layer, MappingProblem, SearchStatistics
+from nestmap.model.base import replaced
 from nestmap.model.batch import Floats
 
 Rows = npt.NDArray[np.intp]
@@ -41,6 +42,14 @@ class Shortlist:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def handed_to(self, layer: Layer) -> Shortlist:
+        """The same rows for another layer of the same content, for which nothing was searched."""
+        return Shortlist(
+            problem=replaced(self.problem, {"layer": layer}),
+            rows=tuple(row.handed_to(layer) for row in self.rows),
+            statistics=SearchStatistics(),
+        )
 
     @property
     def energies(self) -> tuple[float, ...]:

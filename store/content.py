@@ -15,9 +15,9 @@ from nestmap.model import (
     LayerResult,
     Loop,
     SpatialMapping,
+    VectorEvaluation,
     Workload,
 )
-from nestmap.model.base import replaced
 
 Row = Mapping[str, object]
 """A row: values by column name."""
@@ -30,6 +30,7 @@ Table = Literal[
     "runs",
     "searches",
     "spatial_mappings",
+    "vector_results",
     "workload_layers",
     "workloads",
 ]
@@ -63,11 +64,23 @@ def insert(
         )
 
 
+def append(connection: duckdb.DuckDBPyConnection, table: Table, rows: Sequence[Row]) -> None:
+    """Appends rows of numbers and texts, all with the same columns and none missing.
+
+    Some twenty times faster than :func:`insert`: a column is one parameter, not a value.
+    """
+    if not rows:
+        return
+    columns = ", ".join(f'unnest(?) AS "{name}"' for name in rows[0])
+    values = [[row[name] for row in rows] for name in rows[0]]
+    connection.execute(f"INSERT INTO {table} BY NAME SELECT {columns}", values)
+
+
 def write_workload(connection: duckdb.DuckDBPyConnection, workload: Workload) -> None:
     """Writes a workload and its layers, if they are not there yet."""
     key = workload.content_hash
     layers = workload.layers
-    contents = [anonymous(layer) for layer in layers]
+    contents = [layer.anonymous for layer in layers]
     hashes = [layer.content_hash for layer in contents]
     row = {
         "hash": key,
@@ -83,12 +96,6 @@ def write_workload(connection: duckdb.DuckDBPyConnection, workload: Workload) ->
         for i, (layer, content) in enumerate(zip(layers, hashes, strict=True))
     ]
     insert(connection, "workload_layers", places, OnConflict.KEEP)
-
-
-def anonymous(layer: Layer) -> Layer:
-    """The layer without its name and sources, which do not change what it costs."""
-    inputs = tuple(replaced(operand, {"source": None}) for operand in layer.inputs)
-    return replaced(layer, {"name": "layer", "inputs": inputs})
 
 
 def _layer_row(key: str, layer: Layer) -> Row:
@@ -154,7 +161,14 @@ def result_row(run: str, position: int, result: LayerResult) -> Row:
         "pruned": statistics.pruned,
         "infeasible": [{"reason": x.reason, "count": x.count} for x in statistics.infeasible],
         "cme": result.cme.model_dump_json(),
+        "repeats": result.repeats,
     }
+
+
+def vector_row(run: str, position: int, entry: VectorEvaluation) -> Row:
+    """A row of ``vector_results``."""
+    costs = {"energy": entry.energy, "latency": entry.latency}
+    return {"run": run, "position": position, **entry.model_dump(), **costs}
 
 
 def _cme_columns(cme: CostModelEvaluation) -> Row:

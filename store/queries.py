@@ -26,6 +26,7 @@ from nestmap.model import (
     SpatialMapping,
     SpatialProblem,
     StoreError,
+    VectorEvaluation,
     Workload,
 )
 from nestmap.store.columns import from_arrow
@@ -60,8 +61,12 @@ JOIN accelerators AS accelerator ON accelerator.hash = run.accelerator
 ORDER BY started, run.id
 """
 _RESULTS = (
-    "SELECT cme, evaluations, infeasible, pruned FROM results WHERE run = ? ORDER BY position"
+    "SELECT cme, evaluations, infeasible, pruned, repeats FROM results WHERE run = ? "
+    "ORDER BY position"
 )
+_FIELDS = tuple(VectorEvaluation.model_fields)
+_VECTOR = f"SELECT {', '.join(_FIELDS)} FROM vector_results WHERE run = ? ORDER BY position"
+_COUNTED = "SELECT vector_counted FROM runs WHERE id = ?"
 _SEARCHES = """
 SELECT search.id, accelerator.json, mapping.json, constraints, factors, ideal_cycles
 FROM searches AS search
@@ -128,11 +133,21 @@ def read_results(connection: duckdb.DuckDBPyConnection, run: UUID) -> NetworkEva
     Raises:
         StoreError: if there is no such run, or it has no results.
     """
-    rows: list[tuple[str, int, list[_InfeasibleRow], int]]
+    rows: list[tuple[str, int, list[_InfeasibleRow], int, str | None]]
     rows = connection.execute(_RESULTS, [run]).fetchall()
     if not rows:
         raise StoreError(f"run {run}: {_why_no_results(connection, run)}")
-    return NetworkEvaluation(layers=tuple(_layer_result(*row) for row in rows))
+    counted: list[tuple[bool]] = connection.execute(_COUNTED, [run]).fetchall()
+    vector: list[tuple[str | int | float, ...]] = connection.execute(_VECTOR, [run]).fetchall()
+    return NetworkEvaluation(
+        layers=tuple(_layer_result(*row) for row in rows),
+        vector=tuple(_vector_evaluation(row) for row in vector),
+        vector_counted=counted[0][0],
+    )
+
+
+def _vector_evaluation(row: tuple[str | int | float, ...]) -> VectorEvaluation:
+    return VectorEvaluation.model_validate(dict(zip(_FIELDS, row, strict=True)))
 
 
 def _why_no_results(connection: duckdb.DuckDBPyConnection, run: UUID) -> str:
@@ -143,12 +158,17 @@ def _why_no_results(connection: duckdb.DuckDBPyConnection, run: UUID) -> str:
 
 
 def _layer_result(
-    cme: str, evaluations: int, infeasible: list[_InfeasibleRow], pruned: int
+    cme: str,
+    evaluations: int,
+    infeasible: list[_InfeasibleRow],
+    pruned: int,
+    repeats: str | None,
 ) -> LayerResult:
     failed = tuple(Infeasibility(reason=x["reason"], count=x["count"]) for x in infeasible)
     return LayerResult(
         cme=CostModelEvaluation.model_validate_json(cme),
         statistics=SearchStatistics(evaluations=evaluations, infeasible=failed, pruned=pruned),
+        repeats=repeats,
     )
 
 

@@ -18,8 +18,10 @@ from nestmap.store.connect import number, transaction
 from nestmap.store.content import (
     OnConflict,
     Row,
+    append,
     insert,
     result_row,
+    vector_row,
     write_accelerators,
     write_spatial_mappings,
     write_workload,
@@ -32,6 +34,7 @@ CHUNK = 122_880
 """Evaluations committed together: DuckDB's row group, which it writes straight to the file."""
 
 _END = "UPDATE runs SET status = ?, reason = ?, ended = ? WHERE id = ?"
+_COUNTED = "UPDATE runs SET vector_counted = ? WHERE id = ?"
 _NEXT_SEARCH = "SELECT nextval('search_ids')::INTEGER"
 _WRITE = "INSERT INTO evaluation_rows BY NAME SELECT * FROM incoming"
 
@@ -197,6 +200,9 @@ class Run:
         run = str(self.id)
         rows = [result_row(run, i, result) for i, result in enumerate(results.layers)]
         insert(self._connection, "results", rows)
+        vector = [vector_row(run, i, entry) for i, entry in enumerate(results.vector)]
+        append(self._connection, "vector_results", vector)
+        self._connection.execute(_COUNTED, [results.vector_counted, self.id])
 
 
 @final

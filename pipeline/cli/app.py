@@ -19,6 +19,7 @@ app = typer.Typer(
     epilog="""\b
 Examples:
   nestmap examples
+  nestmap show light:resnet50
   nestmap explore light:resnet50 --accelerator tpu_like
   nestmap query "SELECT layer, energy, latency FROM best ORDER BY latency DESC"
   nestmap explore --help""",
@@ -57,6 +58,7 @@ Examples:
 def explore(  # noqa: PLR0913 (a parameter for each option)
     *,
     workload: options.Workload,
+    dim: options.Dims = None,
     accelerator: options.Accelerator,
     mapping: options.Mapping = None,
     objective: options.Objective = "latency",
@@ -68,6 +70,7 @@ def explore(  # noqa: PLR0913 (a parameter for each option)
     rank: options.Rank = "utilization",
     keep_on_chip: options.KeepOnChip = False,
     prune: options.Prune = False,
+    count_vector: options.CountVector = False,
     pareto: options.Pareto = False,
     seed: options.Seed = 0,
     workers: options.Workers = None,
@@ -89,6 +92,7 @@ def explore(  # noqa: PLR0913 (a parameter for each option)
         run_explore(
             ExploreRequest(
                 workload=workload,
+                dims=tuple(dim or ()),
                 accelerator=accelerator,
                 mapping=mapping,
                 plan=search_plan(
@@ -101,6 +105,7 @@ def explore(  # noqa: PLR0913 (a parameter for each option)
                     rank=rank,
                     keep_on_chip=keep_on_chip,
                     prune=prune,
+                    count_vector=count_vector,
                     seed=seed,
                     workers=workers,
                 ),
@@ -123,6 +128,7 @@ Examples:
 def evaluate(  # noqa: PLR0913 (a parameter for each option)
     *,
     workload: options.Workload,
+    dim: options.Dims = None,
     accelerator: options.Accelerator,
     layer: options.Layer = None,
     order: options.Order = None,
@@ -138,6 +144,7 @@ def evaluate(  # noqa: PLR0913 (a parameter for each option)
         run_evaluate(
             EvaluateRequest(
                 workload=workload,
+                dims=tuple(dim or ()),
                 layer=layer,
                 accelerator=accelerator,
                 mapping=mapping,
@@ -145,6 +152,41 @@ def evaluate(  # noqa: PLR0913 (a parameter for each option)
                 order=order,
                 cuts=tuple(cut or ()),
                 json=json,
+            )
+        )
+
+
+@app.command(
+    epilog="""\b
+Examples:
+  nestmap show light:resnet50
+  nestmap show light:inception_v2 --graph inception.svg
+  nestmap show net.onnx --dim batch=1 --dim seq=384 --all --json net.json"""
+)
+def show(
+    *,
+    workload: options.Workload,
+    dim: options.Dims = None,
+    graph: options.Graph = None,
+    json: options.ReportFile = None,
+    all_layers: options.AllLayers = False,
+) -> None:
+    """Show what a network consists of.
+
+    Prints a row for each different layer: dimensions, multiply-accumulates, weights and
+    activations, multiply-accumulates per byte, and how many layers are like it; then the vector
+    operators, those that only move data, and those that are not known.
+    """
+    with reported():
+        from nestmap.pipeline.cli.show import ShowRequest, run_show  # noqa: PLC0415
+
+        run_show(
+            ShowRequest(
+                workload=workload,
+                dims=tuple(dim or ()),
+                graph=graph,
+                json=json,
+                every_layer=all_layers,
             )
         )
 

@@ -18,6 +18,7 @@ from nestmap.model import (
     SpatialProblem,
 )
 from nestmap.pipeline.checks import check_constraints
+from nestmap.pipeline.cli.dims import parse_dims
 from nestmap.pipeline.cli.fixed import temporal_mapping
 from nestmap.pipeline.cli.output import output_width, remark, show, show_prose
 from nestmap.pipeline.cli.targets import check_target
@@ -26,6 +27,7 @@ from nestmap.pipeline.replay import fixed_spatial, only_layer, replay
 from nestmap.pipeline.report.breakdown import breakdown
 from nestmap.pipeline.report.json import full_json, write_json
 from nestmap.pipeline.report.table import layer_table, totals
+from nestmap.pipeline.report.vector import vector_note
 from nestmap.pipeline.stages import SpatialMappingConversionStage, WorkloadStage
 
 
@@ -39,6 +41,7 @@ class EvaluateRequest:
     """
 
     workload: str
+    dims: tuple[str, ...]
     layer: str | None
     accelerator: str
     mapping: str | None
@@ -79,7 +82,8 @@ def _run_replay(request: EvaluateRequest, file: str) -> None:
         if value:
             found = f"{option} beside --mapping-file"
             raise InputError("nestmap evaluate", found, "one of them: the file has all of it")
-    workload, accelerator = read_workload(request.workload), read_accelerator(request.accelerator)
+    workload = read_workload(request.workload, parse_dims(request.dims))
+    accelerator = read_accelerator(request.accelerator)
     evaluation = replay(workload, accelerator, file, layer=request.layer)
     _write(request, evaluation)
     if request.layer is not None:
@@ -88,7 +92,8 @@ def _run_replay(request: EvaluateRequest, file: str) -> None:
         _print_layer(request, spatial, result.cme)
         return
     show(layer_table(workload.layers, evaluation, output_width()))
-    show_prose(totals(evaluation))
+    for note in (totals(evaluation), vector_note(evaluation)):
+        show_prose(note)
     _tell_place(request)
 
 
@@ -113,7 +118,7 @@ def _tell_place(request: EvaluateRequest) -> None:
 def _problem(request: EvaluateRequest, mapping: str | None, layer: str) -> MappingProblem:
     """The layer with the machine and what the mapping file says of it."""
     network = NetworkProblem(
-        workload=read_workload(request.workload),
+        workload=read_workload(request.workload, parse_dims(request.dims)),
         accelerator=read_accelerator(request.accelerator),
         constraints=read_mapping(mapping, for_accelerator=request.accelerator),
     )

@@ -9,7 +9,8 @@ from nestmap.model import Accelerator, MappingConstraints
 from nestmap.model.constraints import DEFAULT
 from nestmap.pipeline.cli.output import show
 from nestmap.pipeline.inputs import read_accelerator, read_mapping
-from nestmap.pipeline.presets import accelerator_names, mapping_names, workload_names
+from nestmap.pipeline.networks import network_dims, network_names
+from nestmap.pipeline.presets import accelerator_names, light_names, mapping_names
 from nestmap.pipeline.report.columns import Line, Tone
 from nestmap.pipeline.report.figures import capacity, count
 from nestmap.pipeline.report.table import spatial_text
@@ -25,7 +26,9 @@ def run_examples() -> None:
     ]
     show(_section("Accelerators (--accelerator NAME)", machines))
     show(_section("Mappings (--mapping NAME; used with the accelerator of that name)", mappings))
-    show(_section("Networks (from the onnx package)", [(name, "") for name in workload_names()]))
+    show(_section("Networks (from the onnx package)", [(name, "") for name in light_names()]))
+    generated = [(name, _open(network_dims(name))) for name in network_names()]
+    show(_section("Networks (generated; sizes are set by --dim)", generated))
     show([Line("Try", Tone.STRONG), Line(f"  {_EXAMPLE}")])
 
 
@@ -35,6 +38,11 @@ def _section(title: str, items: list[tuple[str, str]]) -> Iterator[Line]:
     for name, text in items:
         yield Line(f"  {name:<{width}}  {text}".rstrip())
     yield Line()
+
+
+def _open(dims: dict[str, int]) -> str:
+    """The dimensions that a network leaves open, with their defaults."""
+    return ", ".join(f"{name}={size}" for name, size in dims.items())
 
 
 def _machine(accelerator: Accelerator) -> str:

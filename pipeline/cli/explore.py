@@ -10,6 +10,7 @@ from uuid import UUID
 
 from nestmap.model import NetworkEvaluation, NetworkProblem, Objective, Workload
 from nestmap.pipeline.api import Exploration, explore_front, explore_network, read_network
+from nestmap.pipeline.cli.dims import parse_dims
 from nestmap.pipeline.cli.output import output_width, remark, show, show_prose
 from nestmap.pipeline.cli.progress import ExplorationBar
 from nestmap.pipeline.cli.targets import check_target
@@ -25,6 +26,7 @@ from nestmap.pipeline.report.table import (
     skipped_orders,
     totals,
 )
+from nestmap.pipeline.report.vector import vector_note
 from nestmap.store import DEFAULT_PATH
 
 _GOALS: Final = {
@@ -32,6 +34,7 @@ _GOALS: Final = {
     Objective.ENERGY: "energy",
     Objective.EDP: "energy x latency",
 }
+_COUNTING: Final = " (--count-vector counts them)"
 
 
 @final
@@ -40,6 +43,7 @@ class ExploreRequest:
     """The arguments of the command; without a ``store`` nothing is kept."""
 
     workload: str
+    dims: tuple[str, ...]
     accelerator: str
     mapping: str | None
     plan: SearchPlan
@@ -58,7 +62,8 @@ def run_explore(request: ExploreRequest) -> None:
     taken = (request.workload, request.accelerator, request.mapping, request.store)
     check_target("--json", request.json, taken)
     check_target("--save-mapping", request.save_mapping, (*taken, request.json))
-    network = read_network(request.workload, request.accelerator, request.mapping)
+    dims = parse_dims(request.dims)
+    network = read_network(request.workload, request.accelerator, request.mapping, dims=dims)
     if request.pareto:
         _run_front(request, network)
     else:
@@ -83,7 +88,7 @@ def _run_front(request: ExploreRequest, network: NetworkProblem) -> None:
         "which none has less energy without more latency"
     )
     show([Line(), *front_table(found.front), Line()])
-    for note in skipped_orders(best):
+    for note in (vector_note(best, _COUNTING), *skipped_orders(best)):
         show_prose(note)
     _print_places(found.run, request)
 
@@ -102,7 +107,11 @@ def _print_results(exploration: Exploration, workload: Workload) -> None:
         f"the mapping with the least {_GOALS[exploration.objective]}"
     )
     show([Line(), *layer_table(workload.layers, exploration.total, output_width()), Line()])
-    notes = [no_cost_note(workload.no_cost_operators), *skipped_orders(exploration.total)]
+    notes = [
+        vector_note(exploration.total, _COUNTING),
+        no_cost_note(workload.no_cost_operators),
+        *skipped_orders(exploration.total),
+    ]
     for note in (totals(exploration.total), pruned_note(exploration.total), *notes):
         show_prose(note)
 

@@ -18,6 +18,33 @@ Workload = Annotated[
         show_default=False,
     ),
 ]
+Dims = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dim",
+        metavar="NAME=N",
+        help="The size of a dimension that the network leaves open, as in --dim batch=1. Give one "
+        "for each such dimension.",
+        show_default=False,
+    ),
+]
+Graph = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Draw the graph of the network into this SVG file.",
+        show_default=False,
+    ),
+]
+AllLayers = Annotated[
+    bool, typer.Option("--all", help="Show every layer, not only those that differ.")
+]
+ReportFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--json", metavar="FILE", help="Write the report to this file.", show_default=False
+    ),
+]
 Accelerator = Annotated[
     str,
     typer.Option(
@@ -36,7 +63,7 @@ Mapping = Annotated[
         metavar="NAME|FILE",
         help="What is fixed about mappings, above all the spatial mapping: a bundled name or a "
         "YAML file; the name free fixes nothing. Without it: the one bundled with the "
-        "accelerator, if there is one.",
+        "accelerator, if there is one, for the layers that have all dimensions it unrolls.",
         show_default=False,
     ),
 ]
@@ -111,6 +138,13 @@ Prune = Annotated[
     typer.Option(
         "--prune",
         help="Leave out spatial mappings that cannot beat what was found: the same result, sooner.",
+    ),
+]
+CountVector = Annotated[
+    bool,
+    typer.Option(
+        "--count-vector",
+        help="Include vector operators (pooling, activations, normalizations, ...) in the totals.",
     ),
 ]
 Seed = Annotated[

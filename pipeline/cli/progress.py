@@ -41,8 +41,7 @@ class ExplorationBar:
             disable=not self._console.is_terminal,
         )
         self._task = self._bar.add_task("reading", total=None, evaluated="")
-        self._layer: str | None = None
-        self._done = 0
+        self._positions: dict[str, int] = {}
         self._evaluations = 0
         self._began = perf_counter()
 
@@ -66,19 +65,18 @@ class ExplorationBar:
         if not is_compiled_before():
             self._console.out(_COMPILING, highlight=False)
         self._began = perf_counter()
-        self._bar.update(self._task, total=len(network.workload.layers), completed=0)
+        layers = network.workload.layers
+        self._positions = {layer.name: i for i, layer in enumerate(layers)}
+        self._bar.update(self._task, total=len(layers), completed=0)
 
     def observe(self, batch: EvaluationBatch) -> None:
         """One batch has been evaluated."""
         name = batch.mappings.problem.layer.name
-        if name != self._layer:
-            self._done += self._layer is not None
-            self._layer = name
         self._evaluations += len(batch)
         self._bar.update(
             self._task,
             description=printable(name)[:_LONGEST_NAME],
-            completed=self._done,
+            completed=self._positions[name],
             evaluated=self._counted(),
         )
 

@@ -9,6 +9,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from nestmap.model import (
+    OUTPUT,
     Accelerator,
     ArraySide,
     MemoryInstance,
@@ -18,6 +19,7 @@ from nestmap.model import (
     OperationalArray,
     PortKind,
     PortUse,
+    VectorUnit,
 )
 from nestmap.pipeline.parsers.node import Node, explained, suggestion
 from nestmap.pipeline.parsers.source import read_yaml
@@ -41,20 +43,23 @@ def parse_accelerator(path: Path) -> Accelerator:
 
     Memories stand innermost first; sizes are in bits, port widths in bit/cycle, ``r_cost`` and
     ``w_cost`` in pJ per access of a port's full width, ``unit_energy`` in pJ per operation.
+    nestmap's own field ``vector_unit`` (``lanes``, ``operation_energy`` in pJ, ``memory``,
+    ``area``) says what computes pooling, activations and the like.
 
     Raises:
         InputError: where the file is not such a description; it names the line and the field.
     """
     root = read_yaml(path)
-    fields = root.fields(("name", "memories", "operational_array"), ("dataflows",))
+    fields = root.fields(("name", "memories", "operational_array"), ("dataflows", "vector_unit"))
     name = fields["name"].text("the name of the accelerator")
     array = _array(fields["operational_array"])
     nodes = fields["memories"].entries("memories by name, innermost first")
     if not nodes:
         raise fields["memories"].error("at least one memory")
     memories = tuple(_level(memory, node, array) for memory, node in nodes.items())
+    unit = _vector_unit(fields["vector_unit"], memories) if "vector_unit" in fields else None
     try:
-        return Accelerator(name=name, array=array, memories=memories)
+        return Accelerator(name=name, array=array, memories=memories, vector_unit=unit)
     except ValidationError as error:
         found, expected = explained(error)
         raise _accused(found, nodes, root).error(expected, found) from None
@@ -90,10 +95,31 @@ def _array(node: Node) -> OperationalArray:
         return OperationalArray(
             sides=tuple(ArraySide(name=d, size=n) for d, n in zip(names, sizes, strict=True)),
             unit_energy=_energy(fields["unit_energy"]),
-            unit_area=area.number("an area, not negative", minimum=0) if area else 0.0,
+            unit_area=_area(area) if area else 0.0,
             systolic_dimensions=systolic.names(_DIMENSION, names) if systolic else (),
             holds_inputs=holds_inputs.boolean() if holds_inputs else True,
         )
+
+
+def _vector_unit(node: Node, memories: Collection[MemoryLevel]) -> VectorUnit:
+    fields = node.fields(("lanes", "operation_energy"), ("memory", "area"))
+    memory, area = fields.get("memory"), fields.get("area")
+    known = [level.name for level in memories if OUTPUT in level.operands]
+    if memory and memory.text("the name of a memory") not in known:
+        near = suggestion(memory.text(), known)
+        raise memory.error(f"a memory that holds outputs ({OUTPUT}): {near}")
+    lanes = "a positive number of operations a cycle"
+    with node.checking():
+        return VectorUnit(
+            lanes=fields["lanes"].integer(lanes, minimum=1, maximum=2**31 - 1),
+            operation_energy=_energy(fields["operation_energy"]),
+            memory=memory.text() if memory else None,
+            area=_area(area) if area else 0.0,
+        )
+
+
+def _area(node: Node) -> float:
+    return node.number("an area, not negative", minimum=0)
 
 
 def _refuse(switch: Node, reason: str) -> None:
@@ -147,7 +173,7 @@ def _instance(
             size=fields["size"].integer("a positive number of bits", minimum=1),
             read_energy=_energy(fields["r_cost"]),
             write_energy=_energy(fields["w_cost"]),
-            area=area.number("an area, not negative", minimum=0) if area else 0.0,
+            area=_area(area) if area else 0.0,
             latency=latency.integer("a number of cycles, not negative", minimum=0)
             if latency
             else 1,

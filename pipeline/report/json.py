@@ -21,7 +21,12 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 def summary_json(evaluation: NetworkEvaluation, run: UUID | None = None) -> Json:
     """The totals, and energy and latency of each layer."""
     layers: list[Json] = [_headline(result) for result in evaluation.layers]
-    return {"run": _text(run), "total": _total(evaluation), "layers": layers}
+    return {
+        "run": _text(run),
+        "total": _total(evaluation),
+        "layers": layers,
+        "vector": _vector_total(evaluation),
+    }
 
 
 def full_json(evaluation: NetworkEvaluation, run: UUID | None = None) -> Json:
@@ -30,17 +35,27 @@ def full_json(evaluation: NetworkEvaluation, run: UUID | None = None) -> Json:
         _headline(result) | _details(result.cme) | _statistics(result)
         for result in evaluation.layers
     ]
-    return {"run": _text(run), "total": _total(evaluation), "layers": layers}
+    vector = _vector_total(evaluation) | _vector_nodes(evaluation)
+    return {
+        "run": _text(run),
+        "total": _total(evaluation),
+        "layers": layers,
+        "vector": vector,
+    }
 
 
 def front_json(front: NetworkFront, run: UUID | None = None) -> Json:
     """Of each layer the mappings between which one has to choose, with everything known of them."""
     layers: list[Json] = [_front(layer) for layer in front.layers]
-    return {"run": _text(run), "layers": layers}
+    counted: dict[str, Json] = {"counted": front.vector_counted}
+    return {"run": _text(run), "layers": layers, "vector": counted | _vector_nodes(front)}
 
 
 def _front(layer: LayerFront) -> Json:
-    results = [LayerResult(cme=cme, statistics=layer.statistics) for cme in layer.cmes]
+    results = [
+        LayerResult(cme=cme, statistics=layer.statistics, repeats=layer.repeats)
+        for cme in layer.cmes
+    ]
     front: list[Json] = [_headline(result) | _details(result.cme) for result in results]
     named: dict[str, Json] = {"name": layer.layer, "front": front}
     return named | _statistics(results[0])
@@ -68,6 +83,23 @@ def _total(evaluation: NetworkEvaluation) -> Json:
         "utilization": evaluation.utilization,
         "evaluations": evaluation.evaluations,
     }
+
+
+def _vector_total(evaluation: NetworkEvaluation) -> dict[str, Json]:
+    """What all vector operators cost, and whether the totals include it."""
+    return {
+        "counted": evaluation.vector_counted,
+        "energy": evaluation.vector_energy,
+        "latency": evaluation.vector_latency,
+    }
+
+
+def _vector_nodes(found: NetworkEvaluation | NetworkFront) -> dict[str, Json]:
+    nodes: list[Json] = [
+        entry.model_dump() | {"energy": entry.energy, "latency": entry.latency}
+        for entry in found.vector
+    ]
+    return {"nodes": nodes}
 
 
 def _headline(result: LayerResult) -> dict[str, Json]:
@@ -109,4 +141,5 @@ def _statistics(result: LayerResult) -> dict[str, Json]:
         "evaluations": statistics.evaluations,
         "infeasible": infeasible,
         "pruned_spatial_mappings": statistics.pruned,
+        "repeats": result.repeats,
     }

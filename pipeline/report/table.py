@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from textwrap import wrap
-from typing import Final, NamedTuple
+from typing import Final
 
 from nestmap.model import Layer, LayerResult, Loop, NetworkEvaluation, SpatialMapping
-from nestmap.pipeline.report.columns import (
-    Column,
-    Line,
-    Tone,
-    figures,
-    header,
-    joined,
-    printable,
-    rule,
-    table,
-    titles,
-    total_width,
-    widths_of,
-)
+from nestmap.pipeline.report.columns import Column, Line, figures, printable
 from nestmap.pipeline.report.figures import count, cycles, energy, engineering, share
+from nestmap.pipeline.report.rows import Row, RowColumns, rows_table
 
 MOST_NOTES: Final = 10
 """How many notes on skipped orders are written out."""
 
-_INDENT: Final = "  "
-_NARROWEST: Final = 12
-
 _NAMES: Final = (Column("Layer"), Column("Operator"))
+_TIMES: Final = figures("Times")
 _FIGURES: Final = (
     figures("MACs"),
     figures("Energy"),
@@ -39,25 +25,25 @@ _FIGURES: Final = (
 )
 
 
-class _Row(NamedTuple):
-    """The cells of a layer."""
-
-    names: tuple[str, str]
-    dimensions: str
-    spatial: SpatialMapping
-    figures: tuple[str, ...]
-
-
 def layer_table(layers: Sequence[Layer], evaluation: NetworkEvaluation, width: int) -> list[Line]:
-    """A row for each layer and one for their sum.
+    """A row for each layer, one for vector operators if totals include them, one for the sum.
 
-    Where a row is wider than ``width``, dimensions and spatial mapping go to a line of their own,
-    so that no figure leaves its column.
+    Layers that repeat an earlier one share its row: there is a column that counts them then, and
+    the figures are those of one of them. Where a row is wider than ``width``, dimensions and
+    spatial mapping go to a line of their own, so that no figure leaves its column.
     """
-    rows = [_row(layer, x) for layer, x in zip(layers, evaluation.layers, strict=True)]
-    flat = _flat(rows, _total(evaluation))
-    fits = max(len(line.text) for line in flat) <= width
-    return flat if fits else _stacked(rows, _total(evaluation), width)
+    pairs = zip(layers, evaluation.layers, strict=True)
+    rows = [_row(layer, result) for layer, result in pairs if result.repeats is None]
+    every = [*rows, *_vector(evaluation), _total(evaluation)]
+    sides = " | ".join(
+        x.array_dimension for x in evaluation.layers[0].cme.spatial_mapping.unrollings
+    )
+    details = (Column("Dimensions"), Column("Spatial", sides))
+    columns = RowColumns(_NAMES, details, "Dimensions; spatial mapping", _FIGURES)
+    if len(rows) < len(layers):
+        columns = columns._replace(figures=(_TIMES, *_FIGURES))
+        every = _counted(every, evaluation)
+    return rows_table(columns, every, width)
 
 
 def totals(evaluation: NetworkEvaluation) -> str:
@@ -114,12 +100,12 @@ def _unrolled(mapping: SpatialMapping) -> list[str]:
     ]
 
 
-def _row(layer: Layer, result: LayerResult) -> _Row:
-    cme = result.cme
-    return _Row(
+def _row(layer: Layer, result: LayerResult) -> Row:
+    cme, dimensions = result.cme, sizes_text(layer.loops)
+    return Row(
         names=(printable(cme.layer), printable(cme.operator)),
-        dimensions=sizes_text(layer.loops),
-        spatial=cme.spatial_mapping,
+        details=(dimensions, " | ".join(_unrolled(cme.spatial_mapping))),
+        below=f"{dimensions}; {spatial_text(cme.spatial_mapping)}",
         figures=(
             engineering(cme.macs),
             energy(cme.energy),
@@ -130,11 +116,31 @@ def _row(layer: Layer, result: LayerResult) -> _Row:
     )
 
 
-def _total(evaluation: NetworkEvaluation) -> _Row:
-    return _Row(
+def _counted(rows: Sequence[Row], evaluation: NetworkEvaluation) -> list[Row]:
+    """The rows with how often each layer occurs before their figures."""
+    results = evaluation.layers
+    times = Counter(result.repeats or result.cme.layer for result in results)
+    counts = [times[x.cme.layer] for x in results if x.repeats is None]
+    counts += [len(evaluation.vector)] * (len(rows) - len(counts) - 1)  # one row, or none
+    texts = (count(n) for n in (*counts, len(results)))
+    return [
+        row._replace(figures=(text, *row.figures)) for row, text in zip(rows, texts, strict=True)
+    ]
+
+
+def _vector(evaluation: NetworkEvaluation) -> list[Row]:
+    """The row of all vector operators, where the total includes them."""
+    if not evaluation.vector or not evaluation.vector_counted:
+        return []
+    costs = (energy(evaluation.vector_energy), cycles(evaluation.vector_latency))
+    return [Row(("vector operators", ""), ("", ""), "", ("-", *costs, "-", "-"))]
+
+
+def _total(evaluation: NetworkEvaluation) -> Row:
+    return Row(
         names=("total", ""),
-        dimensions="",
-        spatial=SpatialMapping(),
+        details=("", ""),
+        below="",
         figures=(
             engineering(evaluation.macs),
             energy(evaluation.energy),
@@ -143,42 +149,6 @@ def _total(evaluation: NetworkEvaluation) -> _Row:
             count(evaluation.evaluations),
         ),
     )
-
-
-def _flat(rows: Sequence[_Row], total: _Row) -> list[Line]:
-    """A line each."""
-    sides = " | ".join(x.array_dimension for x in rows[0].spatial.unrollings)
-    columns = (*_NAMES, Column("Dimensions"), Column("Spatial", sides), *_FIGURES)
-    cells = [
-        (*row.names, row.dimensions, " | ".join(_unrolled(row.spatial)), *row.figures)
-        for row in (*rows, total)
-    ]
-    *lines, last = table(columns, cells)
-    return [*lines, rule(widths_of([*titles(columns), *cells])), Line(last.text, Tone.STRONG)]
-
-
-def _stacked(rows: Sequence[_Row], total: _Row, width: int) -> list[Line]:
-    """A line of figures each, and the details below it."""
-    columns = (*_NAMES, *_FIGURES)
-    widths = widths_of([*titles(columns), *((*x.names, *x.figures) for x in (*rows, total))])
-    missing = max(0, total_width(widths) - width)
-    widths[0] = max(widths[0] - missing, min(widths[0], _NARROWEST))
-    *heads, line = header(columns, widths)
-    details = Line(f"{_INDENT}Dimensions; spatial mapping", Tone.STRONG)
-    body = [line for row in rows for line in _stack(row, widths, width)]
-    last = Line(joined(columns, widths, (*total.names, *total.figures)), Tone.STRONG)
-    return [*heads, details, line, *body, line, last]
-
-
-def _stack(row: _Row, widths: Sequence[int], width: int) -> Iterator[Line]:
-    name, *more = wrap(row.names[0], widths[0])
-    yield Line(joined((*_NAMES, *_FIGURES), widths, (name, row.names[1], *row.figures)))
-    yield from (Line(part) for part in more)
-    details = wrap(
-        f"{row.dimensions}; {spatial_text(row.spatial)}",
-        max(width, total_width(widths)) - len(_INDENT),
-    )
-    yield from (Line(_INDENT + part, Tone.FAINT) for part in details)
 
 
 def _skipped(result: LayerResult) -> Iterator[str]:

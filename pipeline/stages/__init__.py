@@ -12,6 +12,7 @@ from nestmap.pipeline.stages.front import KBestStage as KBestStage
 from nestmap.pipeline.stages.front import ParetoStage as ParetoStage
 from nestmap.pipeline.stages.locality import RemoveUnusedMemoryStage as RemoveUnusedMemoryStage
 from nestmap.pipeline.stages.locality import SearchUnusedMemoryStage as SearchUnusedMemoryStage
+from nestmap.pipeline.stages.once import EachOnceStage as EachOnceStage
 from nestmap.pipeline.stages.ordering import OrderedCandidatesStage as OrderedCandidatesStage
 from nestmap.pipeline.stages.ordering import (
     TemporalOrderingConversionStage as TemporalOrderingConversionStage,
@@ -32,3 +33,4 @@ from nestmap.pipeline.stages.spatial import (
 from nestmap.pipeline.stages.spatial import (
     SpatialMappingGeneratorStage as SpatialMappingGeneratorStage,
 )
+from nestmap.pipeline.stages.vector import VectorStage as VectorStage

@@ -17,6 +17,7 @@ from nestmap.model import (
     NetworkProblem,
     SpatialProblem,
 )
+from nestmap.pipeline.checks import check_layers
 from nestmap.pipeline.parsers.node import explained
 from nestmap.pipeline.stage import Stage
 from nestmap.search import loma
@@ -26,10 +27,11 @@ class WorkloadStage(Frozen, Stage[NetworkProblem, Iterator[MappingProblem]], fro
     """The layers of a workload, every layer after those it reads from, with their constraints.
 
     Raises:
-        InputError: where the constraints do not suit a layer or the accelerator.
+        InputError: where there is no layer, or the constraints do not suit one or the accelerator.
     """
 
     def __call__(self, network: NetworkProblem, /) -> Iterator[MappingProblem]:
+        check_layers(network.workload)
         for layer in network.workload.layers:
             constraints = network.constraints.of(layer)
             try:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from pydantic import PositiveInt
 
 from nestmap.costmodel import evaluate
 from nestmap.model import EvaluationBatch, Frozen, LayerFront, NetworkFront, Objective
+from nestmap.model.base import replaced
 from nestmap.pipeline.stage import Stage
 from nestmap.pipeline.stages.reduce import no_mapping_fits
 from nestmap.search import Shortlist, best_first, k_best, pareto_front
@@ -32,7 +33,23 @@ class FrontSumStage(Frozen, Stage[Iterable[Shortlist], NetworkFront], frozen=Tru
     """
 
     def __call__(self, fronts: Iterable[Shortlist], /) -> NetworkFront:
-        return NetworkFront(layers=tuple(_layer_front(front) for front in fronts))
+        return NetworkFront(layers=tuple(_layer_fronts(fronts)))
+
+
+def _layer_fronts(fronts: Iterable[Shortlist]) -> Iterator[LayerFront]:
+    """The fronts of the layers; what has the same content and mappings is costed once."""
+    costed: dict[object, LayerFront] = {}
+    for front in fronts:
+        name, rows = front.problem.layer.name, (row.mappings for row in front.rows)
+        mappings = tuple((row.problem.spatial_mapping, row.row(0)) for row in rows)
+        content = (front.problem.content, mappings)
+        if content not in costed:
+            costed[content] = _layer_front(front)
+            yield costed[content]
+        else:
+            first = costed[content]
+            cmes = tuple(replaced(cme, {"layer": name}) for cme in first.cmes)
+            yield LayerFront(cmes=cmes, statistics=front.statistics, repeats=first.layer)
 
 
 def _layer_front(front: Shortlist) -> LayerFront:

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from nestmap.costmodel import evaluate
 from nestmap.model import (
+    CostModelEvaluation,
     EvaluationBatch,
     Frozen,
     InfeasibleError,
@@ -21,6 +22,7 @@ from nestmap.model import (
     Objective,
     SearchStatistics,
 )
+from nestmap.model.base import replaced
 from nestmap.pipeline.stage import Stage
 from nestmap.search import best_of
 
@@ -67,14 +69,25 @@ class SumStage(Frozen, Stage[Iterable[EvaluationBatch], NetworkEvaluation], froz
     """
 
     def __call__(self, evaluations: Iterable[EvaluationBatch], /) -> NetworkEvaluation:
-        return NetworkEvaluation(layers=tuple(_result(batch) for batch in evaluations))
+        return NetworkEvaluation(layers=tuple(_results(evaluations)))
 
 
-def _result(batch: EvaluationBatch) -> LayerResult:
-    spatial = batch.mappings.problem
-    if not len(batch):
-        raise no_mapping_fits(spatial.problem, batch.statistics)
-    return LayerResult(cme=evaluate(spatial, batch.mappings.row(0)), statistics=batch.statistics)
+def _results(evaluations: Iterable[EvaluationBatch]) -> Iterator[LayerResult]:
+    """The results of the layers; what has the same content and mapping is costed once."""
+    costed: dict[object, CostModelEvaluation] = {}
+    for batch in evaluations:
+        spatial = batch.mappings.problem
+        if not len(batch):
+            raise no_mapping_fits(spatial.problem, batch.statistics)
+        mapping = batch.mappings.row(0)
+        content = (spatial.problem.content, spatial.spatial_mapping, mapping)
+        first = costed.get(content)
+        if first is None:
+            costed[content] = evaluate(spatial, mapping)
+            yield LayerResult(cme=costed[content], statistics=batch.statistics)
+        else:
+            cme = replaced(first, {"layer": spatial.layer.name})
+            yield LayerResult(cme=cme, statistics=batch.statistics, repeats=first.layer)
 
 
 def no_mapping_fits(problem: MappingProblem, statistics: SearchStatistics) -> InfeasibleError:

@@ -1,23 +1,60 @@
 """nestmap: how to map every layer of a network onto an accelerator, and what that costs.
 
-``explore`` searches a whole network, ``evaluate`` costs one mapping. The domain model is in
-:mod:`nestmap.model`, the stage graph in :mod:`nestmap.pipeline`, past results in
-:mod:`nestmap.store`.
+``explore`` searches a whole network, ``evaluate`` costs one mapping. ``conv2d``, ``gemm``,
+``linear``, ``matmul`` and ``attention`` make layers, ``network`` a network of them, ``from_torch``
+one of a PyTorch module. The domain model is in :mod:`nestmap.model`, the stage graph in
+:mod:`nestmap.pipeline`, past results in :mod:`nestmap.store`.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from nestmap.model.build import Precision as Precision
+    from nestmap.model.build import attention as attention
+    from nestmap.model.build import conv1d as conv1d
+    from nestmap.model.build import conv2d as conv2d
+    from nestmap.model.build import conv3d as conv3d
+    from nestmap.model.build import gemm as gemm
+    from nestmap.model.build import linear as linear
+    from nestmap.model.build import matmul as matmul
+    from nestmap.model.build import network as network
     from nestmap.pipeline.api import Exploration as Exploration
     from nestmap.pipeline.api import evaluate as evaluate
     from nestmap.pipeline.api import explore as explore
+    from nestmap.pipeline.torch import from_torch as from_torch
 
-__all__ = ["Exploration", "evaluate", "explore"]
+_HOMES = {
+    "nestmap.model.build": (
+        *("Precision", "attention", "conv1d", "conv2d", "conv3d"),
+        *("gemm", "linear", "matmul", "network"),
+    ),
+    "nestmap.pipeline.api": ("Exploration", "evaluate", "explore"),
+    "nestmap.pipeline.torch": ("from_torch",),
+}
+
+__all__ = [
+    "Exploration",
+    "Precision",
+    "attention",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "evaluate",
+    "explore",
+    "from_torch",
+    "gemm",
+    "linear",
+    "matmul",
+    "network",
+]
 
 
-def __getattr__(name: str) -> object:
-    """The facade, imported when it is first used: ``nestmap --help`` needs none of it."""
-    if name in __all__:
-        return getattr(import_module("nestmap.pipeline.api"), name)
-    raise AttributeError(f"module 'nestmap' has no attribute {name!r}")
+if not TYPE_CHECKING:  # else any name would be right to type checkers
+
+    def __getattr__(name: str) -> object:
+        """The facade, imported when it is first used: ``nestmap --help`` needs none of it."""
+        for home, names in _HOMES.items():
+            if name in names:
+                return getattr(import_module(home), name)
+        raise AttributeError(f"module 'nestmap' has no attribute {name!r}")

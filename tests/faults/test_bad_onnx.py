@@ -152,31 +152,38 @@ MODELS: dict[str, tuple[onnx.ModelProto, str, str, str]] = {
     "nothing at all": (onnx.ModelProto(), "", "graph without nodes", "at least one node"),
     "no shape": (
         one("Conv", {"x": None}, {"w": K}),
-        X,
-        "no shape (it comes from outside)",
+        "",
+        f"{X}: no shape (it comes from outside)",
         "value_info",
     ),
     "no shape from a node": (
         _after_custom_operator(),
-        "node 'n' (MatMul): input 't'",
-        "no shape (node 'odd' makes it), and shape inference finds none",
+        "",
+        "node 'n' (MatMul): input 't': no shape (node 'odd' makes it) (the first operator that "
+        "leaves a size open is node 'odd' (acme.Mystery): output 't' has no shape)",
         "value_info",
     ),
     "depends on values": (
         _depends_on_values(),
-        "node 'n' (MatMul): input 't'",
-        "an unknown dimension in shape [2, ?]",
-        "a number for every dimension",
+        "",
+        "node 'n' (MatMul): input 't': shape [2, ?] (node 'cast' makes it) (the first operator "
+        "that leaves a size open is node 'where' (NonZero): output 'i' has shape [2, ?])",
+        "a size for every dimension",
     ),
     "symbolic": (
-        _conv(("N", 2, 8, 8), K),
-        X,
-        "symbolic dimension 'N' in shape [N, 2, 8, 8]",
-        "a number",
+        _conv(("N", 2, 8, "W"), K),
+        "",
+        f"unknown sizes that the array needs: {X}: shape [N, 2, 8, W] (it comes from outside)",
+        "sizes for the network's symbolic dimensions: --dim N=... --dim W=...",
     ),
-    "unknown": (_conv((1, 2, None, 8), K), X, "unknown dimension in shape [1, 2, ?, 8]", "number"),
+    "nameless": (
+        _conv((1, 2, None, 8), K),
+        "",
+        f"{X}: shape [1, 2, ?, 8]",
+        "--dim x[2]=...",
+    ),
     "zero": (_conv((0, 2, 8, 8), K), X, "dimension 0 in shape [0, 2, 8, 8]", "1 up to"),
-    "negative": (_conv((1, 2, -1, 8), K), X, "dimension -1", "1 up to"),
+    "negative": (_conv((1, 2, -1, 8), K), "", f"{X}: shape [1, 2, ?, 8]", "--dim x[2]=..."),
     "huge": (_conv((1, 2, 8, 2**31), K), X, "dimension 2147483648", "1 up to 2**31 - 1"),
     "no outputs": (_conv((1, 2, 8, 8), (0, 2, 3, 3)), W, "dimension 0", "1 up to"),
     "channels": (_conv((1, 3, 8, 8), K), CONV, "3 input channels", "2 x 1 input channels"),
@@ -256,7 +263,12 @@ MODELS: dict[str, tuple[onnx.ModelProto, str, str, str]] = {
         "shape [4, 6, 6]",
         "[1, 4, 6, 6]",
     ),
-    "no weights": (one("Conv", {"x": (1, 2, 8, 8)}, {}), CONV, "no input number 2", "two inputs"),
+    "no weights": (
+        one("Conv", {"x": (1, 2, 8, 8)}, {}),
+        CONV,
+        "no input number 2",
+        "an input there",
+    ),
     "inner dimension": (
         one("Gemm", {"x": (2, 8)}, {"w": (4, 8)}),
         GEMM,
@@ -281,7 +293,7 @@ MODELS: dict[str, tuple[onnx.ModelProto, str, str, str]] = {
         one("MatMul", {"x": (4, 8)}, {}),
         MATMUL,
         "no input number 2",
-        "two inputs",
+        "an input there",
     ),
     "input that nothing produces": (
         model([node("Relu", "nobody", "y", name="n")], {"x": (1,)}),
@@ -296,8 +308,18 @@ MODELS: dict[str, tuple[onnx.ModelProto, str, str, str]] = {
         "output 'y', which node 'first' (Relu) makes as well",
         "one node for each tensor",
     ),
-    "recursive function": (_recursive(), "", "Cycle detected", "a valid ONNX model"),
-    "no operator set": (_no_opset(), "", "shape inference fails: ", "a valid ONNX model"),
+    "recursive function": (
+        _recursive(),
+        "",
+        "functions that call each other: 'Again' -> 'Again'",
+        "no circle",
+    ),
+    "no operator set": (
+        _no_opset(),
+        "",
+        "no version of the standard operators (opset_import)",
+        "one from 1 to ",
+    ),
 }
 
 

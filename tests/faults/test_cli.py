@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -289,8 +290,8 @@ def test_a_full_disk_is_told(inputs: Inputs) -> None:
 
 
 def test_a_bug_shows_where_it_is(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(path: str) -> None:
-        raise ZeroDivisionError(path)
+    def broken(path: str, dims: Mapping[str, int] | None) -> None:
+        raise ZeroDivisionError(path, dims)
 
     monkeypatch.setattr(api, "read_workload", broken)
     ended = run(*inputs.explore)

@@ -78,4 +78,5 @@ def test_network_equals_the_recorded_one(run: RecordedRun) -> None:
         result = layers[layer.name]
         assert result.cme.energy == pytest.approx(layer.energy, rel=1e-9), layer.name
         assert result.cme.latency == pytest.approx(layer.latency, rel=1e-9), layer.name
-        assert layer.evaluations in (None, _candidates(result.statistics)), layer.name
+        if result.repeats is None:  # else nothing was searched
+            assert layer.evaluations in (None, _candidates(result.statistics)), layer.name

@@ -46,6 +46,7 @@ def test_the_main_job() -> None:
             "MinimalEDPStage",
         ],
         "SumStage",
+        "VectorStage",
     ]
 
 
@@ -62,6 +63,7 @@ def test_data_kept_on_chip_and_annealing() -> None:
             "MinimalEnergyStage",
         ],
         "SumStage",
+        "VectorStage",
     ]
 
 
@@ -81,7 +83,7 @@ def test_a_search_with_bounds_shows_what_it_bounds() -> None:
 
 
 def test_candidates_may_be_ranked_by_their_bounds() -> None:
-    (_, layers, _) = describe(exploration_pipeline(search_plan(rank="bound", spatial_mappings=5)))
+    (_, layers, *_) = describe(exploration_pipeline(search_plan(rank="bound", spatial_mappings=5)))
     assert [x.name for x in layers.inner[:3]] == [
         "SpatialMappingGeneratorStage",
         "OrderedCandidatesStage",
@@ -101,7 +103,14 @@ def test_a_front_is_one_over_all_spatial_mappings() -> None:
             "ParetoStage",
         ],
         "FrontSumStage",
+        "VectorStage",
     ]
+
+
+def test_the_vector_stage_shows_whether_it_counts() -> None:
+    for counted in (False, True):
+        *_, last = describe(exploration_pipeline(search_plan(count_vector=counted)))
+        assert (last.name, json.loads(last.options)) == ("VectorStage", {"counted": counted})
 
 
 @pytest.mark.parametrize("objective", Objective)
@@ -214,7 +223,7 @@ def test_the_graph_has_the_stages_as_nodes() -> None:
     stages = {node: graph.nodes[node]["stage"] for node in graph}
     assert stages == {
         "0": "WorkloadStage",
-        "1": "each",
+        "1": "EachOnceStage",
         "1.0": "SpatialMappingGeneratorStage",
         "1.1": "OrderedCandidatesStage",
         "1.2": "each",
@@ -225,6 +234,7 @@ def test_the_graph_has_the_stages_as_nodes() -> None:
         "1.2.3": "MinimalEDPStage",
         "1.3": "MinimalEDPStage",
         "2": "SumStage",
+        "3": "VectorStage",
     }
     assert json.loads(graph.nodes["1.2.0"]["options"])["lpf_limit"] == 4
 
@@ -234,6 +244,7 @@ def test_the_graph_follows_the_items() -> None:
     assert set(graph.edges) == {
         ("0", "1"),
         ("1", "2"),
+        ("2", "3"),
         ("1", "1.0"),
         ("1.0", "1.1"),
         ("1.1", "1.2"),

@@ -17,6 +17,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import replaced
 from nestmap.pipeline import presets
+from nestmap.pipeline.networks import network_names
 from nestmap.pipeline.parsers.accelerator import parse_accelerator
 from nestmap.pipeline.parsers.mapping import parse_mapping
 from tests.pipeline.parsers.zigzag_files import zigzag_inputs
@@ -74,7 +75,7 @@ def test_mappings_are_legal_for_their_machines(name: str) -> None:
 
 
 def test_networks_of_the_onnx_package() -> None:
-    names = presets.workload_names()
+    names = presets.light_names()
     assert {"light:resnet50", "light:squeezenet", "light:alexnet"} <= set(names)
     for name in names:
         assert presets.resolve_workload(name).is_file()
@@ -82,6 +83,13 @@ def test_networks_of_the_onnx_package() -> None:
         presets.resolve_workload(f"light:{name}") for name in ("alexnet", "bvlc_alexnet")
     )
     assert plain == prefixed
+
+
+def test_generated_networks_are_named_beside_them() -> None:
+    names = presets.workload_names()
+    assert names == (*presets.light_names(), *network_names())
+    with pytest.raises(InputError, match=r"expected a file or bert-base \(one of light:"):
+        presets.resolve_workload("bert_base")
 
 
 def test_names_are_found_without_importing_onnx() -> None:

@@ -11,7 +11,7 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from nestmap import model
-from nestmap.costmodel import evaluate
+from nestmap.costmodel import evaluate, evaluate_vector
 from nestmap.model import (
     Frozen,
     Infeasibility,
@@ -40,6 +40,7 @@ from nestmap.model import (
 from nestmap.model.base import replaced
 from tests.properties.variants import examples, few_examples
 from tests.strategies import Case, evaluated_cases
+from tests.vectors import vector_nodes, vector_units
 
 
 @st.composite
@@ -87,9 +88,12 @@ def everything(draw: st.DrawFn) -> Everything:
     source = NoCostNode(name=draw(st.text(min_size=1, max_size=9)), operator="Relu")
     first = replaced(layer.inputs[0], {"source": source.name, "constant": True})
     reader = replaced(layer, {"name": f"after {source.name}", "inputs": (first, *layer.inputs[1:])})
+    vector = replaced(draw(vector_nodes()), {"name": f"vector {source.name}"})
+    plain = case.spatial.accelerator
+    accelerator = replaced(plain, {"vector_unit": draw(vector_units(plain))})
     network = NetworkProblem(
-        workload=Workload(name="net", nodes=(source, LayerNode(layer=reader))),
-        accelerator=case.spatial.accelerator,
+        workload=Workload(name="net", nodes=(source, LayerNode(layer=reader), vector)),
+        accelerator=accelerator,
         constraints=draw(constraints(case)),
         top_levels=(LayerTopLevels(layer=reader.name, top_levels=draw(top_levels(case))),),
     )
@@ -106,7 +110,7 @@ def everything(draw: st.DrawFn) -> Everything:
     return (
         case.spatial,
         network,
-        NetworkEvaluation(layers=(result,)),
+        NetworkEvaluation(layers=(result,), vector=(evaluate_vector(vector, accelerator),)),
         NetworkFront(layers=(front,)),
     )
 

@@ -12,7 +12,7 @@ import pytest
 
 from nestmap.costmodel import evaluate_batch
 from nestmap.model import EvaluationBatch, MappingType, Objective, SpatialProblem
-from nestmap.pipeline.presets import accelerator_names, workload_names
+from nestmap.pipeline.presets import accelerator_names, light_names
 from nestmap.search import best_of, loma
 from nestmap.search.factors import loop_factors
 from nestmap.search.permutations import count_permutations
@@ -20,7 +20,7 @@ from nestmap.search.salsa import Annealing, salsa
 from tests.quality.layers import bundled_layer, bundled_layers
 
 STRESS = "NESTMAP_STRESS" in os.environ
-NETWORKS = workload_names() if STRESS else ("light:alexnet", "light:resnet50")
+NETWORKS = light_names() if STRESS else ("light:alexnet", "light:resnet50")
 MACHINES = accelerator_names() if STRESS else ("tpu_like", "meta_prototype", "edge_tpu_like")
 EVERY = 1 if STRESS else 6
 """Of each network's different layers, one in so many."""

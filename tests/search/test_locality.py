@@ -43,6 +43,7 @@ from nestmap.pipeline.stages.locality import (
     SearchInterLayerDataLocalityStage,
     SearchUnusedMemoryStage,
 )
+from nestmap.search.locality import keep_on_chip
 from tests.strategies import (
     PORT_PREFIXES,
     accelerators,
@@ -285,7 +286,7 @@ def test_layers_without_weights_are_planned_too() -> None:
 
 
 def test_an_empty_workload_has_an_empty_plan() -> None:
-    assert plan(Workload(name="empty", nodes=()), machine()) == {}
+    assert keep_on_chip(Workload(name="empty", nodes=()), (), data_from_top=False) == ()
 
 
 def test_the_stages_have_the_names_of_later_versions() -> None:

@@ -40,6 +40,7 @@ from nestmap.model import (
     SpatialProblem,
     TemporalMapping,
     Unrolling,
+    VectorEvaluation,
     Workload,
     layer_from_equation,
     needed_movements,
@@ -234,8 +235,14 @@ def results(draw: st.DrawFn, network: NetworkProblem) -> NetworkEvaluation:
             infeasible=tuple(Infeasibility(reason=r, count=n) for r, n in failed),
             pruned=draw(st.integers(0, 2**40)),
         )
-        layers.append(LayerResult(cme=made, statistics=statistics))
-    return NetworkEvaluation(layers=tuple(layers))
+        repeats = draw(st.none() | st.text(min_size=1))
+        layers.append(LayerResult(cme=made, statistics=statistics, repeats=repeats))
+    entries = st.builds(vector_entry, st.text(min_size=1), st.integers(0, 2**53), finite())
+    return NetworkEvaluation(
+        layers=tuple(layers),
+        vector=tuple(draw(st.lists(entries, max_size=3))),
+        vector_counted=draw(st.booleans()),
+    )
 
 
 def result(network: NetworkProblem) -> NetworkEvaluation:
@@ -245,6 +252,30 @@ def result(network: NetworkProblem) -> NetworkEvaluation:
     )
     statistics = SearchStatistics(evaluations=100)
     return NetworkEvaluation(layers=tuple(LayerResult(cme=x, statistics=statistics) for x in made))
+
+
+def vector_entry(node: str, operations: int = 12, energy: float = 1 / 7) -> VectorEvaluation:
+    """What a vector operator costs, every figure another one."""
+    return VectorEvaluation(
+        node=node,
+        operator="Relu",
+        memory="dram",
+        operations=operations,
+        bits_read=80,
+        bits_written=96,
+        words_read=2,
+        words_written=3,
+        operation_energy=energy,
+        memory_energy=0.1,
+        compute_cycles=6,
+        traffic_cycles=5,
+    )
+
+
+def with_vector(given: NetworkEvaluation, *entries: VectorEvaluation) -> NetworkEvaluation:
+    """Results with these vector operators beside them, or with two."""
+    chosen = entries or (vector_entry("a"), vector_entry("b", energy=0.7))
+    return replaced(given, {"vector": chosen})
 
 
 def network(

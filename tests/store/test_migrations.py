@@ -21,6 +21,7 @@ from tests.store.builders import (
     result,
     rows_of,
     spatial_problem,
+    with_vector,
 )
 
 OTHER = accelerator("other")
@@ -70,15 +71,16 @@ def everything(store: Store) -> list[tuple[RunRecord, object, list[Rows]]]:
     ]
 
 
-def write_old(path: Path, current: Path) -> None:
-    """What is in a store of today, in a store as the first version made it."""
-    (first, *_) = migrations()
+def write_old(path: Path, current: Path, version: int = 1) -> None:
+    """What is in a store of today, in a store as an older version made it."""
     with duckdb.connect(path) as connection:
         connection.execute(CREATE_VERSION)
-        connection.execute(first.sql)
-        connection.execute(
-            "INSERT INTO schema_version VALUES (1, ?, now()::TIMESTAMP)", [first.name]
-        )
+        for step in migrations()[:version]:
+            connection.execute(step.sql)
+            applied = [step.version, step.name]
+            connection.execute(
+                "INSERT INTO schema_version VALUES (?, ?, now()::TIMESTAMP)", applied
+            )
         connection.execute(f"ATTACH '{current}' AS current (READ_ONLY)")
         for table in TABLES:
             described = connection.execute(f"DESCRIBE {table}").fetchall()
@@ -102,7 +104,7 @@ def test_a_store_of_the_first_version_has_no_accelerators_of_searches(old: Path)
         columns = [row[0] for row in connection.execute("DESCRIBE searches").fetchall()]
         assert "accelerator" not in columns
         assert connection.execute("SELECT count(*) FROM searches").fetchall() == [(6,)]
-    with pytest.raises(StoreError, match="found schema version 1; expected 2"):
+    with pytest.raises(StoreError, match="found schema version 1; expected 3"):
         Store.open_read_only(old)
 
 
@@ -117,7 +119,7 @@ def test_each_search_gets_the_accelerator_of_its_run(old: Path) -> None:
         applied = store.query("SELECT version FROM schema_version ORDER BY version").to_pylist()
     assert found == [{"name": "machine", "searches": 4}, {"name": "other", "searches": 2}]
     assert pruned == [{"pruned": 0}]
-    assert [row["version"] for row in applied] == [1, 2]
+    assert [row["version"] for row in applied] == [1, 2, 3]
 
 
 def test_all_that_was_in_it_is_read_back(old: Path) -> None:
@@ -139,3 +141,24 @@ def test_new_runs_stand_beside_the_old_ones(old: Path) -> None:
         (found,) = store.evaluations(run.id, "one")
         assert found.mappings.problem == problem
         assert everything(store)[: len(before)] == before
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_totals_of_older_runs_stay_and_new_runs_may_count_vector_operators(
+    version: int, tmp_path: Path
+) -> None:
+    current, path = tmp_path / "current.duckdb", tmp_path / "old.duckdb"
+    with Store.open(current) as store:
+        fill(store)
+    write_old(path, current, version)
+    with duckdb.connect(path) as connection:
+        before = connection.execute("SELECT * FROM totals ORDER BY started").fetchall()
+    counted = replaced(with_vector(result(NETWORKS[0])), {"vector_counted": True})
+    with Store.open(path) as store:
+        after = store.query("SELECT * FROM totals ORDER BY started").to_pylist()
+        assert [tuple(row.values())[1:-3] for row in after] == [row[1:] for row in before]
+        added = [(x["vector_energy"], x["vector_latency"], x["vector_counted"]) for x in after]
+        assert added == [(0, 0, False)] * 2
+        with store.start_run(info(NETWORKS[0])) as run:
+            run.finish(counted)
+        assert store.results(run.id) == counted

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from nestmap.model import StoreError, TemporalMapping
+from nestmap.model.base import replaced
 from nestmap.store import Store
 from tests.store.builders import (
     NASTY,
@@ -18,6 +19,8 @@ from tests.store.builders import (
     network,
     result,
     spatial_problem,
+    vector_entry,
+    with_vector,
 )
 
 NETWORK = network(layer("one"), layer("two", 24), layer("three"))
@@ -53,6 +56,26 @@ def test_totals_add_up(store: Store) -> None:
     for name in ("energy", "latency", "macs", "evaluations", "edp", "utilization"):
         assert row[name] == getattr(total, name)
     assert (row["workload"], row["accelerator"], row["layers"]) == ("net", "machine", 3)
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_totals_are_those_of_python_with_and_without_vector_operators(counted: bool) -> None:
+    entries = tuple(vector_entry(f"n{i}", energy=i / 7) for i in range(5))
+    total = replaced(with_vector(result(NETWORK), *entries), {"vector_counted": counted})
+    with Store.open(None) as store:
+        with store.start_run(info(NETWORK)) as run:
+            run.finish(total)
+        with store.start_run(info(NETWORK)) as other:
+            other.finish(result(NETWORK))
+        (row,) = store.query("SELECT * FROM totals WHERE run = ?", (run.id,)).to_pylist()
+        rows = store.query("SELECT * FROM vector_results ORDER BY position").to_pylist()
+    names = ("energy", "latency", "edp", "utilization", "vector_energy", "vector_latency")
+    assert [row[name] for name in names] == [getattr(total, name) for name in names]
+    assert row["vector_counted"] is counted
+    assert [x["node"] for x in rows] == ["n0", "n1", "n2", "n3", "n4"]
+    for found, entry in zip(rows, entries, strict=True):
+        expected = entry.model_dump() | {"energy": entry.energy, "latency": entry.latency}
+        assert {name: found[name] for name in expected} == expected
 
 
 def test_evaluations_spell_out_the_mapping(store: Store) -> None:

@@ -19,6 +19,7 @@ from nestmap.model import (
 )
 from nestmap.store import CHUNK, Run, RunStatus, Store
 from tests.store.builders import (
+    NASTY,
     accelerator,
     batch,
     batches,
@@ -29,6 +30,8 @@ from tests.store.builders import (
     results,
     rows_of,
     spatial_problem,
+    vector_entry,
+    with_vector,
 )
 
 PROBLEM = spatial_problem(layer(), accelerator())
@@ -229,3 +232,11 @@ def test_a_run_without_results_says_so() -> None:
             store.evaluations(uuid4(), "fc")
         with pytest.raises(StoreError, match="found no layer 'conv'; expected one of fc"):
             store.evaluations(run.id, "conv")
+
+
+def test_many_vector_operators_of_any_size_are_read_back() -> None:
+    entries = [vector_entry(f"n{i}", 2 ** (i % 54), i / 7) for i in range(3000)]
+    given_results = with_vector(result(network()), *entries, vector_entry(NASTY))
+    with Store.open(None) as store, store.start_run(info()) as run:
+        run.finish(given_results)
+        assert store.results(run.id) == given_results

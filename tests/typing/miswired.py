@@ -28,6 +28,7 @@ from nestmap.pipeline.stages import (
     BoundedSearchStage,
     CostModelStage,
     DumpStage,
+    EachOnceStage,
     FlattenStage,
     FrontSumStage,
     KBestStage,
@@ -48,6 +49,7 @@ from nestmap.pipeline.stages import (
     SpatialMappingGeneratorStage,
     SumStage,
     TemporalOrderingConversionStage,
+    VectorStage,
     WorkloadStage,
     minimal,
 )
@@ -108,6 +110,11 @@ network >> SumStage()  # type: ignore[operator]
 WorkloadStage() >> each(orders >> best) >> SumStage()  # type: ignore[arg-type]
 LomaStage() >> each(LomaStage())  # type: ignore[arg-type]
 WorkloadStage() >> each(WorkloadParserStage())  # type: ignore[arg-type]
+
+# what is explored once are layers, and what was found for one can be handed to another
+EachOnceStage(orders >> best)  # type: ignore[arg-type]
+EachOnceStage(SpatialMappingConversionStage() >> orders)  # type: ignore[type-var]
+WorkloadStage() >> EachOnceStage(per_layer) >> FrontSumStage()  # type: ignore[operator]
 
 # items of the wrong type
 orders >> ListifyStage[NetworkEvaluation]()  # type: ignore[operator]
@@ -170,6 +177,15 @@ WorkloadStage() >> each(fronts) >> SumStage()  # type: ignore[operator]
 WorkloadStage() >> each(per_layer) >> FrontSumStage()  # type: ignore[operator]
 fronts >> FrontSumStage()  # type: ignore[operator]
 
+# vector operators are those of a network, and added to its totals
+network >> VectorStage(network)  # type: ignore[operator]
+VectorStage(network) >> SumStage()  # type: ignore[operator]
+VectorStage(SumStage())  # type: ignore[arg-type]
+VectorStage(WorkloadStage())  # type: ignore[type-var]
+VectorStage()  # type: ignore[call-arg]
+VectorStage(network, counted="yes")  # type: ignore[arg-type]
+VectorStage(network).counted = True  # type: ignore[misc]
+
 # the whole pipeline applied to the wrong thing
 network("resnet18.onnx")  # type: ignore[arg-type]
 MainStage(network).run(Path("resnet18.onnx"))  # type: ignore[arg-type]
@@ -206,6 +222,7 @@ SearchPlan(search=CostModelStage())  # type: ignore[arg-type]
 SearchPlan(spatial=SpatialMappingConversionStage())  # type: ignore[arg-type]
 SearchPlan(rank="bound")  # type: ignore[arg-type]
 SearchPlan(keep_on_chip=True)  # type: ignore[call-arg]
+SearchPlan(count_vector="yes")  # type: ignore[arg-type]
 minimal("edp")  # type: ignore[arg-type]
 each(best, best)  # type: ignore[arg-type]
 each(best, 2, best)  # type: ignore[call-arg]
@@ -265,10 +282,11 @@ def facade(workload: Workload, machine: Accelerator, layer: Layer, order: Tempor
     explore(workload, machine, rank="speed")  # type: ignore[arg-type]
     explore(workload, machine, keep_on_chip="yes")  # type: ignore[arg-type]
     explore(workload, machine, workers="two")  # type: ignore[arg-type]
+    explore(workload, machine, count_vector="yes")  # type: ignore[arg-type]
     explore(workload, machine, pareto=True)  # type: ignore[call-arg]
     explore_front(workload, machine)  # type: ignore[arg-type]
     explore_network(workload)  # type: ignore[arg-type]
-    explore(workload, machine, None, "energy")  # type: ignore[call-arg]
+    explore(workload, machine, None, None)  # type: ignore[call-arg]
     explore(workload)  # type: ignore[call-arg]
     explore(layer, machine)  # type: ignore[arg-type]
     explore(workload, workload)  # type: ignore[arg-type]

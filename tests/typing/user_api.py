@@ -13,6 +13,7 @@ from nestmap.model import (
     Layer,
     LayerConstraints,
     LayerFront,
+    LayerNode,
     LayerResult,
     Loop,
     MappingConstraints,
@@ -21,10 +22,13 @@ from nestmap.model import (
     NetworkEvaluation,
     NetworkFront,
     NetworkProblem,
+    NoCostNode,
     Objective,
     SpatialMapping,
     TemporalMapping,
     Unrolling,
+    VectorEvaluation,
+    VectorNode,
     Workload,
     layer_from_equation,
 )
@@ -42,6 +46,7 @@ from nestmap.pipeline.stages import (
     SearchUnusedMemoryStage,
     SpatialMappingGeneratorStage,
 )
+from nestmap.pipeline.torch import TorchModule
 
 
 def by_name() -> None:
@@ -96,10 +101,13 @@ def searched() -> None:
         rank="bound",
         keep_on_chip=True,
         prune=True,
+        count_vector=True,
         seed=1,
         workers=2,
     )
     assert_type(exploration, Exploration)
+    assert_type(exploration.total.vector, tuple[VectorEvaluation, ...])
+    assert_type(exploration.total.vector_energy, float)
     assert_type([x.statistics.pruned for x in exploration.layers], list[int])
 
 
@@ -146,6 +154,25 @@ def one_mapping(layer: Layer, machine: Accelerator, order: TemporalMapping) -> N
     assert_type(cme.utilizations, tuple[float, float, float])
     assert_type(cme.content_hash, str)
     assert_type(cme.model_dump_json(), str)
+
+
+def built() -> None:
+    """Networks in a line or two."""
+    wide = nestmap.Precision(weight=4, activation=16)
+    c1 = nestmap.conv2d("c1", (1, 3, 32, 32), (16, 3, 3, 3), padding=1, precision=wide)
+    fc = nestmap.linear("fc", (1, 16), 10, source=c1)
+    core = nestmap.attention("core", (1, 8, 64, 32), sources=(c1, "fc", None))
+    assert_type(c1, Layer)
+    assert_type(core, tuple[LayerNode | VectorNode | NoCostNode, ...])
+    assert_type(nestmap.network("mine", c1, fc, core, nestmap.gemm("g", (1, 2), (2, 3))), Workload)
+    nestmap.conv4d  # type: ignore[attr-defined]
+    nestmap.linear("fc", (1, 16), "10")  # type: ignore[arg-type]
+
+
+def converted(module: TorchModule, image: object) -> None:
+    """A PyTorch module; PyTorch need not be there to check the types."""
+    assert_type(nestmap.from_torch(module, (image,)), Workload)
+    assert_type(nestmap.from_torch(module, {"x": image}, name="mine"), Workload)
 
 
 class Spinner:

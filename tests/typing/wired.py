@@ -14,6 +14,7 @@ from nestmap.model import (
     NetworkProblem,
     Objective,
     SpatialProblem,
+    VectorEvaluation,
 )
 from nestmap.pipeline import MainStage, Stage, each, stage
 from nestmap.pipeline.plan import SearchPlan, exploration_pipeline, front_pipeline
@@ -22,6 +23,7 @@ from nestmap.pipeline.stages import (
     BoundedSearchStage,
     CostModelStage,
     DumpStage,
+    EachOnceStage,
     FlattenStage,
     FrontSumStage,
     KBestStage,
@@ -42,6 +44,7 @@ from nestmap.pipeline.stages import (
     SpatialMappingGeneratorStage,
     SumStage,
     TemporalOrderingConversionStage,
+    VectorStage,
     WorkloadStage,
     minimal,
 )
@@ -135,6 +138,21 @@ fronts = held >> each(orders) >> FlattenStage[EvaluationBatch]() >> ParetoStage(
 assert_type(fronts, Stage[MappingProblem, Shortlist])
 assert_type(on_chip >> each(fronts) >> FrontSumStage(), Stage[NetworkProblem, NetworkFront])
 
+# layers of the same content explored once
+once = EachOnceStage(held >> each(best) >> MinimalEDPStage())
+assert_type(once, EachOnceStage[EvaluationBatch])
+assert_type(on_chip >> once >> SumStage(), Stage[NetworkProblem, NetworkEvaluation])
+assert_type(EachOnceStage(fronts) >> FrontSumStage(), Stage[Iterable[MappingProblem], NetworkFront])
+
+# vector operators added to what was found for the layers, for totals and for fronts
+assert_type(VectorStage(network), VectorStage[NetworkEvaluation])
+assert_type(VectorStage(network, counted=True), VectorStage[NetworkEvaluation])
+assert_type(VectorStage(on_chip >> each(fronts) >> FrontSumStage()), VectorStage[NetworkFront])
+assert_type(
+    VectorStage(network) >> SimpleSaveStage(path=Path("totals.json")),
+    Stage[NetworkProblem, NetworkEvaluation],
+)
+
 # from files to files
 yaml = WorkloadParserStage() >> AcceleratorParserStage()
 assert_type(yaml, Stage[Sources, NetworkProblem])
@@ -217,6 +235,7 @@ assert_type(orders >> rows, Stage[SpatialProblem, int])
 def run(problem: NetworkProblem, files: Sources, spatial: SpatialProblem) -> None:
     """What pipelines give when they are applied."""
     assert_type(network(problem), NetworkEvaluation)
+    assert_type(VectorStage(network)(problem).vector, tuple[VectorEvaluation, ...])
     assert_type(MainStage(network).run(problem), NetworkEvaluation)
     assert_type(MainStage(saved).run(files).layers[0].cme.energy, float)
     assert_type(orders(spatial), Iterator[EvaluationBatch])

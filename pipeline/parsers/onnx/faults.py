@@ -4,10 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Final
 
-from onnx import checker, shape_inference
+from google.protobuf.message import DecodeError, EncodeError
+from onnx import checker, shape_inference, version_converter
 
 from nestmap.model import InputError
+
+LIBRARY_ERRORS: Final = (
+    shape_inference.InferenceError,
+    checker.ValidationError,
+    version_converter.ConvertError,
+    DecodeError,  # these two: also subgraphs nested too deep
+    EncodeError,
+    RuntimeError,
+    ValueError,  # includes text that is not UTF-8
+    TypeError,
+    KeyError,  # element types that do not exist
+    MemoryError,
+)
+"""What the onnx library raises about a model that it does not accept."""
 
 
 @contextmanager
@@ -20,12 +36,6 @@ def located(where: str, action: str) -> Generator[None]:
     """
     try:
         yield
-    except (
-        shape_inference.InferenceError,
-        checker.ValidationError,
-        RuntimeError,
-        ValueError,  # includes text that is not UTF-8
-        TypeError,
-    ) as error:
+    except LIBRARY_ERRORS as error:
         reason = str(error).strip().partition("\n")[0]
         raise InputError(where, f"{action} fails: {reason}", "a valid ONNX model") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from heapq import heapify, heappop, heappush
@@ -11,8 +11,6 @@ from typing import final
 import onnx
 
 from nestmap.model import InputError
-
-_STANDARD_DOMAINS = ("", "ai.onnx")
 
 
 @final
@@ -41,13 +39,36 @@ class Origin:
     constant: bool
 
 
-def nodes_in_order(graph: onnx.GraphProto, where: str) -> tuple[GraphNode, ...]:
-    """All nodes, each after those it reads from, else as they stand in the graph.
+@final
+class Names:
+    """Names that are taken, and new ones that are not."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = set(taken)
+
+    def fresh(self, wish: str) -> str:
+        """A name that nothing has, as close to the wish as can be; it is taken from now on."""
+        while not wish or wish in self._taken:
+            wish += "_"
+        self._taken.add(wish)
+        return wish
+
+
+def nodes_in_order(
+    protos: Sequence[onnx.NodeProto], where: str, names: Names | None = None, prefix: str = ""
+) -> tuple[GraphNode, ...]:
+    """The nodes, each after those it reads from, else as they are given.
+
+    Args:
+        protos: the nodes.
+        where: the model, for messages.
+        names: the names of other nodes, if there are any.
+        prefix: how the names of these nodes begin.
 
     Raises:
         InputError: where nodes form a cycle or two of them make the same tensor.
     """
-    nodes = _named(graph.node)
+    nodes = _named(protos, names or Names(()), prefix)
     makers = _makers(nodes, where)
     sorter = TopologicalSorter(
         {i: [makers[x] for x in node.reads if x in makers] for i, node in enumerate(nodes)}
@@ -75,15 +96,15 @@ def _smallest_first(sorter: TopologicalSorter[int]) -> Iterator[int]:
 
 def tensor_origins(
     graph: onnx.GraphProto, nodes: Iterable[GraphNode], constants: Collection[str], where: str
-) -> Mapping[str, Origin]:
+) -> dict[str, Origin]:
     """Where each tensor comes from.
 
-    Constant are the stored tensors and whatever nodes make of nothing but constants.
+    Constant are the given tensors and whatever nodes make of nothing but constants.
 
     Args:
         graph: the graph.
         nodes: its nodes in an order in which they can run.
-        constants: the names of the tensors that are stored in the model.
+        constants: the names of the tensors that are known before the network runs.
         where: the model, for messages.
 
     Raises:
@@ -99,8 +120,9 @@ def tensor_origins(
                     f"input {name!r}, which nothing produces",
                     "the output of a node, an input of the graph or an initializer",
                 )
-        origin = Origin(node.name, all(origins[name].constant for name in node.reads))
-        origins.update((name, origin) for name in node.proto.output if name)
+        constant = all(origins[name].constant for name in node.reads)
+        for name in filter(None, node.proto.output):
+            origins[name] = Origin(node.name, constant or name in constants)
     return origins
 
 
@@ -115,33 +137,21 @@ def _makers(nodes: Sequence[GraphNode], where: str) -> dict[str, int]:
     return makers
 
 
-def _named(protos: Sequence[onnx.NodeProto]) -> tuple[GraphNode, ...]:
-    given = [_text(proto.name) for proto in protos]
-    taken = set(given)
-    used = {""}
-    nodes: list[GraphNode] = []
-    for i, (name, proto) in enumerate(zip(given, protos, strict=True)):
-        own = _free(f"{_text(proto.op_type)}_{i}", taken) if name in used else name
-        taken.add(own)
-        used.add(own)
-        nodes.append(GraphNode(own, _operator(proto), proto, tuple(dict.fromkeys(_reads(proto)))))
-    return tuple(nodes)
+def _named(protos: Sequence[onnx.NodeProto], names: Names, prefix: str) -> list[GraphNode]:
+    # The first node of a name keeps it, whatever is made up for nodes before it without one.
+    given = {proto.name: i for i, proto in reversed(list(enumerate(protos))) if proto.name}
+    kept = {i: names.fresh(prefix + name) for name, i in reversed(given.items())}
+    return [
+        graph_node(kept.get(i) or names.fresh(f"{prefix}{proto.op_type}_{i}"), proto)
+        for i, proto in enumerate(protos)
+    ]
 
 
-def _operator(proto: onnx.NodeProto) -> str:
-    domain, operator = _text(proto.domain), _text(proto.op_type)
-    return operator if domain in _STANDARD_DOMAINS else f"{domain}.{operator}"
-
-
-def _text(value: str | bytes) -> str:
-    """A text field; protobuf hands it out as bytes where it is not UTF-8."""
-    return value.decode(errors="replace") if isinstance(value, bytes) else value
-
-
-def _free(name: str, taken: Collection[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
+def graph_node(name: str, proto: onnx.NodeProto) -> GraphNode:
+    """A node under a name of its own."""
+    domain, operator = proto.domain, proto.op_type
+    full = f"{domain}.{operator}" if domain else operator
+    return GraphNode(name, full, proto, tuple(dict.fromkeys(_reads(proto))))
 
 
 def _reads(proto: onnx.NodeProto) -> Iterator[str]:

@@ -1,27 +1,53 @@
-"""Layers of Gemm and MatMul nodes: products of (stacks of) matrices.
+"""Layers of matrix products: Gemm, MatMul, and their integer and quantized forms.
 
-``O[..][d][k] += I[..][d][c] * W[..][c][k]``: the first input is ``I``, the second ``W``, whichever
-of them is constant. Batch axes become the dimensions ``B``, ``H`` and, further in, ``B3``, ``B4``;
-an input is indexed by those that it really has, so a broadcast one is reused. (ZigZag indexes
-``W`` by them only where a node produces it.)
+The first matrix is ``I``, the second ``W``, whichever of them is constant. An input is indexed by
+the batch axes that it really has, so a broadcast one is reused, also where Expand has made the
+repeated tensor before. (ZigZag indexes ``W`` by them only where a node produces it.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, final
 
-from nestmap.model import Layer, Loop
-from nestmap.pipeline.parsers.onnx.reader import NodeReader, plain_indices
+from nestmap.model.nest import product
+from nestmap.model.workload import Node
+from nestmap.pipeline.parsers.onnx.parts import Value, single, value
+from nestmap.pipeline.parsers.onnx.reader import NodeReader
+from nestmap.pipeline.parsers.onnx.repeats import aligned, plain
 from nestmap.pipeline.parsers.onnx.shapes import Sizes, text
 
 
-def gemm_layer(node: NodeReader) -> Layer:
-    """The layer of a Gemm node; transposed inputs count as their transposes.
+@final
+@dataclass(frozen=True)
+class Places:
+    """At which inputs the matrices stand, and the bits they are quantized to inside the node."""
+
+    left: int = 0
+    right: int = 1
+    left_bits: int | None = None
+    right_bits: int | None = None
+
+    def values(self, node: NodeReader) -> Mapping[str, Value]:
+        """What the operands read."""
+        left, right = value(node, self.left), value(node, self.right)
+        return {
+            "I": left if self.left_bits is None else left.of_bits(self.left_bits),
+            "W": right if self.right_bits is None else right.of_bits(self.right_bits),
+        }
+
+
+FIRST_TWO: Final = Places()
+
+
+def gemm(node: NodeReader, places: Places = FIRST_TWO) -> tuple[Node, ...]:
+    """A Gemm node; transposed inputs count as their transposes.
 
     Raises:
         InputError: where shapes or attributes do not fit.
     """
-    left, right = node.sizes(0), node.sizes(1)
+    left, right = node.sizes(places.left), node.sizes(places.right)
     for sizes in (left, right):
         if len(sizes) != 2:
             raise node.error(f"an input of shape {text(sizes)}", "two matrices")
@@ -29,50 +55,97 @@ def gemm_layer(node: NodeReader) -> Layer:
         left = left[::-1]
     if node.flag("transB"):
         right = right[::-1]
-    layer = _product(node, left, right)
+    nodes = _product(node, left, right, places)
     node.check_output((left[0], right[1]))
-    return layer
+    return nodes
 
 
-def matmul_layer(node: NodeReader) -> Layer:
-    """The layer of a MatMul node; a vector counts as a matrix with one row or column.
+def matmul(node: NodeReader, places: Places = FIRST_TWO) -> tuple[Node, ...]:
+    """A MatMul node; a vector counts as a matrix with one row or column.
 
     Raises:
         InputError: where shapes do not fit.
     """
-    left, right = node.sizes(0), node.sizes(1)
+    left, right = node.sizes(places.left), node.sizes(places.right)
+    return _matmul(node, left, right, places)
+
+
+def fused_matmul(node: NodeReader) -> tuple[Node, ...]:
+    """A FusedMatMul node: a MatMul of transposed matrices, or of stacks with the rows in front.
+
+    Raises:
+        InputError: where shapes or attributes do not fit.
+    """
+    left, right = (_transposed(node, node.sizes(position), "AB"[position]) for position in range(2))
+    return _matmul(node, left, right, FIRST_TWO)
+
+
+def matmul_nbits(node: NodeReader) -> tuple[Node, ...]:
+    """A MatMulNBits node: weights of ``N`` columns by ``K`` rows, ``bits`` each, packed.
+
+    Scales and zero points of the weights' blocks are not counted.
+
+    Raises:
+        InputError: where shapes or attributes do not fit.
+    """
+    inner, columns = node.integer("K", 0), node.integer("N", 0)
+    if not inner or not columns:
+        raise node.error(f"K {inner} and N {columns}", "both attributes")
+    places = Places(right_bits=node.integer("bits", 4))
+    return _matmul(node, node.sizes(0), (inner, columns), places)
+
+
+def _transposed(node: NodeReader, sizes: Sizes, which: str) -> Sizes:
+    if len(sizes) > 2 and node.flag(f"transBatch{which}"):
+        sizes = (*sizes[1:-1], sizes[0], sizes[-1])
+    if len(sizes) > 1 and node.flag(f"trans{which}"):
+        sizes = (*sizes[:-2], sizes[-1], sizes[-2])
+    return sizes
+
+
+def _matmul(node: NodeReader, left: Sizes, right: Sizes, places: Places) -> tuple[Node, ...]:
     if not left or not right:
         raise node.error("a scalar input", "vectors, matrices or stacks of matrices")
     rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else ()
-    layer = _product(node, left if rows else (1, *left), right if columns else (*right, 1))
+    whole = (left if rows else (1, *left), right if columns else (*right, 1))
+    nodes = _product(node, *whole, places)
     node.check_output((*_batch(node, left[:-2], right[:-2]), *rows, *columns))
-    return layer
+    return nodes
 
 
-def _product(node: NodeReader, left: Sizes, right: Sizes) -> Layer:
-    """The layer of a product of two stacks of matrices."""
+def _product(node: NodeReader, left: Sizes, right: Sizes, places: Places) -> tuple[Node, ...]:
+    """The product of two stacks of matrices."""
     (d, c), (inner, k) = left[-2:], right[-2:]
     if c != inner:
         raise node.error(
             f"inputs {text(left)} and {text(right)}, whose inner dimensions are {c} and {inner}",
             "the same inner dimension",
         )
-    batch = _batch(node, left[:-2], right[:-2])
-    names = _batch_names(len(batch))
-    stack = dict(zip(names, batch, strict=True))
-    loops = {"C": c, "D": d, "K": k} | stack
-    own_left = tuple(_own(left[:-2], stack))
-    own_right = tuple(_own(right[:-2], stack))
-    return Layer(
-        name=node.node.name,
-        operator=node.node.operator,
-        loops=tuple(Loop(dimension=name, size=size) for name, size in loops.items()),
-        output=node.output_operand(plain_indices(*names, "D", "K")),
-        inputs=(
-            node.input_operand("I", 0, plain_indices(*own_left, "D", "C")),
-            node.input_operand("W", 1, plain_indices(*own_right, "C", "K")),
-        ),
+    _batch(node, left[:-2], right[:-2])
+    stacks = _without_repeats(node, left[:-2], right[:-2], places)
+    nest = product({"C": c, "D": d, "K": k}, *stacks)
+    return single(node, nest, places.values(node))
+
+
+def _without_repeats(
+    node: NodeReader, left: Sizes, right: Sizes, places: Places
+) -> tuple[Sizes, Sizes]:
+    """Batch axes of the inputs, those split along parts of which an input is the same."""
+    repeats = node.graph.repeats
+    names = node.input(places.left), node.input(places.right)
+    if not repeats.keys() & names or node.flag("transBatchA") or node.flag("transBatchB"):
+        return left, right
+    rank = max(len(left), len(right))
+    one, two = (
+        plain(_padded(own, rank)[: rank - len(own)]) + repeats.get(name, plain(own))[: len(own)]
+        for own, name in zip((left, right), names, strict=True)
     )
+    sizes: list[tuple[int, int]] = []
+    whole = zip(_padded(left, rank), _padded(right, rank), one, two, strict=True)
+    for a, b, parts_a, parts_b in whole:
+        split = aligned(parts_a, parts_b) if a == b else None
+        sizes.extend([(a, b)] if split is None or a == 1 else zip(*split, strict=True))
+    return tuple(a for a, _ in sizes), tuple(b for _, b in sizes)
 
 
 def _batch(node: NodeReader, left: Sizes, right: Sizes) -> Sizes:
@@ -90,13 +163,3 @@ def _batch(node: NodeReader, left: Sizes, right: Sizes) -> Sizes:
 
 def _padded(sizes: Sizes, rank: int) -> Sizes:
     return (1,) * (rank - len(sizes)) + sizes
-
-
-def _batch_names(count: int) -> tuple[str, ...]:
-    return ("B", "H", *(f"B{i}" for i in range(3, count + 1)))[:count]
-
-
-def _own(sizes: Sizes, stack: dict[str, int]) -> Iterator[str]:
-    """The batch dimensions that an input has itself; it is repeated along the others."""
-    names = tuple(stack)[len(stack) - len(sizes) :]
-    return (name for name, size in zip(names, sizes, strict=True) if size == stack[name])

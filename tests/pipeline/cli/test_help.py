@@ -26,7 +26,8 @@ def test_version() -> None:
 def test_help_names_every_command_and_gives_an_example() -> None:
     ended = run("--help")
     assert ended.code == 0
-    for text in ("explore", "evaluate", "query", "examples", "light:resnet50 --accelerator"):
+    commands = ("show", "explore", "evaluate", "query", "examples")
+    for text in (*commands, "light:resnet50 --accelerator"):
         assert text in ended.out
 
 
@@ -38,11 +39,12 @@ def test_without_a_command_help_is_shown() -> None:
 @pytest.mark.parametrize(
     ("command", "options"),
     [
-        ("explore", ["--accelerator", "--mapping", "--objective", "--lpf-limit", "--mapping-type",
-                     "--search", "--spatial-mappings", "--mixed", "--rank", "--keep-on-chip",
-                     "--prune", "--pareto", "--seed", "--workers", "--store", "--no-store",
-                     "--json", "--save-mapping"]),
-        ("evaluate", ["--layer", "--accelerator", "--mapping", "--order", "--cut",
+        ("explore", ["--dim", "--accelerator", "--mapping", "--objective", "--lpf-limit",
+                     "--mapping-type", "--search", "--spatial-mappings", "--mixed", "--rank",
+                     "--keep-on-chip", "--prune", "--pareto", "--seed", "--workers", "--store",
+                     "--no-store", "--json", "--save-mapping"]),
+        ("show", ["--dim", "--graph", "--json", "--all"]),
+        ("evaluate", ["--dim", "--layer", "--accelerator", "--mapping", "--order", "--cut",
                       "--mapping-file", "--json"]),
         ("query", ["--store", "--format"]),
         ("examples", []),
@@ -55,7 +57,7 @@ def test_help_of_a_command_names_its_options(command: str, options: list[str]) -
         assert option in ended.out
 
 
-@pytest.mark.parametrize("command", ["explore", "evaluate", "query"])
+@pytest.mark.parametrize("command", ["show", "explore", "evaluate", "query"])
 def test_examples_keep_their_lines(command: str) -> None:
     lines = [line.strip() for line in run(command, "--help").out.splitlines()]
     assert "Examples:" in lines

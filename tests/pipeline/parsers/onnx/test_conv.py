@@ -1,4 +1,4 @@
-"""Conv nodes: dimensions worked out by hand, and output sizes against onnx's own inference."""
+"""Conv nodes and those like them: dimensions by hand, output sizes against onnx's inference."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from nestmap.model import InputError
+from nestmap.model import InputError, VectorNode
+from nestmap.pipeline.parsers.onnx import parse_onnx
 from tests.pipeline.parsers.onnx.build import Attribute, inferred_output, layer_of, one
+from tests.pipeline.parsers.onnx.written import written
 
 
 @final
@@ -204,3 +206,44 @@ def test_output_sizes_are_those_that_onnx_infers(
         last = sum(t.coefficient * (sizes[t.dimension] - 1) for t in index.terms)
         assert index.size is not None
         assert last < index.size + sum(index.padding)
+
+
+def test_deformable_convolution() -> None:
+    """Each output and kernel element has a sample of its own, so none is read twice."""
+    workload = parse_onnx(
+        written(
+            "float[1,8,10,10] x, float[16,4,3,3] w, float[1,36,8,8] d, float[1,18,8,8] m",
+            "y = DeformConv <offset_group = 2, group = 2> (x, w, d, , m)",
+        )
+    )
+    samples, last = workload.nodes
+    assert isinstance(samples, VectorNode)
+    assert samples.iterations == (1, 8, 3, 3, 8, 8)
+    assert [tensor.name for tensor in samples.inputs] == ["x", "d", "m"]
+    (layer,) = workload.layers
+    assert layer.equation == (
+        "O[b][g][k][oy][ox] += W[g][k][c][fy][fx] * I[b][g][c][fy][fx][oy][ox]"
+    )
+    assert layer.macs == 16 * 8 * 8 * 4 * 3 * 3
+    assert layer.elements("I") == samples.outputs[0].elements
+    assert last.sources == (samples.name,)
+
+
+@pytest.mark.parametrize("state", [True, False])
+def test_causal_convolution(state: bool) -> None:
+    given = ", float[2,6,3] p" if state else ""
+    read = "x, w, , p" if state else "x, w"
+    workload = parse_onnx(
+        written(
+            f"float[2,6,10] x, float[6,1,4] w{given}",
+            f"y, z = CausalConvWithState ({read})",
+            outputs="y, z",
+            opset=27,
+        )
+    )
+    (layer,) = workload.layers
+    assert layer.macs == 2 * 6 * 10 * 4
+    assert layer.sizes["G"] == 6
+    index = layer.operand("I").indices[-1]
+    assert (index.size, index.padding) == ((13, (0, 0)) if state else (10, (3, 0)))
+    assert len(workload.nodes) == 1 + state

@@ -20,7 +20,7 @@ from tests.pipeline.parsers.onnx.build import (
 )
 
 
-def test_every_other_operator_is_kept_at_no_cost() -> None:
+def test_every_other_operator_is_kept() -> None:
     network = parse_onnx(
         model(
             [
@@ -42,7 +42,9 @@ def test_every_other_operator_is_kept_at_no_cost() -> None:
         ("fc", ("flat",)),
     ]
     assert [layer.name for layer in network.layers] == ["conv", "fc"]
-    assert network.no_cost_operators == {"Relu": 1, "Add": 1, "Reshape": 1}
+    assert [node.name for node in network.vector_nodes] == ["relu", "add"]
+    assert network.no_cost_operators == {"Reshape": 1}
+    assert network.unknown_operators == {}
     assert network.name == "net"
 
 
@@ -152,7 +154,11 @@ def test_unknown_attributes_are_ignored() -> None:
 def test_an_operator_of_another_domain_costs_nothing() -> None:
     nodes = [node("Conv", "x w", "y", name="theirs", domain="acme")]
     network = parse_onnx(model(nodes, {"x": (1, 2, 4, 4)}, [weights("w", 2, 2, 3, 3)]))
-    assert network.nodes == (NoCostNode(name="theirs", operator="acme.Conv"),)
+    (theirs,) = network.nodes
+    assert isinstance(theirs, NoCostNode)
+    assert (theirs.operator, theirs.known) == ("acme.Conv", False)
+    assert [(x.name, x.sizes) for x in theirs.inputs] == [("x", (1, 2, 4, 4)), ("w", (2, 2, 3, 3))]
+    assert [(x.name, x.sizes) for x in theirs.outputs] == [("y", None)]
 
 
 def test_a_subgraph_depends_on_what_it_captures() -> None:
@@ -170,7 +176,10 @@ def test_a_subgraph_depends_on_what_it_captures() -> None:
     nodes = [choice, node("Relu", "x", "r", name="relu"), node("Cast", "x", "c", {"to": 9})]
     network = parse_onnx(model(nodes, {"x": (2,)}, outputs={"y": None}))
     assert [n.name for n in network.nodes] == ["relu", "Cast_2", "choice"]
-    assert network.nodes[-1] == NoCostNode(name="choice", operator="If", sources=("Cast_2", "relu"))
+    last = network.nodes[-1]
+    assert isinstance(last, NoCostNode)
+    assert (last.operator, last.sources, last.known) == ("If", ("Cast_2", "relu"), False)
+    assert [x.name for x in last.inputs] == ["c", "r"]
 
 
 @pytest.mark.parametrize("version", [17, 13])
@@ -181,5 +190,5 @@ def test_local_functions_are_opened(version: int) -> None:
     )
     calls = [node("Dense", "x w", "h", domain="acme"), node("Dense", "h w", "y", domain="acme")]
     network = parse_onnx(model(calls, {"x": (2, 8)}, [weights("w", 8, 8)], functions=[dense]))
-    assert network.no_cost_operators == {"Relu": 2}
+    assert [node.operator for node in network.vector_nodes] == ["Relu", "Relu"]
     assert [layer.macs for layer in network.layers] == [128, 128]

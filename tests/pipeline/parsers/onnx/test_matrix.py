@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nestmap.model import InputError
 from nestmap.pipeline.parsers.onnx import parse_onnx
 from tests.pipeline.parsers.onnx.build import Attribute, layer_of, model, node, one, weights
 
@@ -121,3 +122,9 @@ def test_the_first_input_is_i_even_if_it_is_constant() -> None:
     (layer,) = network.layers
     assert [(x.name, x.constant) for x in layer.inputs] == [("I", True), ("W", False)]
     assert layer.sizes == {"C": 4, "D": 16, "K": 8}
+
+
+def test_more_products_than_can_be_counted() -> None:
+    with pytest.raises(InputError, match=r"node 'n' \(MatMul\)") as caught:
+        parse_onnx(one("MatMul", {"a": (2**20, 2**20), "b": (2**20, 2**20)}, {}))
+    assert "2**53" in caught.value.expected

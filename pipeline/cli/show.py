@@ -1,0 +1,76 @@
+"""``nestmap show``: what a workload consists of, as a table and as a picture of its graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+from nestmap.model import Workload
+from nestmap.pipeline.cli.dims import parse_dims
+from nestmap.pipeline.cli.output import output_width, remark, show, show_prose
+from nestmap.pipeline.cli.targets import check_target
+from nestmap.pipeline.files import write_text
+from nestmap.pipeline.inputs import read_workload
+from nestmap.pipeline.report.columns import Line, printable
+from nestmap.pipeline.report.graph import graph_svg
+from nestmap.pipeline.report.json import write_json
+from nestmap.pipeline.report.summary import layer_groups, single_layers
+from nestmap.pipeline.report.workload import (
+    DEFINITIONS,
+    group_table,
+    operator_notes,
+    vector_table,
+    workload_json,
+    workload_totals,
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ShowRequest:
+    """The arguments of the command; with ``every_layer`` identical layers have a row each."""
+
+    workload: str
+    dims: tuple[str, ...]
+    graph: Path | None
+    json: Path | None
+    every_layer: bool
+
+
+def run_show(request: ShowRequest) -> None:
+    """Reads the workload, writes the files, prints the report.
+
+    Raises:
+        NestmapError: where something given is not right.
+    """
+    check_target("--json", request.json, (request.workload,))
+    check_target("--graph", request.graph, (request.workload, request.json))
+    workload = read_workload(request.workload, parse_dims(request.dims))
+    _write_files(request, workload)
+    _print_report(request, workload)
+    for target in (request.json, request.graph):
+        if target is not None:
+            remark(f"Written to {target}.")
+
+
+def _write_files(request: ShowRequest, workload: Workload) -> None:
+    """Before anything is printed: the reader of a pipe may leave."""
+    if request.json is not None:
+        rows = single_layers if request.every_layer else layer_groups
+        write_json(request.json, workload_json(workload, rows(workload.layers)))
+    if request.graph is not None:
+        write_text(request.graph, graph_svg(workload))
+
+
+def _print_report(request: ShowRequest, workload: Workload) -> None:
+    groups = layer_groups(workload.layers)
+    rows = single_layers(workload.layers) if request.every_layer else groups
+    show_prose(f"{printable(workload.name)}: {len(workload.nodes):,} operators")
+    show([Line(), *group_table(rows, output_width()), Line()])
+    vectors = vector_table(workload)
+    show([*vectors, Line()] if vectors else [])
+    for text in (workload_totals(workload, groups), *operator_notes(workload)):
+        show_prose(text)
+    if groups:
+        show_prose(DEFINITIONS)

@@ -1,0 +1,112 @@
+"""What a workload consists of: groups of identical layers, vector operators by type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from nestmap.model import Layer, VectorNode, Workload
+from nestmap.model.dims import LayerOperand
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LayerGroup:
+    """Layers with the same content: the first one, and the names of all."""
+
+    layer: Layer
+    names: tuple[str, ...]
+
+    @property
+    def times(self) -> int:
+        """How many layers there are."""
+        return len(self.names)
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of all of them."""
+        return self.times * self.layer.macs
+
+    @property
+    def weight_bits(self) -> int:
+        """Bits of the constant operands of all of them."""
+        return self.times * weight_bits(self.layer)
+
+    @property
+    def operand_bits(self) -> int:
+        """Bits of all operands of all of them."""
+        return self.times * (weight_bits(self.layer) + activation_bits(self.layer))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class VectorSummary:
+    """The vector operators of one type: how many, their scalar operations and their traffic."""
+
+    operator: str
+    nodes: int
+    operations: int
+    bits_read: int
+    bits_written: int
+
+
+def weight_bits(layer: Layer) -> int:
+    """Bits of the operands that are known before the network runs."""
+    weights = [operand.name for operand in layer.inputs if operand.constant]
+    return sum(operand_bits(layer, name) for name in weights)
+
+
+def activation_bits(layer: Layer) -> int:
+    """Bits of all other operands, the output with the precision of finished elements."""
+    inputs = [operand.name for operand in layer.inputs if not operand.constant]
+    return sum(operand_bits(layer, name) for name in (*inputs, layer.output.name))
+
+
+def operand_bits(layer: Layer, operand: LayerOperand) -> int:
+    """Bits of all elements of an operand that the layer touches."""
+    return layer.elements(operand) * layer.operand(operand).precision
+
+
+def intensity(macs: int, bits: int) -> float:
+    """Multiply-accumulates per byte, where every operand is moved once."""
+    return macs / (bits / 8)
+
+
+def layer_groups(layers: Iterable[Layer]) -> tuple[LayerGroup, ...]:
+    """The layers that differ in more than name and sources, each with all its names."""
+    groups: dict[Layer, list[Layer]] = {}
+    for layer in layers:
+        groups.setdefault(layer.anonymous, []).append(layer)
+    return tuple(LayerGroup(same[0], tuple(x.name for x in same)) for same in groups.values())
+
+
+def single_layers(layers: Iterable[Layer]) -> tuple[LayerGroup, ...]:
+    """Every layer by itself."""
+    return tuple(LayerGroup(layer, (layer.name,)) for layer in layers)
+
+
+def vector_summaries(workload: Workload) -> tuple[VectorSummary, ...]:
+    """The vector operators by type, in the order of the alphabet."""
+    by_type: dict[str, list[VectorNode]] = {}
+    for node in workload.vector_nodes:
+        by_type.setdefault(node.operator, []).append(node)
+    return tuple(_summary(operator, by_type[operator]) for operator in sorted(by_type))
+
+
+def _summary(operator: str, nodes: Sequence[VectorNode]) -> VectorSummary:
+    return VectorSummary(
+        operator=operator,
+        nodes=len(nodes),
+        operations=sum(node.total_operations for node in nodes),
+        bits_read=sum(node.bits_read for node in nodes),
+        bits_written=sum(node.bits_written for node in nodes),
+    )
+
+
+def known_no_cost(workload: Workload) -> dict[str, int]:
+    """How many nodes cost nothing, by operator type, without those of which nothing is known."""
+    unknown = workload.unknown_operators
+    counts = workload.no_cost_operators.items()
+    left = {operator: count - unknown.get(operator, 0) for operator, count in counts}
+    return {operator: count for operator, count in left.items() if count}

@@ -1,0 +1,116 @@
+"""``nestmap show``: the table, the picture, the JSON file, and what is said about them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from nestmap.pipeline.inputs import read_workload
+from nestmap.pipeline.report.graph import graph_svg
+from tests.pipeline.cli.inputs import LAYER, Inputs, run, run_process
+
+TWINS = LAYER % (0, "one", "3, 8, 5", 0, 0) + LAYER % (1, "two", "3, 8, 5", 1, 1)
+
+
+def rows(out: str) -> list[list[str]]:
+    """The words of each line."""
+    return [line.split() for line in out.splitlines()]
+
+
+def test_prints_layers_totals_and_definitions(inputs: Inputs) -> None:
+    ended = run("show", inputs.network)
+    assert (ended.code, ended.err) == (0, "")
+    names = [row[0] for row in rows(ended.out) if "Gemm" in row]
+    assert names == ["first", "second"]
+    assert "Total: layers 2, different ones 2, MACs 264, weights 88 B;" in ended.out
+    assert "MACs per byte (arithmetic intensity): multiply-accumulates per byte" in ended.out
+    assert "\x1b" not in ended.out
+
+
+def test_identical_layers_are_one_row_unless_all_are_wanted(inputs: Inputs) -> None:
+    Path(inputs.network).write_text(TWINS)
+    few, every = run("show", inputs.network), run("show", inputs.network, "--all")
+    assert [(r[0], r[-1]) for r in rows(few.out) if "Gemm" in r] == [("one", "2")]
+    assert [(r[0], r[-1]) for r in rows(every.out) if "Gemm" in r] == [("one", "1"), ("two", "1")]
+    for out in (few.out, every.out):
+        assert "Total: layers 2, different ones 1, MACs 240," in out
+
+
+def test_a_network_of_the_onnx_package() -> None:
+    workload, ended = read_workload("light:squeezenet"), run("show", "light:squeezenet")
+    assert ended.code == 0
+    times = [int(row[-1]) for row in rows(ended.out) if row[1:2] == ["Conv"]]
+    assert (len(times), sum(times)) == (18, 26)
+    assert sum(layer.macs for layer in workload.layers) == workload.macs == 349_151_936
+    assert "MACs 349.2 M," in ended.out
+    assert ["Relu", "26"] in [row[:2] for row in rows(ended.out)]
+    assert "Unknown operators" not in ended.out
+
+
+@pytest.mark.parametrize("option", [(), ("--all",)])
+def test_json_has_the_rows_of_the_table(inputs: Inputs, option: tuple[str, ...]) -> None:
+    Path(inputs.network).write_text(TWINS)
+    ended = run("show", inputs.network, *option, "--json", "out.json")
+    assert ended.err == "Written to out.json.\n"
+    data: dict[str, Any] = json.loads(Path("out.json").read_text())
+    names = [layer["names"] for layer in data["layers"]]
+    assert names == ([["one"], ["two"]] if option else [["one", "two"]])
+    assert (data["total"]["macs"], data["total"]["different_layers"]) == (240, 1)
+
+
+def test_draws_the_graph(inputs: Inputs) -> None:
+    ended = run("show", inputs.network, "--graph", "out.svg")
+    assert (ended.code, ended.err) == (0, "Written to out.svg.\n")
+    text = Path("out.svg").read_text()
+    assert text == graph_svg(read_workload(inputs.network))
+    assert ET.fromstring(text).tag.endswith("svg")
+
+
+def test_targets_are_checked_before_anything_is_done(inputs: Inputs) -> None:
+    for option in ("--graph", "--json"):
+        ended = run("show", inputs.network, option, "nowhere/out")
+        assert (ended.code, ended.out) == (2, "")
+        assert "nowhere" in ended.err
+        assert "expected a file in an existing folder" in ended.err
+        own = run("show", inputs.network, option, inputs.network)
+        assert own.err.startswith(f"error: {option} {inputs.network}: found ")
+    same = run("show", inputs.network, "--graph", "out", "--json", "out")
+    assert same.err == "error: --graph out: found out, which is used already; " + (
+        "expected a file of its own\n"
+    )
+    assert not Path("out").exists()
+
+
+def test_names_from_files_cannot_move_the_cursor(inputs: Inputs) -> None:
+    Path(inputs.network).write_text(LAYER % (0, '"a\\eb"', "3, 8, 5", 0, 0))
+    ended = run("show", inputs.network, "--graph", "out.svg")
+    assert ended.code == 0
+    assert "a\\x1bb" in ended.out
+    assert "a\\x1bb" in Path("out.svg").read_text()
+
+
+def test_unknown_names_and_files(inputs: Inputs) -> None:
+    assert "light:resnet50" in run("show", "light:resnet51").err
+    missing = run("show", str(inputs.folder / "missing.onnx"))
+    assert (missing.code, missing.out) == (2, "")
+    assert missing.err.startswith("error: ")
+
+
+def test_the_picture_is_the_same_each_time(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
+    trees = range(0, 15, 3)  # each of two layers that a third one multiplies
+    leaves = [
+        LAYER % (i + n, f"leaf{i + n}", "8, 8, 8", i + n, i + n) for i in trees for n in (1, 2)
+    ]
+    roots = [LAYER % (i, f"root{i}", "8, 8, 8", i + 1, i + 2) for i in trees]
+    Path(inputs.network).write_text("".join((*leaves, *roots)))
+    pictures: set[str] = set()
+    for seed in ("1", "2"):
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+        file = inputs.folder / f"{seed}.svg"
+        assert run_process("show", inputs.network, "--graph", str(file)).code == 0
+        pictures.add(file.read_text())
+    assert len(pictures) == 1

@@ -1,0 +1,40 @@
+"""The mapping bundled with an accelerator, for layers that do not have what it unrolls."""
+
+from __future__ import annotations
+
+import pytest
+
+import nestmap
+from nestmap.model import InputError, Workload
+from nestmap.pipeline.api import read_network
+from nestmap.pipeline.presets import accelerator_names
+
+CONVOLUTION = nestmap.conv2d("conv", (1, 16, 14, 14), (32, 16, 3, 3), padding=1)
+PRODUCT = nestmap.matmul("product", (64, 32), (32, 128))
+PRODUCTS = nestmap.network("products", PRODUCT)
+BOTH = nestmap.network("both", CONVOLUTION, PRODUCT)
+
+
+def test_nothing_is_unrolled_beforehand_for_a_layer_without_those_dimensions() -> None:
+    constraints = read_network(BOTH, "eyeriss_like").constraints
+    bundled = read_network(nestmap.network("one", CONVOLUTION), "eyeriss_like").constraints
+    assert constraints.of(CONVOLUTION) == bundled.of(CONVOLUTION)
+    assert constraints.of(CONVOLUTION).spatial_mapping is not None
+    assert constraints.of(PRODUCT).spatial_mapping is None
+    assert constraints.of(PRODUCT).links == bundled.of(CONVOLUTION).links
+
+
+@pytest.mark.parametrize("accelerator", accelerator_names())
+def test_matrix_products_use_every_bundled_array(accelerator: str) -> None:
+    found = nestmap.explore(PRODUCTS, accelerator, lpf_limit=3)
+    assert found.layers[0].cme.spatial_utilization > 0.2
+
+
+@pytest.mark.parametrize("workload", [PRODUCTS, BOTH])
+def test_a_mapping_that_is_asked_for_stays_as_it_is(workload: Workload) -> None:
+    if workload is PRODUCTS:
+        with pytest.raises(InputError, match="OY"):
+            read_network(workload, "eyeriss_like", "eyeriss_like")
+    else:
+        asked = read_network(workload, "eyeriss_like", "eyeriss_like").constraints
+        assert asked.of(PRODUCT).spatial_mapping == asked.of(CONVOLUTION).spatial_mapping
