@@ -18,7 +18,6 @@ from nestmap.store.connect import number, transaction
 from nestmap.store.content import (
     OnConflict,
     Row,
-    append,
     insert,
     result_row,
     vector_row,
@@ -201,7 +200,7 @@ class Run:
         rows = [result_row(run, i, result) for i, result in enumerate(results.layers)]
         insert(self._connection, "results", rows)
         vector = [vector_row(run, i, entry) for i, entry in enumerate(results.vector)]
-        append(self._connection, "vector_results", vector)
+        insert(self._connection, "vector_results", vector)
         self._connection.execute(_COUNTED, [results.vector_counted, self.id])
 
 

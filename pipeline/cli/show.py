@@ -66,7 +66,8 @@ def _write_files(request: ShowRequest, workload: Workload) -> None:
 def _print_report(request: ShowRequest, workload: Workload) -> None:
     groups = layer_groups(workload.layers)
     rows = single_layers(workload.layers) if request.every_layer else groups
-    show_prose(f"{printable(workload.name)}: {len(workload.nodes):,} operators")
+    nodes = len(workload.nodes)
+    show_prose(f"{printable(workload.name)}: {nodes:,} operator{'' if nodes == 1 else 's'}")
     show([Line(), *group_table(rows, output_width()), Line()])
     vectors = vector_table(workload)
     show([*vectors, Line()] if vectors else [])

@@ -43,7 +43,9 @@ def set_dimensions(
                 places.setdefault(name, []).append(dim)
     for name, size in sizes.items():
         if name not in places:
-            raise InputError(where, f"no dimension {name!r}", suggestion(name, tuple(places)))
+            fixed = "no --dim: all its sizes are fixed"
+            expected = suggestion(name, tuple(places)) if places else fixed
+            raise InputError(where, f"no dimension {name!r}", expected)
         if not 1 <= size < LIMIT:
             found = f"size {size} for dimension {name!r}"
             raise InputError(where, found, "1 up to 2**31 - 1")
