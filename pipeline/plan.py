@@ -33,6 +33,7 @@ from nestmap.pipeline.stages import (
     LomaStage,
     OrderedCandidatesStage,
     ParetoStage,
+    PinnedTopLevelsStage,
     RankByBoundStage,
     RemoveUnusedMemoryStage,
     SalsaStage,
@@ -169,8 +170,9 @@ def front_pipeline(
 
 def _layers(plan: SearchPlan) -> Stage[NetworkProblem, Iterator[MappingProblem]]:
     if plan.locality is None:
-        return WorkloadStage()
-    return plan.locality >> WorkloadStage() >> each(RemoveUnusedMemoryStage())
+        return WorkloadStage() >> each(PinnedTopLevelsStage())
+    on_chip = each(RemoveUnusedMemoryStage() >> PinnedTopLevelsStage())
+    return plan.locality >> WorkloadStage() >> on_chip
 
 
 def _candidates(plan: SearchPlan) -> Stage[MappingProblem, Iterator[SpatialProblem]]:

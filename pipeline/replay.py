@@ -15,10 +15,8 @@ from nestmap.model import (
     NetworkEvaluation,
     NetworkProblem,
     SpatialProblem,
-    TopLevel,
     Workload,
 )
-from nestmap.model.base import replaced
 from nestmap.pipeline.checks import check_constraints
 from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_workload
 from nestmap.pipeline.parsers.node import suggestion
@@ -27,7 +25,7 @@ from nestmap.pipeline.stages import (
     CostModelStage,
     LomaStage,
     MinimalLatencyStage,
-    RemoveUnusedMemoryStage,
+    PinnedTopLevelsStage,
     SpatialMappingConversionStage,
     SumStage,
     VectorStage,
@@ -102,18 +100,7 @@ def replay_pipeline() -> Stage[MappingProblem, EvaluationBatch]:
 
 def fixed_spatial() -> Stage[MappingProblem, SpatialProblem]:
     """From a layer with its mapping to the memories that it uses, with its spatial mapping."""
-    return stage(kept_on_chip) >> RemoveUnusedMemoryStage() >> SpatialMappingConversionStage()
-
-
-def kept_on_chip(problem: MappingProblem) -> MappingProblem:
-    """The problem without the memories above those that its pinned levels end with."""
-    ends = {x.operand: x.memories[-1].memory for x in problem.constraints.memory_levels}
-    top_levels = tuple(
-        TopLevel(operand=carried, memory=ends[operand])
-        for operand, carried in problem.links.items()
-        if ends.get(operand) in [level.name for level in problem.levels(operand)]
-    )
-    return replaced(problem, {"top_levels": top_levels})
+    return PinnedTopLevelsStage() >> SpatialMappingConversionStage()
 
 
 def completely_ordered(spatial: SpatialProblem) -> SpatialProblem:

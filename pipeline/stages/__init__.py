@@ -10,6 +10,7 @@ from nestmap.pipeline.stages.front import BestFirstStage as BestFirstStage
 from nestmap.pipeline.stages.front import FrontSumStage as FrontSumStage
 from nestmap.pipeline.stages.front import KBestStage as KBestStage
 from nestmap.pipeline.stages.front import ParetoStage as ParetoStage
+from nestmap.pipeline.stages.locality import PinnedTopLevelsStage as PinnedTopLevelsStage
 from nestmap.pipeline.stages.locality import RemoveUnusedMemoryStage as RemoveUnusedMemoryStage
 from nestmap.pipeline.stages.locality import SearchUnusedMemoryStage as SearchUnusedMemoryStage
 from nestmap.pipeline.stages.once import EachOnceStage as EachOnceStage

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from nestmap.model import Frozen, MappingProblem, NetworkProblem, without_unused_levels
+from nestmap.model import (
+    Frozen,
+    MappingProblem,
+    NetworkProblem,
+    TopLevel,
+    without_unused_levels,
+)
+from nestmap.model.base import replaced
 from nestmap.pipeline.stage import Stage
 from nestmap.pipeline.stages.explore import WorkloadStage
 from nestmap.search.locality import keep_on_chip
@@ -50,6 +57,26 @@ class RemoveUnusedMemoryStage(Frozen, Stage[MappingProblem, MappingProblem], fro
             accelerator=without_unused_levels(problem.accelerator, problem.top_levels),
             constraints=problem.constraints,
         )
+
+
+class PinnedTopLevelsStage(Frozen, Stage[MappingProblem, MappingProblem], frozen=True):
+    """The problem without the memories above those that the user's pinned levels end with.
+
+    So a mapping that was found with data kept on chip can be asked for again. Without pinned
+    levels the problem stays as it is.
+    """
+
+    def __call__(self, problem: MappingProblem, /) -> MappingProblem:
+        pinned = problem.constraints.memory_levels
+        if not pinned:
+            return problem
+        ends = {levels.operand: levels.memories[-1].memory for levels in pinned}
+        top_levels = tuple(
+            TopLevel(operand=carried, memory=ends[operand])
+            for operand, carried in problem.links.items()
+            if ends.get(operand) in [level.name for level in problem.levels(operand)]
+        )
+        return RemoveUnusedMemoryStage()(replaced(problem, {"top_levels": top_levels}))
 
 
 SearchInterLayerDataLocalityStage = SearchUnusedMemoryStage

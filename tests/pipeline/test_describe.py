@@ -39,6 +39,7 @@ def names(stages: tuple[StageDescription, ...]) -> list[object]:
 def test_the_main_job() -> None:
     assert names(describe(MAIN)) == [
         "WorkloadStage",
+        ["PinnedTopLevelsStage"],
         [
             "SpatialMappingGeneratorStage",
             "OrderedCandidatesStage",
@@ -55,7 +56,7 @@ def test_data_kept_on_chip_and_annealing() -> None:
     assert names(describe(exploration_pipeline(plan))) == [
         "SearchUnusedMemoryStage",
         "WorkloadStage",
-        ["RemoveUnusedMemoryStage"],
+        ["RemoveUnusedMemoryStage", "PinnedTopLevelsStage"],
         [
             "SpatialMappingGeneratorStage",
             "OrderedCandidatesStage",
@@ -69,12 +70,12 @@ def test_data_kept_on_chip_and_annealing() -> None:
 
 def test_a_search_with_bounds_shows_what_it_bounds() -> None:
     described = describe(exploration_pipeline(SearchPlan(search=EVEN, prune=True)))
-    assert names(described)[1] == [
+    assert names(described)[2] == [
         "SpatialMappingGeneratorStage",
         "OrderedCandidatesStage",
         ["LomaStage", ["CostModelStage"], "ObserveStage", "MinimalLatencyStage"],
     ]
-    bounded = described[1].inner[2]
+    bounded = described[2].inner[2]
     assert (bounded.name, json.loads(bounded.options)) == (
         "BoundedSearchStage",
         {"objective": "latency"},
@@ -83,7 +84,8 @@ def test_a_search_with_bounds_shows_what_it_bounds() -> None:
 
 
 def test_candidates_may_be_ranked_by_their_bounds() -> None:
-    (_, layers, *_) = describe(exploration_pipeline(search_plan(rank="bound", spatial_mappings=5)))
+    plan = search_plan(rank="bound", spatial_mappings=5)
+    (_, _, layers, *_) = describe(exploration_pipeline(plan))
     assert [x.name for x in layers.inner[:3]] == [
         "SpatialMappingGeneratorStage",
         "OrderedCandidatesStage",
@@ -95,6 +97,7 @@ def test_candidates_may_be_ranked_by_their_bounds() -> None:
 def test_a_front_is_one_over_all_spatial_mappings() -> None:
     assert names(describe(front_pipeline(SearchPlan()))) == [
         "WorkloadStage",
+        ["PinnedTopLevelsStage"],
         [
             "SpatialMappingGeneratorStage",
             "OrderedCandidatesStage",
@@ -223,37 +226,41 @@ def test_the_graph_has_the_stages_as_nodes() -> None:
     stages = {node: graph.nodes[node]["stage"] for node in graph}
     assert stages == {
         "0": "WorkloadStage",
-        "1": "EachOnceStage",
-        "1.0": "SpatialMappingGeneratorStage",
-        "1.1": "OrderedCandidatesStage",
-        "1.2": "each",
-        "1.2.0": "LomaStage",
-        "1.2.1": "each",
-        "1.2.1.0": "CostModelStage",
-        "1.2.2": "ObserveStage",
-        "1.2.3": "MinimalEDPStage",
-        "1.3": "MinimalEDPStage",
-        "2": "SumStage",
-        "3": "VectorStage",
+        "1": "each",
+        "1.0": "PinnedTopLevelsStage",
+        "2": "EachOnceStage",
+        "2.0": "SpatialMappingGeneratorStage",
+        "2.1": "OrderedCandidatesStage",
+        "2.2": "each",
+        "2.2.0": "LomaStage",
+        "2.2.1": "each",
+        "2.2.1.0": "CostModelStage",
+        "2.2.2": "ObserveStage",
+        "2.2.3": "MinimalEDPStage",
+        "2.3": "MinimalEDPStage",
+        "3": "SumStage",
+        "4": "VectorStage",
     }
-    assert json.loads(graph.nodes["1.2.0"]["options"])["lpf_limit"] == 4
+    assert json.loads(graph.nodes["2.2.0"]["options"])["lpf_limit"] == 4
 
 
 def test_the_graph_follows_the_items() -> None:
     graph = pipeline_graph(MAIN)
     assert set(graph.edges) == {
         ("0", "1"),
+        ("1", "1.0"),
         ("1", "2"),
         ("2", "3"),
-        ("1", "1.0"),
-        ("1.0", "1.1"),
-        ("1.1", "1.2"),
-        ("1.2", "1.2.0"),
-        ("1.2.0", "1.2.1"),
-        ("1.2.1", "1.2.1.0"),
-        ("1.2.1", "1.2.2"),
-        ("1.2.2", "1.2.3"),
-        ("1.2", "1.3"),
+        ("3", "4"),
+        ("2", "2.0"),
+        ("2.0", "2.1"),
+        ("2.1", "2.2"),
+        ("2.2", "2.2.0"),
+        ("2.2.0", "2.2.1"),
+        ("2.2.1", "2.2.1.0"),
+        ("2.2.1", "2.2.2"),
+        ("2.2.2", "2.2.3"),
+        ("2.2", "2.3"),
     }
     assert nx.is_directed_acyclic_graph(graph)
 

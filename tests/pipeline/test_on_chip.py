@@ -131,3 +131,14 @@ def test_a_mapping_kept_on_chip_is_read_back_as_it_was_written(tmp_path: Path) -
     constraints = found_mapping(explore_network(NETWORK, PLAN).total)
     write_mapping(tmp_path / "found.yaml", explore_network(NETWORK, PLAN).total)
     assert parse_mapping(tmp_path / "found.yaml") == constraints
+
+
+def test_a_saved_mapping_says_itself_where_data_stays(tmp_path: Path) -> None:
+    found = explore_network(NETWORK, PLAN).total
+    path = tmp_path / "found.yaml"
+    write_mapping(path, found)
+    again = replaced(NETWORK, {"constraints": parse_mapping(path)})
+    for keep_on_chip in (False, True):
+        plan = search_plan(keep_on_chip=keep_on_chip, objective="energy")
+        total = explore_network(again, plan).total
+        assert [x.cme for x in total.layers] == [x.cme for x in found.layers]

@@ -41,6 +41,7 @@ from nestmap.pipeline.stages import (
     OrderedCandidatesStage,
     ParetoStage,
     PickleSaveStage,
+    PinnedTopLevelsStage,
     RankByBoundStage,
     RemoveUnusedMemoryStage,
     SalsaStage,
@@ -110,6 +111,9 @@ network >> SumStage()  # type: ignore[operator]
 WorkloadStage() >> each(orders >> best) >> SumStage()  # type: ignore[arg-type]
 LomaStage() >> each(LomaStage())  # type: ignore[arg-type]
 WorkloadStage() >> each(WorkloadParserStage())  # type: ignore[arg-type]
+
+# pinned levels are those of a layer, not of a network
+WorkloadStage() >> PinnedTopLevelsStage()  # type: ignore[operator]
 
 # what is explored once are layers, and what was found for one can be handed to another
 EachOnceStage(orders >> best)  # type: ignore[arg-type]

@@ -36,6 +36,7 @@ from nestmap.pipeline.stages import (
     OrderedCandidatesStage,
     ParetoStage,
     PickleSaveStage,
+    PinnedTopLevelsStage,
     RankByBoundStage,
     RemoveUnusedMemoryStage,
     SalsaStage,
@@ -132,6 +133,7 @@ assert_type(
     Stage[NetworkProblem, NetworkEvaluation],
 )
 assert_type(RemoveUnusedMemoryStage() >> explicit, Stage[MappingProblem, SpatialProblem])
+assert_type(PinnedTopLevelsStage() >> explicit, Stage[MappingProblem, SpatialProblem])
 
 # a front of each layer
 fronts = held >> each(orders) >> FlattenStage[EvaluationBatch]() >> ParetoStage()
