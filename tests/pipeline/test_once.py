@@ -23,6 +23,7 @@ from nestmap.model.base import replaced
 from nestmap.pipeline import Stage, each
 from nestmap.pipeline.api import explore_front, explore_network
 from nestmap.pipeline.plan import search_plan
+from nestmap.pipeline.report.front import front_table
 from nestmap.pipeline.report.table import layer_table
 from nestmap.pipeline.stages import (
     CostModelStage,
@@ -134,6 +135,17 @@ def test_the_table_counts_them() -> None:
         times = {line.split()[0]: line[column].strip() for line in lines if line.strip()}
         assert (times["up0"], times["down0"], times["total"]) == ("3", "3", "6")
         assert not {"up1", "down1", "up2", "down2"} & set(times)
+
+
+def test_the_table_of_fronts_counts_them_too() -> None:
+    front = explore_front(blocks(3), search_plan(lpf_limit=4)).front
+    lines = [line.text for line in front_table(front)]
+    named = {line.split()[0]: line.split()[1] for line in lines if line.startswith(("up", "down"))}
+    assert named == {"up0": "3", "down0": "3"}
+    points = sum(len(layer.cmes) for layer in front.layers[:2])
+    assert lines[-1].startswith(f"{points} of ")
+    single = explore_front(blocks(1), search_plan(lpf_limit=4)).front
+    assert "Times" not in front_table(single)[0].text
 
 
 def test_streams_stay_lazy() -> None:
