@@ -21,12 +21,12 @@ from nestmap.pipeline.report.json import Json, front_json, full_json, write_json
 from nestmap.pipeline.report.mapping_yaml import write_mapping
 from nestmap.pipeline.report.table import (
     layer_table,
-    no_cost_note,
     pruned_note,
     skipped_orders,
     totals,
 )
 from nestmap.pipeline.report.vector import vector_note
+from nestmap.pipeline.report.workload import operator_notes
 from nestmap.store import DEFAULT_PATH
 
 _GOALS: Final = {
@@ -109,7 +109,7 @@ def _print_results(exploration: Exploration, workload: Workload) -> None:
     show([Line(), *layer_table(workload.layers, exploration.total, output_width()), Line()])
     notes = [
         vector_note(exploration.total, _COUNTING),
-        no_cost_note(workload.no_cost_operators),
+        *operator_notes(workload),
         *skipped_orders(exploration.total),
     ]
     for note in (totals(exploration.total), pruned_note(exploration.total), *notes):

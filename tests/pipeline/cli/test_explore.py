@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
 
 from nestmap.model import NetworkEvaluation, Objective
@@ -15,6 +16,7 @@ from nestmap.pipeline.inputs import read_workload
 from nestmap.pipeline.report.table import layer_table
 from nestmap.store import Store
 from tests.pipeline.cli.inputs import Inputs, run
+from tests.pipeline.parsers.onnx.build import model, node, weights
 
 
 def explored(inputs: Inputs, objective: Objective = Objective.LATENCY) -> NetworkEvaluation:
@@ -50,6 +52,14 @@ def test_skipped_orders_are_explained(inputs: Inputs) -> None:
         "outlet too small for O: needs at least 32 bit, has 16."
         in run(*inputs.explore, "--no-store").out
     )
+
+
+def test_says_which_operators_nobody_knows(tmp_path: Path) -> None:
+    nodes = [node("MatMul", "x w", "y"), node("Magic", "y", "z", domain="acme")]
+    onnx.save(model(nodes, {"x": (2, 8)}, [weights("w", 8, 8)]), tmp_path / "magic.onnx")
+    out = run("explore", str(tmp_path / "magic.onnx"), "-a", "tpu_like", "--no-store").out
+    assert "Unknown operators, kept in the graph at no cost: acme.Magic (1)." in out
+    assert "Operators that cost nothing here" not in out
 
 
 def test_says_which_operators_cost_nothing(inputs: Inputs) -> None:
