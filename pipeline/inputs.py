@@ -23,35 +23,46 @@ if TYPE_CHECKING:
 
 
 def read_workload(
-    given: Workload | onnx.ModelProto | Path | str, dims: Mapping[str, int] | None = None
+    given: Workload | onnx.ModelProto | Path | str,
+    dims: Mapping[str, int] | None = None,
+    float_bits: int | None = None,
 ) -> Workload:
     """The workload that is given as a model, an ONNX model, a file or a bundled name.
 
-    ``dims`` holds sizes of the dimensions that the network leaves open, by name.
+    Args:
+        given: what to read.
+        dims: sizes of the dimensions that the network leaves open, by name.
+        float_bits: bits that a float32 or float64 of an ONNX model counts (``None``: 8).
 
     Raises:
         InputError: where the file, the name or a dimension is not right.
     """
     if isinstance(given, Workload):
-        _check_no_dims(f"workload {given.name}", dims)
+        _check_fixed(f"workload {given.name}", dims, float_bits)
         return given
     if given in network_names():
+        _check_fixed(f"network {str(given)!r}", None, float_bits)
         return generated_workload(str(given), dims or {})
     if isinstance(given, str | Path):
         path = resolve_workload(str(given))
         if path.suffix.lower() in (".yaml", ".yml"):
-            _check_no_dims(str(path), dims)
+            _check_fixed(str(path), dims, float_bits)
             return parse_workload_yaml(path)
         given = path
     # onnx takes long to import, and only those who use it shall wait
     from nestmap.pipeline.parsers.onnx import parse_onnx  # noqa: PLC0415
 
-    return parse_onnx(given, dims=dims)
+    if float_bits is None:
+        return parse_onnx(given, dims=dims)
+    return parse_onnx(given, dims=dims, float_bits=float_bits)
 
 
-def _check_no_dims(where: str, dims: Mapping[str, int] | None) -> None:
+def _check_fixed(where: str, dims: Mapping[str, int] | None, float_bits: int | None) -> None:
     for name in dims or ():
         raise InputError(where, f"no dimension {name!r}", "no --dim: all its sizes are fixed")
+    if float_bits is not None:
+        found = f"--float-bits {float_bits} for what is no ONNX model"
+        raise InputError(where, found, "no such option: its precisions are stated")
 
 
 def read_accelerator(given: Accelerator | Path | str) -> Accelerator:

@@ -59,6 +59,7 @@ def explore(  # noqa: PLR0913 (a parameter for each option)
     *,
     workload: options.Workload,
     dim: options.Dims = None,
+    float_bits: options.FloatBits = None,
     accelerator: options.Accelerator,
     mapping: options.Mapping = None,
     objective: options.Objective = "latency",
@@ -87,12 +88,12 @@ def explore(  # noqa: PLR0913 (a parameter for each option)
     """
     with reported():
         from nestmap.pipeline.cli.explore import ExploreRequest, run_explore  # noqa: PLC0415 (help is fast)
+        from nestmap.pipeline.cli.workload import GivenWorkload  # noqa: PLC0415
         from nestmap.pipeline.plan import search_plan  # noqa: PLC0415
 
         run_explore(
             ExploreRequest(
-                workload=workload,
-                dims=tuple(dim or ()),
+                workload=GivenWorkload(workload, tuple(dim or ()), float_bits),
                 accelerator=accelerator,
                 mapping=mapping,
                 plan=search_plan(
@@ -129,6 +130,7 @@ def evaluate(  # noqa: PLR0913 (a parameter for each option)
     *,
     workload: options.Workload,
     dim: options.Dims = None,
+    float_bits: options.FloatBits = None,
     accelerator: options.Accelerator,
     layer: options.Layer = None,
     order: options.Order = None,
@@ -140,11 +142,11 @@ def evaluate(  # noqa: PLR0913 (a parameter for each option)
     """Say what a given mapping costs, of one layer or of all layers of a network."""
     with reported():
         from nestmap.pipeline.cli.evaluate import EvaluateRequest, run_evaluate  # noqa: PLC0415
+        from nestmap.pipeline.cli.workload import GivenWorkload  # noqa: PLC0415
 
         run_evaluate(
             EvaluateRequest(
-                workload=workload,
-                dims=tuple(dim or ()),
+                workload=GivenWorkload(workload, tuple(dim or ()), float_bits),
                 layer=layer,
                 accelerator=accelerator,
                 mapping=mapping,
@@ -167,6 +169,7 @@ def show(
     *,
     workload: options.Workload,
     dim: options.Dims = None,
+    float_bits: options.FloatBits = None,
     graph: options.Graph = None,
     json: options.ReportFile = None,
     all_layers: options.AllLayers = False,
@@ -179,11 +182,11 @@ def show(
     """
     with reported():
         from nestmap.pipeline.cli.show import ShowRequest, run_show  # noqa: PLC0415
+        from nestmap.pipeline.cli.workload import GivenWorkload  # noqa: PLC0415
 
         run_show(
             ShowRequest(
-                workload=workload,
-                dims=tuple(dim or ()),
+                workload=GivenWorkload(workload, tuple(dim or ()), float_bits),
                 graph=graph,
                 json=json,
                 every_layer=all_layers,

@@ -18,11 +18,11 @@ from nestmap.model import (
     SpatialProblem,
 )
 from nestmap.pipeline.checks import check_constraints
-from nestmap.pipeline.cli.dims import parse_dims
 from nestmap.pipeline.cli.fixed import temporal_mapping
 from nestmap.pipeline.cli.output import output_width, remark, show, show_prose
 from nestmap.pipeline.cli.targets import check_target
-from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.cli.workload import GivenWorkload
+from nestmap.pipeline.inputs import read_accelerator, read_mapping
 from nestmap.pipeline.replay import fixed_spatial, only_layer, replay
 from nestmap.pipeline.report.breakdown import breakdown
 from nestmap.pipeline.report.json import full_json, write_json
@@ -40,8 +40,7 @@ class EvaluateRequest:
     LOMA does.
     """
 
-    workload: str
-    dims: tuple[str, ...]
+    workload: GivenWorkload
     layer: str | None
     accelerator: str
     mapping: str | None
@@ -57,7 +56,7 @@ def run_evaluate(request: EvaluateRequest) -> None:
     Raises:
         NestmapError: where something given is not right, or does not fit.
     """
-    used = (request.workload, request.accelerator, request.mapping, request.mapping_file)
+    used = (request.workload.name, request.accelerator, request.mapping, request.mapping_file)
     check_target("--json", request.json, used)
     if request.mapping_file is not None:
         _run_replay(request, request.mapping_file)
@@ -82,7 +81,7 @@ def _run_replay(request: EvaluateRequest, file: str) -> None:
         if value:
             found = f"{option} beside --mapping-file"
             raise InputError("nestmap evaluate", found, "one of them: the file has all of it")
-    workload = read_workload(request.workload, parse_dims(request.dims))
+    workload = request.workload.read()
     accelerator = read_accelerator(request.accelerator)
     evaluation = replay(workload, accelerator, file, layer=request.layer)
     _write(request, evaluation)
@@ -118,7 +117,7 @@ def _tell_place(request: EvaluateRequest) -> None:
 def _problem(request: EvaluateRequest, mapping: str | None, layer: str) -> MappingProblem:
     """The layer with the machine and what the mapping file says of it."""
     network = NetworkProblem(
-        workload=read_workload(request.workload, parse_dims(request.dims)),
+        workload=request.workload.read(),
         accelerator=read_accelerator(request.accelerator),
         constraints=read_mapping(mapping, for_accelerator=request.accelerator),
     )

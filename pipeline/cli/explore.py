@@ -10,10 +10,10 @@ from uuid import UUID
 
 from nestmap.model import NetworkEvaluation, NetworkProblem, Objective, Workload
 from nestmap.pipeline.api import Exploration, explore_front, explore_network, read_network
-from nestmap.pipeline.cli.dims import parse_dims
 from nestmap.pipeline.cli.output import output_width, remark, show, show_prose
 from nestmap.pipeline.cli.progress import ExplorationBar
 from nestmap.pipeline.cli.targets import check_target
+from nestmap.pipeline.cli.workload import GivenWorkload
 from nestmap.pipeline.plan import SearchPlan
 from nestmap.pipeline.report.columns import Line, printable
 from nestmap.pipeline.report.front import front_table
@@ -42,8 +42,7 @@ _COUNTING: Final = " (--count-vector counts them)"
 class ExploreRequest:
     """The arguments of the command; without a ``store`` nothing is kept."""
 
-    workload: str
-    dims: tuple[str, ...]
+    workload: GivenWorkload
     accelerator: str
     mapping: str | None
     plan: SearchPlan
@@ -59,11 +58,10 @@ def run_explore(request: ExploreRequest) -> None:
     Raises:
         NestmapError: where something given is not right, or nothing fits.
     """
-    taken = (request.workload, request.accelerator, request.mapping, request.store)
+    taken = (request.workload.name, request.accelerator, request.mapping, request.store)
     check_target("--json", request.json, taken)
     check_target("--save-mapping", request.save_mapping, (*taken, request.json))
-    dims = parse_dims(request.dims)
-    network = read_network(request.workload, request.accelerator, request.mapping, dims=dims)
+    network = read_network(request.workload.read(), request.accelerator, request.mapping)
     if request.pareto:
         _run_front(request, network)
     else:

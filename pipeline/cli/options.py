@@ -28,6 +28,18 @@ Dims = Annotated[
         show_default=False,
     ),
 ]
+FloatBits = Annotated[
+    int | None,
+    typer.Option(
+        "--float-bits",
+        min=1,
+        max=128,
+        metavar="N",
+        help="The bits that a float32 or float64 of an ONNX model counts: models are exported so "
+        "whatever they run in. Without it: 8.",
+        show_default=False,
+    ),
+]
 Graph = Annotated[
     Path | None,
     typer.Option(

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import final
 
 from nestmap.model import Workload
-from nestmap.pipeline.cli.dims import parse_dims
 from nestmap.pipeline.cli.output import output_width, remark, show, show_prose
 from nestmap.pipeline.cli.targets import check_target
+from nestmap.pipeline.cli.workload import GivenWorkload
 from nestmap.pipeline.files import write_text
-from nestmap.pipeline.inputs import read_workload
 from nestmap.pipeline.report.columns import Line, printable
 from nestmap.pipeline.report.graph import graph_svg
 from nestmap.pipeline.report.json import write_json
@@ -31,8 +30,7 @@ from nestmap.pipeline.report.workload import (
 class ShowRequest:
     """The arguments of the command; with ``every_layer`` identical layers have a row each."""
 
-    workload: str
-    dims: tuple[str, ...]
+    workload: GivenWorkload
     graph: Path | None
     json: Path | None
     every_layer: bool
@@ -44,9 +42,9 @@ def run_show(request: ShowRequest) -> None:
     Raises:
         NestmapError: where something given is not right.
     """
-    check_target("--json", request.json, (request.workload,))
-    check_target("--graph", request.graph, (request.workload, request.json))
-    workload = read_workload(request.workload, parse_dims(request.dims))
+    check_target("--json", request.json, (request.workload.name,))
+    check_target("--graph", request.graph, (request.workload.name, request.json))
+    workload = request.workload.read()
     _write_files(request, workload)
     _print_report(request, workload)
     for target in (request.json, request.graph):

@@ -1,7 +1,8 @@
-"""``--dim NAME=N``: read as written, and errors that say what would be right."""
+"""``--dim NAME=N`` and ``--float-bits N``: read as written, errors that say what would be right."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from nestmap.model import InputError
 from nestmap.pipeline.api import explore
-from nestmap.pipeline.cli.dims import parse_dims
+from nestmap.pipeline.cli.workload import parse_dims
 from nestmap.pipeline.inputs import read_workload
 from tests.pipeline.cli.inputs import Inputs, run
 from tests.pipeline.parsers.onnx.build import model, node, weights
@@ -119,3 +120,24 @@ def test_a_wrong_size_ends_every_command(inputs: Inputs, command: str) -> None:
     ended = run(command, inputs.network, *more[command], "--dim", "batch")
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith("error: --dim: found 'batch'; expected a name and a whole number")
+
+
+@pytest.mark.parametrize("command", ["show", "explore"])
+def test_floats_count_as_asked(command: str, tmp_path: Path) -> None:
+    more = {"show": (), "explore": ("-a", "tpu_like", "--lpf-limit", "2", "--no-store")}[command]
+    file = tmp_path / "out.json"
+    ended = run(command, "light:alexnet", *more, "--float-bits", "4", "--json", str(file))
+    assert ended.code == 0
+    first = json.loads(file.read_text())["layers"][0]
+    if command == "show":
+        assert first["precision"] == {"O": 4, "W": 4, "I": 4}
+    else:
+        weights = next(x for x in first["levels"] if (x["operand"], x["level"]) == ("W", 0))
+        assert weights["bits"] == 4 * weights["elements"]
+
+
+def test_floats_of_what_is_no_onnx_model(inputs: Inputs) -> None:
+    for name in (inputs.network, "bert-base"):
+        ended = run("show", name, "--float-bits", "4")
+        assert ended.code == 2
+        assert "--float-bits 4 for what is no ONNX model" in ended.err

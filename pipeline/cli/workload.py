@@ -1,15 +1,35 @@
-"""The option ``--dim``: sizes of the dimensions that a network leaves open."""
+"""The network that a command is given, and what its file leaves open."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, final
 
-from nestmap.model import InputError
+from nestmap.model import InputError, Workload
+from nestmap.pipeline.inputs import read_workload
 
 OPTION: Final = "--dim"
 
 _EXPECTED: Final = "a name and a whole number from 1 to 2147483647, as in batch=1"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GivenWorkload:
+    """The argument WORKLOAD and the options ``--dim`` and ``--float-bits``."""
+
+    name: str
+    dims: tuple[str, ...]
+    float_bits: int | None
+
+    def read(self) -> Workload:
+        """The workload.
+
+        Raises:
+            InputError: where the file, the name or an option is not right.
+        """
+        return read_workload(self.name, parse_dims(self.dims), self.float_bits)
 
 
 def parse_dims(texts: Sequence[str]) -> dict[str, int]:
