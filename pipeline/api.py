@@ -171,7 +171,8 @@ def read_network(
     )
     if mapping is None:
         network = with_suited_mapping(network)
-    check_constraints(network, "mapping" if mapping is None else str(mapping)[:80])
+    named = isinstance(mapping, str | Path)
+    check_constraints(network, str(mapping) if named else "mapping")
     return network
 
 

@@ -13,12 +13,10 @@ from nestmap.model import (
     MappingConstraints,
     MappingProblem,
     NetworkEvaluation,
-    NetworkProblem,
     SpatialProblem,
     Workload,
 )
-from nestmap.pipeline.checks import check_constraints
-from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.api import read_network
 from nestmap.pipeline.parsers.node import suggestion
 from nestmap.pipeline.stage import Stage, each, stage
 from nestmap.pipeline.stages import (
@@ -61,13 +59,7 @@ def replay(
         InputError: where something given is not right, or leaves a layer's mapping open.
         InfeasibleError: where a mapping does not fit the memories.
     """
-    network = NetworkProblem(
-        workload=read_workload(workload),
-        accelerator=read_accelerator(accelerator),
-        constraints=read_mapping(mapping, for_accelerator=None),
-    )
-    where = "mapping" if isinstance(mapping, MappingConstraints) else str(mapping)
-    check_constraints(network, where)
+    network = read_network(workload, accelerator, mapping)
     summed = each(replay_pipeline()) >> SumStage()
     if layer is None:
         return VectorStage(WorkloadStage() >> summed)(network)

@@ -12,9 +12,6 @@ from nestmap.costmodel.jit import kernel
 from nestmap.model import Loop
 from nestmap.model.batch import Codes
 
-MAX_FACTORS = 255
-"""Codes of loops are single bytes."""
-
 
 def encode(loops: Sequence[Loop]) -> tuple[tuple[Loop, ...], Codes]:
     """The different loops in order of appearance, and the code of each given loop."""

@@ -13,16 +13,15 @@ from nestmap.model import (
     LayerResult,
     MappingProblem,
     NetworkEvaluation,
-    NetworkProblem,
     SearchStatistics,
     SpatialProblem,
 )
-from nestmap.pipeline.checks import check_constraints
+from nestmap.pipeline.api import read_network
 from nestmap.pipeline.cli.fixed import temporal_mapping
 from nestmap.pipeline.cli.output import output_width, remark, show, show_prose
 from nestmap.pipeline.cli.targets import check_target
 from nestmap.pipeline.cli.workload import GivenWorkload
-from nestmap.pipeline.inputs import read_accelerator, read_mapping
+from nestmap.pipeline.inputs import read_accelerator
 from nestmap.pipeline.replay import fixed_spatial, only_layer, replay
 from nestmap.pipeline.report.breakdown import breakdown
 from nestmap.pipeline.report.json import full_json, write_json
@@ -116,10 +115,5 @@ def _tell_place(request: EvaluateRequest) -> None:
 
 def _problem(request: EvaluateRequest, mapping: str | None, layer: str) -> MappingProblem:
     """The layer with the machine and what the mapping file says of it."""
-    network = NetworkProblem(
-        workload=request.workload.read(),
-        accelerator=read_accelerator(request.accelerator),
-        constraints=read_mapping(mapping, for_accelerator=request.accelerator),
-    )
-    check_constraints(network, mapping or "mapping")
+    network = read_network(request.workload.read(), request.accelerator, mapping)
     return only_layer(WorkloadStage()(network), layer)

@@ -8,6 +8,9 @@ import nestmap
 from nestmap.model import InputError, Workload
 from nestmap.pipeline.api import read_network
 from nestmap.pipeline.presets import accelerator_names
+from nestmap.pipeline.replay import only_layer
+from nestmap.pipeline.stages import SpatialMappingConversionStage, WorkloadStage
+from tests.pipeline.cli.inputs import run
 
 CONVOLUTION = nestmap.conv2d("conv", (1, 16, 14, 14), (32, 16, 3, 3), padding=1)
 PRODUCT = nestmap.matmul("product", (64, 32), (32, 128))
@@ -38,3 +41,12 @@ def test_a_mapping_that_is_asked_for_stays_as_it_is(workload: Workload) -> None:
     else:
         asked = read_network(workload, "eyeriss_like", "eyeriss_like").constraints
         assert asked.of(PRODUCT).spatial_mapping == asked.of(CONVOLUTION).spatial_mapping
+
+
+def test_evaluating_starts_from_the_same_mapping_as_exploring() -> None:
+    name, layer = "bert-base-block", "block/up"
+    problem = only_layer(WorkloadStage()(read_network(name, "eyeriss_like")), layer)
+    left = SpatialMappingConversionStage()(problem).temporal_sizes
+    order = ", ".join(f"{dimension} {size}" for dimension, size in left.items())
+    ended = run("evaluate", name, "--layer", layer, "-a", "eyeriss_like", "--order", order)
+    assert (ended.code, ended.err) == (0, "")
