@@ -68,9 +68,9 @@ def operand_bits(layer: Layer, operand: LayerOperand) -> int:
     return layer.elements(operand) * layer.operand(operand).precision
 
 
-def intensity(macs: int, bits: int) -> float:
-    """Multiply-accumulates per byte, where every operand is moved once."""
-    return macs / (bits / 8)
+def intensity(macs: int, bits: int) -> float | None:
+    """Multiply-accumulates per byte, where every operand is moved once; ``None``: nothing is."""
+    return macs / (bits / 8) if bits else None
 
 
 def layer_groups(layers: Iterable[Layer]) -> tuple[LayerGroup, ...]:

@@ -201,5 +201,7 @@ def _precisions(layer: Layer) -> str:
     return ", ".join(f"{name} {layer.operand(name).precision}" for name in names)
 
 
-def _ratio(value: float) -> str:
+def _ratio(value: float | None) -> str:
+    if value is None:
+        return "-"
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
