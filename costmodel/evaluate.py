@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nestmap.costmodel.energy import count_accesses, memory_energy
+from nestmap.costmodel.energy import count_accesses, mac_energy, memory_energy
 from nestmap.costmodel.footprint import count_elements, find_partial_sums, hold_bits
 from nestmap.costmodel.jit import kernel
 from nestmap.costmodel.loading import load_ports, offloading, onloading
@@ -69,7 +69,7 @@ def evaluate_row(problem: FlatProblem, work: Work) -> Totals:
     load_ports(problem, work, np.ceil(cycles) + stall)
     return Totals(
         memory_energy(problem, work),
-        problem.macs * problem.unit_energy,
+        mac_energy(problem),
         np.ceil(cycles),
         stall,
         onloading(problem, work),

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from nestmap.costmodel.axes import OUT, RD_HIGH, RD_LOW, WR_HIGH, WR_LOW
 from nestmap.costmodel.record import I64
-from nestmap.model import MOVEMENTS, OUTPUT, MappingProblem, PortUse, needed_movements
+from nestmap.model import (
+    MOVEMENTS,
+    OUTPUT,
+    Accelerator,
+    MappingProblem,
+    PortUse,
+    needed_movements,
+)
+from nestmap.model.dims import MemoryOperand
 
 
 class Transfer(NamedTuple):
@@ -27,17 +36,24 @@ class Transfer(NamedTuple):
 
 
 def port_transfers(problem: MappingProblem) -> list[Transfer]:
-    """All movements that the memories' ports serve for this layer.
+    """All movements that the memories' ports serve for this layer."""
+    return operand_transfers(problem.accelerator, problem.links.values())
+
+
+def operand_transfers(
+    accelerator: Accelerator, operands: Iterable[MemoryOperand]
+) -> list[Transfer]:
+    """All movements that the memories' ports serve for these operands, output first.
 
     Port by port, and within a port in the order in which the memory names its operands and the
     port its movements: of equal transfers that can hide behind computation, the first one does.
     """
-    memories = problem.accelerator.memories
+    memories = accelerator.memories
     counts = [len(level.instance.ports) for level in memories]
     first = {level.name: sum(counts[:i]) for i, level in enumerate(memories)}
     transfers: list[Transfer] = []
-    for x, (name, memory_operand) in enumerate(problem.links.items()):
-        levels = problem.levels(name)
+    for x, memory_operand in enumerate(operands):
+        levels = accelerator.levels_of(memory_operand)
         for i, memory in enumerate(levels):
             for movement in needed_movements(memory_operand, is_top=i + 1 == len(levels)):
                 port = memory.port_index(memory_operand, movement)

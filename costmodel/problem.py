@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from math import ceil, prod
 from typing import Annotated, Generic, NamedTuple, TypeVar, cast, final
@@ -9,7 +10,7 @@ from typing import Annotated, Generic, NamedTuple, TypeVar, cast, final
 import numpy as np
 
 from nestmap.costmodel.axes import FRACTIONAL, INTEGER
-from nestmap.costmodel.ports import link_ends, link_sharing, port_transfers
+from nestmap.costmodel.ports import Transfer, link_ends, link_sharing, port_transfers
 from nestmap.costmodel.record import (
     DIMENSIONS,
     F64,
@@ -196,17 +197,27 @@ def _put_transfers(flat: FlatProblem, problem: MappingProblem) -> None:
     where = f"accelerator {problem.accelerator.name}"
     ports = [port for level in problem.accelerator.memories for port in level.instance.ports]
     transfers = port_transfers(problem)
-    flat.ports, flat.transfers = len(ports), len(transfers)
+    flat.ports = len(ports)
     put(flat.port_min, [port.width_min for port in ports], f"{where}: ports")
     put(flat.port_max, [port.width_max for port in ports], f"{where}: ports")
-    put(flat.transfer_operand, [t.operand for t in transfers], f"{where}: port allocations")
-    put(flat.transfer_level, [t.level for t in transfers], f"{where}: port allocations")
-    put(flat.transfer_movement, [t.movement for t in transfers], f"{where}: port allocations")
-    put(flat.transfer_energy, [t.energy for t in transfers], f"{where}: port allocations")
+    put_transfers(flat, transfers, f"{where}: port allocations")
     first = np.searchsorted([t.port for t in transfers], np.arange(len(ports) + 1))
     put(flat.first_transfer, first, f"{where}: ports")
     put(flat.link_ends, link_ends(problem, transfers), f"{where}: memory levels")
     put(flat.link_sharing, link_sharing(problem, transfers), f"{where}: memory levels")
+
+
+def put_transfers(flat: FlatProblem, transfers: Sequence[Transfer], where: str) -> None:
+    """What moves, and the energy of an access.
+
+    Raises:
+        InputError: where there are more than a record holds; ``where`` says what they are.
+    """
+    flat.transfers = len(transfers)
+    put(flat.transfer_operand, [t.operand for t in transfers], where)
+    put(flat.transfer_level, [t.level for t in transfers], where)
+    put(flat.transfer_movement, [t.movement for t in transfers], where)
+    put(flat.transfer_energy, [t.energy for t in transfers], where)
 
 
 def _put_unrollings(flat: FlatProblem, spatial: SpatialProblem) -> None:

@@ -13,6 +13,7 @@ from nestmap.costmodel.record import I64, check_loops, new_record
 from nestmap.costmodel.work import Totals, Work
 from nestmap.model import (
     MOVEMENTS,
+    Accelerator,
     CostModelEvaluation,
     EvaluationBatch,
     LevelEvaluation,
@@ -109,7 +110,7 @@ def _evaluation(
 def _levels(
     spatial: SpatialProblem, problem: FlatProblem, work: Work
 ) -> tuple[LevelEvaluation, ...]:
-    costs = _movement_costs(problem, work)
+    costs = movement_costs(problem, work)
     return tuple(
         _level(problem, work, (x, level), operand.name, memory.name, costs[x, level])
         for x, operand in enumerate(spatial.layer.operands)
@@ -141,7 +142,7 @@ def _level(
     )
 
 
-def _movement_costs(problem: FlatProblem, work: Work) -> dict[Place, MovementCosts]:
+def movement_costs(problem: FlatProblem, work: Work) -> dict[Place, MovementCosts]:
     """By operand and level; the columns are read once, as reading a record takes long."""
     count = problem.transfers
     accesses: dict[Place, list[int]] = {}
@@ -170,12 +171,15 @@ def _four(values: Sequence[N]) -> tuple[N, N, N, N]:
     return values[0], values[1], values[2], values[3]
 
 
-def _port_stalls(spatial: SpatialProblem, work: Work) -> tuple[PortStall, ...]:
-    names = [
-        (level.name, port.name)
-        for level in spatial.accelerator.memories
-        for port in level.instance.ports
+def port_names(accelerator: Accelerator) -> list[tuple[str, str]]:
+    """Memory and port of every port, in the order of the cost model."""
+    return [
+        (level.name, port.name) for level in accelerator.memories for port in level.instance.ports
     ]
+
+
+def _port_stalls(spatial: SpatialProblem, work: Work) -> tuple[PortStall, ...]:
+    names = port_names(spatial.accelerator)
     stalls = work.port_stall[: len(names)].tolist()
     return tuple(
         PortStall(memory=memory, port=port, stall=int(stall))

@@ -59,8 +59,8 @@ def evaluate_vector(node: VectorNode, accelerator: Accelerator) -> VectorEvaluat
         bits_written=node.bits_written,
         words_read=words[0],
         words_written=words[1],
-        operation_energy=_operation_energy(node, unit),
-        memory_energy=_traffic_energy(words, memory),
+        operation_energy=operation_energy(node.total_operations, unit),
+        memory_energy=traffic_energy(words, memory),
         compute_cycles=_compute_cycles(node, unit),
         traffic_cycles=_ceil(busiest, accelerator.instances_of(memory)),
     )
@@ -85,13 +85,15 @@ def _words(tensors: tuple[Tensor, ...], memory: MemoryLevel, port: int) -> Count
     return sum(_ceil(tensor.bits, width) for tensor in tensors)
 
 
-def _traffic_energy(words: tuple[Count, Count], memory: MemoryLevel) -> PicoJoules:
+def traffic_energy(words: tuple[Count, Count], memory: MemoryLevel) -> PicoJoules:
+    """Energy of the words that are read and written."""
     instance = memory.instance
     return words[0] * instance.read_energy + words[1] * instance.write_energy
 
 
-def _operation_energy(node: VectorNode, unit: VectorUnit | None) -> PicoJoules:
-    return node.total_operations * unit.operation_energy if unit else 0.0
+def operation_energy(operations: Count, unit: VectorUnit | None) -> PicoJoules:
+    """Energy of scalar operations: none without a vector unit."""
+    return operations * unit.operation_energy if unit else 0.0
 
 
 def _compute_cycles(node: VectorNode, unit: VectorUnit | None) -> Cycles:

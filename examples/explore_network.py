@@ -43,7 +43,7 @@ def main() -> None:
                 "SELECT layer, count(*) AS mappings, max(energy) / min(energy) AS spread "
                 "FROM evaluations GROUP BY layer ORDER BY layer"
             )
-        for row in rows.to_pylist():
+        for row in rows.rows():
             print(row)
 
 

@@ -50,9 +50,12 @@ from nestmap.model.memory import MemoryPort as MemoryPort
 from nestmap.model.memory import PortKind as PortKind
 from nestmap.model.memory import PortUse as PortUse
 from nestmap.model.memory import needed_movements as needed_movements
+from nestmap.model.pareto import front_rows as front_rows
 from nestmap.model.problem import MappingProblem as MappingProblem
 from nestmap.model.problem import NetworkProblem as NetworkProblem
 from nestmap.model.problem import SpatialProblem as SpatialProblem
+from nestmap.model.recording import Recording as Recording
+from nestmap.model.recording import RecordMode as RecordMode
 from nestmap.model.spatial_mapping import SpatialMapping as SpatialMapping
 from nestmap.model.spatial_mapping import Unrolling as Unrolling
 from nestmap.model.temporal_mapping import Cuts as Cuts

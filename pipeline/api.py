@@ -23,6 +23,7 @@ from nestmap.model import (
     NetworkFront,
     NetworkProblem,
     Objective,
+    Recording,
     SpatialMapping,
     SpatialProblem,
     TemporalMapping,
@@ -37,7 +38,8 @@ from nestmap.pipeline.plan import (
     front_pipeline,
     search_plan,
 )
-from nestmap.pipeline.watched import Progress, watched
+from nestmap.pipeline.stages.observe import Observer
+from nestmap.pipeline.watched import Job, Kept, Progress, begun
 
 if TYPE_CHECKING:
     import onnx
@@ -98,6 +100,7 @@ def explore(  # noqa: PLR0913 (the one call that says it all; all but two argume
     seed: int = 0,
     workers: int | None = None,
     store: Store | Path | str | None = None,
+    recording: Recording | None = None,
     progress: Progress | None = None,
 ) -> Exploration:
     """Finds the best mapping of every layer of a network.
@@ -125,7 +128,9 @@ def explore(  # noqa: PLR0913 (the one call that says it all; all but two argume
             costs are in ``total.vector`` in any case.
         seed: decides what is random in ``salsa``.
         workers: threads (``None``: one for each core); results do not depend on their number.
-        store: where every evaluation is kept: a store, or a DuckDB file (made if missing).
+        store: where every evaluation is kept: a store, or a DuckDB file (made if missing). What it
+            knows already is not computed again.
+        recording: which evaluations are kept there, and whether to compute everything anew.
         progress: who wants to know how far it is.
 
     Raises:
@@ -148,7 +153,7 @@ def explore(  # noqa: PLR0913 (the one call that says it all; all but two argume
         workers=workers,
     )
     network = read_network(workload, accelerator, mapping, dims=dims)
-    return explore_network(network, plan, store=store, progress=progress)
+    return explore_network(network, plan, store=store, recording=recording, progress=progress)
 
 
 def read_network(
@@ -181,6 +186,7 @@ def explore_network(
     plan: SearchPlan | None = None,
     *,
     store: Store | Path | str | None = None,
+    recording: Recording | None = None,
     progress: Progress | None = None,
 ) -> Exploration:
     """The best mapping of every layer of a network problem; recorded and observed.
@@ -190,15 +196,27 @@ def explore_network(
         InfeasibleError: where no mapping of a layer fits.
         StoreError: where the store cannot be written.
     """
-    plan = plan or SearchPlan()
-    with watched(network, plan, exploration_pipeline, store, progress) as (run, pipeline):
-        total = pipeline(network)
-        run.finish(total)
+    job = Job(network, plan or SearchPlan())
+    with begun(job, store, recording or Recording(), progress) as kept:
+        return carry_out(job, kept, progress)
+
+
+def carry_out(job: Job, kept: Kept, progress: Progress | None) -> Exploration:
+    """Explores, in a run that has begun, and ends it.
+
+    Raises:
+        InputError: where the constraints do not suit a layer.
+        InfeasibleError: where no mapping of a layer fits.
+        StoreError: where the store cannot be written.
+    """
+    pipeline = exploration_pipeline(job.plan, _observers(progress), kept.ledger)
+    total = pipeline(job.network)
+    kept.run.finish(total)
     return Exploration(
-        run=run.id,
-        workload=network.workload.name,
-        accelerator=network.accelerator.name,
-        objective=plan.objective,
+        run=kept.run.id,
+        workload=job.network.workload.name,
+        accelerator=job.network.accelerator.name,
+        objective=job.plan.objective,
         total=total,
     )
 
@@ -208,6 +226,7 @@ def explore_front(
     plan: SearchPlan | None = None,
     *,
     store: Store | Path | str | None = None,
+    recording: Recording | None = None,
     progress: Progress | None = None,
 ) -> FrontExploration:
     """The mappings of every layer between which energy is traded for latency.
@@ -220,18 +239,34 @@ def explore_front(
         InfeasibleError: where no mapping of a layer fits.
         StoreError: where the store cannot be written.
     """
-    plan = plan or SearchPlan()
-    if plan.prune:
+    job = Job(network, plan or SearchPlan(), pareto=True)
+    if job.plan.prune:
         raise InputError("plan", "prune", "no pruning, which would leave out parts of the front")
-    with watched(network, plan, front_pipeline, store, progress) as (run, pipeline):
-        front = pipeline(network)
-        run.finish(front.best(plan.objective))
+    with begun(job, store, recording or Recording(), progress) as kept:
+        return carry_out_front(job, kept, progress)
+
+
+def carry_out_front(job: Job, kept: Kept, progress: Progress | None) -> FrontExploration:
+    """Explores for fronts, in a run that has begun, and ends it.
+
+    Raises:
+        InputError: where the constraints do not suit a layer.
+        InfeasibleError: where no mapping of a layer fits.
+        StoreError: where the store cannot be written.
+    """
+    pipeline = front_pipeline(job.plan, _observers(progress), kept.ledger)
+    front = pipeline(job.network)
+    kept.run.finish(front.best(job.plan.objective))
     return FrontExploration(
-        run=run.id,
-        workload=network.workload.name,
-        accelerator=network.accelerator.name,
+        run=kept.run.id,
+        workload=job.network.workload.name,
+        accelerator=job.network.accelerator.name,
         front=front,
     )
+
+
+def _observers(progress: Progress | None) -> tuple[Observer, ...]:
+    return () if progress is None else (progress,)
 
 
 def evaluate(

@@ -9,6 +9,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
+from nestmap.costmodel import evaluate
 from nestmap.model import (
     EvaluationBatch,
     Frozen,
@@ -35,6 +36,7 @@ from nestmap.pipeline.stages import (
     ParetoStage,
     PinnedTopLevelsStage,
     RankByBoundStage,
+    RecallStage,
     RemoveUnusedMemoryStage,
     SalsaStage,
     SearchUnusedMemoryStage,
@@ -45,6 +47,8 @@ from nestmap.pipeline.stages import (
     minimal,
 )
 from nestmap.pipeline.stages.observe import Observer, ObserveStage
+from nestmap.pipeline.stages.recall import Ledger
+from nestmap.pipeline.stages.reduce import Costing
 
 
 class Rank(StrEnum):
@@ -81,6 +85,13 @@ class SearchPlan(Frozen, frozen=True):
     locality: SearchUnusedMemoryStage | None = None
     prune: bool = False
     count_vector: bool = False
+
+    @property
+    def effective_search(self) -> LomaStage | SalsaStage:
+        """The search with the objective of the plan."""
+        if isinstance(self.search, SalsaStage):
+            return replaced(self.search, {"objective": self.objective})
+        return self.search
 
 
 def search_plan(  # noqa: PLR0913 (what a user may want to say about a search)
@@ -142,29 +153,30 @@ def available_workers() -> int:
 
 
 def exploration_pipeline(
-    plan: SearchPlan, observers: tuple[Observer, ...] = ()
+    plan: SearchPlan, observers: tuple[Observer, ...] = (), ledger: Ledger | None = None
 ) -> Stage[NetworkProblem, NetworkEvaluation]:
     """The main job: all candidates of every layer, the best of each, their sum.
 
-    Vector operators, of which there is nothing to choose, are added at the end.
+    Vector operators, of which there is nothing to choose, are added at the end. What the ledger
+    knows is not computed again.
     """
-    best = _evaluated(plan, observers) >> minimal(plan.objective)
+    best = _evaluated(plan, observers, ledger) >> minimal(plan.objective)
     chosen: Stage[MappingProblem, EvaluationBatch]
     if plan.prune:
         chosen = _candidates(plan) >> BoundedSearchStage(best, plan.objective)
     else:
         chosen = _candidates(plan) >> each(best) >> minimal(plan.objective)
-    total = _layers(plan) >> EachOnceStage(chosen) >> SumStage()
+    total = _layers(plan) >> EachOnceStage(chosen) >> SumStage(_costing(ledger))
     return VectorStage(total, plan.count_vector)
 
 
 def front_pipeline(
-    plan: SearchPlan, observers: tuple[Observer, ...] = ()
+    plan: SearchPlan, observers: tuple[Observer, ...] = (), ledger: Ledger | None = None
 ) -> Stage[NetworkProblem, NetworkFront]:
     """All candidates of every layer, and of each layer those between which one has to choose."""
-    evaluated = _candidates(plan) >> each(_evaluated(plan, observers))
+    evaluated = _candidates(plan) >> each(_evaluated(plan, observers, ledger))
     front = evaluated >> FlattenStage[EvaluationBatch]() >> ParetoStage()
-    fronts = _layers(plan) >> EachOnceStage(front) >> FrontSumStage()
+    fronts = _layers(plan) >> EachOnceStage(front) >> FrontSumStage(_costing(ledger))
     return VectorStage(fronts, plan.count_vector)
 
 
@@ -185,9 +197,22 @@ def _candidates(plan: SearchPlan) -> Stage[MappingProblem, Iterator[SpatialProbl
 
 
 def _evaluated(
-    plan: SearchPlan, observers: tuple[Observer, ...]
+    plan: SearchPlan, observers: tuple[Observer, ...], ledger: Ledger | None
 ) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
-    """All temporal mappings that the search looks at, with their costs, shown to the observers."""
-    if isinstance(plan.search, SalsaStage):
-        return replaced(plan.search, {"objective": plan.objective}) >> ObserveStage(observers)
-    return plan.search >> each(CostModelStage(), plan.search.workers) >> ObserveStage(observers)
+    """All temporal mappings that the search looks at, with their costs, shown to the observers.
+
+    Of a search that the ledger knows those that count.
+    """
+    observed = _searched(plan) >> ObserveStage(observers)
+    return observed if ledger is None else RecallStage(observed, ledger)
+
+
+def _searched(plan: SearchPlan) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
+    search = plan.effective_search
+    if isinstance(search, SalsaStage):
+        return search
+    return search >> each(CostModelStage(), search.workers)
+
+
+def _costing(ledger: Ledger | None) -> Costing:
+    return evaluate if ledger is None else ledger.cost

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar, final
+from typing import TYPE_CHECKING, Protocol, final
 from uuid import UUID, uuid4
 
-from nestmap.model import EvaluationBatch, NetworkEvaluation, NetworkProblem
-from nestmap.pipeline.describe import describe
+from nestmap.model import EvaluationBatch, NetworkEvaluation, NetworkProblem, Recording
 from nestmap.pipeline.plan import SearchPlan
-from nestmap.pipeline.stage import Stage
-from nestmap.pipeline.stages.observe import Observer
+from nestmap.pipeline.stages.recall import Ledger
 
 if TYPE_CHECKING:
     from nestmap.store import Store
-
-A = TypeVar("A")
 
 
 class Progress(Protocol):
@@ -29,8 +26,11 @@ class Progress(Protocol):
     def observe(self, batch: EvaluationBatch) -> None:
         """One batch has been evaluated."""
 
+    def recall(self, batch: EvaluationBatch) -> None:
+        """A search need not be done again: the best it has found, with the statistics of all."""
 
-class Recording(Protocol):
+
+class KeptRun(Protocol):
     """A run as far as the facade sees it."""
 
     @property
@@ -50,24 +50,44 @@ class Unrecorded:
         """Nothing to write."""
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A run, and who knows what was searched before; nobody where it is not recorded."""
+
+    run: KeptRun
+    ledger: Ledger | None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What an exploration is to do: ``pareto`` says whether it looks for fronts."""
+
+    network: NetworkProblem
+    plan: SearchPlan
+    pareto: bool = False
+
+
 @contextmanager
-def watched(
-    network: NetworkProblem,
-    plan: SearchPlan,
-    pipeline: Callable[[SearchPlan, tuple[Observer, ...]], Stage[NetworkProblem, A]],
+def begun(
+    job: Job,
     store: Store | Path | str | None,
+    recording: Recording,
     progress: Progress | None,
-) -> Generator[tuple[Recording, Stage[NetworkProblem, A]]]:
-    """The pipeline with whoever watches it, and the run that it is recorded in."""
-    watching: tuple[Observer, ...] = ()
+) -> Generator[Kept]:
+    """A run that has begun, in a store where one is given.
+
+    Raises:
+        StoreError: where the store cannot be opened or written.
+    """
     if progress is not None:
-        progress.start(network)
-        watching = (progress,)
+        progress.start(job.network)
     if store is None:
-        yield Unrecorded(), pipeline(plan, watching)
+        yield Kept(Unrecorded(), None)
         return
     # the store is opened only when asked for: DuckDB takes long to import
-    from nestmap.pipeline.recording import Recorder, recording  # noqa: PLC0415
+    from nestmap.pipeline.recording import recorded  # noqa: PLC0415
 
-    with recording(store, network, plan.objective, describe(pipeline(plan, ()))) as run:
-        yield run, pipeline(plan, (*watching, Recorder(run)))
+    with recorded(job, store, recording, progress) as kept:
+        yield kept

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-
-from nestmap.model import EvaluationBatch
-from nestmap.model.batch import Floats
+from nestmap.model import EvaluationBatch, front_rows
 from nestmap.search.shortlist import Columns, Rows, Shortlist, shortlist
 
 
@@ -30,19 +27,4 @@ def _costs(batch: EvaluationBatch) -> Columns:
 
 def _front(columns: Columns) -> Rows:
     energy, latency = columns
-    rows = _hopeful(energy, latency)
-    rows = rows[np.lexsort((latency[rows], energy[rows]))]
-    lowest = np.minimum.accumulate(latency[rows])
-    improves = np.ones(len(rows), np.bool_)
-    improves[1:] = lowest[1:] < lowest[:-1]
-    return rows[improves]
-
-
-def _hopeful(energy: Floats, latency: Floats) -> Rows:
-    """Rows that the least energy-delay product does not dominate: mostly few are left to sort."""
-    if not len(energy):
-        return np.arange(0)
-    best = np.argmin(energy * latency)
-    hopeful = (energy < energy[best]) | (latency < latency[best])
-    hopeful |= (energy == energy[best]) & (latency == latency[best])
-    return np.flatnonzero(hopeful)
+    return front_rows(energy, latency)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import TypeVar, cast
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -10,6 +13,14 @@ import pyarrow.compute as pc
 from nestmap.model import EvaluationBatch, Loop, MappingBatch, SearchStatistics, SpatialProblem
 
 Codes = npt.NDArray[np.uint8]
+Numbers = npt.NDArray[np.int64]
+T = TypeVar("T", bound=np.generic)
+
+
+def taken(table: pa.Table, rows: npt.NDArray[np.intp]) -> pa.Table:
+    """The rows of a table with these indices, in that order."""
+    indices = pa.Array.from_buffers(pa.int64(), len(rows), [None, _buffer(rows.astype(np.int64))])
+    return table.take(indices)
 
 
 def levels_of(problem: SpatialProblem) -> tuple[int, ...]:
@@ -17,19 +28,20 @@ def levels_of(problem: SpatialProblem) -> tuple[int, ...]:
     return tuple(len(problem.problem.levels(x.name)) for x in problem.layer.operands)
 
 
-def to_arrow(batch: EvaluationBatch, levels: tuple[int, ...], search: int, first: int) -> pa.Table:
+def to_arrow(batch: EvaluationBatch, search: int, numbers: Numbers) -> pa.Table:
     """The rows of a batch as rows of ``evaluation_rows``.
 
-    ``levels`` are those of the batch's problem, ``search`` is the id of its search, ``first`` the
-    number of its first row. Cuts of levels that an operand does not have are left out.
+    ``search`` is the id of its search, ``numbers`` are those of the rows in it. Cuts of levels
+    that an operand does not have are left out.
     """
     rows = len(batch)
     cuts = batch.mappings.cuts
+    levels = levels_of(batch.mappings.problem)
     flat = cuts.reshape(rows, cuts.shape[1] * cuts.shape[2])
     return pa.table(
         {
-            "search": _array(np.full(rows, search, np.int32), pa.int32()),
-            "number": _array(np.arange(first, first + rows, dtype=np.int64), pa.int64()),
+            "search": _array(np.full(rows, search, np.int64), pa.int64()),
+            "number": _array(numbers, pa.int64()),
             "ordering": _lists(batch.mappings.orders),
             "cuts": _lists(flat[:, _real_cuts(cuts.shape[2], levels)]),
             "energy": _array(batch.energy, pa.float64()),
@@ -69,10 +81,52 @@ def from_arrow(
     factors: tuple[Loop, ...],
     ideal_cycles: int,
     statistics: SearchStatistics,
+) -> tuple[EvaluationBatch, ...]:
+    """The batches that those columns of ``evaluation_rows`` hold; the first has the statistics.
+
+    One batch, unless the mappings have different numbers of loops; where there are no rows, one
+    without any.
+    """
+    if not table.num_rows:
+        return (_empty(problem, ideal_cycles, statistics),)
+    lengths = _numbers(pc.list_value_length(table.column("ordering")), np.int32)
+    starts = [0, *(np.flatnonzero(np.diff(lengths)) + 1).tolist(), table.num_rows]
+    return tuple(
+        _batch(
+            table.slice(first, end - first),
+            problem,
+            factors,
+            ideal_cycles,
+            SearchStatistics() if first else statistics,
+        )
+        for first, end in pairwise(starts)
+    )
+
+
+def _empty(
+    problem: SpatialProblem, ideal_cycles: int, statistics: SearchStatistics
 ) -> EvaluationBatch:
-    """The batch that those columns of ``evaluation_rows`` hold."""
-    rows = table.num_rows
-    orders = _codes(table, "ordering").reshape(rows, -1) if rows else np.empty((0, 0), np.uint8)
+    nothing = np.empty(0)
+    return EvaluationBatch(
+        mappings=MappingBatch.empty(problem, statistics),
+        energy=nothing,
+        latency0=nothing,
+        latency1=nothing,
+        latency2=nothing,
+        ideal_cycles=ideal_cycles,
+        statistics=statistics,
+    )
+
+
+def _batch(
+    table: pa.Table,
+    problem: SpatialProblem,
+    factors: tuple[Loop, ...],
+    ideal_cycles: int,
+    statistics: SearchStatistics,
+) -> EvaluationBatch:
+    """Rows that all have the same number of loops."""
+    orders = _codes(table, "ordering").reshape(table.num_rows, -1)
     mappings = MappingBatch(
         problem=problem,
         factors=factors,
@@ -82,18 +136,42 @@ def from_arrow(
     )
     return EvaluationBatch(
         mappings=mappings,
-        energy=table.column("energy").to_numpy(),
-        latency0=table.column("latency0").to_numpy(),
-        latency1=table.column("latency1").to_numpy(),
-        latency2=table.column("latency2").to_numpy(),
+        energy=floats(table, "energy"),
+        latency0=floats(table, "latency0"),
+        latency1=floats(table, "latency1"),
+        latency2=floats(table, "latency2"),
         ideal_cycles=ideal_cycles,
         statistics=statistics,
     )
 
 
+def floats(table: pa.Table, name: str) -> npt.NDArray[np.float64]:
+    """A column of DOUBLE."""
+    return _numbers(table.column(name), np.float64)
+
+
+def integers(table: pa.Table, name: str) -> Numbers:
+    """A column of BIGINT."""
+    return _numbers(table.column(name), np.int64)
+
+
 def _codes(table: pa.Table, name: str) -> Codes:
-    values = pc.list_flatten(table.column(name))
-    return values.to_numpy().astype(np.uint8, copy=False)
+    # the stubs say otherwise, but the values of a chunked column are one too
+    values = cast("pa.ChunkedArray[pa.Scalar[pa.DataType]]", pc.list_flatten(table.column(name)))
+    return _numbers(values, np.uint8)
+
+
+# to_numpy would do as well, but where pandas is installed it takes 0.9 s to import it
+
+
+def _numbers(column: pa.ChunkedArray[pa.Scalar[pa.DataType]], kind: type[T]) -> npt.NDArray[T]:
+    """The values of a column that is of this kind and has no NULL."""
+    parts = [
+        np.frombuffer(memoryview(values), kind)[chunk.offset : chunk.offset + len(chunk)]
+        for chunk in column.chunks
+        if (values := chunk.buffers()[1]) is not None
+    ]
+    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, kind), *parts])
 
 
 def _all_cuts(codes: Codes, orders: Codes, levels: tuple[int, ...]) -> Codes:

@@ -10,10 +10,10 @@ import duckdb
 
 from nestmap.model import (
     Accelerator,
-    CostModelEvaluation,
     Layer,
     LayerResult,
     Loop,
+    MemoryLevel,
     SpatialMapping,
     VectorEvaluation,
     Workload,
@@ -24,12 +24,19 @@ Row = Mapping[str, object]
 
 Table = Literal[
     "accelerators",
+    "breakdowns",
+    "cmes",
     "infeasible",
     "layers",
+    "level_usage",
+    "memories",
+    "port_stalls",
     "results",
+    "run_searches",
     "runs",
     "searches",
     "spatial_mappings",
+    "temporal_mappings",
     "vector_results",
     "workload_layers",
     "workloads",
@@ -39,9 +46,9 @@ Table = Literal[
 class OnConflict(StrEnum):
     """What happens to a row whose key the table has already."""
 
-    FAIL = ""
-    KEEP = "ON CONFLICT DO NOTHING"
-    ADD_COUNT = "ON CONFLICT (search, reason) DO UPDATE SET count = count + excluded.count"
+    FAIL = "INSERT"
+    KEEP = "INSERT OR IGNORE"
+    REPLACE = "INSERT OR REPLACE"
 
 
 def insert(
@@ -56,7 +63,7 @@ def insert(
     # a column is one parameter: twenty times faster than one for each value
     columns = ", ".join(f'unnest(?) AS "{name}"' for name in rows[0])
     values = [[row[name] for row in rows] for name in rows[0]]
-    connection.execute(f"INSERT INTO {table} BY NAME SELECT {columns} {on_conflict}", values)
+    connection.execute(f"{on_conflict} INTO {table} BY NAME SELECT {columns}", values)
 
 
 def write_workload(connection: duckdb.DuckDBPyConnection, workload: Workload) -> None:
@@ -95,7 +102,8 @@ def _layer_row(key: str, layer: Layer) -> Row:
 def write_accelerators(
     connection: duckdb.DuckDBPyConnection, accelerators: Sequence[Accelerator]
 ) -> None:
-    """Writes the accelerators that are not there yet."""
+    """Writes the accelerators, with their memories, that are not there yet."""
+    different = {x.content_hash: x for x in accelerators}
     rows = [
         {
             "hash": key,
@@ -104,9 +112,38 @@ def write_accelerators(
             "area": accelerator.area,
             "json": accelerator.model_dump_json(),
         }
-        for key, accelerator in {x.content_hash: x for x in accelerators}.items()
+        for key, accelerator in different.items()
     ]
     insert(connection, "accelerators", rows, OnConflict.KEEP)
+    memories = [
+        {"accelerator": key, "position": i, **_memory_columns(memory)}
+        for key, accelerator in different.items()
+        for i, memory in enumerate(accelerator.memories)
+    ]
+    insert(connection, "memories", memories, OnConflict.KEEP)
+
+
+def _memory_columns(level: MemoryLevel) -> Row:
+    instance = level.instance
+    return {
+        "name": instance.name,
+        "size": instance.size,
+        "read_energy": instance.read_energy,
+        "write_energy": instance.write_energy,
+        "area": instance.area,
+        "double_buffered": instance.double_buffered,
+        "operands": list(level.operands),
+        "served_dimensions": list(level.served_dimensions),
+        "ports": [
+            {
+                "name": port.name,
+                "kind": port.kind.value,
+                "width_min": port.width_min,
+                "width_max": port.width_max,
+            }
+            for port in instance.ports
+        ],
+    }
 
 
 def write_spatial_mappings(
@@ -133,17 +170,17 @@ def loop_structs(loops: Sequence[Loop]) -> list[Row]:
     return [{"dimension": loop.dimension, "size": loop.size} for loop in loops]
 
 
-def result_row(run: str, position: int, result: LayerResult) -> Row:
-    """A row of ``results``."""
+def result_row(run: str, position: int, result: LayerResult, cme: str) -> Row:
+    """A row of ``results``; ``cme`` is the key of what it costs."""
     statistics = result.statistics
     return {
         "run": run,
         "position": position,
-        **_cme_columns(result.cme),
+        "layer": result.cme.layer,
+        "cme": cme,
         "evaluations": statistics.evaluations,
         "pruned": statistics.pruned,
         "infeasible": [{"reason": x.reason, "count": x.count} for x in statistics.infeasible],
-        "cme": result.cme.model_dump_json(),
         "repeats": result.repeats,
     }
 
@@ -152,27 +189,3 @@ def vector_row(run: str, position: int, entry: VectorEvaluation) -> Row:
     """A row of ``vector_results``."""
     costs = {"energy": entry.energy, "latency": entry.latency}
     return {"run": run, "position": position, **entry.model_dump(), **costs}
-
-
-def _cme_columns(cme: CostModelEvaluation) -> Row:
-    mapping = cme.temporal_mapping
-    return {
-        "layer": cme.layer,
-        "operator": cme.operator,
-        "macs": cme.macs,
-        "spatial_mapping": cme.spatial_mapping.content_hash,
-        "ordering": loop_structs(mapping.order),
-        "cuts": [{"operand": x.operand, "positions": list(x.positions)} for x in mapping.cuts],
-        "energy": cme.energy,
-        "mac_energy": cme.mac_energy,
-        "memory_energy": cme.memory_energy,
-        "latency0": cme.latency0,
-        "latency1": cme.latency1,
-        "latency2": cme.latency2,
-        "ideal_cycles": cme.ideal_cycles,
-        "stall": cme.stall,
-        "onloading": cme.onloading,
-        "offloading": cme.offloading,
-        "drain": cme.drain,
-        "utilization": cme.utilization,
-    }

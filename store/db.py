@@ -2,33 +2,48 @@
 
 from __future__ import annotations
 
-import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import final
-from uuid import UUID
+from uuid import UUID, uuid4
 
-import duckdb
-import pyarrow as pa
-
-from nestmap.model import EvaluationBatch, NetworkEvaluation
+from nestmap.model import (
+    CostModelEvaluation,
+    EvaluationBatch,
+    NetworkEvaluation,
+    NetworkFront,
+    NetworkProblem,
+)
+from nestmap.model.errors import StoreError
 from nestmap.store import queries
 from nestmap.store.connect import connect, connect_read_only
-from nestmap.store.errors import explained
+from nestmap.store.database import Database
 from nestmap.store.migrate import check_schema, migrate
-from nestmap.store.records import RunInfo, RunRecord
-from nestmap.store.writer import Run
+from nestmap.store.parts import PartsWriter
+from nestmap.store.named import Arguments, NamedQuery, ask, named_queries
+from nestmap.store.records import RunInfo, RunRecord, RunStatus
+from nestmap.store.relation import Relation
+from nestmap.store.running import mark_killed, read_info, read_run, read_runs
+from nestmap.store.runs import find_run
+from nestmap.store.writer import AfterCommit, Run, no_more
 
 DEFAULT_PATH = Path("nestmap.duckdb")
 """Where results go unless a user names another file."""
 
-# Only one process can have the file open for writing, so no other one is running a run.
-_MARK_KILLED = """
-UPDATE runs SET status = 'interrupted', reason = 'its process ended without a word'
-WHERE status = 'running' AND NOT (host = ? AND pid = ?)
-"""
+PATIENCE = 10.0
+"""How long to wait for another process that has the file open (s)."""
+
+
+AfterCommitOf = Callable[[UUID], AfterCommit]
+"""Who wants to know what each run commits."""
+
+
+def nothing_after(run: UUID) -> AfterCommit:
+    """Nobody does."""
+    return no_more
 
 
 @final
@@ -36,49 +51,63 @@ class Store:
     """A store that is open; closes itself as a context manager.
 
     >>> with Store.open(None) as store:
-    ...     store.query("SELECT count(*) AS runs FROM runs").to_pylist()
+    ...     store.query("SELECT count(*) AS runs FROM runs").rows()
     [{'runs': 0}]
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
-        self._connection = connection
-        self._name = name
+    def __init__(self, database: Database, after_commit: AfterCommitOf = nothing_after) -> None:
+        self._database = database
+        self._after_commit = after_commit
 
     @classmethod
-    def open(cls, path: Path | None) -> Store:
+    def open(cls, path: Path | None, patience: float = PATIENCE) -> Store:
         """Opens a store for writing, and makes it if there is none; ``None``: in memory.
 
-        Brings an older schema up to date. Runs whose process was killed become ``interrupted``.
+        Brings an older schema up to date. Runs of this machine whose process is gone become
+        ``interrupted``. The file is free for others whenever nothing is written for a moment;
+        ``patience`` is how many seconds to wait for another process that has it open.
 
         Raises:
             StoreError: if the file is locked, is not a store, is a newer one, or cannot be written.
         """
         name = "in memory" if path is None else str(path)
-        connection = connect(path)
-        try:
-            with explained(name):
-                migrate(connection, name)
-                connection.execute(_MARK_KILLED, [socket.gethostname(), os.getpid()])
-        except BaseException:
-            connection.close()
-            raise
-        return cls(connection, name)
+        shared = path is not None
+        database = Database(name, lambda: connect(path), shared, patience)
+        with _closed_on_error(database), database.use() as connection:
+            migrate(connection, name)
+            mark_killed(connection)
+        return cls(database)
 
     @classmethod
-    def open_read_only(cls, path: Path) -> Store:
-        """Opens a store that can only be read; several processes may do so at once.
+    def record_to(cls, folder: Path) -> Store:
+        """A store whose runs are written to a folder of Parquet parts, and nowhere else.
+
+        Runs on several machines may write to one folder, and all of them can be read meanwhile.
+        What it knows of other runs, for reuse, is what it has done itself.
 
         Raises:
-            StoreError: if there is no file, a run is writing to it, or it is not a store.
+            StoreError: if the folder cannot be made or written.
         """
-        connection = connect_read_only(path)
-        try:
-            with explained(str(path)):
-                check_schema(connection, str(path))
-        except BaseException:
-            connection.close()
-            raise
-        return cls(connection, str(path))
+        database = Database(str(folder), lambda: connect(None), False, 0)
+        with _closed_on_error(database), database.use() as connection:
+            migrate(connection, str(folder))
+        return cls(database, lambda run: PartsWriter(folder, run).write)
+
+    @classmethod
+    def open_read_only(cls, path: Path, patience: float = PATIENCE) -> Store:
+        """Opens a store that can only be read, also while a run is writing to it.
+
+        What is read is what was committed last. ``patience`` is how many seconds to wait for
+        another process that has the file open. ``path`` may be a folder of Parquet parts: they
+        are read as they are now.
+
+        Raises:
+            StoreError: if there is no file, it stays locked, or it is not a store.
+        """
+        database = Database(str(path), lambda: connect_read_only(path), True, patience)
+        with _closed_on_error(database), database.use() as connection:
+            check_schema(connection, str(path))
+        return cls(database)
 
     def __enter__(self) -> Store:
         return self
@@ -93,8 +122,7 @@ class Store:
 
     def close(self) -> None:
         """Lets go of the file; end runs first, or they stay as if they were running."""
-        with explained(self._name):
-            self._connection.close()
+        self._database.close()
 
     def start_run(self, info: RunInfo) -> Run:
         """Begins a run; call it when all input is known to be right.
@@ -102,39 +130,138 @@ class Store:
         Raises:
             StoreError: if it cannot be written.
         """
-        return Run(self._connection, self._name, info)
+        identity = uuid4()
+        return Run(self._database, info, identity, after_commit=self._after_commit(identity))
 
-    def query(self, sql: str, parameters: Sequence[queries.Value] = ()) -> pa.Table:
+    def resume_run(self, run: UUID) -> Run:
+        """Goes on with a run that was interrupted or has failed; what it has found is recalled.
+
+        Raises:
+            StoreError: if there is no such run, it is done, or its process is still at it.
+        """
+        with self._database.use() as connection:
+            record, info = read_run(connection, run), read_info(connection, run)
+        if record.status is RunStatus.DONE:
+            raise StoreError(f"run {run}: it is done; expected one that was interrupted or failed")
+        if record.status is RunStatus.RUNNING and record.host == socket.gethostname():
+            raise StoreError(
+                f"run {run}: process {record.pid} is still running it; expected one that was "
+                "interrupted or failed: wait until it ends, or end it"
+            )
+        return Run(self._database, info, run, resumed=True, after_commit=self._after_commit(run))
+
+    def query(self, sql: str, parameters: Sequence[queries.Value] = ()) -> Relation:
         """The answer to a question in SQL; ``?`` in it stand for the parameters, in order.
 
         Raises:
             StoreError: with DuckDB's own words, if the question is not valid.
         """
-        return queries.query(self._connection, sql, parameters)
+        with self._database.use() as connection:
+            return queries.query(connection, sql, parameters)
+
+    def named_queries(self) -> tuple[NamedQuery, ...]:
+        """The questions that come with nestmap, which :meth:`ask` answers."""
+        with self._database.use() as connection:
+            return named_queries(connection)
+
+    def ask(self, name: str, arguments: Arguments | None = None) -> Relation:
+        """The answer to a named query: ``store.ask("pareto", {Parameter.RUN: run})``.
+
+        Raises:
+            StoreError: if there is none of that name, a parameter is missing or not wanted, there
+                is no such run, or its workload has no such layer.
+        """
+        with self._database.use() as connection:
+            return ask(connection, name, arguments or {})
+
+    def find_run(self, text: str) -> UUID:
+        """The run that ``text`` names: ``last``, its id, or as much of its beginning as is unique.
+
+        Raises:
+            StoreError: if there is none, or several.
+        """
+        with self._database.use() as connection:
+            return find_run(connection, text)
 
     def runs(self) -> tuple[RunRecord, ...]:
         """All runs, oldest first."""
-        with explained(self._name):
-            return queries.read_runs(self._connection)
+        with self._database.use() as connection:
+            return read_runs(connection)
 
-    def results(self, run: UUID) -> NetworkEvaluation:
+    def run(self, run: UUID) -> RunRecord:
+        """One run.
+
+        Raises:
+            StoreError: if there is no such run.
+        """
+        with self._database.use() as connection:
+            return read_run(connection, run)
+
+    def info(self, run: UUID) -> RunInfo:
+        """What a run was asked, in full.
+
+        Raises:
+            StoreError: if there is no such run.
+        """
+        with self._database.use() as connection:
+            return read_info(connection, run)
+
+    def problem(self, run: UUID) -> NetworkProblem:
+        """The network, accelerator and constraints of a run.
+
+        Raises:
+            StoreError: if there is no such run.
+        """
+        return self.info(run).network
+
+    def best(self, run: UUID) -> NetworkEvaluation:
         """The results of a finished run, equal to what was written.
 
         Raises:
             StoreError: if there is no such run, or it has no results.
         """
-        with explained(self._name):
-            return queries.read_results(self._connection, run)
+        with self._database.use() as connection:
+            return queries.read_results(connection, run)
+
+    def pareto(self, run: UUID) -> NetworkFront:
+        """Of each layer of a run the mappings that no other one beats in energy and latency.
+
+        Of what it has evaluated: of a run that goes on or was interrupted, so far.
+
+        Raises:
+            StoreError: if there is no such run, or nothing is known of it.
+        """
+        with self._database.use() as connection:
+            return queries.read_fronts(connection, run)
 
     def evaluations(self, run: UUID, layer: str) -> tuple[EvaluationBatch, ...]:
-        """All that a run evaluated for a layer: a batch for each search, as recorded.
+        """The recorded evaluations of a layer in a run, in batches, a search after the other.
 
-        A search is one spatial mapping with one set of loop factors.
-
-        The statistics of a batch count its rows and what failed, the most frequent reason first.
+        A search is one spatial mapping. The statistics of its first batch count all that it
+        evaluated and what failed.
 
         Raises:
             StoreError: if there is no such run, or its workload has no such layer.
         """
-        with explained(self._name):
-            return queries.read_evaluations(self._connection, run, layer)
+        with self._database.use() as connection:
+            return queries.read_evaluations(connection, run, layer)
+
+    def evaluation(self, name: str) -> CostModelEvaluation:
+        """A recorded evaluation in full: what the cost model says of it, computed again.
+
+        ``name`` is the ``id`` in the view ``evaluations``.
+
+        Raises:
+            StoreError: if there is none with that name.
+        """
+        with self._database.use() as connection:
+            return queries.read_evaluation(connection, name)
+
+
+@contextmanager
+def _closed_on_error(database: Database) -> Generator[None]:
+    try:
+        yield
+    except BaseException:
+        database.close()
+        raise

@@ -9,9 +9,11 @@ import duckdb
 
 from nestmap.model import StoreError
 
+_LOCKED = "another process has it open"
+
 _ADVICE = (
-    (("set lock", "being used by another process"), "another process has it open; expected it "
-     "free: wait until that process ends, or name another file"),
+    (("set lock", "being used by another process"), _LOCKED + "; expected it "
+     "free: wait until that process lets go of it, or name another file"),
     (("different configuration",), "this process has it open already; close that store first, or "
      "use it"),
     (("no space left", "file too large", "disk quota", "out of disk"), "the disk is full (or a "
@@ -24,6 +26,11 @@ _ADVICE = (
      "the duckdb package"),
 )  # fmt: skip
 _ANYTHING_ELSE = "expected a readable DuckDB file: check the path, or name another file"
+
+
+def is_locked(error: StoreError) -> bool:
+    """Whether the error is that another process has the file open."""
+    return _LOCKED in str(error)
 
 
 @contextmanager

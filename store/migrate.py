@@ -53,7 +53,7 @@ def migrate(connection: duckdb.DuckDBPyConnection, store: str) -> None:
     Raises:
         StoreError: if it holds something else, or a newer nestmap wrote it.
     """
-    version = _version(connection, store)
+    version = schema_version(connection, store)
     pending = [step for step in migrations() if step.version > version]
     if not pending:
         return
@@ -70,7 +70,7 @@ def check_schema(connection: duckdb.DuckDBPyConnection, store: str) -> None:
     Raises:
         StoreError: if it holds something else, or an older or newer nestmap wrote it.
     """
-    version = _version(connection, store)
+    version = schema_version(connection, store)
     newest = migrations()[-1].version
     if version < newest:
         raise StoreError(
@@ -79,8 +79,12 @@ def check_schema(connection: duckdb.DuckDBPyConnection, store: str) -> None:
         )
 
 
-def _version(connection: duckdb.DuckDBPyConnection, store: str) -> int:
-    """The schema version of the database, 0 if it is empty."""
+def schema_version(connection: duckdb.DuckDBPyConnection, store: str) -> int:
+    """The schema version of the database, 0 if it is empty.
+
+    Raises:
+        StoreError: if it holds something else, or a newer nestmap wrote it.
+    """
     if not number(connection, _HAS_VERSION):
         if number(connection, _HAS_TABLES):
             raise StoreError(

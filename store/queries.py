@@ -2,44 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import TypedDict, cast
 from uuid import UUID
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from nestmap.model import (
-    Accelerator,
     CostModelEvaluation,
     EvaluationBatch,
     Infeasibility,
     Layer,
-    LayerConstraints,
+    LayerFront,
     LayerResult,
-    Loop,
-    MappingProblem,
     NetworkEvaluation,
-    Objective,
+    NetworkFront,
     SearchStatistics,
-    SpatialMapping,
     SpatialProblem,
     StoreError,
+    TemporalMapping,
     VectorEvaluation,
     Workload,
+    front_rows,
 )
-from nestmap.store.columns import from_arrow
-from nestmap.store.records import RunRecord, RunStatus
-
-_RunRow = tuple[
-    UUID, str, str, str, str, str, datetime, datetime | None, str, str | None
-]  # fmt: skip
-
-
-class _LoopRow(TypedDict):
-    dimension: str
-    size: int
+from nestmap.model.base import replaced
+from nestmap.store.recall import (
+    read_front,
+    read_problem,
+    read_row,
+    read_rows,
+    search_with_id,
+    searches_of,
+)
+from nestmap.store.relation import Relation
+from nestmap.store.running import read_run, unknown_run
 
 
 class _InfeasibleRow(TypedDict):
@@ -47,38 +46,19 @@ class _InfeasibleRow(TypedDict):
     count: int
 
 
-_SearchRow = tuple[int, str, str, str, list[_LoopRow], int]
+_ResultRow = tuple[str, str, int, list[_InfeasibleRow], int, str | None]
 
 Value = str | int | float | bool | datetime | UUID | None
 """What a parameter of a query may be."""
 
-_RUNS = """
-SELECT run.id, command, version, objective, workload.name, accelerator.name, started, ended,
-       status, reason
-FROM runs AS run
-JOIN workloads AS workload ON workload.hash = run.workload
-JOIN accelerators AS accelerator ON accelerator.hash = run.accelerator
-ORDER BY started, run.id
-"""
 _RESULTS = (
-    "SELECT cme, evaluations, infeasible, pruned, repeats FROM results WHERE run = ? "
+    "SELECT layer, cme, evaluations, infeasible, pruned, repeats FROM results WHERE run = ? "
     "ORDER BY position"
 )
+_CMES = "SELECT hash, json FROM cmes WHERE hash IN (SELECT cme FROM results WHERE run = ?)"
 _FIELDS = tuple(VectorEvaluation.model_fields)
 _VECTOR = f"SELECT {', '.join(_FIELDS)} FROM vector_results WHERE run = ? ORDER BY position"
 _COUNTED = "SELECT vector_counted FROM runs WHERE id = ?"
-_SEARCHES = """
-SELECT search.id, accelerator.json, mapping.json, constraints, factors, ideal_cycles
-FROM searches AS search
-JOIN accelerators AS accelerator ON accelerator.hash = search.accelerator
-JOIN spatial_mappings AS mapping ON mapping.hash = search.spatial_mapping
-WHERE run = ? AND layer = ? ORDER BY search.id
-"""
-_ROWS = """
-SELECT ordering, cuts, energy, latency0, latency1, latency2
-FROM evaluation_rows WHERE search = ? ORDER BY number
-"""
-_INFEASIBLE = "SELECT reason, count FROM infeasible WHERE search = ? ORDER BY count DESC, reason"
 _WORKLOAD = """
 SELECT workload.json FROM runs AS run
 JOIN workloads AS workload ON workload.hash = run.workload
@@ -88,7 +68,7 @@ WHERE run.id = ?
 
 def query(
     connection: duckdb.DuckDBPyConnection, sql: str, parameters: Sequence[Value] = ()
-) -> pa.Table:
+) -> Relation:
     """The answer to a question in SQL, each ``?`` in it standing for one of the parameters.
 
     Raises:
@@ -101,30 +81,9 @@ def query(
         answer = cast(
             "duckdb.DuckDBPyRelation | None", connection.sql(sql, params=list(parameters))
         )
-        return pa.table({}) if answer is None else answer.to_arrow_table()
+        return Relation(pa.table({}) if answer is None else answer.to_arrow_table())
     except duckdb.Error as error:
         raise StoreError(f"query: {error}") from None
-
-
-def read_runs(connection: duckdb.DuckDBPyConnection) -> tuple[RunRecord, ...]:
-    """All runs, oldest first."""
-    return tuple(_record(row) for row in connection.execute(_RUNS).fetchall())
-
-
-def _record(row: _RunRow) -> RunRecord:
-    run, command, version, objective, workload, accelerator, started, ended, status, reason = row
-    return RunRecord(
-        id=run,
-        command=command,
-        version=version,
-        objective=Objective(objective),
-        workload=workload,
-        accelerator=accelerator,
-        started=started.replace(tzinfo=UTC),
-        ended=None if ended is None else ended.replace(tzinfo=UTC),
-        status=RunStatus(status),
-        reason=reason,
-    )
 
 
 def read_results(connection: duckdb.DuckDBPyConnection, run: UUID) -> NetworkEvaluation:
@@ -133,86 +92,155 @@ def read_results(connection: duckdb.DuckDBPyConnection, run: UUID) -> NetworkEva
     Raises:
         StoreError: if there is no such run, or it has no results.
     """
-    rows: list[tuple[str, int, list[_InfeasibleRow], int, str | None]]
-    rows = connection.execute(_RESULTS, [run]).fetchall()
+    rows: list[_ResultRow] = connection.execute(_RESULTS, [run]).fetchall()
     if not rows:
-        raise StoreError(f"run {run}: {_why_no_results(connection, run)}")
+        status = read_run(connection, run).status
+        raise StoreError(
+            f"run {run}: found no results, it is {status}; expected a run that is done"
+        )
+    texts: list[tuple[str, str]] = connection.execute(_CMES, [run]).fetchall()
+    cmes = {key: CostModelEvaluation.model_validate_json(text) for key, text in texts}
     counted: list[tuple[bool]] = connection.execute(_COUNTED, [run]).fetchall()
-    vector: list[tuple[str | int | float, ...]] = connection.execute(_VECTOR, [run]).fetchall()
     return NetworkEvaluation(
-        layers=tuple(_layer_result(*row) for row in rows),
-        vector=tuple(_vector_evaluation(row) for row in vector),
+        layers=tuple(_layer_result(row, cmes[row[1]]) for row in rows),
+        vector=_vector_evaluations(connection, run),
         vector_counted=counted[0][0],
     )
 
 
-def _vector_evaluation(row: tuple[str | int | float, ...]) -> VectorEvaluation:
-    return VectorEvaluation.model_validate(dict(zip(_FIELDS, row, strict=True)))
-
-
-def _why_no_results(connection: duckdb.DuckDBPyConnection, run: UUID) -> str:
-    found = [record for record in read_runs(connection) if record.id == run]
-    if not found:
-        return "not in this store; expected the id of one of its runs"
-    return f"found no results, it is {found[0].status}; expected a run that is done"
-
-
-def _layer_result(
-    cme: str,
-    evaluations: int,
-    infeasible: list[_InfeasibleRow],
-    pruned: int,
-    repeats: str | None,
-) -> LayerResult:
+def _layer_result(row: _ResultRow, cme: CostModelEvaluation) -> LayerResult:
+    layer, _, evaluations, infeasible, pruned, repeats = row
     failed = tuple(Infeasibility(reason=x["reason"], count=x["count"]) for x in infeasible)
     return LayerResult(
-        cme=CostModelEvaluation.model_validate_json(cme),
+        cme=cme if cme.layer == layer else replaced(cme, {"layer": layer}),
         statistics=SearchStatistics(evaluations=evaluations, infeasible=failed, pruned=pruned),
         repeats=repeats,
+    )
+
+
+def _vector_evaluations(
+    connection: duckdb.DuckDBPyConnection, run: UUID
+) -> tuple[VectorEvaluation, ...]:
+    rows: list[tuple[str | int | float, ...]] = connection.execute(_VECTOR, [run]).fetchall()
+    return tuple(
+        VectorEvaluation.model_validate(dict(zip(_FIELDS, row, strict=True))) for row in rows
     )
 
 
 def read_evaluations(
     connection: duckdb.DuckDBPyConnection, run: UUID, layer: str
 ) -> tuple[EvaluationBatch, ...]:
-    """The evaluations of a layer in a run: a batch for each search, as recorded.
+    """The recorded evaluations of a layer in a run, in batches, a search after the other.
 
-    A search is one spatial mapping with one set of loop factors.
-
-    The statistics of a batch count its rows and what failed, the most frequent reason first.
+    A search is one spatial mapping. Of those batches of a search that differ in how many loops
+    their mappings have, the first has the statistics of all.
 
     Raises:
         StoreError: if there is no such run, or its workload has no such layer.
     """
-    found: list[tuple[str]] = connection.execute(_WORKLOAD, [run]).fetchall()
-    if not found:
-        raise StoreError(f"run {run}: {_why_no_results(connection, run)}")
-    layers = {x.name: x for x in Workload.model_validate_json(found[0][0]).layers}
+    layers = {x.name: x for x in _workload(connection, run).layers}
     if layer not in layers:
         raise StoreError(
             f"run {run}: found no layer {layer!r}; expected one of {', '.join(layers)}"
         )
-    searches: list[_SearchRow] = connection.execute(_SEARCHES, [run, layer]).fetchall()
-    return tuple(_batch(connection, search, layers[layer]) for search in searches)
+    batches: list[EvaluationBatch] = []
+    for search in searches_of(connection, run, layer):
+        spatial = read_problem(connection, search).handed_to(layers[layer])
+        batches += read_rows(connection, search, spatial)
+    return tuple(batches)
 
 
-def _batch(
-    connection: duckdb.DuckDBPyConnection, search: _SearchRow, layer: Layer
-) -> EvaluationBatch:
-    number, machine, mapping, constraints, factors, ideal_cycles = search
-    problem = SpatialProblem(
-        problem=MappingProblem(
-            layer=layer,
-            accelerator=Accelerator.model_validate_json(machine),
-            constraints=LayerConstraints.model_validate_json(constraints),
-        ),
-        spatial_mapping=SpatialMapping.model_validate_json(mapping),
+def read_evaluation(connection: duckdb.DuckDBPyConnection, name: str) -> CostModelEvaluation:
+    """One recorded evaluation in full, computed again.
+
+    Raises:
+        StoreError: if there is none with that name.
+    """
+    first, _, second = name.partition(":")
+    if not (first.isdecimal() and second.isdecimal()):
+        raise StoreError(
+            f"evaluation {name!r}: found no number of a search and one in it; expected an id "
+            "as in the view evaluations: 1234:5"
+        )
+    search = search_with_id(connection, int(first))
+    if search is not None:
+        spatial = read_problem(connection, search)
+        row = read_row(connection, search, spatial, int(second))
+        if len(row):
+            return _evaluate(spatial, row.mappings.row(0))
+    raise StoreError(f"evaluation {name}: not recorded in this store")
+
+
+def read_fronts(connection: duckdb.DuckDBPyConnection, run: UUID) -> NetworkFront:
+    """Of each layer the mappings than which none is better in energy or latency at no cost.
+
+    Of searches that are not complete, what is recorded counts, and so far searched layers only.
+
+    Raises:
+        StoreError: if there is no such run, or nothing is known of it.
+    """
+    fronts: list[LayerFront] = []
+    first: dict[Layer, LayerFront] = {}
+    for layer in _workload(connection, run).layers:
+        batches = _fronts_of(connection, run, layer)
+        if batches:
+            first[layer.anonymous] = front = _layer_front(batches)
+            fronts.append(front)
+        elif layer.anonymous in first:
+            fronts.append(_repeated(first[layer.anonymous], layer))
+    if not fronts:
+        raise StoreError(
+            f"run {run}: found no evaluations; expected a run that nestmap of today has recorded"
+        )
+    counted: list[tuple[bool]] = connection.execute(_COUNTED, [run]).fetchall()
+    return NetworkFront(
+        layers=tuple(fronts),
+        vector=_vector_evaluations(connection, run),
+        vector_counted=counted[0][0],
     )
-    rows = query(connection, _ROWS, [number])
-    failed: list[tuple[str, int]] = connection.execute(_INFEASIBLE, [number]).fetchall()
-    statistics = SearchStatistics(
-        evaluations=rows.num_rows,
-        infeasible=tuple(Infeasibility(reason=reason, count=count) for reason, count in failed),
+
+
+def _workload(connection: duckdb.DuckDBPyConnection, run: UUID) -> Workload:
+    found: list[tuple[str]] = connection.execute(_WORKLOAD, [run]).fetchall()
+    if not found:
+        raise unknown_run(run)
+    return Workload.model_validate_json(found[0][0])
+
+
+def _fronts_of(
+    connection: duckdb.DuckDBPyConnection, run: UUID, layer: Layer
+) -> list[EvaluationBatch]:
+    batches: list[EvaluationBatch] = []
+    for search in searches_of(connection, run, layer.name):
+        spatial = read_problem(connection, search).handed_to(layer)
+        known = search.evaluations is not None and search.has_front
+        batches += (read_front if known else read_rows)(connection, search, spatial)
+    return [batch for batch in batches if len(batch)]
+
+
+def _layer_front(batches: list[EvaluationBatch]) -> LayerFront:
+    energy, latency = (
+        np.concatenate([getattr(batch, column) for batch in batches])
+        for column in ("energy", "latency2")
     )
-    loops = tuple(Loop(dimension=x["dimension"], size=x["size"]) for x in factors)
-    return from_arrow(rows, problem, loops, ideal_cycles, statistics)
+    places = [(batch, i) for batch in batches for i in range(len(batch))]
+    chosen = [places[row] for row in front_rows(energy, latency).tolist()]
+    statistics = sum((batch.statistics for batch in batches), SearchStatistics())
+    mappings = ((batch.mappings.problem, batch.mappings.row(i)) for batch, i in chosen)
+    return LayerFront(cmes=tuple(_evaluate(*pair) for pair in mappings), statistics=statistics)
+
+
+def _evaluate(spatial: SpatialProblem, mapping: TemporalMapping) -> CostModelEvaluation:
+    from nestmap.costmodel import evaluate  # noqa: PLC0415 (few questions need it; it loads long)
+
+    return evaluate(spatial, mapping)
+
+
+def _repeated(front: LayerFront, layer: Layer) -> LayerFront:
+    cmes = tuple(_renamed(front.cmes, layer.name))
+    return LayerFront(cmes=cmes, repeats=front.layer)
+
+
+def _renamed(cmes: Sequence[CostModelEvaluation], layer: str) -> Iterator[CostModelEvaluation]:
+    for cme in cmes:
+        yield replaced(cme, {"layer": layer})

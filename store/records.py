@@ -1,4 +1,4 @@
-"""What the store knows about a run."""
+"""What the store knows about a run and a search."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator
 
-from nestmap.model import Frozen, NetworkProblem, Objective
+from nestmap.model import Frozen, NetworkProblem, Objective, Recording, SpatialProblem
 
 
 def _is_json(text: str) -> str:
@@ -34,8 +34,9 @@ class RunStatus(StrEnum):
 class RunInfo(Frozen, frozen=True):
     """What a run is about, known before it starts.
 
-    ``command`` is what was called, ``version`` nestmap's; ``pipeline`` says which stages are wired
-    how, ``options`` what else was asked for, both as JSON.
+    ``command`` is what was called, ``version`` nestmap's, ``versions`` those of what else decides
+    its figures; ``pipeline`` says which stages are wired how, ``options`` how it searches, all as
+    JSON. ``pareto``: whether it looks for fronts. ``seed`` of what it draws at random, if anything.
     """
 
     command: str
@@ -44,12 +45,17 @@ class RunInfo(Frozen, frozen=True):
     network: NetworkProblem
     pipeline: JsonText = "{}"
     options: JsonText = "{}"
+    versions: JsonText = "{}"
+    pareto: bool = False
+    seed: int | None = None
+    recording: Recording = Recording()
 
 
 class RunRecord(Frozen, frozen=True):
     """A run as the store lists it; times are UTC, ``workload`` and ``accelerator`` names.
 
-    ``reason`` says why a run failed or was interrupted.
+    ``reason`` says why a run failed or was interrupted. ``cpu_seconds`` are those of its process,
+    all threads together; ``resumed`` counts how often it was continued.
     """
 
     id: UUID
@@ -62,3 +68,19 @@ class RunRecord(Frozen, frozen=True):
     ended: datetime | None
     status: RunStatus
     reason: str | None
+    host: str
+    pid: int
+    cpu_seconds: float | None
+    resumed: int
+
+
+class SearchInfo(Frozen, frozen=True):
+    """What is searched, and how.
+
+    ``key`` is the content hash of all that decides what is found; ``options`` are those of the
+    search, as JSON.
+    """
+
+    key: str
+    spatial: SpatialProblem
+    options: JsonText = "{}"

@@ -1,70 +1,159 @@
-"""What the evaluations of one layer under one spatial mapping in one run share."""
+"""A search being recorded: what the evaluations of one layer under one spatial mapping share."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from typing import final
-from uuid import UUID
 
+import numpy as np
 import pyarrow as pa
 
-from nestmap.model import EvaluationBatch, SearchStatistics
-from nestmap.store.columns import levels_of, to_arrow
+from nestmap.model import (
+    EvaluationBatch,
+    Loop,
+    RecordMode,
+    SearchStatistics,
+    SpatialProblem,
+    front_rows,
+)
+from nestmap.store.columns import Numbers, floats, from_arrow, integers, levels_of, taken, to_arrow
 from nestmap.store.content import Row, loop_structs
+from nestmap.store.records import SearchInfo
+
+Take = Callable[["Search", pa.Table], int]
+"""Who writes rows of ``evaluation_rows``, as many of them as there may be; gives how many."""
 
 
 @final
 class Search:
-    """A row of ``searches``, and what has been recorded for it.
+    """One search of a run; ``record`` takes its evaluations in order.
 
-    ``rows`` counts its evaluations; ``infeasible`` the failed candidates that are not yet
-    written, by reason.
+    ``recorded`` is how many of its first evaluations the store has already: those of a run that was
+    interrupted in the middle of the search.
     """
 
-    def __init__(self, number: int, batch: EvaluationBatch) -> None:
+    def __init__(
+        self, info: SearchInfo, number: int, mode: RecordMode, recorded: int, take: Take
+    ) -> None:
         self.id = number
-        self.problem = batch.mappings.problem
-        self.factors = batch.mappings.factors
-        self.ideal_cycles = batch.ideal_cycles
-        self.levels = levels_of(self.problem)
-        self.rows = 0
-        self.infeasible: Counter[str] = Counter()
+        self.info = info
+        self.mode = mode
+        self.statistics = SearchStatistics()
+        self.complete = False
+        self._ideal_cycles = 0
+        self._rows = 0
+        self._recorded = recorded
+        self._take = take
+        self._factors: dict[Loop, int] = {}
+        self._front: pa.Table | None = None
 
-    def is_of(self, batch: EvaluationBatch) -> bool:
-        """Whether the batch belongs here; ``False`` also where only a long look would tell."""
-        return batch.mappings.problem is self.problem and batch.mappings.factors == self.factors
+    @property
+    def problem(self) -> SpatialProblem:
+        """The layer and its spatial mapping."""
+        return self.info.spatial
 
-    def take(self, batch: EvaluationBatch) -> pa.Table:
-        """The batch as rows of ``evaluation_rows``."""
-        columns = to_arrow(batch, self.levels, search=self.id, first=self.rows)
-        self.rows += len(batch)
-        return columns
+    def record(self, batch: EvaluationBatch) -> None:
+        """Takes the next evaluations in; the arrays of the batch must not change afterwards.
 
-    def count(self, statistics: SearchStatistics) -> None:
-        """Adds the failed candidates."""
-        for entry in statistics.infeasible:
-            self.infeasible[entry.reason] += entry.count
+        Raises:
+            StoreError: if they cannot be written.
+        """
+        self.statistics += batch.statistics
+        self._ideal_cycles = batch.ideal_cycles
+        if not len(batch):
+            return
+        coded = self._coded(batch)
+        numbers = np.arange(self._rows, self._rows + len(batch), dtype=np.int64)
+        self._rows += len(batch)
+        self._keep_front(coded, numbers)
+        if self.mode is RecordMode.ALL:
+            self._write(coded, numbers)
 
-    def row(self, run: UUID) -> Row:
+    def end(self) -> None:
+        """All evaluations are in: what is kept of them is known."""
+        self.complete = True
+        if self.mode is RecordMode.BEST and self._front is not None:
+            numbers = integers(self._front, "number")
+            rows = np.sort(np.flatnonzero(numbers >= self._recorded))
+            order = np.argsort(numbers[rows], kind="stable")
+            self._take(self, taken(self._front, rows[order]))
+
+    def front(self) -> tuple[EvaluationBatch, ...]:
+        """The evaluations that no other one beats, with the statistics of all."""
+        table = self._front if self._front is not None else pa.table({})
+        return from_arrow(
+            table, self.problem, tuple(self._factors), self._ideal_cycles, self.statistics
+        )
+
+    def _write(self, batch: EvaluationBatch, numbers: Numbers) -> None:
+        """Writes what is not there yet; when there is no more room, only the best at the end."""
+        new = numbers >= self._recorded
+        if not new.any():
+            return
+        rows = batch if new.all() else batch.take(np.flatnonzero(new))
+        taken_in = self._take(self, to_arrow(rows, self.id, numbers[new]))
+        self._recorded += taken_in
+        if taken_in < len(rows):
+            self.mode = RecordMode.BEST
+
+    def _keep_front(self, batch: EvaluationBatch, numbers: Numbers) -> None:
+        rows = front_rows(batch.energy, batch.latency2)
+        table = to_arrow(batch.take(rows), self.id, numbers[rows])
+        if self._front is not None:
+            table = pa.concat_tables([self._front, table])
+            table = taken(table, front_rows(floats(table, "energy"), floats(table, "latency2")))
+        self._front = table.combine_chunks()
+
+    def _coded(self, batch: EvaluationBatch) -> EvaluationBatch:
+        """The batch with orders that count into the factors of the whole search."""
+        mappings = batch.mappings
+        codes = [self._factors.setdefault(x, len(self._factors)) for x in mappings.factors]
+        if codes == list(range(len(codes))):
+            return batch
+        orders = np.array(codes, np.uint8)[mappings.orders]
+        coded = replace(mappings, factors=tuple(self._factors), orders=orders)
+        return replace(batch, mappings=coded)
+
+    def row(self) -> Row:
         """The row of ``searches``."""
-        operands: list[Row] = []
-        last = 0
-        for operand, levels in zip(self.problem.layer.operands, self.levels, strict=True):
-            operands.append({"operand": operand.name, "first": last + 1, "last": last + levels})
-            last += levels
+        problem = self.problem.problem
+        top_levels = ", ".join(level.model_dump_json() for level in problem.top_levels)
         return {
             "id": self.id,
-            "run": str(run),
-            "layer": self.problem.layer.name,
-            "accelerator": self.problem.accelerator.content_hash,
+            "key": self.info.key,
+            "layer": problem.layer.name,
+            "content": problem.layer.anonymous.content_hash,
+            "accelerator": problem.accelerator.content_hash,
             "spatial_mapping": self.problem.spatial_mapping.content_hash,
-            "constraints": self.problem.problem.constraints.model_dump_json(),
-            "factors": loop_structs(self.factors),
-            "operands": operands,
-            "ideal_cycles": self.ideal_cycles,
+            "constraints": problem.constraints.model_dump_json(),
+            "top_levels": f"[{top_levels}]",
+            "options": self.info.options,
+            "factors": loop_structs(tuple(self._factors)),
+            "operands": self._operands(),
+            "ideal_cycles": self._ideal_cycles,
+            "record": self.mode.value,
+            "evaluations": self.statistics.evaluations if self.complete else None,
+            "front": self._front_structs() if self.complete else None,
         }
 
+    def _operands(self) -> list[Row]:
+        """Where the cuts of each operand stand."""
+        operands: list[Row] = []
+        last = 0
+        layer = self.problem.layer
+        for operand, levels in zip(layer.operands, levels_of(self.problem), strict=True):
+            operands.append({"operand": operand.name, "first": last + 1, "last": last + levels})
+            last += levels
+        return operands
+
+    def _front_structs(self) -> list[dict[str, object]]:
+        if self._front is None:
+            return []
+        rows: list[dict[str, object]] = self._front.drop_columns(["search"]).to_pylist()
+        return rows
+
     def infeasible_rows(self) -> list[Row]:
-        """The rows of ``infeasible`` that are not yet written."""
-        counts = self.infeasible.items()
-        return [{"search": self.id, "reason": reason, "count": count} for reason, count in counts]
+        """The rows of ``infeasible``."""
+        failed = enumerate(self.statistics.infeasible)
+        return [{"search": self.id, **x.model_dump(), "position": i} for i, x in failed]

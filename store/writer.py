@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-import os
-import socket
-from contextlib import suppress
-from datetime import UTC, datetime
+import hashlib
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from time import monotonic, process_time
 from types import TracebackType
 from typing import final
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import duckdb
 import pyarrow as pa
 
-from nestmap.model import EvaluationBatch, Loop, NetworkEvaluation, SpatialProblem, StoreError
-from nestmap.store.connect import number, transaction
+from nestmap.model import (
+    CostModelEvaluation,
+    EvaluationBatch,
+    LayerResult,
+    NetworkEvaluation,
+    RecordMode,
+    SpatialMapping,
+    StoreError,
+    TemporalMapping,
+)
+from nestmap.model.base import replaced
+from nestmap.store.connect import transaction
 from nestmap.store.content import (
     OnConflict,
     Row,
@@ -23,19 +33,28 @@ from nestmap.store.content import (
     vector_row,
     write_accelerators,
     write_spatial_mappings,
-    write_workload,
 )
-from nestmap.store.errors import explained
-from nestmap.store.records import RunInfo, RunStatus
+from nestmap.store.database import Database
+from nestmap.store.recall import complete_search, known_search, read_front
+from nestmap.store.records import RunInfo, RunStatus, SearchInfo
+from nestmap.store.reported import read_cme, write_cmes
+from nestmap.store.running import begin_run, count_rows, drop_unlinked, end_run
 from nestmap.store.search import Search
 
 CHUNK = 122_880
 """Evaluations committed together: DuckDB's row group, which it writes straight to the file."""
 
-_END = "UPDATE runs SET status = ?, reason = ?, ended = ? WHERE id = ?"
-_COUNTED = "UPDATE runs SET vector_counted = ? WHERE id = ?"
-_NEXT_SEARCH = "SELECT nextval('search_ids')::INTEGER"
+LONGEST = 5.0
+"""After so many seconds what there is is committed, however little."""
+
 _WRITE = "INSERT INTO evaluation_rows BY NAME SELECT * FROM incoming"
+
+AfterCommit = Callable[[duckdb.DuckDBPyConnection], None]
+"""Who wants to know that something was committed."""
+
+
+def no_more(connection: duckdb.DuckDBPyConnection) -> None:
+    """Nothing to do after a commit."""
 
 
 @final
@@ -44,63 +63,92 @@ class Run:
 
     As a context manager it is ``done`` only if ``finish`` was called inside. Left with an
     exception it is ``failed``, and ``interrupted`` where that is Ctrl-C or there was none. What
-    was recorded before is kept in each case.
+    was recorded before is kept in each case, and :meth:`nestmap.store.Store.resume_run` goes on.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, store: str, info: RunInfo) -> None:
-        self.id: UUID = uuid4()
+    def __init__(
+        self,
+        database: Database,
+        info: RunInfo,
+        identity: UUID,
+        resumed: bool = False,
+        after_commit: AfterCommit = no_more,
+    ) -> None:
+        self.id = identity
+        self.info = info
         self.status = RunStatus.RUNNING
-        self._connection = connection
-        self._store = store
-        self._info = info
+        self._database = database
+        self._resumed = resumed
+        self._after_commit = after_commit
         self._layers = {layer.name: layer for layer in info.network.workload.layers}
-        self._searches: dict[tuple[SpatialProblem, tuple[Loop, ...]], Search] = {}
+        self._found: dict[str, Search] = {}
+        self._keys: dict[_Mappings, str] = {}
+        self._position = 0
         self._unwritten: list[Search] = []
-        self._current: Search | None = None
-        self._buffer = _Buffer()
-        with explained(store), transaction(connection):
-            self._begin()
+        self._links: list[Row] = []
+        self._buffer: list[pa.Table] = []
+        self._buffered = 0
+        self._cpu = process_time()
+        with self._writing() as connection:
+            begin_run(connection, self.id, info, resumed)
+            self._kept = count_rows(connection, self.id) if resumed else 0
+        self._committed = monotonic()
 
-    def _begin(self) -> None:
-        info, network = self._info, self._info.network
-        write_workload(self._connection, network.workload)
-        write_accelerators(self._connection, [network.accelerator])
-        row: Row = {
-            "id": str(self.id),
-            "command": info.command,
-            "version": info.version,
-            "objective": info.objective.value,
-            "pipeline": info.pipeline,
-            "options": info.options,
-            "workload": network.workload.content_hash,
-            "accelerator": network.accelerator.content_hash,
-            "constraints": network.constraints.model_dump_json(),
-            "host": socket.gethostname(),
-            "pid": os.getpid(),
-            "started": _now(),
-            "status": self.status.value,
-        }
-        insert(self._connection, "runs", [row])
+    def recall(self, info: SearchInfo) -> tuple[EvaluationBatch, ...] | None:
+        """What a search has found that the store knows already; ``None``: it has to be done.
 
-    def record(self, batch: EvaluationBatch) -> None:
-        """Takes evaluations in; each ``CHUNK`` of them is committed in one transaction.
+        These are the evaluations that no other one of the search beats, in order, so the best by
+        any objective and the front are the same as of all of them. The first batch has the
+        statistics of the whole search.
 
-        The arrays of the batch must not change afterwards.
+        Raises:
+            StoreError: if the store cannot be read.
+        """
+        if info.key in self._found:
+            self._link(info, self._found[info.key].id, recalled=True)
+            return self._found[info.key].front()
+        own = self._number(info)
+        with self._database.use() as connection:
+            known = (
+                complete_search(connection, own)
+                if self._is_fresh
+                else known_search(connection, info.key, self.info.recording.needs)
+            )
+            if known is None:
+                return None
+            batches = read_front(connection, known, info.spatial)
+        self._link(info, known.id, recalled=known.id != own)
+        return batches
+
+    @contextmanager
+    def searching(self, info: SearchInfo) -> Generator[Search]:
+        """A search whose evaluations are recorded; it is complete where the block ends well.
 
         Raises:
             StoreError: if they cannot be written.
             ValueError: if the run has ended, or has another accelerator or no such layer.
         """
         self._check_running()
-        with explained(self._store):
-            search = self._search_of(batch)
-            search.count(batch.statistics)
-            if len(batch):
-                self._buffer.add(search.take(batch))
-            while self._buffer.rows >= CHUNK:
-                with transaction(self._connection):
-                    self._write(CHUNK)
-                self._forget(CHUNK)
+        self._check_problem(info)
+        search = self._start_search(info)
+        yield search
+        search.end()
+        self._found[info.key] = search
+        if search not in self._unwritten:
+            self._unwritten.append(search)
+        if monotonic() - self._committed > 1:
+            self._commit()
+
+    def recall_cme(self, key: str) -> CostModelEvaluation | None:
+        """The whole evaluation of a mapping, under any name of its layer, if the store has it."""
+        if self._is_fresh:
+            return None
+        with self._database.use() as connection:
+            return read_cme(connection, key)
+
+    def keep_cme(self, key: str, cme: CostModelEvaluation) -> None:
+        """Says under which key the evaluation shall be found again, should it be a result."""
+        self._keys[_mappings(cme)] = key
 
     def finish(self, results: NetworkEvaluation) -> None:
         """Writes what is pending and the results, and ends the run as ``done``.
@@ -140,95 +188,130 @@ class Run:
         with suppress(StoreError):  # the error that is on its way says more
             self._end(status, str(error) or type(error).__name__, None)
 
+    @property
+    def _is_fresh(self) -> bool:
+        return self.info.recording.fresh
+
     def _check_running(self) -> None:
         if self.status is not RunStatus.RUNNING:
             raise ValueError(f"run {self.id} is {self.status}; expected a run that is running")
 
-    def _search_of(self, batch: EvaluationBatch) -> Search:
-        if self._current is None or not self._current.is_of(batch):
-            key = (batch.mappings.problem, batch.mappings.factors)
-            self._current = self._searches.get(key) or self._start_search(batch)
-            self._searches[key] = self._current
-        return self._current
-
-    def _start_search(self, batch: EvaluationBatch) -> Search:
-        problem = batch.mappings.problem
+    def _check_problem(self, info: SearchInfo) -> None:
+        problem = info.spatial.problem
         if self._layers.get(problem.layer.name) != problem.layer:
             raise ValueError(f"layer {problem.layer.name} is not in the workload of run {self.id}")
-        if problem.accelerator.name != self._info.network.accelerator.name:
+        if problem.accelerator.name != self.info.network.accelerator.name:
             raise ValueError(f"{problem.accelerator.name} is not the accelerator of run {self.id}")
-        search = Search(number(self._connection, _NEXT_SEARCH), batch)
+
+    def _number(self, info: SearchInfo) -> int:
+        """The id of a search that this run does, the same whenever it is resumed."""
+        return int(hashlib.sha256(f"{info.key}:{self.id}".encode()).hexdigest()[:15], 16)
+
+    def _link(self, info: SearchInfo, number: int, recalled: bool) -> None:
+        link = {"position": self._position, "search": number, "recalled": recalled}
+        name = info.spatial.layer.name
+        self._links.append({"run": str(self.id), "layer": name, **link})
+        self._position += 1
+
+    def _start_search(self, info: SearchInfo) -> Search:
+        number, recorded = self._number(info), 0
+        if self._resumed:
+            with self._database.use() as connection:
+                recorded = count_rows(connection, self.id, number)
+        search = Search(info, number, self.info.recording.record, recorded, self._take)
+        self._link(info, number, recalled=False)
         self._unwritten.append(search)
         return search
 
-    def _write(self, rows: int) -> None:
-        """Writes that many evaluations, and all that is new about searches."""
-        searches = self._unwritten
-        write_accelerators(self._connection, [x.problem.accelerator for x in searches])
-        write_spatial_mappings(self._connection, [x.problem.spatial_mapping for x in searches])
-        insert(self._connection, "searches", [x.row(self.id) for x in searches])
-        failed = [row for x in self._searches.values() for row in x.infeasible_rows()]
-        insert(self._connection, "infeasible", failed, OnConflict.ADD_COUNT)
-        if rows:
-            self._connection.register("incoming", self._buffer.head(rows))
-            self._connection.execute(_WRITE)
-            self._connection.unregister("incoming")
+    def _take(self, search: Search, table: pa.Table) -> int:
+        """Takes rows of ``evaluation_rows`` in, as many as the limit admits; gives how many."""
+        limit = self.info.recording.limit
+        if search.mode is RecordMode.ALL and limit is not None:
+            table = table.slice(0, max(limit - self._kept, 0))
+        self._kept += table.num_rows
+        self._buffer.append(table)
+        self._buffered += table.num_rows
+        if search not in self._unwritten:
+            self._unwritten.append(search)
+        if self._buffered >= CHUNK or monotonic() - self._committed > LONGEST:
+            self._commit()
+        return table.num_rows
 
-    def _forget(self, rows: int) -> None:
+    def _commit(self) -> None:
+        with self._writing() as connection:
+            self._write(connection)
+        self._forget()
+
+    @contextmanager
+    def _writing(self) -> Generator[duckdb.DuckDBPyConnection]:
+        with self._database.use() as connection:
+            with transaction(connection):
+                yield connection
+            self._after_commit(connection)
+
+    def _write(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Writes the buffered evaluations, and all that is new about searches."""
+        searches = self._unwritten
+        write_accelerators(connection, [x.problem.accelerator for x in searches])
+        write_spatial_mappings(connection, [x.problem.spatial_mapping for x in searches])
+        insert(connection, "searches", [x.row() for x in searches], OnConflict.REPLACE)
+        insert(connection, "run_searches", self._links, OnConflict.REPLACE)
+        failed = [row for x in searches if x.complete for row in x.infeasible_rows()]
+        insert(connection, "infeasible", failed, OnConflict.REPLACE)
+        if self._buffered:
+            connection.register("incoming", pa.concat_tables(self._buffer).combine_chunks())
+            connection.execute(_WRITE)
+            connection.unregister("incoming")
+
+    def _forget(self) -> None:
         """Drops what is committed."""
-        self._buffer.drop(rows)
-        self._unwritten.clear()
-        for search in self._searches.values():
-            search.infeasible.clear()
+        self._unwritten, self._links = [], []
+        self._buffer, self._buffered = [], 0
+        self._committed = monotonic()
 
     def _end(
         self, status: RunStatus, reason: str | None, results: NetworkEvaluation | None
     ) -> None:
-        rows = self._buffer.rows
-        with explained(self._store), transaction(self._connection):
-            self._write(rows)
+        with self._writing() as connection:
+            self._write(connection)
             if results is not None:
-                self._write_results(results)
-            self._connection.execute(_END, [status.value, reason, _now(), self.id])
-        self._forget(rows)
+                self._write_results(connection, results)
+            if self._resumed:
+                drop_unlinked(connection)
+            end_run(connection, self.id, status, reason, process_time() - self._cpu)
+        self._forget()
         self.status = status
 
-    def _write_results(self, results: NetworkEvaluation) -> None:
-        mappings = [result.cme.spatial_mapping for result in results.layers]
-        write_spatial_mappings(self._connection, mappings)
+    def _write_results(
+        self, connection: duckdb.DuckDBPyConnection, results: NetworkEvaluation
+    ) -> None:
+        keys = self._cme_keys(results.layers)
+        named = {keys[x.cme.layer]: x.cme for x in reversed(results.layers)}
+        write_cmes(connection, named)
         run = str(self.id)
-        rows = [result_row(run, i, result) for i, result in enumerate(results.layers)]
-        insert(self._connection, "results", rows)
+        rows = [result_row(run, i, x, keys[x.cme.layer]) for i, x in enumerate(results.layers)]
+        insert(connection, "results", rows)
         vector = [vector_row(run, i, entry) for i, entry in enumerate(results.vector)]
-        insert(self._connection, "vector_results", vector)
-        self._connection.execute(_COUNTED, [results.vector_counted, self.id])
+        insert(connection, "vector_results", vector)
+        counted = "UPDATE runs SET vector_counted = ? WHERE id = ?"
+        connection.execute(counted, [results.vector_counted, self.id])
+
+    def _cme_keys(self, results: tuple[LayerResult, ...]) -> dict[str, str]:
+        """The key of what each layer costs; of what nobody has named, the content."""
+        keys: dict[str, str] = {}
+        for result in results:
+            cme = result.cme
+            if result.repeats in keys:
+                keys[cme.layer] = keys[result.repeats]
+            else:
+                known = self._keys.get(_mappings(cme))
+                keys[cme.layer] = known or replaced(cme, {"layer": ""}).content_hash
+        return keys
 
 
-@final
-class _Buffer:
-    """Rows of ``evaluation_rows`` that wait to be written."""
-
-    def __init__(self) -> None:
-        self.rows = 0
-        self._tables: list[pa.Table] = []
-
-    def add(self, table: pa.Table) -> None:
-        self._tables.append(table)
-        self.rows += table.num_rows
-
-    def head(self, rows: int) -> pa.Table:
-        """The first rows, in one piece."""
-        return pa.concat_tables(self._tables).slice(0, rows).combine_chunks()
-
-    def drop(self, rows: int) -> None:
-        """Drops the first rows."""
-        if rows < self.rows:
-            self._tables = [pa.concat_tables(self._tables).slice(rows)]
-        else:
-            self._tables = []
-        self.rows -= rows
+_Mappings = tuple[str, SpatialMapping, TemporalMapping]
 
 
-def _now() -> datetime:
-    """The time (UTC), without saying that it is UTC: DuckDB's TIMESTAMP has no zone."""
-    return datetime.now(UTC).replace(tzinfo=None)
+def _mappings(cme: CostModelEvaluation) -> _Mappings:
+    """What tells the evaluations of a run apart."""
+    return cme.layer, cme.spatial_mapping, cme.temporal_mapping

@@ -29,7 +29,7 @@ LIBRARIES = {
     "model": {"numpy", "pydantic", "networkx"},
     "costmodel": {"numpy", "numba"},
     "search": {"numpy", "numba"},
-    "store": {"numpy", "pydantic", "duckdb", "pyarrow"},
+    "store": {"numpy", "pydantic", "duckdb", "pyarrow", "pandas"},  # pandas: only its type
 }
 
 # Places that exist on one machine only, and package indexes that not everybody can reach.

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nestmap.pipeline.cli import options
+from nestmap.pipeline.cli import database, options
 from nestmap.pipeline.cli.errors import reported
 
 app = typer.Typer(
@@ -77,6 +77,10 @@ def explore(  # noqa: PLR0913 (a parameter for each option)
     workers: options.Workers = None,
     store: options.StoreFile = options.DEFAULT_STORE,
     no_store: options.NoStore = False,
+    record: options.Record = "all",
+    record_limit: options.RecordLimit = None,
+    record_to: options.RecordTo = None,
+    fresh: options.Fresh = False,
     json: options.JsonFile = None,
     save_mapping: options.SaveMapping = None,
 ) -> None:
@@ -84,10 +88,16 @@ def explore(  # noqa: PLR0913 (a parameter for each option)
 
     Tries the most promising spatial mappings of every layer, for each of them every order of the
     loops, with the best use of the memories for each order, and prints a table of the best ones.
-    Every mapping that was tried is kept in a DuckDB file.
+    Every mapping that was tried is kept in a DuckDB file, and what is there is not tried again.
     """
     with reported():
-        from nestmap.pipeline.cli.explore import ExploreRequest, run_explore  # noqa: PLC0415 (help is fast)
+        from nestmap.model import Recording, RecordMode  # noqa: PLC0415 (help is fast)
+        from nestmap.pipeline.cli.explore import (  # noqa: PLC0415
+            ExploreRequest,
+            ResultFiles,
+            keeping,
+            run_explore,
+        )
         from nestmap.pipeline.cli.workload import GivenWorkload  # noqa: PLC0415
         from nestmap.pipeline.plan import search_plan  # noqa: PLC0415
 
@@ -111,11 +121,35 @@ def explore(  # noqa: PLR0913 (a parameter for each option)
                     workers=workers,
                 ),
                 pareto=pareto,
-                store=None if no_store else store,
-                json=json,
-                save_mapping=save_mapping,
+                place=keeping(store, no_store, record_to),
+                recording=Recording(record=RecordMode(record), limit=record_limit, fresh=fresh),
+                files=ResultFiles(json, save_mapping),
             )
         )
+
+
+@app.command(
+    epilog="""\b
+Examples:
+  nestmap resume last
+  nestmap resume 5f3a91 --store results.duckdb"""
+)
+def resume(
+    run: options.OneRun,
+    workers: options.Workers = None,
+    store: options.StoreFile = options.DEFAULT_STORE,
+    json: options.JsonFile = None,
+    save_mapping: options.SaveMapping = None,
+) -> None:
+    """Go on with an exploration that was interrupted or has failed.
+
+    What it has searched to the end is not searched again. The result is that of a run which nothing
+    has interrupted.
+    """
+    with reported():
+        from nestmap.pipeline.cli.explore import ResultFiles, run_resume  # noqa: PLC0415
+
+        run_resume(run, store, workers, ResultFiles(json, save_mapping))
 
 
 @app.command(
@@ -197,26 +231,68 @@ def show(
 @app.command(
     epilog="""\b
 Examples:
-  nestmap query "SELECT * FROM totals"
+  nestmap query --list
+  nestmap query pareto --run last
+  nestmap query top --run last --layer conv1 --top 5
+  nestmap query compare --run last --against 5f3a91 --output changes.csv
   nestmap query "SELECT layer, energy, latency FROM best ORDER BY latency DESC LIMIT 5"
   nestmap query "SELECT layer, count(*), min(latency), max(latency) FROM evaluations GROUP BY layer"
-  nestmap query "SHOW TABLES" --store results.duckdb"""
+  nestmap query "SELECT * FROM totals" --store results.duckdb --output totals.parquet"""
 )
-def query(
-    sql: options.Question,
+def query(  # noqa: PLR0913 (a parameter for each option)
+    *,
+    question: options.Question = None,
+    run: options.QueriedRun = None,
+    against: options.OtherRun = None,
+    layer: options.QueriedLayer = None,
+    top: options.Top = None,
     store: options.StoreFile = options.DEFAULT_STORE,
-    format: options.Format = "table",
+    format: options.Format = None,
+    output: options.Output = None,
+    listing: options.ListQueries = False,
 ) -> None:
-    """Ask past explorations a question in SQL.
+    """Ask past explorations a question, by its name or in SQL.
 
     The store is opened for reading only. The views to begin with: totals (a row for each run), best
     (a row for each layer of each run), evaluations (a row for each mapping that was tried).
     Energies are in pJ, latencies in cycles.
     """
     with reported():
-        from nestmap.pipeline.cli.query import run_query  # noqa: PLC0415
+        from nestmap.pipeline.cli.query import QueryRequest, given, run_query  # noqa: PLC0415
 
-        run_query(sql, store, format)
+        run_query(
+            QueryRequest(
+                question=question,
+                listing=listing,
+                given=given(run, against, layer, top),
+                store=store,
+                layout=format,
+                output=output,
+            )
+        )
+
+
+@app.command(
+    epilog="""\b
+Examples:
+  nestmap reprice last --accelerator newer_sram.yaml
+  nestmap reprice 5f3a91 -a newer_sram.yaml --store results.duckdb --json repriced.json"""
+)
+def reprice(
+    run: options.OneRun,
+    accelerator: options.Accelerator,
+    store: options.StoreFile = options.DEFAULT_STORE,
+    json: options.JsonFile = None,
+) -> None:
+    """Say what the mappings of an earlier run cost with other energies.
+
+    Energy is linear in the accesses that were counted, so nothing is searched. The accelerator must
+    be that of the run but for energies, areas and names.
+    """
+    with reported():
+        from nestmap.pipeline.cli.reprice import RepriceRequest, run_reprice  # noqa: PLC0415
+
+        run_reprice(RepriceRequest(run=run, accelerator=accelerator, store=store, json=json))
 
 
 @app.command()
@@ -226,6 +302,9 @@ def examples() -> None:
         from nestmap.pipeline.cli.examples import run_examples  # noqa: PLC0415
 
         run_examples()
+
+
+database.register(app)
 
 
 def main() -> None:

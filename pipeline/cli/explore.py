@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import Final, final
 from uuid import UUID
 
-from nestmap.model import NetworkEvaluation, NetworkProblem, Objective, Workload
-from nestmap.pipeline.api import Exploration, explore_front, explore_network, read_network
+from nestmap.model import (
+    InputError,
+    NetworkEvaluation,
+    NetworkProblem,
+    Objective,
+    Recording,
+    Workload,
+)
+from nestmap.pipeline.api import (
+    Exploration,
+    FrontExploration,
+    explore_front,
+    explore_network,
+    read_network,
+)
 from nestmap.pipeline.cli.output import output_width, remark, show, show_prose
 from nestmap.pipeline.cli.progress import ExplorationBar
 from nestmap.pipeline.cli.targets import check_target
@@ -27,7 +43,8 @@ from nestmap.pipeline.report.table import (
 )
 from nestmap.pipeline.report.vector import vector_note
 from nestmap.pipeline.report.workload import operator_notes
-from nestmap.store import DEFAULT_PATH
+from nestmap.pipeline.resume import resume
+from nestmap.store import DEFAULT_PATH, Store
 
 _GOALS: Final = {
     Objective.LATENCY: "latency",
@@ -39,17 +56,81 @@ _COUNTING: Final = " (--count-vector counts them)"
 
 @final
 @dataclass(frozen=True, slots=True)
+class ResultFiles:
+    """Where results are written beside the store."""
+
+    json: Path | None
+    mapping: Path | None
+
+    def check(self, taken: tuple[str | Path | None, ...]) -> None:
+        """Checks that they can be written, and are none of the files that are used already.
+
+        Raises:
+            InputError: where not.
+        """
+        check_target("--json", self.json, taken)
+        check_target("--save-mapping", self.mapping, (*taken, self.json))
+
+    def write(self, total: NetworkEvaluation, results: Json) -> None:
+        """Writes them; before anything is printed: the reader of a pipe may leave."""
+        if self.json is not None:
+            write_json(self.json, results)
+        if self.mapping is not None:
+            write_mapping(self.mapping, total)
+
+    def tell(self) -> None:
+        """Says where they are."""
+        for target in (self.json, self.mapping):
+            if target is not None:
+                remark(f"Written to {target}.")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a run is kept: in a store, or, where ``parts``, in a folder of Parquet files."""
+
+    path: Path
+    parts: bool = False
+
+    @contextmanager
+    def open(self) -> Generator[Store]:
+        """The store.
+
+        Raises:
+            StoreError: where it cannot be opened.
+        """
+        with Store.record_to(self.path) if self.parts else Store.open(self.path) as store:
+            yield store
+
+
+def keeping(store: Path, no_store: bool, record_to: Path | None) -> Place | None:
+    """Where the options say that a run is kept; ``None``: nowhere.
+
+    Raises:
+        InputError: where they contradict each other.
+    """
+    if record_to is not None:
+        if no_store or store != DEFAULT_PATH:
+            other = "--no-store" if no_store else "--store"
+            raise InputError("nestmap explore", f"--record-to beside {other}", "one of them")
+        return Place(record_to, parts=True)
+    return None if no_store else Place(store)
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class ExploreRequest:
-    """The arguments of the command; without a ``store`` nothing is kept."""
+    """The arguments of the command; without a ``place`` nothing is kept."""
 
     workload: GivenWorkload
     accelerator: str
     mapping: str | None
     plan: SearchPlan
     pareto: bool
-    store: Path | None
-    json: Path | None
-    save_mapping: Path | None
+    place: Place | None
+    recording: Recording
+    files: ResultFiles
 
 
 def run_explore(request: ExploreRequest) -> None:
@@ -58,29 +139,65 @@ def run_explore(request: ExploreRequest) -> None:
     Raises:
         NestmapError: where something given is not right, or nothing fits.
     """
-    taken = (request.workload.name, request.accelerator, request.mapping, request.store)
-    check_target("--json", request.json, taken)
-    check_target("--save-mapping", request.save_mapping, (*taken, request.json))
+    path = None if request.place is None else request.place.path
+    request.files.check((request.workload.name, request.accelerator, request.mapping, path))
     network = read_network(request.workload.read(), request.accelerator, request.mapping)
-    if request.pareto:
-        _run_front(request, network)
+    found = _explored(request, network)
+    _report(found, network.workload, request.plan.objective, request.files)
+    _print_place(found.run, request.place)
+
+
+def run_resume(run: str, store: Path, workers: int | None, files: ResultFiles) -> None:
+    """Goes on with a run, writes the files, prints the table.
+
+    Raises:
+        NestmapError: where something given is not right, or nothing fits.
+    """
+    files.check((store,))
+    Store.open_read_only(store).close()  # nothing is made where there is no store
+    place = Place(store)
+    with place.open() as opened:
+        number = opened.find_run(run)
+        info = opened.info(number)
+        with _telling_how_to_go_on(opened, place), ExplorationBar() as bar:
+            found = resume(number, opened, workers=workers, progress=bar)
+    _report(found, info.network.workload, info.objective, files)
+    _print_place(number, place)
+
+
+def _explored(request: ExploreRequest, network: NetworkProblem) -> Exploration | FrontExploration:
+    explored = explore_front if request.pareto else explore_network
+    if request.place is None:
+        with ExplorationBar() as bar:
+            return explored(network, request.plan, progress=bar)
+    with (
+        request.place.open() as store,
+        _telling_how_to_go_on(store, request.place),
+        ExplorationBar() as bar,
+    ):
+        return explored(
+            network, request.plan, store=store, recording=request.recording, progress=bar
+        )
+
+
+def _report(
+    found: Exploration | FrontExploration,
+    workload: Workload,
+    objective: Objective,
+    files: ResultFiles,
+) -> None:
+    """Writes the files, prints the results."""
+    if isinstance(found, Exploration):
+        files.write(found.total, full_json(found.total, found.run))
+        _print_results(found, workload)
     else:
-        _run_best(request, network)
+        best = found.front.best(objective)
+        files.write(best, front_json(found.front, found.run))
+        _print_front(found, best)
+    files.tell()
 
 
-def _run_best(request: ExploreRequest, network: NetworkProblem) -> None:
-    with ExplorationBar() as bar:
-        exploration = explore_network(network, request.plan, store=request.store, progress=bar)
-    _write_files(request, exploration.total, full_json(exploration.total, exploration.run))
-    _print_results(exploration, network.workload)
-    _print_places(exploration.run, request)
-
-
-def _run_front(request: ExploreRequest, network: NetworkProblem) -> None:
-    with ExplorationBar() as bar:
-        found = explore_front(network, request.plan, store=request.store, progress=bar)
-    best = found.front.best(request.plan.objective)
-    _write_files(request, best, front_json(found.front, found.run))
+def _print_front(found: FrontExploration, best: NetworkEvaluation) -> None:
     show_prose(
         f"{printable(found.workload)} on {found.accelerator}: of each layer the mappings than "
         "which none has less energy without more latency"
@@ -88,15 +205,6 @@ def _run_front(request: ExploreRequest, network: NetworkProblem) -> None:
     show([Line(), *front_table(found.front), Line()])
     for note in (vector_note(best, _COUNTING), *skipped_orders(best)):
         show_prose(note)
-    _print_places(found.run, request)
-
-
-def _write_files(request: ExploreRequest, total: NetworkEvaluation, results: Json) -> None:
-    """Before anything is printed: the reader of a pipe may leave."""
-    if request.json is not None:
-        write_json(request.json, results)
-    if request.save_mapping is not None:
-        write_mapping(request.save_mapping, total)
 
 
 def _print_results(exploration: Exploration, workload: Workload) -> None:
@@ -114,22 +222,34 @@ def _print_results(exploration: Exploration, workload: Workload) -> None:
         show_prose(note)
 
 
-def _print_places(run: UUID, request: ExploreRequest) -> None:
+def _print_place(run: UUID, place: Place | None) -> None:
     """Says where the results are kept, and how to ask for them."""
-    for target in (request.json, request.save_mapping):
-        if target is not None:
-            remark(f"Written to {target}.")
-    if request.store is not None:
-        remark(f"Recorded in {request.store} as run {run}. Ask it, for example:")
-        remark(f"  {_question(run, request.store)}")
+    if place is None:
+        return
+    remark(f"Recorded in {place.path} as run {run}. Ask it, for example:")
+    option = "" if place.path == DEFAULT_PATH else f" --store {quote(str(place.path))}"
+    remark(f"  nestmap query energy_by_memory --run last{option}")
+    remark(f"  {_question(run)}{option}")
 
 
-def _question(run: UUID, store: Path) -> str:
+def _question(run: UUID) -> str:
     """A command that shows how much a good mapping matters."""
     sql = (
         "SELECT layer, count(*) AS mappings, min(latency) AS best, max(latency) AS worst "
         f"FROM evaluations WHERE run = '{run}' "
         "GROUP BY layer ORDER BY best DESC LIMIT 5"
     )
-    place = "" if store == DEFAULT_PATH else f" --store {quote(str(store))}"
-    return f'nestmap query "{sql}"{place}'
+    return f'nestmap query "{sql}"'
+
+
+@contextmanager
+def _telling_how_to_go_on(store: Store, place: Place) -> Generator[None]:
+    """Where the user interrupts a run: says how to go on with it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        mine = [run for run in store.runs() if run.pid == os.getpid()]
+        if mine and not place.parts:
+            option = "" if place.path == DEFAULT_PATH else f" --store {quote(str(place.path))}"
+            remark(f"To go on where it was: nestmap resume {mine[-1].id}{option}")
+        raise

@@ -92,6 +92,36 @@ StoreFile = Annotated[
     Path, typer.Option("--store", metavar="FILE", help="The DuckDB file with the results.")
 ]
 NoStore = Annotated[bool, typer.Option("--no-store", help="Keep the results in no file.")]
+Record = Annotated[
+    Literal["all", "best", "none"],
+    typer.Option(
+        help="Which evaluations to keep in the store: all, those that no other one of the same "
+        "search beats in energy and latency (best), or none. Results are kept in any case."
+    ),
+]
+RecordLimit = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="After so many evaluations keep only the best ones.",
+        show_default=False,
+    ),
+]
+Fresh = Annotated[
+    bool,
+    typer.Option("--fresh", help="Compute everything anew, also what the store knows already."),
+]
+RecordTo = Annotated[
+    Path | None,
+    typer.Option(
+        "--record-to",
+        metavar="DIR",
+        help="Write Parquet files to this folder instead of the store. Runs on several machines "
+        "may share it; nestmap import reads it.",
+        show_default=False,
+    ),
+]
 Objective = Annotated[
     Literal["latency", "energy", "edp"],
     typer.Option(help="What the best mapping of a layer has least of."),
@@ -226,7 +256,66 @@ Cuts = Annotated[
         show_default=False,
     ),
 ]
-Question = Annotated[
-    str, typer.Argument(metavar="SQL", help="The question, in DuckDB's SQL.", show_default=False)
+OneRun = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN",
+        help="The run: last, its id, or as much of the beginning of it as no other run has.",
+        show_default=False,
+    ),
 ]
-Format = Annotated[Literal["table", "csv", "json"], typer.Option(help="How to print it.")]
+Question = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="NAME|SQL",
+        help="The name of a query (see --list), or a question in DuckDB's SQL.",
+        show_default=False,
+    ),
+]
+ListQueries = Annotated[
+    bool, typer.Option("--list", help="Show the names of the queries, and what they answer.")
+]
+QueriedRun = Annotated[
+    str | None,
+    typer.Option(
+        "--run",
+        metavar="RUN",
+        help="The run that a named query is about: last, its id, or as much of the beginning of "
+        "it as no other run has.",
+        show_default=False,
+    ),
+]
+OtherRun = Annotated[
+    str | None,
+    typer.Option("--against", metavar="RUN", help="The run to compare with.", show_default=False),
+]
+QueriedLayer = Annotated[
+    str | None,
+    typer.Option(
+        "--layer",
+        metavar="NAME",
+        help="The layer that a named query is about.",
+        show_default=False,
+    ),
+]
+Top = Annotated[
+    int | None,
+    typer.Option("--top", min=1, metavar="K", help="How many mappings.", show_default=False),
+]
+Format = Annotated[
+    Literal["table", "csv", "json", "parquet", "arrow"] | None,
+    typer.Option(
+        help="How to write the answer. Without it: as the suffix of --output says, or a table.",
+        show_default=False,
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write the answer to this file: .csv, .json, .parquet, .arrow or .txt.",
+        show_default=False,
+    ),
+]

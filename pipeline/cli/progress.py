@@ -43,6 +43,7 @@ class ExplorationBar:
         self._task = self._bar.add_task("reading", total=None, evaluated="")
         self._positions: dict[str, int] = {}
         self._evaluations = 0
+        self._recalled = 0
         self._began = perf_counter()
 
     def __enter__(self) -> ExplorationBar:
@@ -58,7 +59,9 @@ class ExplorationBar:
         self._bar.stop()
         if error is None:
             seconds = perf_counter() - self._began
-            self._console.out(f"Evaluated {self._counted()} in {seconds:.1f} s.", highlight=False)
+            known = f" {count(self._recalled)} were in the store." if self._recalled else ""
+            text = f"Evaluated {self._counted()} in {seconds:.1f} s.{known}"
+            self._console.out(text, highlight=False)
 
     def start(self, network: NetworkProblem) -> None:
         """The exploration begins."""
@@ -71,8 +74,15 @@ class ExplorationBar:
 
     def observe(self, batch: EvaluationBatch) -> None:
         """One batch has been evaluated."""
-        name = batch.mappings.problem.layer.name
         self._evaluations += len(batch)
+        self._show(batch.mappings.problem.layer.name)
+
+    def recall(self, batch: EvaluationBatch) -> None:
+        """A search need not be done again: the best it has found, with the statistics of all."""
+        self._recalled += batch.statistics.evaluations
+        self._show(batch.mappings.problem.layer.name)
+
+    def _show(self, name: str) -> None:
         self._bar.update(
             self._task,
             description=printable(name)[:_LONGEST_NAME],
@@ -81,6 +91,8 @@ class ExplorationBar:
         )
 
     def _counted(self) -> str:
+        if not self._evaluations and self._recalled:
+            return "no mappings"
         seconds = perf_counter() - self._began
         rate = int(self._evaluations / seconds) if seconds else 0
         return f"{count(self._evaluations)} mappings, {count(rate)}/s"

@@ -12,10 +12,9 @@ from itertools import islice
 from math import isfinite
 from typing import Final, cast
 
-import pyarrow as pa
-
 from nestmap.pipeline.report.columns import Align, Column, Line, Tone, printable, table
 from nestmap.pipeline.report.json import Json
+from nestmap.store import Relation
 
 MOST_ROWS: Final = 1000
 """How many rows a table shows: it is for reading; CSV and JSON give all."""
@@ -23,44 +22,39 @@ MOST_ROWS: Final = 1000
 _END: Final = "\r\n"
 
 
-def answer_table(answer: pa.Table) -> list[Line]:
+def answer_table(answer: Relation) -> list[Line]:
     """The first rows as a table, and how many there are."""
-    if not answer.num_columns:
+    if not answer.columns:
         return [Line("The statement gives no rows.", Tone.FAINT)]
     rows = list(islice(_rows(answer), MOST_ROWS))
     columns = [
         Column(printable(name), align=_alignment(row[i] for row in rows))
-        for i, name in enumerate(answer.column_names)
+        for i, name in enumerate(answer.columns)
     ]
     cells = [[_cell(value) for value in row] for row in rows]
-    return [*table(columns, cells), Line(_count(answer.num_rows), Tone.FAINT)]
+    return [*table(columns, cells), Line(_count(len(answer)), Tone.FAINT)]
 
 
-def answer_csv(answer: pa.Table) -> Iterator[str]:
+def answer_csv(answer: Relation) -> Iterator[str]:
     """Lines of CSV with a head line; what is nested stands as JSON, NULL as nothing."""
-    yield _csv_line(answer.column_names)
+    yield _csv_line(answer.columns)
     for row in _rows(answer):
         yield _csv_line([_field(value) for value in row])
 
 
-def answer_json(answer: pa.Table) -> Iterator[str]:
+def answer_json(answer: Relation) -> Iterator[str]:
     """The lines of a JSON list with an object for each row."""
-    names = _different(answer.column_names)
     yield "["
     for number, row in enumerate(_rows(answer), start=1):
-        entry = dict(zip(names, row, strict=True))
-        yield json.dumps(entry, ensure_ascii=False) + ("," if number < answer.num_rows else "")
+        entry = dict(zip(answer.columns, row, strict=True))
+        yield json.dumps(entry, ensure_ascii=False) + ("," if number < len(answer) else "")
     yield "]"
 
 
-def _rows(answer: pa.Table) -> Iterator[tuple[Json, ...]]:
-    """The rows, made when they are asked for; by position, as two columns may share a name."""
-    for batch in answer.to_batches(max_chunksize=4096):
-        columns = [
-            cast("list[object]", batch.column(i).to_pylist()) for i in range(batch.num_columns)
-        ]
-        for row in zip(*columns, strict=True):
-            yield tuple(_plain(value) for value in row)
+def _rows(answer: Relation) -> Iterator[tuple[Json, ...]]:
+    """The rows, made when they are asked for."""
+    for row in answer:
+        yield tuple(_plain(value) for value in row.values())
 
 
 def _plain(value: object) -> Json:
@@ -116,17 +110,6 @@ def _csv_line(fields: Sequence[str | int | float | None]) -> str:
     line = StringIO()
     csv.writer(line, lineterminator=_END).writerow(fields)  # quotes what has a character of it
     return line.getvalue().removesuffix(_END)
-
-
-def _different(names: Sequence[str]) -> list[str]:
-    """The names, those that occur again with a number behind."""
-    found: list[str] = []
-    for name in names:
-        candidate, number = name, 2
-        while candidate in found:
-            candidate, number = f"{name}_{number}", number + 1
-        found.append(candidate)
-    return found
 
 
 def _count(rows: int) -> str:

@@ -18,6 +18,7 @@ from nestmap.pipeline.stages.ordering import OrderedCandidatesStage as OrderedCa
 from nestmap.pipeline.stages.ordering import (
     TemporalOrderingConversionStage as TemporalOrderingConversionStage,
 )
+from nestmap.pipeline.stages.recall import RecallStage as RecallStage
 from nestmap.pipeline.stages.reduce import FlattenStage as FlattenStage
 from nestmap.pipeline.stages.reduce import ListifyStage as ListifyStage
 from nestmap.pipeline.stages.reduce import MinimalEDPStage as MinimalEDPStage

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import final
 
 from pydantic import PositiveInt
 
@@ -10,7 +12,7 @@ from nestmap.costmodel import evaluate
 from nestmap.model import EvaluationBatch, Frozen, LayerFront, NetworkFront, Objective
 from nestmap.model.base import replaced
 from nestmap.pipeline.stage import Stage
-from nestmap.pipeline.stages.reduce import no_mapping_fits
+from nestmap.pipeline.stages.reduce import Costing, no_mapping_fits
 from nestmap.search import Shortlist, best_first, k_best, pareto_front
 
 
@@ -25,18 +27,22 @@ class ParetoStage(Frozen, Stage[Iterable[EvaluationBatch], Shortlist], frozen=Tr
         return pareto_front(evaluations)
 
 
-class FrontSumStage(Frozen, Stage[Iterable[Shortlist], NetworkFront], frozen=True):
+@final
+@dataclass(frozen=True, slots=True)
+class FrontSumStage(Stage[Iterable[Shortlist], NetworkFront]):
     """The front of each layer, every point of it costed in full.
 
     Raises:
         InfeasibleError: at the first layer of which no mapping fits: which memory is too small.
     """
 
+    cost: Costing = evaluate
+
     def __call__(self, fronts: Iterable[Shortlist], /) -> NetworkFront:
-        return NetworkFront(layers=tuple(_layer_fronts(fronts)))
+        return NetworkFront(layers=tuple(_layer_fronts(fronts, self.cost)))
 
 
-def _layer_fronts(fronts: Iterable[Shortlist]) -> Iterator[LayerFront]:
+def _layer_fronts(fronts: Iterable[Shortlist], cost: Costing) -> Iterator[LayerFront]:
     """The fronts of the layers; what has the same content and mappings is costed once."""
     costed: dict[object, LayerFront] = {}
     for front in fronts:
@@ -44,7 +50,7 @@ def _layer_fronts(fronts: Iterable[Shortlist]) -> Iterator[LayerFront]:
         mappings = tuple((row.problem.spatial_mapping, row.row(0)) for row in rows)
         content = (front.problem.content, mappings)
         if content not in costed:
-            costed[content] = _layer_front(front)
+            costed[content] = _layer_front(front, cost)
             yield costed[content]
         else:
             first = costed[content]
@@ -52,11 +58,11 @@ def _layer_fronts(fronts: Iterable[Shortlist]) -> Iterator[LayerFront]:
             yield LayerFront(cmes=cmes, statistics=front.statistics, repeats=first.layer)
 
 
-def _layer_front(front: Shortlist) -> LayerFront:
+def _layer_front(front: Shortlist, cost: Costing) -> LayerFront:
     if not front.rows:
         raise no_mapping_fits(front.problem, front.statistics)
     mappings = (row.mappings for row in front.rows)
-    cmes = tuple(evaluate(mapping.problem, mapping.row(0)) for mapping in mappings)
+    cmes = tuple(cost(mapping.problem, mapping.row(0)) for mapping in mappings)
     return LayerFront(cmes=cmes, statistics=front.statistics)
 
 

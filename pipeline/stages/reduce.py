@@ -6,9 +6,10 @@ Those that keep more than the best stand in ``front.py``: what ZigZag's stages d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain
-from typing import TypeVar
+from typing import TypeVar, final
 
 from nestmap.costmodel import evaluate
 from nestmap.model import (
@@ -21,6 +22,8 @@ from nestmap.model import (
     NetworkEvaluation,
     Objective,
     SearchStatistics,
+    SpatialProblem,
+    TemporalMapping,
 )
 from nestmap.model.base import replaced
 from nestmap.pipeline.stage import Stage
@@ -61,18 +64,26 @@ def minimal(objective: Objective) -> Stage[Iterable[EvaluationBatch], Evaluation
             return MinimalEDPStage()
 
 
-class SumStage(Frozen, Stage[Iterable[EvaluationBatch], NetworkEvaluation], frozen=True):
+Costing = Callable[[SpatialProblem, TemporalMapping], CostModelEvaluation]
+"""What says what a mapping costs in full: the cost model, or who knows what it has said."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SumStage(Stage[Iterable[EvaluationBatch], NetworkEvaluation]):
     """The best evaluation of each layer in full, and their sum.
 
     Raises:
         InfeasibleError: at the first layer of which no mapping fits: which memory is too small.
     """
 
+    cost: Costing = evaluate
+
     def __call__(self, evaluations: Iterable[EvaluationBatch], /) -> NetworkEvaluation:
-        return NetworkEvaluation(layers=tuple(_results(evaluations)))
+        return NetworkEvaluation(layers=tuple(_results(evaluations, self.cost)))
 
 
-def _results(evaluations: Iterable[EvaluationBatch]) -> Iterator[LayerResult]:
+def _results(evaluations: Iterable[EvaluationBatch], cost: Costing) -> Iterator[LayerResult]:
     """The results of the layers; what has the same content and mapping is costed once."""
     costed: dict[object, CostModelEvaluation] = {}
     for batch in evaluations:
@@ -83,7 +94,7 @@ def _results(evaluations: Iterable[EvaluationBatch]) -> Iterator[LayerResult]:
         content = (spatial.problem.content, spatial.spatial_mapping, mapping)
         first = costed.get(content)
         if first is None:
-            costed[content] = evaluate(spatial, mapping)
+            costed[content] = cost(spatial, mapping)
             yield LayerResult(cme=costed[content], statistics=batch.statistics)
         else:
             cme = replaced(first, {"layer": spatial.layer.name})

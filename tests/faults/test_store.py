@@ -83,8 +83,8 @@ def read_chunks(process: subprocess.Popen[str], chunks: int) -> None:
 
 
 def committed_rows(store: Store) -> int:
-    (row,) = store.query("SELECT count(*) AS n FROM evaluations").to_pylist()
-    return int(row["n"])
+    (row,) = store.query("SELECT count(*) AS n FROM evaluations")
+    return int(str(row["n"]))
 
 
 def test_a_store_that_another_process_writes_is_locked(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -93,7 +94,7 @@ def test_a_worker_that_breaks_loses_nothing_that_was_found(
         (record,) = store.runs()
         assert (record.status, record.reason) == (status, reason)
         (found,) = store.evaluations(record.id, "layer")
-        assert store.query("SELECT * FROM best").num_rows == 0
+        assert len(store.query("SELECT * FROM best")) == 0
     # what came before the batch that broke is all there, in order
     (problem,) = WorkloadStage()(NETWORK)
     batches = loma(SpatialMappingConversionStage()(problem), None, MappingType.UNEVEN)
@@ -150,9 +151,9 @@ def test_a_command_whose_worker_breaks_keeps_what_it_found(
     with Store.open_read_only(Path("nestmap.duckdb")) as store:
         (run,) = store.runs()
         assert run.status is RunStatus.FAILED
-        (row,) = store.query("SELECT count(*) AS n FROM evaluations").to_pylist()
+        (row,) = store.query("SELECT count(*) AS n FROM evaluations").rows()
         # all but what two workers had in hand
-        assert 100_000 - 8 * ORDERS_A_BATCH < row["n"] <= 100_000
+        assert 100_000 - 8 * ORDERS_A_BATCH < cast("int", row["n"]) <= 100_000
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no such signal here")
@@ -167,9 +168,7 @@ def test_a_command_that_is_killed_keeps_the_chunks_before(
     with Store.open(Path("nestmap.duckdb")) as store:
         (run,) = store.runs()
         assert run.status is RunStatus.INTERRUPTED
-        layers = [
-            x["layer"] for x in store.query("SELECT DISTINCT layer FROM searches").to_pylist()
-        ]
+        layers = [str(x["layer"]) for x in store.query("SELECT DISTINCT layer FROM searches")]
         recorded = [batch for layer in layers for batch in store.evaluations(run.id, layer)]
         assert sum(map(len, recorded)) == CHUNK
     again = run_process(*EXPLORE)

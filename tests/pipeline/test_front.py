@@ -74,8 +74,8 @@ def test_the_store_gets_the_best_for_the_objective_and_all_evaluations(
         for layer in found.front.layers:
             recorded = sum(map(len, store.evaluations(found.run, layer.layer)))
             assert recorded == layer.statistics.evaluations
-        (row,) = store.query("SELECT pipeline FROM runs").to_pylist()
-        assert "ParetoStage" in row["pipeline"]
+        (row,) = store.query("SELECT pipeline FROM runs").rows()
+        assert "ParetoStage" in str(row["pipeline"])
 
 
 def test_a_front_comes_back_from_json() -> None:

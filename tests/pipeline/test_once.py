@@ -120,8 +120,8 @@ def test_the_store_has_every_layer_and_the_evaluations_of_one(tmp_path: Path) ->
     path = tmp_path / "s.duckdb"
     explore_network(blocks(3), search_plan(lpf_limit=4), store=path)
     with Store.open_read_only(path) as store:
-        layers = store.query("SELECT layer FROM best ORDER BY position").to_pylist()
-        searched = store.query("SELECT DISTINCT layer FROM evaluations ORDER BY 1").to_pylist()
+        layers = store.query("SELECT layer FROM best ORDER BY position").rows()
+        searched = store.query("SELECT DISTINCT layer FROM evaluations ORDER BY 1").rows()
     assert [x["layer"] for x in layers] == ["up0", "down0", "up1", "down1", "up2", "down2"]
     assert [x["layer"] for x in searched] == ["down0", "up0"]
 

@@ -46,7 +46,7 @@ from nestmap.model import (
     needed_movements,
 )
 from nestmap.model.base import replaced
-from nestmap.store import RunInfo
+from nestmap.store import Run, RunInfo, SearchInfo
 
 NASTY = '\'; DROP TABLE runs; -- "ü" 🙂 \\ % $1 ?'
 """A name that breaks SQL wherever it is pasted into it."""
@@ -191,7 +191,7 @@ def cme(
         operand="W",
         memory="dram",
         level=0,
-        costs=MovementCosts(accesses=(1, 2, 0, 2**70), energies=(1.0, 0.1, 0.0, 1 / 3)),
+        costs=MovementCosts(accesses=(1, 2, 0, 2**62), energies=(1.0, 0.1, 0.0, 1 / 3)),
         elements=7,
         bits=56,
         utilization=0.1,
@@ -297,3 +297,18 @@ def info(of: NetworkProblem | None = None, command: str = "test") -> RunInfo:
         pipeline='{"stages": []}',
         options='{"lpf_limit": 6}',
     )
+
+
+def search_info(problem: SpatialProblem, key: str = "") -> SearchInfo:
+    """A search of that problem, done in one way: the problem is its key unless another is given."""
+    return SearchInfo(key=key or problem.content_hash, spatial=problem, options='{"lpf_limit": 6}')
+
+
+def record(run: Run, *recorded: EvaluationBatch, key: str = "") -> None:
+    """Records batches, those of one problem in one search, complete at the end."""
+    problems = {batch.mappings.problem: None for batch in recorded}
+    for problem in problems:
+        with run.searching(search_info(problem, key)) as search:
+            for one in recorded:
+                if one.mappings.problem == problem:
+                    search.record(one)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nestmap.store import Store
+from nestmap.store import NamedQuery, Store
 
 PAGE = Path(__file__).parents[2] / "docs" / "schema.md"
 MARKER = "<!-- from here on written by tests/store/schema_page.py -->\n"
@@ -22,14 +22,24 @@ FROM duckdb_columns() WHERE table_name = ? ORDER BY column_index
 
 
 def schema_page() -> str:
-    """Every view and table with its columns, as Markdown, out of the comments in the database."""
+    """Every query, view and table, as Markdown, out of the comments in the database."""
     with Store.open(None) as store:
-        relations = store.query(_RELATIONS).to_pylist()
-        return "\n".join(_section(store, x["kind"], x["name"], x["comment"]) for x in relations)
+        queries = [_query(store, entry) for entry in store.named_queries()]
+        relations = [
+            _section(store, str(x["kind"]), str(x["name"]), str(x["comment"]))
+            for x in store.query(_RELATIONS)
+        ]
+        return "\n".join([*queries, *relations])
 
 
-def _section(store: Store, kind: str, name: str, comment: str | None) -> str:
-    columns = store.query(_COLUMNS, (name,)).to_pylist()
+def _query(store: Store, entry: NamedQuery) -> str:
+    columns = store.query("DESCRIBE " + entry.sql, [None for _ in entry.parameters])
+    names = ", ".join(f"`{x['column_name']}`" for x in columns)
+    return f"## Query `{entry}`\n\n{entry.description}.\n\nColumns: {names}.\n"
+
+
+def _section(store: Store, kind: str, name: str, comment: str) -> str:
+    columns = store.query(_COLUMNS, (name,))
     rows = (f"| `{x['name']}` | `{x['type']}` | {x['comment']} |\n" for x in columns)
     return (
         f"## {kind} `{name}`\n\n{comment}.\n\n"

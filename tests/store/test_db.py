@@ -32,7 +32,7 @@ def test_migrations_are_applied_once(path: Path) -> None:
     Store.open(path).close()
     with Store.open(path) as store:
         applied = store.query("SELECT version, name FROM schema_version ORDER BY version")
-    assert applied.to_pylist() == [{"version": x.version, "name": x.name} for x in migrations()]
+    assert applied.rows() == [{"version": x.version, "name": x.name} for x in migrations()]
 
 
 def test_a_migration_that_fails_leaves_the_file_as_it_was(
@@ -62,7 +62,7 @@ def test_runs_are_kept_in_the_file(path: Path) -> None:
         assert [x.command for x in store.runs()] == ["first", "second"]
     with Store.open_read_only(path) as store:
         assert [x.command for x in store.runs()] == ["first", "second"]
-        assert store.results(first[0].id) == result(network())
+        assert store.best(first[0].id) == result(network())
 
 
 def test_what_a_run_was_told_is_kept() -> None:
@@ -74,20 +74,23 @@ def test_what_a_run_was_told_is_kept() -> None:
             "SELECT runs.*, workloads.json AS network, accelerators.json AS machine FROM runs "
             "JOIN workloads ON workloads.hash = workload "
             "JOIN accelerators ON accelerators.hash = accelerator"
-        ).to_pylist()
+        ).rows()
     problem = given.network
     assert row["objective"] == given.objective.value
     assert row["pipeline"] == given.pipeline
     assert row["options"] == given.options
-    assert type(problem.workload).model_validate_json(row["network"]) == problem.workload
-    assert type(problem.accelerator).model_validate_json(row["machine"]) == problem.accelerator
-    assert type(problem.constraints).model_validate_json(row["constraints"]) == problem.constraints
+    assert type(problem.workload).model_validate_json(str(row["network"])) == problem.workload
+    assert type(problem.accelerator).model_validate_json(str(row["machine"])) == problem.accelerator
+    assert (
+        type(problem.constraints).model_validate_json(str(row["constraints"]))
+        == problem.constraints
+    )
 
 
 def test_a_run_of_a_process_that_is_gone_becomes_interrupted(path: Path) -> None:
     with Store.open(path) as store:
         mine, other = store.start_run(info()), store.start_run(info())
-    run_sql(path, f"UPDATE runs SET pid = pid + 1 WHERE id = '{other.id}'")
+    run_sql(path, f"UPDATE runs SET pid = 2147483647 WHERE id = '{other.id}'")
     with Store.open(path) as store:
         status = {record.id: record.status for record in store.runs()}
     assert status == {mine.id: RunStatus.RUNNING, other.id: RunStatus.INTERRUPTED}

@@ -1,164 +1,131 @@
-"""Files that older versions wrote: brought up to date with all that is in them."""
+"""Files that older versions wrote: brought up to date with all that is in them.
+
+``released/schema_N.duckdb.xz`` is a store as nestmap wrote it when N was its newest schema: light
+AlexNet on tpu_like, and on eyeriss_like; from 2 on with data kept on chip, from 3 on with vector
+operators counted.
+"""
 
 from __future__ import annotations
 
+import lzma
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from nestmap.model import StoreError
-from nestmap.model.base import replaced
-from nestmap.store import RunRecord, Store
+from nestmap.model import Objective, StoreError
+from nestmap.pipeline.api import explore_network
+from nestmap.pipeline.plan import SearchPlan
+from nestmap.pipeline.stages import LomaStage
+from nestmap.store import RunStatus, Store
 from nestmap.store.migrate import migrations
-from tests.store.builders import (
-    Rows,
-    accelerator,
-    batch,
-    info,
-    layer,
-    network,
-    result,
-    rows_of,
-    spatial_problem,
-    with_vector,
-)
 
-OTHER = accelerator("other")
-NETWORKS = (network(layer("one"), layer("two", 24)), network(layer("one"), machine=OTHER))
-TABLES = (
-    "accelerators",
-    "evaluation_rows",
-    "infeasible",
-    "layers",
-    "results",
-    "runs",
-    "searches",
-    "spatial_mappings",
-    "workload_layers",
-    "workloads",
-)
-CREATE_VERSION = (
-    "CREATE TABLE schema_version "
-    "(version INTEGER PRIMARY KEY, name VARCHAR NOT NULL, applied TIMESTAMP NOT NULL)"
-)
+RELEASED = {
+    int(path.name.split(".")[0].removeprefix("schema_")): path
+    for path in (Path(__file__).parent / "released").iterdir()
+}
+NEWEST = migrations()[-1].version
+ON_CHIP = (12187106608.5, 13644792.0)
+SUMS = {
+    1: ((5598921732.656, 8987445.0), (12312979648.5, 13646352.0)),
+    2: ((5598921732.656, 8987445.0), ON_CHIP),
+    3: ((5598921732.656, 8987445.0), ON_CHIP),
+}
+TOTALS = "SELECT energy, latency FROM totals ORDER BY started"
+VECTOR_COUNTED = (12527868608.5, 13985554.0)
 
 
-def fill(store: Store) -> None:
-    """A run on each machine, each layer under two spatial mappings."""
-    for of in NETWORKS:
-        with store.start_run(info(of)) as run:
-            for i, one in enumerate(of.workload.layers):
-                for unrolled in (1, 4):
-                    problem = spatial_problem(one, of.accelerator, unrolled)
-                    run.record(batch(problem, 7, seed=10 * i + unrolled))
-            run.finish(result(of))
+@pytest.fixture(name="old", params=sorted(RELEASED))
+def _old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    path = tmp_path / f"{request.param}.duckdb"
+    path.write_bytes(lzma.decompress(RELEASED[request.param].read_bytes()))
+    return path
 
 
-def everything(store: Store) -> list[tuple[RunRecord, object, list[Rows]]]:
-    """All that a store gives back."""
-    return [
-        (
-            run,
-            store.results(run.id),
-            [
-                rows_of(found)
-                for name in [x.cme.layer for x in store.results(run.id).layers]
-                for found in store.evaluations(run.id, name)
-            ],
-        )
-        for run in store.runs()
-    ]
+def test_there_is_a_file_of_each_schema_before_today() -> None:
+    """4 and 5 came together: 5 is the schema of today."""
+    assert {step.version for step in migrations()} == {*RELEASED, 4, 5}
 
 
-def write_old(path: Path, current: Path, version: int = 1) -> None:
-    """What is in a store of today, in a store as an older version made it."""
-    with duckdb.connect(path) as connection:
-        connection.execute(CREATE_VERSION)
-        for step in migrations()[:version]:
-            connection.execute(step.sql)
-            applied = [step.version, step.name]
-            connection.execute(
-                "INSERT INTO schema_version VALUES (?, ?, now()::TIMESTAMP)", applied
-            )
-        connection.execute(f"ATTACH '{current}' AS current (READ_ONLY)")
-        for table in TABLES:
-            described = connection.execute(f"DESCRIBE {table}").fetchall()
-            columns = ", ".join(column[0] for column in described)
-            connection.execute(f"INSERT INTO {table} SELECT {columns} FROM current.{table}")
-        connection.execute("CREATE OR REPLACE SEQUENCE search_ids START 100")
-
-
-@pytest.fixture(name="old")
-def _old(tmp_path: Path) -> Path:
-    """A store of the first version."""
-    current = tmp_path / "current.duckdb"
-    with Store.open(current) as store:
-        fill(store)
-    write_old(tmp_path / "old.duckdb", current)
-    return tmp_path / "old.duckdb"
-
-
-def test_a_store_of_the_first_version_has_no_accelerators_of_searches(old: Path) -> None:
-    with duckdb.connect(old) as connection:
-        columns = [row[0] for row in connection.execute("DESCRIBE searches").fetchall()]
-        assert "accelerator" not in columns
-        assert connection.execute("SELECT count(*) FROM searches").fetchall() == [(6,)]
-    with pytest.raises(StoreError, match="found schema version 1; expected 3"):
+def test_it_is_not_read_before_it_is_brought_up_to_date(old: Path) -> None:
+    with pytest.raises(StoreError, match=f"found schema version {old.stem}; expected {NEWEST}"):
         Store.open_read_only(old)
 
 
-def test_each_search_gets_the_accelerator_of_its_run(old: Path) -> None:
-    with Store.open(old) as store:
+def test_results_and_evaluations_are_there(old: Path) -> None:
+    with duckdb.connect(old) as connection:
+        sql = "SELECT count(*), sum(energy), sum(latency2) FROM evaluation_rows"
+        rows = connection.execute(sql).fetchall()
+        totals = connection.execute(TOTALS).fetchall()
+    Store.open(old).close()
+    with Store.open_read_only(old) as store:
+        assert [run.status for run in store.runs()] == [RunStatus.DONE] * 2
         found = store.query(
-            "SELECT accelerators.name, count(*) AS searches FROM searches "
-            "JOIN accelerators ON accelerators.hash = searches.accelerator "
-            "GROUP BY ALL ORDER BY ALL"
-        ).to_pylist()
-        pruned = store.query("SELECT DISTINCT pruned FROM results").to_pylist()
-        applied = store.query("SELECT version FROM schema_version ORDER BY version").to_pylist()
-    assert found == [{"name": "machine", "searches": 4}, {"name": "other", "searches": 2}]
-    assert pruned == [{"pruned": 0}]
-    assert [row["version"] for row in applied] == [1, 2, 3]
+            "SELECT count(*) AS n, sum(energy) AS e, sum(latency) AS l FROM evaluations"
+        )
+        assert [(x["n"], x["e"], x["l"]) for x in found] == [pytest.approx(rows[0])]
+        after = store.query(TOTALS)
+        assert [(x["energy"], x["latency"]) for x in after] == totals
+        for i, run in enumerate(store.runs()):
+            best = store.best(run.id)
+            energy, latency = SUMS[int(old.stem)][i]
+            assert sum(x.cme.energy for x in best.layers) == pytest.approx(energy)
+            assert sum(x.cme.latency for x in best.layers) == latency
+        counted = VECTOR_COUNTED if old.stem == "3" else SUMS[int(old.stem)][1]
+        assert totals[1] == pytest.approx(counted)
 
 
-def test_all_that_was_in_it_is_read_back(old: Path) -> None:
-    with Store.open_read_only(old.parent / "current.duckdb") as store:
-        expected = everything(store)
+def test_breakdowns_are_those_of_the_results(old: Path) -> None:
     with Store.open(old) as store:
-        assert everything(store) == expected
-        assert {x.problem.accelerator for x in expected[1][2]} == {OTHER}
+        for run in store.runs():
+            layers = store.best(run.id).layers
+            sql = (
+                "SELECT sum(part.energy) AS energy, sum(accesses)::BIGINT AS accesses "
+                "FROM results JOIN breakdowns AS part ON part.cme = results.cme WHERE run = ?"
+            )
+            (row,) = store.query(sql, (run.id,))
+            levels = [level for x in layers for level in x.cme.levels]
+            assert row["energy"] == pytest.approx(sum(level.costs.energy for level in levels))
+            assert row["accesses"] == sum(sum(level.costs.accesses) for level in levels)
+            sql = (
+                "SELECT sum(part.stall)::BIGINT AS stall FROM results "
+                "JOIN port_stalls AS part ON part.cme = results.cme WHERE run = ?"
+            )
+            (row,) = store.query(sql, (run.id,))
+            assert row["stall"] == sum(port.stall for x in layers for port in x.cme.port_stalls)
+            sql = (
+                "SELECT count(*) AS memories FROM memories WHERE accelerator = "
+                "(SELECT accelerator FROM runs WHERE id = ?)"
+            )
+            (row,) = store.query(sql, (run.id,))
+            assert row["memories"] == len(store.problem(run.id).accelerator.memories)
+
+
+def test_recorded_evaluations_are_computed_again_to_the_same_figures(old: Path) -> None:
+    with Store.open(old) as store:
+        sql = (
+            "SELECT id, energy, latency0, latency1, latency2 FROM evaluations USING SAMPLE 40 ROWS"
+        )
+        for row in store.query(sql):
+            cme = store.evaluation(str(row["id"]))
+            assert (cme.energy, cme.latency0) == (row["energy"], row["latency0"])
+            assert (cme.latency1, cme.latency2) == (row["latency1"], row["latency2"])
 
 
 def test_new_runs_stand_beside_the_old_ones(old: Path) -> None:
-    reduced = replaced(OTHER, {"memories": OTHER.memories[1:]})
-    problem = spatial_problem(NETWORKS[1].workload.layers[0], reduced)
+    """What older versions have searched has no key: it is searched again."""
+    plan = SearchPlan(objective=Objective.LATENCY, search=LomaStage(lpf_limit=2))
     with Store.open(old) as store:
-        before = everything(store)
-        with store.start_run(info(NETWORKS[1])) as run:
-            run.record(batch(problem, 3))
-            run.finish(result(NETWORKS[1]))
-        (found,) = store.evaluations(run.id, "one")
-        assert found.mappings.problem == problem
-        assert everything(store)[: len(before)] == before
+        before = [(run, store.best(run.id)) for run in store.runs()]
+        network = store.problem(before[0][0].id)
+        again = explore_network(network, plan, store=store)
+        assert again.total.layers == before[0][1].layers
+        assert [(run, store.best(run.id)) for run in store.runs()][:2] == before
+        (row,) = store.query("SELECT count(*) AS n FROM run_searches WHERE recalled")
+        assert row["n"] == 0
 
 
-@pytest.mark.parametrize("version", [1, 2])
-def test_totals_of_older_runs_stay_and_new_runs_may_count_vector_operators(
-    version: int, tmp_path: Path
-) -> None:
-    current, path = tmp_path / "current.duckdb", tmp_path / "old.duckdb"
-    with Store.open(current) as store:
-        fill(store)
-    write_old(path, current, version)
-    with duckdb.connect(path) as connection:
-        before = connection.execute("SELECT * FROM totals ORDER BY started").fetchall()
-    counted = replaced(with_vector(result(NETWORKS[0])), {"vector_counted": True})
-    with Store.open(path) as store:
-        after = store.query("SELECT * FROM totals ORDER BY started").to_pylist()
-        assert [tuple(row.values())[1:-3] for row in after] == [row[1:] for row in before]
-        added = [(x["vector_energy"], x["vector_latency"], x["vector_counted"]) for x in after]
-        assert added == [(0, 0, False)] * 2
-        with store.start_run(info(NETWORKS[0])) as run:
-            run.finish(counted)
-        assert store.results(run.id) == counted
+def test_all_steps_are_noted(old: Path) -> None:
+    with Store.open(old) as store:
+        applied = store.query("SELECT version FROM schema_version ORDER BY version")
+        assert [row["version"] for row in applied] == list(range(1, NEWEST + 1))

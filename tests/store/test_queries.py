@@ -17,6 +17,7 @@ from tests.store.builders import (
     info,
     layer,
     network,
+    record,
     result,
     spatial_problem,
     vector_entry,
@@ -30,28 +31,28 @@ NETWORK = network(layer("one"), layer("two", 24), layer("three"))
 def _store() -> Iterator[Store]:
     """One run with three layers; the first has 20 recorded evaluations."""
     with Store.open(None) as store, store.start_run(info(NETWORK)) as run:
-        run.record(batch(spatial_problem(layer("one"), accelerator()), 20))
+        record(run, batch(spatial_problem(layer("one"), accelerator()), 20))
         run.finish(result(NETWORK))
         yield store
 
 
 def test_the_query_of_the_readme(store: Store) -> None:
     answer = store.query("SELECT layer, energy, latency FROM best ORDER BY energy DESC LIMIT 2")
-    assert answer.to_pylist() == [
+    assert answer.rows() == [
         {"layer": "three", "energy": 30 + 1 / 3, "latency": 79.75},
         {"layer": "two", "energy": 20 + 1 / 3, "latency": 79.75},
     ]
 
 
 def test_best_tells_the_mapping(store: Store) -> None:
-    (row,) = store.query("SELECT * FROM best WHERE layer = 'one'").to_pylist()
+    (row,) = store.query("SELECT * FROM best WHERE layer = 'one'").rows()
     assert row["spatial_mapping"] == "D1: K 2"
     assert row["ordering"] == [{"dimension": "B", "size": 12}, {"dimension": "C", "size": 6}]
     assert row["utilization"] == 72 / 79.75
 
 
 def test_totals_add_up(store: Store) -> None:
-    (row,) = store.query("SELECT * FROM totals").to_pylist()
+    (row,) = store.query("SELECT * FROM totals").rows()
     total = result(NETWORK)
     for name in ("energy", "latency", "macs", "evaluations", "edp", "utilization"):
         assert row[name] == getattr(total, name)
@@ -67,8 +68,8 @@ def test_totals_are_those_of_python_with_and_without_vector_operators(counted: b
             run.finish(total)
         with store.start_run(info(NETWORK)) as other:
             other.finish(result(NETWORK))
-        (row,) = store.query("SELECT * FROM totals WHERE run = ?", (run.id,)).to_pylist()
-        rows = store.query("SELECT * FROM vector_results ORDER BY position").to_pylist()
+        (row,) = store.query("SELECT * FROM totals WHERE run = ?", (run.id,)).rows()
+        rows = store.query("SELECT * FROM vector_results ORDER BY position").rows()
     names = ("energy", "latency", "edp", "utilization", "vector_energy", "vector_latency")
     assert [row[name] for name in names] == [getattr(total, name) for name in names]
     assert row["vector_counted"] is counted
@@ -79,7 +80,7 @@ def test_totals_are_those_of_python_with_and_without_vector_operators(counted: b
 
 
 def test_evaluations_spell_out_the_mapping(store: Store) -> None:
-    rows = store.query("SELECT * FROM evaluations ORDER BY number").to_pylist()
+    rows = store.query("SELECT * FROM evaluations ORDER BY number").rows()
     recorded = batch(spatial_problem(layer("one"), accelerator()), 20)
     assert len(rows) == 20
     for i, row in enumerate(rows):
@@ -97,7 +98,7 @@ def test_orderings_can_be_unnested(store: Store) -> None:
         "SELECT loop.dimension AS dimension, count(*) AS n FROM "
         "(SELECT unnest(ordering) AS loop FROM evaluations) GROUP BY ALL ORDER BY ALL"
     )
-    assert answer.to_pylist() == [
+    assert answer.rows() == [
         {"dimension": "B", "n": 40},
         {"dimension": "C", "n": 20},
         {"dimension": "K", "n": 20},
@@ -106,25 +107,25 @@ def test_orderings_can_be_unnested(store: Store) -> None:
 
 def test_parameters_stand_for_question_marks(store: Store) -> None:
     sql = "SELECT layer FROM best WHERE layer = ? AND energy < ?"
-    assert store.query(sql, ("two", 1e3)).to_pylist() == [{"layer": "two"}]
-    assert store.query(sql, ("two' OR 'a' = 'a", 1e3)).num_rows == 0
+    assert store.query(sql, ("two", 1e3)).rows() == [{"layer": "two"}]
+    assert len(store.query(sql, ("two' OR 'a' = 'a", 1e3))) == 0
 
 
 def test_names_that_look_like_sql_are_only_names() -> None:
     nasty = network(layer(NASTY), name=NASTY, machine=accelerator(NASTY))
     with Store.open(None) as store:
         with store.start_run(info(nasty, command=NASTY)) as run:
-            run.record(batch(spatial_problem(*(layer(NASTY), nasty.accelerator)), 3))
+            record(run, batch(spatial_problem(*(layer(NASTY), nasty.accelerator)), 3))
             run.finish(result(nasty))
-        (record,) = store.runs()
-        names = (record.command, record.workload, record.accelerator)
+        (run_record,) = store.runs()
+        names = (run_record.command, run_record.workload, run_record.accelerator)
         assert names == (NASTY, NASTY, NASTY)
-        assert store.results(run.id) == result(nasty)
+        assert store.best(run.id) == result(nasty)
         (back,) = store.evaluations(run.id, NASTY)
         assert (len(back), back.mappings.problem.layer.name) == (3, NASTY)
-        assert store.query("SELECT layer FROM best").to_pylist() == [{"layer": NASTY}]
-        (record,) = store.runs()
-        assert record.command == NASTY
+        assert store.query("SELECT layer FROM best").rows() == [{"layer": NASTY}]
+        (run_record,) = store.runs()
+        assert run_record.command == NASTY
 
 
 @pytest.mark.parametrize(
@@ -143,12 +144,12 @@ def test_names_that_look_like_sql_are_only_names() -> None:
 def test_mistakes_in_a_query_are_told(store: Store, sql: str, message: str) -> None:
     with pytest.raises(StoreError, match=message):
         store.query(sql)
-    assert store.query("SELECT 1 AS x").to_pylist() == [{"x": 1}]
+    assert store.query("SELECT 1 AS x").rows() == [{"x": 1}]
 
 
 def test_a_statement_without_rows_gives_an_empty_table(store: Store) -> None:
-    assert isinstance(store.query("CREATE TEMP TABLE mine (x INTEGER)"), pa.Table)
-    assert store.query("SELECT * FROM mine").num_rows == 0
+    assert len(store.query("CREATE TEMP TABLE mine (x INTEGER)")) == 0
+    assert len(store.query("SELECT * FROM mine")) == 0
 
 
 def test_a_python_variable_is_not_a_table(store: Store) -> None:

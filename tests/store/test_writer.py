@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from typing import cast
 from uuid import uuid4
 
 import numpy as np
@@ -14,11 +16,16 @@ from nestmap.model import (
     EvaluationBatch,
     Infeasibility,
     NetworkEvaluation,
+    Recording,
+    RecordMode,
     SearchStatistics,
     StoreError,
+    front_rows,
 )
+from nestmap.model.base import replaced
 from nestmap.store import CHUNK, Run, RunStatus, Store
 from tests.store.builders import (
+    FACTORS,
     NASTY,
     accelerator,
     batch,
@@ -26,9 +33,11 @@ from tests.store.builders import (
     info,
     layer,
     network,
+    record,
     result,
     results,
     rows_of,
+    search_info,
     spatial_problem,
     vector_entry,
     with_vector,
@@ -39,34 +48,36 @@ NETWORK = network(layer("one"), layer("two", 24))
 
 
 def count(store: Store, table: str) -> int:
-    return int(store.query(f"SELECT count(*) AS n FROM {table}").column("n")[0].as_py())
+    (row,) = store.query(f"SELECT count(*) AS n FROM {table}")
+    return cast("int", row["n"])
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(batches(), max_size=5))
 def test_recorded_evaluations_are_read_back_equal(recorded: list[EvaluationBatch]) -> None:
     with Store.open(None) as store, store.start_run(info()) as run:
-        for one in recorded:
-            run.record(one)
+        record(run, *recorded)
         run.finish(result(network()))
         back = store.evaluations(run.id, "fc")
-    assert {_key(x): _joined([x]) for x in back} == {
-        key: _joined([x for x in recorded if _key(x) == key]) for key in map(_key, recorded)
+    assert _by_problem(back) == _by_problem(recorded)
+
+
+def _by_problem(parts: Sequence[EvaluationBatch]) -> object:
+    """What the parts hold together, of each problem."""
+    return {
+        problem: _joined([x for x in parts if x.mappings.problem == problem])
+        for problem in {x.mappings.problem for x in parts}
     }
-    assert all(x.statistics.evaluations == len(x) for x in back)
-
-
-def _key(one: EvaluationBatch) -> object:
-    return one.mappings.problem, one.mappings.factors
 
 
 def _joined(parts: list[EvaluationBatch]) -> object:
-    """What the parts hold together; ideal cycles are those of the first."""
+    """All rows in order, what failed, how many were evaluated, and the ideal cycles."""
     rows = [rows_of(part) for part in parts]
+    mappings = [mapping for row in rows for mapping in row.mappings]
     costs = [tuple(x for row in rows for x in row.costs[i]) for i in range(4)]
     failed = sum((Counter(row.infeasible) for row in rows), Counter[str]())
-    mappings = [mapping for row in rows for mapping in row.mappings]
-    return rows[0].ideal_cycles, mappings, costs, failed
+    evaluations = sum(part.statistics.evaluations for part in parts)
+    return mappings, failed, evaluations, rows[-1].ideal_cycles, costs
 
 
 @settings(max_examples=25, deadline=None)
@@ -74,18 +85,21 @@ def _joined(parts: list[EvaluationBatch]) -> object:
 def test_results_are_read_back_equal(given_results: NetworkEvaluation) -> None:
     with Store.open(None) as store, store.start_run(info(NETWORK)) as run:
         run.finish(given_results)
-        assert store.results(run.id) == given_results
+        assert store.best(run.id) == given_results
 
 
 def test_chunks_are_committed_on_the_way_and_the_rest_at_the_end() -> None:
     parts = [batch(PROBLEM, rows, seed=rows) for rows in (CHUNK - 5, 3, 3, 2 * CHUNK + 7, 0, 11)]
     with Store.open(None) as store, store.start_run(info()) as run:
         seen: list[int] = []
-        for part in parts:
-            run.record(part)
-            seen.append(count(store, "evaluation_rows"))
-        assert seen == [0, 0, CHUNK, 3 * CHUNK, 3 * CHUNK, 3 * CHUNK]
+        with run.searching(search_info(PROBLEM)) as search:
+            for part in parts:
+                search.record(part)
+                seen.append(count(store, "evaluation_rows"))
+            assert count(store, "searches WHERE evaluations IS NULL") == 1
+        assert seen == [0, 0, CHUNK + 1, *[3 * CHUNK + 8] * 3]
         run.finish(result(network()))
+        assert count(store, "searches WHERE evaluations IS NULL") == 0
         (back,) = store.evaluations(run.id, "fc")
         for name in ("energy", "latency0", "latency1", "latency2"):
             whole = np.concatenate([getattr(part, name) for part in parts])
@@ -95,7 +109,7 @@ def test_chunks_are_committed_on_the_way_and_the_rest_at_the_end() -> None:
             np.testing.assert_array_equal(getattr(back.mappings, name), whole)
 
 
-def test_layers_and_spatial_mappings_alternate() -> None:
+def test_each_layer_has_its_spatial_mappings() -> None:
     one, two = NETWORK.workload.layers
     problems = [
         spatial_problem(of, NETWORK.accelerator, unrolled)
@@ -104,8 +118,7 @@ def test_layers_and_spatial_mappings_alternate() -> None:
     ]
     recorded = [batch(problems[i % 4], 5, seed=i) for i in range(12)]
     with Store.open(None) as store, store.start_run(info(NETWORK)) as run:
-        for part in recorded:
-            run.record(part)
+        record(run, *recorded)
         run.finish(result(NETWORK))
         back = store.evaluations(run.id, "one") + store.evaluations(run.id, "two")
         assert [x.mappings.problem for x in back] == problems
@@ -115,15 +128,156 @@ def test_layers_and_spatial_mappings_alternate() -> None:
         assert count(store, "spatial_mappings") == 3  # K 1, K 4, and K 2 of the results
 
 
-def test_failures_add_up_over_chunks() -> None:
-    failed = SearchStatistics(infeasible=(Infeasibility(reason="W does not fit", count=2),))
+def test_failures_add_up_and_stay_in_order() -> None:
+    reasons = [("W does not fit", 2), ("I does not fit", 1), ("W does not fit", 3)]
+    failed = [
+        SearchStatistics(infeasible=(Infeasibility(reason=reason, count=n),))
+        for reason, n in reasons
+    ]
     with Store.open(None) as store, store.start_run(info()) as run:
-        for _ in range(3):
-            run.record(batch(PROBLEM, CHUNK, statistics=failed))
-        run.record(batch(PROBLEM, 0, statistics=failed))
+        record(run, *[batch(PROBLEM, CHUNK, statistics=x) for x in failed])
         run.finish(result(network()))
-        rows = store.query("SELECT reason, count FROM infeasible").to_pylist()
-        assert rows == [{"reason": "W does not fit", "count": 8}]
+        (back,) = store.evaluations(run.id, "fc")
+        assert [(x.reason, x.count) for x in back.statistics.infeasible] == [
+            ("W does not fit", 5),
+            ("I does not fit", 1),
+        ]
+        rows = store.query("SELECT outcome, count FROM outcomes ORDER BY count").rows()
+        assert [(x["outcome"], x["count"]) for x in rows] == [
+            ("I does not fit", 1),
+            ("W does not fit", 5),
+        ]
+
+
+def test_orders_of_different_lengths_are_one_search() -> None:
+    short, other = FACTORS[:2], (FACTORS[3], FACTORS[0])
+    recorded = [
+        batch(PROBLEM, 4),
+        batch(PROBLEM, 5, short, seed=1),
+        batch(PROBLEM, 6, other, seed=2),
+    ]
+    with Store.open(None) as store, store.start_run(info()) as run:
+        record(run, *recorded)
+        run.finish(result(network()))
+        back = store.evaluations(run.id, "fc")
+        assert [len(x) for x in back] == [4, 11]
+        mappings = [x.mappings.row(i) for x in back for i in range(len(x))]
+        assert mappings == [x.mappings.row(i) for x in recorded for i in range(len(x))]
+        assert [x.statistics.evaluations for x in back] == [15, 0]
+
+
+def test_what_is_known_is_recalled() -> None:
+    recorded = batch(PROBLEM, 100)
+    wanted = front_rows(recorded.energy, recorded.latency2)
+    with Store.open(None) as store:
+        with store.start_run(info()) as run:
+            assert run.recall(search_info(PROBLEM)) is None
+            record(run, recorded)
+            (mine,) = run.recall(search_info(PROBLEM)) or ()
+            run.finish(result(network()))
+        with store.start_run(info()) as other:
+            assert other.recall(search_info(PROBLEM, "another")) is None
+            (found,) = other.recall(search_info(PROBLEM)) or ()
+            other.finish(result(network()))
+        for back in (mine, found):
+            assert rows_of(back) == rows_of(recorded.take(wanted))
+            assert back.statistics == recorded.statistics
+        assert count(store, "evaluation_rows") == 100
+        assert len(store.evaluations(other.id, "fc")[0]) == 100
+        linked = store.query("SELECT recalled FROM run_searches WHERE run = ?", (other.id,))
+        assert [row["recalled"] for row in linked] == [True]
+
+
+@pytest.mark.parametrize(
+    ("recording", "rows"),
+    [
+        (Recording(), 100),
+        (Recording(record=RecordMode.BEST), None),
+        (Recording(record=RecordMode.NONE), 0),
+        (Recording(limit=30), 30),
+        (Recording(limit=100), 100),
+        (Recording(limit=101), 100),
+    ],
+)
+def test_as_much_is_recorded_as_is_asked_for(recording: Recording, rows: int | None) -> None:
+    recorded = [batch(PROBLEM, 50, seed=seed) for seed in (1, 2)]
+    energy = np.concatenate([x.energy for x in recorded])
+    best = front_rows(energy, np.concatenate([x.latency2 for x in recorded]))
+    with Store.open(None) as store:
+        asked = replaced(info(), {"recording": recording})
+        with store.start_run(asked) as run:
+            record(run, *recorded)
+            run.finish(result(network()))
+        numbers = [
+            row["number"]
+            for row in store.query("SELECT number FROM evaluation_rows ORDER BY number")
+        ]
+        first = set(range(rows or 0))
+        more = set(best.tolist()) if recording.needs is not RecordMode.NONE else set[int]()
+        assert numbers == sorted(first | more)
+        (front,) = store.start_run(asked).recall(search_info(PROBLEM)) or ()
+        np.testing.assert_array_equal(front.energy, energy[best])
+        assert front.statistics.evaluations == 100
+        needs_all = store.start_run(info()).recall(search_info(PROBLEM))
+        assert (needs_all is None) == (len(numbers) < 100)
+
+
+def test_a_fresh_run_recalls_nothing_and_keeps_what_others_found() -> None:
+    with Store.open(None) as store:
+        for fresh in (False, True, True):
+            asked = replaced(info(), {"recording": Recording(fresh=fresh)})
+            with store.start_run(asked) as run:
+                assert run.recall(search_info(PROBLEM)) is None
+                record(run, batch(PROBLEM, 10))
+                run.finish(result(network()))
+        assert count(store, "evaluation_rows") == 30
+        assert {len(store.evaluations(x.id, "fc")[0]) for x in store.runs()} == {10}
+
+
+def test_a_search_that_ends_with_an_error_is_not_complete() -> None:
+    with Store.open(None) as store:
+        run = store.start_run(info())
+        with pytest.raises(KeyError):
+            break_off(run, batch(PROBLEM, 10))
+        run.fail("broken")
+        assert count(store, "evaluations") == 10
+        assert store.start_run(info()).recall(search_info(PROBLEM)) is None
+
+
+def break_off(run: Run, recorded: EvaluationBatch) -> None:
+    """A search that ends with an error."""
+    with run.searching(search_info(recorded.mappings.problem)) as search:
+        search.record(recorded)
+        raise KeyError
+
+
+def test_an_interrupted_run_goes_on_where_it_was() -> None:
+    parts = [batch(PROBLEM, 10, seed=seed) for seed in (1, 2)]
+    other = spatial_problem(layer(), accelerator(), 4)
+    with Store.open(None) as store:
+        with store.start_run(info()) as run:
+            record(run, batch(other, 5))
+            with pytest.raises(KeyError):
+                break_off(run, parts[0])
+            run.fail("broken")
+        with pytest.raises(StoreError, match=r"is still running it"):
+            store.resume_run(store.start_run(info()).id)
+        with store.resume_run(run.id) as again:
+            assert again.recall(search_info(PROBLEM)) is None
+            assert again.recall(search_info(other)) is not None
+            with again.searching(search_info(PROBLEM)) as search:
+                for part in parts:
+                    search.record(part)
+            again.finish(result(network()))
+        back = {x.mappings.problem: x for x in store.evaluations(run.id, "fc")}
+        assert [len(back[x]) for x in (other, PROBLEM)] == [5, 20]
+        np.testing.assert_array_equal(
+            back[PROBLEM].energy, np.concatenate([x.energy for x in parts])
+        )
+        record_of = store.run(run.id)
+        assert (record_of.status, record_of.resumed) == (RunStatus.DONE, 1)
+        with pytest.raises(StoreError, match=r"it is done; expected one that was interrupted"):
+            store.resume_run(run.id)
 
 
 def test_equal_content_is_one_row() -> None:
@@ -181,7 +335,7 @@ def test_leaving_with_an_exception_ends_the_run_and_keeps_what_it_recorded(
 
 def record_and_raise(run: Run, error: BaseException) -> None:
     with run:
-        run.record(batch(PROBLEM, 7))
+        record(run, batch(PROBLEM, 7))
         raise error
 
 
@@ -195,7 +349,7 @@ def test_leaving_without_results_interrupts_the_run() -> None:
 def test_a_run_can_be_failed_with_a_reason() -> None:
     with Store.open(None) as store:
         with store.start_run(info()) as run:
-            run.record(batch(PROBLEM, 7))
+            record(run, batch(PROBLEM, 7))
             run.fail('it\'s "broken"; really')
         assert store.runs()[0].reason == 'it\'s "broken"; really'
         assert count(store, "evaluation_rows") == 7
@@ -206,7 +360,7 @@ def test_a_run_that_has_ended_takes_nothing_more() -> None:
         with store.start_run(info()) as run:
             run.finish(result(network()))
         with pytest.raises(ValueError, match="is done; expected a run that is running"):
-            run.record(batch(PROBLEM, 1))
+            record(run, batch(PROBLEM, 1))
         with pytest.raises(ValueError, match="is done"):
             run.fail("too late")
         assert store.runs()[0].status is RunStatus.DONE
@@ -215,9 +369,9 @@ def test_a_run_that_has_ended_takes_nothing_more() -> None:
 def test_strange_layers_and_accelerators_are_refused() -> None:
     with Store.open(None) as store, store.start_run(info()) as run:
         with pytest.raises(ValueError, match="layer fc is not in the workload"):
-            run.record(batch(spatial_problem(layer(size=24), accelerator()), 1))
+            record(run, batch(spatial_problem(layer(size=24), accelerator()), 1))
         with pytest.raises(ValueError, match="other is not the accelerator"):
-            run.record(batch(spatial_problem(layer(), accelerator("other")), 1))
+            record(run, batch(spatial_problem(layer(), accelerator("other")), 1))
 
 
 def test_a_run_without_results_says_so() -> None:
@@ -225,9 +379,9 @@ def test_a_run_without_results_says_so() -> None:
         with store.start_run(info()) as run:
             run.fail("broken")
         with pytest.raises(StoreError, match="found no results, it is failed; expected a run that"):
-            store.results(run.id)
+            store.best(run.id)
         with pytest.raises(StoreError, match="not in this store"):
-            store.results(uuid4())
+            store.best(uuid4())
         with pytest.raises(StoreError, match="not in this store"):
             store.evaluations(uuid4(), "fc")
         with pytest.raises(StoreError, match="found no layer 'conv'; expected one of fc"):
@@ -239,4 +393,4 @@ def test_many_vector_operators_of_any_size_are_read_back() -> None:
     given_results = with_vector(result(network()), *entries, vector_entry(NASTY))
     with Store.open(None) as store, store.start_run(info()) as run:
         run.finish(given_results)
-        assert store.results(run.id) == given_results
+        assert store.best(run.id) == given_results

@@ -6,6 +6,7 @@ stops being an error.
 """
 
 from pathlib import Path
+from uuid import UUID
 
 from nestmap import evaluate, explore
 from nestmap.model import (
@@ -23,6 +24,7 @@ from nestmap.model import (
 from nestmap.pipeline import MainStage, Stage, each, stage
 from nestmap.pipeline.api import explore_front, explore_network
 from nestmap.pipeline.plan import SearchPlan, exploration_pipeline, front_pipeline
+from nestmap.pipeline.reprice import Standing, repriced, standing
 from nestmap.pipeline.stages import (
     BestFirstStage,
     BoundedSearchStage,
@@ -59,6 +61,7 @@ from nestmap.pipeline.stages.locality import (
     SearchInterLayerDataLocalityStage,
 )
 from nestmap.pipeline.stages.observe import ObserveStage
+from nestmap.pipeline.stages.recall import Ledger, RecallStage
 from nestmap.pipeline.stages.save import CompleteSaveStage, SimpleSaveStage
 from nestmap.pipeline.stages.sources import (
     AcceleratorParserStage,
@@ -68,6 +71,7 @@ from nestmap.pipeline.stages.sources import (
     workload_parser,
 )
 from nestmap.search import Shortlist
+from nestmap.store import Store
 
 best = MinimalEnergyStage()
 orders = LomaStage() >> each(CostModelStage())
@@ -303,3 +307,47 @@ def facade(workload: Workload, machine: Accelerator, layer: Layer, order: Tempor
     evaluate(workload, machine, SpatialMapping(), order)  # type: ignore[arg-type]
     evaluate(layer, machine, order, SpatialMapping())  # type: ignore[arg-type]
     evaluate(layer, machine, SpatialMapping(), order).energi  # type: ignore[attr-defined]
+
+
+def recalled(ledger: Ledger) -> None:
+    """Not everything is a search, and not everybody remembers."""
+    RecallStage(orders)  # type: ignore[call-arg]
+    RecallStage(LomaStage(), ledger)  # type: ignore[arg-type]
+    RecallStage(orders >> best, ledger)  # type: ignore[operator]
+    RecallStage(orders, Deaf())  # type: ignore[arg-type]
+    WorkloadStage() >> RecallStage(orders, ledger)  # type: ignore[operator]
+
+
+def remembered(store: Store, run: UUID, machine: Accelerator, workload: Workload) -> None:
+    """The store, asked for what it does not have or in words that it does not know."""
+    Store.open("results.duckdb")  # type: ignore[arg-type]
+    Store.open()  # type: ignore[call-arg]
+    Store.open_read_only(None)  # type: ignore[arg-type]
+    store.best("last")  # type: ignore[arg-type]
+    store.best()  # type: ignore[call-arg]
+    store.best(run).layers = ()  # type: ignore[misc]
+    store.best(run).cmes  # type: ignore[attr-defined]
+    store.pareto(Path("results.duckdb"))  # type: ignore[arg-type]
+    store.pareto(run).energy  # type: ignore[attr-defined]
+    store.problem("last")  # type: ignore[arg-type]
+    store.evaluation(12)  # type: ignore[arg-type]
+    store.evaluation(run)  # type: ignore[arg-type]
+    store.evaluation("12:3").energi  # type: ignore[attr-defined]
+    store.evaluations(run)  # type: ignore[call-arg]
+    store.runs()[0].id = run  # type: ignore[misc]
+    store.runs()[0].state  # type: ignore[attr-defined]
+    store.runs("last")  # type: ignore[call-arg]
+    store.query(run)  # type: ignore[arg-type]
+    store.query("SELECT ?", 1)  # type: ignore[arg-type]
+    store.query("SELECT ?", [machine])  # type: ignore[list-item]
+    store.query("SELECT 1").models("Layer")  # type: ignore[arg-type]
+    store.query("SELECT 1").models(dict)  # type: ignore[type-var]
+    store.query("SELECT 1").models(Layer)[0].energy  # type: ignore[attr-defined]
+    store.query("SELECT 1").model(Layer)  # type: ignore[attr-defined]
+    store.query("SELECT 1").columns = ("layer",)  # type: ignore[misc]
+    repriced(store.pareto(run), machine, machine)  # type: ignore[arg-type]
+    repriced(store.best(run), machine)  # type: ignore[call-arg]
+    repriced(run, machine, machine)  # type: ignore[arg-type]
+    standing("energy", machine, machine)  # type: ignore[arg-type]
+    standing(Objective.EDP, machine, workload)  # type: ignore[arg-type]
+    Standing.BETTER  # type: ignore[attr-defined]

@@ -10,6 +10,7 @@ from nestmap.model import (
     Accelerator,
     CostModelEvaluation,
     EvaluationBatch,
+    Frozen,
     Layer,
     LayerConstraints,
     LayerFront,
@@ -39,7 +40,9 @@ from nestmap.pipeline.api import (
     read_network,
 )
 from nestmap.pipeline.describe import describe, pipeline_graph
+from nestmap.pipeline.differences import Difference, differences
 from nestmap.pipeline.plan import Rank, SearchPlan, exploration_pipeline, search_plan
+from nestmap.pipeline.reprice import Standing, repriced, standing
 from nestmap.pipeline.stages import (
     LomaStage,
     SalsaStage,
@@ -47,6 +50,8 @@ from nestmap.pipeline.stages import (
     SpatialMappingGeneratorStage,
 )
 from nestmap.pipeline.torch import TorchModule
+from nestmap.store import RunRecord, RunStatus, Store
+from nestmap.store.relation import Relation
 
 
 def by_name() -> None:
@@ -176,7 +181,7 @@ def converted(module: TorchModule, image: object) -> None:
 
 
 class Spinner:
-    """Anything with these two methods can follow an exploration."""
+    """Anything with these three methods can follow an exploration."""
 
     def start(self, network: NetworkProblem) -> None:
         """Notes how many layers there are."""
@@ -186,10 +191,63 @@ class Spinner:
         """Notes how many mappings have been seen."""
         self.left -= len(batch)
 
+    def recall(self, batch: EvaluationBatch) -> None:
+        """Notes how many mappings the store knew."""
+        self.left -= len(batch)
+
 
 def watched(workload: Workload, machine: Accelerator) -> None:
     """An exploration with somebody watching."""
     assert_type(explore(workload, machine, progress=Spinner()), Exploration)
+
+
+class LayerCost(Frozen, frozen=True):
+    """What a question answers: a row for each layer."""
+
+    layer: str
+    energy: float
+
+
+def remembered() -> None:
+    """Past explorations."""
+    with Store.open(Path("results.duckdb")) as store:
+        assert_type(store, Store)
+        assert_type(store.runs(), tuple[RunRecord, ...])
+        last = store.runs()[-1]
+        assert_type(last.id, UUID)
+        assert_type(last.status, RunStatus)
+        assert_type(last.objective, Objective)
+        assert_type(store.best(last.id), NetworkEvaluation)
+        assert_type(store.best(last.id).layers[0].cme, CostModelEvaluation)
+        assert_type(store.pareto(last.id), NetworkFront)
+        assert_type(store.problem(last.id), NetworkProblem)
+        assert_type(store.evaluation("12:3"), CostModelEvaluation)
+        assert_type(store.evaluations(last.id, "conv1"), tuple[EvaluationBatch, ...])
+    with Store.open_read_only(Path("results.duckdb")) as reading:
+        assert_type(reading, Store)
+    assert_type(Store.open(None), Store)
+
+
+def asked(store: Store) -> None:
+    """Questions in SQL, and what their answers turn into."""
+    answer = store.query("SELECT layer, energy FROM best WHERE energy > ?", [1e6])
+    assert_type(answer, Relation)
+    assert_type(answer.models(LayerCost), tuple[LayerCost, ...])
+    assert_type(answer.models(LayerCost)[0].energy, float)
+    assert_type([row.layer for row in answer.models(LayerCost)], list[str])
+    assert_type(answer.columns, tuple[str, ...])
+    assert_type(answer.rows(), list[dict[str, object]])
+    assert_type(len(answer), int)
+    for row in answer:
+        assert_type(row, dict[str, object])
+
+
+def dearer(store: Store, run: UUID, machine: Accelerator) -> None:
+    """The mappings of a run with other energies."""
+    searched = store.problem(run).accelerator
+    assert_type(differences(searched, machine), tuple[Difference, ...])
+    assert_type(repriced(store.best(run), searched, machine), NetworkEvaluation)
+    assert_type(standing(Objective.ENERGY, searched, machine), Standing)
 
 
 def as_data() -> None:

@@ -54,6 +54,7 @@ from nestmap.pipeline.stages.locality import (
     SearchInterLayerDataLocalityStage,
 )
 from nestmap.pipeline.stages.observe import ObserveStage
+from nestmap.pipeline.stages.recall import Ledger, RecallStage
 from nestmap.pipeline.stages.save import CompleteSaveStage, SimpleSaveStage
 from nestmap.pipeline.stages.sources import (
     AcceleratorParserStage,
@@ -210,6 +211,16 @@ assert_type(
     exploration_pipeline(SearchPlan(objective=Objective.ENERGY), (Counter(),)),
     Stage[NetworkProblem, NetworkEvaluation],
 )
+
+
+def recalled(ledger: Ledger) -> None:
+    """What is known need not be searched: the same types as the search itself."""
+    search = RecallStage(watched, ledger)
+    assert_type(search, RecallStage)
+    assert_type(search >> MinimalEnergyStage(), Stage[SpatialProblem, EvaluationBatch])
+    assert_type(
+        held >> each(search >> MinimalEDPStage()), Stage[MappingProblem, Iterator[EvaluationBatch]]
+    )
 
 
 # variance: what takes a wider input, or gives a narrower output, fits

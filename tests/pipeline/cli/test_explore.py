@@ -99,7 +99,7 @@ def test_every_mapping_is_recorded_and_the_suggested_query_works(inputs: Inputs)
     data = loaded(Path("out.json"))
     assert f"Recorded in nestmap.duckdb as run {data['run']}" in ended.err
     with Store.open_read_only(Path("nestmap.duckdb")) as store:
-        (count,) = store.query("SELECT count(*) AS n FROM evaluations").to_pylist()
+        (count,) = store.query("SELECT count(*) AS n FROM evaluations").rows()
     assert count["n"] == data["total"]["evaluations"]
     sql = ended.err.partition('nestmap query "')[2].partition('"')[0]
     answer = run("query", sql)

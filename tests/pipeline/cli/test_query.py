@@ -1,4 +1,4 @@
-"""``nestmap query``: answers as a table, CSV and JSON."""
+"""``nestmap query``: by name or in SQL, on the terminal or into files."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ import csv
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+from nestmap.pipeline.api import explore_network
+from nestmap.pipeline.plan import search_plan
 from nestmap.store import Store
 from tests.pipeline.cli.inputs import run
+from tests.pipeline.networks import PROBLEM
+from tests.store.builders import NASTY, info
 
 
 @pytest.fixture(autouse=True)
@@ -69,3 +74,165 @@ def test_the_store_is_not_changed() -> None:
     assert (ended.code, ended.out) == (2, "")
     assert "read-only" in ended.err
     assert Path("nestmap.duckdb").read_bytes() == before
+
+
+@pytest.fixture(name="runs")
+def _runs() -> tuple[str, str]:
+    """Two runs in the store, the older one first."""
+    path = Path("nestmap.duckdb")
+    first, second = (
+        explore_network(PROBLEM, search_plan(objective=objective), store=path).run
+        for objective in ("latency", "energy")
+    )
+    return str(first), str(second)
+
+
+def asked(*arguments: str) -> list[dict[str, object]]:
+    ended = run("query", *arguments, "--format", "json")
+    assert (ended.code, ended.err) == (0, "")
+    rows: list[dict[str, object]] = json.loads(ended.out)
+    return rows
+
+
+def test_the_list_shows_names_options_and_what_they_answer() -> None:
+    ended = run("query", "--list")
+    assert ended.code == 0
+    (line,) = [line for line in ended.out.splitlines() if line.startswith("top ")]
+    assert " --run --layer --top " in line
+    assert "best recorded mappings of a layer" in line
+    rows = {row["name"]: row for row in asked("--list")}
+    assert rows["history"]["options"] == ""
+    assert rows["compare"]["options"] == "--run --against"
+
+
+def test_the_list_needs_no_store() -> None:
+    Path("nestmap.duckdb").unlink()
+    assert len(asked("--list")) > 10
+    assert not Path("nestmap.duckdb").exists()
+
+
+def test_a_named_query(runs: tuple[str, str]) -> None:
+    (row,) = asked("network_totals", "--run", "last")
+    with Store.open_read_only(Path("nestmap.duckdb")) as store:
+        total = store.best(store.find_run("last"))
+    assert (row["energy"], row["objective"]) == (total.energy, "energy")
+    assert [row["run"] for row in asked("history")] == list(runs)
+
+
+def test_runs_by_the_beginning_of_their_ids(runs: tuple[str, str]) -> None:
+    first, second = runs
+    (row,) = asked("network_totals", "--run", first[:18])
+    assert row["objective"] == "latency"
+    changed = asked("settings", "--run", second, "--against", first)
+    assert changed[0] == {"setting": "objective", "before": "latency", "after": "energy"}
+
+
+def test_the_best_mappings_of_a_layer(runs: tuple[str, str]) -> None:
+    rows = asked("top", "--run", "last", "--layer", "second", "--top", "2")
+    assert [row["rank"] for row in rows] == [1, 2]
+
+
+WRONG: dict[str, tuple[list[str], str]] = {
+    "nothing": ([], "query: found no question; expected the name of one (nestmap query --list"),
+    "no such query": (["paretto"], "query 'paretto': there is none of that name; expected pareto"),
+    "no run": (["pareto"], "query pareto: found no --run; expected --run"),
+    "no layer": (["top", "--run", "last"], "found no --layer; expected --run, --layer, --top"),
+    "too much": (
+        ["pareto", "--run", "last", "--top", "3"],
+        "query pareto: found --top; expected --run",
+    ),
+    "an option that is not taken": (["history", "--layer", "x"], "expected no option"),
+    "SQL with an option": (["SELECT 1", "--run", "last"], "option --run: found it beside SQL"),
+    "the list with an option": (["--list", "--top", "1"], "--top: found it beside --list"),
+    "the list and a question": (["--list", "pareto"], "--list: found it beside 'pareto'"),
+    "no such run": (["pareto", "--run", "xyz"], "run 'xyz': found no such run; expected last"),
+    "no such other run": (["compare", "--run", "last", "--against", "'"], 'run "\'": found no'),
+    "no such layer": (
+        ["top", "--run", "last", "--top", "1", "--layer", "frist"],
+        "found no layer 'frist'; expected first (one of first, second)",
+    ),
+    "no mapping": (["top", "--run", "last", "--layer", "first", "--top", "0"], "'--top'"),
+    "binary output": (["history", "--format", "parquet"], "expected --output FILE"),
+    "no such format": (["history", "--output", "x.xlsx"], "the suffix '.xlsx'; expected .txt, "),
+    "no suffix": (["history", "--output", "x"], "or a --format"),
+    "the store as output": (["history", "-o", "nestmap.duckdb"], "which is used already"),
+    "no such folder": (["history", "-o", "no/x.csv"], "no folder no"),
+    "what Parquet has not": (
+        ["SELECT INTERVAL 1 DAY AS d", "-o", "x.parquet"],
+        "expected types that Parquet has",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "told"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_told(
+    runs: tuple[str, str], arguments: list[str], told: str, tmp_path: Path
+) -> None:
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    ended = run("query", *arguments)
+    assert (ended.code, ended.out) == (2, "")
+    assert told in ended.err
+    assert "Traceback" not in ended.err
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_store_without_runs_says_so() -> None:
+    ended = run("query", "pareto", "--run", "last")
+    assert (ended.code, ended.out) == (2, "")
+    assert "found no run in this store" in ended.err
+
+
+def test_a_run_without_results_says_so() -> None:
+    with Store.open(Path("nestmap.duckdb")) as store, store.start_run(info()) as recorded:
+        recorded.fail("enough")
+    ended = run("query", "per_layer", "--run", "last")
+    assert ended.code == 0
+    assert ended.out.splitlines()[-1] == "(0 rows)"
+    assert f"Run {recorded.id} is failed; only runs that are done have results." in ended.err
+
+
+def test_files(runs: tuple[str, str]) -> None:
+    expected = asked("per_layer", "--run", "last")
+    for name in ("a.csv", "a.json", "a.parquet", "a.arrow", "a.feather", "a.txt"):
+        ended = run("query", "per_layer", "--run", "last", "--output", name)
+        assert (ended.code, ended.out, ended.err) == (0, "", f"Written to {name}.\n")
+    assert json.loads(Path("a.json").read_text()) == expected
+    assert asked("FROM read_parquet('a.parquet')") == expected
+    for name in ("a.arrow", "a.feather"):
+        with pa.ipc.open_file(name) as file:
+            assert file.read_all().to_pylist() == expected
+    with Path("a.csv").open(newline="") as csv_file:
+        assert [row["layer"] for row in csv.DictReader(csv_file)] == ["first", "second"]
+    assert Path("a.txt").read_text() == run("query", "per_layer", "--run", "last").out
+
+
+def test_the_format_goes_before_the_suffix() -> None:
+    assert run("query", "SELECT 1 AS x", "--format", "json", "-o", "a.csv").code == 0
+    assert json.loads(Path("a.csv").read_text()) == [{"x": 1}]
+
+
+def test_a_file_is_kept_where_the_question_is_wrong() -> None:
+    Path("a.csv").write_text("before")
+    assert run("query", "SELECT error('broken')", "-o", "a.csv").code == 2
+    assert Path("a.csv").read_text() == "before"
+    assert list(Path.cwd().glob("*.part")) == []
+
+
+def test_names_that_look_like_sql_are_only_names() -> None:
+    name = NASTY.replace("\\", "")  # DuckDB takes it for a separator in the name of a file
+    Store.open(Path(name)).close()
+    ended = run("query", "history", "--store", name, "--output", f"{name}.csv")
+    assert (ended.code, ended.out) == (0, "")
+    assert Path(f"{name}.csv").read_text().startswith("run,started,")
+    for option in ("--run", "--against", "--layer"):
+        given = {"--run": "last", "--against": "last", "--layer": "x"} | {option: NASTY}
+        query = ["top", "--top", "1"] if option == "--layer" else ["compare"]
+        wanted = ("--run", "--layer") if option == "--layer" else ("--run", "--against")
+        with Store.open(Path("nestmap.duckdb")) as store, store.start_run(info()) as recorded:
+            recorded.fail("enough")
+        ended = run("query", *query, *(part for x in wanted for part in (x, given[x])))
+        assert (ended.code, ended.out) == (2, "")
+        assert f"{NASTY!r}: found no" in ended.err or f"no layer {NASTY!r}" in ended.err
+    assert len(asked("history")) == 3
+    assert run("query", NASTY).code == 2
+    assert len(asked("history")) == 3

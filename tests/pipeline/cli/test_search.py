@@ -107,8 +107,8 @@ def test_options_ask_for_a_plan(inputs: Inputs, options: tuple[str, ...], plan: 
     with Store.open_read_only(Path("nestmap.duckdb")) as store:
         (record,) = store.runs()
         assert store.results(record.id) == expected
-        (row,) = store.query("SELECT pipeline FROM runs").to_pylist()
-    assert recorded_search(json.loads(row["pipeline"])) == replaced(
+        (row,) = store.query("SELECT pipeline FROM runs").rows()
+    assert recorded_search(json.loads(str(row["pipeline"]))) == replaced(
         plan.search, {"objective": plan.objective} if isinstance(plan.search, SalsaStage) else {}
     )
 

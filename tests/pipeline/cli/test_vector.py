@@ -43,7 +43,7 @@ def test_a_bundled_network(counted: bool) -> None:
     added = data["vector"]["latency"] if counted else 0
     assert data["total"]["latency"] == latency + added
     with Store.open_read_only(Path("nestmap.duckdb")) as store:
-        (row,) = store.query("SELECT energy, latency, vector_energy FROM totals").to_pylist()
+        (row,) = store.query("SELECT energy, latency, vector_energy FROM totals").rows()
     total = (data["total"]["energy"], data["total"]["latency"], data["vector"]["energy"])
     assert (row["energy"], row["latency"], row["vector_energy"]) == total
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nestmap.pipeline.report.answer import MOST_ROWS, answer_csv, answer_json, answer_table
-from nestmap.store import Store
+from nestmap.store import Relation, Store
 
 VALUES = {
     "1::HUGEINT": 1,
@@ -50,7 +50,8 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"))  # DuckDB
 @given(rows=st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), TEXTS), max_size=5))
 def test_csv_and_json_give_back_what_was_asked(rows: list[tuple[int, str]]) -> None:
     numbers, texts = ([row[i] for row in rows] for i in range(2))
-    answer = pa.table({"n": pa.array(numbers, pa.int64()), "t": pa.array(texts, pa.string())})
+    table = pa.table({"n": pa.array(numbers, pa.int64()), "t": pa.array(texts, pa.string())})
+    answer = Relation(table)
     assert [(x["n"], x["t"]) for x in json.loads("\n".join(answer_json(answer)))] == rows
     text = "".join(line + "\n" for line in answer_csv(answer))
     _, *read = csv.reader(StringIO(text, newline=""))
@@ -69,6 +70,6 @@ def test_nested_values_in_a_table(store: Store) -> None:
 
 
 def test_a_statement_without_an_answer() -> None:
-    (line,) = answer_table(pa.table({}))
+    (line,) = answer_table(Relation(pa.table({})))
     assert line.text == "The statement gives no rows."
-    assert "".join(answer_json(pa.table({}))) == "[]"
+    assert "".join(answer_json(Relation(pa.table({})))) == "[]"

@@ -1,0 +1,132 @@
+"""Costs of known mappings under other energies, out of the accesses that were counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nestmap.costmodel.energy import mac_energy, memory_energy
+from nestmap.costmodel.ports import operand_transfers
+from nestmap.costmodel.problem import FlatProblem, put_transfers
+from nestmap.costmodel.record import new_record, put
+from nestmap.costmodel.report import Place, movement_costs, port_names
+from nestmap.costmodel.vector import operation_energy, traffic_energy
+from nestmap.costmodel.work import Work
+from nestmap.model import (
+    MOVEMENTS,
+    Accelerator,
+    CostModelEvaluation,
+    LevelEvaluation,
+    MovementCosts,
+    PortStall,
+    TopLevel,
+    VectorEvaluation,
+    without_unused_levels,
+)
+from nestmap.model.base import replaced
+
+
+def reprice(
+    cme: CostModelEvaluation, before: Accelerator, after: Accelerator
+) -> CostModelEvaluation:
+    """The evaluation of the same mapping on ``after``, exactly as evaluating it again gives it.
+
+    ``before`` is the whole accelerator that it was made for, of which the layer may have used a
+    part (data kept on chip); ``after`` differs from it in energies, areas and names only, and
+    memories and ports stand in the same order. The same kernels multiply and sum in the same
+    order, so that not even the last digit differs.
+
+    Raises:
+        InputError: where the evaluation uses a memory that ``before`` does not have.
+    """
+    machine = used_part(cme, before, after)
+    flat, work = _records(cme, machine)
+    total = memory_energy(flat, work)  # fills the energies of the movements, too
+    updates: dict[str, object] = {
+        "accelerator": after.name,
+        "mac_energy": mac_energy(flat),
+        "memory_energy": total,
+        "levels": _levels(cme, _new_names(before, after), movement_costs(flat, work)),
+        "port_stalls": _port_stalls(cme, machine),
+        "area": machine.area,
+    }
+    return replaced(cme, updates)
+
+
+def reprice_vector(
+    entry: VectorEvaluation, before: Accelerator, after: Accelerator
+) -> VectorEvaluation:
+    """The same for a vector operator."""
+    name = _new_names(before, after)[entry.memory]
+    (memory,) = (level for level in after.memories if level.name == name)
+    updates: dict[str, object] = {
+        "memory": name,
+        "operation_energy": operation_energy(entry.operations, after.vector_unit),
+        "memory_energy": traffic_energy((entry.words_read, entry.words_written), memory),
+    }
+    return replaced(entry, updates)
+
+
+def used_part(cme: CostModelEvaluation, before: Accelerator, after: Accelerator) -> Accelerator:
+    """``after`` without the memories above those that the evaluation's operands use.
+
+    Raises:
+        InputError: where it does not have one of these.
+    """
+    names = _new_names(before, after)
+    carried = {link.operand: link.memory_operand for link in cme.links}
+    tops = {level.operand: level.memory for level in cme.levels}  # the last one is the outermost
+    return without_unused_levels(
+        after,
+        [
+            TopLevel(operand=carried[operand], memory=names.get(memory, memory))
+            for operand, memory in tops.items()
+        ],
+    )
+
+
+def _new_names(before: Accelerator, after: Accelerator) -> dict[str, str]:
+    """What the memories are called now."""
+    pairs = zip(before.memories, after.memories, strict=True)
+    return {old.name: new.name for old, new in pairs}
+
+
+def _records(cme: CostModelEvaluation, accelerator: Accelerator) -> tuple[FlatProblem, Work]:
+    """What the kernels that compute energies read."""
+    flat, work = new_record(FlatProblem), new_record(Work)
+    transfers = operand_transfers(accelerator, [link.memory_operand for link in cme.links])
+    where = f"accelerator {accelerator.name}: port allocations"
+    put_transfers(flat, transfers, where)
+    accesses = {
+        (level.operand, level.level + 1, m): level.costs.accesses[m]
+        for level in cme.levels
+        for m in range(len(MOVEMENTS))
+    }
+    operands = [link.operand for link in cme.links]
+    counted = [float(accesses[operands[t.operand], t.level, t.movement]) for t in transfers]
+    put(work.accesses, counted, where)
+    flat.macs, flat.unit_energy = float(cme.macs), accelerator.array.unit_energy
+    return flat, work
+
+
+def _levels(
+    cme: CostModelEvaluation, names: Mapping[str, str], costs: Mapping[Place, MovementCosts]
+) -> tuple[LevelEvaluation, ...]:
+    rows = {link.operand: x for x, link in enumerate(cme.links)}
+    return tuple(
+        replaced(
+            level,
+            {
+                "memory": names[level.memory],
+                "costs": costs[rows[level.operand], level.level + 1],
+            },
+        )
+        for level in cme.levels
+    )
+
+
+def _port_stalls(cme: CostModelEvaluation, accelerator: Accelerator) -> tuple[PortStall, ...]:
+    """The same under the names that memories and ports have now."""
+    pairs = zip(port_names(accelerator), cme.port_stalls, strict=True)
+    return tuple(
+        PortStall(memory=memory, port=port, stall=old.stall) for (memory, port), old in pairs
+    )

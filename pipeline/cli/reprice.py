@@ -1,0 +1,106 @@
+"""``nestmap reprice``: what the mappings of an earlier run cost under other energies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, final
+
+from nestmap.model import NetworkEvaluation, NetworkProblem
+from nestmap.pipeline.cli.output import output_width, remark, show, show_prose
+from nestmap.pipeline.cli.targets import check_target
+from nestmap.pipeline.inputs import read_accelerator
+from nestmap.pipeline.report.columns import Line, printable
+from nestmap.pipeline.report.json import Json, full_json, summary_json, write_json
+from nestmap.pipeline.report.table import layer_table, totals
+from nestmap.pipeline.report.vector import vector_note
+from nestmap.pipeline.reprice import Standing, repriced, standing
+from nestmap.store import RunRecord, Store
+
+_VERDICTS: Final = {
+    Standing.BEST: "These are still the best of all mappings that were looked at: these energies "
+    "do not change their order.",
+    Standing.BEST_BUT_FOR_TIES: "None of the mappings that were looked at has less latency, which "
+    "does not depend on energies. Of equally fast ones another may take less energy now: that "
+    "needs a new search (nestmap explore).",
+    Standing.UNKNOWN: "Under these energies other mappings may be better than these: that needs a "
+    "new search (nestmap explore).",
+}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RepriceRequest:
+    """The arguments of the command; ``run`` is ``last``, an id or the beginning of one."""
+
+    run: str
+    accelerator: str
+    store: Path
+    json: Path | None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The results of a run, before and after."""
+
+    run: RunRecord
+    network: NetworkProblem
+    before: NetworkEvaluation
+    after: NetworkEvaluation
+    standing: Standing
+
+
+def run_reprice(request: RepriceRequest) -> None:
+    """Computes the energies, writes the JSON file, prints the table.
+
+    Raises:
+        NestmapError: where something given is not right, or a new search is needed.
+    """
+    check_target("--json", request.json, (request.accelerator, request.store))
+    found = _found(request)
+    if request.json is not None:  # before anything is printed: the reader of a pipe may leave
+        write_json(request.json, _json(found))
+    _print_results(found)
+    if request.json is not None:
+        remark(f"Written to {request.json}.")
+
+
+def _found(request: RepriceRequest) -> _Found:
+    accelerator = read_accelerator(request.accelerator)
+    with Store.open_read_only(request.store) as store:
+        run = store.run(store.find_run(request.run))
+        before, network = store.best(run.id), store.problem(run.id)
+    return _Found(
+        run=run,
+        network=network,
+        before=before,
+        after=repriced(before, network.accelerator, accelerator),
+        standing=standing(run.objective, network.accelerator, accelerator),
+    )
+
+
+def _print_results(found: _Found) -> None:
+    network, after = found.network, found.after
+    show_prose(
+        f"{printable(network.workload.name)} on {after.layers[0].cme.accelerator}: the mappings "
+        f"with the least {found.run.objective} that run {found.run.id} found for "
+        f"{network.accelerator.name}"
+    )
+    show([Line(), *layer_table(network.workload.layers, after, output_width()), Line()])
+    show_prose(f"Before. {totals(found.before)}")
+    show_prose(f"Now. {totals(after)}")
+    for note in (vector_note(after), _VERDICTS[found.standing]):
+        show_prose(note)
+
+
+def _json(found: _Found) -> Json:
+    before, after = summary_json(found.before, found.run.id), full_json(found.after, found.run.id)
+    return {
+        "run": str(found.run.id),
+        "accelerator": found.after.layers[0].cme.accelerator,
+        "objective": found.run.objective.value,
+        "standing": found.standing.value,
+        "before": before,
+        "after": after,
+    }

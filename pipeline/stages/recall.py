@@ -1,0 +1,63 @@
+"""The stage that does no search twice: what a ledger knows is recalled, the rest recorded in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol, final
+
+from nestmap.model import (
+    CostModelEvaluation,
+    EvaluationBatch,
+    SpatialProblem,
+    TemporalMapping,
+)
+from nestmap.pipeline.stage import Stage
+
+
+class Entry(Protocol):
+    """A search that a ledger takes down."""
+
+    def record(self, batch: EvaluationBatch) -> None:
+        """The next evaluations."""
+
+
+class Ledger(Protocol):
+    """Who knows what was searched before, and takes down what is searched now."""
+
+    def recall(self, spatial: SpatialProblem) -> Iterable[EvaluationBatch] | None:
+        """Of a search done before the evaluations that no other one beats; else ``None``."""
+        ...
+
+    def searching(self, spatial: SpatialProblem) -> AbstractContextManager[Entry]:
+        """A search to be taken down; it is complete where the block ends well."""
+        ...
+
+    def cost(self, spatial: SpatialProblem, mapping: TemporalMapping) -> CostModelEvaluation:
+        """What a mapping costs, recalled or computed."""
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RecallStage(Stage[SpatialProblem, Iterator[EvaluationBatch]]):
+    """``inner``, a search, unless the ledger knows what it finds.
+
+    What is recalled are the evaluations that no other one of the search beats in energy and
+    latency, with the statistics of all: reducers that look for the least energy, latency or product
+    of both, or for the front, find the same in them as in all.
+    """
+
+    inner: Stage[SpatialProblem, Iterator[EvaluationBatch]]
+    ledger: Ledger
+
+    def __call__(self, spatial: SpatialProblem, /) -> Iterator[EvaluationBatch]:
+        known = self.ledger.recall(spatial)
+        if known is not None:
+            yield from known
+            return
+        with self.ledger.searching(spatial) as entry:
+            for batch in self.inner(spatial):
+                entry.record(batch)
+                yield batch

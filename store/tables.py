@@ -1,0 +1,68 @@
+"""Which tables the store has, by what a row belongs to: content, a run or a search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+CONTENT: Final[Mapping[str, tuple[str, ...]]] = {
+    "cmes": ("hash",),
+    "breakdowns": ("cme", "operand", "level", "movement"),
+    "level_usage": ("cme", "operand", "level"),
+    "port_stalls": ("cme", "memory", "port"),
+    "temporal_mappings": ("hash",),
+    "spatial_mappings": ("hash",),
+    "workloads": ("hash",),
+    "workload_layers": ("workload", "position"),
+    "layers": ("hash",),
+    "accelerators": ("hash",),
+    "memories": ("accelerator", "position"),
+}
+"""The same in all stores wherever the key is the same; with their keys."""
+
+RUNS: Final[Mapping[str, str]] = {
+    "runs": "id",
+    "results": "run",
+    "vector_results": "run",
+    "run_searches": "run",
+}
+"""What belongs to a run; with the column that names it."""
+
+SEARCHES: Final[Mapping[str, str]] = {"searches": "id", "infeasible": "search"}
+"""What belongs to a search, its evaluations aside; with the column that names it."""
+
+ROWS: Final = "evaluation_rows"
+"""The evaluations of all searches; large where all else is small."""
+
+VERSION: Final = "schema_version"
+"""The migrations of the store itself."""
+
+SMALL: Final = (*RUNS, *SEARCHES, *CONTENT)
+"""All but the evaluations: what refers to something comes before it, and a thing before its parts.
+
+Who writes them in the opposite order never shows a reference before what it refers to.
+"""
+
+PARTS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "results": ("run", "runs", "id"),
+    "vector_results": ("run", "runs", "id"),
+    "run_searches": ("run", "runs", "id"),
+    "infeasible": ("search", "searches", "id"),
+    "breakdowns": ("cme", "cmes", "hash"),
+    "level_usage": ("cme", "cmes", "hash"),
+    "port_stalls": ("cme", "cmes", "hash"),
+    "workload_layers": ("workload", "workloads", "hash"),
+    "memories": ("accelerator", "accelerators", "hash"),
+    "evaluation_rows": ("search", "searches", "id"),
+}
+"""Tables whose rows are parts of a row of another: column, other table, its column."""
+
+
+def literal(text: str) -> str:
+    """The text as SQL, where SQL takes no parameter."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def name(text: str) -> str:
+    """The text as a name in SQL."""
+    return '"' + text.replace('"', '""') + '"'

@@ -1,0 +1,75 @@
+"""The version of the cost model goes up whenever figures change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Final
+
+import numpy as np
+
+from nestmap.costmodel import evaluate, evaluate_batch
+from nestmap.costmodel.version import VERSION
+from nestmap.model import Cuts, Loop, MappingBatch, SpatialProblem, TemporalMapping
+from tests.bundled import problems
+from tests.digest import Figures, digest
+from tests.strategies import primes
+
+DIGESTS: Final = {
+    1: "1b769ba852adabf0",
+}
+"""What the cost model of each version says of the sample."""
+
+MAPPINGS: Final = 12
+"""Mappings for each problem of the sample."""
+
+MEANT: Final = f"""
+A mapping costs something else than it did under version {VERSION} of the cost model.
+If that is not meant, mend the cost model. If it is, raise VERSION in costmodel/version.py by one,
+so that stores do not reuse what they know, and add the digest on the left here as that of the new
+version. If only the sample has changed (tests/bundled.py, fields of CostModelEvaluation), put it in
+place of the old one."""
+
+
+def mappings(spatial: SpatialProblem) -> Iterator[TemporalMapping]:
+    """Random orders and cuts, always the same; what the memories hold need not fit them."""
+    random = Random(7)
+    loops = [
+        Loop(dimension=dimension, size=prime)
+        for dimension, size in spatial.temporal_sizes.items()
+        for prime in primes(size)
+    ]
+    levels = {x.name: len(spatial.problem.levels(x.name)) for x in spatial.layer.operands}
+    for _ in range(MAPPINGS):
+        order = tuple(sorted(loops, key=lambda _: random.random()))
+        cuts = tuple(
+            Cuts(operand=name, positions=positions(random, count, len(order)))
+            for name, count in levels.items()
+        )
+        yield TemporalMapping(order=order, cuts=cuts)
+
+
+def positions(random: Random, levels: int, loops: int) -> tuple[int, ...]:
+    below = sorted(int(random.random() * (loops + 1)) for _ in range(levels - 1))
+    return (*below, loops)
+
+
+def figures() -> Iterator[Figures]:
+    """All fields of all evaluations; by columns and in full they are the same."""
+    for spatial in problems():
+        for mapping in mappings(spatial):
+            cme = evaluate(spatial, mapping)
+            batch = evaluate_batch(MappingBatch.of(spatial, mapping))
+            columns = (batch.energy, batch.latency0, batch.latency1, batch.latency2)
+            in_full = (cme.energy, cme.latency0, cme.latency1, cme.latency2)
+            assert tuple(np.concatenate(columns).tolist()) == in_full
+            yield cme.model_dump(mode="json")
+            yield list(in_full)
+
+
+def test_the_version_goes_up_when_figures_change() -> None:
+    assert digest(figures()) == DIGESTS.get(VERSION), MEANT
+
+
+def test_every_version_has_other_figures() -> None:
+    assert max(DIGESTS) == VERSION == len(DIGESTS) == len(set(DIGESTS.values()))

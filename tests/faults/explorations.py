@@ -1,0 +1,195 @@
+"""Small explorations that write to a store in many commits, run by a process that can be killed.
+
+``python -m tests.faults.explorations`` starts one for each line that it reads: it forks, so that
+each exploration has a process of its own and none has to wait for the compiled cost model.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import sleep
+from typing import Final, final
+from uuid import UUID
+
+import duckdb
+import pytest
+
+from nestmap.model import NestmapError, NetworkProblem, Recording, RecordMode, Workload
+from nestmap.model.base import replaced
+from nestmap.pipeline.api import Exploration, FrontExploration, explore_front, explore_network
+from nestmap.pipeline.plan import SearchPlan, search_plan
+from nestmap.pipeline.resume import resume
+from nestmap.store import Store, database, writer
+from nestmap.store.db import AfterCommitOf, nothing_after
+from nestmap.store.parts import PartsWriter
+from nestmap.store.writer import AfterCommit, no_more
+from tests.costmodel.machines import machine, matmul, memory
+
+CHUNK: Final = 300
+"""Evaluations in a commit, instead of 122,880."""
+
+NETWORK: Final = NetworkProblem(
+    workload=Workload.of(
+        *(replaced(matmul(k=12, c=30, b=b), {"name": f"layer {b}"}) for b in (2, 3, 4, 6, 8)),
+        name="net",
+    ),
+    accelerator=machine(
+        memory("register", size=64, operands="I2"), memory("top"), sides={"D1": 2, "D2": 3}
+    ),
+)
+
+
+ROWS_AND_STATUS: Final = """
+SELECT count(*), (SELECT status FROM runs WHERE id = ?) FROM evaluation_rows
+WHERE search IN (SELECT search FROM run_searches WHERE run = ? AND NOT recalled)
+"""
+
+
+@final
+@dataclass(frozen=True)
+class Kind:
+    """A way of exploring and recording."""
+
+    recording: Recording = Recording()
+    search: str = "loma"
+    pareto: bool = False
+    parts: bool = False
+
+    @property
+    def plan(self) -> SearchPlan:
+        """How it searches."""
+        if self.search == "salsa":
+            return search_plan(search="salsa", workers=1, seed=3)
+        return search_plan(lpf_limit=7, workers=1)
+
+
+KINDS: Final = {
+    "all": Kind(),
+    "best": Kind(Recording(record=RecordMode.BEST)),
+    "none": Kind(Recording(record=RecordMode.NONE)),
+    "limit": Kind(Recording(limit=2000)),
+    "fresh": Kind(Recording(fresh=True)),
+    "pareto": Kind(pareto=True),
+    "salsa": Kind(search="salsa"),
+    "parts": Kind(parts=True),
+}
+
+
+@final
+@dataclass(frozen=True)
+class Order:
+    """What a process is to do: explore into a store, or go on with a run of it.
+
+    After ``seconds`` it is killed with no chance to say a word, where it has not ended before.
+    """
+
+    kind: str
+    path: str
+    run: str | None = None
+    seconds: float | None = None
+
+
+def explore(order: Order, after: AfterCommitOf = nothing_after) -> Exploration | FrontExploration:
+    """Does it; ``after`` is told of each commit."""
+    path, kind = Path(order.path), KINDS[order.kind]
+    with Store.open(None) if kind.parts else Store.open(path) as opened:
+        store = Store(opened._database, after)
+        if order.run is not None:
+            return resume(UUID(order.run), store, workers=1)
+        explored = explore_front if kind.pareto else explore_network
+        return explored(NETWORK, kind.plan, store=store, recording=kind.recording)
+
+
+@contextmanager
+def committing_often() -> Generator[None]:
+    """Runs of this process commit small chunks, and let go of the file in between."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writer, "CHUNK", CHUNK)
+        patch.setattr(writer, "LONGEST", 0.02)
+        patch.setattr(database, "LONGEST", 0.1)
+        patch.setattr(database, "_IDLE", 0.03)
+        yield
+
+
+def say(word: str) -> None:
+    """Tells whoever started this process."""
+    os.write(1, f"{word}\n".encode())
+
+
+def telling(order: Order) -> AfterCommitOf:
+    """Says after each commit how many evaluations of its run are there, and whether it is done."""
+    parts = KINDS[order.kind].parts
+
+    def of_run(run: UUID) -> AfterCommit:
+        write = PartsWriter(Path(order.path), run).write if parts else no_more
+        written = 0
+
+        def tell(connection: duckdb.DuckDBPyConnection) -> None:
+            nonlocal written
+            rows: list[tuple[int, str]] = connection.execute(ROWS_AND_STATUS, [run, run]).fetchall()
+            write(connection)  # which drops the rows that it has written
+            ((there, status),) = rows
+            written = written + there if parts else there
+            say(f"committed {written}")
+            say(status)
+
+        return tell
+
+    return of_run
+
+
+def main() -> None:
+    """Explores what it is told to, a process each."""
+    for kind in (KINDS["all"], KINDS["salsa"]):
+        explore_network(NETWORK, kind.plan)  # nothing is left to compile or to load
+    assert threading.active_count() == 1  # what forks must have no other threads
+    say("ready")
+    with committing_often():
+        for line in sys.stdin:
+            say(f"ended {in_a_process(Order(**json.loads(line)))}")
+
+
+def in_a_process(order: Order) -> int:
+    """Explores in another process; gives its exit code, negative where a signal has ended it."""
+    child = os.fork()
+    if child == 0:
+        work(order)
+    if order.seconds is not None:
+        sleep(order.seconds)
+        os.kill(child, signal.SIGKILL)  # which is there, though it may have ended
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def work(order: Order) -> None:
+    """The life of a child."""
+    signal.alarm(120)  # nobody waits for ever
+    code = 1
+    try:
+        explore(order, telling(order))
+        code = 0
+    except NestmapError as error:
+        say(f"error {error}")
+        code = 2
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def as_line(order: Order) -> str:
+    """The order as :func:`main` reads it."""
+    return json.dumps(asdict(order)) + "\n"
+
+
+if __name__ == "__main__":
+    main()

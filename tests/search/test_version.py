@@ -1,0 +1,66 @@
+"""The version of the searches goes up whenever they find something else, or in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from nestmap.model import MappingBatch, MappingType, Objective, SpatialProblem
+from nestmap.search.loma import loma
+from nestmap.search.salsa import Annealing, salsa
+from nestmap.search.version import VERSION
+from tests.bundled import problems
+from tests.digest import Figures, digest
+from tests.search.orderings import with_ordering
+
+DIGESTS: Final = {
+    1: ("", ""),
+}
+"""What LOMA and SALSA of each version find in the sample."""
+
+MEANT: Final = f"""
+A search looks at other mappings than it did under version {VERSION}, or in another order, or gives
+other reasons where nothing fits. If that is not meant, mend the search. If it is, raise VERSION in
+search/version.py by one, so that stores do not reuse what they know, and add the digests of today
+as those of the new version. If only the sample has changed (tests/bundled.py), put them in place of
+the old ones."""
+
+
+def seen(spatial: SpatialProblem, batches: Iterable[MappingBatch]) -> Iterator[Figures]:
+    """All mappings of a search, one after the other, and what it says of those that do not fit."""
+    for batch in batches:
+        assert batch.problem is spatial
+        loops = [str(x) for x in batch.factors]
+        yield [[loops[code] for code in order] for order in batch.orders.tolist()]
+        yield batch.cuts.tolist()
+        yield batch.statistics.model_dump(mode="json")
+
+
+def loma_figures() -> Iterator[Figures]:
+    """All orders of a few loops, and of some more where an ordering leaves few open."""
+    for spatial in problems():
+        for mapping_type in MappingType:
+            for limit in (2, 3, 4):
+                yield from seen(spatial, loma(spatial, limit, mapping_type))
+        dimension = next(iter(spatial.temporal_sizes))
+        for text in (f"{dimension} *", f"| {dimension} *"):
+            ordered = with_ordering(spatial, text)
+            yield from seen(ordered, loma(ordered, 4, MappingType.UNEVEN))
+
+
+def salsa_figures() -> Iterator[Figures]:
+    """Short walks for each objective, and all orders where there are few."""
+    for spatial in problems():
+        for seed, objective in enumerate(Objective):
+            walk = Annealing(chains=2, iterations=40, start_temperature=0.2, seed=seed)
+            for mapping_type in MappingType:
+                found = salsa(spatial, objective, walk, mapping_type, workers=1)
+                yield from seen(spatial, (batch.mappings for batch in found))
+
+
+def test_the_version_goes_up_when_a_search_finds_something_else() -> None:
+    assert (digest(loma_figures()), digest(salsa_figures())) == DIGESTS.get(VERSION), MEANT
+
+
+def test_every_version_finds_something_else() -> None:
+    assert max(DIGESTS) == VERSION == len(DIGESTS) == len(set(DIGESTS.values()))

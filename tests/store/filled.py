@@ -1,0 +1,126 @@
+"""Stores with something in them, and all that is in a store, comparable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from uuid import UUID
+
+import duckdb
+
+from nestmap.costmodel import evaluate_batch
+from nestmap.costmodel.version import VERSION
+from nestmap.model import LayerResult, Loop, MovementCosts, NetworkEvaluation, NetworkProblem
+from nestmap.model.base import replaced
+from nestmap.store import Store
+from nestmap.store.connect import connect, connect_read_only
+from nestmap.store.database import Database
+from nestmap.store.db import AfterCommitOf, nothing_after
+from nestmap.store.migrate import migrate
+from nestmap.store.parts import PartsWriter
+from nestmap.store.records import SearchInfo
+from nestmap.store.tables import ROWS, SMALL
+from tests.store.builders import batch, info, layer, network, result, spatial_problem
+
+Content = dict[str, list[str]]
+"""The rows of each table as text, sorted."""
+
+REAL = f'{{"cost_model": {VERSION}}}'
+"""The versions of a run whose evaluations are what the cost model says."""
+
+
+def fill(
+    store: Store, name: str = "fc", rows: int = 7, finish: bool = True, versions: str = "{}"
+) -> UUID:
+    """A run of a network of one layer, searched under two spatial mappings."""
+    of = network(layer(name), name=name)
+    given = replaced(info(of), {"versions": versions})
+    with store.start_run(given) as run:
+        for unrolled in (1, 2):
+            problem = spatial_problem(of.workload.layers[0], of.accelerator, unrolled)
+            evaluated = batch(problem, rows, seed=unrolled)
+            if versions == REAL:
+                whole = batch(problem, rows, all_loops(unrolled), seed=unrolled)
+                evaluated = evaluate_batch(whole.mappings)
+            with run.searching(SearchInfo(key=f"{name} {unrolled}", spatial=problem)) as search:
+                search.record(evaluated)
+        if finish:
+            run.finish(results_of(of))
+    return run.id
+
+
+def all_loops(unrolled: int) -> tuple[Loop, ...]:
+    """What is left to run through of a layer of which so much of K is unrolled."""
+    sizes = {"B": (2, 6), "C": (6,), "K": (8 // unrolled,)}
+    return tuple(Loop(dimension=name, size=x) for name, all_of in sizes.items() for x in all_of)
+
+
+def results_of(of: NetworkProblem) -> NetworkEvaluation:
+    """Results whose counts fit into a column."""
+    given = result(of)
+    return replaced(given, {"layers": tuple(map(_countable, given.layers))})
+
+
+def _countable(entry: LayerResult) -> LayerResult:
+    costs = MovementCosts(accesses=(1, 2, 0, 3), energies=(1.0, 0.1, 0.0, 1 / 3))
+    levels = tuple(replaced(level, {"costs": costs}) for level in entry.cme.levels)
+    return replaced(entry, {"cme": replaced(entry.cme, {"levels": levels})})
+
+
+def filled(path: Path, *names: str) -> tuple[UUID, ...]:
+    """A store with a finished run for each name; gives the runs."""
+    with Store.open(path) as store:
+        return tuple(fill(store, name) for name in names)
+
+
+def write_parts(folder: Path, *names: str, finish: bool = True) -> tuple[UUID, ...]:
+    """A folder of Parquet parts with a run for each name; gives the runs."""
+    runs: list[UUID] = []
+    for name in names:
+        with recording_to(folder) as store:
+            runs.append(fill(store, name, finish=finish))
+    return tuple(runs)
+
+
+def recording_to(folder: Path) -> Store:
+    """A store in memory whose runs write parts."""
+    return in_memory(lambda run: PartsWriter(folder, run).write)
+
+
+def in_memory(after_commit: AfterCommitOf = nothing_after) -> Store:
+    """A store in memory with something that listens to its runs."""
+    database = Database("in memory", lambda: connect(None), shared=False, patience=0)
+    with database.use() as connection:
+        migrate(connection, "in memory")
+    return Store(database, after_commit)
+
+
+def content(path: Path) -> Content:
+    """All that is in a store."""
+    with closing(connect_read_only(path)) as connection:
+        return content_of(connection, "")
+
+
+def content_of(connection: duckdb.DuckDBPyConnection, prefix: str) -> Content:
+    """All that is in the tables whose names begin so."""
+    return {
+        table: texts(connection.execute(f"SELECT * FROM {prefix}{table}").fetchall())
+        for table in (*SMALL, ROWS)
+    }
+
+
+def texts(rows: Sequence[tuple[object, ...]]) -> list[str]:
+    return sorted(map(repr, rows))
+
+
+def sql(path: Path, *statements: str) -> None:
+    """Changes a store behind its back."""
+    with duckdb.connect(path.absolute()) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def count(path: Path, table: str) -> int:
+    """How many rows a table has."""
+    return len(content(path)[table])
