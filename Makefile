@@ -19,7 +19,7 @@ check: $(READY)  ## style, types, layers
 	$(VENV)/bin/pyright --pythonpath $(PYTHON)  # else it looks at the python of the PATH
 
 stress: $(READY)  ## the long sweeps: comparison with the reference on thousands of random cases
-	NESTMAP_STRESS=1 $(PYTHON) -m pytest -q -n 2 tests/parity tests/properties tests/costmodel tests/search tests/quality
+	NESTMAP_STRESS=1 $(PYTHON) -m pytest -q -n 2 tests/parity tests/properties tests/costmodel tests/search tests/quality tests/faults
 
 bench: $(READY)  ## what benchmarks/NOTES.md reports
 	$(PYTHON) -m benchmarks.evaluations
@@ -29,6 +29,8 @@ bench: $(READY)  ## what benchmarks/NOTES.md reports
 	$(PYTHON) -m benchmarks.workloads
 	$(PYTHON) -m benchmarks.fuzz_onnx --cases 10000
 	$(PYTHON) -m benchmarks.store_write
+	$(PYTHON) -m benchmarks.recording
+	$(PYTHON) -m benchmarks.store_queries
 
 lock:  ## the newest packages that pyproject.toml admits
 	uv pip compile --universal --generate-hashes --group dev pyproject.toml -o requirements-dev.lock \

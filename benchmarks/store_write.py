@@ -1,7 +1,7 @@
 """How fast evaluations go into a store on disk, how large they are, how fast SQL reads them.
 
 Run ``python -m benchmarks.store_write [MILLIONS] [ROWS_A_BATCH]``; without: 2 million rows in
-batches of 720, as LOMA makes them with a limit of six loop factors.
+batches of 8,192, as LOMA makes them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from tests.store.builders import accelerator, batch, info, layer, network, result, spatial_problem
+from tests.store.builders import (
+    accelerator,
+    batch,
+    info,
+    layer,
+    network,
+    result,
+    search_info,
+    spatial_problem,
+)
 
 from nestmap.model import EvaluationBatch
 from nestmap.store import Run, Store
@@ -27,6 +36,9 @@ QUERIES = (
 )
 DIFFERENT = 50
 """Batches made beforehand, to be recorded again and again."""
+
+ROWS_A_SEARCH = 40_000
+"""All orders of eight loop factors, about."""
 
 
 def made(rows: int) -> list[EvaluationBatch]:
@@ -50,10 +62,14 @@ def made(rows: int) -> list[EvaluationBatch]:
     return batches
 
 
-def record(run: Run, batches: list[EvaluationBatch], rows: int) -> None:
-    """Records as many batches as make that many rows, and finishes the run."""
-    for i in range(rows // len(batches[0])):
-        run.record(batches[i % len(batches)])
+def record(run: Run, batches: list[EvaluationBatch], rows: int, searches: int) -> None:
+    """Records as many batches as make that many rows, in so many searches, and ends the run."""
+    count = rows // len(batches[0])
+    problem = batches[0].mappings.problem
+    for part in range(searches):
+        with run.searching(search_info(problem, f"search {part}")) as search:
+            for i in range(part * count // searches, (part + 1) * count // searches):
+                search.record(batches[i % len(batches)])
     run.finish(result(network()))
 
 
@@ -63,7 +79,7 @@ def write(path: Path, millions: float, rows_a_batch: int) -> None:
     rows = int(millions * 1e6) // rows_a_batch * rows_a_batch
     wall, cpu = time.perf_counter(), time.process_time()
     with Store.open(path) as store:
-        record(store.start_run(info()), batches, rows)
+        record(store.start_run(info()), batches, rows, rows // ROWS_A_SEARCH)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     size = path.stat().st_size / rows
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -83,7 +99,7 @@ def read(path: Path) -> None:
 def main() -> None:
     """Writes, then reads."""
     millions = float(sys.argv[1]) if len(sys.argv) > 1 else 2.0
-    rows_a_batch = int(sys.argv[2]) if len(sys.argv) > 2 else 720
+    rows_a_batch = int(sys.argv[2]) if len(sys.argv) > 2 else 8192
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "store.duckdb"
         write(path, millions, rows_a_batch)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import cached_property
 from typing import TypeVar
 
 from pydantic import BaseModel
@@ -18,7 +19,7 @@ class Frozen(BaseModel, frozen=True, extra="forbid", strict=True):
     ``model_config``, so this is what makes an assignment to a field a type error.
     """
 
-    @property
+    @cached_property
     def content_hash(self) -> str:
         """32 hex digits that depend on the class name and all field values, and on nothing else.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +12,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nestmap.model import EvaluationBatch, Loop, MappingBatch, SearchStatistics, SpatialProblem
+from nestmap.store.codes import Codes, Words, code_bits, lengths, pack, unpack
 
-Codes = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int64]
 T = TypeVar("T", bound=np.generic)
+_Column: TypeAlias = "pa.ChunkedArray[pa.Scalar[pa.DataType]]"
+
+
+class Coding(NamedTuple):
+    """How the mappings of a search are coded: the loops that codes count into, bits of a code."""
+
+    factors: tuple[Loop, ...]
+    bits: int
 
 
 def taken(table: pa.Table, rows: npt.NDArray[np.intp]) -> pa.Table:
@@ -34,7 +43,7 @@ def to_arrow(batch: EvaluationBatch, search: int, numbers: Numbers) -> pa.Table:
     ``search`` is the id of its search, ``numbers`` are those of the rows in it. Cuts of levels
     that an operand does not have are left out.
     """
-    rows = len(batch)
+    rows, bits = len(batch), code_bits(batch.mappings.problem)
     cuts = batch.mappings.cuts
     levels = levels_of(batch.mappings.problem)
     flat = cuts.reshape(rows, cuts.shape[1] * cuts.shape[2])
@@ -42,8 +51,8 @@ def to_arrow(batch: EvaluationBatch, search: int, numbers: Numbers) -> pa.Table:
         {
             "search": _array(np.full(rows, search, np.int64), pa.int64()),
             "number": _array(numbers, pa.int64()),
-            "ordering": _lists(batch.mappings.orders),
-            "cuts": _lists(flat[:, _real_cuts(cuts.shape[2], levels)]),
+            "ordering": _lists(pack(batch.mappings.orders, bits)),
+            "cuts": _lists(pack(flat[:, _real_cuts(cuts.shape[2], levels)], bits)),
             "energy": _array(batch.energy, pa.float64()),
             "latency0": _array(batch.latency0, pa.float64()),
             "latency1": _array(batch.latency1, pa.float64()),
@@ -63,11 +72,11 @@ def _array(values: npt.NDArray[np.generic], kind: pa.DataType) -> pa.Array[pa.Sc
     return pa.Array.from_buffers(kind, len(values), [None, _buffer(values)])
 
 
-def _lists(codes: Codes) -> pa.Array[pa.Scalar[pa.DataType]]:
-    rows, length = codes.shape
+def _lists(words: Words) -> pa.Array[pa.Scalar[pa.DataType]]:
+    rows, length = words.shape
     offsets = np.arange(rows + 1, dtype=np.int32) * np.int32(length)
-    items = _array(codes.ravel(), pa.uint8())
-    lists = pa.list_(pa.uint8())
+    items = _array(words.ravel(), pa.uint64())
+    lists = pa.list_(pa.uint64())
     return pa.Array.from_buffers(lists, rows, [None, _buffer(offsets)], children=[items])
 
 
@@ -78,7 +87,7 @@ def _buffer(values: npt.NDArray[np.generic]) -> pa.Buffer:
 def from_arrow(
     table: pa.Table,
     problem: SpatialProblem,
-    factors: tuple[Loop, ...],
+    coding: Coding,
     ideal_cycles: int,
     statistics: SearchStatistics,
 ) -> tuple[EvaluationBatch, ...]:
@@ -89,18 +98,26 @@ def from_arrow(
     """
     if not table.num_rows:
         return (_empty(problem, ideal_cycles, statistics),)
-    lengths = _numbers(pc.list_value_length(table.column("ordering")), np.int32)
-    starts = [0, *(np.flatnonzero(np.diff(lengths)) + 1).tolist(), table.num_rows]
-    return tuple(
-        _batch(
-            table.slice(first, end - first),
-            problem,
-            factors,
-            ideal_cycles,
-            SearchStatistics() if first else statistics,
-        )
-        for first, end in pairwise(starts)
-    )
+    batches: list[EvaluationBatch] = []
+    for part in _alike(table, coding.bits):
+        counted = SearchStatistics() if batches else statistics
+        batches.append(_batch(part, problem, coding, ideal_cycles, counted))
+    return tuple(batches)
+
+
+def _alike(table: pa.Table, bits: int) -> Iterator[pa.Table]:
+    """The table cut where the number of loops changes."""
+    # the stubs say otherwise, but of a chunked column both of these functions give one
+    counts = cast(_Column, pc.list_value_length(table.column("ordering")))
+    for part in _cut(table, _numbers(counts, np.int32)):
+        yield from _cut(part, lengths(_codes(part, "ordering", bits), bits))
+
+
+def _cut(table: pa.Table, values: npt.NDArray[np.signedinteger]) -> Iterator[pa.Table]:
+    """The table cut where these values, one for each row, change."""
+    inner: list[int] = (np.flatnonzero(np.diff(values)) + 1).tolist()
+    for first, end in pairwise([0, *inner, table.num_rows]):
+        yield table.slice(first, end - first)
 
 
 def _empty(
@@ -121,17 +138,19 @@ def _empty(
 def _batch(
     table: pa.Table,
     problem: SpatialProblem,
-    factors: tuple[Loop, ...],
+    coding: Coding,
     ideal_cycles: int,
     statistics: SearchStatistics,
 ) -> EvaluationBatch:
     """Rows that all have the same number of loops."""
-    orders = _codes(table, "ordering").reshape(table.num_rows, -1)
+    bits = coding.bits
+    codes = _codes(table, "ordering", bits)
+    orders = np.ascontiguousarray(codes[:, : lengths(codes[:1], bits)[0]])
     mappings = MappingBatch(
         problem=problem,
-        factors=factors,
+        factors=coding.factors,
         orders=orders,
-        cuts=_all_cuts(_codes(table, "cuts"), orders, levels_of(problem)),
+        cuts=_all_cuts(_codes(table, "cuts", bits), orders, levels_of(problem)),
         statistics=statistics,
     )
     return EvaluationBatch(
@@ -155,16 +174,16 @@ def integers(table: pa.Table, name: str) -> Numbers:
     return _numbers(table.column(name), np.int64)
 
 
-def _codes(table: pa.Table, name: str) -> Codes:
-    # the stubs say otherwise, but the values of a chunked column are one too
-    values = cast("pa.ChunkedArray[pa.Scalar[pa.DataType]]", pc.list_flatten(table.column(name)))
-    return _numbers(values, np.uint8)
+def _codes(table: pa.Table, name: str, bits: int) -> Codes:
+    """A column of packed codes, of which all rows have the same number of words."""
+    values = cast(_Column, pc.list_flatten(table.column(name)))
+    return unpack(_numbers(values, np.uint64).reshape(table.num_rows, -1), bits)
 
 
 # to_numpy would do as well, but where pandas is installed it takes 0.9 s to import it
 
 
-def _numbers(column: pa.ChunkedArray[pa.Scalar[pa.DataType]], kind: type[T]) -> npt.NDArray[T]:
+def _numbers(column: _Column, kind: type[T]) -> npt.NDArray[T]:
     """The values of a column that is of this kind and has no NULL."""
     parts = [
         np.frombuffer(memoryview(values), kind)[chunk.offset : chunk.offset + len(chunk)]
@@ -178,7 +197,7 @@ def _all_cuts(codes: Codes, orders: Codes, levels: tuple[int, ...]) -> Codes:
     """Cuts as rows x operands x levels; a level that an operand does not have holds all loops."""
     rows, loops = orders.shape
     cuts = np.full((rows, len(levels), max(levels)), loops, np.uint8)
-    parts = np.split(codes.reshape(rows, sum(levels)), np.cumsum(levels)[:-1], axis=1)
+    parts = np.split(codes[:, : sum(levels)], np.cumsum(levels)[:-1], axis=1)
     for x, part in enumerate(parts):
         cuts[:, x, : part.shape[1]] = part
     return cuts

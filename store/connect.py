@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 
 from nestmap.model import StoreError
-from nestmap.store.errors import explained
+from nestmap.store.errors import explained, is_full
 
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "python_enable_replacements": False,  # a table name in SQL is never a Python variable
@@ -24,7 +24,6 @@ _WRITING = {
     "threads": 2,
     "default_block_size": 65536,
 }
-_MAGIC = slice(8, 12)
 
 
 def connect(path: Path | None) -> duckdb.DuckDBPyConnection:
@@ -48,8 +47,14 @@ def connect(path: Path | None) -> duckdb.DuckDBPyConnection:
                 f"store {path}: {needed} is read-only; expected a file and a folder that may be "
                 "written: change the permissions or name another file"
             )
-    with explained(str(path)):
-        return duckdb.connect(path.absolute(), config=_WRITING)
+    new = not path.exists()
+    try:
+        with explained(str(path)):
+            return duckdb.connect(path.resolve(), config=_WRITING)
+    except StoreError as error:
+        if new and is_full(error):
+            path.unlink(missing_ok=True)  # not even the beginning could be written
+        raise
 
 
 def connect_read_only(path: Path) -> duckdb.DuckDBPyConnection:
@@ -65,25 +70,22 @@ def connect_read_only(path: Path) -> duckdb.DuckDBPyConnection:
         )
     _check_file(path)
     with explained(str(path)):
-        return duckdb.connect(path.absolute(), read_only=True, config=_CONFIG)
+        return duckdb.connect(path.resolve(), read_only=True, config=_CONFIG)
 
 
 def _check_file(path: Path) -> None:
+    """Looks at a file without opening it.
+
+    Where this process has the file open in DuckDB, closing it once would free it for others: its
+    lock is one of the process. (For the same reason each file is opened under one name.)
+    """
     if not path.is_file():
         what = "a folder" if path.is_dir() else "not a regular file"
         raise StoreError(f"store {path}: found {what}; expected a DuckDB file: name another one")
-    try:
-        with path.open("rb") as file:
-            head = file.read(_MAGIC.stop)
-    except OSError as error:
+    if not os.access(path, os.R_OK):
         raise StoreError(
-            f"store {path}: {error.strerror}; expected a file that may be read: change the "
+            f"store {path}: it must not be read; expected a file that may be read: change the "
             "permissions or name another file"
-        ) from None
-    if head[_MAGIC] != b"DUCK":
-        raise StoreError(
-            f"store {path}: found a file that is not a DuckDB database; expected one, or no file "
-            "at all: name another file"
         )
 
 

@@ -66,9 +66,22 @@ def insert(
     connection.execute(f"{on_conflict} INTO {table} BY NAME SELECT {columns}", values)
 
 
+def _known(
+    connection: duckdb.DuckDBPyConnection, table: Table, keys: Sequence[str]
+) -> frozenset[str]:
+    """Which of the content hashes the table has: what they stand for need not be spelled out."""
+    if not keys:
+        return frozenset()
+    sql = f"SELECT hash FROM {table} WHERE hash IN (SELECT unnest(?))"
+    rows: list[tuple[str]] = connection.execute(sql, [keys]).fetchall()
+    return frozenset(key for (key,) in rows)
+
+
 def write_workload(connection: duckdb.DuckDBPyConnection, workload: Workload) -> None:
     """Writes a workload and its layers, if they are not there yet."""
     key = workload.content_hash
+    if key in _known(connection, "workloads", [key]):
+        return
     layers = workload.layers
     contents = [layer.anonymous for layer in layers]
     hashes = [layer.content_hash for layer in contents]
@@ -104,6 +117,8 @@ def write_accelerators(
 ) -> None:
     """Writes the accelerators, with their memories, that are not there yet."""
     different = {x.content_hash: x for x in accelerators}
+    for key in _known(connection, "accelerators", list(different)):
+        del different[key]
     rows = [
         {
             "hash": key,

@@ -6,18 +6,21 @@ something with it leaves it to others in between: they can read what a long run 
 
 from __future__ import annotations
 
+import atexit
+import os
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic, sleep
 from typing import final
+from weakref import WeakSet
 
 import duckdb
 
 from nestmap.model import StoreError
 from nestmap.store.errors import explained, is_locked
 
-LONGEST = 1.0
+LONGEST = 2.0
 """After so many seconds of work in one go the file is free for a moment."""
 
 _IDLE = 0.25
@@ -40,12 +43,14 @@ class Database:
         patience: float,
     ) -> None:
         self.name = name
+        self.process = os.getpid()
         self._opening = opening
         self._shared = shared
         self._patience = patience
         self._lock = threading.RLock()
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._watch: threading.Timer | None = None
+        self._watched = False
         self._users = 0
         self._opened = self._used = monotonic()
 
@@ -56,6 +61,7 @@ class Database:
         Raises:
             StoreError: if the file cannot be opened, or something goes wrong in DuckDB.
         """
+        self._check_process()
         with self._lock, explained(self.name):
             connection = self._open()
             self._users += 1
@@ -69,17 +75,35 @@ class Database:
     def close(self) -> None:
         """Lets go of the file; whoever uses it again opens it again."""
         with self._lock:
-            if self._watch is not None:
-                self._watch.cancel()
-                self._watch = None
-            if self._connection is not None:
-                with explained(self.name):
-                    self._connection.close()
-                self._connection = None
+            watch, in_use = self._watch, self._users > 0
+            self._let_go()
+        # A program that ends while the other thread still has the connection is told of a leak.
+        if watch is not None and not in_use:
+            watch.join()
+
+    def _let_go(self) -> None:
+        """Closes the connection, for who has the lock."""
+        if self._watch is not None:
+            self._watch.cancel()
+        self._watched = False
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            _OPEN.discard(self)
+            with explained(self.name):
+                connection.close()
+
+    def _check_process(self) -> None:
+        """A process that was forked has a copy of the connection, which must not touch the file."""
+        if os.getpid() != self.process:
+            raise StoreError(
+                f"store {self.name}: process {self.process} has opened it; expected a store that "
+                f"this process, {os.getpid()}, has opened: open it here"
+            )
 
     def _open(self) -> duckdb.DuckDBPyConnection:
         if self._connection is None:
             self._connection = patiently(self._opening, self._patience)
+            _OPEN.add(self)
             self._opened = monotonic()
         return self._connection
 
@@ -87,25 +111,37 @@ class Database:
         if self._users or not self._shared:
             return
         if self._used - self._opened > LONGEST:
-            self.close()
-        elif self._watch is None:
+            self._let_go()
+        elif not self._watched:
             self._watch_idleness(_IDLE)
 
     def _watch_idleness(self, seconds: float) -> None:
         self._watch = threading.Timer(seconds, self._close_if_idle)
         self._watch.daemon = True
+        self._watched = True
         self._watch.start()
 
     def _close_if_idle(self) -> None:
         with self._lock:
-            left = _IDLE - (monotonic() - self._used)
-            self._watch = None
-            if self._connection is None:
+            if threading.current_thread() is not self._watch or self._connection is None:
                 return
+            left = _IDLE - (monotonic() - self._used)
             if left > 0:
                 self._watch_idleness(left)
             else:
-                self.close()
+                with suppress(StoreError):  # nobody is here to hear it; what is committed is safe
+                    self._let_go()
+
+
+_OPEN: WeakSet[Database] = WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """Closes what nobody has closed: at the end of the program, DuckDB complains of it."""
+    for database in list(_OPEN):
+        if database.process == os.getpid():
+            database.close()
 
 
 def patiently(

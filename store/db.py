@@ -22,8 +22,9 @@ from nestmap.store import queries
 from nestmap.store.connect import connect, connect_read_only
 from nestmap.store.database import Database
 from nestmap.store.migrate import check_schema, migrate
-from nestmap.store.parts import PartsWriter
 from nestmap.store.named import Arguments, NamedQuery, ask, named_queries
+from nestmap.store.parts import PartsWriter
+from nestmap.store.parts_reader import open_parts
 from nestmap.store.records import RunInfo, RunRecord, RunStatus
 from nestmap.store.relation import Relation
 from nestmap.store.running import mark_killed, read_info, read_run, read_runs
@@ -104,7 +105,9 @@ class Store:
         Raises:
             StoreError: if there is no file, it stays locked, or it is not a store.
         """
-        database = Database(str(path), lambda: connect_read_only(path), True, patience)
+        parts = path.is_dir()
+        opening = open_parts if parts else connect_read_only
+        database = Database(str(path), lambda: opening(path), not parts, patience)
         with _closed_on_error(database), database.use() as connection:
             check_schema(connection, str(path))
         return cls(database)
@@ -140,6 +143,7 @@ class Store:
             StoreError: if there is no such run, it is done, or its process is still at it.
         """
         with self._database.use() as connection:
+            mark_killed(connection)
             record, info = read_run(connection, run), read_info(connection, run)
         if record.status is RunStatus.DONE:
             raise StoreError(f"run {run}: it is done; expected one that was interrupted or failed")

@@ -10,15 +10,19 @@ import duckdb
 from nestmap.model import StoreError
 
 _LOCKED = "another process has it open"
+_OPEN_HERE = "this process has it open already"
+_FULL = "the disk is full (or a limit on the size of files is reached)"
 
 _ADVICE = (
     (("set lock", "being used by another process"), _LOCKED + "; expected it "
      "free: wait until that process lets go of it, or name another file"),
-    (("different configuration",), "this process has it open already; close that store first, or "
-     "use it"),
-    (("no space left", "file too large", "disk quota", "out of disk"), "the disk is full (or a "
-     "limit on the size of files is reached); what was committed before is safe: make room and "
-     "run again, or name a file on another disk"),
+    (("different configuration",), _OPEN_HERE + "; close that store first, or use it"),
+    (("not a valid duckdb database file", "sqlite_scanner"), "found a file that is not a DuckDB "
+     "database; expected one, or no file at all: name another file"),
+    (("could not read enough bytes", "corrupt database file"), "it is damaged, or was not written "
+     "to its end; expected a readable DuckDB file: put a copy in its place, or name another file"),
+    (("no space left", "file too large", "disk quota", "out of disk"), _FULL + "; what was "
+     "committed before is safe: make room and run again, or name a file on another disk"),
     (("permission denied", "read-only file system", "operation not permitted"), "it cannot be "
      "written; expected a file and a folder that may be written: change the permissions or name "
      "another file"),
@@ -29,8 +33,13 @@ _ANYTHING_ELSE = "expected a readable DuckDB file: check the path, or name anoth
 
 
 def is_locked(error: StoreError) -> bool:
-    """Whether the error is that another process has the file open."""
-    return _LOCKED in str(error)
+    """Whether the error is that somebody has the file open, who may let go of it."""
+    return any(reason in str(error) for reason in (_LOCKED, _OPEN_HERE))
+
+
+def is_full(error: StoreError) -> bool:
+    """Whether the error is that there is no room."""
+    return _FULL in str(error)
 
 
 @contextmanager
@@ -39,12 +48,13 @@ def explained(store: str) -> Generator[None]:
     try:
         yield
     except duckdb.Error as error:
-        raise StoreError(f"store {store}: {_advice(str(error))} (DuckDB: {error})") from None
+        raise StoreError(f"store {store}: {_told(str(error))}") from None
 
 
-def _advice(message: str) -> str:
+def _told(message: str) -> str:
+    """What to do, and DuckDB's own words: on one line where it is clear what has happened."""
     lower = message.lower()
     for signs, advice in _ADVICE:
         if any(sign in lower for sign in signs):
-            return advice
-    return _ANYTHING_ELSE
+            return f"{advice} (DuckDB: {' '.join(message.split())})"
+    return f"{_ANYTHING_ELSE} (DuckDB: {message})"

@@ -62,9 +62,13 @@ _RULES = (
     """
     SELECT 'search ' || search || ': ' || count(*) || ' evaluations have codes that do not fit it, '
       || 'such as number ' || min(number)
-    FROM evaluation_rows JOIN searches ON id = search
-    WHERE list_max(ordering) >= len(factors) OR len(cuts) <> operands[-1].last
-      OR list_max(cuts) > len(ordering)
+    FROM (
+      SELECT search, number, [x FOR x IN unpacked(ordering, code_bits) IF x < (1 << code_bits) - 1]
+        AS loops, unpacked(cuts, code_bits) AS positions, factors, operands[-1].last AS count
+      FROM evaluation_rows JOIN searches ON id = search
+    )
+    WHERE list_max(loops) >= len(factors) OR len(positions) < count
+      OR list_max(positions[1 : count]) > len(loops)
     GROUP BY search ORDER BY search
     """,
     """

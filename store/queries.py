@@ -224,7 +224,7 @@ def _layer_front(batches: list[EvaluationBatch]) -> LayerFront:
         for column in ("energy", "latency2")
     )
     places = [(batch, i) for batch in batches for i in range(len(batch))]
-    chosen = [places[row] for row in front_rows(energy, latency).tolist()]
+    chosen = [places[int(row)] for row in front_rows(energy, latency)]
     statistics = sum((batch.statistics for batch in batches), SearchStatistics())
     mappings = ((batch.mappings.problem, batch.mappings.row(i)) for batch, i in chosen)
     return LayerFront(cmes=tuple(_evaluate(*pair) for pair in mappings), statistics=statistics)

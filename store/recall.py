@@ -17,19 +17,20 @@ from nestmap.model import (
     LayerConstraints,
     Loop,
     MappingProblem,
-    RecordMode,
     SearchStatistics,
     SpatialMapping,
     SpatialProblem,
     TopLevel,
 )
 from nestmap.model.base import replaced
-from nestmap.store.columns import from_arrow
+from nestmap.store.columns import Coding, from_arrow
 
 _TopLevels = TypeAdapter(tuple[TopLevel, ...])
 
 
-class _LoopRow(TypedDict):
+class LoopRow(TypedDict):
+    """A loop as a struct."""
+
     dimension: str
     size: int
 
@@ -42,21 +43,18 @@ class Known(NamedTuple):
 
     id: int
     layer: str
-    factors: list[_LoopRow]
+    factors: list[LoopRow]
+    code_bits: int
     ideal_cycles: int
     evaluations: int | None
     has_front: bool
 
 
-_COLUMNS = "id, layer, factors, ideal_cycles, evaluations, front IS NOT NULL"
-_BY_KEY = (
-    f"SELECT {_COLUMNS} FROM searches "
-    "WHERE key = ? AND evaluations IS NOT NULL AND record <= ?::record_mode "
-    "AND front IS NOT NULL ORDER BY id LIMIT 1"
-)
+_COLUMNS = "id, layer, factors, code_bits, ideal_cycles, evaluations, front IS NOT NULL"
 _BY_ID = f"SELECT {_COLUMNS} FROM searches WHERE id = ?"
 _OF_RUN = (
-    "SELECT search.id, linked.layer, factors, ideal_cycles, evaluations, front IS NOT NULL "
+    "SELECT search.id, linked.layer, factors, code_bits, ideal_cycles, evaluations, "
+    "front IS NOT NULL "
     "FROM run_searches AS linked JOIN searches AS search ON search.id = linked.search "
     "WHERE linked.run = ? AND linked.layer = ? ORDER BY linked.position"
 )
@@ -75,23 +73,13 @@ FROM evaluation_rows WHERE search = ? ORDER BY number
 """
 _ROW = """
 SELECT number, ordering, cuts, energy, latency0, latency1, latency2
-FROM evaluation_rows WHERE search = ? AND number = ?
+FROM evaluation_rows WHERE search = $search AND number = $number
+UNION ALL
+SELECT found.* FROM (SELECT unnest(front) AS found FROM searches WHERE id = $search)
+WHERE found.number = $number
+LIMIT 1
 """
 _FAILED = "SELECT reason, count FROM infeasible WHERE search = ? ORDER BY position"
-
-
-def known_search(
-    connection: duckdb.DuckDBPyConnection, key: str, record: RecordMode
-) -> Known | None:
-    """A complete search with that key of which at least so much is recorded."""
-    found = connection.execute(_BY_KEY, [key, record.value]).fetchall()
-    return Known(*found[0]) if found else None
-
-
-def complete_search(connection: duckdb.DuckDBPyConnection, number: int) -> Known | None:
-    """The search with that id, if there is one and it is complete."""
-    search = search_with_id(connection, number)
-    return search if search and search.evaluations is not None else None
 
 
 def search_with_id(connection: duckdb.DuckDBPyConnection, number: int) -> Known | None:
@@ -141,7 +129,7 @@ def read_row(
     connection: duckdb.DuckDBPyConnection, search: Known, spatial: SpatialProblem, number: int
 ) -> EvaluationBatch:
     """One recorded evaluation; a batch without rows where there is none with that number."""
-    table = connection.sql(_ROW, params=[search.id, number]).to_arrow_table()
+    table = connection.sql(_ROW, params={"search": search.id, "number": number}).to_arrow_table()
     return _batches(connection, search, spatial, table)[0]
 
 
@@ -152,9 +140,17 @@ def _batches(
     table: pa.Table,
 ) -> tuple[EvaluationBatch, ...]:
     failed: list[tuple[str, int]] = connection.execute(_FAILED, [search.id]).fetchall()
+    return batches_of(search, spatial, table, failed)
+
+
+def batches_of(
+    search: Known, spatial: SpatialProblem, table: pa.Table, failed: list[tuple[str, int]]
+) -> tuple[EvaluationBatch, ...]:
+    """Rows of a search as batches; ``failed`` counts the candidates that do not fit, by reason."""
     statistics = SearchStatistics(
         evaluations=table.num_rows if search.evaluations is None else search.evaluations,
         infeasible=tuple(Infeasibility(reason=reason, count=count) for reason, count in failed),
     )
     loops = tuple(Loop(dimension=x["dimension"], size=x["size"]) for x in search.factors)
-    return from_arrow(table, spatial, loops, search.ideal_cycles, statistics)
+    coding = Coding(loops, search.code_bits)
+    return from_arrow(table, spatial, coding, search.ideal_cycles, statistics)

@@ -65,7 +65,7 @@ WHERE id IN (SELECT unnest(?::UUID[]))
 """
 _COUNT = """
 SELECT count(*) FROM evaluation_rows
-WHERE search IN (SELECT search FROM run_searches WHERE run = ?)
+WHERE search IN (SELECT search FROM run_searches WHERE run = ? AND NOT recalled)
 """
 _COUNT_ONE = "SELECT count(*) FROM evaluation_rows WHERE search = ?"
 _UNLINKED = "SELECT id FROM searches WHERE id NOT IN (SELECT search FROM run_searches)"
@@ -77,11 +77,14 @@ _DELETE = (
 
 _TopLevels = TypeAdapter(tuple[LayerTopLevels, ...])
 
+_OURS: set[UUID] = set()
+
 
 def begin_run(
     connection: duckdb.DuckDBPyConnection, run: UUID, info: RunInfo, resumed: bool
 ) -> None:
-    """Writes that a run has begun, or goes on."""
+    """Writes that a run of this process has begun, or goes on."""
+    _OURS.add(run)
     if resumed:
         connection.execute(_RESUME, [socket.gethostname(), os.getpid(), run])
         return
@@ -129,16 +132,23 @@ def end_run(
     connection.execute(_END, [status.value, reason, _now(), cpu_seconds, run])
 
 
+def let_go(run: UUID) -> None:
+    """Says that this process does no more for a run, whether its end can be written or not."""
+    _OURS.discard(run)
+
+
 def mark_killed(connection: duckdb.DuckDBPyConnection) -> None:
     """Runs whose process on this machine is gone become ``interrupted``."""
     rows: list[tuple[UUID, int]]
     rows = connection.execute(_RUNNING_HERE, [socket.gethostname()]).fetchall()
-    gone = [str(run) for run, pid in rows if not _is_alive(pid)]
+    gone = [str(run) for run, pid in rows if not _goes_on(run, pid)]
     if gone:
         connection.execute(_KILLED, [gone])
 
 
-def _is_alive(pid: int) -> bool:
+def _goes_on(run: UUID, pid: int) -> bool:
+    if pid == os.getpid():  # which, in a container, may be what the process of a killed run had
+        return run in _OURS
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -149,7 +159,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def count_rows(connection: duckdb.DuckDBPyConnection, run: UUID, search: int | None = None) -> int:
-    """How many evaluations are recorded of a run, or of one search of it."""
+    """How many evaluations a run has recorded, or are recorded of one search."""
     sql, key = (_COUNT, run) if search is None else (_COUNT_ONE, search)
     rows: list[tuple[int]] = connection.execute(sql, [key]).fetchall()
     return rows[0][0]

@@ -17,7 +17,8 @@ from nestmap.model import (
     SpatialProblem,
     front_rows,
 )
-from nestmap.store.columns import Numbers, floats, from_arrow, integers, levels_of, taken, to_arrow
+from nestmap.store.codes import code_bits
+from nestmap.store.columns import Coding, Numbers, from_arrow, integers, levels_of, taken, to_arrow
 from nestmap.store.content import Row, loop_structs
 from nestmap.store.records import SearchInfo
 
@@ -41,12 +42,15 @@ class Search:
         self.mode = mode
         self.statistics = SearchStatistics()
         self.complete = False
+        self.is_written = False
+        self._written_factors = 0
         self._ideal_cycles = 0
         self._rows = 0
         self._recorded = recorded
         self._take = take
         self._factors: dict[Loop, int] = {}
         self._front: pa.Table | None = None
+        self._energy = self._latency = np.empty(0)
 
     @property
     def problem(self) -> SpatialProblem:
@@ -70,6 +74,16 @@ class Search:
         if self.mode is RecordMode.ALL:
             self._write(coded, numbers)
 
+    @property
+    def has_changed(self) -> bool:
+        """Whether its row says less than what the evaluations need that are recorded now."""
+        return len(self._factors) != self._written_factors
+
+    def written(self) -> None:
+        """Its row is in the store as it is now."""
+        self.is_written = True
+        self._written_factors = len(self._factors)
+
     def end(self) -> None:
         """All evaluations are in: what is kept of them is known."""
         self.complete = True
@@ -82,9 +96,8 @@ class Search:
     def front(self) -> tuple[EvaluationBatch, ...]:
         """The evaluations that no other one beats, with the statistics of all."""
         table = self._front if self._front is not None else pa.table({})
-        return from_arrow(
-            table, self.problem, tuple(self._factors), self._ideal_cycles, self.statistics
-        )
+        coding = Coding(tuple(self._factors), code_bits(self.problem))
+        return from_arrow(table, self.problem, coding, self._ideal_cycles, self.statistics)
 
     def _write(self, batch: EvaluationBatch, numbers: Numbers) -> None:
         """Writes what is not there yet; when there is no more room, only the best at the end."""
@@ -98,12 +111,17 @@ class Search:
             self.mode = RecordMode.BEST
 
     def _keep_front(self, batch: EvaluationBatch, numbers: Numbers) -> None:
+        """Rows of a batch that no row beats so far; most batches have none."""
         rows = front_rows(batch.energy, batch.latency2)
+        energy = np.concatenate([self._energy, batch.energy[rows]])
+        latency = np.concatenate([self._latency, batch.latency2[rows]])
+        best, known = front_rows(energy, latency), len(self._energy)
+        if not (best >= known).any():
+            return
         table = to_arrow(batch.take(rows), self.id, numbers[rows])
-        if self._front is not None:
-            table = pa.concat_tables([self._front, table])
-            table = taken(table, front_rows(floats(table, "energy"), floats(table, "latency2")))
-        self._front = table.combine_chunks()
+        table = table if self._front is None else pa.concat_tables([self._front, table])
+        self._front = taken(table, best).combine_chunks()
+        self._energy, self._latency = energy[best], latency[best]
 
     def _coded(self, batch: EvaluationBatch) -> EvaluationBatch:
         """The batch with orders that count into the factors of the whole search."""
@@ -115,8 +133,8 @@ class Search:
         coded = replace(mappings, factors=tuple(self._factors), orders=orders)
         return replace(batch, mappings=coded)
 
-    def row(self) -> Row:
-        """The row of ``searches``."""
+    def row(self, complete: bool) -> Row:
+        """The row of ``searches``; ``complete``: whether all of its evaluations are written."""
         problem = self.problem.problem
         top_levels = ", ".join(level.model_dump_json() for level in problem.top_levels)
         return {
@@ -130,11 +148,12 @@ class Search:
             "top_levels": f"[{top_levels}]",
             "options": self.info.options,
             "factors": loop_structs(tuple(self._factors)),
+            "code_bits": code_bits(self.problem),
             "operands": self._operands(),
             "ideal_cycles": self._ideal_cycles,
             "record": self.mode.value,
-            "evaluations": self.statistics.evaluations if self.complete else None,
-            "front": self._front_structs() if self.complete else None,
+            "evaluations": self.statistics.evaluations if complete else None,
+            "front": self._front_structs() if complete else None,
         }
 
     def _operands(self) -> list[Row]:

@@ -24,6 +24,7 @@ from nestmap.model import (
     TemporalMapping,
 )
 from nestmap.model.base import replaced
+from nestmap.store.buffer import Buffer, Part
 from nestmap.store.connect import transaction
 from nestmap.store.content import (
     OnConflict,
@@ -35,17 +36,23 @@ from nestmap.store.content import (
     write_spatial_mappings,
 )
 from nestmap.store.database import Database
-from nestmap.store.recall import complete_search, known_search, read_front
+from nestmap.store.known import KnownSearch, Scope, read_complete, read_known
 from nestmap.store.records import RunInfo, RunStatus, SearchInfo
 from nestmap.store.reported import read_cme, write_cmes
-from nestmap.store.running import begin_run, count_rows, drop_unlinked, end_run
+from nestmap.store.running import begin_run, count_rows, drop_unlinked, end_run, let_go
 from nestmap.store.search import Search
 
 CHUNK = 122_880
-"""Evaluations committed together: DuckDB's row group, which it writes straight to the file."""
+"""Evaluations committed together, or a multiple: DuckDB's row group.
+
+It writes these straight to the file; a few rows more and it takes twice the time and the room.
+"""
+
+SHORTEST = 1.0
+"""A search that ends is committed, if the last commit was so many seconds ago."""
 
 LONGEST = 5.0
-"""After so many seconds what there is is committed, however little."""
+"""After so many seconds what there is is committed, however little, in the middle of a search."""
 
 _WRITE = "INSERT INTO evaluation_rows BY NAME SELECT * FROM incoming"
 
@@ -82,12 +89,13 @@ class Run:
         self._after_commit = after_commit
         self._layers = {layer.name: layer for layer in info.network.workload.layers}
         self._found: dict[str, Search] = {}
+        self._known: dict[tuple[str, str], dict[str, KnownSearch]] = {}
         self._keys: dict[_Mappings, str] = {}
+        self._reported: dict[str, CostModelEvaluation] = {}
         self._position = 0
         self._unwritten: list[Search] = []
         self._links: list[Row] = []
-        self._buffer: list[pa.Table] = []
-        self._buffered = 0
+        self._buffer = Buffer()
         self._cpu = process_time()
         with self._writing() as connection:
             begin_run(connection, self.id, info, resumed)
@@ -107,18 +115,25 @@ class Run:
         if info.key in self._found:
             self._link(info, self._found[info.key].id, recalled=True)
             return self._found[info.key].front()
-        own = self._number(info)
+        known = self._own(info) if self._is_fresh else self._earlier(info)
+        if known is None:
+            return None
+        self._link(info, known.id, recalled=known.id != self._number(info))
+        return known.batches(info.spatial)
+
+    def _own(self, info: SearchInfo) -> KnownSearch | None:
+        """What this run itself has searched before it was interrupted."""
         with self._database.use() as connection:
-            known = (
-                complete_search(connection, own)
-                if self._is_fresh
-                else known_search(connection, info.key, self.info.recording.needs)
-            )
-            if known is None:
-                return None
-            batches = read_front(connection, known, info.spatial)
-        self._link(info, known.id, recalled=known.id != own)
-        return batches
+            return read_complete(connection, self._number(info))
+
+    def _earlier(self, info: SearchInfo) -> KnownSearch | None:
+        """What any run has searched before this one has first asked for something like it."""
+        kind = info.spatial.accelerator.content_hash, info.options
+        if kind not in self._known:
+            scope = Scope(self.info.network.workload.content_hash, *kind, self.info.recording.needs)
+            with self._database.use() as connection:
+                self._known[kind] = read_known(connection, scope)
+        return self._known[kind].get(info.key)
 
     @contextmanager
     def searching(self, info: SearchInfo) -> Generator[Search]:
@@ -134,10 +149,9 @@ class Run:
         yield search
         search.end()
         self._found[info.key] = search
-        if search not in self._unwritten:
-            self._unwritten.append(search)
-        if monotonic() - self._committed > 1:
-            self._commit()
+        self._note(search)
+        if monotonic() - self._committed > SHORTEST:
+            self._commit(self._buffer.rows)
 
     def recall_cme(self, key: str) -> CostModelEvaluation | None:
         """The whole evaluation of a mapping, under any name of its layer, if the store has it."""
@@ -147,8 +161,9 @@ class Run:
             return read_cme(connection, key)
 
     def keep_cme(self, key: str, cme: CostModelEvaluation) -> None:
-        """Says under which key the evaluation shall be found again, should it be a result."""
+        """Takes in what the run reports of a mapping; under the key it will be found again."""
         self._keys[_mappings(cme)] = key
+        self._reported.setdefault(key, cme)
 
     def finish(self, results: NetworkEvaluation) -> None:
         """Writes what is pending and the results, and ends the run as ``done``.
@@ -220,8 +235,13 @@ class Run:
                 recorded = count_rows(connection, self.id, number)
         search = Search(info, number, self.info.recording.record, recorded, self._take)
         self._link(info, number, recalled=False)
-        self._unwritten.append(search)
+        self._note(search)
         return search
+
+    def _note(self, search: Search) -> None:
+        """The row of the search has to be written with the next commit."""
+        if search not in self._unwritten:
+            self._unwritten.append(search)
 
     def _take(self, search: Search, table: pa.Table) -> int:
         """Takes rows of ``evaluation_rows`` in, as many as the limit admits; gives how many."""
@@ -229,18 +249,21 @@ class Run:
         if search.mode is RecordMode.ALL and limit is not None:
             table = table.slice(0, max(limit - self._kept, 0))
         self._kept += table.num_rows
-        self._buffer.append(table)
-        self._buffered += table.num_rows
-        if search not in self._unwritten:
-            self._unwritten.append(search)
-        if self._buffered >= CHUNK or monotonic() - self._committed > LONGEST:
-            self._commit()
+        self._buffer.add(search, table)
+        if search.has_changed:
+            self._note(search)
+        if self._buffer.rows >= CHUNK:
+            self._commit(self._buffer.rows - self._buffer.rows % CHUNK)
+        elif monotonic() - self._committed > LONGEST:
+            self._commit(self._buffer.rows)
         return table.num_rows
 
-    def _commit(self) -> None:
+    def _commit(self, rows: int) -> None:
+        """Commits so many of the buffered evaluations, and the searches that are complete then."""
+        part = self._buffer.head(rows)
         with self._writing() as connection:
-            self._write(connection)
-        self._forget()
+            self._write(connection, part)
+        self._forget(part)
 
     @contextmanager
     def _writing(self) -> Generator[duckdb.DuckDBPyConnection]:
@@ -249,37 +272,44 @@ class Run:
                 yield connection
             self._after_commit(connection)
 
-    def _write(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Writes the buffered evaluations, and all that is new about searches."""
-        searches = self._unwritten
-        write_accelerators(connection, [x.problem.accelerator for x in searches])
-        write_spatial_mappings(connection, [x.problem.spatial_mapping for x in searches])
-        insert(connection, "searches", [x.row() for x in searches], OnConflict.REPLACE)
+    def _write(self, connection: duckdb.DuckDBPyConnection, part: Part) -> None:
+        """Writes evaluations, and all that is new about searches."""
+        begun = [x for x in self._unwritten if not x.is_written]
+        write_accelerators(connection, [x.problem.accelerator for x in begun])
+        write_spatial_mappings(connection, [x.problem.spatial_mapping for x in begun])
+        complete = [x for x in self._unwritten if x.complete and x not in part.cut]
+        rows = [x.row(x in complete) for x in self._unwritten]
+        insert(connection, "searches", rows, OnConflict.REPLACE)
         insert(connection, "run_searches", self._links, OnConflict.REPLACE)
-        failed = [row for x in searches if x.complete for row in x.infeasible_rows()]
+        failed = [row for x in complete for row in x.infeasible_rows()]
         insert(connection, "infeasible", failed, OnConflict.REPLACE)
-        if self._buffered:
-            connection.register("incoming", pa.concat_tables(self._buffer).combine_chunks())
+        if part.table is not None:
+            connection.register("incoming", part.table)
             connection.execute(_WRITE)
             connection.unregister("incoming")
 
-    def _forget(self) -> None:
+    def _forget(self, part: Part) -> None:
         """Drops what is committed."""
-        self._unwritten, self._links = [], []
-        self._buffer, self._buffered = [], 0
+        for search in self._unwritten:
+            search.written()
+        self._unwritten = [x for x in self._unwritten if x.complete and x in part.cut]
+        self._links = []
+        self._buffer.drop(part)
         self._committed = monotonic()
 
     def _end(
         self, status: RunStatus, reason: str | None, results: NetworkEvaluation | None
     ) -> None:
+        let_go(self.id)
+        part = self._buffer.head(self._buffer.rows)
         with self._writing() as connection:
-            self._write(connection)
+            self._write(connection, part)
             if results is not None:
                 self._write_results(connection, results)
             if self._resumed:
                 drop_unlinked(connection)
             end_run(connection, self.id, status, reason, process_time() - self._cpu)
-        self._forget()
+        self._forget(part)
         self.status = status
 
     def _write_results(
@@ -287,7 +317,7 @@ class Run:
     ) -> None:
         keys = self._cme_keys(results.layers)
         named = {keys[x.cme.layer]: x.cme for x in reversed(results.layers)}
-        write_cmes(connection, named)
+        write_cmes(connection, self._reported | named)
         run = str(self.id)
         rows = [result_row(run, i, x, keys[x.cme.layer]) for i, x in enumerate(results.layers)]
         insert(connection, "results", rows)

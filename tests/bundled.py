@@ -3,45 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
-from nestmap.model import (
-    Accelerator,
-    Layer,
-    Loop,
-    MappingProblem,
-    SpatialMapping,
-    SpatialProblem,
-    Unrolling,
-    layer_from_equation,
-)
+from nestmap.model import Layer, SpatialProblem, layer_from_equation
 from nestmap.pipeline.inputs import read_accelerator
+from tests.costmodel.machines import mapped
 
-MACHINES: Final[Mapping[str, str]] = {
-    "ascend_like": "3d0245db46c7c7cb3b8912bbe5228477",
-    "edge_tpu_like": "aa4ede324447583cd8bed997492b9400",
-    "eyeriss_like": "c14959937dbee7f5c5a40c54f65d727a",
-    "meta_prototype": "199907f3cceb4fce2d3cf7b756db2a73",
-    "tpu_like": "97d7eb44f01d9a7ca9e102abd6087def",
+
+class Machine(NamedTuple):
+    """A bundled accelerator by its content hash, and what its array unrolls."""
+
+    content: str
+    unrolled: Mapping[str, str]
+
+
+MACHINES: Final[Mapping[str, Machine]] = {
+    "ascend_like": Machine(
+        "3d0245db46c7c7cb3b8912bbe5228477",
+        {"D1": "K 16", "D2": "C 16", "D3": "OX 2", "D4": "OY 2"},
+    ),
+    "edge_tpu_like": Machine(
+        "aa4ede324447583cd8bed997492b9400", {"D1": "K 8", "D2": "C 8", "D3": "OX 4", "D4": "OY 4"}
+    ),
+    "eyeriss_like": Machine("c14959937dbee7f5c5a40c54f65d727a", {"D1": "OX 14", "D2": "K 12"}),
+    "meta_prototype": Machine(
+        "199907f3cceb4fce2d3cf7b756db2a73", {"D1": "K 32", "D2": "C 2", "D3": "OX 4", "D4": "OY 4"}
+    ),
+    "tpu_like": Machine("97d7eb44f01d9a7ca9e102abd6087def", {"D1": "K 32", "D2": "C 32"}),
 }
-"""The accelerators of the sample, with their content hashes."""
 
 LAYERS: Final[tuple[Layer, ...]] = (
     layer_from_equation(
-        "O[g][k][oy][ox]+=W[g][k][c][fy]*I[g][c][iy][ox]",
-        {"K": 40, "C": 24, "OX": 9, "OY": 7, "FY": 3, "G": 2},
+        "O[k][oy][ox]+=W[k][c][fy][fx]*I[c][iy][ix]",
+        {"K": 256, "C": 96, "OY": 28, "OX": 56, "FY": 3, "FX": 5},
         name="convolution",
         operator="Conv",
-        relations=["iy=2*oy+1*fy"],
-        axes={"IY": (14, (1, 0))},
+        relations=["iy=2*oy+1*fy", "ix=1*ox+1*fx"],
+        axes={"IY": (56, (1, 0)), "IX": (56, (2, 2))},
     ),
     layer_from_equation(
-        "O[h][m][n]+=W[h][c][n]*I[h][m][c]",
-        {"N": 80, "C": 72, "M": 24, "H": 2},
+        "O[oy][ox][k]+=W[oy][c][k]*I[oy][ox][c]",
+        {"K": 768, "C": 500, "OX": 960, "OY": 4},
         name="product",
         operator="MatMul",
     ),
 )
+"""Their dimensions have the names that the machines unroll."""
 
 
 def problems() -> tuple[SpatialProblem, ...]:
@@ -50,31 +57,16 @@ def problems() -> tuple[SpatialProblem, ...]:
     Raises:
         ValueError: where a bundled accelerator is not what it was.
     """
-    machines = [(read_accelerator(name), content) for name, content in MACHINES.items()]
-    for accelerator, content in machines:
-        if accelerator.content_hash != content:
-            raise ValueError(
-                f"{accelerator.name} is another one now: put its content_hash into MACHINES, and "
-                "the digests of the sample as it is now into the tests that fail. If nothing but "
-                "the accelerator has changed, VERSION stays."
-            )
-    return tuple(problem(layer, accelerator) for accelerator, _ in machines for layer in LAYERS)
+    return tuple(problem(layer, name) for name in MACHINES for layer in LAYERS)
 
 
-def problem(layer: Layer, accelerator: Accelerator) -> SpatialProblem:
-    """The layer on the accelerator, of whose array it takes what is simple to take.
-
-    A dimension of the layer along each of the array, also where that leaves units idle.
-    """
-    loops = (loop for loop in layer.loops if loop.size > 2)
-    unrollings = tuple(
-        Unrolling(
-            array_dimension=name,
-            loops=(Loop(dimension=loop.dimension, size=min(units, loop.size)),),
+def problem(layer: Layer, name: str) -> SpatialProblem:
+    """The layer on one of the accelerators."""
+    accelerator, machine = read_accelerator(name), MACHINES[name]
+    if accelerator.content_hash != machine.content:
+        raise ValueError(
+            f"{name} is another one now: put its content hash {accelerator.content_hash} into "
+            "MACHINES, and the digests of the sample as it is now into the tests that fail. If "
+            "nothing but the accelerator has changed, VERSION stays."
         )
-        for (name, units), loop in zip(accelerator.array.sizes.items(), loops, strict=False)
-    )
-    return SpatialProblem(
-        problem=MappingProblem(layer=layer, accelerator=accelerator),
-        spatial_mapping=SpatialMapping(unrollings=unrollings),
-    )
+    return mapped(layer, accelerator, machine.unrolled)

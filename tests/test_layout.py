@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "model": set[str](),
     "costmodel": {"model"},
     "search": {"model", "costmodel"},
-    "store": {"model"},
+    "store": {"model", "costmodel"},  # to compute a recorded row again
     "pipeline": {"model", "costmodel", "search", "store"},
 }
 

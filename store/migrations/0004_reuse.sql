@@ -50,13 +50,14 @@ CREATE TABLE searches (
   options JSON NOT NULL,
   factors STRUCT(dimension VARCHAR, size INTEGER)[] NOT NULL,
   operands STRUCT(operand VARCHAR, first INTEGER, last INTEGER)[] NOT NULL,
+  code_bits UTINYINT NOT NULL,
   ideal_cycles BIGINT NOT NULL,
   record record_mode NOT NULL,
   evaluations BIGINT,
   front STRUCT(
     number BIGINT,
-    ordering UTINYINT[],
-    cuts UTINYINT[],
+    ordering UBIGINT[],
+    cuts UBIGINT[],
     energy DOUBLE,
     latency0 DOUBLE,
     latency1 DOUBLE,
@@ -75,6 +76,7 @@ COMMENT ON COLUMN searches.top_levels IS 'The model.TopLevel of each operand who
 COMMENT ON COLUMN searches.options IS 'How it was searched: the options of its stage';
 COMMENT ON COLUMN searches.factors IS 'The different temporal loops; evaluation_rows.ordering counts into them';
 COMMENT ON COLUMN searches.operands IS 'Where in evaluation_rows.cuts each operand stands, from 1, both ends included';
+COMMENT ON COLUMN searches.code_bits IS 'Bits of a code in evaluation_rows; see the macro unpacked';
 COMMENT ON COLUMN searches.ideal_cycles IS 'Cycles at full use of the array';
 COMMENT ON COLUMN searches.record IS 'Which of its evaluations are recorded: all, at least the best (of its front), or none';
 COMMENT ON COLUMN searches.evaluations IS 'Mappings evaluated, recorded or not; unknown until the search is complete';
@@ -83,7 +85,7 @@ COMMENT ON COLUMN searches.front IS 'The evaluations that no other one beats in 
 INSERT INTO searches
 SELECT
   renumbered.id, '', search.layer, place.layer, search.accelerator, search.spatial_mapping,
-  search.constraints, '[]', '{}', search.factors, search.operands, search.ideal_cycles, 'all',
+  search.constraints, '[]', '{}', search.factors, search.operands, 8, search.ideal_cycles, 'all',
   if(run.status = 'done', coalesce(counted.rows, 0), NULL), NULL
 FROM old_searches AS search
 JOIN renumbered ON renumbered.old = search.id
@@ -134,24 +136,34 @@ FROM old_infeasible AS failed JOIN renumbered ON renumbered.old = failed.search;
 CREATE TABLE rows_of_today (
   search BIGINT NOT NULL,
   number BIGINT NOT NULL,
-  ordering UTINYINT[] NOT NULL,
-  cuts UTINYINT[] NOT NULL,
+  ordering UBIGINT[] NOT NULL,
+  cuts UBIGINT[] NOT NULL,
   energy DOUBLE NOT NULL,
   latency0 DOUBLE NOT NULL,
   latency1 DOUBLE NOT NULL,
   latency2 DOUBLE NOT NULL
 );
+CREATE TEMP MACRO words(codes) AS [
+  list_sum([
+    coalesce(codes[1 + word * 8 + place], 255)::UBIGINT << (8 * place)::UBIGINT
+    FOR place IN range(8)
+  ])::UBIGINT FOR word IN range((len(codes) + 7) // 8)
+];
 INSERT INTO rows_of_today
-SELECT renumbered.id, evaluated.* EXCLUDE (search)
+SELECT
+  renumbered.id,
+  evaluated.* EXCLUDE (search)
+  REPLACE (words(evaluated.ordering) AS ordering, words(evaluated.cuts) AS cuts)
 FROM evaluation_rows AS evaluated JOIN renumbered ON renumbered.old = evaluated.search
 ORDER BY evaluated.search, evaluated.number;
+DROP MACRO words;
 DROP TABLE evaluation_rows;
 ALTER TABLE rows_of_today RENAME TO evaluation_rows;
 COMMENT ON TABLE evaluation_rows IS 'Recorded evaluations, as compact codes; the view evaluations spells them out';
 COMMENT ON COLUMN evaluation_rows.search IS 'searches.id';
 COMMENT ON COLUMN evaluation_rows.number IS 'Number within the search, from 0 in the order of evaluation';
-COMMENT ON COLUMN evaluation_rows.ordering IS 'Temporal loops, innermost first, as positions in searches.factors from 0';
-COMMENT ON COLUMN evaluation_rows.cuts IS 'Per operand and memory level how many loops lie at or below it; see searches.operands';
+COMMENT ON COLUMN evaluation_rows.ordering IS 'Temporal loops, innermost first, as packed positions in searches.factors from 0; see the macro spelled_ordering';
+COMMENT ON COLUMN evaluation_rows.cuts IS 'Per operand and memory level how many loops lie at or below it, packed; see the macro spelled_cuts';
 COMMENT ON COLUMN evaluation_rows.energy IS 'Energy (pJ)';
 COMMENT ON COLUMN evaluation_rows.latency0 IS 'Computation with stalls (cycles)';
 COMMENT ON COLUMN evaluation_rows.latency1 IS 'latency0 and on-loading (cycles)';
@@ -404,16 +416,32 @@ DROP TABLE old_levels;
 
 -- views
 
+-- Codes are packed into words, as many as fit one, the first in the lowest bits. The last word is
+-- filled with the highest number, which is no code.
+CREATE MACRO unpacked(words, bits) AS [
+  (
+    (words[1 + place // (64 // bits)] >> (bits * (place % (64 // bits)))::UBIGINT)
+    & ((1::UBIGINT << bits::UBIGINT) - 1)
+  )::UTINYINT
+  FOR place IN range(len(words) * (64 // bits))
+];
+COMMENT ON MACRO unpacked IS 'The codes in words of evaluation_rows, with searches.code_bits bits each, and the fillers behind them';
+CREATE MACRO spelled_ordering(factors, words, bits) AS
+[factors[code + 1] FOR code IN unpacked(words, bits) IF code < (1 << bits) - 1];
+COMMENT ON MACRO spelled_ordering IS 'Temporal loops, innermost first, of the words in evaluation_rows';
+CREATE MACRO spelled_cuts(operands, words, bits) AS [
+  {'operand': part.operand, 'positions': unpacked(words, bits)[part.first : part.last]}
+  FOR part IN operands
+];
+COMMENT ON MACRO spelled_cuts IS 'Per operand and memory level how many loops lie at or below it, of the words in evaluation_rows';
+
 CREATE OR REPLACE VIEW evaluations AS
 SELECT
   linked.run,
   linked.layer,
   mapping.text AS spatial_mapping,
-  [search.factors[code + 1] FOR code IN evaluated.ordering] AS ordering,
-  [
-    {'operand': part.operand, 'positions': evaluated.cuts[part.first : part.last]}
-    FOR part IN search.operands
-  ] AS cuts,
+  spelled_ordering(search.factors, evaluated.ordering, search.code_bits) AS ordering,
+  spelled_cuts(search.operands, evaluated.cuts, search.code_bits) AS cuts,
   evaluated.energy,
   evaluated.latency2 AS latency,
   evaluated.latency0,

@@ -3,12 +3,6 @@
 -- In a macro a name without its table is a parameter, where there is one of that name, also in the
 -- views that it uses: there each column is named with its table.
 
-CREATE MACRO spelled_ordering(factors, ordering) AS [factors[code + 1] FOR code IN ordering];
-COMMENT ON MACRO spelled_ordering IS 'Temporal loops, innermost first, of the codes in evaluation_rows';
-CREATE MACRO spelled_cuts(operands, cuts) AS
-[{'operand': part.operand, 'positions': cuts[part.first : part.last]} FOR part IN operands];
-COMMENT ON MACRO spelled_cuts IS 'Per operand and memory level how many loops lie at or below it, of the codes in evaluation_rows';
-
 CREATE MACRO objective_of(objective, energy, latency) AS
 CASE objective::VARCHAR WHEN 'energy' THEN energy WHEN 'latency' THEN latency ELSE energy * latency END;
 COMMENT ON MACRO objective_of IS 'What a run with this objective makes small (pJ, cycles or pJ x cycles)';
@@ -151,7 +145,7 @@ points AS (
 fronts AS MATERIALIZED (
   SELECT
     searched.place, searched.first_turn, searched.id, searched.spatial_mapping,
-    searched.factors, searched.operands, searched.ideal_cycles, points.*,
+    searched.factors, searched.operands, searched.code_bits, searched.ideal_cycles, points.*,
     min(points.latency) OVER (
       PARTITION BY searched.place
       ORDER BY points.energy, points.latency, points.turn, points.number
@@ -173,8 +167,8 @@ SELECT
   spelled.energy * spelled.latency AS edp,
   spelled.ideal_cycles / spelled.latency AS utilization,
   spatial.text AS spatial_mapping,
-  spelled_ordering(spelled.factors, spelled.ordering) AS ordering,
-  spelled_cuts(spelled.operands, spelled.cuts) AS cuts,
+  spelled_ordering(spelled.factors, spelled.ordering, spelled.code_bits) AS ordering,
+  spelled_cuts(spelled.operands, spelled.cuts, spelled.code_bits) AS cuts,
   spelled.id || ':' || spelled.number AS id
 FROM spelled JOIN spatial_mappings AS spatial ON spatial.hash = spelled.spatial_mapping
 ORDER BY spelled.first_turn, spelled.energy;
@@ -223,7 +217,7 @@ points AS (
 ranked AS MATERIALIZED (
   SELECT
     searched.id, searched.spatial_mapping, searched.factors, searched.operands,
-    searched.ideal_cycles, points.*,
+    searched.code_bits, searched.ideal_cycles, points.*,
     row_number() OVER (
       ORDER BY
         objective_of(searched.objective, points.energy, points.latency),
@@ -247,8 +241,8 @@ spelled AS (
 SELECT
   spelled.rank, spelled.energy, spelled.latency, spelled.energy * spelled.latency AS edp,
   spelled.ideal_cycles / spelled.latency AS utilization, spatial.text AS spatial_mapping,
-  spelled_ordering(spelled.factors, spelled.ordering) AS ordering,
-  spelled_cuts(spelled.operands, spelled.cuts) AS cuts,
+  spelled_ordering(spelled.factors, spelled.ordering, spelled.code_bits) AS ordering,
+  spelled_cuts(spelled.operands, spelled.cuts, spelled.code_bits) AS cuts,
   spelled.id || ':' || spelled.number AS id
 FROM spelled JOIN spatial_mappings AS spatial ON spatial.hash = spelled.spatial_mapping
 ORDER BY spelled.rank;

@@ -29,12 +29,15 @@ from nestmap.pipeline.api import Exploration, FrontExploration, explore_front, e
 from nestmap.pipeline.plan import SearchPlan, search_plan
 from nestmap.pipeline.resume import resume
 from nestmap.store import Store, database, writer
-from nestmap.store.db import AfterCommitOf, nothing_after
+from nestmap.store.connect import connect
+from nestmap.store.database import Database
+from nestmap.store.db import PATIENCE, AfterCommitOf, nothing_after
+from nestmap.store.migrate import migrate
 from nestmap.store.parts import PartsWriter
 from nestmap.store.writer import AfterCommit, no_more
 from tests.costmodel.machines import machine, matmul, memory
 
-CHUNK: Final = 300
+CHUNK: Final = 100 if "NESTMAP_STRESS" in os.environ else 300
 """Evaluations in a commit, instead of 122,880."""
 
 NETWORK: Final = NetworkProblem(
@@ -54,12 +57,15 @@ WHERE search IN (SELECT search FROM run_searches WHERE run = ? AND NOT recalled)
 """
 
 
+ALL: Final = Recording()
+
+
 @final
 @dataclass(frozen=True)
 class Kind:
     """A way of exploring and recording."""
 
-    recording: Recording = Recording()
+    recording: Recording = ALL
     search: str = "loma"
     pareto: bool = False
     parts: bool = False
@@ -89,24 +95,36 @@ KINDS: Final = {
 class Order:
     """What a process is to do: explore into a store, or go on with a run of it.
 
-    After ``seconds`` it is killed with no chance to say a word, where it has not ended before.
+    After ``seconds`` it is killed with no chance to say a word, where it has not ended before. It
+    does nothing for a ``pause`` (s) after each commit.
     """
 
     kind: str
     path: str
     run: str | None = None
     seconds: float | None = None
+    pause: float = 0
 
 
 def explore(order: Order, after: AfterCommitOf = nothing_after) -> Exploration | FrontExploration:
     """Does it; ``after`` is told of each commit."""
-    path, kind = Path(order.path), KINDS[order.kind]
-    with Store.open(None) if kind.parts else Store.open(path) as opened:
-        store = Store(opened._database, after)
+    kind = KINDS[order.kind]
+    with opened(order, after) as store:
         if order.run is not None:
             return resume(UUID(order.run), store, workers=1)
         explored = explore_front if kind.pareto else explore_network
         return explored(NETWORK, kind.plan, store=store, recording=kind.recording)
+
+
+def opened(order: Order, after: AfterCommitOf) -> Store:
+    """The store of an exploration with somebody who is told of each commit."""
+    path, parts = Path(order.path), KINDS[order.kind].parts
+    database = Database(
+        order.path, lambda: connect(None if parts else path), shared=not parts, patience=PATIENCE
+    )
+    with database.use() as connection:
+        migrate(connection, order.path)
+    return Store(database, after)
 
 
 @contextmanager
@@ -141,6 +159,7 @@ def telling(order: Order) -> AfterCommitOf:
             written = written + there if parts else there
             say(f"committed {written}")
             say(status)
+            sleep(order.pause)
 
         return tell
 

@@ -18,7 +18,7 @@ from nestmap.store.relation import Relation
 from tests.faults.explorations import Order, as_line
 
 # A row of this is something that a reader of the store must never see.
-_HALF_WRITTEN: Final = """
+HALF_WRITTEN: Final = """
 SELECT 'rows without a search' FROM evaluation_rows
 WHERE search NOT IN (SELECT id FROM searches)
 UNION ALL
@@ -163,5 +163,5 @@ def complete(store: Store, run: UUID) -> int:
 def check(path: Path) -> None:
     """Checks that nothing half-written can be seen in a store, or in a folder of parts."""
     with Store.open_read_only(path) as store:
-        assert store.query(_HALF_WRITTEN).rows() == []
+        assert store.query(HALF_WRITTEN).rows() == []
     assert check_store(path, recompute=3).problems == ()

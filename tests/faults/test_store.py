@@ -1,27 +1,46 @@
-"""Stores that are locked, foreign, read-only or full, and runs that are killed."""
+"""Stores that are locked, foreign, damaged, read-only or full: told in a line, nothing lost."""
 
 from __future__ import annotations
 
+import json
+import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from nestmap.model import StoreError
-from nestmap.store import CHUNK, RunStatus, Store
-from tests.store.builders import info, network, result
+from nestmap.pipeline.cli import progress
+from nestmap.store import CHUNK, RunStatus, Store, database
+from nestmap.store.check import check_store
+from nestmap.store.connect import connect
+from nestmap.store.database import patiently
+from tests.faults.processes import (
+    HOLD,
+    NO_LIMIT,
+    WRITE_CHUNKS,
+    read_chunks,
+    read_line,
+    running,
+)
+from tests.pipeline.cli.inputs import Ended, Inputs, run, run_process, written
+from tests.store.filled import fill
 
-HOLD = """
+OPEN_AT_ONCE = """
 import sys
 from pathlib import Path
+from nestmap.model import StoreError
 from nestmap.store import Store
-with Store.open(Path(sys.argv[1])):
-    print("open", flush=True)
-    sys.stdin.read()
+try:
+    Store.open(Path(sys.argv[1]), patience=0)
+except StoreError as error:
+    print(error)
 """
 
 BECOME_NOBODY_AND_OPEN = """
@@ -37,109 +56,194 @@ except StoreError as error:
     print(error)
 """
 
-WRITE_CHUNKS = """
-import resource, sys
-from pathlib import Path
-from nestmap.model import StoreError
-from nestmap.store import CHUNK, Store
-from tests.store.builders import accelerator, batch, info, layer, spatial_problem
-limit = int(sys.argv[2])
-resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-chunk = batch(spatial_problem(layer(), accelerator()), CHUNK)
-try:
-    with Store.open(Path(sys.argv[1])) as store, store.start_run(info()) as run:
-        print("open", flush=True)
-        while True:
-            run.record(chunk)
-            print("chunk", flush=True)
-except StoreError as error:
-    print(error)
-"""
+LIMIT = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0}))"
 
-NO_LIMIT = "-1"
-
-
-@contextmanager
-def running(script: str, *arguments: str) -> Generator[subprocess.Popen[str]]:
-    """A Python process, killed at the end."""
-    command = [sys.executable, "-c", script, *arguments]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def read_line(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    return process.stdout.readline().strip()
-
-
-def read_chunks(process: subprocess.Popen[str], chunks: int) -> None:
-    """Waits until the process has a run and has recorded so many chunks."""
-    assert [read_line(process) for _ in range(chunks + 1)] == ["open", *["chunk"] * chunks]
+FULL = "the disk is full (or a limit on the size of files is reached)"
+FOREIGN = "found a file that is not a DuckDB database; expected one, or no file at all"
+DAMAGED = "it is damaged, or was not written to its end; expected a readable DuckDB file"
 
 
 def committed_rows(store: Store) -> int:
-    (row,) = store.query("SELECT count(*) AS n FROM evaluations")
+    (row,) = store.query("SELECT count(*) AS n FROM evaluation_rows")
     return int(str(row["n"]))
 
 
-def test_a_store_that_another_process_writes_is_locked(tmp_path: Path) -> None:
-    path = tmp_path / "store.duckdb"
+def impatiently(
+    opening: Callable[[], duckdb.DuckDBPyConnection], patience: float
+) -> duckdb.DuckDBPyConnection:
+    """Waits, but not for long."""
+    return patiently(opening, min(patience, 0.1))
+
+
+@pytest.fixture
+def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inputs:
+    """The files of a small exploration, in the current folder; nobody waits for long."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(progress, "is_compiled_before", lambda: True)
+    monkeypatch.setattr(database, "patiently", impatiently)
+    return written(tmp_path)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+# --- files that are not what they should be ---
+
+
+def foreign(content: bytes) -> Callable[[Path], object]:
+    return lambda path: path.write_bytes(content)
+
+
+def sqlite(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE runs (id INTEGER)")
+        connection.commit()
+
+
+def other_tables(path: Path) -> None:
+    with duckdb.connect(path) as connection:
+        connection.execute("CREATE TABLE mine (a INTEGER)")
+
+
+def cut_off(size: int) -> Callable[[Path], None]:
+    def make(path: Path) -> None:
+        with Store.open(path) as store:
+            fill(store)
+        path.write_bytes(path.read_bytes()[:size])
+
+    return make
+
+
+def changed(path: Path) -> None:
+    """One bit of the head is another one."""
+    Store.open(path).close()
+    content = bytearray(path.read_bytes())
+    content[4200] ^= 1
+    path.write_bytes(content)
+
+
+def newer_schema(path: Path) -> None:
+    Store.open(path).close()
+    with duckdb.connect(path) as connection:
+        connection.execute("INSERT INTO schema_version VALUES (99, 'future', now())")
+
+
+def newer_duckdb(path: Path) -> None:
+    """Made with a version of the file format that is not known yet; DuckDB says the checksum."""
+    Store.open(path).close()
+    content = bytearray(path.read_bytes())
+    content[12:20] = (10**6).to_bytes(8, "little")
+    path.write_bytes(content)
+    with pytest.raises(duckdb.Error, match="computed checksum") as told:
+        duckdb.connect(path)
+    (checksum,) = re.findall(r"computed checksum (\d+)", str(told.value))
+    content[:8] = int(checksum).to_bytes(8, "little")
+    path.write_bytes(content)
+
+
+FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "empty": (foreign(b""), FOREIGN),
+    "text": (foreign(b"layers:\n"), FOREIGN),
+    "zeros": (foreign(b"\0" * 100_000), FOREIGN),
+    "parquet": (foreign(b"PAR1" + b"\0" * 100), FOREIGN),
+    "sqlite": (sqlite, FOREIGN),
+    "other tables": (other_tables, "tables that are not nestmap's; expected a store of nestmap"),
+    "cut off in the head": (cut_off(5000), DAMAGED),
+    "cut off": (cut_off(100_000), DAMAGED),
+    "changed": (changed, DAMAGED),
+    "newer schema": (newer_schema, "found schema version 99; expected at most"),
+    "newer duckdb": (
+        newer_duckdb,
+        "another version of DuckDB wrote it; upgrade the duckdb package",
+    ),
+    "a folder": (Path.mkdir, "found"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_is_no_store_is_told_and_left_alone(inputs: Inputs, fault: str) -> None:
+    path = inputs.folder / "other.duckdb"
+    make, told = FAULTS[fault]
+    make(path)
+    files, content = names(inputs.folder), path.is_file() and path.read_bytes()
+    for opening in (Store.open, Store.open_read_only):
+        with pytest.raises(StoreError, match=re.escape(told)) as caught:
+            opening(path)
+        assert str(path) in str(caught.value)
+    for command in (inputs.explore, ("query", "SELECT 1"), ("resume", "last"), ("query", "--list")):
+        told_in_a_line(run(*command, "--store", "other.duckdb"), "other.duckdb", told)
+    assert names(inputs.folder) == files
+    assert (path.is_file() and path.read_bytes()) == content
+
+
+def told_in_a_line(ended: Ended, *told: str) -> None:
+    """The command has failed with one line."""
+    assert (ended.code, ended.out) == (2, "")
+    (line,) = ended.err.splitlines()
+    assert line.startswith("error: ")
+    for part in told:
+        assert part in line
+
+
+def test_no_folder_is_made(inputs: Inputs) -> None:
+    before = names(inputs.folder)
+    with pytest.raises(StoreError, match=r"folder .*missing does not exist; expected an existing"):
+        Store.open(inputs.folder / "missing" / "store.duckdb")
+    told_in_a_line(run(*inputs.explore, "--store", "missing/a.duckdb"), "missing does not exist")
+    assert names(inputs.folder) == before
+
+
+def test_what_is_missing_cannot_be_read(inputs: Inputs) -> None:
+    before = names(inputs.folder)
+    with pytest.raises(StoreError, match="no such file; expected a store that nestmap explore"):
+        Store.open_read_only(inputs.folder / "nestmap.duckdb")
+    told_in_a_line(run("query", "SELECT 1"), "nestmap.duckdb: no such file")
+    told_in_a_line(run("resume", "last"), "nestmap.duckdb: no such file")
+    assert names(inputs.folder) == before
+
+
+# --- files that somebody else has ---
+
+
+def test_a_store_that_another_process_holds_is_locked(inputs: Inputs) -> None:
+    path = inputs.folder / "store.duckdb"
+    with Store.open(path) as store:
+        fill(store)
+    told = "store.duckdb: another process has it open; expected it free: wait until"
     with running(HOLD, str(path)) as process:
         assert read_line(process) == "open"
         for opening in (Store.open, Store.open_read_only):
-            with pytest.raises(StoreError, match=r"store\.duckdb: another process has it open"):
-                opening(path)
-    Store.open(path).close()
+            with pytest.raises(StoreError, match=re.escape(told)):
+                opening(path, patience=0.05)
+        for command in (inputs.explore, ("query", "SELECT 1"), ("resume", "last")):
+            told_in_a_line(run(*command, "--store", "store.duckdb"), told)
+    with Store.open_read_only(path) as store:
+        assert len(store.runs()) == 1
 
 
-def test_a_store_that_this_process_writes_cannot_be_opened_for_reading(tmp_path: Path) -> None:
+def test_a_store_that_is_open_and_not_used_is_free(tmp_path: Path) -> None:
     path = tmp_path / "store.duckdb"
-    with Store.open(path), pytest.raises(StoreError, match="this process has it open already"):
-        Store.open_read_only(path)
+    with Store.open(path) as writing, Store.open_read_only(path) as reading:
+        assert len(reading.runs()) == 0
+        fill(writing)  # waits until the reader lets go
+        assert len(reading.runs()) == 1
 
 
-@pytest.mark.parametrize("content", [b"", b"layers:\n", b"\0" * 100_000])
-def test_other_files_are_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "network.yaml"
-    path.write_bytes(content)
-    for opening in (Store.open, Store.open_read_only):
-        with pytest.raises(StoreError, match=r"network\.yaml: found a file that is not a DuckDB"):
-            opening(path)
-    assert path.read_bytes() == content
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_damaged_store_is_an_error(tmp_path: Path) -> None:
+def test_a_look_at_a_store_does_not_free_it_for_others(tmp_path: Path) -> None:
     path = tmp_path / "store.duckdb"
-    with Store.open(path) as store, store.start_run(info()) as run:
-        run.finish(result(network()))
-    path.write_bytes(path.read_bytes()[:5000])
-    for opening in (Store.open, Store.open_read_only):
-        with pytest.raises(StoreError, match=r"store\.duckdb: .*expected a readable DuckDB file"):
-            opening(path)
+    holding = database.Database("held", lambda: connect(path), shared=True, patience=0)
+    with holding.use():
+        (tmp_path / "x").mkdir()
+        for name in (path, tmp_path / "x" / ".." / path.name):
+            with pytest.raises(StoreError, match="this process has it open already"):
+                Store.open_read_only(name, patience=0)
+        opening = [sys.executable, "-c", OPEN_AT_ONCE, str(path)]
+        done = subprocess.run(opening, capture_output=True, text=True, check=True)
+        assert "another process has it open" in done.stdout
 
 
-def test_a_folder_is_not_a_store(tmp_path: Path) -> None:
-    for opening in (Store.open, Store.open_read_only):
-        with pytest.raises(StoreError, match="found a folder; expected a DuckDB file"):
-            opening(tmp_path)
-
-
-def test_no_folder_is_made(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"folder .*missing does not exist; expected an existing"):
-        Store.open(tmp_path / "missing" / "store.duckdb")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_missing_store_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="no such file; expected a store that nestmap explore"):
-        Store.open_read_only(tmp_path / "store.duckdb")
-    assert list(tmp_path.iterdir()) == []
+# --- places that cannot be written ---
 
 
 @pytest.mark.parametrize("become", ["setuid", "seteuid"])
@@ -158,7 +262,59 @@ def test_a_store_that_must_not_be_written_is_told(become: str, locked: str) -> N
             check=True,
         )
         Path(folder).chmod(0o755)
+        assert names(Path(folder)) == (["store.duckdb"] if locked == "file" else [])
     assert "expected a file and a folder that may be written" in done.stdout
+
+
+AS_NOBODY = """
+import json, os, sys
+from dataclasses import astuple
+from pathlib import Path
+from tests.pipeline.cli.inputs import run
+for command in json.loads(sys.argv[1]):  # nothing is left to be imported
+    run(*command, "--store", sys.argv[2])
+if os.geteuid() == 0:  # root may read and write anything
+    os.setuid(65534)
+ended = [run(*command, "--store", sys.argv[3]) for command in json.loads(sys.argv[1])]
+print(json.dumps([astuple(x) for x in ended]))
+"""
+
+
+def as_nobody(path: Path, *commands: tuple[str, ...]) -> list[Ended]:
+    """How commands end for a user who owns nothing, asked of a store."""
+    with tempfile.TemporaryDirectory() as other:
+        arguments = [json.dumps(commands), str(Path(other) / "other.duckdb"), str(path)]
+        done = subprocess.run(
+            [sys.executable, "-c", AS_NOBODY, *arguments],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    return [Ended(*ended) for ended in json.loads(done.stdout)]
+
+
+def test_commands_tell_what_must_not_be_written_or_read() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        inputs, path = written(folder), folder / "store.duckdb"
+        with Store.open(path) as store:
+            number = fill(store, finish=False)
+        path.chmod(0o444)
+        folder.chmod(0o777)
+        question = ("query", "SELECT status FROM runs")
+        exploring, resuming, asking = as_nobody(path, inputs.explore, ("resume", "last"), question)
+        for ended in (exploring, resuming):
+            told_in_a_line(ended, "store.duckdb is read-only; expected a file and a folder")
+        assert (asking.code, "interrupted" in asking.out) == (0, True)
+        path.chmod(0)
+        (asking,) = as_nobody(path, question)
+        assert (asking.code, asking.out) == (2, "")
+        assert f"path '{path}' is not readable" in asking.err
+        with Store.open_read_only(path) as store:
+            assert [x.id for x in store.runs()] == [number]
+
+
+# --- disks without room ---
 
 
 def test_a_full_disk_is_told_and_costs_only_the_last_chunk(tmp_path: Path) -> None:
@@ -167,13 +323,93 @@ def test_a_full_disk_is_told_and_costs_only_the_last_chunk(tmp_path: Path) -> No
         output = process.communicate()[0].splitlines()
     chunks = output.count("chunk")
     assert chunks > 0
-    assert "the disk is full (or a limit on the size of files is reached)" in output[-1]
+    assert FULL in output[-1]
     assert "store.duckdb" in output[-1]
     with Store.open_read_only(path) as store:
         assert committed_rows(store) == chunks * CHUNK
     with Store.open(path) as store:
         assert committed_rows(store) == chunks * CHUNK
         assert store.runs()[0].status in (RunStatus.INTERRUPTED, RunStatus.FAILED)
+    assert check_store(path, recompute=0).problems == ()
+
+
+def test_a_full_disk_leaves_the_parts_that_were_written(tmp_path: Path) -> None:
+    folder = tmp_path / "parts"
+    with running(WRITE_CHUNKS, str(folder), str(2**21), "parts") as process:
+        output = process.communicate()[0].splitlines()
+    assert FULL in output[-1]
+    with Store.open_read_only(folder) as store:
+        assert committed_rows(store) == output.count("chunk") * CHUNK
+    assert [
+        path for path in folder.rglob("*") if path.is_file() and path.suffix != ".parquet"
+    ] == []
+
+
+@pytest.mark.parametrize("limit", [1_000, 5_000, 20_000, 100_000, 150_000])
+def test_commands_tell_that_a_disk_is_full(inputs: Inputs, limit: int) -> None:
+    ended = run_process(*inputs.explore, setup=LIMIT.format(limit))
+    told_in_a_line(ended, "nestmap.duckdb", FULL)
+    # with more room it goes on, whatever was left
+    again = run(*inputs.explore)
+    assert again.code == 0, again.err
+    assert check_store(inputs.folder / "nestmap.duckdb").problems == ()
+    assert "nestmap.duckdb.wal" not in names(inputs.folder)
+
+
+def test_a_disk_that_fills_up_while_a_run_goes_on(inputs: Inputs) -> None:
+    done = run(*inputs.explore)
+    assert done.code == 0
+    path = inputs.folder / "nestmap.duckdb"
+    ended = run_process(*inputs.explore, "--fresh", setup=LIMIT.format(4096))
+    told_in_a_line(ended, "nestmap.duckdb", FULL)
+    with Store.open_read_only(path) as store:
+        first, *others = store.runs()
+        assert first.status is RunStatus.DONE
+        assert store.best(first.id).layers
+        assert all(other.status is not RunStatus.DONE for other in others)
+    assert check_store(path).problems == ()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of a megabyte and a half."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1536k", "tmpfs", str(folder)]
+    try:
+        done = subprocess.run(mount, capture_output=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("there is no mount")
+    if done.returncode:
+        pytest.skip("this user may not mount a disk")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_run_that_fills_a_disk_is_gone_on_with_when_there_is_room(
+    small_disk: Path, inputs: Inputs
+) -> None:
+    path, filler = small_disk / "store.duckdb", small_disk / "filler"
+    option = ("--store", str(path))
+    alone = run(*inputs.explore, "--no-store", "--json", "alone.json")
+    assert alone.code == 0
+    filler.write_bytes(bytes(900 * 1024))
+    setup = "from nestmap.store import writer; writer.CHUNK = 1"
+    ended = run_process(*inputs.explore, *option, setup=setup)
+    if ended.code == 0:
+        pytest.fail("there was room")
+    told_in_a_line(ended, "store.duckdb", FULL)
+    filler.unlink()
+    with Store.open_read_only(path) as store:
+        runs = store.runs()
+    again = run(*(("resume", "last") if runs else inputs.explore), *option)
+    assert (again.code, again.out) == (0, alone.out)
+    assert check_store(path).problems == ()
+
+
+# --- runs that end without a word ---
 
 
 @pytest.mark.parametrize("chunks", [0, 1, 4])

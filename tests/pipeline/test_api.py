@@ -234,6 +234,9 @@ class Watcher:
         self.told.append(batch.mappings.problem.layer.name)
         self.rows += len(batch)
 
+    def recall(self, batch: EvaluationBatch) -> None:
+        self.told.append(f"recalled {batch.mappings.problem.layer.name}")
+
 
 def test_progress_is_told_from_start_to_end() -> None:
     watcher = Watcher()

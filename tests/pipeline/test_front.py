@@ -69,7 +69,7 @@ def test_the_store_gets_the_best_for_the_objective_and_all_evaluations(
     file, plan = tmp_path / "store.duckdb", search_plan(objective=objective, spatial_mappings=8)
     found = explore_front(PROBLEM, plan, store=file)
     with Store.open_read_only(file) as store:
-        assert store.results(found.run) == found.front.best(objective)
+        assert store.best(found.run) == found.front.best(objective)
         assert [run.status for run in store.runs()] == [RunStatus.DONE]
         for layer in found.front.layers:
             recorded = sum(map(len, store.evaluations(found.run, layer.layer)))

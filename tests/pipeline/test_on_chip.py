@@ -61,7 +61,7 @@ def test_each_search_is_recorded_with_the_memories_that_it_used(tmp_path: Path) 
     file = tmp_path / "store.duckdb"
     found = explore_network(NETWORK, PLAN, store=file)
     with Store.open_read_only(file) as store:
-        assert store.results(found.run) == found.total
+        assert store.best(found.run) == found.total
         for result in found.layers:
             batches = store.evaluations(found.run, result.cme.layer)
             assert sum(map(len, batches)) == result.statistics.evaluations

@@ -77,6 +77,9 @@ class Seen:
         self.layers.append(batch.mappings.problem.layer.name)
         self.rows += len(batch)
 
+    def recall(self, batch: EvaluationBatch) -> None:
+        raise AssertionError("nothing was there before")
+
 
 def test_every_layer_has_the_result_that_it_has_when_explored_by_itself() -> None:
     search = SpatialMappingConversionStage() >> LomaStage(lpf_limit=4) >> each(CostModelStage())

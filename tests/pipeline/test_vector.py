@@ -83,7 +83,7 @@ def test_the_store_has_the_same_totals(counted: bool, tmp_path: Path) -> None:
     file, plan = tmp_path / "store.duckdb", COUNTING if counted else PLAIN
     found = explore_network(NETWORK_WITH, plan, store=file)
     with Store.open_read_only(file) as store:
-        assert store.results(found.run) == found.total
+        assert store.best(found.run) == found.total
         (row,) = store.query("SELECT * FROM totals").rows()
     for name in ("energy", "latency", "edp", "utilization", "vector_energy", "vector_latency"):
         assert row[name] == getattr(found.total, name)

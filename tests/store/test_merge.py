@@ -100,7 +100,7 @@ def write_rows(name: str, made: Rows) -> None:
         evaluations = size if found > size else None  # all rows, and complete
         SCHEMA.execute(
             f"INSERT INTO {name}.searches SELECT ?, 'key', 'layer', 'c', 'a', 's', '{{}}', '[]', "
-            "'{}', [], [], 1, 'all', ?, NULL",
+            "'{}', [], [], 8, 1, 'all', ?, NULL",
             [search, evaluations],
         )
         SCHEMA.execute(

@@ -97,7 +97,7 @@ def test_chunks_are_committed_on_the_way_and_the_rest_at_the_end() -> None:
                 search.record(part)
                 seen.append(count(store, "evaluation_rows"))
             assert count(store, "searches WHERE evaluations IS NULL") == 1
-        assert seen == [0, 0, CHUNK + 1, *[3 * CHUNK + 8] * 3]
+        assert seen == [0, 0, CHUNK, *[3 * CHUNK] * 3]
         run.finish(result(network()))
         assert count(store, "searches WHERE evaluations IS NULL") == 0
         (back,) = store.evaluations(run.id, "fc")
@@ -166,6 +166,14 @@ def test_orders_of_different_lengths_are_one_search() -> None:
         assert [x.statistics.evaluations for x in back] == [15, 0]
 
 
+def recalled(run: Run) -> EvaluationBatch:
+    """What the store knows of the one problem."""
+    known = run.recall(search_info(PROBLEM))
+    assert known is not None
+    (batch_of_all,) = known
+    return batch_of_all
+
+
 def test_what_is_known_is_recalled() -> None:
     recorded = batch(PROBLEM, 100)
     wanted = front_rows(recorded.energy, recorded.latency2)
@@ -173,11 +181,11 @@ def test_what_is_known_is_recalled() -> None:
         with store.start_run(info()) as run:
             assert run.recall(search_info(PROBLEM)) is None
             record(run, recorded)
-            (mine,) = run.recall(search_info(PROBLEM)) or ()
+            mine = recalled(run)
             run.finish(result(network()))
         with store.start_run(info()) as other:
             assert other.recall(search_info(PROBLEM, "another")) is None
-            (found,) = other.recall(search_info(PROBLEM)) or ()
+            found = recalled(other)
             other.finish(result(network()))
         for back in (mine, found):
             assert rows_of(back) == rows_of(recorded.take(wanted))
@@ -215,7 +223,7 @@ def test_as_much_is_recorded_as_is_asked_for(recording: Recording, rows: int | N
         first = set(range(rows or 0))
         more = set(best.tolist()) if recording.needs is not RecordMode.NONE else set[int]()
         assert numbers == sorted(first | more)
-        (front,) = store.start_run(asked).recall(search_info(PROBLEM)) or ()
+        front = recalled(store.start_run(asked))
         np.testing.assert_array_equal(front.energy, energy[best])
         assert front.statistics.evaluations == 100
         needs_all = store.start_run(info()).recall(search_info(PROBLEM))

@@ -106,7 +106,7 @@ def test_options_ask_for_a_plan(inputs: Inputs, options: tuple[str, ...], plan: 
         assert memories == [(x.operand, x.memory) for x in result.cme.levels]
     with Store.open_read_only(Path("nestmap.duckdb")) as store:
         (record,) = store.runs()
-        assert store.results(record.id) == expected
+        assert store.best(record.id) == expected
         (row,) = store.query("SELECT pipeline FROM runs").rows()
     assert recorded_search(json.loads(str(row["pipeline"]))) == replaced(
         plan.search, {"objective": plan.objective} if isinstance(plan.search, SalsaStage) else {}
@@ -163,7 +163,7 @@ def test_pareto_shows_the_front(inputs: Inputs, objective: Objective) -> None:
     with Store.open_read_only(Path("nestmap.duckdb")) as store:
         (record,) = store.runs()
         assert record.status is RunStatus.DONE
-        assert store.results(record.id) == front.best(objective)
+        assert store.best(record.id) == front.best(objective)
 
 
 def replayed(inputs: Inputs, *options: str) -> Ended:

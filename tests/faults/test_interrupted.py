@@ -1,0 +1,142 @@
+"""Ctrl-C: what was found is kept, the user is told how to go on, and that works."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nestmap.pipeline.cli import progress
+from nestmap.store import RunStatus, Store
+from nestmap.store.check import check_store
+from tests.pipeline.cli.inputs import Inputs, program, run, run_process, written
+
+START = """
+import os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job begins without
+"""
+
+AT_THE_SECOND_LAYER = f"""
+{START}
+from nestmap.pipeline.cli.progress import ExplorationBar
+observe = ExplorationBar.observe
+def interrupted(bar, batch):
+    observe(bar, batch)
+    if batch.mappings.problem.layer.name == "second":
+        os.kill(os.getpid(), signal.SIGINT)
+ExplorationBar.observe = interrupted
+"""
+
+IN_A_TRANSACTION = f"""
+{START}
+from nestmap.store import writer
+writer.LONGEST = 0  # commits at once
+write = writer.Run._write
+def interrupted(*arguments):
+    write(*arguments)
+    writer.Run._write = write
+    os.kill(os.getpid(), signal.SIGINT)
+writer.Run._write = interrupted
+"""
+
+AGAIN_AT_THE_END = f"""
+{AT_THE_SECOND_LAYER}
+from nestmap.store import writer
+write = writer.Run._write
+def impatient(*arguments):
+    write(*arguments)
+    os.kill(os.getpid(), signal.SIGINT)
+writer.Run._write = impatient
+"""
+
+WAIT_FOR_IT = f"""
+{START}
+import time
+from nestmap.pipeline.cli.progress import ExplorationBar
+def slow(bar, batch):
+    if batch.mappings.problem.layer.name == "second":
+        print("now", flush=True)
+        time.sleep(60)
+ExplorationBar.observe = slow
+"""
+
+
+@pytest.fixture
+def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inputs:
+    """The files of a small exploration, in the current folder; nothing to say on compilation."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(progress, "is_compiled_before", lambda: True)
+    return written(tmp_path)
+
+
+@pytest.mark.parametrize("setup", [AT_THE_SECOND_LAYER, IN_A_TRANSACTION])
+@pytest.mark.parametrize("options", [(), ("--store", "my results.duckdb"), ("--pareto",)])
+def test_an_interrupted_run_is_gone_on_with_as_it_is_told(
+    inputs: Inputs, setup: str, options: tuple[str, ...]
+) -> None:
+    alone = run(*inputs.explore, *(x for x in options if x == "--pareto"), "--no-store")
+    ended = run_process(*inputs.explore, *options, setup=setup)
+    assert (ended.code, ended.out) == (130, "")
+    path = Path("my results.duckdb" if "--store" in options else "nestmap.duckdb")
+    told, last = ended.err.splitlines()[-2:]
+    assert last == "interrupted"
+    found = re.fullmatch(r"To go on where it was: nestmap resume (\S+)(.*)", told)
+    assert found is not None
+    assert found[2] == (" --store 'my results.duckdb'" if "--store" in options else "")
+    with Store.open_read_only(path) as store:
+        (record,) = store.runs()
+        assert (str(record.id), record.status) == (found[1], RunStatus.INTERRUPTED)
+        assert record.reason == "KeyboardInterrupt"
+    again = run("resume", "last", "--store", str(path))
+    assert (again.code, again.out) == (0, alone.out), again.err
+    assert f"as run {found[1]}" in again.err
+    with Store.open_read_only(path) as store:
+        assert [x.status for x in store.runs()] == [RunStatus.DONE]
+    assert check_store(path).problems == ()
+    done = run("resume", found[1], "--store", str(path))
+    assert (done.code, done.out) == (2, "")
+    assert "it is done; expected one that was interrupted or failed" in done.err
+
+
+def test_who_interrupts_twice_loses_nothing_that_was_committed(inputs: Inputs) -> None:
+    alone = run(*inputs.explore, "--no-store")
+    ended = run_process(*inputs.explore, setup=AGAIN_AT_THE_END)
+    assert (ended.code, ended.out) == (130, "")
+    assert "Traceback" not in ended.err
+    again = run("resume", "last")
+    assert (again.code, again.out) == (0, alone.out)
+
+
+def test_a_resumed_run_is_interrupted_and_gone_on_with(inputs: Inputs) -> None:
+    alone = run(*inputs.explore, "--no-store")
+    for command in (inputs.explore, ("resume", "last")):
+        ended = run_process(*command, setup=AT_THE_SECOND_LAYER)
+        assert (ended.code, ended.out) == (130, "")
+        assert "nestmap resume" in ended.err
+    again = run("resume", "last")
+    assert (again.code, again.out) == (0, alone.out)
+    with Store.open_read_only(Path("nestmap.duckdb")) as store:
+        assert [(x.status, x.resumed) for x in store.runs()] == [(RunStatus.DONE, 2)]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_command_that_is_ended_from_outside_is_gone_on_with(
+    inputs: Inputs, number: signal.Signals
+) -> None:
+    alone = run(*inputs.explore, "--no-store")
+    command = [*program(WAIT_FOR_IT), *inputs.explore]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"now\n"
+        busy = run("resume", "last")
+        assert (busy.code, busy.out) == (2, "")
+        assert f"process {process.pid} is still running it; expected one that was" in busy.err
+        process.send_signal(number)
+        assert process.wait(60) == (130 if number == signal.SIGINT else -number)
+    again = run("resume", "last")
+    assert (again.code, again.out) == (0, alone.out)
