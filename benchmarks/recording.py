@@ -38,7 +38,7 @@ def compare(network: str, machine: str, limit: int, folder: Path) -> None:
             network, machine, lpf_limit=limit, workers=1, store=path, recording=recording
         )
 
-    least = dict.fromkeys(("none", "all", "best", "recalled"), float("inf"))
+    least: dict[str, float] = dict.fromkeys(("none", "all", "best", "recalled"), float("inf"))
     results: list[NetworkEvaluation] = []
     for turn in range(ROUNDS):
         path, other = folder / f"{machine}-{turn}.duckdb", folder / f"{machine}-{turn}-best.duckdb"

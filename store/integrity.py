@@ -63,11 +63,13 @@ _RULES = (
     SELECT 'search ' || search || ': ' || count(*) || ' evaluations have codes that do not fit it, '
       || 'such as number ' || min(number)
     FROM (
-      SELECT search, number, [x FOR x IN unpacked(ordering, code_bits) IF x < (1 << code_bits) - 1]
-        AS loops, unpacked(cuts, code_bits) AS positions, factors, operands[-1].last AS count
+      SELECT
+        search, number, factors, operands[-1].last AS count,
+        spelled_ordering(range(len(factors)), ordering, code_bits) AS loops,
+        unpacked(cuts, code_bits) AS positions
       FROM evaluation_rows JOIN searches ON id = search
     )
-    WHERE list_max(loops) >= len(factors) OR len(positions) < count
+    WHERE list_count(loops) < len(loops) OR len(positions) < count
       OR list_max(positions[1 : count]) > len(loops)
     GROUP BY search ORDER BY search
     """,

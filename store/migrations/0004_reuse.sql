@@ -427,7 +427,7 @@ CREATE MACRO unpacked(words, bits) AS [
 ];
 COMMENT ON MACRO unpacked IS 'The codes in words of evaluation_rows, with searches.code_bits bits each, and the fillers behind them';
 CREATE MACRO spelled_ordering(factors, words, bits) AS
-[factors[code + 1] FOR code IN unpacked(words, bits) IF code < (1 << bits) - 1];
+[factors[code + 1] FOR code IN unpacked(words, bits) IF code < (1::UBIGINT << bits::UBIGINT) - 1];
 COMMENT ON MACRO spelled_ordering IS 'Temporal loops, innermost first, of the words in evaluation_rows';
 CREATE MACRO spelled_cuts(operands, words, bits) AS [
   {'operand': part.operand, 'positions': unpacked(words, bits)[part.first : part.last]}

@@ -73,8 +73,14 @@ def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inputs:
     return written(tmp_path)
 
 
-@pytest.mark.parametrize("setup", [AT_THE_SECOND_LAYER, IN_A_TRANSACTION])
-@pytest.mark.parametrize("options", [(), ("--store", "my results.duckdb"), ("--pareto",)])
+@pytest.mark.parametrize(
+    ("setup", "options"),
+    [
+        (AT_THE_SECOND_LAYER, ("--store", "my results.duckdb")),
+        (AT_THE_SECOND_LAYER, ("--pareto",)),
+        (IN_A_TRANSACTION, ()),
+    ],
+)
 def test_an_interrupted_run_is_gone_on_with_as_it_is_told(
     inputs: Inputs, setup: str, options: tuple[str, ...]
 ) -> None:

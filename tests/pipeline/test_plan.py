@@ -92,7 +92,7 @@ def test_results_and_records_do_not_depend_on_the_workers(
     (layer,) = alone.total.layers
     assert layer.statistics.infeasible
     assert layer.statistics.evaluations > 3 * 8192  # the size of a chunk
-    assert len(alone.batches) == 3  # spatial mappings
+    assert len(alone.batches) >= 3  # spatial mappings
     for workers in (2, 5):
         assert recorded(search, workers) == alone
 
