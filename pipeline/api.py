@@ -240,10 +240,19 @@ def explore_front(
         StoreError: where the store cannot be written.
     """
     job = Job(network, plan or SearchPlan(), pareto=True)
-    if job.plan.prune:
-        raise InputError("plan", "prune", "no pruning, which would leave out parts of the front")
+    check_front_plan(job.plan)
     with begun(job, store, recording or Recording(), progress) as kept:
         return carry_out_front(job, kept, progress)
+
+
+def check_front_plan(plan: SearchPlan) -> None:
+    """Checks that a plan can find fronts.
+
+    Raises:
+        InputError: where it prunes.
+    """
+    if plan.prune:
+        raise InputError("plan", "prune", "no pruning, which would leave out parts of the front")
 
 
 def carry_out_front(job: Job, kept: Kept, progress: Progress | None) -> FrontExploration:

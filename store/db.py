@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import final
+from typing import TypeVar, final
 from uuid import UUID, uuid4
 
 from nestmap.model import (
@@ -21,6 +21,7 @@ from nestmap.model.errors import StoreError
 from nestmap.store import queries
 from nestmap.store.connect import connect, connect_read_only
 from nestmap.store.database import Database
+from nestmap.store.mend import mend
 from nestmap.store.migrate import check_schema, migrate
 from nestmap.store.named import Arguments, NamedQuery, ask, named_queries
 from nestmap.store.parts import PartsWriter
@@ -37,6 +38,8 @@ DEFAULT_PATH = Path("nestmap.duckdb")
 PATIENCE = 10.0
 """How long to wait for another process that has the file open (s)."""
 
+
+Given = TypeVar("Given", Path, Path | None)
 
 AfterCommitOf = Callable[[UUID], AfterCommit]
 """Who wants to know what each run commits."""
@@ -73,7 +76,7 @@ class Store:
         """
         name = "in memory" if path is None else str(path)
         shared = path is not None
-        database = Database(name, lambda: connect(path), shared, patience)
+        database = Database(name, lambda: connect(_mended(path)), shared, patience)
         with _closed_on_error(database), database.use() as connection:
             migrate(connection, name)
             mark_killed(connection)
@@ -107,7 +110,7 @@ class Store:
         """
         parts = path.is_dir()
         opening = open_parts if parts else connect_read_only
-        database = Database(str(path), lambda: opening(path), not parts, patience)
+        database = Database(str(path), lambda: opening(_mended(path)), not parts, patience)
         with _closed_on_error(database), database.use() as connection:
             check_schema(connection, str(path))
         return cls(database)
@@ -260,6 +263,13 @@ class Store:
         """
         with self._database.use() as connection:
             return queries.read_evaluation(connection, name)
+
+
+def _mended(path: Given) -> Given:
+    """A file that can be read again, should a process have been killed that was writing it."""
+    if path is not None:
+        mend(path)
+    return path
 
 
 @contextmanager

@@ -234,6 +234,12 @@ def _read_rows(connection: duckdb.DuckDBPyConnection, alias: str, folders: Seque
 
 def _choose(connection: duckdb.DuckDBPyConnection, alias: str) -> None:
     """Takes each run and each search from one folder only, the one where it came furthest."""
+    # its run was killed after it had written this search, and before it said that it is its own
+    connection.execute(
+        _DROP_ORPHANS.format(
+            to=alias, table="searches", column="id", owner="run_searches", key="search"
+        )
+    )
     runs, linked, searches, rows = (
         f"FROM {alias}.{table}" for table in ("runs", "run_searches", "searches", "all_rows")
     )

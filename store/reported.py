@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import duckdb
 
 from nestmap.model import MOVEMENTS, CostModelEvaluation, LevelEvaluation, TemporalMapping
+from nestmap.model.base import replaced
 from nestmap.store.content import OnConflict, Row, insert, loop_structs, write_spatial_mappings
 
 _KNOWN = "SELECT hash FROM cmes WHERE hash IN (SELECT unnest(?))"
@@ -67,7 +68,7 @@ def _cme_row(key: str, cme: CostModelEvaluation) -> Row:
         "drain": cme.drain,
         "utilization": cme.utilization,
         "area": cme.area,
-        "json": cme.model_dump_json(),
+        "json": replaced(cme, {"layer": ""}).model_dump_json(),  # the same whoever writes it
     }
 
 

@@ -22,6 +22,9 @@ from nestmap.store.columns import Coding, Numbers, from_arrow, integers, levels_
 from nestmap.store.content import Row, loop_structs
 from nestmap.store.records import SearchInfo
 
+BLOCK = 65_536
+"""Evaluations that are looked at, packed and passed on together: small batches take longer."""
+
 Take = Callable[["Search", pa.Table], int]
 """Who writes rows of ``evaluation_rows``, as many of them as there may be; gives how many."""
 
@@ -46,6 +49,7 @@ class Search:
         self._written_factors = 0
         self._ideal_cycles = 0
         self._rows = 0
+        self._waiting: list[EvaluationBatch] = []
         self._recorded = recorded
         self._take = take
         self._factors: dict[Loop, int] = {}
@@ -67,12 +71,26 @@ class Search:
         self._ideal_cycles = batch.ideal_cycles
         if not len(batch):
             return
-        coded = self._coded(batch)
+        if self._waiting and not _go_together(self._waiting[-1], batch):
+            self.flush()
+        self._waiting.append(self._coded(batch))
+        if sum(map(len, self._waiting)) >= BLOCK:
+            self.flush()
+
+    def flush(self) -> None:
+        """Passes on what waits for more to come.
+
+        Raises:
+            StoreError: if it cannot be written.
+        """
+        if not self._waiting:
+            return
+        batch, self._waiting = _joined(self._waiting), []
         numbers = np.arange(self._rows, self._rows + len(batch), dtype=np.int64)
         self._rows += len(batch)
-        self._keep_front(coded, numbers)
+        self._keep_front(batch, numbers)
         if self.mode is RecordMode.ALL:
-            self._write(coded, numbers)
+            self._write(batch, numbers)
 
     @property
     def has_changed(self) -> bool:
@@ -86,6 +104,7 @@ class Search:
 
     def end(self) -> None:
         """All evaluations are in: what is kept of them is known."""
+        self.flush()
         self.complete = True
         if self.mode is RecordMode.BEST and self._front is not None:
             numbers = integers(self._front, "number")
@@ -176,3 +195,28 @@ class Search:
         """The rows of ``infeasible``."""
         failed = enumerate(self.statistics.infeasible)
         return [{"search": self.id, **x.model_dump(), "position": i} for i, x in failed]
+
+
+def _go_together(one: EvaluationBatch, other: EvaluationBatch) -> bool:
+    """Whether their mappings have the same number of loops."""
+    return one.mappings.orders.shape[1] == other.mappings.orders.shape[1]
+
+
+def _joined(batches: list[EvaluationBatch]) -> EvaluationBatch:
+    """Batches of one search as one; the factors of the last are those of all."""
+    if len(batches) == 1:
+        return batches[0]
+    last = batches[-1]
+    mappings = replace(
+        last.mappings,
+        orders=np.concatenate([x.mappings.orders for x in batches]),
+        cuts=np.concatenate([x.mappings.cuts for x in batches]),
+    )
+    return replace(
+        last,
+        mappings=mappings,
+        energy=np.concatenate([x.energy for x in batches]),
+        latency0=np.concatenate([x.latency0 for x in batches]),
+        latency1=np.concatenate([x.latency1 for x in batches]),
+        latency2=np.concatenate([x.latency2 for x in batches]),
+    )

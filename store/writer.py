@@ -146,7 +146,12 @@ class Run:
         self._check_running()
         self._check_problem(info)
         search = self._start_search(info)
-        yield search
+        try:
+            yield search
+        except BaseException:
+            with suppress(StoreError):  # the error that is on its way says more
+                search.flush()
+            raise
         search.end()
         self._found[info.key] = search
         self._note(search)

@@ -22,6 +22,7 @@ from nestmap.model import (
 from nestmap.pipeline.api import (
     Exploration,
     FrontExploration,
+    check_front_plan,
     explore_front,
     explore_network,
     read_network,
@@ -139,6 +140,8 @@ def run_explore(request: ExploreRequest) -> None:
     Raises:
         NestmapError: where something given is not right, or nothing fits.
     """
+    if request.pareto:
+        check_front_plan(request.plan)
     path = None if request.place is None else request.place.path
     request.files.check((request.workload.name, request.accelerator, request.mapping, path))
     network = read_network(request.workload.read(), request.accelerator, request.mapping)

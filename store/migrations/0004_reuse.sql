@@ -275,7 +275,7 @@ COMMENT ON COLUMN cmes.offloading IS 'Cycles to store the last results';
 COMMENT ON COLUMN cmes.drain IS 'Cycles to drain a systolic array';
 COMMENT ON COLUMN cmes.utilization IS 'ideal_cycles / latency2';
 COMMENT ON COLUMN cmes.area IS 'Area of the accelerator, in the unit of the description';
-COMMENT ON COLUMN cmes.json IS 'The whole model.CostModelEvaluation, under the name of one of its layers';
+COMMENT ON COLUMN cmes.json IS 'The whole model.CostModelEvaluation without the name of its layer';
 
 CREATE TABLE breakdowns (
   cme VARCHAR NOT NULL,

@@ -132,6 +132,7 @@ def committing_often() -> Generator[None]:
     """Runs of this process commit small chunks, and let go of the file in between."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writer, "CHUNK", CHUNK)
+        patch.setattr("nestmap.store.search.BLOCK", 1)
         patch.setattr(writer, "LONGEST", 0.02)
         patch.setattr(database, "LONGEST", 0.1)
         patch.setattr(database, "_IDLE", 0.03)

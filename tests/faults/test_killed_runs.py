@@ -230,8 +230,10 @@ def test_a_run_that_writes_parts_is_killed(killer: Killer, tmp_path: Path, share
     with Store.open_read_only(folder) as store:
         (run,) = store.runs()
         assert count(store, run.id) >= ended.committed
-        assert run.status is (RunStatus.DONE if ended.done else RunStatus.RUNNING)
-        if ended.done:
+        assert run.status in (
+            {RunStatus.DONE} if ended.done else {RunStatus.RUNNING, RunStatus.DONE}
+        )
+        if run.status is RunStatus.DONE:  # it may have been killed before it could say so
             assert found(store, run.id) == killer.whole("all").found
     # another run in the folder is not disturbed by what was left
     again = killer.exploring.run(Order("parts", str(folder)))
