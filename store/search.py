@@ -199,7 +199,8 @@ class Search:
 
 def _go_together(one: EvaluationBatch, other: EvaluationBatch) -> bool:
     """Whether their mappings have the same number of loops."""
-    return one.mappings.orders.shape[1] == other.mappings.orders.shape[1]
+    loops, others = one.mappings.orders.shape[1], other.mappings.orders.shape[1]
+    return bool(loops == others)
 
 
 def _joined(batches: list[EvaluationBatch]) -> EvaluationBatch:
