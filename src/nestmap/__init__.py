@@ -1,6 +1,7 @@
 """nestmap: how to map every layer of a network onto an accelerator, and what that costs.
 
-``explore`` searches a whole network, ``evaluate`` costs one mapping. ``conv2d``, ``gemm``,
+``explore`` searches a whole network, ``evaluate`` costs one mapping, ``resume`` goes on with an
+exploration that was interrupted; ``Recording`` says what a store keeps. ``conv2d``, ``gemm``,
 ``linear``, ``matmul`` and ``attention`` make layers, ``network`` a network of them, ``from_torch``
 one of a PyTorch module. The domain model is in :mod:`nestmap.model`, the stage graph in
 :mod:`nestmap.pipeline`, past results in :mod:`nestmap.store`.
@@ -19,9 +20,12 @@ if TYPE_CHECKING:
     from nestmap.model.build import linear as linear
     from nestmap.model.build import matmul as matmul
     from nestmap.model.build import network as network
+    from nestmap.model.recording import Recording as Recording
+    from nestmap.model.recording import RecordMode as RecordMode
     from nestmap.pipeline.api import Exploration as Exploration
     from nestmap.pipeline.api import evaluate as evaluate
     from nestmap.pipeline.api import explore as explore
+    from nestmap.pipeline.resume import resume as resume
     from nestmap.pipeline.torch import from_torch as from_torch
 
 _HOMES = {
@@ -29,13 +33,17 @@ _HOMES = {
         *("Precision", "attention", "conv1d", "conv2d", "conv3d"),
         *("gemm", "linear", "matmul", "network"),
     ),
+    "nestmap.model.recording": ("RecordMode", "Recording"),
     "nestmap.pipeline.api": ("Exploration", "evaluate", "explore"),
+    "nestmap.pipeline.resume": ("resume",),
     "nestmap.pipeline.torch": ("from_torch",),
 }
 
 __all__ = [
     "Exploration",
     "Precision",
+    "RecordMode",
+    "Recording",
     "attention",
     "conv1d",
     "conv2d",
@@ -47,6 +55,7 @@ __all__ = [
     "linear",
     "matmul",
     "network",
+    "resume",
 ]
 
 

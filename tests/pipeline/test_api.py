@@ -30,8 +30,9 @@ from nestmap.model import (
     Workload,
     build,
 )
+from nestmap.model import recording as recording_model
 from nestmap.model.base import replaced
-from nestmap.pipeline import MainStage, Stage, api, each, torch
+from nestmap.pipeline import MainStage, Stage, api, each, resume, torch
 from nestmap.pipeline.stages import (
     CostModelStage,
     LomaStage,
@@ -299,7 +300,9 @@ def test_temporal_mappings_that_do_not_suit_are_wrong_input(
 @pytest.mark.parametrize("name", nestmap.__all__)
 def test_the_facade_is_there(name: str) -> None:
     found = getattr(nestmap, name)
-    assert any(found is getattr(home, name, None) for home in (api, build, torch))
+    assert any(
+        found is getattr(home, name, None) for home in (api, build, recording_model, resume, torch)
+    )
 
 
 def test_what_is_not_there_is_an_attribute_error() -> None:
