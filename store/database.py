@@ -24,6 +24,7 @@ LONGEST = 2.0
 """After so many seconds of work in one go the file is free for a moment."""
 
 _IDLE = 0.25
+_LONGER = 12
 _RETRY = 0.01
 
 
@@ -71,6 +72,10 @@ class Database:
                 self._users -= 1
                 self._used = monotonic()
                 self._leave()
+
+    def wait_longer(self) -> None:
+        """Waits for others twelve times as long from now on: work would be lost otherwise."""
+        self._patience *= _LONGER
 
     def close(self) -> None:
         """Lets go of the file; whoever uses it again opens it again."""
