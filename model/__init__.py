@@ -50,6 +50,8 @@ from nestmap.model.memory import MemoryPort as MemoryPort
 from nestmap.model.memory import PortKind as PortKind
 from nestmap.model.memory import PortUse as PortUse
 from nestmap.model.memory import needed_movements as needed_movements
+from nestmap.model.memory_cost import MemoryCost as MemoryCost
+from nestmap.model.memory_cost import MemoryMacro as MemoryMacro
 from nestmap.model.pareto import front_rows as front_rows
 from nestmap.model.problem import MappingProblem as MappingProblem
 from nestmap.model.problem import NetworkProblem as NetworkProblem

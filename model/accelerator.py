@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from nestmap.model.base import Frozen
 from nestmap.model.dims import OUTPUT, ArrayDimension, MemoryOperand
 from nestmap.model.memory import MemoryLevel, needed_movements
-from nestmap.model.units import Area, Count, PicoJoules, Size
+from nestmap.model.units import Area, Count, MilliWatts, NanoSeconds, PicoJoules, Size
 from nestmap.model.vector import VectorUnit
 
 
@@ -24,7 +24,8 @@ class ArraySide(Frozen, frozen=True):
 class OperationalArray(Frozen, frozen=True):
     """The multiply-accumulate units.
 
-    ``unit_energy`` is pJ per multiply-accumulate, ``unit_area`` the area of one unit. Along a
+    ``unit_energy`` is pJ per multiply-accumulate, ``unit_area`` the area of one unit,
+    ``unit_leakage`` the mW it takes whether or not it is used, ``clock_period`` is in ns. Along a
     systolic dimension operands move one unit a cycle, so the last results come later
     (drain). ``cycles_per_operation`` is 1 but for bit-serial arrays. With ``holds_inputs`` a unit
     keeps an input word for as long as the loops do not change it; without, it reads the word from
@@ -35,6 +36,8 @@ class OperationalArray(Frozen, frozen=True):
     sides: tuple[ArraySide, ...] = Field(min_length=1)
     unit_energy: PicoJoules
     unit_area: Area = 0.0
+    unit_leakage: MilliWatts = 0.0
+    clock_period: NanoSeconds | None = None
     systolic_dimensions: tuple[ArrayDimension, ...] = ()
     cycles_per_operation: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     holds_inputs: bool = True

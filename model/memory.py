@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen
 from nestmap.model.dims import OUTPUT, ArrayDimension, MemoryOperand, Movement
-from nestmap.model.units import Area, Bits, PicoJoules, Width
+from nestmap.model.units import Area, Bits, MilliWatts, PicoJoules, Width
 
 
 class PortKind(StrEnum):
@@ -63,13 +63,17 @@ class MemoryPort(Frozen, frozen=True):
 
 
 class MemoryInstance(Frozen, frozen=True):
-    """One memory macro: ``size`` bits, energies in pJ per access of a port's full width."""
+    """One memory macro: ``size`` bits, energies in pJ per access of a port's full width.
+
+    ``leakage`` is the power in mW that one instance takes whether or not it is used.
+    """
 
     name: str = Field(min_length=1)
     size: Bits = Field(gt=0)
     read_energy: PicoJoules
     write_energy: PicoJoules
     area: Area = 0.0
+    leakage: MilliWatts = 0.0
     latency: int = Field(default=1, ge=0)
     ports: tuple[MemoryPort, ...] = Field(min_length=1)
     double_buffered: bool = False

@@ -18,6 +18,15 @@ Cycles = Annotated[int, Field(ge=0)]
 PicoJoules = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """An energy in pJ."""
 
+MilliWatts = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+"""A power in mW; times ns it is an energy in pJ."""
+
+NanoSeconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+"""A time in ns that is not zero, such as a clock period."""
+
+NanoMeters = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+"""A technology node in nm."""
+
 Area = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """An area, in the unit of the accelerator description (mm2 in the bundled ones)."""
 
