@@ -1,0 +1,49 @@
+"""What a memory is built as, and what that costs: the question and the answer of memory models."""
+
+from __future__ import annotations
+
+from pydantic import Field, model_validator
+
+from nestmap.model.base import Frozen
+from nestmap.model.units import Area, Bits, MilliWatts, NanoMeters, PicoJoules, Width
+
+
+class MemoryMacro(Frozen, frozen=True):
+    """A memory as a model of its cost sees it.
+
+    ``size`` is the capacity in bits, ``width`` the bits that one access reads or writes,
+    ``technology`` the node in nm.
+    """
+
+    size: Bits = Field(gt=0)
+    width: Width
+    read_ports: int = Field(default=0, ge=0)
+    write_ports: int = Field(default=0, ge=0)
+    read_write_ports: int = Field(default=0, ge=0)
+    technology: NanoMeters
+
+    @model_validator(mode="after")
+    def _accessible(self) -> MemoryMacro:
+        if not self.read_write_ports and not (self.read_ports and self.write_ports):
+            raise ValueError(
+                f"{self.read_ports} read, {self.write_ports} write and no read_write ports; "
+                "expected ports that read and ports that write"
+            )
+        if self.width > self.size:
+            raise ValueError(
+                f"width {self.width} above size {self.size}; expected an access of at most the "
+                "whole memory"
+            )
+        return self
+
+
+class MemoryCost(Frozen, frozen=True):
+    """The cost of a memory: energies in pJ per access of the full width, area in mm2.
+
+    ``leakage`` is the power in mW that it takes whether or not it is used.
+    """
+
+    read_energy: PicoJoules
+    write_energy: PicoJoules
+    area: Area
+    leakage: MilliWatts
