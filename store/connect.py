@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import duckdb
@@ -71,6 +71,19 @@ def connect_read_only(path: Path) -> duckdb.DuckDBPyConnection:
     _check_file(path)
     with explained(str(path)):
         return duckdb.connect(path.resolve(), read_only=True, config=_CONFIG)
+
+
+def take_log(path: Path) -> None:
+    """What is in the log of a file that was closed becomes part of the file, if that can be done.
+
+    Closing a file does that, but not where a full disk has once cut the file off.
+    """
+    if path.with_name(path.name + ".wal").exists():
+        with (
+            suppress(duckdb.Error),  # no room, or another process has it: the log stays
+            closing(duckdb.connect(path.resolve(), config=_WRITING)) as connection,
+        ):
+            connection.execute("CHECKPOINT")
 
 
 def _check_file(path: Path) -> None:

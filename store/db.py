@@ -13,14 +13,16 @@ from uuid import UUID, uuid4
 from nestmap.model import (
     CostModelEvaluation,
     EvaluationBatch,
+    MemoryCost,
     NetworkEvaluation,
     NetworkFront,
     NetworkProblem,
 )
 from nestmap.model.errors import StoreError
 from nestmap.store import queries
-from nestmap.store.connect import connect, connect_read_only
+from nestmap.store.connect import connect, connect_read_only, take_log
 from nestmap.store.database import Database
+from nestmap.store.memory_costs import CostQuestion, read_memory_cost, write_memory_cost
 from nestmap.store.mend import mend
 from nestmap.store.migrate import check_schema, migrate
 from nestmap.store.named import Arguments, NamedQuery, ask, named_queries
@@ -59,9 +61,15 @@ class Store:
     [{'runs': 0}]
     """
 
-    def __init__(self, database: Database, after_commit: AfterCommitOf = nothing_after) -> None:
+    def __init__(
+        self,
+        database: Database,
+        after_commit: AfterCommitOf = nothing_after,
+        written: Path | None = None,
+    ) -> None:
         self._database = database
         self._after_commit = after_commit
+        self._written = written
 
     @classmethod
     def open(cls, path: Path | None, patience: float = PATIENCE) -> Store:
@@ -82,7 +90,7 @@ class Store:
             migrate(connection, name)
             mark_killed(connection)
         database.wait_longer()  # who writes has something to lose
-        return cls(database)
+        return cls(database, written=path)
 
     @classmethod
     def record_to(cls, folder: Path) -> Store:
@@ -131,6 +139,8 @@ class Store:
     def close(self) -> None:
         """Lets go of the file; end runs first, or they stay as if they were running."""
         self._database.close()
+        if self._written is not None:
+            take_log(self._written)
 
     def start_run(self, info: RunInfo) -> Run:
         """Begins a run; call it when all input is known to be right.
@@ -265,6 +275,20 @@ class Store:
         """
         with self._database.use() as connection:
             return queries.read_evaluation(connection, name)
+
+    def memory_cost(self, question: CostQuestion) -> MemoryCost | None:
+        """What a tool has said of a memory before, if it was asked."""
+        with self._database.use() as connection:
+            return read_memory_cost(connection, question)
+
+    def keep_memory_cost(self, question: CostQuestion, cost: MemoryCost) -> None:
+        """Keeps what a tool says of a memory.
+
+        Raises:
+            StoreError: if it cannot be written.
+        """
+        with self._database.use() as connection:
+            write_memory_cost(connection, question, cost)
 
 
 def _mended(path: Given) -> Given:
