@@ -30,9 +30,3 @@ def memory_energy(problem: FlatProblem, work: Work) -> float:
         work.energy[t] = work.accesses[t] * problem.transfer_energy[t]
         total += work.energy[t]
     return total
-
-
-@kernel
-def mac_energy(problem: FlatProblem) -> float:
-    """Energy of the array, in pJ."""
-    return problem.macs * problem.unit_energy

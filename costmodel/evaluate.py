@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nestmap.costmodel.energy import count_accesses, mac_energy, memory_energy
+from nestmap.costmodel.energy import count_accesses, memory_energy
 from nestmap.costmodel.footprint import count_elements, find_partial_sums, hold_bits
 from nestmap.costmodel.jit import kernel
 from nestmap.costmodel.loading import load_ports, offloading, onloading
@@ -69,7 +69,7 @@ def evaluate_row(problem: FlatProblem, work: Work) -> Totals:
     load_ports(problem, work, np.ceil(cycles) + stall)
     return Totals(
         memory_energy(problem, work),
-        mac_energy(problem),
+        problem.computation,
         np.ceil(cycles),
         stall,
         onloading(problem, work),
@@ -98,7 +98,9 @@ def write_costs(problem: FlatProblem, totals: Totals, columns: Columns, row: int
     """Puts the figures of one mapping into a row of the columns."""
     latency0 = totals.ideal_temporal + totals.stall
     latency1 = latency0 + totals.onloading
-    columns.energy[row] = totals.memory_energy + totals.mac_energy
+    latency2 = latency1 + totals.offloading + problem.drain
+    dynamic = totals.memory_energy + totals.mac_energy
+    columns.energy[row] = dynamic + problem.leakage * latency2
     columns.latency0[row] = latency0
     columns.latency1[row] = latency1
-    columns.latency2[row] = latency1 + totals.offloading + problem.drain
+    columns.latency2[row] = latency2

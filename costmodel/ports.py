@@ -8,12 +8,15 @@ from typing import NamedTuple
 import numpy as np
 
 from nestmap.costmodel.axes import OUT, RD_HIGH, RD_LOW, WR_HIGH, WR_LOW
+from nestmap.costmodel.imc.cells import precharge_energy
 from nestmap.costmodel.record import I64
 from nestmap.model import (
     MOVEMENTS,
     OUTPUT,
     Accelerator,
     MappingProblem,
+    MemoryLevel,
+    Movement,
     PortUse,
     needed_movements,
 )
@@ -59,13 +62,30 @@ def operand_transfers(
                 port = memory.port_index(memory_operand, movement)
                 assert port is not None, "the accelerator's constructor demands these ports"
                 instance = memory.instance
-                energy = instance.read_energy if movement.reads else instance.write_energy
+                energy = access_energy(accelerator, memory, port, movement)
                 use = PortUse(operand=memory_operand, movement=movement)
                 allocation = instance.ports[port].allocation
                 rank = (memory.operands.index(memory_operand), allocation.index(use))
                 place = (first[memory.name] + port, rank, x, i + 1, MOVEMENTS.index(movement))
                 transfers.append(Transfer(*place, energy))
     return sorted(transfers)
+
+
+def access_energy(
+    accelerator: Accelerator, memory: MemoryLevel, port: int, movement: Movement
+) -> float:
+    """PJ per access of the full width of one of the memory's ports.
+
+    Reading the cells of an IMC array charges the bit lines that several weights share.
+    """
+    instance = memory.instance
+    if not movement.reads:
+        return instance.write_energy
+    imc = accelerator.array.imc
+    if imc is None or memory is not accelerator.cells:
+        return instance.read_energy
+    weights = instance.ports[port].width_max / imc.weight_precision
+    return instance.read_energy + precharge_energy(accelerator) * weights
 
 
 def link_ends(problem: MappingProblem, transfers: list[Transfer]) -> I64:

@@ -10,6 +10,8 @@ from typing import Annotated, Generic, NamedTuple, TypeVar, cast, final
 import numpy as np
 
 from nestmap.costmodel.axes import FRACTIONAL, INTEGER
+from nestmap.costmodel.computation import computation_energy
+from nestmap.costmodel.parts import leakage_of
 from nestmap.costmodel.ports import Transfer, link_ends, link_sharing, port_transfers
 from nestmap.costmodel.record import (
     DIMENSIONS,
@@ -98,8 +100,8 @@ class FlatProblem:
     units: Annotated[F64, (VIEWS, OPERANDS, LEVELS)]  # [v, x, l] instances of a level in use
     # [v, x, l] units of level l that get different data from level l + 1
     boost: Annotated[F64, (VIEWS, OPERANDS, LEVELS)]
-    macs: float
-    unit_energy: float  # pJ
+    computation: float  # pJ of all multiply-accumulates
+    leakage: float  # pJ a cycle
     ideal_cycles: float
     cycles_per_operation: float
     drain: float  # cycles
@@ -144,10 +146,10 @@ def _flatten_problem(same: _Same[MappingProblem]) -> FlatProblem:
     _put_memories(flat, problem)
     _put_transfers(flat, problem)
     array = problem.accelerator.array
-    flat.macs, flat.unit_energy = float(problem.layer.macs), array.unit_energy
-    flat.cycles_per_operation = array.cycles_per_operation
+    flat.leakage = leakage_of(problem.accelerator)
+    flat.cycles_per_operation = array.operation_cycles
     flat.holds_inputs = int(array.holds_inputs)
-    flat.ideal_cycles = ceil(ceil(problem.layer.macs / array.units) * array.cycles_per_operation)
+    flat.ideal_cycles = ceil(ceil(problem.layer.macs / array.units) * array.operation_cycles)
     return flat
 
 
@@ -224,7 +226,7 @@ def _put_unrollings(flat: FlatProblem, spatial: SpatialProblem) -> None:
     factors = (fractional_factors(spatial), integer_factors(spatial))
     forms = [level_unrollings(spatial, view) for view in factors]
     flat.views = 1 if factors[FRACTIONAL] == factors[INTEGER] else 2
-    flat.drain = _drain(spatial)
+    flat.computation, flat.drain = computation_energy(spatial), _drain(spatial)
     put(flat.unrolled_dimension, forms[INTEGER].dimension, "unrollings")
     put(flat.unrolled_factor, np.stack([form.factor for form in forms]), "unrollings")
     put(flat.first_unrolled, forms[INTEGER].first, "unrollings")

@@ -7,7 +7,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from nestmap.costmodel.computation import computation_energies
 from nestmap.costmodel.evaluate import Columns, evaluate_row, evaluate_rows, load_row
+from nestmap.costmodel.parts import areas_of, clock_period_of, static_energies, total_area
 from nestmap.costmodel.problem import FlatProblem, flatten
 from nestmap.costmodel.record import I64, check_loops, new_record
 from nestmap.costmodel.work import Totals, Work
@@ -82,10 +84,13 @@ def _evaluation(
     work: Work,
     totals: Totals,
 ) -> CostModelEvaluation:
+    accelerator = spatial.accelerator
+    latency0 = totals.ideal_temporal + totals.stall
+    cycles = latency0 + totals.onloading + totals.offloading + float(problem.drain)
     return CostModelEvaluation(
         layer=spatial.layer.name,
         operator=spatial.layer.operator,
-        accelerator=spatial.accelerator.name,
+        accelerator=accelerator.name,
         macs=spatial.layer.macs,
         spatial_mapping=spatial.spatial_mapping,
         temporal_mapping=temporal,
@@ -99,7 +104,11 @@ def _evaluation(
         onloading=float(totals.onloading),
         offloading=float(totals.offloading),
         drain=int(problem.drain),
-        area=spatial.accelerator.area,
+        area=total_area(accelerator),
+        areas=areas_of(accelerator),
+        array_energies=computation_energies(spatial),
+        static_energies=static_energies(accelerator, cycles),
+        clock_period=clock_period_of(accelerator),
         links=tuple(
             OperandLink(operand=operand, memory_operand=memory_operand)
             for operand, memory_operand in spatial.problem.links.items()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nestmap.costmodel.energy import mac_energy, memory_energy
+from nestmap.costmodel.computation import plain_energy
+from nestmap.costmodel.energy import memory_energy
+from nestmap.costmodel.parts import areas_of, clock_period_of, static_energies, total_area
 from nestmap.costmodel.ports import operand_transfers
 from nestmap.costmodel.problem import FlatProblem, put_transfers
 from nestmap.costmodel.record import new_record, put
@@ -43,11 +45,14 @@ def reprice(
     total = memory_energy(flat, work)  # fills the energies of the movements, too
     updates: dict[str, object] = {
         "accelerator": after.name,
-        "mac_energy": mac_energy(flat),
+        "mac_energy": _mac_energy(cme, after),
         "memory_energy": total,
         "levels": _levels(cme, _new_names(before, after), movement_costs(flat, work)),
         "port_stalls": _port_stalls(cme, machine),
-        "area": machine.area,
+        "area": total_area(machine),
+        "areas": areas_of(machine),
+        "static_energies": static_energies(machine, cme.latency),
+        "clock_period": clock_period_of(machine),
     }
     return replaced(cme, updates)
 
@@ -104,8 +109,13 @@ def _records(cme: CostModelEvaluation, accelerator: Accelerator) -> tuple[FlatPr
     operands = [link.operand for link in cme.links]
     counted = [float(accesses[operands[t.operand], t.level, t.movement]) for t in transfers]
     put(work.accesses, counted, where)
-    flat.macs, flat.unit_energy = float(cme.macs), accelerator.array.unit_energy
     return flat, work
+
+
+def _mac_energy(cme: CostModelEvaluation, accelerator: Accelerator) -> float:
+    """That of an IMC array does not depend on what may differ."""
+    array = accelerator.array
+    return cme.mac_energy if array.imc else plain_energy(cme.macs, array.unit_energy)
 
 
 def _levels(

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen
 from nestmap.model.dims import OUTPUT, ArrayDimension, MemoryOperand
+from nestmap.model.imc import IMC_CELLS, ImcKind, ImcSizes, InMemoryCompute
 from nestmap.model.memory import MemoryLevel, needed_movements
 from nestmap.model.units import Area, Count, MilliWatts, NanoSeconds, PicoJoules, Size
 from nestmap.model.vector import VectorUnit
@@ -31,6 +32,10 @@ class OperationalArray(Frozen, frozen=True):
     keeps an input word for as long as the loops do not change it; without, it reads the word from
     the innermost memory for every operation (the reference's
     ``access_same_data_considered_as_no_access``).
+
+    With ``imc`` the units compute in memory: energy, area and clock follow from that, and nothing
+    is said of them here. In the order of their names the first dimension has the columns, the
+    second the rows, and the others the banks.
     """
 
     sides: tuple[ArraySide, ...] = Field(min_length=1)
@@ -41,6 +46,7 @@ class OperationalArray(Frozen, frozen=True):
     systolic_dimensions: tuple[ArrayDimension, ...] = ()
     cycles_per_operation: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     holds_inputs: bool = True
+    imc: InMemoryCompute | None = None
 
     @model_validator(mode="after")
     def _dimensions(self) -> OperationalArray:
@@ -53,7 +59,46 @@ class OperationalArray(Frozen, frozen=True):
                     f"systolic dimension {name} is not in the array; expected one of "
                     f"{', '.join(names)}"
                 )
+        if self.imc is not None:
+            self._check_imc(self.imc)
         return self
+
+    def _check_imc(self, imc: InMemoryCompute) -> None:
+        decided: tuple[tuple[str, object, object], ...] = (
+            ("unit_energy", self.unit_energy, 0.0),
+            ("unit_area", self.unit_area, 0.0),
+            ("clock_period", self.clock_period, None),
+            ("cycles_per_operation", self.cycles_per_operation, 1.0),
+            ("holds_inputs", self.holds_inputs, True),
+            ("systolic_dimensions", self.systolic_dimensions, ()),
+        )
+        for name, found, expected in decided:
+            if found != expected:
+                raise ValueError(
+                    f"{name} {found} of an IMC array; expected {expected}: its circuits decide"
+                )
+        if len(self.sides) < 2:
+            raise ValueError(
+                f"an IMC array of one dimension, {self.sides[0].name}; expected two or more: "
+                "columns, rows and banks"
+            )
+        rows = self.imc_sizes.rows
+        if imc.kind is ImcKind.DIGITAL and rows & (rows - 1):
+            raise ValueError(
+                f"{rows} rows of a digital IMC array; expected a power of two, the inputs of an "
+                "adder tree"
+            )
+
+    @property
+    def imc_sizes(self) -> ImcSizes:
+        """Columns, rows and banks of an IMC array."""
+        columns, rows, *banks = (self.sizes[name] for name in sorted(self.sizes))
+        return ImcSizes(columns=columns, rows=rows, banks=prod(banks))
+
+    @property
+    def operation_cycles(self) -> float:
+        """Cycles that a unit takes for an operation."""
+        return self.imc.cycles_per_operation if self.imc else self.cycles_per_operation
 
     @property
     def sizes(self) -> dict[ArrayDimension, int]:
@@ -67,12 +112,18 @@ class OperationalArray(Frozen, frozen=True):
 
 
 class Accelerator(Frozen, frozen=True):
-    """An array and its memories, innermost first, and where there is one a vector unit."""
+    """An array and its memories, innermost first, and where there is one a vector unit.
+
+    With ``counts_leakage`` the energy of a layer includes what leaks while it runs;
+    ``unused_leakage`` (mW) is what leaks in memories that a layer does not use.
+    """
 
     name: str = Field(min_length=1)
     array: OperationalArray
     memories: tuple[MemoryLevel, ...] = Field(min_length=1)
     vector_unit: VectorUnit | None = None
+    counts_leakage: bool = False
+    unused_leakage: MilliWatts = 0.0
 
     @model_validator(mode="after")
     def _consistent(self) -> Accelerator:
@@ -95,7 +146,44 @@ class Accelerator(Frozen, frozen=True):
         for operand in self.operands:
             self._check_ports(operand)
         self._check_vector_unit()
+        self._check_cells()
+        self._check_leakage()
         return True
+
+    def _check_cells(self) -> None:
+        """The array of an IMC accelerator is one of its memories, too."""
+        imc = self.array.imc
+        if imc is None:
+            return
+        cells = next((level for level in self.memories if level.name == IMC_CELLS), None)
+        if cells is None:
+            names = ", ".join(level.name for level in self.memories)
+            raise ValueError(
+                f"an IMC array without a memory named {IMC_CELLS}, but {names}; expected one that "
+                "holds the weights"
+            )
+        if len(cells.operands) != 1 or cells.operands[0] == OUTPUT or cells.served_dimensions:
+            served = ", ".join(cells.served_dimensions) or "no dimension"
+            raise ValueError(
+                f"memory {IMC_CELLS} holds {', '.join(cells.operands)} and serves {served}; "
+                "expected weights only, one memory for each unit: served_dimensions []"
+            )
+        if self.levels_of(cells.operands[0])[0] is not cells:
+            raise ValueError(
+                f"memory {IMC_CELLS} stands above another memory of {cells.operands[0]}; expected "
+                "it innermost"
+            )
+        if cells.instance.size % imc.weight_precision:
+            raise ValueError(
+                f"memory {IMC_CELLS} has {cells.instance.size} bit for weights of "
+                f"{imc.weight_precision} bit; expected a whole number of weights"
+            )
+
+    def _check_leakage(self) -> None:
+        if self.counts_leakage and self.array.imc is None and self.array.clock_period is None:
+            raise ValueError(
+                "static energy of an array without clock_period; expected the clock period in ns"
+            )
 
     def _check_vector_unit(self) -> None:
         if self.vector_unit is None:
@@ -126,6 +214,11 @@ class Accelerator(Frozen, frozen=True):
         """The memories that hold the operand, innermost first."""
         return tuple(level for level in self.memories if operand in level.operands)
 
+    @property
+    def cells(self) -> MemoryLevel:
+        """The memory of an IMC accelerator that is the array itself."""
+        return next(level for level in self.memories if level.name == IMC_CELLS)
+
     def instances_of(self, level: MemoryLevel) -> Count:
         """Instances of a level: one per unit along the dimensions that it does not serve."""
         sizes = self.array.sizes
@@ -141,10 +234,3 @@ class Accelerator(Frozen, frozen=True):
         levels = self.levels_of(OUTPUT)
         chosen = self.vector_unit.memory if self.vector_unit else None
         return next((x for x in reversed(levels) if chosen in (None, x.name)), None)
-
-    @property
-    def area(self) -> Area:
-        """Area of all units, all memory instances and the vector unit."""
-        array = self.array.units * self.array.unit_area
-        memories = sum(x.instance.area * self.instances_of(x) for x in self.memories)
-        return array + memories + (self.vector_unit.area if self.vector_unit else 0.0)

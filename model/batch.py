@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from nestmap.model.dims import Loop
-from nestmap.model.evaluation import Objective, SearchStatistics
+from nestmap.model.evaluation import Objective
 from nestmap.model.layer import Layer
 from nestmap.model.problem import SpatialProblem
+from nestmap.model.result import SearchStatistics
 from nestmap.model.temporal_mapping import Cuts, TemporalMapping
 
 Codes = npt.NDArray[np.uint8]

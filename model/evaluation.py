@@ -1,18 +1,25 @@
-"""What a mapping costs: the cost model evaluation (CME) and what searches report with it."""
+"""What a mapping costs: the cost model evaluation (CME), and what searches make small."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from nestmap.model.base import Frozen
 from nestmap.model.constraints import OperandLink
 from nestmap.model.dims import LayerOperand, Movement
+from nestmap.model.parts import PartArea, PartEnergy, StaticEnergy
 from nestmap.model.spatial_mapping import SpatialMapping
 from nestmap.model.temporal_mapping import TemporalMapping
-from nestmap.model.units import Area, Count, Cycles, CyclesShare, PicoJoules
-from nestmap.model.vector import VectorEvaluation
+from nestmap.model.units import (
+    Area,
+    Count,
+    Cycles,
+    CyclesShare,
+    NanoSeconds,
+    PicoJoules,
+)
 
 Utilization = float
 """A share of what is there: 1 is all of it."""
@@ -75,7 +82,9 @@ class CostModelEvaluation(Frozen, frozen=True):
 
     Energies in pJ, latencies in cycles. ``latency0`` is computation with stalls, ``latency1``
     adds loading the first data, ``latency2`` storing the last and draining a systolic array;
-    ``latency`` is ``latency2``.
+    ``latency`` is ``latency2``. ``area`` is that of the accelerator, ``areas`` what it consists
+    of. ``array_energies`` are the parts of ``mac_energy`` of an IMC array; ``static_energies`` are
+    there where the accelerator counts leakage. ``clock_period`` (ns) is there where it is known.
 
     Source: Mei et al., IEEE TC 2021 and DATE 2022; spec sections 5 to 7.
     """
@@ -97,13 +106,30 @@ class CostModelEvaluation(Frozen, frozen=True):
     offloading: CyclesShare
     drain: Cycles
     area: Area
+    areas: tuple[PartArea, ...] = ()
+    array_energies: tuple[PartEnergy, ...] = ()
+    static_energies: tuple[StaticEnergy, ...] = ()
+    clock_period: NanoSeconds | None = None
     links: tuple[OperandLink, ...] = ()
     """Which memory operand carried which operand."""
 
     @property
     def energy(self) -> PicoJoules:
+        """Energy of computation and memories, and what leaks where that counts."""
+        return self.dynamic_energy + self.static_energy
+
+    @property
+    def dynamic_energy(self) -> PicoJoules:
         """Energy of computation and memories."""
         return self.mac_energy + self.memory_energy
+
+    @property
+    def static_energy(self) -> PicoJoules:
+        """What leaks while the layer runs; 0 where the accelerator does not count it."""
+        if self.clock_period is None:
+            return 0.0
+        power = sum((entry.power for entry in self.static_energies), 0.0)
+        return power * self.clock_period * self.latency
 
     @property
     def latency0(self) -> Cycles:
@@ -174,108 +200,3 @@ class Objective(StrEnum):
                 return cme.latency
             case Objective.EDP:
                 return cme.energy * cme.latency
-
-
-class Infeasibility(Frozen, frozen=True):
-    """How many candidates failed for one reason."""
-
-    reason: str
-    count: Count
-
-
-class SearchStatistics(Frozen, frozen=True):
-    """What a search looked at: mappings evaluated, and those that failed, by reason.
-
-    ``pruned`` are the spatial mappings of which none was evaluated, because they cannot have a
-    better one than what was found before.
-    """
-
-    evaluations: Count = 0
-    infeasible: tuple[Infeasibility, ...] = ()
-    pruned: Count = 0
-
-    def __add__(self, other: SearchStatistics) -> SearchStatistics:
-        counts = {entry.reason: entry.count for entry in self.infeasible}
-        for entry in other.infeasible:
-            counts[entry.reason] = counts.get(entry.reason, 0) + entry.count
-        return SearchStatistics(
-            evaluations=self.evaluations + other.evaluations,
-            infeasible=tuple(Infeasibility(reason=r, count=n) for r, n in counts.items()),
-            pruned=self.pruned + other.pruned,
-        )
-
-
-class LayerResult(Frozen, frozen=True):
-    """The mapping chosen for a layer, and what the search looked at to find it.
-
-    ``repeats`` names an earlier layer that has the same content, mapping and cost.
-    """
-
-    cme: CostModelEvaluation
-    statistics: SearchStatistics = SearchStatistics()
-    repeats: str | None = None
-
-
-class NetworkEvaluation(Frozen, frozen=True):
-    """The results of all layers of a workload; totals are sums over them.
-
-    ``vector`` are its vector operators. With ``vector_counted`` energy, latency and what follows
-    from them include these; without, totals are those of the array alone.
-    """
-
-    layers: tuple[LayerResult, ...]
-    vector: tuple[VectorEvaluation, ...] = ()
-    vector_counted: bool = False
-
-    @model_validator(mode="after")
-    def _some_layer(self) -> NetworkEvaluation:
-        if not self.layers:
-            raise ValueError("no layer was evaluated; expected at least one")
-        return self
-
-    @property
-    def energy(self) -> PicoJoules:
-        """Energy of all layers, and of the vector operators where they count."""
-        layers = sum(result.cme.energy for result in self.layers)
-        return layers + self.vector_energy if self.vector_counted else layers
-
-    @property
-    def latency(self) -> CyclesShare:
-        """Cycles of all layers, and of the vector operators where they count, in sequence."""
-        layers = sum(result.cme.latency for result in self.layers)
-        return layers + self.vector_latency if self.vector_counted else layers
-
-    @property
-    def vector_energy(self) -> PicoJoules:
-        """Energy of all vector operators."""
-        return sum((entry.energy for entry in self.vector), 0.0)
-
-    @property
-    def vector_latency(self) -> Cycles:
-        """Cycles of all vector operators, one after the other."""
-        return sum(entry.latency for entry in self.vector)
-
-    @property
-    def edp(self) -> float:
-        """Energy-delay product of the whole network, in pJ x cycles."""
-        return self.energy * self.latency
-
-    @property
-    def macs(self) -> Count:
-        """Multiply-accumulates of all layers."""
-        return sum(result.cme.macs for result in self.layers)
-
-    @property
-    def ideal_cycles(self) -> Cycles:
-        """Cycles at full use of the array."""
-        return sum(result.cme.ideal_cycles for result in self.layers)
-
-    @property
-    def utilization(self) -> Utilization:
-        """Ideal cycles over latency."""
-        return self.ideal_cycles / self.latency
-
-    @property
-    def evaluations(self) -> Count:
-        """Mappings evaluated."""
-        return sum(result.statistics.evaluations for result in self.layers)

@@ -5,13 +5,8 @@ from __future__ import annotations
 from pydantic import Field
 
 from nestmap.model.base import Frozen
-from nestmap.model.evaluation import (
-    CostModelEvaluation,
-    LayerResult,
-    NetworkEvaluation,
-    Objective,
-    SearchStatistics,
-)
+from nestmap.model.evaluation import CostModelEvaluation, Objective
+from nestmap.model.result import LayerResult, NetworkEvaluation, SearchStatistics
 from nestmap.model.vector import VectorEvaluation
 
 

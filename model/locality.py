@@ -47,7 +47,23 @@ def without_unused_levels(accelerator: Accelerator, top_levels: Iterable[TopLeve
     unit = accelerator.vector_unit
     if unit and unit.memory and OUTPUT in unused[unit.memory]:
         unit = replaced(unit, {"memory": None})
-    return replaced(accelerator, {"memories": memories, "vector_unit": unit})
+    kept = {level.name for level in memories}
+    idle = [level for level in accelerator.memories if level.name not in kept]
+    return replaced(
+        accelerator,
+        {
+            "memories": memories,
+            "vector_unit": unit,
+            "unused_leakage": accelerator.unused_leakage + _leakage(accelerator, idle),
+        },
+    )
+
+
+def _leakage(accelerator: Accelerator, memories: Iterable[MemoryLevel]) -> float:
+    """What all instances of these memories leak (mW); 0 where nobody counts it."""
+    if not accelerator.counts_leakage:
+        return 0.0
+    return sum((x.instance.leakage * accelerator.instances_of(x) for x in memories), 0.0)
 
 
 def _reduced(

@@ -27,6 +27,9 @@ NanoSeconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NanoMeters = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 """A technology node in nm."""
 
+Volts = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+"""A voltage in V."""
+
 Area = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """An area, in the unit of the accelerator description (mm2 in the bundled ones)."""
 

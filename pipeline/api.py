@@ -97,6 +97,7 @@ def explore(  # noqa: PLR0913 (the one call that says it all; all but two argume
     keep_on_chip: bool = False,
     prune: bool = False,
     count_vector: bool = False,
+    static_energy: bool = False,
     seed: int = 0,
     workers: int | None = None,
     store: Store | Path | str | None = None,
@@ -126,6 +127,7 @@ def explore(  # noqa: PLR0913 (the one call that says it all; all but two argume
         prune: whether to leave out spatial mappings that cannot beat what was found.
         count_vector: whether totals include vector operators (pooling, activations, ...); their
             costs are in ``total.vector`` in any case.
+        static_energy: whether energies include what leaks in memories and array while a layer runs.
         seed: decides what is random in ``salsa``.
         workers: threads (``None``: one for each core); results do not depend on their number.
         store: where every evaluation is kept: a store, or a DuckDB file (made if missing). What it
@@ -152,7 +154,9 @@ def explore(  # noqa: PLR0913 (the one call that says it all; all but two argume
         seed=seed,
         workers=workers,
     )
-    network = read_network(workload, accelerator, mapping, dims=dims)
+    network = read_network(
+        workload, accelerator, mapping, dims=dims, store=store, static_energy=static_energy
+    )
     return explore_network(network, plan, store=store, recording=recording, progress=progress)
 
 
@@ -162,16 +166,22 @@ def read_network(
     mapping: MappingConstraints | Path | str | None = None,
     *,
     dims: Mapping[str, int] | None = None,
+    store: Store | Path | str | None = None,
+    static_energy: bool = False,
 ) -> NetworkProblem:
     """What :func:`explore` is given, read and checked.
 
+    The store remembers what CACTI says of memories, where the accelerator asks it. With
+    ``static_energy`` energies include what leaks.
+
     Raises:
         InputError: where something given is not right.
+        StoreError: where the store is needed and cannot be used.
     """
     chosen = accelerator if mapping is None and isinstance(accelerator, str) else None
     network = NetworkProblem(
         workload=read_workload(workload, dims),
-        accelerator=read_accelerator(accelerator),
+        accelerator=read_accelerator(accelerator, store, static_energy=static_energy),
         constraints=read_mapping(mapping, for_accelerator=chosen),
     )
     if mapping is None:

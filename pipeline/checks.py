@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 
 from nestmap.model import (
     InputError,
+    Layer,
     LayerConstraints,
     MappingConstraints,
     NetworkProblem,
-    Workload,
 )
 from nestmap.model.base import replaced
 from nestmap.model.dims import ArrayDimension, Dimension
+from nestmap.pipeline.skipped import counted, mapped_layers
 
 
 def check_constraints(network: NetworkProblem, where: str) -> None:
@@ -23,9 +23,9 @@ def check_constraints(network: NetworkProblem, where: str) -> None:
         InputError: for an unrolling or a hint over something that neither the array nor any of
             the layers has, or over more units than there are; ``where`` names the file.
     """
-    check_layers(network.workload)
+    check_layers(network)
     dimensions: dict[str, set[Dimension]] = {}
-    for layer in network.workload.layers:
+    for layer in mapped_layers(network):
         target = network.constraints.of(layer).target
         dimensions.setdefault(target, set()).update(layer.sizes)
     for entry in network.constraints.entries:
@@ -34,21 +34,34 @@ def check_constraints(network: NetworkProblem, where: str) -> None:
 
 
 def with_suited_mapping(network: NetworkProblem) -> NetworkProblem:
-    """The problem whose spatial mappings unroll nothing that a layer does not have.
+    """The problem whose spatial mappings and hints name nothing that a layer does not have.
 
     A bundled mapping is made for convolutions: of the pixels that it unrolls a matrix product has
-    none, and would leave most of the array idle. For such a layer nothing is unrolled beforehand.
+    none, and would leave most of the array idle. For such a layer nothing is unrolled beforehand,
+    and hints say what is left of them.
     """
-    constraints, layers = network.constraints, network.workload.layers
-    free = [
-        replaced(constraints.of(layer), {"target": layer.name, "spatial_mapping": None})
-        for layer in layers
-        if not _unrolled(constraints.of(layer)) <= set(layer.sizes)
+    constraints = network.constraints
+    pairs = [(x, constraints.of(x)) for x in network.workload.layers]
+    own = [
+        replaced(suited, {"target": layer.name})
+        for layer, entry in pairs
+        if (suited := _suited(entry, layer)) != entry
     ]
-    named = {entry.target for entry in free}
+    named = {entry.target for entry in own}
     kept = [entry for entry in constraints.entries if entry.target not in named]
-    entries = MappingConstraints(entries=(*kept, *free))
-    return replaced(network, {"constraints": entries})
+    return replaced(network, {"constraints": MappingConstraints(entries=(*kept, *own))})
+
+
+def _suited(constraints: LayerConstraints, layer: Layer) -> LayerConstraints:
+    """What of the constraints a layer has the dimensions for."""
+    known = set(layer.sizes)
+    fixed = constraints.spatial_mapping if _unrolled(constraints) <= known else None
+    hints = tuple(
+        replaced(hint, {"dimensions": left})
+        for hint in constraints.spatial_hints
+        if (left := tuple(x for x in hint.dimensions if x in known))
+    )
+    return replaced(constraints, {"spatial_mapping": fixed, "spatial_hints": hints})
 
 
 def _unrolled(constraints: LayerConstraints) -> set[Dimension]:
@@ -57,19 +70,23 @@ def _unrolled(constraints: LayerConstraints) -> set[Dimension]:
     return {loop.dimension for x in unrollings for loop in x.loops if loop.size > 1}
 
 
-def check_layers(workload: Workload) -> None:
+def check_layers(network: NetworkProblem) -> None:
     """Checks that there is a layer, of which a mapping can be found.
 
     Raises:
         InputError: where there is none; it names what there is instead.
     """
-    if workload.layers:
+    if mapped_layers(network):
         return
-    kinds = Counter(node.operator for node in workload.vector_nodes)
-    only = ", ".join(f"{name} {n}" for name, n in sorted(kinds.items()))
+    workload = network.workload
+    only = {
+        "vector operators": counted(node.operator for node in workload.vector_nodes),
+        "layers that an IMC array skips": counted(layer.operator for layer in workload.layers),
+    }
+    told = " and ".join(f"{what}: {names}" for what, names in only.items() if names)
     raise InputError(
         f"workload {workload.name}",
-        f"no layer that the array computes{f', only vector operators: {only}' if only else ''}",
+        f"no layer that the array computes{f', only {told}' if told else ''}",
         "at least one convolution or matrix product",
     )
 

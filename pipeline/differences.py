@@ -19,9 +19,9 @@ from nestmap.model import (
 Models = tuple[Frozen, ...]
 
 _FREE: Final[dict[type[Frozen], frozenset[str]]] = {
-    Accelerator: frozenset({"name"}),
-    OperationalArray: frozenset({"unit_energy", "unit_area"}),
-    MemoryInstance: frozenset({"name", "read_energy", "write_energy", "area"}),
+    Accelerator: frozenset({"name", "counts_leakage", "unused_leakage"}),
+    OperationalArray: frozenset({"unit_energy", "unit_area", "unit_leakage", "clock_period"}),
+    MemoryInstance: frozenset({"name", "read_energy", "write_energy", "area", "leakage"}),
     MemoryPort: frozenset({"name"}),
     VectorUnit: frozenset({"operation_energy", "area"}),
 }

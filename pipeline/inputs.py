@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nestmap.model import Accelerator, InputError, MappingConstraints, Workload
+from nestmap.pipeline.leakage import leaking
+from nestmap.pipeline.memory_costs import remembered
 from nestmap.pipeline.networks import generated_workload, network_names
 from nestmap.pipeline.parsers.accelerator import parse_accelerator
 from nestmap.pipeline.parsers.mapping import parse_mapping
@@ -20,6 +22,8 @@ from nestmap.pipeline.presets import (
 
 if TYPE_CHECKING:
     import onnx
+
+    from nestmap.store import Store
 
 
 def read_workload(
@@ -65,15 +69,27 @@ def _check_fixed(where: str, dims: Mapping[str, int] | None, float_bits: int | N
         raise InputError(where, found, "no such option: its precisions are stated")
 
 
-def read_accelerator(given: Accelerator | Path | str) -> Accelerator:
+def read_accelerator(
+    given: Accelerator | Path | str,
+    store: Store | Path | str | None = None,
+    *,
+    static_energy: bool = False,
+) -> Accelerator:
     """The accelerator that is given as a model, a file or a bundled name.
+
+    Where the file asks CACTI for the costs of memories, the store remembers the answers. With
+    ``static_energy`` energies include what leaks.
 
     Raises:
         InputError: where the file or the name is not right.
+        StoreError: where the store is needed and cannot be used.
     """
-    if isinstance(given, Accelerator):
-        return given
-    return parse_accelerator(resolve_accelerator(str(given)))
+    accelerator = (
+        given
+        if isinstance(given, Accelerator)
+        else parse_accelerator(resolve_accelerator(str(given)), remembered(store))
+    )
+    return leaking(accelerator) if static_energy else accelerator
 
 
 def read_mapping(

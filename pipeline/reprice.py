@@ -8,6 +8,7 @@ from itertools import chain
 from math import isclose
 from typing import Final
 
+from nestmap.costmodel.parts import leakage_of
 from nestmap.costmodel.report import port_names
 from nestmap.costmodel.reprice import reprice, reprice_vector, used_part
 from nestmap.model import (
@@ -69,14 +70,16 @@ def standing(objective: Objective, before: Accelerator, after: Accelerator) -> S
     """Whether mappings that were chosen on ``before`` are still known to be the best on ``after``.
 
     What the array takes is the same for all mappings of a layer. So the order of their energies
-    stays where the memories' energies all change by one factor, and that of energy x latency
-    where the array's does so too (but for rounding, unless the factor is 1).
+    stays where the memories' energies, and what leaks in a cycle, all change by one factor, and
+    that of energy x latency where the array's does so too (but for rounding, unless the factor
+    is 1).
 
     Raises:
         InputError: where the accelerators differ in more than energies, areas and names.
     """
     check_repriceable(before, after)
     pairs = list(zip(_memory_energies(before), _memory_energies(after), strict=True))
+    pairs.append((leakage_of(before), leakage_of(after)))
     if objective is Objective.EDP:
         pairs.append((before.array.unit_energy, after.array.unit_energy))
     if _by_one_factor(pairs):

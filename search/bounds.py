@@ -53,14 +53,18 @@ def lower_bounds(spatial: SpatialProblem) -> Bounds:
     """
     sizes = np.array(list(spatial.temporal_sizes.values()), np.float64)
     total = float(prod(spatial.temporal_sizes.values()))
-    energy, latency = _bounds(flatten(spatial), sizes, total, np.empty(len(sizes)))
-    return Bounds(float(energy), float(latency))
+    problem = flatten(spatial)
+    energy, latency = _bounds(problem, sizes, total, np.empty(len(sizes)))
+    return Bounds(float(energy + problem.leakage * latency), float(latency))
 
 
 @kernel
 def _bounds(problem: FlatProblem, sizes: F64, total: float, extent: F64) -> tuple[float, float]:
-    """Energy and latency; ``sizes`` are the iterations left in time, ``total`` their product."""
-    energy = problem.macs * problem.unit_energy
+    """Energy without leakage, and latency.
+
+    ``sizes`` are the iterations left in time, ``total`` their product.
+    """
+    energy = problem.computation
     latency = total * problem.cycles_per_operation + problem.drain
     for t in range(problem.transfers):
         if _is_backward(problem, t):

@@ -2,6 +2,7 @@
 
 from nestmap.store.db import DEFAULT_PATH as DEFAULT_PATH
 from nestmap.store.db import Store as Store
+from nestmap.store.memory_costs import CostQuestion as CostQuestion
 from nestmap.store.named import NamedQuery as NamedQuery
 from nestmap.store.named import Parameter as Parameter
 from nestmap.store.records import RunInfo as RunInfo

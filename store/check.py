@@ -24,6 +24,7 @@ from nestmap.store.database import patiently
 from nestmap.store.db import PATIENCE
 from nestmap.store.errors import explained
 from nestmap.store.integrity import broken_rules
+from nestmap.store.memory_costs import wrong_memory_costs
 from nestmap.store.migrate import check_schema, schema_version
 from nestmap.store.parts_reader import named, open_parts
 from nestmap.store.queries import read_evaluation
@@ -73,6 +74,8 @@ class _Cme(NamedTuple):
     latency2: float
     levels: int
     ports: int
+    parts: int
+    leaks: int
 
 
 _MODELS: tuple[tuple[str, type[Frozen]], ...] = (
@@ -84,9 +87,15 @@ _MODELS: tuple[tuple[str, type[Frozen]], ...] = (
 _CMES = """
 SELECT hash, json, energy, latency2,
   (SELECT count(*) FROM level_usage WHERE cme = hash),
-  (SELECT count(*) FROM port_stalls WHERE cme = hash)
+  (SELECT count(*) FROM port_stalls WHERE cme = hash),
+  (SELECT count(*) FROM array_energies WHERE cme = hash),
+  (SELECT count(*) FROM static_energies WHERE cme = hash)
 FROM cmes ORDER BY hash
 """
+_CHECKED = (
+    *("energy", "latency2", "rows in level_usage", "rows in port_stalls"),
+    *("rows in array_energies", "rows in static_energies"),
+)
 # The key of a search holds the version of the cost model: of all its runs it is the same.
 _OF_TODAY = """
 FROM evaluation_rows WHERE search IN (
@@ -124,6 +133,7 @@ def _report(connection: duckdb.DuckDBPyConnection, store: str, recompute: int) -
     problems = list(broken_rules(connection))
     problems += _wrong_models(connection)
     problems += _wrong_cmes(connection)
+    problems += wrong_memory_costs(connection)
     recomputable = _recomputable(connection)
     sample = _sample(connection, recomputable, recompute)
     problems += _wrong_costs(connection, sample)
@@ -178,10 +188,12 @@ def _wrong_cmes(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
         except ValidationError as error:
             yield f"cmes {row.hash}: no valid CostModelEvaluation: {_first(error)}"
             continue
-        said = (row.energy, row.latency2, row.levels, row.ports)
-        meant = (cme.energy, cme.latency2, len(cme.levels), len(cme.port_stalls))
-        names = ("energy", "latency2", "rows in level_usage", "rows in port_stalls")
-        for name, found, expected in zip(names, said, meant, strict=True):
+        said = row[2:]
+        meant = (
+            *(cme.energy, cme.latency2, len(cme.levels), len(cme.port_stalls)),
+            *(len(cme.array_energies), len(cme.static_energies)),
+        )
+        for name, found, expected in zip(_CHECKED, said, meant, strict=True):
             if found != expected:
                 yield f"cmes {row.hash}: {name}: found {found}; expected {expected} as in its json"
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Literal
 
 import duckdb
 
+from nestmap.costmodel.parts import areas_of, clock_period_of, total_area
 from nestmap.model import (
     Accelerator,
     Layer,
@@ -23,19 +24,23 @@ Row = Mapping[str, object]
 """A row: values by column name."""
 
 Table = Literal[
+    "accelerator_areas",
     "accelerators",
+    "array_energies",
     "breakdowns",
     "cmes",
     "infeasible",
     "layers",
     "level_usage",
     "memories",
+    "memory_costs",
     "port_stalls",
     "results",
     "run_searches",
     "runs",
     "searches",
     "spatial_mappings",
+    "static_energies",
     "temporal_mappings",
     "vector_results",
     "workload_layers",
@@ -117,6 +122,8 @@ def write_accelerators(
 ) -> None:
     """Writes the accelerators, with their memories, that are not there yet."""
     different = {x.content_hash: x for x in accelerators}
+    areas = [row for key, x in different.items() for row in _area_rows(key, x)]
+    insert(connection, "accelerator_areas", areas, OnConflict.KEEP)
     for key in _known(connection, "accelerators", list(different)):
         del different[key]
     rows = [
@@ -124,7 +131,8 @@ def write_accelerators(
             "hash": key,
             "name": accelerator.name,
             "units": accelerator.array.units,
-            "area": accelerator.area,
+            "area": total_area(accelerator),
+            "clock_period": clock_period_of(accelerator),
             "json": accelerator.model_dump_json(),
         }
         for key, accelerator in different.items()
@@ -138,6 +146,12 @@ def write_accelerators(
     insert(connection, "memories", memories, OnConflict.KEEP)
 
 
+def _area_rows(key: str, accelerator: Accelerator) -> Iterator[Row]:
+    for i, part in enumerate(areas_of(accelerator)):
+        costs = {"part": part.part, "kind": part.kind.value, "area": part.area}
+        yield {"accelerator": key, "position": i, **costs}
+
+
 def _memory_columns(level: MemoryLevel) -> Row:
     instance = level.instance
     return {
@@ -146,6 +160,7 @@ def _memory_columns(level: MemoryLevel) -> Row:
         "read_energy": instance.read_energy,
         "write_energy": instance.write_energy,
         "area": instance.area,
+        "leakage": instance.leakage,
         "double_buffered": instance.double_buffered,
         "operands": list(level.operands),
         "served_dimensions": list(level.served_dimensions),

@@ -191,6 +191,8 @@ def _condition(table: str, known: Sequence[Reference]) -> str:
         return f"{column} IN (SELECT {key} FROM {_NEW}.{owner})"
     (key,) = CONTENT.get(table, ("id",))
     users = [x for x in known if x.owner == table and PARTS.get(x.table, ("",))[0] != x.column]
+    if not users:
+        return "true"  # it belongs to nothing: it is what a tool has said
     return " OR ".join(f"{key} IN (SELECT {x.column} FROM {_NEW}.{x.table})" for x in users)
 
 

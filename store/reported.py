@@ -35,6 +35,8 @@ def write_cmes(
     levels = [(key, level) for key, cme in new.items() for level in cme.levels]
     insert(connection, "breakdowns", [row for x in levels for row in _breakdown_rows(*x)])
     insert(connection, "level_usage", [_usage_row(*x) for x in levels])
+    insert(connection, "array_energies", [row for x in new.items() for row in _array_rows(*x)])
+    insert(connection, "static_energies", [row for x in new.items() for row in _static_rows(*x)])
     insert(connection, "port_stalls", [row for x in new.items() for row in _stall_rows(*x)])
 
 
@@ -68,6 +70,8 @@ def _cme_row(key: str, cme: CostModelEvaluation) -> Row:
         "drain": cme.drain,
         "utilization": cme.utilization,
         "area": cme.area,
+        "static_energy": cme.static_energy,
+        "clock_period": cme.clock_period,
         "json": replaced(cme, {"layer": ""}).model_dump_json(),  # the same whoever writes it
     }
 
@@ -103,3 +107,14 @@ def _place(key: str, level: LevelEvaluation) -> Row:
 def _stall_rows(key: str, cme: CostModelEvaluation) -> Iterator[Row]:
     for port in cme.port_stalls:
         yield {"cme": key, "memory": port.memory, "port": port.port, "stall": port.stall}
+
+
+def _array_rows(key: str, cme: CostModelEvaluation) -> Iterator[Row]:
+    for entry in cme.array_energies:
+        yield {"cme": key, "part": entry.part.value, "energy": entry.energy}
+
+
+def _static_rows(key: str, cme: CostModelEvaluation) -> Iterator[Row]:
+    for i, entry in enumerate(cme.static_energies):
+        costs = {"kind": entry.kind.value, "power": entry.power, "energy": entry.energy}
+        yield {"cme": key, "position": i, "part": entry.part, **costs}

@@ -10,6 +10,8 @@ CONTENT: Final[Mapping[str, tuple[str, ...]]] = {
     "breakdowns": ("cme", "operand", "level", "movement"),
     "level_usage": ("cme", "operand", "level"),
     "port_stalls": ("cme", "memory", "port"),
+    "array_energies": ("cme", "part"),
+    "static_energies": ("cme", "position"),
     "temporal_mappings": ("hash",),
     "spatial_mappings": ("hash",),
     "workloads": ("hash",),
@@ -17,6 +19,8 @@ CONTENT: Final[Mapping[str, tuple[str, ...]]] = {
     "layers": ("hash",),
     "accelerators": ("hash",),
     "memories": ("accelerator", "position"),
+    "accelerator_areas": ("accelerator", "position"),
+    "memory_costs": ("hash",),
 }
 """The same in all stores wherever the key is the same; with their keys."""
 
@@ -51,8 +55,11 @@ PARTS: Final[Mapping[str, tuple[str, str, str]]] = {
     "breakdowns": ("cme", "cmes", "hash"),
     "level_usage": ("cme", "cmes", "hash"),
     "port_stalls": ("cme", "cmes", "hash"),
+    "array_energies": ("cme", "cmes", "hash"),
+    "static_energies": ("cme", "cmes", "hash"),
     "workload_layers": ("workload", "workloads", "hash"),
     "memories": ("accelerator", "accelerators", "hash"),
+    "accelerator_areas": ("accelerator", "accelerators", "hash"),
     "evaluation_rows": ("search", "searches", "id"),
 }
 """Tables whose rows are parts of a row of another: column, other table, its column."""

@@ -248,8 +248,13 @@ def mapping_problems(draw: st.DrawFn, most_macs: int = MOST_MACS) -> MappingProb
 
 @st.composite
 def spatial_problems(draw: st.DrawFn, most_macs: int = MOST_MACS) -> SpatialProblem:
+    """A layer on an accelerator, unrolled."""
+    return draw(unrolled_problems(draw(mapping_problems(most_macs))))
+
+
+@st.composite
+def unrolled_problems(draw: st.DrawFn, problem: MappingProblem) -> SpatialProblem:
     """Up to two loops on each array dimension; whole and ragged, one loop on several dimensions."""
-    problem = draw(mapping_problems(most_macs))
     left = dict(problem.layer.sizes)
     unrollings: list[Unrolling] = []
     for name, units in problem.accelerator.array.sizes.items():

@@ -72,6 +72,7 @@ def explore(  # noqa: PLR0913 (a parameter for each option)
     keep_on_chip: options.KeepOnChip = False,
     prune: options.Prune = False,
     count_vector: options.CountVector = False,
+    static_energy: options.StaticEnergy = False,
     pareto: options.Pareto = False,
     seed: options.Seed = 0,
     workers: options.Workers = None,
@@ -106,6 +107,7 @@ def explore(  # noqa: PLR0913 (a parameter for each option)
                 workload=GivenWorkload(workload, tuple(dim or ()), float_bits),
                 accelerator=accelerator,
                 mapping=mapping,
+                static_energy=static_energy,
                 plan=search_plan(
                     objective=objective,
                     search=search,
@@ -171,6 +173,7 @@ def evaluate(  # noqa: PLR0913 (a parameter for each option)
     cut: options.Cuts = None,
     mapping: options.Mapping = None,
     mapping_file: options.MappingFile = None,
+    static_energy: options.StaticEnergy = False,
     json: options.JsonFile = None,
 ) -> None:
     """Say what a given mapping costs, of one layer or of all layers of a network."""
@@ -184,6 +187,7 @@ def evaluate(  # noqa: PLR0913 (a parameter for each option)
                 layer=layer,
                 accelerator=accelerator,
                 mapping=mapping,
+                static_energy=static_energy,
                 mapping_file=mapping_file,
                 order=order,
                 cuts=tuple(cut or ()),
@@ -197,27 +201,43 @@ def evaluate(  # noqa: PLR0913 (a parameter for each option)
 Examples:
   nestmap show light:resnet50
   nestmap show light:inception_v2 --graph inception.svg
-  nestmap show net.onnx --dim batch=1 --dim seq=384 --all --json net.json"""
+  nestmap show net.onnx --dim batch=1 --dim seq=384 --all --json net.json
+  nestmap show --accelerator tpu_like"""
 )
-def show(
+def show(  # noqa: PLR0913 (a parameter for each option)
     *,
-    workload: options.Workload,
+    workload: options.ShownWorkload = None,
+    accelerator: options.ShownAccelerator = None,
     dim: options.Dims = None,
     float_bits: options.FloatBits = None,
     graph: options.Graph = None,
     json: options.ReportFile = None,
     all_layers: options.AllLayers = False,
 ) -> None:
-    """Show what a network consists of.
+    """Show what a network or an accelerator consists of.
 
-    Prints a row for each different layer: dimensions, multiply-accumulates, weights and
-    activations, multiply-accumulates per byte, and how many layers are like it; then the vector
-    operators, those that only move data, and those that are not known.
+    Of a network, prints a row for each different layer: dimensions, multiply-accumulates, weights
+    and activations, multiply-accumulates per byte, and how many layers are like it; then the vector
+    operators, those that only move data, and those that are not known. Of an accelerator, a row for
+    each memory: size, width, and energy of an access, area and leakage, as given or computed.
     """
     with reported():
-        from nestmap.pipeline.cli.show import ShowRequest, run_show  # noqa: PLC0415
+        from nestmap.model import InputError  # noqa: PLC0415 (help is fast)
+        from nestmap.pipeline.cli.show import (  # noqa: PLC0415
+            ShowRequest,
+            run_show,
+            run_show_accelerator,
+        )
         from nestmap.pipeline.cli.workload import GivenWorkload  # noqa: PLC0415
 
+        if accelerator is not None:
+            if workload or dim or float_bits or graph or json or all_layers:
+                found = "--accelerator beside a network or an option for one"
+                raise InputError("nestmap show", found, "one of them")
+            run_show_accelerator(accelerator)
+            return
+        if workload is None:
+            raise InputError("nestmap show", "nothing to show", "a network, or --accelerator")
         run_show(
             ShowRequest(
                 workload=GivenWorkload(workload, tuple(dim or ()), float_bits),
@@ -281,6 +301,7 @@ Examples:
 def reprice(
     run: options.OneRun,
     accelerator: options.Accelerator,
+    static_energy: options.StaticEnergy = False,
     store: options.StoreFile = options.DEFAULT_STORE,
     json: options.JsonFile = None,
 ) -> None:
@@ -292,7 +313,15 @@ def reprice(
     with reported():
         from nestmap.pipeline.cli.reprice import RepriceRequest, run_reprice  # noqa: PLC0415
 
-        run_reprice(RepriceRequest(run=run, accelerator=accelerator, store=store, json=json))
+        run_reprice(
+            RepriceRequest(
+                run=run,
+                accelerator=accelerator,
+                static_energy=static_energy,
+                store=store,
+                json=json,
+            )
+        )
 
 
 @app.command()

@@ -25,8 +25,9 @@ from nestmap.pipeline.inputs import read_accelerator
 from nestmap.pipeline.replay import fixed_spatial, only_layer, replay
 from nestmap.pipeline.report.breakdown import breakdown
 from nestmap.pipeline.report.json import full_json, write_json
-from nestmap.pipeline.report.table import layer_table, totals
+from nestmap.pipeline.report.table import layer_table, machine_note, totals
 from nestmap.pipeline.report.vector import vector_note
+from nestmap.pipeline.skipped import skipped_note
 from nestmap.pipeline.stages import SpatialMappingConversionStage, WorkloadStage
 
 
@@ -43,6 +44,7 @@ class EvaluateRequest:
     layer: str | None
     accelerator: str
     mapping: str | None
+    static_energy: bool
     mapping_file: str | None
     order: str | None
     cuts: tuple[str, ...]
@@ -81,7 +83,7 @@ def _run_replay(request: EvaluateRequest, file: str) -> None:
             found = f"{option} beside --mapping-file"
             raise InputError("nestmap evaluate", found, "one of them: the file has all of it")
     workload = request.workload.read()
-    accelerator = read_accelerator(request.accelerator)
+    accelerator = read_accelerator(request.accelerator, static_energy=request.static_energy)
     evaluation = replay(workload, accelerator, file, layer=request.layer)
     _write(request, evaluation)
     if request.layer is not None:
@@ -90,7 +92,8 @@ def _run_replay(request: EvaluateRequest, file: str) -> None:
         _print_layer(request, spatial, result.cme)
         return
     show(layer_table(workload.layers, evaluation, output_width()))
-    for note in (totals(evaluation), vector_note(evaluation)):
+    skipped = skipped_note(workload.layers, evaluation)
+    for note in (totals(evaluation), machine_note(evaluation), vector_note(evaluation), skipped):
         show_prose(note)
     _tell_place(request)
 
@@ -115,5 +118,10 @@ def _tell_place(request: EvaluateRequest) -> None:
 
 def _problem(request: EvaluateRequest, mapping: str | None, layer: str) -> MappingProblem:
     """The layer with the machine and what the mapping file says of it."""
-    network = read_network(request.workload.read(), request.accelerator, mapping)
+    network = read_network(
+        request.workload.read(),
+        request.accelerator,
+        mapping,
+        static_energy=request.static_energy,
+    )
     return only_layer(WorkloadStage()(network), layer)

@@ -11,8 +11,9 @@ from nestmap.pipeline.cli.output import show
 from nestmap.pipeline.inputs import read_accelerator, read_mapping
 from nestmap.pipeline.networks import network_dims, network_names
 from nestmap.pipeline.presets import accelerator_names, light_names, mapping_names
+from nestmap.pipeline.report.accelerator import array_text
 from nestmap.pipeline.report.columns import Line, Tone
-from nestmap.pipeline.report.figures import capacity, count
+from nestmap.pipeline.report.figures import capacity
 from nestmap.pipeline.report.table import spatial_text
 
 _EXAMPLE: Final = "nestmap explore light:squeezenet --accelerator tpu_like"
@@ -47,11 +48,10 @@ def _open(dims: dict[str, int]) -> str:
 
 def _machine(accelerator: Accelerator) -> str:
     """Array size and memories, innermost first."""
-    sides = " x ".join(f"{side.name} {side.size}" for side in accelerator.array.sides)
     memories = ", ".join(
         f"{level.name} ({capacity(level.instance.size)})" for level in accelerator.memories
     )
-    return f"{count(accelerator.array.units)} MACs ({sides}); {memories}"
+    return f"{array_text(accelerator)}; {memories}"
 
 
 def _fixed(constraints: MappingConstraints) -> str:

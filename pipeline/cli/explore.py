@@ -38,6 +38,7 @@ from nestmap.pipeline.report.json import Json, front_json, full_json, write_json
 from nestmap.pipeline.report.mapping_yaml import write_mapping
 from nestmap.pipeline.report.table import (
     layer_table,
+    machine_note,
     pruned_note,
     skipped_orders,
     totals,
@@ -45,6 +46,7 @@ from nestmap.pipeline.report.table import (
 from nestmap.pipeline.report.vector import vector_note
 from nestmap.pipeline.report.workload import operator_notes
 from nestmap.pipeline.resume import resume
+from nestmap.pipeline.skipped import skipped_note
 from nestmap.store import DEFAULT_PATH, Store
 
 _GOALS: Final = {
@@ -127,6 +129,7 @@ class ExploreRequest:
     workload: GivenWorkload
     accelerator: str
     mapping: str | None
+    static_energy: bool
     plan: SearchPlan
     pareto: bool
     place: Place | None
@@ -144,7 +147,15 @@ def run_explore(request: ExploreRequest) -> None:
         check_front_plan(request.plan)
     path = None if request.place is None else request.place.path
     request.files.check((request.workload.name, request.accelerator, request.mapping, path))
-    network = read_network(request.workload.read(), request.accelerator, request.mapping)
+    known = None if request.place is None or request.place.parts else path
+    workload = request.workload.read()
+    network = read_network(
+        workload,
+        request.accelerator,
+        request.mapping,
+        store=known,
+        static_energy=request.static_energy,
+    )
     found = _explored(request, network)
     _report(found, network.workload, request.plan.objective, request.files)
     _print_place(found.run, request.place)
@@ -196,17 +207,18 @@ def _report(
     else:
         best = found.front.best(objective)
         files.write(best, front_json(found.front, found.run))
-        _print_front(found, best)
+        _print_front(found, best, workload)
     files.tell()
 
 
-def _print_front(found: FrontExploration, best: NetworkEvaluation) -> None:
+def _print_front(found: FrontExploration, best: NetworkEvaluation, workload: Workload) -> None:
     show_prose(
         f"{printable(found.workload)} on {found.accelerator}: of each layer the mappings than "
         "which none has less energy without more latency"
     )
     show([Line(), *front_table(found.front), Line()])
-    for note in (vector_note(best, _COUNTING), *skipped_orders(best)):
+    left_out = skipped_note(workload.layers, best)
+    for note in (vector_note(best, _COUNTING), left_out, *skipped_orders(best)):
         show_prose(note)
 
 
@@ -218,10 +230,12 @@ def _print_results(exploration: Exploration, workload: Workload) -> None:
     show([Line(), *layer_table(workload.layers, exploration.total, output_width()), Line()])
     notes = [
         vector_note(exploration.total, _COUNTING),
+        skipped_note(workload.layers, exploration.total),
         *operator_notes(workload),
         *skipped_orders(exploration.total),
     ]
-    for note in (totals(exploration.total), pruned_note(exploration.total), *notes):
+    total = exploration.total
+    for note in (totals(total), machine_note(total), pruned_note(total), *notes):
         show_prose(note)
 
 

@@ -18,6 +18,26 @@ Workload = Annotated[
         show_default=False,
     ),
 ]
+ShownWorkload = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="WORKLOAD",
+        help="The network: an ONNX file, a YAML list of layers, or a bundled name such as "
+        "light:resnet50.",
+        show_default=False,
+    ),
+]
+ShownAccelerator = Annotated[
+    str | None,
+    typer.Option(
+        "--accelerator",
+        "-a",
+        metavar="NAME|FILE",
+        help="Instead of a network the machine to show: a bundled name such as tpu_like, or a "
+        "YAML file.",
+        show_default=False,
+    ),
+]
 Dims = Annotated[
     list[str] | None,
     typer.Option(
@@ -173,6 +193,13 @@ KeepOnChip = Annotated[
     typer.Option(
         "--keep-on-chip",
         help="Keep data between layers in the lowest memory that has room for it.",
+    ),
+]
+StaticEnergy = Annotated[
+    bool,
+    typer.Option(
+        "--static-energy",
+        help="Include in every energy what leaks in memories and array while a layer runs.",
     ),
 ]
 Prune = Annotated[

@@ -12,7 +12,7 @@ from nestmap.pipeline.cli.targets import check_target
 from nestmap.pipeline.inputs import read_accelerator
 from nestmap.pipeline.report.columns import Line, printable
 from nestmap.pipeline.report.json import Json, full_json, summary_json, write_json
-from nestmap.pipeline.report.table import layer_table, totals
+from nestmap.pipeline.report.table import layer_table, machine_note, totals
 from nestmap.pipeline.report.vector import vector_note
 from nestmap.pipeline.reprice import Standing, repriced, standing
 from nestmap.store import RunRecord, Store
@@ -35,6 +35,7 @@ class RepriceRequest:
 
     run: str
     accelerator: str
+    static_energy: bool
     store: Path
     json: Path | None
 
@@ -67,7 +68,7 @@ def run_reprice(request: RepriceRequest) -> None:
 
 
 def _found(request: RepriceRequest) -> _Found:
-    accelerator = read_accelerator(request.accelerator)
+    accelerator = read_accelerator(request.accelerator, static_energy=request.static_energy)
     with Store.open_read_only(request.store) as store:
         run = store.run(store.find_run(request.run))
         before, network = store.best(run.id), store.problem(run.id)
@@ -90,7 +91,7 @@ def _print_results(found: _Found) -> None:
     show([Line(), *layer_table(network.workload.layers, after, output_width()), Line()])
     show_prose(f"Before. {totals(found.before)}")
     show_prose(f"Now. {totals(after)}")
-    for note in (vector_note(after), _VERDICTS[found.standing]):
+    for note in (machine_note(after), vector_note(after), _VERDICTS[found.standing]):
         show_prose(note)
 
 

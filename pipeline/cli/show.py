@@ -1,4 +1,4 @@
-"""``nestmap show``: what a workload consists of, as a table and as a picture of its graph."""
+"""``nestmap show``: what a workload or an accelerator consists of, as tables and as a picture."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from nestmap.pipeline.cli.output import output_width, remark, show, show_prose
 from nestmap.pipeline.cli.targets import check_target
 from nestmap.pipeline.cli.workload import GivenWorkload
 from nestmap.pipeline.files import write_text
+from nestmap.pipeline.inputs import read_accelerator
+from nestmap.pipeline.report.accelerator import COSTS, array_text, memory_table
 from nestmap.pipeline.report.columns import Line, printable
 from nestmap.pipeline.report.graph import graph_svg
 from nestmap.pipeline.report.json import write_json
@@ -34,6 +36,18 @@ class ShowRequest:
     graph: Path | None
     json: Path | None
     every_layer: bool
+
+
+def run_show_accelerator(given: str) -> None:
+    """Reads the accelerator, prints its memories with what they cost.
+
+    Raises:
+        NestmapError: where it is not right.
+    """
+    accelerator = read_accelerator(given)
+    show_prose(f"{printable(accelerator.name)}: {array_text(accelerator)}")
+    show([Line(), *memory_table(accelerator), Line()])
+    show_prose(COSTS)
 
 
 def run_show(request: ShowRequest) -> None:

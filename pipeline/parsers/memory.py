@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from nestmap.model import (
+    MemoryCost,
     MemoryInstance,
     MemoryLevel,
     MemoryPort,
@@ -14,17 +15,17 @@ from nestmap.model import (
     PortKind,
     PortUse,
 )
+from nestmap.pipeline.parsers.memory_cost import COST_FIELDS, Built, CostSources, memory_cost
 from nestmap.pipeline.parsers.node import Node, suggestion
-from nestmap.pipeline.parsers.quantities import ARRAY_DIMENSION, area, energy, refuse
+from nestmap.pipeline.parsers.quantities import ARRAY_DIMENSION
 
 _LARGEST_WIDTH: Final = 2**31 - 1
 _USE: Final = f"an operand and a movement ({', '.join(Movement)}) such as 'I1, tl'"
 
-# Fields that say how to compute costs.
-_UNUSED_FIELDS: Final = ("mem_type",)
 
-
-def parse_memory(name: str, node: Node, array: OperationalArray) -> MemoryLevel:
+def parse_memory(
+    name: str, node: Node, array: OperationalArray, sources: CostSources
+) -> MemoryLevel:
     """The memory level that an entry of the field ``memories`` describes.
 
     Raises:
@@ -32,52 +33,44 @@ def parse_memory(name: str, node: Node, array: OperationalArray) -> MemoryLevel:
     """
     fields = node.fields(
         ("size", "operands", "ports", "served_dimensions"),
-        (
-            "r_cost",
-            "w_cost",
-            "area",
-            "latency",
-            "auto_cost_extraction",
-            "force_double_buffering",
-            *_UNUSED_FIELDS,
-        ),
+        ("latency", "force_double_buffering", *COST_FIELDS),
     )
     operands = fields["operands"].names("a memory operand such as I1")
     if not operands:
         raise fields["operands"].error("at least one memory operand")
-    instance = _instance(name, node, fields, operands)
+    size = fields["size"].integer("a positive number of bits", minimum=1)
+    built = Built(node, size, _ports(fields["ports"], operands))
+    instance = _instance(name, fields, built, memory_cost(fields, built, sources))
     served = fields["served_dimensions"].names(ARRAY_DIMENSION, array.sizes)
     with node.checking():
         return MemoryLevel(instance=instance, operands=operands, served_dimensions=served)
 
 
 def _instance(
-    name: str, node: Node, fields: dict[str, Node], operands: Collection[str]
+    name: str, fields: Mapping[str, Node], built: Built, cost: MemoryCost
 ) -> MemoryInstance:
-    if "auto_cost_extraction" in fields:
-        reason = "costs are not computed yet: give r_cost and w_cost in pJ"
-        refuse(fields["auto_cost_extraction"], reason)
-    for cost in ("r_cost", "w_cost"):
-        if cost not in fields:
-            raise node.error(f"the field {cost} (pJ per access)", f"no {cost}")
-    ports = fields["ports"].sequence()
-    if not ports:
-        raise fields["ports"].error("at least one port")
     latency = fields.get("latency")
     doubled = fields.get("force_double_buffering")
-    with node.checking():
+    cycles = "a number of cycles, not negative"
+    with built.node.checking():
         return MemoryInstance(
             name=name,
-            size=fields["size"].integer("a positive number of bits", minimum=1),
-            read_energy=energy(fields["r_cost"]),
-            write_energy=energy(fields["w_cost"]),
-            area=area(fields["area"]) if "area" in fields else 0.0,
-            latency=latency.integer("a number of cycles, not negative", minimum=0)
-            if latency
-            else 1,
-            ports=tuple(_port(port, operands) for port in ports),
+            size=built.size,
+            read_energy=cost.read_energy,
+            write_energy=cost.write_energy,
+            area=cost.area,
+            leakage=cost.leakage,
+            latency=latency.integer(cycles, minimum=0) if latency else 1,
+            ports=tuple(built.ports),
             double_buffered=doubled.boolean() if doubled else False,
         )
+
+
+def _ports(node: Node, operands: Collection[str]) -> tuple[MemoryPort, ...]:
+    ports = node.sequence()
+    if not ports:
+        raise node.error("at least one port")
+    return tuple(_port(port, operands) for port in ports)
 
 
 def _port(node: Node, operands: Collection[str]) -> MemoryPort:

@@ -19,7 +19,38 @@ def area(node: Node) -> float:
     return node.number("an area, not negative", minimum=0)
 
 
-def refuse(switch: Node, reason: str) -> None:
-    """An error where something is switched on that is not supported."""
-    if not switch.is_null and switch.boolean():
-        raise switch.error(f"false ({reason})")
+def power(node: Node) -> float:
+    """A power in mW."""
+    return node.number("a power in mW, not negative", minimum=0)
+
+
+def technology(node: Node) -> float:
+    """A technology node in nm, of those that are known."""
+    # takes long to import, and only descriptions that name a node need it
+    from nestmap.costmodel.technology import (  # noqa: PLC0415
+        EXPECTED_NODE,
+        LARGEST_NODE,
+        SMALLEST_NODE,
+    )
+
+    expected = f"a technology node of {EXPECTED_NODE}"
+    value = node.number(expected, minimum=SMALLEST_NODE)
+    if value > LARGEST_NODE:
+        raise node.error(expected)
+    return value
+
+
+def usual_voltage(nm: float) -> float:
+    """The nominal supply voltage in V of a known technology node in nm."""
+    from nestmap.costmodel.technology import nominal_voltage  # noqa: PLC0415 (imports numba)
+
+    return nominal_voltage(nm)
+
+
+def period(node: Node) -> float:
+    """A clock period in ns."""
+    expected = "a clock period in ns, above 0"
+    value = node.number(expected, minimum=0)
+    if value == 0:
+        raise node.error(expected)
+    return value

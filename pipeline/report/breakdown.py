@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from nestmap.model import MOVEMENTS, CostModelEvaluation, LevelEvaluation, SpatialProblem
+from nestmap.model import MOVEMENTS, ArrayPart, CostModelEvaluation, LevelEvaluation, SpatialProblem
 from nestmap.pipeline.report.columns import Column, Line, figures, listing, printable, table
 from nestmap.pipeline.report.figures import capacity, count, cycles, energy, engineering, share
 from nestmap.pipeline.report.table import sizes_text, spatial_text
@@ -19,6 +19,16 @@ _LEVELS: Final = (
     figures("Words", "written"),
     figures("Energy"),
 )
+_ARRAY_PARTS: Final = {
+    ArrayPart.CELLS: "SRAM cells",
+    ArrayPart.DACS: "converters of the activations",
+    ArrayPart.ADCS: "converters of the sums",
+    ArrayPart.MULTIPLIERS: "one-bit multipliers",
+    ArrayPart.BIT_LINES: "sums on the bit lines",
+    ArrayPart.ADDER_TREES: "adder trees over the rows",
+    ArrayPart.PLACE_VALUE_ADDERS: "adders over the bits of a weight or activation",
+    ArrayPart.ACCUMULATORS: "accumulators over the cycles of an operation",
+}
 _PARTS: Final = (Column("part"), figures("figure"), Column("meaning"))
 
 
@@ -29,7 +39,7 @@ def breakdown(spatial: SpatialProblem, cme: CostModelEvaluation) -> list[Line]:
         Line(),
         *_loop_nest(spatial, cme),
         Line(),
-        *listing(_PARTS, [*_energy_parts(cme), *_latency_parts(cme), *_utilizations(cme)]),
+        *listing(_PARTS, _parts(cme)),
         Line(),
         *table(_LEVELS, [_level(spatial, entry) for entry in cme.levels]),
     ]
@@ -64,10 +74,37 @@ def _homes(spatial: SpatialProblem, cme: CostModelEvaluation, operand: str) -> l
     ]
 
 
+def _parts(cme: CostModelEvaluation) -> list[tuple[str, str, str]]:
+    return [
+        *_energy_parts(cme),
+        *_latency_parts(cme),
+        *_utilizations(cme),
+        *_machine_parts(cme),
+    ]
+
+
 def _energy_parts(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
     yield "Energy", energy(cme.energy), "the sum of"
     yield "  MACs", energy(cme.mac_energy), f"{count(cme.macs)} multiply-accumulates"
+    for part in cme.array_energies:
+        yield f"    {part.part}", energy(part.energy), _ARRAY_PARTS[part.part]
     yield "  memories", energy(cme.memory_energy), "all word accesses"
+    if cme.static_energies:
+        yield "  leakage", energy(cme.static_energy), "what leaks meanwhile"
+        for entry in cme.static_energies:
+            yield f"    {printable(entry.part)}", energy(entry.energy), f"{entry.power:.4g} mW"
+
+
+def _machine_parts(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
+    """Area and clock, where the description says something of them."""
+    if cme.clock_period is not None:
+        nanoseconds = cme.latency * cme.clock_period
+        yield "Clock period", f"{cme.clock_period:.4g} ns", "of the array"
+        yield "  time", engineering(nanoseconds * 1e-9, "s"), "latency x clock period"
+    if cme.area:
+        yield "Area", f"{cme.area:.4g}", "of the accelerator, in the unit of its description"
+        for part in cme.areas:
+            yield f"  {printable(part.part)}", f"{part.area:.4g}", share(part.area / cme.area)
 
 
 def _latency_parts(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:

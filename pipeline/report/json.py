@@ -79,6 +79,9 @@ def _total(evaluation: NetworkEvaluation) -> Json:
         "energy": evaluation.energy,
         "latency": evaluation.latency,
         "edp": evaluation.edp,
+        "static_energy": evaluation.static_energy,
+        "area": evaluation.area,
+        "clock_period": evaluation.clock_period,
         "macs": evaluation.macs,
         "utilization": evaluation.utilization,
         "evaluations": evaluation.evaluations,
@@ -127,6 +130,7 @@ def _details(cme: CostModelEvaluation) -> dict[str, Json]:
         "latency0": cme.latency0,
         "latency1": cme.latency1,
         "latency2": cme.latency2,
+        "static_energy": cme.static_energy,
         "spatial_utilization": cme.spatial_utilization,
         "utilization": cme.utilization,
     }

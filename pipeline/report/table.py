@@ -6,7 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from nestmap.model import Layer, LayerResult, Loop, NetworkEvaluation, SpatialMapping
+from nestmap.model import (
+    CostModelEvaluation,
+    Layer,
+    LayerResult,
+    Loop,
+    NetworkEvaluation,
+    PartKind,
+    SpatialMapping,
+)
 from nestmap.pipeline.report.columns import Column, Line, figures, printable
 from nestmap.pipeline.report.figures import count, cycles, energy, engineering, share
 from nestmap.pipeline.report.rows import Row, RowColumns, rows_table
@@ -32,15 +40,16 @@ def layer_table(layers: Sequence[Layer], evaluation: NetworkEvaluation, width: i
     the figures are those of one of them. Where a row is wider than ``width``, dimensions and
     spatial mapping go to a line of their own, so that no figure leaves its column.
     """
-    pairs = zip(layers, evaluation.layers, strict=True)
-    rows = [_row(layer, result) for layer, result in pairs if result.repeats is None]
+    by_name = {layer.name: layer for layer in layers}
+    different = [result for result in evaluation.layers if result.repeats is None]
+    rows = [_row(by_name[result.cme.layer], result) for result in different]
     every = [*rows, *_vector(evaluation), _total(evaluation)]
     sides = " | ".join(
         x.array_dimension for x in evaluation.layers[0].cme.spatial_mapping.unrollings
     )
     details = (Column("Dimensions"), Column("Spatial", sides))
     columns = RowColumns(_NAMES, details, "Dimensions; spatial mapping", _FIGURES)
-    if len(rows) < len(layers):
+    if len(rows) < len(evaluation.layers):
         columns = columns._replace(figures=(_TIMES, *_FIGURES))
         every = _counted(every, evaluation)
     return rows_table(columns, every, width)
@@ -53,6 +62,37 @@ def totals(evaluation: NetworkEvaluation) -> str:
         f"Total: energy {energy(evaluation.energy)}, latency {cycles(evaluation.latency)} cycles, "
         f"EDP {edp}, MAC utilization {share(evaluation.utilization)}, "
         f"{count(evaluation.evaluations)} mappings evaluated."
+    )
+
+
+def machine_note(evaluation: NetworkEvaluation) -> str:
+    """Leakage, time and area, as far as the accelerator's description says something of them."""
+    said: list[str] = []
+    if evaluation.largest.static_energies:
+        said.append(f"leakage {energy(evaluation.static_energy)} of the energy")
+    if evaluation.clock_period is not None:
+        seconds = engineering(evaluation.latency * evaluation.clock_period * 1e-9, "s")
+        said.append(f"time {seconds} at {evaluation.clock_period:.4g} ns a cycle")
+    if _says_area(evaluation.largest):
+        said.append(f"area {evaluation.area:.4g} ({_area_parts(evaluation.largest)})")
+    text = ", ".join(said)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def _says_area(cme: CostModelEvaluation) -> bool:
+    """Whether the area is more than a number for each unit of the array."""
+    memories = any(x.area for x in cme.areas if x.kind is PartKind.MEMORY)
+    return bool(cme.area) and (memories or bool(cme.array_energies))
+
+
+def _area_parts(cme: CostModelEvaluation) -> str:
+    """The share of the array, the memories and the vector unit."""
+    sums = {kind: sum(x.area for x in cme.areas if x.kind is kind) for kind in PartKind}
+    names = {PartKind.MEMORY: "memories", PartKind.VECTOR_UNIT: "vector unit"}
+    return ", ".join(
+        f"{names.get(kind, kind.value)} {share(area / cme.area)}"
+        for kind, area in sums.items()
+        if area
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pydantic import PositiveInt, ValidationError
 
@@ -11,6 +11,7 @@ from nestmap.model import (
     EvaluationBatch,
     Frozen,
     InputError,
+    Layer,
     MappingBatch,
     MappingProblem,
     MappingType,
@@ -19,6 +20,7 @@ from nestmap.model import (
 )
 from nestmap.pipeline.checks import check_layers
 from nestmap.pipeline.parsers.node import explained
+from nestmap.pipeline.skipped import mapped_layers
 from nestmap.pipeline.stage import Stage
 from nestmap.search import loma
 
@@ -26,24 +28,34 @@ from nestmap.search import loma
 class WorkloadStage(Frozen, Stage[NetworkProblem, Iterator[MappingProblem]], frozen=True):
     """The layers of a workload, every layer after those it reads from, with their constraints.
 
+    Poolings and additions of a hand-written workload are left out on an IMC array.
+
     Raises:
         InputError: where there is no layer, or the constraints do not suit one or the accelerator.
     """
 
     def __call__(self, network: NetworkProblem, /) -> Iterator[MappingProblem]:
-        check_layers(network.workload)
-        for layer in network.workload.layers:
-            constraints = network.constraints.of(layer)
-            try:
-                yield MappingProblem(
-                    layer=layer,
-                    accelerator=network.accelerator,
-                    constraints=constraints,
-                    top_levels=network.top_levels_of(layer),
-                )
-            except ValidationError as error:
-                where = f"mapping for layer {layer.name}"
-                raise InputError(where, *explained(error)) from None
+        check_layers(network)
+        return layer_problems(network, mapped_layers(network))
+
+
+def layer_problems(network: NetworkProblem, layers: Iterable[Layer]) -> Iterator[MappingProblem]:
+    """Layers of the network with their constraints.
+
+    Raises:
+        InputError: where the constraints do not suit a layer or the accelerator.
+    """
+    for layer in layers:
+        try:
+            yield MappingProblem(
+                layer=layer,
+                accelerator=network.accelerator,
+                constraints=network.constraints.of(layer),
+                top_levels=network.top_levels_of(layer),
+            )
+        except ValidationError as error:
+            where = f"mapping for layer {layer.name}"
+            raise InputError(where, *explained(error)) from None
 
 
 class LomaStage(Frozen, Stage[SpatialProblem, Iterator[MappingBatch]], frozen=True):

@@ -10,8 +10,9 @@ from nestmap.model import (
     without_unused_levels,
 )
 from nestmap.model.base import replaced
+from nestmap.pipeline.checks import check_layers
 from nestmap.pipeline.stage import Stage
-from nestmap.pipeline.stages.explore import WorkloadStage
+from nestmap.pipeline.stages.explore import layer_problems
 from nestmap.search.locality import keep_on_chip
 
 
@@ -30,13 +31,14 @@ class SearchUnusedMemoryStage(Frozen, Stage[NetworkProblem, NetworkProblem], fro
     workload_data_always_from_top_mem: bool = False
 
     def __call__(self, network: NetworkProblem, /) -> NetworkProblem:
+        check_layers(network)
         return NetworkProblem(
             workload=network.workload,
             accelerator=network.accelerator,
             constraints=network.constraints,
             top_levels=keep_on_chip(
                 network.workload,
-                tuple(WorkloadStage()(network)),
+                tuple(layer_problems(network, network.workload.layers)),
                 data_from_top=self.workload_data_always_from_top_mem,
             ),
         )

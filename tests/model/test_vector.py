@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from pydantic import ValidationError
 
+from nestmap.costmodel.parts import total_area
 from nestmap.model import (
     Accelerator,
     LayerFront,
@@ -66,7 +67,7 @@ def test_the_unit_is_part_of_content_and_area() -> None:
     assert with_unit(SMALL).content_hash != SMALL.content_hash
     assert replaced(with_unit(SMALL), {"vector_unit": None}).content_hash == SMALL.content_hash
     unit = VectorUnit(lanes=8, operation_energy=0.25, area=3.5)
-    assert replaced(SMALL, {"vector_unit": unit}).area == SMALL.area + 3.5
+    assert total_area(replaced(SMALL, {"vector_unit": unit})) == total_area(SMALL) + 3.5
 
 
 @settings(max_examples=50, deadline=None)

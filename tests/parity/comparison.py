@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import isclose
 
 from nestmap.model import CostModelEvaluation, LevelEvaluation
@@ -17,9 +17,14 @@ Figure = tuple[str, float, float]
 
 def differences(ours: CostModelEvaluation, theirs: ReferenceEvaluation) -> list[str]:
     """One line for each quantity that is not the same; none where all agree."""
+    return differing(figures(ours, theirs))
+
+
+def differing(compared: Iterable[Figure]) -> list[str]:
+    """One line for each figure that is not the same."""
     return [
         f"{name}: {mine!r}, reference {reference!r}"
-        for name, mine, reference in figures(ours, theirs)
+        for name, mine, reference in compared
         if not isclose(mine, reference, rel_tol=RELATIVE, abs_tol=0.0)
     ]
 

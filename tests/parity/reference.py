@@ -9,6 +9,12 @@ from itertools import islice
 
 from zigzag.cost_model.cost_model import CostModelEvaluation as ReferenceCme
 from zigzag.datatypes import LayerOperand, MemoryOperand
+from zigzag.hardware.architecture.imc_array import (  # pyright: ignore[reportMissingTypeStubs]
+    ImcArray,
+)
+from zigzag.hardware.architecture.memory_level import (  # pyright: ignore[reportMissingTypeStubs]
+    MemoryLevel as ReferenceMemoryLevel,
+)
 from zigzag.hardware.architecture.memory_port import (  # pyright: ignore[reportMissingTypeStubs]
     DataDirection,
 )
@@ -238,7 +244,13 @@ def reference_spatial_forms(
 def _evaluated(
     spatial: SpatialProblem, mapping: ReferenceTemporalMapping, *, same_data_free: bool
 ) -> ReferenceEvaluation:
-    cme = _run(spatial, mapping, same_data_free=same_data_free)
+    return evaluation_of(spatial, mapping, _run(spatial, mapping, same_data_free=same_data_free))
+
+
+def evaluation_of(
+    spatial: SpatialProblem, mapping: ReferenceTemporalMapping, cme: ReferenceCme
+) -> ReferenceEvaluation:
+    """What the package's evaluation of the mapping says."""
     return ReferenceEvaluation(
         mac_energy=cme.mac_energy,
         memory_energy=cme.mem_energy,
@@ -273,7 +285,7 @@ def _run(
             spatial_mapping_int=integer,
             temporal_mapping=mapping,
             access_same_data_considered_as_no_access=same_data_free,
-            cycles_per_op=spatial.accelerator.array.cycles_per_operation,
+            cycles_per_op=spatial.accelerator.array.operation_cycles,
         )
     except (AssertionError, ZeroDivisionError) as error:
         raise ReferenceCrashError(repr(error)) from error
@@ -318,10 +330,18 @@ def _ports(cme: ReferenceCme) -> Iterator[ReferencePort]:
 
 
 def _area(cme: ReferenceCme) -> float:
+    """The package counts a memory of an IMC accelerator once, and cells again beside the array."""
     array = cme.accelerator.operational_array
-    assert isinstance(array, MultiplierArray)
-    memories = sum(x.memory_instance.area * x.unroll_count for x in cme.mem_level_list)
-    return array.total_area + memories
+    if isinstance(array, MultiplierArray):
+        return array.total_area + sum(_memory_area(level) for level in cme.mem_level_list)
+    assert isinstance(array, ImcArray)
+    _cells, *others = cme.mem_level_list
+    assert array.area is not None
+    return array.area + sum(map(_memory_area, others))
+
+
+def _memory_area(level: ReferenceMemoryLevel) -> float:
+    return level.memory_instance.area * level.unroll_count
 
 
 def _stationary(

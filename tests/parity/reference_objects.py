@@ -41,6 +41,7 @@ from nestmap.model import (
     MappingProblem,
     MappingType,
     MemoryLevel,
+    OperationalArray,
     SpatialMapping,
     SpatialProblem,
     TemporalMapping,
@@ -65,24 +66,43 @@ def reference_accelerator(accelerator: Accelerator) -> ReferenceAccelerator:
 
 
 def _accelerator_data(accelerator: Accelerator) -> dict[str, object]:
-    array = accelerator.array
     names = array_dimension_names(accelerator)
     return {
         "name": accelerator.name,
         "memories": {x.name: _memory_data(x, names) for x in accelerator.memories},
-        "operational_array": {
-            "unit_energy": array.unit_energy,
-            "unit_area": array.unit_area,
-            "dimensions": list(names.values()),
-            "sizes": [side.size for side in array.sides],
-            "systolic_dimensions": [names[x] for x in array.systolic_dimensions],
-        },
+        "operational_array": _array_data(accelerator.array, names) | _imc_data(accelerator.array),
+    }
+
+
+def _array_data(array: OperationalArray, names: dict[str, str]) -> dict[str, object]:
+    return {
+        "unit_energy": array.unit_energy,
+        "unit_area": array.unit_area,
+        "dimensions": [names[side.name] for side in array.sides],
+        "sizes": [side.size for side in array.sides],
+        "systolic_dimensions": [names[x] for x in array.systolic_dimensions],
+    }
+
+
+def _imc_data(array: OperationalArray) -> dict[str, object]:
+    imc = array.imc
+    if imc is None:
+        return {}
+    return {
+        "is_imc": True,
+        "imc_type": imc.kind.value,
+        "input_precision": [imc.activation_precision, imc.weight_precision],
+        "bit_serial_precision": imc.bit_serial_precision,
+        "adc_resolution": imc.adc_resolution,
     }
 
 
 def array_dimension_names(accelerator: Accelerator) -> dict[str, str]:
-    """The package's name of each array dimension."""
-    return {name: f"D{i}" for i, name in enumerate(accelerator.array.sizes, start=1)}
+    """The package's name of each array dimension; names order the dimensions of an IMC array."""
+    names = list(accelerator.array.sizes)
+    if accelerator.array.imc:
+        names.sort()
+    return {name: f"D{i}" for i, name in enumerate(names, start=1)}
 
 
 def _memory_data(level: MemoryLevel, names: dict[str, str]) -> dict[str, object]:

@@ -14,6 +14,8 @@ from nestmap.model import (
     AffineIndex,
     ArraySide,
     Frozen,
+    ImcKind,
+    InMemoryCompute,
     InputOperand,
     Layer,
     LayerConstraints,
@@ -73,6 +75,7 @@ def memory(name: str, operands: str, allocation: str) -> MemoryLevel:
         read_energy=1.5,
         write_energy=2.5,
         area=0.25,
+        leakage=0.125,
         latency=2,
         ports=tuple(
             MemoryPort(name=x, kind=kind, width_min=8, width_max=64, allocation=uses(text))
@@ -123,6 +126,8 @@ ACCELERATOR: Final = Accelerator(
         systolic_dimensions=("D1", "D2"),
         cycles_per_operation=2.0,
         holds_inputs=False,
+        unit_leakage=0.01,
+        clock_period=2.0,
     ),
     memories=(
         memory("register", "I1 I2 OTHER", "I1 tl I1 fh I2 tl I2 fh OTHER tl OTHER fh I1 tl"),
@@ -130,6 +135,8 @@ ACCELERATOR: Final = Accelerator(
         memory("OTHER", "I1 I2 O OTHER", "I1 tl I2 tl OTHER tl O tl O fl O tl"),
     ),
     vector_unit=VectorUnit(lanes=4, operation_energy=0.5, memory="buffer", area=0.5),
+    counts_leakage=True,
+    unused_leakage=0.5,
 )
 UNROLLED: Final = SpatialMapping(
     unrollings=(
@@ -166,6 +173,36 @@ SPATIAL: Final = SpatialProblem(
     ),
     spatial_mapping=UNROLLED,
 )
+IN_MEMORY: Final = replaced(
+    SPATIAL,
+    {
+        "problem": MappingProblem(
+            layer=LAYER,
+            accelerator=Accelerator(
+                name="imc",
+                array=OperationalArray(
+                    sides=tuple(ArraySide(name=x, size=8) for x in ("D1", "D2")),
+                    unit_energy=0.0,
+                    imc=InMemoryCompute(
+                        kind=ImcKind.ANALOG,
+                        activation_precision=8,
+                        weight_precision=4,
+                        bit_serial_precision=2,
+                        technology=22.0,
+                        supply_voltage=0.8,
+                    ),
+                ),
+                memories=(
+                    replaced(memory("cells", "I2", "I2 tl I2 fh"), {"served_dimensions": ()}),
+                    memory("OTHER", "I1 I2 O OTHER", "I1 tl I2 tl OTHER tl O tl O fl O tl"),
+                ),
+            ),
+        )
+    },
+)
+PROBLEMS: Final = (SPATIAL, IN_MEMORY)
+"""Ordinary arrays and those that compute in memory have not the same fields."""
+
 TEMPORAL: Final = ordered("K 4 OX 2 FX 3 Q9 2", {"O": (1, 3, 4), "W": (0, 2, 4), "I": (1, 2, 4)})
 LOMA: Final = LomaStage(lpf_limit=5, mapping_type=MappingType.EVEN, workers=2)
 SALSA: Final = SalsaStage(objective=Objective.EDP, chains=3, iterations=70, seed=5, workers=2)
@@ -186,22 +223,31 @@ def decides(change: Changed[Frozen]) -> bool:
     return change.way[-1] not in NAMES
 
 
-@pytest.mark.parametrize("model", [SPATIAL, TEMPORAL, LOMA, SALSA], ids=lambda x: type(x).__name__)
-def test_every_field_is_tried(model: Frozen) -> None:
-    assert not untouched(model, [change.way for change in changed(model)])
+@pytest.mark.parametrize(
+    "models", [PROBLEMS, (TEMPORAL,), (LOMA,), (SALSA,)], ids=lambda x: type(x[0]).__name__
+)
+def test_every_field_is_tried(models: tuple[Frozen, ...]) -> None:
+    ways = [change.way for model in models for change in changed(model)]
+    assert not untouched(models[0], ways)
 
 
-def test_whatever_decides_what_a_search_finds_changes_its_key() -> None:
-    before = search_key(SPATIAL, options_of())
-    for change in changed(SPATIAL):
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_whatever_decides_what_a_search_finds_changes_its_key(problem: SpatialProblem) -> None:
+    before = search_key(problem, options_of())
+    for change in changed(problem):
         after = search_key(change.value, options_of())
         assert (after != before) == decides(change), change.way
 
 
-def test_whatever_decides_what_a_mapping_costs_changes_its_key() -> None:
-    before = evaluation_key(SPATIAL, TEMPORAL)
-    for change in changed(SPATIAL):
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_whatever_decides_what_a_mapping_costs_changes_its_key(problem: SpatialProblem) -> None:
+    before = evaluation_key(problem, TEMPORAL)
+    for change in changed(problem):
         assert (evaluation_key(change.value, TEMPORAL) != before) == decides(change), change.way
+
+
+def test_every_mapping_has_a_key_of_its_own() -> None:
+    before = evaluation_key(SPATIAL, TEMPORAL)
     for mapping in changed(TEMPORAL):
         assert evaluation_key(SPATIAL, mapping.value) != before, mapping.way
 
@@ -217,7 +263,7 @@ def test_options_of_a_search_change_its_key_but_for_the_workers(
 
 
 def test_no_two_of_all_changes_have_the_same_key() -> None:
-    different = {change.value for change in changed(SPATIAL) if decides(change)}
+    different = {change.value for x in PROBLEMS for change in changed(x) if decides(change)}
     assert len({search_key(x, options_of()) for x in different}) == len(different)
     assert len({evaluation_key(x, TEMPORAL) for x in different}) == len(different)
 

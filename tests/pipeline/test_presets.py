@@ -22,14 +22,18 @@ from nestmap.pipeline.parsers.accelerator import parse_accelerator
 from nestmap.pipeline.parsers.mapping import parse_mapping
 from tests.pipeline.parsers.zigzag_files import zigzag_inputs
 
-NAMES = (
+ZIGZAGS = (
+    "aimc",
     "ascend_like",
+    "dimc",
     "edge_tpu_like",
     "eyeriss_like",
     "meta_prototype",
     "tesla_npu_like",
     "tpu_like",
 )
+NAMES = tuple(sorted((*ZIGZAGS, "edge_22nm")))
+IMC = ("aimc", "dimc")
 
 LARGE = layer_from_equation(
     "O[b][g][k][oy][ox]+=W[g][k][c][fy][fx]*I[b][g][c][iy][ix]",
@@ -45,7 +49,7 @@ def test_every_machine_has_an_accelerator_and_a_mapping() -> None:
     assert presets.mapping_names() == tuple(sorted((*NAMES, "free")))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ZIGZAGS)
 def test_accelerators_are_those_of_zigzag(name: str) -> None:
     ours = parse_accelerator(presets.resolve_accelerator(name))
     (reference,) = (f for f in zigzag_inputs("hardware") if f.stem == name)
@@ -53,7 +57,7 @@ def test_accelerators_are_those_of_zigzag(name: str) -> None:
     assert ours == replaced(parse_accelerator(reference), {"name": name})
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "eyeriss_like"])
+@pytest.mark.parametrize("name", [x for x in ZIGZAGS if x not in (*IMC, "eyeriss_like")])
 def test_mappings_are_those_of_zigzag(name: str) -> None:
     ours = parse_mapping(presets.resolve_mapping(name))
     (reference,) = (f for f in zigzag_inputs("mapping") if f.stem in (name, f"{name}_like"))
@@ -63,7 +67,16 @@ def test_mappings_are_those_of_zigzag(name: str) -> None:
     assert ours == MappingConstraints(entries=general)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", IMC)
+def test_hints_of_imc_arrays_are_those_of_zigzag(name: str) -> None:
+    (ours,) = parse_mapping(presets.resolve_mapping(name)).entries
+    (reference,) = (f for f in zigzag_inputs("mapping") if f.stem == "default_imc")
+    general, addition = parse_mapping(reference).entries
+    assert ours == general
+    assert addition.target == "Add"  # which both skip
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in IMC])
 def test_mappings_are_legal_for_their_machines(name: str) -> None:
     accelerator = parse_accelerator(presets.resolve_accelerator(name))
     path = presets.default_mapping_for(name)
@@ -124,7 +137,7 @@ def test_unknown_names_list_the_known_ones_and_the_nearest() -> None:
     assert accelerator.value.where == "accelerator"
     assert accelerator.value.found == "'tpu_lik'"
     assert accelerator.value.expected == f"a file or tpu_like (one of {', '.join(NAMES)})"
-    with pytest.raises(InputError, match="mapping: found 'zzz'; expected a file or one of ascend"):
+    with pytest.raises(InputError, match="mapping: found 'zzz'; expected a file or one of aimc"):
         presets.resolve_mapping("zzz")
     with pytest.raises(InputError, match=r"workload: .* a file or light:resnet50 \(one of light:"):
         presets.resolve_workload("light:resnet51")

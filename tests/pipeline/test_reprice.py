@@ -90,10 +90,15 @@ def found() -> NetworkEvaluation:
 
 
 def other_prices(before: Accelerator) -> Accelerator:
-    """The accelerator with all energies and areas changed, each in its own way."""
-    after = with_array(
-        before, {"unit_energy": before.array.unit_energy * 1.7 + 0.1, "unit_area": 0.3}
-    )
+    """The accelerator with all energies and areas changed, each in its own way.
+
+    An IMC array has none of its own: what it takes follows from its circuits.
+    """
+    units: dict[str, object] = {
+        "unit_energy": before.array.unit_energy * 1.7 + 0.1,
+        "unit_area": 0.3,
+    }
+    after = with_array(before, {} if before.array.imc else units)
     for i, level in enumerate(before.memories):
         instance = level.instance
         after = with_instance(

@@ -27,6 +27,18 @@ def test_nothing_is_unrolled_beforehand_for_a_layer_without_those_dimensions() -
     assert constraints.of(PRODUCT).links == bundled.of(CONVOLUTION).links
 
 
+def test_hints_name_what_a_layer_has() -> None:
+    constraints = read_network(BOTH, "dimc").constraints
+    dimensions = {
+        layer.name: {x.array_dimension: x.dimensions for x in constraints.of(layer).spatial_hints}
+        for layer in (CONVOLUTION, PRODUCT)
+    }
+    assert dimensions == {
+        "conv": {"D1": ("K",), "D2": ("C", "FX", "FY")},
+        "product": {"D1": ("K",), "D2": ("C",)},
+    }
+
+
 @pytest.mark.parametrize("accelerator", accelerator_names())
 def test_matrix_products_use_every_bundled_array(accelerator: str) -> None:
     found = nestmap.explore(PRODUCTS, accelerator, lpf_limit=3)

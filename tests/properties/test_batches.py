@@ -18,13 +18,21 @@ from nestmap.model import (
     SpatialProblem,
 )
 from nestmap.search import best_of, loma
-from tests.properties.variants import examples
+from tests.leaking import leaking
+from tests.properties.variants import examples, with_accelerator
 from tests.strategies import spatial_problems
 
 
 def first_batch(spatial: SpatialProblem) -> MappingBatch:
     """Some mappings: those that a small search finds first (none where nothing fits)."""
     return next(loma(spatial, 4, MappingType.UNEVEN))
+
+
+@st.composite
+def leaking_problems(draw: st.DrawFn) -> SpatialProblem:
+    """A spatial problem on a machine that leaks."""
+    spatial = draw(spatial_problems(2**10))
+    return with_accelerator(spatial, draw(leaking(spatial.accelerator)))
 
 
 def same_row(batch: EvaluationBatch, row: int, cme: CostModelEvaluation) -> bool:
@@ -38,7 +46,7 @@ def same_row(batch: EvaluationBatch, row: int, cme: CostModelEvaluation) -> bool
 
 
 @examples
-@given(spatial_problems(2**10))
+@given(spatial_problems(2**10) | leaking_problems())
 def test_a_row_of_a_batch_is_a_single_evaluation(spatial: SpatialProblem) -> None:
     batch = evaluate_batch(first_batch(spatial))
     assert batch.statistics.evaluations == len(batch)

@@ -23,6 +23,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import replaced
 from nestmap.pipeline.reprice import Standing, repriced, standing
+from tests.leaking import PERIODS, POWERS, leaking, leaking_cases
 from tests.properties.variants import examples, few_examples, with_accelerator
 from tests.strategies import (
     Case,
@@ -54,6 +55,7 @@ def repriced_memories(draw: st.DrawFn, memories: tuple[MemoryLevel, ...]) -> lis
             "read_energy": draw(energies()),
             "write_energy": draw(energies()),
             "area": draw(AREAS),
+            "leakage": draw(POWERS),
             "ports": tuple(
                 replaced(port, {"name": f"p{j}" if renamed else port.name})
                 for j, port in enumerate(instance.ports)
@@ -73,7 +75,10 @@ def other_prices(draw: st.DrawFn, before: Accelerator) -> Accelerator:
     if unit:
         prices: dict[str, object] = {"operation_energy": draw(energies()), "area": draw(AREAS)}
         unit = replaced(unit, {**prices, "memory": names[unit.memory] if unit.memory else None})
+    if array.clock_period is not None:
+        array = replaced(array, {"unit_leakage": draw(POWERS), "clock_period": draw(PERIODS)})
     updates: dict[str, object] = {
+        "counts_leakage": array.clock_period is not None and draw(st.booleans()),
         "name": draw(st.sampled_from((before.name, "other"))),
         "array": array,
         "memories": tuple(memories),
@@ -96,7 +101,7 @@ def kept_on_chip(draw: st.DrawFn, spatial: SpatialProblem) -> tuple[TopLevel, ..
 
 
 @examples
-@given(evaluated_cases(), st.data())
+@given(evaluated_cases() | leaking_cases(), st.data())
 def test_repricing_is_evaluating_again(case: Case, data: st.DataObject) -> None:
     before = case.spatial.accelerator
     after = data.draw(other_prices(before))
@@ -110,7 +115,7 @@ def test_repricing_is_evaluating_again(case: Case, data: st.DataObject) -> None:
 @examples
 @given(spatial_problems(), st.data())
 def test_layers_whose_data_stays_on_chip(spatial: SpatialProblem, data: st.DataObject) -> None:
-    before = spatial.accelerator
+    before = data.draw(st.just(spatial.accelerator) | leaking(spatial.accelerator))
     after = data.draw(other_prices(before))
     tops = data.draw(kept_on_chip(spatial))
     names = {a.name: b.name for a, b in zip(before.memories, after.memories, strict=True)}
@@ -169,7 +174,11 @@ def test_an_evaluation_of_another_size_of_memory_is_refused(
 
 
 @examples
-@given(evaluated_cases(most_macs=64), st.data(), st.sampled_from((0.5, 1.0, 3.0)))
+@given(
+    evaluated_cases(most_macs=64) | leaking_cases(most_macs=64),
+    st.data(),
+    st.sampled_from((0.5, 1.0, 3.0)),
+)
 def test_the_order_of_mappings_stays_where_that_is_said(
     case: Case, data: st.DataObject, factor: float
 ) -> None:

@@ -11,7 +11,18 @@ import duckdb
 
 from nestmap.costmodel import evaluate_batch
 from nestmap.costmodel.version import VERSION
-from nestmap.model import LayerResult, Loop, MovementCosts, NetworkEvaluation, NetworkProblem
+from nestmap.model import (
+    ArrayPart,
+    LayerResult,
+    Loop,
+    MovementCosts,
+    NetworkEvaluation,
+    NetworkProblem,
+    PartArea,
+    PartEnergy,
+    PartKind,
+    StaticEnergy,
+)
 from nestmap.model.base import replaced
 from nestmap.store import Store
 from nestmap.store.connect import connect, connect_read_only
@@ -65,7 +76,20 @@ def results_of(of: NetworkProblem) -> NetworkEvaluation:
 def _countable(entry: LayerResult) -> LayerResult:
     costs = MovementCosts(accesses=(1, 2, 0, 3), energies=(1.0, 0.1, 0.0, 1 / 3))
     levels = tuple(replaced(level, {"costs": costs}) for level in entry.cme.levels)
-    return replaced(entry, {"cme": replaced(entry.cme, {"levels": levels})})
+    parts: dict[str, object] = {
+        "levels": levels,
+        "areas": (PartArea(part="array", area=1.5),),
+        "array_energies": (
+            PartEnergy(part=ArrayPart.ADCS, energy=0.5),
+            PartEnergy(part=ArrayPart.MULTIPLIERS, energy=0.25),
+        ),
+        "static_energies": (
+            StaticEnergy(part="array", power=0.5, energy=1.0),
+            StaticEnergy(part="sram", power=0.25, energy=0.5, kind=PartKind.MEMORY),
+        ),
+        "clock_period": 2.0,
+    }
+    return replaced(entry, {"cme": replaced(entry.cme, parts)})
 
 
 def filled(path: Path, *names: str) -> tuple[UUID, ...]:

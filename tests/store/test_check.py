@@ -52,7 +52,7 @@ def test_an_empty_store_is_sound(tmp_path: Path) -> None:
     assert check_store(path).is_sound
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("version", [1, 2, 3, 5])
 def test_stores_of_older_versions_are_sound(tmp_path: Path, version: int) -> None:
     path = tmp_path / "old.duckdb"
     path.write_bytes(lzma.decompress((RELEASED / f"schema_{version}.duckdb.xz").read_bytes()))

@@ -115,7 +115,7 @@ def write_rows(name: str, made: Rows) -> None:
             write_run(name, number, stage)
     SCHEMA.execute(
         f"INSERT INTO {name}.cmes SELECT 'h', 'Conv', 1, 's', 't', 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,"
-        "1, 1, 1, ?",
+        "1, 1, 1, ?, 0, NULL",
         [json.dumps({"layer": made.layer})],
     )
 
@@ -263,7 +263,7 @@ def test_a_run_that_was_merged_early_is_completed_later(tmp_path: Path, into: Pa
     assert merge_stores(other, [source]) == Merged(runs=0, searches=0, evaluations=0)
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("version", [1, 2, 3, 5])
 def test_an_older_store_is_brought_up_to_date_in_a_copy(
     tmp_path: Path, into: Path, version: int
 ) -> None:

@@ -7,16 +7,20 @@ operators counted.
 
 from __future__ import annotations
 
+import json
 import lzma
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from nestmap.model import Objective, StoreError
+from nestmap.costmodel.version import VERSION as COST_MODEL
+from nestmap.model import LayerResult, Objective, StoreError
+from nestmap.model.base import replaced
 from nestmap.pipeline.api import explore_network
 from nestmap.pipeline.plan import SearchPlan
 from nestmap.pipeline.stages import LomaStage
+from nestmap.search.version import VERSION as SEARCH
 from nestmap.store import RunStatus, Store
 from nestmap.store.migrate import migrations
 
@@ -30,9 +34,10 @@ SUMS = {
     1: ((5598921732.656, 8987445.0), (12312979648.5, 13646352.0)),
     2: ((5598921732.656, 8987445.0), ON_CHIP),
     3: ((5598921732.656, 8987445.0), ON_CHIP),
+    5: ((5598921732.656, 8987445.0), (12133428231.5, 13629509.0)),
 }
 TOTALS = "SELECT energy, latency FROM totals ORDER BY started"
-VECTOR_COUNTED = (12527868608.5, 13985554.0)
+VECTOR_COUNTED = {3: (12527868608.5, 13985554.0), 5: (12474190231.5, 13970271.0)}
 
 
 @pytest.fixture(name="old", params=sorted(RELEASED))
@@ -43,8 +48,8 @@ def _old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def test_there_is_a_file_of_each_schema_before_today() -> None:
-    """4 and 5 came together: 5 is the schema of today."""
-    assert {step.version for step in migrations()} == {*RELEASED, 4, 5}
+    """Of steps that came together only the last one: 4 and 5, 6 and that of today."""
+    assert {step.version for step in migrations()} == {*RELEASED, 4, 6, NEWEST}
 
 
 def test_it_is_not_read_before_it_is_brought_up_to_date(old: Path) -> None:
@@ -71,7 +76,7 @@ def test_results_and_evaluations_are_there(old: Path) -> None:
             energy, latency = SUMS[int(old.stem)][i]
             assert sum(x.cme.energy for x in best.layers) == pytest.approx(energy)
             assert sum(x.cme.latency for x in best.layers) == latency
-        counted = VECTOR_COUNTED if old.stem == "3" else SUMS[int(old.stem)][1]
+        counted = VECTOR_COUNTED.get(int(old.stem), SUMS[int(old.stem)][1])
         assert totals[1] == pytest.approx(counted)
 
 
@@ -112,20 +117,33 @@ def test_recorded_evaluations_are_computed_again_to_the_same_figures(old: Path) 
             assert (cme.latency1, cme.latency2) == (row["latency1"], row["latency2"])
 
 
+def known_then(result: LayerResult) -> LayerResult:
+    """The result without what older versions did not know of the accelerator."""
+    return replaced(result, {"cme": replaced(result.cme, {"areas": ()})})
+
+
 def test_new_runs_stand_beside_the_old_ones(old: Path) -> None:
-    """What older versions have searched has no key: it is searched again."""
+    """What was searched without a key (before 4), or by another model, is searched again."""
     plan = SearchPlan(objective=Objective.LATENCY, search=LomaStage(lpf_limit=2))
     with Store.open(old) as store:
         before = [(run, store.best(run.id)) for run in store.runs()]
         network = store.problem(before[0][0].id)
         again = explore_network(network, plan, store=store)
-        assert again.total.layers == before[0][1].layers
+        assert [_without_areas(x) for x in again.total.layers] == list(before[0][1].layers)
         assert [(run, store.best(run.id)) for run in store.runs()][:2] == before
         (row,) = store.query("SELECT count(*) AS n FROM run_searches WHERE recalled")
-        assert row["n"] == 0
+        versions = json.loads(store.info(before[0][0].id).versions)
+        today = {"cost_model": COST_MODEL, "search": SEARCH}
+        same = {name: versions.get(name) for name in today} == today
+        assert row["n"] == (8 if same else 0)
 
 
 def test_all_steps_are_noted(old: Path) -> None:
     with Store.open(old) as store:
         applied = store.query("SELECT version FROM schema_version ORDER BY version")
         assert [row["version"] for row in applied] == list(range(1, NEWEST + 1))
+
+
+def _without_areas(result: LayerResult) -> LayerResult:
+    """Files before 7 do not have them."""
+    return replaced(result, {"cme": replaced(result.cme, {"areas": ()})})

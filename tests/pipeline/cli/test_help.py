@@ -43,7 +43,7 @@ def test_without_a_command_help_is_shown() -> None:
                      "--lpf-limit", "--mapping-type", "--search", "--spatial-mappings", "--mixed",
                      "--rank", "--keep-on-chip", "--prune", "--pareto", "--seed", "--workers",
                      "--store", "--no-store", "--json", "--save-mapping"]),
-        ("show", ["--dim", "--float-bits", "--graph", "--json", "--all"]),
+        ("show", ["--accelerator", "--dim", "--float-bits", "--graph", "--json", "--all"]),
         ("evaluate", ["--dim", "--float-bits", "--layer", "--accelerator", "--mapping", "--order",
                       "--cut", "--mapping-file", "--json"]),
         ("query", ["--store", "--format"]),

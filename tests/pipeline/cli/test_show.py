@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from nestmap.pipeline.inputs import read_workload
+from nestmap.pipeline.inputs import read_accelerator, read_workload
 from nestmap.pipeline.report.graph import graph_svg
 from tests.pipeline.cli.inputs import LAYER, Inputs, run, run_process
 
@@ -126,3 +126,31 @@ def test_a_layer_whose_operands_take_no_room(tmp_path: Path) -> None:
     ended = run("show", str(layers), "--json", str(report))
     assert ended.code == 0
     assert json.loads(report.read_text())["layers"][0]["macs_per_byte"] is None
+
+
+def test_an_accelerator_with_what_its_memories_cost() -> None:
+    ended = run("show", "--accelerator", "edge_22nm")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("edge_22nm: 256 MACs (D1 16 x D2 16)\n")
+    shown = {row[0]: row for row in rows(ended.out) if row}
+    for level in read_accelerator("edge_22nm").memories:
+        instance = level.instance
+        costs = (instance.read_energy, instance.write_energy, instance.area, instance.leakage)
+        assert shown[level.name][-4:] == [f"{figure:.4g}" for figure in costs]
+    assert shown["accumulators"][1:6] == ["O", "64", "B", "16", "32"]
+    assert float(shown["weights"][-1]) > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        ((), "nothing to show; expected a network, or --accelerator"),
+        (("-a", "tpu_like", "net.yaml"), "--accelerator beside a network or an option for one"),
+        (("-a", "tpu_like", "--all"), "--accelerator beside a network or an option for one"),
+        (("-a", "tpu_like", "--json", "x.json"), "--accelerator beside a network or an option"),
+    ],
+)
+def test_a_network_or_an_accelerator(arguments: tuple[str, ...], found: str) -> None:
+    ended = run("show", *arguments)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"error: nestmap show: found {found}")

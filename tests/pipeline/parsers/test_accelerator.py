@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from nestmap.model import (
     Accelerator,
     ArraySide,
-    InputError,
     MemoryInstance,
     MemoryLevel,
     MemoryPort,
@@ -54,6 +53,15 @@ class ArrayText(TypedDict, total=False):
     """An array as the schema has it."""
 
     is_imc: bool
+    imc_type: str | None
+    input_precision: list[int]
+    bit_serial_precision: int | None
+    adc_resolution: int | None
+    technology: float
+    supply_voltage: float
+    unit_leakage: float
+    clock_period: float
+    holds_inputs: bool
     dimensions: list[str]
     sizes: list[int]
     systolic_dimensions: list[str]
@@ -132,12 +140,105 @@ def test_zigzag_accelerators_load_field_by_field(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", [f for f in FILES if f.stem in IMC], ids=lambda f: f.stem)
-def test_in_memory_compute_is_refused_at_its_line(path: Path) -> None:
-    lines = path.read_text().splitlines()
-    line = 1 + next(i for i, text in enumerate(lines) if "is_imc" in text)
-    with pytest.raises(InputError, match="not supported yet") as raised:
-        parse_accelerator(path)
-    assert raised.value.where == f"{path}:{line}: operational_array.is_imc"
+def test_zigzag_imc_accelerators_load_field_by_field(path: Path) -> None:
+    data, accelerator = loaded(path), parse_accelerator(path)
+    given, array = data["operational_array"], accelerator.array
+    assert array.imc is not None
+    assert str(array.imc.kind) == given.get("imc_type")
+    precisions = [array.imc.activation_precision, array.imc.weight_precision]
+    assert precisions == given.get("input_precision")
+    assert array.imc.bit_serial_precision == given.get("bit_serial_precision")
+    assert array.imc.adc_resolution == given.get("adc_resolution", 0)
+    assert (array.imc.technology, array.imc.supply_voltage) == (28, 0.9)
+    assert list(array.sizes) == given.get("dimensions")
+    assert list(array.sizes.values()) == given.get("sizes")
+    assert array.operation_cycles == {"aimc": 4, "dimc": 8}[path.stem]
+    assert written(accelerator)["memories"]["cells"] == data["memories"]["cells"] | {
+        "force_double_buffering": False
+    }
+
+
+@pytest.fixture
+def dimc() -> AcceleratorText:
+    """The digital IMC accelerator of ZigZag, to be changed."""
+    (path,) = (f for f in FILES if f.stem == "dimc")
+    return loaded(path)
+
+
+@pytest.mark.parametrize(
+    ("fields", "technology", "voltage"),
+    [
+        ({}, 28, 0.9),
+        ({"technology": 28}, 28, 0.9),
+        ({"technology": 7}, 7, 0.7),
+        ({"supply_voltage": 0.6}, 28, 0.6),
+        ({"technology": 65, "supply_voltage": 1}, 65, 1),
+    ],
+)
+def test_imc_arrays_in_other_technologies(
+    file: Path, dimc: AcceleratorText, fields: ArrayText, technology: float, voltage: float
+) -> None:
+    dimc["operational_array"].update(fields)
+    file.write_text(yaml.safe_dump(dimc))
+    imc = parse_accelerator(file).array.imc
+    assert imc is not None
+    assert (imc.technology, imc.supply_voltage) == (technology, voltage)
+
+
+def test_what_the_circuits_of_an_imc_array_decide_is_left_out(
+    file: Path, dimc: AcceleratorText
+) -> None:
+    file.write_text(yaml.safe_dump(dimc))
+    before = parse_accelerator(file)
+    dimc["operational_array"] |= {
+        "unit_energy": 3,
+        "unit_area": 4,
+        "systolic_dimensions": ["D2"],
+        "holds_inputs": True,
+        "adc_resolution": None,
+    }
+    file.write_text(yaml.safe_dump(dimc))
+    assert parse_accelerator(file) == before
+
+
+def test_leakage_and_clock_of_arrays(file: Path, dimc: AcceleratorText) -> None:
+    dimc["operational_array"]["unit_leakage"] = 0.01
+    file.write_text(yaml.safe_dump({**dimc, "static_energy": True}))
+    accelerator = parse_accelerator(file)
+    assert (accelerator.array.unit_leakage, accelerator.counts_leakage) == (0.01, True)
+    ordinary: ArrayText = {
+        "dimensions": ["D1", "D2"],
+        "sizes": [4, 4],
+        "unit_energy": 1,
+        "unit_leakage": 0.02,
+        "clock_period": 2,
+    }
+    dimc["operational_array"] = ordinary
+    file.write_text(yaml.safe_dump({**dimc, "static_energy": True}))
+    accelerator = parse_accelerator(file)
+    array = accelerator.array
+    assert (array.unit_leakage, array.clock_period, array.imc) == (0.02, 2, None)
+    assert accelerator.counts_leakage
+    file.write_text(yaml.safe_dump({**dimc, "static_energy": False}))
+    assert not parse_accelerator(file).counts_leakage
+
+
+@pytest.mark.parametrize("nothing", [None, 0])
+def test_ordinary_arrays_may_have_imc_fields_that_say_nothing(
+    file: Path, dimc: AcceleratorText, nothing: int | None
+) -> None:
+    dimc["operational_array"] = {"dimensions": ["D1", "D2"], "sizes": [4, 4], "unit_energy": 1}
+    file.write_text(yaml.safe_dump(dimc))
+    before = parse_accelerator(file)
+    dimc["operational_array"] |= {
+        "is_imc": False,
+        "imc_type": None,
+        "input_precision": [8, 8],
+        "adc_resolution": nothing,
+        "bit_serial_precision": nothing,
+    }
+    file.write_text(yaml.safe_dump(dimc))
+    assert parse_accelerator(file) == before
 
 
 def test_details_of_a_known_file() -> None:

@@ -1,0 +1,85 @@
+"""Evaluations per CPU second of IMC arrays against zigzag-dse: the same orderings, equal costs."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from time import process_time
+
+from tests.parity.reference import reference_mappings
+from tests.parity.reference_imc import reference_imc_cme
+
+from nestmap.costmodel import evaluate_batch
+from nestmap.model import MappingProblem, MappingType, SpatialProblem, TemporalMapping
+from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.stages import SpatialMappingGeneratorStage
+from nestmap.search import loma
+
+INPUTS = Path(str(files("zigzag") / "inputs"))
+CASES = (("resnet18", 1), ("resnet18", 5), ("alexnet", 2))
+MACHINES = ("aimc", "dimc")
+REFERENCE_LIMIT = 5
+"""Loop factors for the reference, which takes about 10 ms an evaluation."""
+
+Found = dict[TemporalMapping, tuple[float, float]]
+"""Energy and latency of each mapping."""
+
+
+def main() -> None:
+    """Prints a row a case: evaluations per CPU second of both, and their ratio."""
+    print("layer, accelerator | ours /s (lpf 9) | ours /s (same list) | zigzag-dse /s | ratio")
+    for workload, position in CASES:
+        for accelerator in MACHINES:
+            spatial = _spatial(workload, accelerator, position)
+            theirs = _compare(spatial)
+            same, ours = _rate(spatial, REFERENCE_LIMIT), _rate(spatial, 9)
+            name = f"{workload} {spatial.layer.name}, {accelerator}"
+            print(f"{name} | {ours:,.0f} | {same:,.0f} | {theirs:,.1f} | {ours / theirs:,.0f}")
+
+
+def _spatial(workload: str, accelerator: str, position: int) -> SpatialProblem:
+    mapping = read_mapping(INPUTS / "mapping" / "default_imc.yaml", for_accelerator=None)
+    layer = read_workload(INPUTS / "workload" / f"{workload}.onnx").layers[position]
+    problem = MappingProblem(
+        layer=layer,
+        accelerator=read_accelerator(INPUTS / "hardware" / f"{accelerator}.yaml"),
+        constraints=mapping.of(layer),
+    )
+    return next(SpatialMappingGeneratorStage(max_mappings=1, mixed=True)(problem))
+
+
+def _compare(spatial: SpatialProblem) -> float:
+    """The reference's evaluations per CPU second; every mapping and cost must be equal to ours."""
+    start = process_time()
+    expected: Found = {}
+    for mapping in reference_mappings(spatial, REFERENCE_LIMIT):
+        cme = reference_imc_cme(spatial, mapping)
+        expected[mapping] = cme.energy_total, cme.latency_total2
+    theirs = len(expected) / (process_time() - start)
+    _check_equal(spatial, expected)
+    return theirs
+
+
+def _check_equal(spatial: SpatialProblem, expected: Found) -> None:
+    compared = 0
+    for mappings in loma(spatial, REFERENCE_LIMIT, MappingType.UNEVEN):
+        batch = evaluate_batch(mappings)
+        for row in range(len(batch)):
+            energy, latency = expected[batch.mappings.row(row)]
+            assert abs(batch.energy[row] - energy) <= 1e-9 * energy
+            assert abs(batch.latency2[row] - latency) <= 1e-9 * latency
+            compared += 1
+    assert compared == len(expected), (compared, len(expected))
+
+
+def _rate(spatial: SpatialProblem, lpf_limit: int) -> float:
+    """Our evaluations per CPU second, compiled, over at least half a second."""
+    count, start = 0, process_time()
+    while process_time() - start < 0.5:
+        for batch in loma(spatial, lpf_limit, MappingType.UNEVEN):
+            count += len(evaluate_batch(batch))
+    return count / (process_time() - start)
+
+
+if __name__ == "__main__":
+    main()

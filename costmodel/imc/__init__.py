@@ -1,0 +1,1 @@
+"""What arrays cost that compute in memory."""

@@ -1,0 +1,94 @@
+"""What an IMC array spends on a layer under a spatial mapping; the order of loops plays no part.
+
+Source: J. Sun, P. Houshmand and M. Verhelst, ICCAD 2023, arXiv:2405.14978.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from nestmap.costmodel.imc.array import macro_of
+from nestmap.model import Layer, PartEnergy, Relevance, SpatialProblem
+
+Factors = dict[str, int]
+"""How often loop dimensions are unrolled over one array dimension."""
+
+
+def array_energies(spatial: SpatialProblem) -> tuple[PartEnergy, ...]:
+    """What each part of the array spends on the layer in pJ (arXiv:2405.14978).
+
+    The macros are activated ``macs / (s1 s2)`` times together, ``s1`` and ``s2`` being what is
+    unrolled over columns and rows; that is no whole number where an unrolling does not divide its
+    loop. An activation takes the cycles of an operation. Precisions are those of the array.
+
+    Raises:
+        UnknownNodeError: at a technology node that nothing is known of.
+        SupplyVoltageError: at a supply voltage that is too low.
+    """
+    array = spatial.accelerator.array
+    on_columns, on_rows = _unrolled(spatial)
+    columns = prod(on_columns.values())
+    activations = spatial.layer.macs / (columns * prod(on_rows.values()))
+    energies = macro_of(spatial.accelerator).cycle_energies(columns, rows_in_use(spatial))
+    cycles = array.operation_cycles * activations
+    return tuple(PartEnergy(part=part, energy=pj * cycles) for part, pj in energies.items())
+
+
+def rows_in_use(spatial: SpatialProblem) -> int:
+    """How many rows of a macro get an input: ``s2``, or more where a mapping is diagonal.
+
+    Diagonal: what the weight does not depend on, such as ``OX``, is unrolled over columns, while
+    rows unroll its partner in the index of the activation, ``FX``: then ``u`` of one and ``v`` of
+    the other take ``u + v - 1`` inputs. This is the intention of arXiv:2405.14978. The reference
+    mixes up the dimensions for more than one loop on the rows, and breaks down for a single one or
+    where the layer has other loops that the weight does not depend on; it is not followed there.
+
+    The weight is the operand that the memory ``cells`` holds.
+    """
+    on_columns, on_rows = _unrolled(spatial)
+    if prod(on_rows.values()) == 1:
+        return 1
+    surplus = {name: _surplus(spatial, name, on_columns) for name in on_rows}
+    return prod(factor + surplus[name] for name, factor in on_rows.items())
+
+
+def _surplus(spatial: SpatialProblem, dimension: str, on_columns: Factors) -> int:
+    """Inputs beyond those along a dimension, for what columns unroll of its partner: ``v - 1``."""
+    layer, weight = spatial.layer, _weight(spatial)
+    if weight is None:
+        return 0
+    partners = [
+        name
+        for name in on_columns
+        if name != dimension
+        and layer.relevance(weight, name) is Relevance.IRRELEVANT
+        and _add_up(layer, weight, {name, dimension})
+    ]
+    return prod(on_columns[name] for name in partners) - 1
+
+
+def _add_up(layer: Layer, weight: str, dimensions: set[str]) -> bool:
+    """Whether dimensions stand in one index of what is not the weight."""
+    indices = [index for x in layer.inputs if x.name != weight for index in x.indices]
+    return any(dimensions <= set(index.dimensions) for index in indices)
+
+
+def _weight(spatial: SpatialProblem) -> str | None:
+    """The operand in the cells, if the layer has one there."""
+    held = spatial.accelerator.cells.operands
+    links = spatial.problem.links
+    return next((x.name for x in spatial.layer.inputs if links[x.name] in held), None)
+
+
+def _unrolled(spatial: SpatialProblem) -> tuple[Factors, Factors]:
+    """What is unrolled over columns and over rows; what is unrolled once, is not."""
+    columns, rows = sorted(spatial.accelerator.array.sizes)[:2]
+    return _factors(spatial, columns), _factors(spatial, rows)
+
+
+def _factors(spatial: SpatialProblem, array_dimension: str) -> Factors:
+    factors: Factors = {}
+    for loop in spatial.spatial_mapping.on(array_dimension):
+        if loop.size > 1:
+            factors[loop.dimension] = factors.get(loop.dimension, 1) * loop.size
+    return factors

@@ -1,0 +1,103 @@
+"""In-memory computing: what an array is that multiplies where its weights are stored."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from pydantic import Field, model_validator
+
+from nestmap.model.base import Frozen
+from nestmap.model.units import Bits, NanoMeters, Volts
+
+IMC_CELLS: Final = "cells"
+"""The memory of an IMC accelerator that is the array itself."""
+
+
+class ImcKind(StrEnum):
+    """How an IMC array adds: currents on bit lines, or logic beside the cells."""
+
+    ANALOG = "analog"
+    DIGITAL = "digital"
+
+
+class ArrayPart(StrEnum):
+    """The parts of an IMC array, as its figures are broken down."""
+
+    CELLS = "cells"
+    DACS = "dacs"
+    ADCS = "adcs"
+    MULTIPLIERS = "mults"
+    BIT_LINES = "analog_bl_addition"
+    ADDER_TREES = "adders_regular"
+    PLACE_VALUE_ADDERS = "adders_pv"
+    ACCUMULATORS = "accumulators"
+
+
+class InMemoryCompute(Frozen, frozen=True):
+    """The arithmetic of an IMC array; precisions in bit.
+
+    An activation enters in slices of ``bit_serial_precision`` bit, one a cycle. ``adc_resolution``
+    is that of the converters behind the bit lines of an analog array (0: they cost nothing).
+    The SRAM cells behind one multiplier are the memory :data:`IMC_CELLS`. The circuits are those
+    of ``technology`` (nm) at ``supply_voltage``.
+
+    Source: Houshmand, Sun and Verhelst, arXiv:2305.18335; Sun, Houshmand and Verhelst,
+    ICCAD 2023 (arXiv:2405.14978).
+    """
+
+    kind: ImcKind
+    activation_precision: Bits
+    weight_precision: Bits
+    bit_serial_precision: Bits
+    adc_resolution: int = Field(default=0, ge=0, le=32)
+    technology: NanoMeters = 28.0
+    supply_voltage: Volts = 0.9
+
+    @model_validator(mode="after")
+    def _fitting(self) -> InMemoryCompute:
+        for what, bits in (
+            ("activation precision", self.activation_precision),
+            ("weight precision", self.weight_precision),
+            ("bit-serial precision", self.bit_serial_precision),
+        ):
+            if bits < 1 or bits & (bits - 1):
+                raise ValueError(f"{what} {bits} bit; expected a power of two")
+        if self.bit_serial_precision > self.activation_precision:
+            raise ValueError(
+                f"bit-serial precision {self.bit_serial_precision} bit; expected at most the "
+                f"activation precision, {self.activation_precision}"
+            )
+        if self.kind is ImcKind.DIGITAL and self.adc_resolution:
+            raise ValueError(
+                f"adc_resolution {self.adc_resolution} of a digital array; expected 0: it has no "
+                "converters"
+            )
+        return self
+
+    @property
+    def cycles_per_operation(self) -> float:
+        """Cycles until all bits of an activation have entered."""
+        return self.activation_precision / self.bit_serial_precision
+
+
+class ImcSizes(Frozen, frozen=True):
+    """Weights side by side: ``columns`` are outputs, ``rows`` inputs that are added up.
+
+    ``banks`` are identical macros of so many columns and rows.
+    """
+
+    columns: int
+    rows: int
+    banks: int
+
+
+class PeakPerformance(Frozen, frozen=True):
+    """What an IMC array reaches when everything is used; in 10^12 operations.
+
+    ``tops`` a second, ``tops_per_watt`` a joule, ``tops_per_mm2`` a second and mm2 of the array.
+    """
+
+    tops: float
+    tops_per_watt: float
+    tops_per_mm2: float

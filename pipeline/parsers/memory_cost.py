@@ -1,0 +1,186 @@
+"""What a memory of a description costs: as the description says, or as a model of memories does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, final
+
+from nestmap.model import InputError, MemoryCost, MemoryMacro, MemoryPort, PortKind
+from nestmap.model.base import replaced
+from nestmap.pipeline.cacti import cacti_cost
+from nestmap.pipeline.parsers.node import Node, suggestion
+from nestmap.pipeline.parsers.quantities import area, energy, power, technology
+
+if TYPE_CHECKING:
+    from nestmap.costmodel.memory_cost.dram import DramPreset
+
+Cacti = Callable[[MemoryMacro], MemoryCost]
+"""Who says what CACTI says of a memory."""
+
+COST_FIELDS: Final = (
+    *("r_cost", "w_cost", "area", "leakage"),
+    *("auto_cost_extraction", "mem_type", "cost", "technology"),
+)
+"""The fields of a memory that say what it costs, or how to find out."""
+
+DEFAULT_TECHNOLOGY: Final = 22.0
+"""The node in nm where a description names none: the one of ZigZag's own extraction."""
+
+DEFAULT_DRAM: Final = "ddr4"
+"""The preset where a description only says that a memory is a DRAM."""
+
+
+class MemoryKind(StrEnum):
+    """What a memory is, as ``mem_type`` says."""
+
+    SRAM = "sram"
+    RF = "rf"
+    DRAM = "dram"
+
+
+class SramModel(StrEnum):
+    """Where the costs of SRAM and register files come from."""
+
+    FITTED = "fitted"
+    CACTI = "cacti"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CostSources:
+    """What costs are found with beside the fields of a memory.
+
+    ``technology`` is the node of the whole description, where it names one.
+    """
+
+    technology: Node | None = None
+    cacti: Cacti = cacti_cost
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A memory as it is described: its value in the file, capacity in bits, ports."""
+
+    node: Node
+    size: int
+    ports: Sequence[MemoryPort]
+
+    @property
+    def width(self) -> int:
+        """Bits of an access: a port that is narrower than others reads and writes whole words."""
+        return max(port.width_max for port in self.ports)
+
+    def macro(self, technology: float) -> MemoryMacro:
+        """The memory as models of its cost see it.
+
+        Raises:
+            InputError: where nothing can be built so.
+        """
+        kinds = [port.kind for port in self.ports]
+        with self.node.checking():
+            return MemoryMacro(
+                size=self.size,
+                width=self.width,
+                read_ports=kinds.count(PortKind.READ),
+                write_ports=kinds.count(PortKind.WRITE),
+                read_write_ports=kinds.count(PortKind.READ_WRITE),
+                technology=technology,
+            )
+
+
+def memory_cost(fields: Mapping[str, Node], built: Built, sources: CostSources) -> MemoryCost:
+    """What a memory costs; ``fields`` are those of it that are there.
+
+    Raises:
+        InputError: where the fields do not say, or contradict each other.
+    """
+    given = _given(fields)
+    if not _is_computed(fields):
+        _check_unused(fields)
+        for name, figure in (("r_cost", "read_energy"), ("w_cost", "write_energy")):
+            if figure not in given:
+                expected = f"the field {name} (pJ per access), or cost: {SramModel.FITTED}"
+                raise built.node.error(expected, f"no {name}")
+        return MemoryCost(**({"area": 0.0, "leakage": 0.0} | given))
+    model = _model(fields)
+    found = (
+        _sram_cost(model, fields, built, sources)
+        if isinstance(model, SramModel)
+        else _dram_cost(model, fields, built)
+    )
+    # ZigZag's switch alone replaces the figures beside it, as ZigZag does; cost: leaves them
+    stay = given if "cost" in fields else {k: v for k, v in given.items() if k == "leakage"}
+    return replaced(found, dict(stay))
+
+
+def _given(fields: Mapping[str, Node]) -> dict[str, float]:
+    """The figures that the description states, by their names in :class:`MemoryCost`."""
+    readers = {
+        "r_cost": ("read_energy", energy),
+        "w_cost": ("write_energy", energy),
+        "area": ("area", area),
+        "leakage": ("leakage", power),
+    }
+    return {
+        figure: read(fields[name]) for name, (figure, read) in readers.items() if name in fields
+    }
+
+
+def _is_computed(fields: Mapping[str, Node]) -> bool:
+    """Whether a model is asked: ``cost`` names one, or ZigZag's switch is on."""
+    switch = fields.get("auto_cost_extraction")
+    is_on = switch.boolean() if switch else "cost" in fields
+    if "cost" in fields and not is_on:
+        raise fields["cost"].error(
+            "no cost, or no auto_cost_extraction: false", "cost beside auto_cost_extraction: false"
+        )
+    return is_on
+
+
+def _check_unused(fields: Mapping[str, Node]) -> None:
+    if "technology" in fields:
+        technology(fields["technology"])
+        expected = f"cost: {SramModel.FITTED} or {SramModel.CACTI} beside it: it decides nothing"
+        raise fields["technology"].error(expected, "technology without cost")
+
+
+def _model(fields: Mapping[str, Node]) -> SramModel | DramPreset:
+    """Which model is asked: the one that ``cost`` names, else the usual one of the ``mem_type``."""
+    from nestmap.costmodel.memory_cost.dram import DramPreset  # noqa: PLC0415 (imports numba)
+
+    kind = fields["mem_type"].choice(MemoryKind) if "mem_type" in fields else None
+    if "cost" not in fields:
+        return DramPreset(DEFAULT_DRAM) if kind is MemoryKind.DRAM else SramModel.FITTED
+    named = fields["cost"]
+    name = named.one_of([*SramModel, *DramPreset])
+    suited = list(DramPreset) if kind is MemoryKind.DRAM else list(SramModel)
+    if kind is not None and name not in suited:
+        raise named.error(f"{suggestion(name, suited)} for mem_type: {kind}")
+    return SramModel(name) if name in list(SramModel) else DramPreset(name)
+
+
+def _dram_cost(preset: DramPreset, fields: Mapping[str, Node], built: Built) -> MemoryCost:
+    from nestmap.costmodel.memory_cost.dram import dram_cost  # noqa: PLC0415 (imports numba)
+
+    if "technology" in fields:
+        expected = "none: the energies of a DRAM are those of its standard"
+        raise fields["technology"].error(expected, f"technology beside {preset}")
+    return dram_cost(preset, built.width)
+
+
+def _sram_cost(
+    model: SramModel, fields: Mapping[str, Node], built: Built, sources: CostSources
+) -> MemoryCost:
+    named = fields.get("technology", sources.technology)
+    macro = built.macro(technology(named) if named else DEFAULT_TECHNOLOGY)
+    if model is SramModel.CACTI:
+        try:
+            return sources.cacti(macro)
+        except InputError as error:
+            raise fields["cost"].error(error.expected, error.found) from None
+    from nestmap.costmodel.memory_cost.sram import fitted_cost  # noqa: PLC0415 (imports numba)
+
+    return fitted_cost(macro)

@@ -1,0 +1,1 @@
+"""The cost of arrays that compute in memory."""

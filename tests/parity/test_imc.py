@@ -1,0 +1,208 @@
+"""Arrays that compute in memory beside the reference: every figure to a relative 1e-9.
+
+``make stress`` (``NESTMAP_STRESS=1``) takes more mappings, and the bundled networks.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+
+import onnx
+import pytest
+from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import strategies as st
+from zigzag.api import get_hardware_performance_zigzag
+
+import nestmap
+from nestmap.costmodel import evaluate
+from nestmap.model import (
+    IMC_CELLS,
+    Accelerator,
+    Layer,
+    MappingProblem,
+    Relevance,
+    SpatialProblem,
+    Workload,
+)
+from nestmap.model.base import replaced
+from nestmap.pipeline.inputs import read_accelerator, read_mapping
+from nestmap.pipeline.parsers.onnx import parse_onnx
+from nestmap.pipeline.stages import SpatialMappingGeneratorStage
+from tests.costmodel.imc.machines import arithmetic, convolution, imc_machine
+from tests.costmodel.machines import mapped, ordered
+from tests.parity.reference import ReferenceCrashError, reference_mappings
+from tests.parity.reference_imc import imc_differences, reference_imc_evaluation
+from tests.parity.test_locality import residual_network
+from tests.strategies import (
+    Case,
+    hierarchies,
+    layers,
+    memory_levels,
+    temporal_mappings,
+    unrolled_problems,
+)
+
+INPUTS = Path(str(files("zigzag") / "inputs"))
+MACHINES = ("aimc", "dimc")
+LAYERS = (
+    ("alexnet", (0, 1, 4, 5)),
+    ("resnet18", (0, 1, 7, 12, 20)),
+    ("mobilenetv2", (1, 2)),  # depthwise and pointwise
+)
+STRESS = "NESTMAP_STRESS" in os.environ
+EXAMPLES = 2000 if STRESS else 60
+
+
+@cache
+def network(name: str) -> Workload:
+    return parse_onnx(INPUTS / "workload" / f"{name}.onnx")
+
+
+def machine(name: str) -> Accelerator:
+    return read_accelerator(INPUTS / "hardware" / f"{name}.yaml")
+
+
+@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize(
+    ("of", "position"), [(of, position) for of, positions in LAYERS for position in positions]
+)
+def test_layers_of_real_networks_cost_the_same(of: str, position: int, name: str) -> None:
+    layer = network(of).layers[position]
+    mapping = read_mapping(INPUTS / "mapping" / "default_imc.yaml", for_accelerator=None)
+    problem = MappingProblem(layer=layer, accelerator=machine(name), constraints=mapping.of(layer))
+    compared = 0
+    for spatial in SpatialMappingGeneratorStage(max_mappings=2, mixed=True)(problem):
+        for temporal in islice(reference_mappings(spatial, lpf_limit=3), 0, 100, 25):
+            reference = reference_imc_evaluation(spatial, temporal)
+            assert imc_differences(evaluate(spatial, temporal), reference) == []
+            compared += 1
+    assert compared
+
+
+BANKS = st.none() | st.integers(1, 4)
+
+
+@st.composite
+def machines(draw: st.DrawFn) -> Accelerator:
+    """Any arithmetic, one weight behind each multiplier, any memories above."""
+    imc = draw(arithmetic())
+    # A tree over one row of weights of 1 or 2 bit has a negative delay in the package.
+    depth = draw(st.integers(1 if imc.weight_precision <= 2 else 0, 4))
+    columns, banks = draw(st.integers(1, 9)), draw(BANKS)
+    sizes = {"D1": columns, "D2": 1 << depth} | ({"D3": banks} if banks else {})
+    accelerator = imc_machine(imc, sizes)
+    cells = draw(memory_levels(IMC_CELLS, ["I2"], [], imc.weight_precision))
+    return replaced(accelerator, {"memories": (cells, *draw(hierarchies(list(sizes))))})
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """A layer whose weights are constant, as the package knows them, and both mappings.
+
+    No diagonal mapping: there the package mixes up dimensions, or breaks down.
+    """
+    layer = draw(layers().filter(lambda layer: len(layer.inputs) == 2))
+    problem = MappingProblem(layer=constant_weights(layer), accelerator=draw(machines()))
+    spatial = draw(unrolled_problems(problem).filter(lambda spatial: not is_diagonal(spatial)))
+    return Case(spatial, draw(temporal_mappings(spatial)))
+
+
+def constant_weights(layer: Layer) -> Layer:
+    inputs = tuple(replaced(x, {"constant": x.name == "W"}) for x in layer.inputs)
+    return replaced(layer, {"inputs": inputs})
+
+
+def is_diagonal(spatial: SpatialProblem) -> bool:
+    layer, mapping = spatial.layer, spatial.spatial_mapping
+    shared = [
+        loop
+        for loop in mapping.on("D1")
+        if layer.relevance("W", loop.dimension) is Relevance.IRRELEVANT
+    ]
+    return bool(shared) and any(loop.size > 1 for loop in mapping.on("D2"))
+
+
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.filter_too_much,
+    ],
+)
+@given(cases())
+def test_random_mappings_cost_the_same(case: Case) -> None:
+    try:
+        reference = reference_imc_evaluation(case.spatial, case.temporal)
+    except ReferenceCrashError:
+        reject()
+    assert imc_differences(evaluate(case.spatial, case.temporal), reference) == []
+
+
+@pytest.mark.parametrize(
+    ("rows", "order"), [("FX 3 C 8", "FY 3 OY 4 K 4"), ("FX 3 FY 3", "C 8 OY 4 K 4")]
+)
+@pytest.mark.parametrize("name", MACHINES)
+def test_diagonal_mappings_cost_the_same_where_the_package_keeps_the_order(
+    name: str, rows: str, order: str
+) -> None:
+    layer = constant_weights(convolution())
+    spatial = mapped(layer, machine(name), {"D1": "K 4 OX 4", "D2": rows})
+    temporal = ordered(order, {"O": (1, 2, 3), "W": (1, 3), "I": (0, 2, 3)})
+    reference = reference_imc_evaluation(spatial, temporal)
+    assert imc_differences(evaluate(spatial, temporal), reference) == []
+
+
+Totals = tuple[object, ...]
+"""Energy, latency, clock period and area."""
+
+
+def reference_totals(of: onnx.ModelProto | str, name: str, folder: Path) -> Totals:
+    """The package's, with data kept on chip."""
+    *figures, _ = get_hardware_performance_zigzag(
+        of,
+        str(INPUTS / "hardware" / f"{name}.yaml"),
+        str(INPUTS / "mapping" / "default_imc.yaml"),
+        opt="latency",
+        lpf_limit=3,
+        nb_spatial_mappings_generated=1,
+        in_memory_compute=True,
+        dump_folder=str(folder),
+        loma_show_progress_bar=False,
+    )
+    return tuple(figures)
+
+
+def totals(of: onnx.ModelProto | Path, name: str) -> Totals:
+    """Ours."""
+    found = nestmap.explore(
+        of,
+        INPUTS / "hardware" / f"{name}.yaml",
+        INPUTS / "mapping" / "default_imc.yaml",
+        objective="latency",
+        lpf_limit=3,
+        spatial_mappings=1,
+        mixed=True,
+        keep_on_chip=True,
+    )
+    first = found.layers[0].cme
+    return found.energy, found.latency, first.clock_period, first.area
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_network_costs_the_same(name: str, tmp_path: Path) -> None:
+    expected = reference_totals(residual_network(), name, tmp_path)
+    assert totals(residual_network(), name) == pytest.approx(expected, rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("of", [of for of, _ in LAYERS] if STRESS else ["mobilenetv2"])
+def test_bundled_networks_cost_the_same(of: str, name: str, tmp_path: Path) -> None:
+    path = INPUTS / "workload" / f"{of}.onnx"
+    expected = reference_totals(str(path), name, tmp_path)
+    assert totals(path, name) == pytest.approx(expected, rel=1e-9, abs=0)

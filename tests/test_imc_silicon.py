@@ -1,0 +1,46 @@
+"""The table of published IMC macros: what docs/imc.md shows is what nestmap says today."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from benchmarks.imc_silicon import BEGIN, CHIPS, DOCUMENT, END, Chip, accelerator_of, table
+
+from nestmap.pipeline.parsers.accelerator import parse_accelerator
+from nestmap.pipeline.presets import resolve_accelerator
+
+BY_NAME = {chip.name: chip for chip in CHIPS}
+
+
+def test_the_document_has_the_table_of_today() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    assert text.partition(BEGIN)[2].partition(END)[0].strip() == table()
+
+
+@pytest.mark.parametrize("chip", CHIPS, ids=lambda chip: chip.name)
+def test_macros_are_described_completely(chip: Chip) -> None:
+    accelerator = accelerator_of(chip)
+    assert accelerator.array.units * accelerator.cells.instance.size == chip.bits
+    assert accelerator.cells.instance.area > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "kilobits"), [("AIMC1", 1024), ("AIMC2", 384), ("DIMC2", 32), ("DIMC3", 64)]
+)
+def test_capacities_are_those_of_the_papers(name: str, kilobits: int) -> None:
+    assert BY_NAME[name].bits == kilobits * 1024
+
+
+def test_density_of_a_title() -> None:
+    chip = BY_NAME["DIMC2"]  # 1.041 Mb/mm2; its area is reported with one digit
+    assert chip.bits / 2**20 / chip.reported.area == pytest.approx(1.041, rel=2e-3)
+
+
+def test_the_example_in_the_document_is_the_bundled_array(tmp_path: Path) -> None:
+    example = DOCUMENT.read_text(encoding="utf-8").partition("```yaml\n")[2].partition("```")[0]
+    bundled = resolve_accelerator("aimc").read_text(encoding="utf-8")
+    head, memories = bundled.partition("operational_array:")[0], bundled.partition("memories:")[2]
+    file = tmp_path / "aimc.yaml"
+    file.write_text(f"{head}{example}memories:{memories}", encoding="utf-8")
+    assert parse_accelerator(file) == parse_accelerator(resolve_accelerator("aimc"))
