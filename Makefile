@@ -26,6 +26,7 @@ bench: $(READY)  ## what benchmarks/NOTES.md reports
 	$(PYTHON) -m benchmarks.network
 	$(PYTHON) -m benchmarks.search
 	$(PYTHON) -m benchmarks.salsa
+	$(PYTHON) -m benchmarks.imc
 	$(PYTHON) -m benchmarks.workloads
 	$(PYTHON) -m benchmarks.fuzz_onnx --cases 10000
 	$(PYTHON) -m benchmarks.store_write

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from nestmap.model import (
+    IMC_CELLS,
     MemoryCost,
     MemoryInstance,
     MemoryLevel,
@@ -15,6 +16,7 @@ from nestmap.model import (
     PortKind,
     PortUse,
 )
+from nestmap.pipeline.parsers.cells import Bank
 from nestmap.pipeline.parsers.memory_cost import COST_FIELDS, Built, CostSources, memory_cost
 from nestmap.pipeline.parsers.node import Node, suggestion
 from nestmap.pipeline.parsers.quantities import ARRAY_DIMENSION
@@ -39,7 +41,9 @@ def parse_memory(
     if not operands:
         raise fields["operands"].error("at least one memory operand")
     size = fields["size"].integer("a positive number of bits", minimum=1)
-    built = Built(node, size, _ports(fields["ports"], operands))
+    imc = array.imc if name == IMC_CELLS else None
+    bank = Bank(array.imc_sizes, imc) if imc else None
+    built = Built(node, size, _ports(fields["ports"], operands), bank)
     instance = _instance(name, fields, built, memory_cost(fields, built, sources))
     served = fields["served_dimensions"].names(ARRAY_DIMENSION, array.sizes)
     with node.checking():

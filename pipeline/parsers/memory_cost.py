@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, final
 from nestmap.model import InputError, MemoryCost, MemoryMacro, MemoryPort, PortKind
 from nestmap.model.base import replaced
 from nestmap.pipeline.cacti import cacti_cost
+from nestmap.pipeline.parsers.cells import Bank
 from nestmap.pipeline.parsers.node import Node, suggestion
 from nestmap.pipeline.parsers.quantities import area, energy, power, technology
 
@@ -62,23 +63,30 @@ class CostSources:
 @final
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A memory as it is described: its value in the file, capacity in bits, ports."""
+    """A memory as it is described: its value in the file, capacity in bits, ports.
+
+    With a ``bank`` it is the cells of a unit of an IMC array, which are built bank by bank.
+    """
 
     node: Node
     size: int
     ports: Sequence[MemoryPort]
+    bank: Bank | None = None
 
     @property
     def width(self) -> int:
         """Bits of an access: a port that is narrower than others reads and writes whole words."""
         return max(port.width_max for port in self.ports)
 
-    def macro(self, technology: float) -> MemoryMacro:
-        """The memory as models of its cost see it.
+    def macro(self, technology: float | None) -> MemoryMacro:
+        """The memory as models of its cost see it, in the usual node where none is named.
 
         Raises:
             InputError: where nothing can be built so.
         """
+        if self.bank is not None:
+            with self.node.checking():
+                return self.bank.macro(self.size, technology)
         kinds = [port.kind for port in self.ports]
         with self.node.checking():
             return MemoryMacro(
@@ -87,8 +95,12 @@ class Built:
                 read_ports=kinds.count(PortKind.READ),
                 write_ports=kinds.count(PortKind.WRITE),
                 read_write_ports=kinds.count(PortKind.READ_WRITE),
-                technology=technology,
+                technology=technology or DEFAULT_TECHNOLOGY,
             )
+
+    def part(self, cost: MemoryCost) -> MemoryCost:
+        """What the memory costs of what was built."""
+        return cost if self.bank is None else self.bank.share(cost, self.width)
 
 
 def memory_cost(fields: Mapping[str, Node], built: Built, sources: CostSources) -> MemoryCost:
@@ -174,13 +186,13 @@ def _dram_cost(preset: DramPreset, fields: Mapping[str, Node], built: Built) -> 
 def _sram_cost(
     model: SramModel, fields: Mapping[str, Node], built: Built, sources: CostSources
 ) -> MemoryCost:
-    named = fields.get("technology", sources.technology)
-    macro = built.macro(technology(named) if named else DEFAULT_TECHNOLOGY)
+    named = fields.get("technology", None if built.bank else sources.technology)
+    macro = built.macro(technology(named) if named else None)
     if model is SramModel.CACTI:
         try:
-            return sources.cacti(macro)
+            return built.part(sources.cacti(macro))
         except InputError as error:
             raise fields["cost"].error(error.expected, error.found) from None
     from nestmap.costmodel.memory_cost.sram import fitted_cost  # noqa: PLC0415 (imports numba)
 
-    return fitted_cost(macro)
+    return built.part(fitted_cost(macro))

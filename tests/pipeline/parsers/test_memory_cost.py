@@ -16,6 +16,7 @@ from nestmap.costmodel.memory_cost.sram import fitted_cost
 from nestmap.model import MemoryCost, MemoryInstance, MemoryMacro
 from nestmap.pipeline.parsers.accelerator import parse_accelerator
 from nestmap.pipeline.parsers.memory_cost import DEFAULT_DRAM, DEFAULT_TECHNOLOGY
+from nestmap.pipeline.presets import resolve_accelerator
 
 PORTS: Final = [
     ("read", 64, ["I1, tl", "I2, tl"]),
@@ -26,6 +27,11 @@ MACRO: Final = MemoryMacro(
     size=2**20, width=128, read_ports=2, write_ports=1, technology=DEFAULT_TECHNOLOGY
 )
 SAID: Final = MemoryCost(read_energy=1.0, write_energy=2.0, area=3.0, leakage=4.0)
+
+CELL_COSTS: Final = """    r_cost: 0  # reading is part of computing
+    w_cost: 0.095
+    area: 0  # of one unit; 0 leaves the cells out of every area
+"""
 
 Fields = Mapping[str, str | float | bool | None]
 
@@ -186,3 +192,33 @@ def test_any_memory_has_a_cost(folder: Path, size: int, technology: float) -> No
     asked = MACRO.model_copy(update={"size": size, "technology": technology})
     assert found == fitted_cost(asked)
     assert min(found.read_energy, found.write_energy, found.area, found.leakage) > 0
+
+
+def imc_file(folder: Path, cells: str) -> Path:
+    """The bundled digital IMC machine with other costs of its cells."""
+    before, costs, after = resolve_accelerator("dimc").read_text().partition(CELL_COSTS)
+    assert costs
+    path = folder / "imc.yaml"
+    path.write_text(before + cells + after)
+    return path
+
+
+def test_cells_of_an_imc_array_cost_their_share_of_a_bank(tmp_path: Path) -> None:
+    machine = parse_accelerator(imc_file(tmp_path, "    cost: fitted\n"))
+    units, columns = 128 * 128, 128
+    bank = fitted_cost(
+        MemoryMacro(size=8 * units, width=8 * columns, read_write_ports=1, technology=28.0)
+    )
+    cells = machine.cells.instance
+    assert cells.area * units == pytest.approx(bank.area)
+    assert cells.leakage * units == pytest.approx(bank.leakage)
+    assert cells.write_energy * columns == pytest.approx(bank.write_energy)
+    assert cells.read_energy == 0.0
+    alone = fitted_cost(MemoryMacro(size=8, width=8, read_write_ports=1, technology=28.0))
+    assert cells.area < alone.area / 2
+
+
+def test_a_node_of_their_own_counts_for_cells(tmp_path: Path) -> None:
+    costs = "    cost: fitted\n    technology: 45\n"
+    small = parse_accelerator(imc_file(tmp_path, "    cost: fitted\n")).cells.instance
+    assert parse_accelerator(imc_file(tmp_path, costs)).cells.instance.area > small.area
