@@ -79,7 +79,7 @@ class OperationalArray(Frozen, frozen=True):
                 )
         if len(self.sides) < 2:
             raise ValueError(
-                f"an IMC array of one dimension, {self.sides[0].name}; expected two or more: "
+                f"an IMC array of one dimension, {', '.join(self.sizes)}; expected two or more: "
                 "columns, rows and banks"
             )
         rows = self.imc_sizes.rows
