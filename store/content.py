@@ -8,7 +8,6 @@ from typing import Literal
 
 import duckdb
 
-from nestmap.costmodel.parts import areas_of, clock_period_of, total_area
 from nestmap.model import (
     Accelerator,
     Layer,
@@ -121,6 +120,11 @@ def write_accelerators(
     connection: duckdb.DuckDBPyConnection, accelerators: Sequence[Accelerator]
 ) -> None:
     """Writes the accelerators, with their memories, that are not there yet."""
+    from nestmap.costmodel.parts import (  # noqa: PLC0415 (who only reads waits for no compiler)
+        clock_period_of,
+        total_area,
+    )
+
     different = {x.content_hash: x for x in accelerators}
     areas = [row for key, x in different.items() for row in _area_rows(key, x)]
     insert(connection, "accelerator_areas", areas, OnConflict.KEEP)
@@ -147,6 +151,8 @@ def write_accelerators(
 
 
 def _area_rows(key: str, accelerator: Accelerator) -> Iterator[Row]:
+    from nestmap.costmodel.parts import areas_of  # noqa: PLC0415
+
     for i, part in enumerate(areas_of(accelerator)):
         costs = {"part": part.part, "kind": part.kind.value, "area": part.area}
         yield {"accelerator": key, "position": i, **costs}

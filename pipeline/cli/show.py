@@ -12,7 +12,13 @@ from nestmap.pipeline.cli.targets import check_target
 from nestmap.pipeline.cli.workload import GivenWorkload
 from nestmap.pipeline.files import write_text
 from nestmap.pipeline.inputs import read_accelerator
-from nestmap.pipeline.report.accelerator import COSTS, array_text, memory_table
+from nestmap.pipeline.report.accelerator import (
+    COSTS,
+    array_facts,
+    array_text,
+    memory_table,
+    part_table,
+)
 from nestmap.pipeline.report.columns import Line, printable
 from nestmap.pipeline.report.graph import graph_svg
 from nestmap.pipeline.report.json import write_json
@@ -46,7 +52,8 @@ def run_show_accelerator(given: str) -> None:
     """
     accelerator = read_accelerator(given)
     show_prose(f"{printable(accelerator.name)}: {array_text(accelerator)}")
-    show([Line(), *memory_table(accelerator), Line()])
+    show_prose(array_facts(accelerator))
+    show([*part_table(accelerator), Line(), *memory_table(accelerator), Line()])
     show_prose(COSTS)
 
 

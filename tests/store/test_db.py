@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -141,3 +143,9 @@ def test_the_file_is_free_after_an_error_in_the_block(path: Path) -> None:
     with pytest.raises(KeyError):
         fail()
     Store.open_read_only(path).close()
+
+
+def test_who_only_asks_waits_for_no_compiler() -> None:
+    """Numba takes half a second to load, which is all that a small question takes."""
+    code = "import sys, nestmap.store; assert 'numba' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -9,6 +9,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from nestmap.costmodel.imc.array import array_areas, peak_energies, peak_performance
+from nestmap.costmodel.parts import total_area
 from nestmap.pipeline.inputs import read_accelerator, read_workload
 from nestmap.pipeline.report.graph import graph_svg
 from tests.pipeline.cli.inputs import LAYER, Inputs, run, run_process
@@ -139,6 +141,24 @@ def test_an_accelerator_with_what_its_memories_cost() -> None:
         assert shown[level.name][-4:] == [f"{figure:.4g}" for figure in costs]
     assert shown["accumulators"][1:6] == ["O", "64", "B", "16", "32"]
     assert float(shown["weights"][-1]) > 0
+
+
+def test_an_array_that_computes_in_memory_with_its_parts() -> None:
+    ended = run("show", "--accelerator", "dimc")
+    assert ended.code == 0
+    machine = read_accelerator("dimc")
+    peak = peak_performance(machine)
+    text = " ".join(ended.out.split())
+    assert "Computes in memory, digital: 128 columns x 128 rows x 1 bank" in text
+    assert f"peak {peak.tops:.4g} TOPS, {peak.tops_per_watt:.4g} TOPS/W" in text
+    parts, _ = ended.out.split("memory   ")
+    shown = {row[0]: row for row in rows(parts) if row}
+    for area, energy in zip(array_areas(machine)[1:], peak_energies(machine), strict=False):
+        assert shown[area.part][1] == f"{area.area:.4g}"
+        assert shown[energy.part][3] == f"{energy.energy:.4g}"
+    assert sum(float(shown[x.part][1]) for x in array_areas(machine)) == pytest.approx(
+        total_area(machine), rel=1e-3
+    )
 
 
 @pytest.mark.parametrize(
