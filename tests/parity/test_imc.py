@@ -20,10 +20,10 @@ from zigzag.api import get_hardware_performance_zigzag
 import nestmap
 from nestmap.costmodel import evaluate
 from nestmap.model import (
-    IMC_CELLS,
     Accelerator,
     Layer,
     MappingProblem,
+    OperationalArray,
     Relevance,
     SpatialProblem,
     Workload,
@@ -32,16 +32,15 @@ from nestmap.model.base import replaced
 from nestmap.pipeline.inputs import read_accelerator, read_mapping
 from nestmap.pipeline.parsers.onnx import parse_onnx
 from nestmap.pipeline.stages import SpatialMappingGeneratorStage
-from tests.costmodel.imc.machines import arithmetic, convolution, imc_machine
+from tests.costmodel.imc.machines import convolution
 from tests.costmodel.machines import mapped, ordered
+from tests.in_memory import imc_machines
 from tests.parity.reference import ReferenceCrashError, reference_mappings
 from tests.parity.reference_imc import imc_differences, reference_imc_evaluation
 from tests.parity.test_locality import residual_network
 from tests.strategies import (
     Case,
-    hierarchies,
     layers,
-    memory_levels,
     temporal_mappings,
     unrolled_problems,
 )
@@ -83,22 +82,6 @@ def test_layers_of_real_networks_cost_the_same(of: str, position: int, name: str
     assert compared
 
 
-BANKS = st.none() | st.integers(1, 4)
-
-
-@st.composite
-def machines(draw: st.DrawFn) -> Accelerator:
-    """Any arithmetic, one weight behind each multiplier, any memories above."""
-    imc = draw(arithmetic())
-    # A tree over one row of weights of 1 or 2 bit has a negative delay in the package.
-    depth = draw(st.integers(1 if imc.weight_precision <= 2 else 0, 4))
-    columns, banks = draw(st.integers(1, 9)), draw(BANKS)
-    sizes = {"D1": columns, "D2": 1 << depth} | ({"D3": banks} if banks else {})
-    accelerator = imc_machine(imc, sizes)
-    cells = draw(memory_levels(IMC_CELLS, ["I2"], [], imc.weight_precision))
-    return replaced(accelerator, {"memories": (cells, *draw(hierarchies(list(sizes))))})
-
-
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
     """A layer whose weights are constant, as the package knows them, and both mappings.
@@ -106,9 +89,16 @@ def cases(draw: st.DrawFn) -> Case:
     No diagonal mapping: there the package mixes up dimensions, or breaks down.
     """
     layer = draw(layers().filter(lambda layer: len(layer.inputs) == 2))
-    problem = MappingProblem(layer=constant_weights(layer), accelerator=draw(machines()))
+    # A tree over one row of weights of 1 or 2 bit has a negative delay in the package.
+    machine = draw(imc_machines().filter(lambda x: is_tree(x.array)))
+    problem = MappingProblem(layer=constant_weights(layer), accelerator=machine)
     spatial = draw(unrolled_problems(problem).filter(lambda spatial: not is_diagonal(spatial)))
     return Case(spatial, draw(temporal_mappings(spatial)))
+
+
+def is_tree(array: OperationalArray) -> bool:
+    assert array.imc is not None
+    return array.imc_sizes.rows > 1 or array.imc.weight_precision > 2
 
 
 def constant_weights(layer: Layer) -> Layer:

@@ -18,6 +18,7 @@ from nestmap.model import (
     SpatialProblem,
 )
 from nestmap.search import best_of, loma
+from tests.in_memory import imc_cases
 from tests.leaking import leaking
 from tests.properties.variants import examples, with_accelerator
 from tests.strategies import spatial_problems
@@ -35,6 +36,12 @@ def leaking_problems(draw: st.DrawFn) -> SpatialProblem:
     return with_accelerator(spatial, draw(leaking(spatial.accelerator)))
 
 
+@st.composite
+def imc_problems(draw: st.DrawFn) -> SpatialProblem:
+    """A spatial problem on an array that computes in memory."""
+    return draw(imc_cases(2**10)).spatial
+
+
 def same_row(batch: EvaluationBatch, row: int, cme: CostModelEvaluation) -> bool:
     return (
         batch.energy[row] == cme.energy
@@ -46,7 +53,7 @@ def same_row(batch: EvaluationBatch, row: int, cme: CostModelEvaluation) -> bool
 
 
 @examples
-@given(spatial_problems(2**10) | leaking_problems())
+@given(spatial_problems(2**10) | leaking_problems() | imc_problems())
 def test_a_row_of_a_batch_is_a_single_evaluation(spatial: SpatialProblem) -> None:
     batch = evaluate_batch(first_batch(spatial))
     assert batch.statistics.evaluations == len(batch)

@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 
 from nestmap.costmodel import evaluate, evaluate_vector
 from nestmap.model import (
+    IMC_CELLS,
     Accelerator,
     InputError,
     LayerResult,
     MemoryLevel,
     NetworkEvaluation,
     Objective,
+    OperationalArray,
     SpatialProblem,
     Tensor,
     TopLevel,
@@ -23,6 +25,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import replaced
 from nestmap.pipeline.reprice import Standing, repriced, standing
+from tests.in_memory import imc_cases
 from tests.leaking import PERIODS, POWERS, leaking, leaking_cases
 from tests.properties.variants import examples, few_examples, with_accelerator
 from tests.strategies import (
@@ -51,7 +54,7 @@ def repriced_memories(draw: st.DrawFn, memories: tuple[MemoryLevel, ...]) -> lis
     for i, level in enumerate(memories):
         instance = level.instance
         updates: dict[str, object] = {
-            "name": f"n{i}" if renamed else instance.name,
+            "name": f"n{i}" if renamed and instance.name != IMC_CELLS else instance.name,
             "read_energy": draw(energies()),
             "write_energy": draw(energies()),
             "area": draw(AREAS),
@@ -66,19 +69,29 @@ def repriced_memories(draw: st.DrawFn, memories: tuple[MemoryLevel, ...]) -> lis
 
 
 @st.composite
+def other_array(draw: st.DrawFn, before: OperationalArray) -> OperationalArray:
+    """The array with other prices; one that computes in memory has none but its leakage."""
+    if before.imc is not None:
+        return replaced(before, {"unit_leakage": draw(POWERS)})
+    prices: dict[str, object] = {"unit_energy": draw(energies()), "unit_area": draw(AREAS)}
+    if before.clock_period is not None:
+        prices |= {"unit_leakage": draw(POWERS), "clock_period": draw(PERIODS)}
+    return replaced(before, prices)
+
+
+@st.composite
 def other_prices(draw: st.DrawFn, before: Accelerator) -> Accelerator:
     """The accelerator with all energies, areas and its name drawn anew."""
-    array = replaced(before.array, {"unit_energy": draw(energies()), "unit_area": draw(AREAS)})
+    array = draw(other_array(before.array))
     memories = draw(repriced_memories(before.memories))
     names = {a.name: b.name for a, b in zip(before.memories, memories, strict=True)}
     unit = before.vector_unit
     if unit:
         prices: dict[str, object] = {"operation_energy": draw(energies()), "area": draw(AREAS)}
         unit = replaced(unit, {**prices, "memory": names[unit.memory] if unit.memory else None})
-    if array.clock_period is not None:
-        array = replaced(array, {"unit_leakage": draw(POWERS), "clock_period": draw(PERIODS)})
+    has_clock = array.imc is not None or array.clock_period is not None
     updates: dict[str, object] = {
-        "counts_leakage": array.clock_period is not None and draw(st.booleans()),
+        "counts_leakage": has_clock and draw(st.booleans()),
         "name": draw(st.sampled_from((before.name, "other"))),
         "array": array,
         "memories": tuple(memories),
@@ -101,7 +114,7 @@ def kept_on_chip(draw: st.DrawFn, spatial: SpatialProblem) -> tuple[TopLevel, ..
 
 
 @examples
-@given(evaluated_cases() | leaking_cases(), st.data())
+@given(evaluated_cases() | leaking_cases() | imc_cases(), st.data())
 def test_repricing_is_evaluating_again(case: Case, data: st.DataObject) -> None:
     before = case.spatial.accelerator
     after = data.draw(other_prices(before))

@@ -7,6 +7,7 @@ from hypothesis import given
 from nestmap.costmodel import evaluate
 from nestmap.model import Objective
 from nestmap.search.bounds import lower_bounds
+from tests.in_memory import imc_cases
 from tests.leaking import leaking_cases
 from tests.properties.variants import examples
 from tests.strategies import Case, evaluated_cases
@@ -15,7 +16,7 @@ ROUNDING = 1e-9
 
 
 @examples
-@given(evaluated_cases() | leaking_cases())
+@given(evaluated_cases() | leaking_cases() | imc_cases())
 def test_no_mapping_is_below_the_bounds(case: Case) -> None:
     bounds, cme = lower_bounds(case.spatial), evaluate(case.spatial, case.temporal)
     assert bounds.energy <= cme.energy * (1 + ROUNDING)
