@@ -23,7 +23,14 @@ from uuid import UUID
 import duckdb
 import pytest
 
-from nestmap.model import NestmapError, NetworkProblem, Recording, RecordMode, Workload
+from nestmap.model import (
+    EvaluationBatch,
+    NestmapError,
+    NetworkProblem,
+    Recording,
+    RecordMode,
+    Workload,
+)
 from nestmap.model.base import replaced
 from nestmap.pipeline.api import Exploration, FrontExploration, explore_front, explore_network
 from nestmap.pipeline.plan import SearchPlan, search_plan
@@ -96,7 +103,8 @@ class Order:
     """What a process is to do: explore into a store, or go on with a run of it.
 
     After ``seconds`` it is killed with no chance to say a word, where it has not ended before. It
-    does nothing for a ``pause`` (s) after each commit.
+    does nothing for a ``pause`` (s) after each commit. It evaluates a batch whenever somebody makes
+    the file ``nod``, if one is named, and lets go of the store in between.
     """
 
     kind: str
@@ -104,6 +112,27 @@ class Order:
     run: str | None = None
     seconds: float | None = None
     pause: float = 0
+    nod: str | None = None
+
+
+@final
+class Nodded:
+    """An exploration that goes on batch by batch, whenever there is a file, which it removes."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def start(self, network: NetworkProblem) -> None:
+        """The exploration begins."""
+
+    def observe(self, batch: EvaluationBatch) -> None:
+        """Waits; the process is killed where nobody nods for long."""
+        while not self._file.exists():
+            sleep(0.005)
+        self._file.unlink()
+
+    def recall(self, batch: EvaluationBatch) -> None:
+        """What is known already needs no nod."""
 
 
 def explore(order: Order, after: AfterCommitOf = nothing_after) -> Exploration | FrontExploration:
@@ -113,7 +142,8 @@ def explore(order: Order, after: AfterCommitOf = nothing_after) -> Exploration |
         if order.run is not None:
             return resume(UUID(order.run), store, workers=1)
         explored = explore_front if kind.pareto else explore_network
-        return explored(NETWORK, kind.plan, store=store, recording=kind.recording)
+        nodded = Nodded(Path(order.nod)) if order.nod else None
+        return explored(NETWORK, kind.plan, store=store, recording=kind.recording, progress=nodded)
 
 
 def opened(order: Order, after: AfterCommitOf) -> Store:
