@@ -24,6 +24,7 @@ from nestmap.model import InputError, MemoryCost, MemoryMacro
 _PACKAGE: Final = "hwcomponents-cacti"
 _WHERE: Final = "CACTI"
 _PICO: Final = 1000.0  # pJ in an nJ
+_PATIENCE: Final = 600.0
 _SETTINGS: Final = "data/cacti.cfg"
 """What is the same for every memory: high-performance transistors, 360 K, least E x D^2."""
 
@@ -94,7 +95,12 @@ def _run(program: Path, question: Path) -> None:
     command = [str(program), "-infile", str(question)]
     place = program.parent  # it reads its technologies from the folder in which it runs
     try:
-        done = subprocess.run(command, cwd=place, capture_output=True, check=False)
+        done = subprocess.run(
+            command, cwd=place, capture_output=True, check=False, timeout=_PATIENCE
+        )
+    except subprocess.TimeoutExpired:
+        found = f"no answer within {_PATIENCE:g} s"
+        raise InputError(_WHERE, found, "a smaller memory, or cost: fitted") from None
     except OSError as error:
         raise _does_not_run(error.strerror or str(error)) from None
     if question.with_name("memory.cfg.out").exists():

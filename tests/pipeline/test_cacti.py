@@ -9,6 +9,7 @@ from typing import Final
 import pytest
 
 from nestmap.model import InputError, MemoryCost, MemoryMacro
+from nestmap.pipeline import cacti
 from nestmap.pipeline.cacti import cacti_cost, cacti_name, configuration
 from tests.cacti_package import ANSWER, FAILURE, HAS_CACTI, TOO_NEW, install_cacti, real_cacti
 
@@ -124,6 +125,13 @@ def test_what_can_go_wrong(
         cacti_cost(MACRO)
     assert caught.value.where == "CACTI"
     assert found in caught.value.found
+
+
+def test_a_program_that_never_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install_cacti(monkeypatch, tmp_path, "#!/bin/sh\nexec sleep 60\n")
+    monkeypatch.setattr(cacti, "_PATIENCE", 0.2)
+    with pytest.raises(InputError, match=r"no answer within 0.2 s; expected a smaller memory"):
+        cacti_cost(MACRO)
 
 
 def test_a_program_that_may_not_be_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
