@@ -9,6 +9,7 @@ from nestmap.model import (
     Accelerator,
     ArraySide,
     Frozen,
+    InMemoryCompute,
     MemoryInstance,
     MemoryLevel,
     MemoryPort,
@@ -34,6 +35,7 @@ _KINDS: Final[dict[type[Frozen], str]] = {
     MemoryPort: "port",
     ArraySide: "dimension",
     OperationalArray: "array",
+    InMemoryCompute: "",  # it is the array
     VectorUnit: "vector unit",
 }
 """What the parts are called that are told apart by name or by kind."""
@@ -117,5 +119,7 @@ def _text(value: object) -> str:
         return ", ".join(_text(x) for x in cast(tuple[object, ...], value)) or "none"
     if isinstance(value, VectorUnit):
         return f"one of {value.lanes} lanes"
+    if isinstance(value, InMemoryCompute):
+        return f"{value.kind}"
     named = _name(value) if isinstance(value, Frozen) else ""
     return named or (str(value) if value is not None else "none")

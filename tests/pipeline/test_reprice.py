@@ -10,6 +10,7 @@ from nestmap.costmodel import evaluate, evaluate_batch, report
 from nestmap.model import (
     Accelerator,
     ArraySide,
+    ImcKind,
     InputError,
     LayerResult,
     MappingType,
@@ -296,7 +297,39 @@ def test_every_field_but_prices_and_names_is_looked_at() -> None:
     fields = {field for part in parts for field in part.model_fields}
     told = {difference.field for _, difference in REFUSED.values()}
     prices = {"unit_energy", "read_energy", "write_energy", "operation_energy"}
-    assert fields - told == {"name", "area", "unit_area", "array", "instance"} | prices
+    leakage = {"leakage", "unit_leakage", "clock_period", "counts_leakage", "unused_leakage"}
+    others = {"name", "area", "unit_area", "array", "instance", "imc"}
+    assert fields - told == others | prices | leakage
+
+
+@pytest.mark.parametrize(
+    ("machine", "field", "before", "after"),
+    [
+        ("dimc", "kind", "digital", ImcKind.ANALOG),
+        ("dimc", "activation_precision", "8", 16),
+        ("dimc", "weight_precision", "8", 4),
+        ("dimc", "bit_serial_precision", "1", 2),
+        ("aimc", "adc_resolution", "8", 9),
+        ("aimc", "technology", "28.0", 22.0),
+        ("aimc", "supply_voltage", "0.9", 0.8),
+    ],
+)
+def test_other_circuits_of_an_array_that_computes_in_memory_are_a_difference(
+    machine: str, field: str, before: str, after: object
+) -> None:
+    old = read_accelerator(machine)
+    assert old.array.imc is not None
+    new = with_array(old, {"imc": replaced(old.array.imc, {field: after})})
+    expected = Difference(where="array", field=field, before=before, after=str(after))
+    assert differences(old, new) == (expected,)
+
+
+def test_an_array_that_computes_in_memory_is_another_one_than_a_plain_one() -> None:
+    before = read_accelerator("dimc")
+    after = with_array(before, {"imc": None})
+    assert differences(before, after) == (
+        Difference(where="array", field="imc", before="digital", after="none"),
+    )
 
 
 def test_of_many_differences_five_are_told(found: NetworkEvaluation) -> None:

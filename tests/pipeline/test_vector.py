@@ -11,6 +11,7 @@ from nestmap.costmodel import evaluate_vector
 from nestmap.model import (
     InputError,
     LayerNode,
+    LayerResult,
     MappingConstraints,
     NetworkEvaluation,
     NetworkProblem,
@@ -47,11 +48,16 @@ PLAIN: Final = search_plan(spatial_mappings=2)
 COUNTING: Final = replaced(PLAIN, {"count_vector": True})
 
 
+def without_areas(result: LayerResult) -> LayerResult:
+    """The vector unit is a part of the accelerator's area."""
+    return replaced(result, {"cme": replaced(result.cme, {"area": 0.0, "areas": ()})})
+
+
 def test_the_layers_cost_what_they_cost_without_vector_operators() -> None:
     plain = explore_network(PROBLEM, PLAIN).total
     for plan in (PLAIN, COUNTING):
         found = explore_network(NETWORK_WITH, plan).total
-        assert found.layers == plain.layers
+        assert [without_areas(x) for x in found.layers] == list(map(without_areas, plain.layers))
         assert found.vector == tuple(evaluate_vector(node, UNIT) for node in NODES)
     assert plain.vector == ()
 
