@@ -6,11 +6,10 @@ from time import process_time
 
 from tests.parity.reference import reference_allocations
 
-from nestmap.costmodel import evaluate_batch
+from benchmarks.rates import check_equal, rate
 from nestmap.model import MappingConstraints, MappingProblem, MappingType, SpatialProblem
 from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_workload
 from nestmap.pipeline.stages import SpatialMappingConversionStage
-from nestmap.search import loma
 
 CASES = (
     ("light:resnet50", "tpu_like", 10),
@@ -27,7 +26,7 @@ def main() -> None:
     for workload, accelerator, position in CASES:
         spatial = _spatial(workload, accelerator, position)
         ours_same, theirs = _compare(spatial)
-        ours = _rate(spatial, 9)
+        ours = rate(spatial, 9)
         name = f"{spatial.layer.name}, {accelerator}"
         print(f"{name} | {ours:,.0f} | {ours_same:,.0f} | {theirs:,.1f} | {ours / theirs:,.0f}")
 
@@ -49,25 +48,8 @@ def _compare(spatial: SpatialProblem) -> tuple[float, float]:
     reference = reference_allocations(spatial, REFERENCE_LIMIT, MappingType.UNEVEN)
     theirs = len(reference) / (process_time() - start)
     expected = {mapping: (cost.energy, cost.latency2) for mapping, cost in reference}
-    batches = [evaluate_batch(b) for b in loma(spatial, REFERENCE_LIMIT, MappingType.UNEVEN)]
-    compared = 0
-    for batch in batches:
-        for row in range(len(batch)):
-            energy, latency = expected[batch.mappings.row(row)]
-            assert abs(batch.energy[row] - energy) <= 1e-9 * energy
-            assert abs(batch.latency2[row] - latency) <= 1e-9 * latency
-            compared += 1
-    assert compared == len(expected), (compared, len(expected))
-    return _rate(spatial, REFERENCE_LIMIT), theirs
-
-
-def _rate(spatial: SpatialProblem, lpf_limit: int) -> float:
-    """Our evaluations per CPU second, compiled, over at least half a second."""
-    count, start = 0, process_time()
-    while process_time() - start < 0.5:
-        for batch in loma(spatial, lpf_limit, MappingType.UNEVEN):
-            count += len(evaluate_batch(batch))
-    return count / (process_time() - start)
+    check_equal(spatial, expected, REFERENCE_LIMIT)
+    return rate(spatial, REFERENCE_LIMIT), theirs
 
 
 if __name__ == "__main__":

@@ -9,11 +9,10 @@ from time import process_time
 from tests.parity.reference import reference_mappings
 from tests.parity.reference_imc import reference_imc_cme
 
-from nestmap.costmodel import evaluate_batch
-from nestmap.model import MappingProblem, MappingType, SpatialProblem, TemporalMapping
+from benchmarks.rates import check_equal, rate
+from nestmap.model import MappingProblem, SpatialProblem, TemporalMapping
 from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_workload
 from nestmap.pipeline.stages import SpatialMappingGeneratorStage
-from nestmap.search import loma
 
 INPUTS = Path(str(files("zigzag") / "inputs"))
 CASES = (("resnet18", 1), ("resnet18", 5), ("alexnet", 2))
@@ -32,7 +31,7 @@ def main() -> None:
         for accelerator in MACHINES:
             spatial = _spatial(workload, accelerator, position)
             theirs = _compare(spatial)
-            same, ours = _rate(spatial, REFERENCE_LIMIT), _rate(spatial, 9)
+            same, ours = rate(spatial, REFERENCE_LIMIT), rate(spatial, 9)
             name = f"{workload} {spatial.layer.name}, {accelerator}"
             print(f"{name} | {ours:,.0f} | {same:,.0f} | {theirs:,.1f} | {ours / theirs:,.0f}")
 
@@ -56,29 +55,8 @@ def _compare(spatial: SpatialProblem) -> float:
         cme = reference_imc_cme(spatial, mapping)
         expected[mapping] = cme.energy_total, cme.latency_total2
     theirs = len(expected) / (process_time() - start)
-    _check_equal(spatial, expected)
+    check_equal(spatial, expected, REFERENCE_LIMIT)
     return theirs
-
-
-def _check_equal(spatial: SpatialProblem, expected: Found) -> None:
-    compared = 0
-    for mappings in loma(spatial, REFERENCE_LIMIT, MappingType.UNEVEN):
-        batch = evaluate_batch(mappings)
-        for row in range(len(batch)):
-            energy, latency = expected[batch.mappings.row(row)]
-            assert abs(batch.energy[row] - energy) <= 1e-9 * energy
-            assert abs(batch.latency2[row] - latency) <= 1e-9 * latency
-            compared += 1
-    assert compared == len(expected), (compared, len(expected))
-
-
-def _rate(spatial: SpatialProblem, lpf_limit: int) -> float:
-    """Our evaluations per CPU second, compiled, over at least half a second."""
-    count, start = 0, process_time()
-    while process_time() - start < 0.5:
-        for batch in loma(spatial, lpf_limit, MappingType.UNEVEN):
-            count += len(evaluate_batch(batch))
-    return count / (process_time() - start)
 
 
 if __name__ == "__main__":

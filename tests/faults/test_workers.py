@@ -100,17 +100,12 @@ def test_a_worker_that_breaks_loses_nothing_that_was_found(
     energies = np.concatenate([batch.energy for batch in expected])
     np.testing.assert_array_equal(found.energy, energies)
     caught.value.__traceback__ = None  # what it refers to waits for threads
-    assert {x for x in threading.enumerate() if x.is_alive()} <= before | timers()
+    assert {x for x in threading.enumerate() if x.is_alive()} <= before
 
 
 def ledger_of(kept: Kept) -> Ledger:
     assert kept.ledger is not None
     return kept.ledger
-
-
-def timers() -> set[threading.Thread]:
-    """Those that let go of idle files; a cancelled one may take a moment to end."""
-    return {thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)}
 
 
 # From within a run: the cost model has no room any more after some batches.
