@@ -6,7 +6,13 @@ from collections.abc import Mapping
 
 from nestmap.costmodel.computation import plain_energy
 from nestmap.costmodel.energy import memory_energy
-from nestmap.costmodel.parts import areas_of, clock_period_of, static_energies, total_area
+from nestmap.costmodel.parts import (
+    areas_of,
+    clock_period_of,
+    leakage_of,
+    static_energies,
+    total_area,
+)
 from nestmap.costmodel.ports import operand_transfers
 from nestmap.costmodel.problem import FlatProblem, put_transfers
 from nestmap.costmodel.record import new_record, put
@@ -67,6 +73,7 @@ def reprice_vector(
         "memory": name,
         "operation_energy": operation_energy(entry.operations, after.vector_unit),
         "memory_energy": traffic_energy((entry.words_read, entry.words_written), memory),
+        "static_energy": leakage_of(after) * entry.latency,
     }
     return replaced(entry, updates)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from nestmap.costmodel.parts import leakage_of
 from nestmap.model import (
     OUTPUT,
     Accelerator,
@@ -50,6 +51,8 @@ def evaluate_vector(node: VectorNode, accelerator: Accelerator) -> VectorEvaluat
     words = _words(node.inputs, memory, ports[0]), _words(node.outputs, memory, ports[1])
     busiest = sum(words) if ports[0] == ports[1] else max(words)
     unit = accelerator.vector_unit
+    computing = _compute_cycles(node, unit)
+    moving = _ceil(busiest, accelerator.instances_of(memory))
     return VectorEvaluation(
         node=node.name,
         operator=node.operator,
@@ -61,8 +64,9 @@ def evaluate_vector(node: VectorNode, accelerator: Accelerator) -> VectorEvaluat
         words_written=words[1],
         operation_energy=operation_energy(node.total_operations, unit),
         memory_energy=traffic_energy(words, memory),
-        compute_cycles=_compute_cycles(node, unit),
-        traffic_cycles=_ceil(busiest, accelerator.instances_of(memory)),
+        compute_cycles=computing,
+        traffic_cycles=moving,
+        static_energy=leakage_of(accelerator) * max(computing, moving),
     )
 
 

@@ -91,8 +91,10 @@ class NetworkEvaluation(Frozen, frozen=True):
 
     @property
     def static_energy(self) -> PicoJoules:
-        """What leaks while the layers run; 0 where the accelerator does not count it."""
-        return sum(result.cme.static_energy for result in self.layers)
+        """What leaks while all runs that counts; 0 where the accelerator does not count it."""
+        layers = sum((result.cme.static_energy for result in self.layers), 0.0)
+        vector = sum((entry.static_energy for entry in self.vector), 0.0)
+        return layers + vector if self.vector_counted else layers
 
     @property
     def area(self) -> Area:

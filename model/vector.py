@@ -26,7 +26,8 @@ class VectorEvaluation(Frozen, frozen=True):
     """What one vector operator costs: operations, traffic with a memory, pJ and cycles.
 
     Words are accesses of a port's full width. Without a vector unit ``operation_energy`` and
-    ``compute_cycles`` are 0: only the traffic counts.
+    ``compute_cycles`` are 0: only the traffic counts. ``static_energy`` is what leaks meanwhile,
+    where the accelerator counts it.
     """
 
     node: str = Field(min_length=1)
@@ -41,11 +42,12 @@ class VectorEvaluation(Frozen, frozen=True):
     memory_energy: PicoJoules
     compute_cycles: Cycles
     traffic_cycles: Cycles
+    static_energy: PicoJoules = 0.0
 
     @property
     def energy(self) -> PicoJoules:
-        """Energy of operations and traffic, in pJ."""
-        return self.operation_energy + self.memory_energy
+        """Energy of operations and traffic, and what leaks where that counts, in pJ."""
+        return self.operation_energy + self.memory_energy + self.static_energy
 
     @property
     def latency(self) -> Cycles:

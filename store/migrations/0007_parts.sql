@@ -15,6 +15,10 @@ ALTER TABLE cmes ADD COLUMN clock_period DOUBLE;
 COMMENT ON COLUMN cmes.static_energy IS 'What leaks while the layer runs (pJ); 0: not counted';
 COMMENT ON COLUMN cmes.clock_period IS 'Clock period (ns); NULL: not known';
 
+ALTER TABLE vector_results ADD COLUMN static_energy DOUBLE DEFAULT 0.0;
+COMMENT ON COLUMN vector_results.static_energy IS 'What leaks while it runs (pJ); 0: not counted';
+COMMENT ON COLUMN vector_results.energy IS 'operation_energy + memory_energy + static_energy (pJ)';
+
 CREATE TABLE accelerator_areas (
   accelerator VARCHAR NOT NULL,
   position INTEGER NOT NULL,

@@ -8,13 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel import evaluate, evaluate_vector
 from nestmap.costmodel.parts import areas_of, leakage_of, static_energies, total_area
-from nestmap.model import Accelerator, PartKind, TopLevel, VectorUnit, without_unused_levels
+from nestmap.model import (
+    Accelerator,
+    PartKind,
+    TopLevel,
+    VectorNode,
+    VectorUnit,
+    without_unused_levels,
+)
 from nestmap.model.base import replaced
 from tests.leaking import leaking, leaking_cases
 from tests.properties.variants import examples
 from tests.strategies import Case, accelerators
+from tests.vectors import vector_nodes
 
 
 @st.composite
@@ -83,6 +91,17 @@ def test_an_evaluation_includes_what_leaks_while_it_runs(case: Case) -> None:
     problem = replaced(case.spatial.problem, {"accelerator": without})
     dynamic = evaluate(replaced(case.spatial, {"problem": problem}), case.temporal)
     assert (dynamic.energy, dynamic.latency) == (cme.dynamic_energy, cme.latency)
+
+
+@examples
+@given(leaking_machines().filter(lambda x: x.vector_memory is not None), vector_nodes())
+def test_a_vector_operator_includes_what_leaks_while_it_runs(
+    machine: Accelerator, node: VectorNode
+) -> None:
+    entry = evaluate_vector(node, machine)
+    assert entry.static_energy == pytest.approx(leakage_of(machine) * entry.latency)
+    dynamic = evaluate_vector(node, replaced(machine, {"counts_leakage": False}))
+    assert entry.energy == dynamic.energy + entry.static_energy
 
 
 @examples

@@ -142,7 +142,7 @@ def test_layers_whose_data_stays_on_chip(spatial: SpatialProblem, data: st.DataO
 
 
 @few_examples
-@given(evaluated_cases(most_macs=64), st.data())
+@given(evaluated_cases(most_macs=64) | leaking_cases(most_macs=64), st.data())
 def test_vector_operators(case: Case, data: st.DataObject) -> None:
     before, temporal = case.spatial.accelerator, case.temporal
     holding = [level.name for level in before.levels_of("O")]

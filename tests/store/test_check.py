@@ -150,7 +150,7 @@ def test_what_refers_to_nothing_is_said(path: Path, reference: Reference) -> Non
     sql(
         path,
         "INSERT INTO vector_results "
-        "SELECT id, 0, 'n', 'o', 'm', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM runs LIMIT 1",
+        "SELECT id, 0, 'n', 'o', 'm', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM runs LIMIT 1",
         "INSERT INTO infeasible SELECT id, 'why', 1, 0 FROM searches LIMIT 1",
     )
     assert check_store(path, recompute=0).is_sound
