@@ -120,7 +120,9 @@ def broken(batch):
 explore.evaluate_batch = broken
 """
 
-SHOWN = CHUNK * 4 // 3
+SHOWN = 2 * CHUNK
+IN_HAND = 8 * ORDERS_A_BATCH
+"""What two workers may have evaluated and not handed on."""
 
 # From within a run: nobody can stop this, when more than a chunk of the store has been shown.
 KILL = f"""
@@ -157,7 +159,7 @@ def test_a_command_whose_worker_breaks_keeps_what_it_found(
         assert run.status is RunStatus.FAILED
         (row,) = store.query("SELECT count(*) AS n FROM evaluations").rows()
         # all but what two workers had in hand
-        assert 100_000 - 8 * ORDERS_A_BATCH < cast("int", row["n"]) <= 100_000
+        assert 100_000 - IN_HAND < cast("int", row["n"]) <= 100_000
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no such signal here")
@@ -165,7 +167,8 @@ def test_a_command_that_is_killed_keeps_the_chunks_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    ended = run_process(*EXPLORE, setup=KILL)
+    explore = (*EXPLORE, "--lpf-limit", "9")
+    ended = run_process(*explore, setup=KILL)
     assert (ended.code, ended.out) == (-signal.SIGKILL, "")
     with Store.open_read_only(Path("nestmap.duckdb")) as store:
         assert [run.status for run in store.runs()] == [RunStatus.RUNNING]
@@ -174,8 +177,9 @@ def test_a_command_that_is_killed_keeps_the_chunks_before(
         assert run.status is RunStatus.INTERRUPTED
         layers = [str(x["layer"]) for x in store.query("SELECT DISTINCT layer FROM searches")]
         found = [batch for layer in layers for batch in store.evaluations(run.id, layer)]
-        assert sum(map(len, found)) >= SHOWN - CHUNK
-    again = run_process(*EXPLORE)
+        # a commit may come early on a slow machine, and then a chunk has to fill anew
+        assert sum(map(len, found)) >= SHOWN - CHUNK - IN_HAND > 0
+    again = run_process(*explore)
     assert again.code == 0
     with Store.open_read_only(Path("nestmap.duckdb")) as store:
         assert [run.status for run in store.runs()] == [RunStatus.INTERRUPTED, RunStatus.DONE]
