@@ -324,6 +324,57 @@ def reprice(
         )
 
 
+@app.command(
+    epilog="""\b
+Examples:
+  nestmap explain last n0
+  nestmap explain 5f3a91 conv1 --store results.duckdb --json conv1.json"""
+)
+def explain(
+    run: options.OneRun,
+    layer: options.ExplainedLayer,
+    store: options.StoreFile = options.DEFAULT_STORE,
+    json: options.ExplanationFile = None,
+) -> None:
+    """Explain the mapping that a run has found for a layer.
+
+    Prints the mapping as a loop nest with the tiles in each memory; where cycles and energy go;
+    which port makes the array wait; and what ports twice as wide and memories twice as large would
+    gain, each evaluated.
+    """
+    with reported():
+        from nestmap.pipeline.cli.explain import ExplainRequest, run_explain  # noqa: PLC0415
+
+        run_explain(ExplainRequest(run=run, layer=layer, store=store, json=json))
+
+
+@app.command(
+    epilog="""\b
+Examples:
+  nestmap plot last
+  nestmap plot last --what layers -o layers.pdf
+  nestmap plot last --what scatter --layer conv1 -o conv1.svg
+  nestmap plot last --against 5f3a91 -o comparison.png"""
+)
+def plot(
+    run: options.OneRun,
+    *,
+    what: options.Drawing = None,
+    layer: options.DrawnLayer = None,
+    against: options.OtherRun = None,
+    output: options.DrawnTo = None,
+    store: options.StoreFile = options.DEFAULT_STORE,
+) -> None:
+    """Draw figures of a run: where energy and cycles go, mappings, machine, roofline.
+
+    Needs matplotlib: pip install nestmap[plot].
+    """
+    with reported():
+        from nestmap.pipeline.cli.plot import PlotRequest, run_plot  # noqa: PLC0415
+
+        run_plot(PlotRequest(run, what, layer, against, output, store))
+
+
 @app.command()
 def examples() -> None:
     """List the bundled accelerators, mappings and networks."""

@@ -8,25 +8,20 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Final
 
-import numpy as np
 from pydantic import ValidationError
 
-from nestmap.costmodel.problem import flatten
-from nestmap.costmodel.record import LOOPS, new_record
-from nestmap.costmodel.report import factor_table
+from nestmap.costmodel.record import LOOPS
 from nestmap.model import (
     Cuts,
     InfeasibleError,
     InputError,
     Loop,
-    MappingBatch,
     SpatialProblem,
     TemporalMapping,
 )
 from nestmap.pipeline.parsers.node import explained, suggestion
-from nestmap.search.allocate import Failures, allocate_rows
-from nestmap.search.explain import explain
 from nestmap.search.factors import temporal_sizes
+from nestmap.search.fill import filled
 from nestmap.search.pinned import placed
 
 _LOOP: Final = re.compile(r"([A-Za-z]\w{0,31})\s*[ =]\s*([0-9]{1,10})", re.ASCII)
@@ -149,14 +144,10 @@ def allocated(spatial: SpatialProblem, order: Sequence[Loop]) -> TemporalMapping
     Raises:
         InfeasibleError: where it fits no memories: which one is too small.
     """
-    factors, failures = tuple(dict.fromkeys(order)), new_record(Failures)
-    codes = np.array([[factors.index(loop) for loop in order]], np.uint8)
-    table = factor_table(spatial, factors)
-    orders, cuts = allocate_rows(flatten(spatial), table, codes, False, failures)
-    if not len(orders):
-        (reason,) = explain(spatial, failures).infeasible
+    batch = filled(spatial, order)
+    for reason in batch.statistics.infeasible:
         raise InfeasibleError(f"--order: {reason.reason}")
-    return MappingBatch(spatial, factors, orders, cuts).row(0)
+    return batch.row(0)
 
 
 def check_fit(spatial: SpatialProblem, mapping: TemporalMapping) -> None:

@@ -291,6 +291,21 @@ OneRun = Annotated[
         show_default=False,
     ),
 ]
+ExplainedLayer = Annotated[
+    str,
+    typer.Argument(
+        metavar="LAYER", help="The layer, by its name in the network.", show_default=False
+    ),
+]
+ExplanationFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--json",
+        metavar="FILE",
+        help="Write the explanation to this file, with exact figures.",
+        show_default=False,
+    ),
+]
 Question = Annotated[
     str | None,
     typer.Argument(
@@ -343,6 +358,39 @@ Output = Annotated[
         "-o",
         metavar="FILE",
         help="Write the answer to this file: .csv, .json, .parquet, .arrow or .txt.",
+        show_default=False,
+    ),
+]
+Drawing = Annotated[
+    Literal[
+        "layers", "memories", "scatter", "accelerator", "loops", "roofline", "utilization",
+        "comparison", "all",
+    ] | None,
+    typer.Option(
+        "--what",
+        help="What to draw: energy and latency of the layers, of the memories, all mappings of a "
+        "layer, the accelerator, the loops of a layer, a roofline, how much of the array is used, "
+        "a comparison with another run. Without it: all, or with --against the comparison.",
+        show_default=False,
+    ),
+]  # fmt: skip
+DrawnLayer = Annotated[
+    str | None,
+    typer.Option(
+        "--layer",
+        metavar="NAME",
+        help="The layer of scatter and loops. Without it: the one that costs most.",
+        show_default=False,
+    ),
+]
+DrawnTo = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE|DIR",
+        help="A file for one figure (.png, .svg or .pdf), or a folder. Without it: a .png file "
+        "named after the figure; several go to the folder figures.",
         show_default=False,
     ),
 ]

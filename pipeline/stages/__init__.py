@@ -36,3 +36,7 @@ from nestmap.pipeline.stages.spatial import (
     SpatialMappingGeneratorStage as SpatialMappingGeneratorStage,
 )
 from nestmap.pipeline.stages.vector import VectorStage as VectorStage
+from nestmap.pipeline.stages.visualize import (
+    PlotTemporalMappingsStage as PlotTemporalMappingsStage,
+)
+from nestmap.pipeline.stages.visualize import VisualizationStage as VisualizationStage

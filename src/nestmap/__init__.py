@@ -1,10 +1,11 @@
 """nestmap: how to map every layer of a network onto an accelerator, and what that costs.
 
 ``explore`` searches a whole network, ``evaluate`` costs one mapping, ``resume`` goes on with an
-exploration that was interrupted; ``Recording`` says what a store keeps. ``conv2d``, ``gemm``,
-``linear``, ``matmul`` and ``attention`` make layers, ``network`` a network of them, ``from_torch``
-one of a PyTorch module. The domain model is in :mod:`nestmap.model`, the stage graph in
-:mod:`nestmap.pipeline`, past results in :mod:`nestmap.store`.
+exploration that was interrupted, ``explain`` says what a mapping does and what would help;
+``Recording`` says what a store keeps. ``conv2d``, ``gemm``, ``linear``, ``matmul`` and
+``attention`` make layers, ``network`` a network of them, ``from_torch`` one of a PyTorch module.
+The domain model is in :mod:`nestmap.model`, the stage graph in :mod:`nestmap.pipeline`, past
+results in :mod:`nestmap.store`.
 """
 
 from importlib import import_module
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from nestmap.pipeline.api import Exploration as Exploration
     from nestmap.pipeline.api import evaluate as evaluate
     from nestmap.pipeline.api import explore as explore
+    from nestmap.pipeline.explain import Explanation as Explanation
+    from nestmap.pipeline.explain import explain as explain
+    from nestmap.pipeline.explain import recorded_problem as recorded_problem
     from nestmap.pipeline.resume import resume as resume
     from nestmap.pipeline.torch import from_torch as from_torch
 
@@ -35,11 +39,13 @@ _HOMES = {
     ),
     "nestmap.model.recording": ("RecordMode", "Recording"),
     "nestmap.pipeline.api": ("Exploration", "evaluate", "explore"),
+    "nestmap.pipeline.explain": ("Explanation", "explain", "recorded_problem"),
     "nestmap.pipeline.resume": ("resume",),
     "nestmap.pipeline.torch": ("from_torch",),
 }
 
 __all__ = [
+    "Explanation",
     "Exploration",
     "Precision",
     "RecordMode",
@@ -49,12 +55,14 @@ __all__ = [
     "conv2d",
     "conv3d",
     "evaluate",
+    "explain",
     "explore",
     "from_torch",
     "gemm",
     "linear",
     "matmul",
     "network",
+    "recorded_problem",
     "resume",
 ]
 

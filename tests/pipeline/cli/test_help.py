@@ -26,7 +26,7 @@ def test_version() -> None:
 def test_help_names_every_command_and_gives_an_example() -> None:
     ended = run("--help")
     assert ended.code == 0
-    commands = ("show", "explore", "evaluate", "query", "examples")
+    commands = ("show", "explore", "evaluate", "explain", "query", "examples")
     for text in (*commands, "light:resnet50 --accelerator"):
         assert text in ended.out
 

@@ -1,0 +1,70 @@
+"""``nestmap explain``: what the mapping of a layer in an earlier run does, costs, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+from nestmap.model import InputError, LayerResult, NetworkEvaluation, NetworkProblem
+from nestmap.pipeline.cli.output import output_width, remark, show, show_prose
+from nestmap.pipeline.cli.targets import check_target
+from nestmap.pipeline.explain import Explanation, explain, searched_problem
+from nestmap.pipeline.explain.explanation import WIDTH
+from nestmap.pipeline.files import write_text
+from nestmap.pipeline.parsers.node import suggestion
+from nestmap.pipeline.report.columns import printable
+from nestmap.store import Store
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ExplainRequest:
+    """The arguments of the command; ``run`` is ``last``, an id or the beginning of one."""
+
+    run: str
+    layer: str
+    store: Path
+    json: Path | None
+
+
+def run_explain(request: ExplainRequest) -> None:
+    """Explains the layer's mapping, writes the JSON file, prints the text.
+
+    Raises:
+        NestmapError: where something given is not right.
+    """
+    check_target("--json", request.json, (request.store,))
+    with Store.open_read_only(request.store) as store:
+        run = store.find_run(request.run)
+        result = _result(store.best(run), store.problem(run), request.layer)
+        spatial = searched_problem(store, run, result)
+    explanation = explain(spatial, result.cme)
+    if request.json is not None:  # before anything is printed: the reader of a pipe may leave
+        write_text(request.json, explanation.model_dump_json(indent=2) + "\n")
+    _print(explanation, result.repeats)
+    if request.json is not None:
+        remark(f"Written to {request.json}.")
+
+
+def _print(explanation: Explanation, repeats: str | None) -> None:
+    if repeats is not None:
+        show_prose(f"The same as {printable(repeats)}, which was explored for it.")
+    show(explanation.lines(min(WIDTH, output_width())))
+
+
+def _result(evaluation: NetworkEvaluation, network: NetworkProblem, layer: str) -> LayerResult:
+    """The result of the layer, by its name or the way it is printed."""
+    names = [result.cme.layer for result in evaluation.layers]
+    for result in evaluation.layers:
+        if layer in (result.cme.layer, printable(result.cme.layer)):
+            return result
+    raise _unknown(layer, names, network)
+
+
+def _unknown(layer: str, names: Sequence[str], network: NetworkProblem) -> InputError:
+    others = [node.name for node in network.workload.nodes if node.name not in names]
+    found = f"{layer!r}, which the array does not compute" if layer in others else repr(layer)
+    shown = [printable(name) for name in names]
+    return InputError("layer to explain", found, suggestion(layer, shown))

@@ -1,0 +1,184 @@
+"""Two or more runs side by side: what they cost in all, and layer by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
+from typing import Final, NamedTuple
+
+from matplotlib.figure import Figure
+
+from nestmap.model import CostModelEvaluation, NetworkEvaluation
+from nestmap.pipeline.figures.bars import (
+    MOST_ROWS,
+    Chart,
+    add_legend,
+    draw_bars,
+    legend_rows,
+    name_rows,
+    scale_axis,
+)
+from nestmap.pipeline.figures.matplot import Plot, page_of
+from nestmap.pipeline.figures.numbers import (
+    VECTOR,
+    VECTOR_LOOK,
+    Bars,
+    Part,
+    cmes_of,
+    energy_parts,
+    latency_parts,
+)
+from nestmap.pipeline.figures.style import SMALL, WIDTH, entitle, look, new_figure, styled
+from nestmap.pipeline.figures.text import TIMES, cycles_unit, energy_text, energy_unit, short_name
+from nestmap.pipeline.report.figures import cycles
+
+_BAR: Final = 0.82
+_ROOM: Final = 1.45
+_EDGE: Final = "white"
+
+Parts = Callable[[Sequence[CostModelEvaluation]], tuple[Part, ...]]
+
+
+class NamedRun(NamedTuple):
+    """The results of a run, and what to call it."""
+
+    name: str
+    evaluation: NetworkEvaluation
+
+
+@styled()
+def comparison_figure(runs: Sequence[NamedRun]) -> Figure:
+    """Energy and latency of several runs: in all, by part, and of each layer.
+
+    Layers are matched by name; a run that lacks one has no bar there.
+
+    Raises:
+        ValueError: if there is no run.
+    """
+    if not runs:
+        raise ValueError("no run to compare; expected at least one")
+    totals, layers = _total_charts(runs), _layer_charts(runs)
+    rows = len(layers[0].bars.names)
+    panels = -(-rows // _most_rows(runs))
+    each = -(-rows // panels)
+    legend = max(legend_rows(chart) for chart in totals)
+    upper = 0.3 * len(runs) + 0.15 * legend + 0.6
+    lower = each * (0.07 + 0.085 * len(runs)) + 0.15 * len(runs) + 0.6
+    figure = new_figure(WIDTH * panels, upper + lower + 0.5)
+    above, below = page_of(figure).subfigures(2, 1, height_ratios=[upper, lower])
+    for i, chart in enumerate(totals):
+        axes = above.add_subplot(1, 2, i + 1)
+        _draw_totals(axes, chart, _texts(runs, chart), names=i == 0)
+    columns = 2 * panels
+    for place in range(columns):
+        panel, i = divmod(place, 2)
+        axes = below.add_subplot(1, columns, place + 1)
+        _draw_layers(axes, layers[i], slice(panel * each, (panel + 1) * each), names=i == 0)
+        if place == 0:
+            add_legend(axes, layers[i])
+    entitle(figure, f"{len(runs)} runs compared")
+    return figure
+
+
+def total_bars(runs: Sequence[NamedRun], parts_of: Parts) -> Bars:
+    """A bar for each run, with the same parts: vector operators too, where they count."""
+    evaluations = [cmes_of(run.evaluation) for run in runs]
+    parts = parts_of([cme for cmes in evaluations for cme in cmes])
+    ends = list(accumulate(map(len, evaluations), initial=0))
+    summed = [
+        part._replace(values=tuple(sum(part.values[a:b]) for a, b in pairwise(ends)))
+        for part in parts
+    ]
+    return Bars(tuple(run.name for run in runs), tuple(summed))
+
+
+def layer_bars(runs: Sequence[NamedRun], number: Callable[[CostModelEvaluation], float]) -> Bars:
+    """A part for each run, with a value for each layer of any of them."""
+    values = [{cme.layer: number(cme) for cme in cmes_of(run.evaluation)} for run in runs]
+    names = tuple(dict.fromkeys(name for found in values for name in found))
+    parts = (
+        Part(run.name, look(i), tuple(found.get(name, 0.0) for name in names))
+        for i, (run, found) in enumerate(zip(runs, values, strict=True))
+    )
+    return Bars(names, tuple(parts))
+
+
+def _total_charts(runs: Sequence[NamedRun]) -> tuple[Chart, Chart]:
+    energies = _with_vector(
+        total_bars(runs, energy_parts), [run.evaluation.vector_energy for run in runs], runs
+    )
+    latencies = _with_vector(
+        total_bars(runs, latency_parts), [run.evaluation.vector_latency for run in runs], runs
+    )
+    return (
+        Chart("Energy of all layers", energy_unit(max(energies.totals)), energies),
+        Chart("Latency of all layers", cycles_unit(max(latencies.totals)), latencies),
+    )
+
+
+def _with_vector(bars: Bars, costs: Sequence[float], runs: Sequence[NamedRun]) -> Bars:
+    values = tuple(
+        float(cost) if run.evaluation.vector_counted else 0.0
+        for cost, run in zip(costs, runs, strict=True)
+    )
+    extra = (Part(VECTOR, VECTOR_LOOK, values),) if any(values) else ()
+    return bars._replace(parts=(*bars.parts, *extra))
+
+
+def _layer_charts(runs: Sequence[NamedRun]) -> tuple[Chart, Chart]:
+    energies = layer_bars(runs, lambda cme: cme.energy)
+    latencies = layer_bars(runs, lambda cme: float(cme.latency))
+    return (
+        Chart("Energy", energy_unit(_longest(energies)), energies),
+        Chart("Latency", cycles_unit(_longest(latencies)), latencies),
+    )
+
+
+def _longest(bars: Bars) -> float:
+    """The longest of bars that stand beside each other."""
+    return max(max(part.values) for part in bars.parts)
+
+
+def _most_rows(runs: Sequence[NamedRun]) -> int:
+    """Layers below each other: fewer where each has more bars."""
+    return max(20, 3 * MOST_ROWS // (1 + len(runs)))
+
+
+def _texts(runs: Sequence[NamedRun], chart: Chart) -> list[str]:
+    """The totals in figures, and how they compare with the first run."""
+    totals = chart.bars.totals
+    is_energy = chart.unit.name.endswith("J")
+    texts = [energy_text(total) if is_energy else cycles(total) for total in totals]
+    return [
+        texts[0],
+        *(_compared(*found, totals[0]) for found in list(zip(texts, totals, strict=True))[1:]),
+    ]
+
+
+def _compared(text: str, total: float, first: float) -> str:
+    return f"{text} ({TIMES}{total / first:.3g})" if first else text
+
+
+def _draw_totals(axes: Plot, chart: Chart, texts: Sequence[str], *, names: bool) -> None:
+    draw_bars(axes, chart, slice(None), names=names)
+    axes.set_xlim(0, max(chart.bars.totals) * _ROOM)
+    for row, (total, text) in enumerate(zip(chart.bars.totals, texts, strict=True)):
+        axes.annotate(
+            text, (total, row), (3, 0), textcoords="offset points", va="center", fontsize=SMALL
+        )
+    add_legend(axes, chart)
+
+
+def _draw_layers(axes: Plot, chart: Chart, shown: slice, *, names: bool) -> None:
+    """A group of bars for each layer, one for each run."""
+    rows = list(range(len(chart.bars.names))[shown])
+    thin = _BAR / len(chart.bars.parts)
+    for i, part in enumerate(chart.bars.parts):
+        middle = [row - _BAR / 2 + (i + 0.5) * thin for row in rows]
+        axes.barh(
+            middle, part.values[shown], height=thin, color=part.look.color,
+            hatch=part.look.hatch, label=short_name(part.label, 40), edgecolor=_EDGE,
+            linewidth=[0.2] * len(rows),
+        )  # fmt: skip
+    name_rows(axes, rows, chart.bars.names[shown], names=names)
+    scale_axis(axes, chart, _longest(chart.bars))
