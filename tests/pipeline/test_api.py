@@ -32,7 +32,7 @@ from nestmap.model import (
 )
 from nestmap.model import recording as recording_model
 from nestmap.model.base import replaced
-from nestmap.pipeline import MainStage, Stage, api, each, resume, torch
+from nestmap.pipeline import MainStage, Stage, api, each, explain, resume, torch
 from nestmap.pipeline.stages import (
     CostModelStage,
     LomaStage,
@@ -301,7 +301,8 @@ def test_temporal_mappings_that_do_not_suit_are_wrong_input(
 def test_the_facade_is_there(name: str) -> None:
     found = getattr(nestmap, name)
     assert any(
-        found is getattr(home, name, None) for home in (api, build, recording_model, resume, torch)
+        found is getattr(home, name, None)
+        for home in (api, build, explain, recording_model, resume, torch)
     )
 
 

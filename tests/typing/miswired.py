@@ -44,6 +44,7 @@ from nestmap.pipeline.stages import (
     ParetoStage,
     PickleSaveStage,
     PinnedTopLevelsStage,
+    PlotTemporalMappingsStage,
     RankByBoundStage,
     RemoveUnusedMemoryStage,
     SalsaStage,
@@ -53,6 +54,7 @@ from nestmap.pipeline.stages import (
     SumStage,
     TemporalOrderingConversionStage,
     VectorStage,
+    VisualizationStage,
     WorkloadStage,
     minimal,
 )
@@ -105,6 +107,11 @@ CostModelStage() >> best  # type: ignore[operator]
 CostModelStage() >> MinimalLatencyStage()  # type: ignore[operator]
 per_layer >> SumStage()  # type: ignore[operator]
 CostModelStage() >> ListifyStage[EvaluationBatch]()  # type: ignore[operator]
+
+# drawing what is not there yet, or is no stream
+CostModelStage() >> PlotTemporalMappingsStage(folder=Path())  # type: ignore[operator]
+orders >> VisualizationStage(folder=Path())  # type: ignore[operator]
+network >> VisualizationStage(folder=Path(), ending=".gif")  # type: ignore[arg-type]
 
 # reducing twice in a row
 orders >> best >> best  # type: ignore[operator]

@@ -37,6 +37,7 @@ from nestmap.pipeline.stages import (
     ParetoStage,
     PickleSaveStage,
     PinnedTopLevelsStage,
+    PlotTemporalMappingsStage,
     RankByBoundStage,
     RemoveUnusedMemoryStage,
     SalsaStage,
@@ -46,6 +47,7 @@ from nestmap.pipeline.stages import (
     SumStage,
     TemporalOrderingConversionStage,
     VectorStage,
+    VisualizationStage,
     WorkloadStage,
     minimal,
 )
@@ -221,6 +223,14 @@ def recalled(ledger: Ledger) -> None:
     assert_type(
         held >> each(search >> MinimalEDPStage()), Stage[MappingProblem, Iterator[EvaluationBatch]]
     )
+
+
+def drawn(folder: Path) -> None:
+    """What draws passes everything on."""
+    seen = orders >> PlotTemporalMappingsStage(folder=folder)
+    assert_type(seen, Stage[SpatialProblem, Iterator[EvaluationBatch]])
+    pictured = network >> VisualizationStage(folder=folder, ending=".svg")
+    assert_type(pictured, Stage[NetworkProblem, NetworkEvaluation])
 
 
 # variance: what takes a wider input, or gives a narrower output, fits
