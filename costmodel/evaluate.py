@@ -94,11 +94,17 @@ def _evaluate_rows(
 
 
 @kernel
-def write_costs(problem: FlatProblem, totals: Totals, columns: Columns, row: int) -> None:
-    """Puts the figures of one mapping into a row of the columns."""
+def latencies(problem: FlatProblem, totals: Totals) -> tuple[float, float, float]:
+    """Cycles of computation with stalls; with on-loading; with off-loading and drain as well."""
     latency0 = totals.ideal_temporal + totals.stall
     latency1 = latency0 + totals.onloading
-    latency2 = latency1 + totals.offloading + problem.drain
+    return latency0, latency1, latency1 + totals.offloading + problem.drain
+
+
+@kernel
+def write_costs(problem: FlatProblem, totals: Totals, columns: Columns, row: int) -> None:
+    """Puts the figures of one mapping into a row of the columns."""
+    latency0, latency1, latency2 = latencies(problem, totals)
     dynamic = totals.memory_energy + totals.mac_energy
     columns.energy[row] = dynamic + problem.leakage * latency2
     columns.latency0[row] = latency0

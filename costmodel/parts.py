@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from nestmap.costmodel.imc.array import array_areas, clock_period
 from nestmap.model import Accelerator, MemoryLevel, PartArea, PartKind, StaticEnergy
 
 ARRAY = "array"
 """The one part of an array that does not compute in memory."""
-
 
 UNUSED = "unused memories"
 """Memories that a layer does not use, because its data stays below them."""
@@ -45,8 +46,12 @@ def _apart_from_array(accelerator: Accelerator) -> list[MemoryLevel]:
 
 
 def total_area(accelerator: Accelerator) -> float:
-    """The area of all parts: array, then memories, then vector unit."""
-    areas = areas_of(accelerator)
+    """The area of all parts."""
+    return sum_of(areas_of(accelerator))
+
+
+def sum_of(areas: Sequence[PartArea]) -> float:
+    """The sum of areas: array, then memories, then vector unit."""
     sums = (sum((x.area for x in areas if x.kind is kind), 0.0) for kind in PartKind)
     return sum(sums)
 

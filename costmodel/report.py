@@ -8,8 +8,8 @@ from typing import TypeVar
 import numpy as np
 
 from nestmap.costmodel.computation import computation_energies
-from nestmap.costmodel.evaluate import Columns, evaluate_row, evaluate_rows, load_row
-from nestmap.costmodel.parts import areas_of, clock_period_of, static_energies, total_area
+from nestmap.costmodel.evaluate import Columns, evaluate_row, evaluate_rows, latencies, load_row
+from nestmap.costmodel.parts import areas_of, clock_period_of, static_energies, sum_of
 from nestmap.costmodel.problem import FlatProblem, flatten
 from nestmap.costmodel.record import I64, check_loops, new_record
 from nestmap.costmodel.work import Totals, Work
@@ -85,8 +85,7 @@ def _evaluation(
     totals: Totals,
 ) -> CostModelEvaluation:
     accelerator = spatial.accelerator
-    latency0 = totals.ideal_temporal + totals.stall
-    cycles = latency0 + totals.onloading + totals.offloading + float(problem.drain)
+    areas, (*_, cycles) = areas_of(accelerator), latencies(problem, totals)
     return CostModelEvaluation(
         layer=spatial.layer.name,
         operator=spatial.layer.operator,
@@ -104,8 +103,8 @@ def _evaluation(
         onloading=float(totals.onloading),
         offloading=float(totals.offloading),
         drain=int(problem.drain),
-        area=total_area(accelerator),
-        areas=areas_of(accelerator),
+        area=sum_of(areas),
+        areas=areas,
         array_energies=computation_energies(spatial),
         static_energies=static_energies(accelerator, cycles),
         clock_period=clock_period_of(accelerator),

@@ -11,7 +11,7 @@ from nestmap.costmodel.parts import (
     clock_period_of,
     leakage_of,
     static_energies,
-    total_area,
+    sum_of,
 )
 from nestmap.costmodel.ports import operand_transfers
 from nestmap.costmodel.problem import FlatProblem, put_transfers
@@ -47,6 +47,7 @@ def reprice(
         InputError: where the evaluation uses a memory that ``before`` does not have.
     """
     machine = used_part(cme, before, after)
+    areas = areas_of(machine)
     flat, work = _records(cme, machine)
     total = memory_energy(flat, work)  # fills the energies of the movements, too
     updates: dict[str, object] = {
@@ -55,8 +56,8 @@ def reprice(
         "memory_energy": total,
         "levels": _levels(cme, _new_names(before, after), movement_costs(flat, work)),
         "port_stalls": _port_stalls(cme, machine),
-        "area": total_area(machine),
-        "areas": areas_of(machine),
+        "area": sum_of(areas),
+        "areas": areas,
         "static_energies": static_energies(machine, cme.latency),
         "clock_period": clock_period_of(machine),
     }
