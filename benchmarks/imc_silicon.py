@@ -23,10 +23,10 @@ from nestmap.model import (
     Accelerator,
     ArraySide,
     ImcKind,
+    ImcSizes,
     InMemoryCompute,
     MemoryInstance,
     MemoryLevel,
-    MemoryMacro,
     MemoryPort,
     Movement,
     OperationalArray,
@@ -34,6 +34,7 @@ from nestmap.model import (
     PortUse,
 )
 from nestmap.pipeline.inputs import read_accelerator
+from nestmap.pipeline.parsers.cells import Bank
 
 DOCUMENT: Final = Path(__file__).parents[1] / "docs" / "imc.md"
 BEGIN: Final = "<!-- python -m benchmarks.imc_silicon --write -->"
@@ -299,13 +300,9 @@ def accelerator_of(chip: Chip) -> Accelerator:
 
 def _cell_area(chip: Chip) -> float:
     """mm2 of the SRAM behind a multiplier: its share of an SRAM as large as a bank."""
-    bank = MemoryMacro(
-        size=chip.bits // chip.banks,
-        width=chip.columns * chip.imc.weight_precision,
-        read_write_ports=1,
-        technology=chip.imc.technology,
-    )
-    return fitted_cost(bank).area / (chip.columns * chip.rows)
+    sizes = ImcSizes(columns=chip.columns, rows=chip.rows, banks=chip.banks)
+    bank = Bank(sizes, chip.imc)
+    return bank.share(fitted_cost(bank.macro(chip.cell_bits, None)), chip.cell_bits).area
 
 
 def _memory(
