@@ -53,11 +53,11 @@ def parse_accelerator(path: Path, cacti: Cacti = cacti_cost) -> Accelerator:
     if array.imc is not None and IMC_CELLS not in nodes:
         expected = f"a memory {IMC_CELLS} with the weights, in each unit of an IMC array"
         raise fields["memories"].error(expected, f"{', '.join(nodes)}")
-    counts_leakage = _counts_leakage(fields.get("static_energy"), array)
     if "technology" in fields:
         technology(fields["technology"])
     sources = CostSources(fields.get("technology"), cacti)
     memories = tuple(parse_memory(memory, node, array, sources) for memory, node in nodes.items())
+    counts_leakage = _counts_leakage(fields.get("static_energy"), array, memories)
     unit = _vector_unit(fields["vector_unit"], memories) if "vector_unit" in fields else None
     try:
         return Accelerator(
@@ -78,13 +78,20 @@ def _accused(found: str, memories: dict[str, Node], root: Node) -> Node:
     return memories[max(named, key=len)] if named else root
 
 
-def _counts_leakage(node: Node | None, array: OperationalArray) -> bool:
-    """Whether static energy counts; that needs a clock, which an IMC array has of itself."""
-    counted = node is not None and node.boolean()
-    if node is not None and counted and array.imc is None and array.clock_period is None:
-        expected = "false, or clock_period (ns) in operational_array: what leaks takes time"
-        raise node.error(expected)
-    return counted
+def _counts_leakage(
+    node: Node | None, array: OperationalArray, memories: Collection[MemoryLevel]
+) -> bool:
+    """Whether static energy counts.
+
+    That needs a clock, which an IMC array has of itself, and something that leaks.
+    """
+    if node is None or not node.boolean():
+        return False
+    if array.imc is None and array.clock_period is None:
+        raise node.error("false, or clock_period (ns) in operational_array: what leaks takes time")
+    if not (array.unit_leakage or any(level.instance.leakage for level in memories)):
+        raise node.error("false, or leakage (mW) of some memory, or unit_leakage of the array")
+    return True
 
 
 def _vector_unit(node: Node, memories: Collection[MemoryLevel]) -> VectorUnit:

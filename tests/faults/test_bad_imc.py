@@ -198,6 +198,7 @@ ORDINARY_FAULTS = (
     Fault("period: 2", "period: -2", f"6: {_ARRAY}.clock_period", "-2", "in ns, above 0"),
     Fault("period: 2", "period: 2 ns", f"6: {_ARRAY}.clock_period", "'2 ns'", "in ns"),
     Fault("  clock_period: 2\n", "", "7: static_energy", "true", "clock_period (ns)"),
+    Fault("  unit_leakage: 0.01\n", "", "7: static_energy", "true", "leakage (mW) of some memory"),
     Fault("static_energy: true", "static_energy: 1", "8: static_energy", "1", "true or false"),
 )
 
