@@ -3,20 +3,23 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test check stress bench lock clean
+.PHONY: demo test check docs stress bench lock clean chromium
 
 demo: $(READY)  ## explore a real network and ask the store about it
 	$(VENV)/bin/nestmap explore light:resnet50 --accelerator tpu_like --store demo.duckdb
 	$(VENV)/bin/nestmap query "SELECT layer, energy, latency FROM best ORDER BY energy DESC LIMIT 5" --store demo.duckdb
 
-test: $(READY)  ## all tests
-	$(PYTHON) -m pytest -q -n 2
+test: $(READY) chromium  ## all tests
+	$(PYTHON) -m pytest -q -n 2 --dist loadgroup
 
 check: $(READY)  ## style, types, layers
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/pyright --pythonpath $(PYTHON)  # else it looks at the python of the PATH
+
+docs: $(READY)  ## the documentation as a site in site/
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
 
 stress: $(READY)  ## the long sweeps: comparison with the reference on thousands of random cases
 	NESTMAP_STRESS=1 $(PYTHON) -m pytest -q -n 2 tests/parity tests/properties tests/costmodel tests/search tests/quality tests/faults
@@ -33,12 +36,15 @@ bench: $(READY)  ## what benchmarks/NOTES.md reports
 	$(PYTHON) -m benchmarks.recording
 	$(PYTHON) -m benchmarks.store_queries
 
+chromium:  # what tests/browser opens pages with; they are skipped without it
+	@bash .ci/chromium.sh
+
 lock:  ## the newest packages that pyproject.toml admits
 	uv pip compile --universal --generate-hashes --group dev pyproject.toml -o requirements-dev.lock \
 		--custom-compile-command "make lock"
 
 clean:
-	rm -rf $(VENV) demo.duckdb
+	rm -rf $(VENV) demo.duckdb site
 
 $(READY): pyproject.toml requirements-dev.lock
 	test -x $(PYTHON) || python3 -m venv $(VENV)

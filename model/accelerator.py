@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen
 from nestmap.model.dims import OUTPUT, ArrayDimension, MemoryOperand
+from nestmap.model.html.accelerator import accelerator_html
 from nestmap.model.imc import IMC_CELLS, ImcKind, ImcSizes, InMemoryCompute
 from nestmap.model.memory import MemoryLevel, needed_movements
 from nestmap.model.units import Area, Count, MilliWatts, NanoSeconds, PicoJoules, Size
@@ -234,3 +235,7 @@ class Accelerator(Frozen, frozen=True):
         levels = self.levels_of(OUTPUT)
         chosen = self.vector_unit.memory if self.vector_unit else None
         return next((x for x in reversed(levels) if chosen in (None, x.name)), None)
+
+    def _repr_html_(self) -> str:
+        """Its memories as a table, for notebooks."""
+        return accelerator_html(self)

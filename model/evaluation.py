@@ -9,6 +9,7 @@ from pydantic import Field
 from nestmap.model.base import Frozen
 from nestmap.model.constraints import OperandLink
 from nestmap.model.dims import LayerOperand, Movement
+from nestmap.model.html.evaluation import evaluation_html
 from nestmap.model.parts import PartArea, PartEnergy, StaticEnergy
 from nestmap.model.spatial_mapping import SpatialMapping
 from nestmap.model.temporal_mapping import TemporalMapping
@@ -177,6 +178,10 @@ class CostModelEvaluation(Frozen, frozen=True):
             if (entry.operand, entry.level) == (operand, level):
                 return entry
         raise KeyError((operand, level))
+
+    def _repr_html_(self) -> str:
+        """Its parts as tables, for notebooks."""
+        return evaluation_html(self)
 
 
 class Objective(StrEnum):

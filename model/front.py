@@ -6,6 +6,7 @@ from pydantic import Field
 
 from nestmap.model.base import Frozen
 from nestmap.model.evaluation import CostModelEvaluation, Objective
+from nestmap.model.html.network import front_html
 from nestmap.model.result import LayerResult, NetworkEvaluation, SearchStatistics
 from nestmap.model.vector import VectorEvaluation
 
@@ -31,6 +32,10 @@ class LayerFront(Frozen, frozen=True):
         chosen = min(self.cmes, key=objective.of)
         return LayerResult(cme=chosen, statistics=self.statistics, repeats=self.repeats)
 
+    def _repr_html_(self) -> str:
+        """Its mappings as a table, for notebooks."""
+        return front_html((self,))
+
 
 class NetworkFront(Frozen, frozen=True):
     """The fronts of all layers of a workload; its vector operators cost what they cost.
@@ -49,3 +54,7 @@ class NetworkFront(Frozen, frozen=True):
             vector=self.vector,
             vector_counted=self.vector_counted,
         )
+
+    def _repr_html_(self) -> str:
+        """The mappings of its layers as a table, for notebooks."""
+        return front_html(self.layers)

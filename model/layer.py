@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from nestmap.model.affine import AffineIndex
 from nestmap.model.base import Frozen, replaced
 from nestmap.model.dims import Dimension, LayerOperand, Loop, Relevance
+from nestmap.model.html.workload import layer_html
 from nestmap.model.units import Bits, Count
 
 MAX_MACS = 2**53
@@ -145,6 +146,10 @@ class Layer(Frozen, frozen=True):
             for operand in self.operands
         ]
         return f"{texts[0]} += {' * '.join(texts[1:])}"
+
+    def _repr_html_(self) -> str:
+        """Its operands as a table, for notebooks."""
+        return layer_html(self)
 
 
 def _names_differ(what: str, names: list[str]) -> None:

@@ -6,6 +6,8 @@ from pydantic import model_validator
 
 from nestmap.model.base import Frozen
 from nestmap.model.evaluation import CostModelEvaluation, Utilization
+from nestmap.model.html.evaluation import evaluation_html
+from nestmap.model.html.network import network_html
 from nestmap.model.units import Area, Count, Cycles, CyclesShare, NanoSeconds, PicoJoules
 from nestmap.model.vector import VectorEvaluation
 
@@ -48,6 +50,10 @@ class LayerResult(Frozen, frozen=True):
     cme: CostModelEvaluation
     statistics: SearchStatistics = SearchStatistics()
     repeats: str | None = None
+
+    def _repr_html_(self) -> str:
+        """The cost of its mapping as tables, for notebooks."""
+        return evaluation_html(self.cme)
 
 
 class NetworkEvaluation(Frozen, frozen=True):
@@ -135,3 +141,7 @@ class NetworkEvaluation(Frozen, frozen=True):
     def evaluations(self) -> Count:
         """Mappings evaluated."""
         return sum(result.statistics.evaluations for result in self.layers)
+
+    def _repr_html_(self) -> str:
+        """Its layers as a table, for notebooks."""
+        return network_html(self)

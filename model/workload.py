@@ -14,6 +14,7 @@ import networkx as nx
 from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen
+from nestmap.model.html.workload import workload_html
 from nestmap.model.layer import Layer
 from nestmap.model.tensor import Tensor
 from nestmap.model.units import Count, Size
@@ -185,3 +186,7 @@ class Workload(Frozen, frozen=True):
                 graph.add_edges_from(list(around))
                 graph.remove_node(node.name)
         return {layer.name: tuple(graph.successors(layer.name)) for layer in self.layers}
+
+    def _repr_html_(self) -> str:
+        """Its layers as a table, for notebooks."""
+        return workload_html(self)

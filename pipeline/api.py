@@ -29,6 +29,7 @@ from nestmap.model import (
     TemporalMapping,
     Workload,
 )
+from nestmap.model.html.network import front_html, network_html
 from nestmap.pipeline.checks import check_constraints, with_suited_mapping
 from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_workload
 from nestmap.pipeline.plan import (
@@ -71,6 +72,11 @@ class Exploration(Frozen, frozen=True):
         """Latency of the whole network in cycles."""
         return self.total.latency
 
+    def _repr_html_(self) -> str:
+        """Its layers as a table, for notebooks."""
+        what = f"{self.workload} on {self.accelerator}, best {self.objective}"
+        return network_html(self.total, what)
+
 
 class FrontExploration(Frozen, frozen=True):
     """The result of an exploration of which energy and latency shall be weighed: fronts."""
@@ -79,6 +85,11 @@ class FrontExploration(Frozen, frozen=True):
     workload: str
     accelerator: str
     front: NetworkFront
+
+    def _repr_html_(self) -> str:
+        """The mappings of its layers as a table, for notebooks."""
+        what = f"{self.workload} on {self.accelerator}, energy against latency"
+        return front_html(self.front.layers, what)
 
 
 def explore(  # noqa: PLR0913 (the one call that says it all; all but two arguments have defaults)

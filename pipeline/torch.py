@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
 from nestmap.model import InputError, Workload
+from nestmap.pipeline.needs import check_installed
 
 if TYPE_CHECKING:
     import onnx
@@ -91,23 +91,13 @@ def from_torch(
             the exported model is wrong.
     """
     where = f"torch module {type(module).__name__!r}"
-    _check_installed(where)
+    check_installed(where, NEEDED, "torch")
     # onnx takes long to import, and only those who use it shall wait
     from nestmap.pipeline.parsers.onnx import parse_onnx  # noqa: PLC0415
 
     with _evaluating(module):
         model = _exported(module, example_inputs, where)
     return parse_onnx(model, name=name or type(module).__name__)
-
-
-def _check_installed(where: str) -> None:
-    missing = [package for package in NEEDED if find_spec(package) is None]
-    if missing:
-        raise InputError(
-            where,
-            f"no {' and no '.join(missing)} in this Python",
-            "what `pip install nestmap[torch]` installs",
-        )
 
 
 @contextmanager

@@ -34,9 +34,12 @@ class KeptRun(Protocol):
     """A run as far as the facade sees it."""
 
     @property
-    def id(self) -> UUID: ...
+    def id(self) -> UUID:
+        """Under which the store keeps the run."""
+        ...
 
-    def finish(self, results: NetworkEvaluation) -> None: ...
+    def finish(self, results: NetworkEvaluation) -> None:
+        """The exploration is done, and this is what it found."""
 
 
 @final

@@ -11,6 +11,8 @@ from uuid import UUID
 from pydantic import AfterValidator
 
 from nestmap.model import Frozen, NetworkProblem, Objective, Recording, SpatialProblem
+from nestmap.model.columns import Column
+from nestmap.model.html import table
 
 
 def _is_json(text: str) -> str:
@@ -72,6 +74,21 @@ class RunRecord(Frozen, frozen=True):
     pid: int
     cpu_seconds: float | None
     resumed: int
+
+    def _repr_html_(self) -> str:
+        """What is known of it as a table, for notebooks."""
+        rows = [(name.replace("_", " "), _shown(value)) for name, value in self]
+        return table(f"Run {self.id}", (Column("Property"), Column("Value")), rows)
+
+
+def _shown(value: object) -> str:
+    match value:
+        case datetime():
+            return f"{value:%Y-%m-%d %H:%M:%S} UTC"
+        case float():
+            return f"{value:.1f}"
+        case _:
+            return "-" if value is None else str(value)
 
 
 class SearchInfo(Frozen, frozen=True):

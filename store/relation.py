@@ -13,6 +13,8 @@ import pyarrow as pa
 from pydantic import BaseModel, ValidationError
 
 from nestmap.model import StoreError
+from nestmap.model.columns import Align, Column
+from nestmap.model.html import MOST_ROWS, paragraph, table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +26,7 @@ M = TypeVar("M", bound=BaseModel)
 
 _SHOWN: Final = 10
 _WIDEST: Final = 40
+_WIDEST_HTML: Final = 80
 
 
 class _Pandas(Protocol):
@@ -110,12 +113,23 @@ class Relation:
         cells = [self.columns, *([_text(x) for x in row.values()] for row in head)]
         numbers = [_is_number(column.type) for column in self.table.columns]
         lines = _aligned([[_clipped(cell) for cell in row] for row in cells], numbers)
-        return "\n".join([*lines, self._count()])
+        return "\n".join([*lines, f"({self._count(_SHOWN)})"])
 
-    def _count(self) -> str:
+    def _repr_html_(self) -> str:
+        """The first rows as a table, for notebooks."""
+        if not self.columns:
+            return paragraph("No columns.")
+        head = Relation(self.table.slice(0, MOST_ROWS))
+        kinds = (column.type for column in self.table.columns)
+        pairs = zip(self.columns, kinds, strict=True)
+        titles = [Column(name, align=_side(kind)) for name, kind in pairs]
+        rows = ([_clipped(_text(x), _WIDEST_HTML) for x in row.values()] for row in head)
+        return table(self._count(MOST_ROWS), titles, rows)
+
+    def _count(self, shown: int) -> str:
         rows = len(self)
-        note = f"({rows:,} row{'s' * (rows != 1)}"
-        return note + (f"; the first {_SHOWN} are shown)" if rows > _SHOWN else ")")
+        note = f"{rows:,} row{'s' * (rows != 1)}"
+        return note + (f"; the first {shown} are shown" if rows > shown else "")
 
 
 def different(names: Sequence[str]) -> tuple[str, ...]:
@@ -197,6 +211,10 @@ def _check_installed(package: Literal["pandas", "polars"]) -> None:
         raise StoreError(f"{package} is not installed; expected it: pip install {package}")
 
 
+def _side(kind: pa.DataType) -> Align:
+    return Align.RIGHT if _is_number(kind) else Align.LEFT
+
+
 def _aligned(rows: list[list[str]], numbers: Sequence[bool]) -> list[str]:
     widths = [max(len(row[i]) for row in rows) for i in range(len(numbers))]
     return [
@@ -218,6 +236,6 @@ def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _clipped(text: str) -> str:
+def _clipped(text: str, widest: int = _WIDEST) -> str:
     line = "".join(x if x.isprintable() else repr(x)[1:-1] for x in text)
-    return line if len(line) <= _WIDEST else line[: _WIDEST - 3] + "..."
+    return line if len(line) <= widest else line[: widest - 3] + "..."

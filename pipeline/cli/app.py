@@ -367,12 +367,59 @@ def plot(
 ) -> None:
     """Draw figures of a run: where energy and cycles go, mappings, machine, roofline.
 
-    Needs matplotlib: pip install nestmap[plot].
+    Needs matplotlib: pip install 'nestmap[plot]'.
     """
     with reported():
         from nestmap.pipeline.cli.plot import PlotRequest, run_plot  # noqa: PLC0415
 
         run_plot(PlotRequest(run, what, layer, against, output, store))
+
+
+@app.command(
+    epilog="""\b
+Examples:
+  nestmap report last
+  nestmap report last 5f3a91 --store results.duckdb -o comparison.html"""
+)
+def report(
+    runs: options.SomeRuns,
+    *,
+    output: options.ReportTo = options.DEFAULT_REPORT,
+    store: options.StoreFile = options.DEFAULT_STORE,
+) -> None:
+    """Write an HTML report of runs: one file with charts, which needs no network.
+
+    Of each run a summary, all layers with their explained mappings, the accelerator, and how to run
+    it again; of several runs a comparison as well. Needs more packages: pip install
+    nestmap[report].
+    """
+    with reported():
+        from nestmap.pipeline.cli.report import ReportRequest, run_report  # noqa: PLC0415
+
+        run_report(ReportRequest(tuple(runs), output, store))
+
+
+@app.command(
+    epilog="""\b
+Examples:
+  nestmap serve
+  nestmap serve --store results.duckdb --open
+  nestmap serve --port 8400"""
+)
+def serve(
+    store: options.StoreFile = options.DEFAULT_STORE,
+    port: options.Port = None,
+    open: options.OpenBrowser = False,
+) -> None:
+    """Explore a store in the browser: runs, layers, comparisons, SQL.
+
+    The pages are live: runs that go on can be watched. Nothing can be changed, and only this
+    machine is served (127.0.0.1). Ctrl-C ends it. Needs more packages: pip install 'nestmap[web]'.
+    """
+    with reported():
+        from nestmap.pipeline.cli.serve import ServeRequest, run_serve  # noqa: PLC0415
+
+        run_serve(ServeRequest(store, port, open))
 
 
 @app.command()

@@ -7,14 +7,13 @@ from typing import Final
 
 from nestmap.model import Accelerator, MappingConstraints
 from nestmap.model.constraints import DEFAULT
+from nestmap.model.text import array_text, spatial_text
 from nestmap.pipeline.cli.output import show
 from nestmap.pipeline.inputs import read_accelerator, read_mapping
 from nestmap.pipeline.networks import network_dims, network_names
 from nestmap.pipeline.presets import accelerator_names, light_names, mapping_names
-from nestmap.pipeline.report.accelerator import array_text
 from nestmap.pipeline.report.columns import Line, Tone
 from nestmap.pipeline.report.figures import capacity
-from nestmap.pipeline.report.table import spatial_text
 
 _EXAMPLE: Final = "nestmap explore light:squeezenet --accelerator tpu_like"
 

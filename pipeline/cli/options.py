@@ -8,6 +8,7 @@ from typing import Annotated, Final, Literal
 import typer
 
 DEFAULT_STORE: Final = Path("nestmap.duckdb")
+DEFAULT_REPORT: Final = Path("report.html")
 
 Workload = Annotated[
     str,
@@ -394,3 +395,26 @@ DrawnTo = Annotated[
         show_default=False,
     ),
 ]
+SomeRuns = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RUN...",
+        help="The runs, the first one is what others are compared with: last, an id, or as much of "
+        "the beginning of it as no other run has.",
+        show_default=False,
+    ),
+]
+ReportTo = Annotated[
+    Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write.")
+]
+Port = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=65535,
+        metavar="N",
+        help="The port. Without it: 8321, or one that is free where that is taken.",
+        show_default=False,
+    ),
+]
+OpenBrowser = Annotated[bool, typer.Option("--open/--no-open", help="Whether to open the browser.")]

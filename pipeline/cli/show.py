@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import final
 
 from nestmap.model import Workload
+from nestmap.model.rows import MEMORY_COSTS
+from nestmap.model.text import array_text
 from nestmap.pipeline.cli.output import output_width, remark, show, show_prose
 from nestmap.pipeline.cli.targets import check_target
 from nestmap.pipeline.cli.workload import GivenWorkload
 from nestmap.pipeline.files import write_text
 from nestmap.pipeline.inputs import read_accelerator
 from nestmap.pipeline.report.accelerator import (
-    COSTS,
     array_facts,
-    array_text,
     memory_table,
     part_table,
 )
@@ -54,7 +54,7 @@ def run_show_accelerator(given: str) -> None:
     show_prose(f"{printable(accelerator.name)}: {array_text(accelerator)}")
     show_prose(array_facts(accelerator))
     show([*part_table(accelerator), Line(), *memory_table(accelerator), Line()])
-    show_prose(COSTS)
+    show_prose(MEMORY_COSTS)
 
 
 def run_show(request: ShowRequest) -> None:

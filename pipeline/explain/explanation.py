@@ -7,8 +7,10 @@ from textwrap import wrap
 from typing import Final
 
 from nestmap.model import CostModelEvaluation, Frozen, Loop, SpatialProblem
+from nestmap.model.text import sizes_text
 from nestmap.model.units import Count
 from nestmap.pipeline.explain.costs import binding, energy_breakdown, waterfall
+from nestmap.pipeline.explain.html import explanation_html
 from nestmap.pipeline.explain.model import (
     Binding,
     EnergyBreakdown,
@@ -40,7 +42,6 @@ from nestmap.pipeline.explain.why import (
 )
 from nestmap.pipeline.report.columns import Line, Tone, printable
 from nestmap.pipeline.report.figures import engineering
-from nestmap.pipeline.report.table import sizes_text
 
 WIDTH: Final = 100
 """Columns that sentences are broken at, if nothing else is said."""
@@ -88,7 +89,7 @@ class Explanation(Frozen, frozen=True):
         """The lines of the text, with the tones that a terminal sets them in."""
         return [
             *_prose(self._heading(), width),
-            *(Line(), title("WHY"), *_prose(self._why(), width)),
+            *(Line(), title("WHY"), *_prose(self.why(), width)),
             *(Line(), title("LOOP NEST"), *nest_lines(self.nest)),
             *(Line(), title("LATENCY"), *latency_lines(self.latency)),
             *(Line(), title("ENERGY"), *energy_lines(self.energy)),
@@ -99,7 +100,12 @@ class Explanation(Frozen, frozen=True):
             *(Line(), *_prose(_NOTES, width, Tone.FAINT)),
         ]
 
-    def _why(self) -> Iterable[str]:
+    def _repr_html_(self) -> str:
+        """The text in parts that fold, for notebooks."""
+        return explanation_html(self.lines(), _NOTES)
+
+    def why(self) -> Iterable[str]:
+        """In sentences: the figures, what binds, where the energy goes, and what would help."""
         yield headline(self.cme)
         yield from latency_reason(self.binding, self.latency, self.ports)
         yield from energy_reason(self.cme)

@@ -158,13 +158,17 @@ def what_if_lines(
     cme: CostModelEvaluation, binding: Binding, answers: Sequence[WhatIf]
 ) -> list[Line]:
     """A row for the mapping as it is, for what binds, and for each answer that matters."""
-    shown = [x for x in answers if matters(cme, x) or _asks_for(binding, x)]
     rows = [
-        (described(x), *_figures(cme, x.latency, x.energy))
-        for x in sorted(shown, key=lambda x: (x.latency, x.energy))
+        (described(x), *_figures(cme, x.latency, x.energy)) for x in notable(cme, binding, answers)
     ]
     first = ("as it is", cycles(cme.latency), "", energy(cme.energy), "")
     return table(_COLUMNS, [first, *rows])
+
+
+def notable(cme: CostModelEvaluation, binding: Binding, answers: Sequence[WhatIf]) -> list[WhatIf]:
+    """The answers about what binds, and those that matter; the fastest first."""
+    shown = [x for x in answers if matters(cme, x) or _asks_for(binding, x)]
+    return sorted(shown, key=lambda x: (x.latency, x.energy))
 
 
 def unchanged(cme: CostModelEvaluation, binding: Binding, answers: Sequence[WhatIf]) -> str:

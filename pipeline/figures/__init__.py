@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nestmap.pipeline.figures.comparison import NamedRun as NamedRun
     from nestmap.pipeline.figures.comparison import comparison_figure as comparison_figure
     from nestmap.pipeline.figures.layers import layers_figure as layers_figure
     from nestmap.pipeline.figures.layers import utilization_figure as utilization_figure
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from nestmap.pipeline.figures.memories import memories_figure as memories_figure
     from nestmap.pipeline.figures.output import save as save
     from nestmap.pipeline.figures.roofline import roofline_figure as roofline_figure
+    from nestmap.pipeline.figures.runs import NamedRun as NamedRun
     from nestmap.pipeline.figures.scatter import scatter_figure as scatter_figure
 
 _HOMES = {
@@ -25,7 +25,7 @@ _HOMES = {
     "layers_figure": "layers",
     "loops_figure": "loops",
     "memories_figure": "memories",
-    "NamedRun": "comparison",
+    "NamedRun": "runs",
     "roofline_figure": "roofline",
     "save": "output",
     "scatter_figure": "scatter",

@@ -11,7 +11,8 @@ from matplotlib.ticker import MaxNLocator
 from nestmap.pipeline.figures.matplot import Plot, page_of
 from nestmap.pipeline.figures.numbers import Bars
 from nestmap.pipeline.figures.style import WIDTH, entitle, new_figure
-from nestmap.pipeline.figures.text import Unit, drawable, short_name
+from nestmap.pipeline.figures.text import drawable, short_name, unit_formatter
+from nestmap.pipeline.figures.units import Unit
 
 MOST_ROWS: Final = 60
 """Rows below each other; more of them stand in panels side by side."""
@@ -89,7 +90,7 @@ def scale_axis(axes: Plot, chart: Chart, longest: float) -> None:
     """The same scale for all panels of a chart, with its unit."""
     axes.set_xlim(0, longest * 1.02 or 1.0)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
-    axes.xaxis.set_major_formatter(chart.unit.formatter())
+    axes.xaxis.set_major_formatter(unit_formatter(chart.unit))
     axes.set_xlabel(chart.label)
     axes.grid(visible=True, axis="x")
 

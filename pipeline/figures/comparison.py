@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import accumulate, pairwise
-from typing import Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final
 
 from matplotlib.figure import Figure
 
-from nestmap.model import CostModelEvaluation, NetworkEvaluation
 from nestmap.pipeline.figures.bars import (
     MOST_ROWS,
     Chart,
@@ -19,31 +17,22 @@ from nestmap.pipeline.figures.bars import (
     scale_axis,
 )
 from nestmap.pipeline.figures.matplot import Plot, page_of
-from nestmap.pipeline.figures.numbers import (
-    VECTOR,
-    VECTOR_LOOK,
-    Bars,
-    Part,
-    cmes_of,
-    energy_parts,
-    latency_parts,
+from nestmap.pipeline.figures.numbers import Bars
+from nestmap.pipeline.figures.runs import (
+    NamedRun,
+    layer_energies,
+    layer_latencies,
+    total_energies,
+    total_latencies,
 )
-from nestmap.pipeline.figures.style import SMALL, WIDTH, entitle, look, new_figure, styled
-from nestmap.pipeline.figures.text import TIMES, cycles_unit, energy_text, energy_unit, short_name
+from nestmap.pipeline.figures.style import SMALL, WIDTH, entitle, new_figure, styled
+from nestmap.pipeline.figures.text import short_name
+from nestmap.pipeline.figures.units import TIMES, cycles_unit, energy_text, energy_unit
 from nestmap.pipeline.report.figures import cycles
 
 _BAR: Final = 0.82
 _ROOM: Final = 1.45
 _EDGE: Final = "white"
-
-Parts = Callable[[Sequence[CostModelEvaluation]], tuple[Part, ...]]
-
-
-class NamedRun(NamedTuple):
-    """The results of a run, and what to call it."""
-
-    name: str
-    evaluation: NetworkEvaluation
 
 
 @styled()
@@ -80,54 +69,16 @@ def comparison_figure(runs: Sequence[NamedRun]) -> Figure:
     return figure
 
 
-def total_bars(runs: Sequence[NamedRun], parts_of: Parts) -> Bars:
-    """A bar for each run, with the same parts: vector operators too, where they count."""
-    evaluations = [cmes_of(run.evaluation) for run in runs]
-    parts = parts_of([cme for cmes in evaluations for cme in cmes])
-    ends = list(accumulate(map(len, evaluations), initial=0))
-    summed = [
-        part._replace(values=tuple(sum(part.values[a:b]) for a, b in pairwise(ends)))
-        for part in parts
-    ]
-    return Bars(tuple(run.name for run in runs), tuple(summed))
-
-
-def layer_bars(runs: Sequence[NamedRun], number: Callable[[CostModelEvaluation], float]) -> Bars:
-    """A part for each run, with a value for each layer of any of them."""
-    values = [{cme.layer: number(cme) for cme in cmes_of(run.evaluation)} for run in runs]
-    names = tuple(dict.fromkeys(name for found in values for name in found))
-    parts = (
-        Part(run.name, look(i), tuple(found.get(name, 0.0) for name in names))
-        for i, (run, found) in enumerate(zip(runs, values, strict=True))
-    )
-    return Bars(names, tuple(parts))
-
-
 def _total_charts(runs: Sequence[NamedRun]) -> tuple[Chart, Chart]:
-    energies = _with_vector(
-        total_bars(runs, energy_parts), [run.evaluation.vector_energy for run in runs], runs
-    )
-    latencies = _with_vector(
-        total_bars(runs, latency_parts), [run.evaluation.vector_latency for run in runs], runs
-    )
+    energies, latencies = total_energies(runs), total_latencies(runs)
     return (
         Chart("Energy of all layers", energy_unit(max(energies.totals)), energies),
         Chart("Latency of all layers", cycles_unit(max(latencies.totals)), latencies),
     )
 
 
-def _with_vector(bars: Bars, costs: Sequence[float], runs: Sequence[NamedRun]) -> Bars:
-    values = tuple(
-        float(cost) if run.evaluation.vector_counted else 0.0
-        for cost, run in zip(costs, runs, strict=True)
-    )
-    extra = (Part(VECTOR, VECTOR_LOOK, values),) if any(values) else ()
-    return bars._replace(parts=(*bars.parts, *extra))
-
-
 def _layer_charts(runs: Sequence[NamedRun]) -> tuple[Chart, Chart]:
-    energies = layer_bars(runs, lambda cme: cme.energy)
-    latencies = layer_bars(runs, lambda cme: float(cme.latency))
+    energies, latencies = layer_energies(runs), layer_latencies(runs)
     return (
         Chart("Energy", energy_unit(_longest(energies)), energies),
         Chart("Latency", cycles_unit(_longest(latencies)), latencies),

@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox
 
+from nestmap.pipeline.figures.looks import MUTED
 from nestmap.pipeline.figures.matplot import Place, Plot, page_of
-from nestmap.pipeline.figures.style import MUTED, SMALL
+from nestmap.pipeline.figures.style import SMALL
 
 Floats = npt.NDArray[np.float64]
 

@@ -8,7 +8,8 @@ from nestmap.model import NetworkEvaluation
 from nestmap.pipeline.figures.bars import Chart, bar_figure
 from nestmap.pipeline.figures.numbers import energy_bars, latency_bars, share_bars
 from nestmap.pipeline.figures.style import styled
-from nestmap.pipeline.figures.text import Unit, cycles_unit, energy_text, energy_unit, short_name
+from nestmap.pipeline.figures.text import short_name
+from nestmap.pipeline.figures.units import PERCENT, cycles_unit, energy_text, energy_unit
 from nestmap.pipeline.report.figures import count, cycles, share
 
 
@@ -26,7 +27,7 @@ def layers_figure(evaluation: NetworkEvaluation) -> Figure:
 @styled()
 def utilization_figure(evaluation: NetworkEvaluation) -> Figure:
     """The share of its latency in which each layer uses the whole array, and why not more."""
-    chart = Chart("Share of latency", Unit(0.01, "%"), share_bars(evaluation))
+    chart = Chart("Share of latency", PERCENT, share_bars(evaluation))
     title = f"MAC utilization (ideal) on {_machine(evaluation)}: {share(evaluation.utilization)}"
     return bar_figure(title, (chart,))
 

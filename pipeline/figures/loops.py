@@ -10,20 +10,12 @@ from matplotlib.patches import Rectangle
 
 from nestmap.model import CostModelEvaluation, LevelEvaluation
 from nestmap.model.dims import LayerOperand
+from nestmap.pipeline.figures.looks import GRID, MUTED, Look, on
 from nestmap.pipeline.figures.matplot import Plot, page_of
 from nestmap.pipeline.figures.numbers import memory_looks
-from nestmap.pipeline.figures.style import (
-    GRID,
-    MUTED,
-    NORMAL,
-    SMALL,
-    Look,
-    entitle,
-    new_figure,
-    on,
-    styled,
-)
-from nestmap.pipeline.figures.text import TIMES, energy_text, short_name
+from nestmap.pipeline.figures.style import NORMAL, SMALL, entitle, new_figure, styled
+from nestmap.pipeline.figures.text import short_name
+from nestmap.pipeline.figures.units import TIMES, energy_text
 from nestmap.pipeline.report.figures import capacity, cycles, share
 
 _ROW: Final = 0.25

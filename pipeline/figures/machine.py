@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import permutations
 from typing import Final, NamedTuple
 
 from matplotlib.figure import Figure
@@ -12,26 +11,21 @@ from nestmap.model import (
     OUTPUT,
     Accelerator,
     MemoryLevel,
-    MemoryPort,
-    Movement,
 )
 from nestmap.model.dims import MemoryOperand
-from nestmap.pipeline.figures.matplot import Plot, page_of
-from nestmap.pipeline.figures.style import (
-    BLUE,
-    GREEN,
-    INK,
-    MUTED,
-    SMALL,
-    VERMILLION,
-    entitle,
-    look,
-    new_figure,
-    styled,
+from nestmap.model.text import array_text
+from nestmap.pipeline.figures.hierarchy import (
+    memory_lines,
+    memory_places,
+    operand_columns,
+    way_text,
+    way_width,
 )
-from nestmap.pipeline.figures.text import TIMES, short_name
-from nestmap.pipeline.report.accelerator import array_text
-from nestmap.pipeline.report.figures import capacity, count
+from nestmap.pipeline.figures.looks import BLUE, GREEN, INK, MUTED, VERMILLION, look
+from nestmap.pipeline.figures.matplot import Plot, page_of
+from nestmap.pipeline.figures.style import SMALL, entitle, new_figure, styled
+from nestmap.pipeline.figures.text import short_name
+from nestmap.pipeline.report.figures import count
 
 _COLUMN: Final = 2.3
 _LINE: Final = 0.125
@@ -40,13 +34,10 @@ _GAP: Final = 0.42
 _MARGIN: Final = 0.07
 _ARRAY: Final = 0.9
 _LETTERS: Final = 36
-_MOST_PORTS: Final = 8
 _CELLS: Final = 8
 """Units drawn along a side of the array, at most."""
 
 _FILLS: Final = ("#dcebf5", "#fbf0d9", "#d9f0ea")
-_MOST_SORTED: Final = 5
-"""Operands of which all orders are tried."""
 
 
 class Box(NamedTuple):
@@ -72,7 +63,7 @@ def accelerator_figure(accelerator: Accelerator) -> Figure:
     are the transfers between a memory and the one inside it.
     """
     operands = operand_columns(accelerator)
-    boxes = memory_boxes(accelerator, operands)
+    boxes = _boxes(accelerator, operands)
     bottoms = _bottoms(boxes)
     width = max(_COLUMN * len(operands), 4.6)
     top = max(bottoms[box.row] + _row_height(boxes, box.row) for box in boxes)
@@ -90,52 +81,14 @@ def accelerator_figure(accelerator: Accelerator) -> Figure:
     return figure
 
 
-def operand_columns(accelerator: Accelerator) -> tuple[MemoryOperand, ...]:
-    """The memory operands, so that those that share memories stand side by side."""
-    operands = accelerator.operands
-    if len(operands) > _MOST_SORTED:
-        return operands
-    return min(permutations(operands), key=lambda order: _spread(accelerator, order))
-
-
-def memory_boxes(accelerator: Accelerator, operands: tuple[MemoryOperand, ...]) -> tuple[Box, ...]:
-    """Where each memory stands: above all that its columns have so far."""
-    free = [0] * len(operands)
+def _boxes(accelerator: Accelerator, operands: tuple[MemoryOperand, ...]) -> tuple[Box, ...]:
+    """Every memory with what is said of it, cut to the room there is."""
     boxes: list[Box] = []
-    for level in accelerator.memories:
-        columns = [operands.index(operand) for operand in level.operands]
-        first, last = min(columns), max(columns)
-        row = max(free[first : last + 1])
-        free[first : last + 1] = [row + 1] * (last + 1 - first)
-        lines = _lines(accelerator, level, _LETTERS * (last - first + 1))
-        boxes.append(Box(level, first, last, row, lines))
+    for level, first, last, row in memory_places(accelerator, operands):
+        letters = _LETTERS * (last - first + 1)
+        lines = (short_name(line, letters) for line in memory_lines(accelerator, level))
+        boxes.append(Box(level, first, last, row, tuple(lines)))
     return tuple(boxes)
-
-
-def _spread(accelerator: Accelerator, order: tuple[MemoryOperand, ...]) -> int:
-    """Columns that memories span in all."""
-    spans = ([order.index(operand) for operand in level.operands] for level in accelerator.memories)
-    return sum(max(span) - min(span) for span in spans)
-
-
-def _lines(accelerator: Accelerator, level: MemoryLevel, letters: int) -> tuple[str, ...]:
-    """What is said of a memory below its name."""
-    instances = accelerator.instances_of(level)
-    served = ", ".join(level.served_dimensions)
-    shared = f"serves {served}" if served else "one for each unit"
-    size = f"{capacity(level.instance.size)} {TIMES} {count(instances)}, {shared}"
-    holds = f"holds {', '.join(level.operands)}"
-    ports = [_port_text(port) for port in level.instance.ports]
-    shown = ports if len(ports) <= _MOST_PORTS else ports[: _MOST_PORTS - 1]
-    more = [f"{len(ports) - len(shown)} more ports"] if len(shown) < len(ports) else []
-    return tuple(short_name(line, letters) for line in (holds, size, *shown, *more))
-
-
-def _port_text(port: MemoryPort) -> str:
-    narrow, wide = port.width_min, port.width_max
-    width = count(wide) if narrow == wide else f"{count(narrow)} to {count(wide)}"
-    operands = ", ".join(dict.fromkeys(use.operand for use in port.allocation))
-    return f"{port.kind.replace('_', '/')} {width} bit/cycle: {operands}"
 
 
 def _row_height(boxes: tuple[Box, ...], row: int) -> float:
@@ -210,20 +163,12 @@ def _draw_arrows(
             },
             zorder=1,
         )  # fmt: skip
+        label = way_text(short_name(operand, 12), way_width(box.level, operand))
         axes.text(
-            middle + 0.08, top - _GAP / 2, _way(box.level, operand),
+            middle + 0.08, top - _GAP / 2, label,
             va="center", fontsize=SMALL, color=INK, zorder=3,
         )  # fmt: skip
         below = top + box.height
-
-
-def _way(level: MemoryLevel, operand: MemoryOperand) -> str:
-    """The operand, and how wide the memory's side of the way is."""
-    movement = Movement.WR_BY_LOW if operand == OUTPUT else Movement.RD_TO_LOW
-    port = level.port_index(operand, movement)
-    if port is None:
-        return short_name(operand, 12)
-    return f"{short_name(operand, 12)}: {count(level.instance.ports[port].width_max)} bit/cycle"
 
 
 def _color(operand: MemoryOperand) -> str:

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
-
 from matplotlib.figure import Figure
 
-from nestmap.model import MOVEMENTS, CostModelEvaluation, NetworkEvaluation
-from nestmap.model.dims import LayerOperand
+from nestmap.model import NetworkEvaluation
 from nestmap.pipeline.figures.bars import Chart, bar_figure
 from nestmap.pipeline.figures.layers import totals_title
-from nestmap.pipeline.figures.numbers import (
-    LEAKAGE,
-    LEAKAGE_LOOK,
-    Bars,
-    Part,
-    array_leakage,
-    cmes_of,
-    leakage_of,
-    memory_looks,
-)
-from nestmap.pipeline.figures.style import GREYS, VERMILLION, Look, look, styled
-from nestmap.pipeline.figures.text import cycles_unit, energy_unit
-
-ARRAY: Final = "array"
-"""The bar of computation, below those of the memories."""
+from nestmap.pipeline.figures.memory_bars import memory_bars, stall_bars
+from nestmap.pipeline.figures.numbers import cmes_of
+from nestmap.pipeline.figures.style import styled
+from nestmap.pipeline.figures.units import cycles_unit, energy_unit
 
 
 @styled()
@@ -41,49 +26,3 @@ def memories_figure(evaluation: NetworkEvaluation) -> Figure:
     if any(stalls.totals):
         charts.append(Chart("Stall", cycles_unit(max(stalls.totals)), stalls))
     return bar_figure(totals_title(evaluation), charts)
-
-
-def memory_bars(cmes: Sequence[CostModelEvaluation]) -> Bars:
-    """The energy (pJ) of the array and of each memory: computation, reads, writes, leakage."""
-    names = (ARRAY, *memory_looks(cmes))
-    parts = [part for part in _parts(cmes, names) if any(part.values)]
-    return Bars(names, tuple(parts))
-
-
-def stall_bars(cmes: Sequence[CostModelEvaluation]) -> Bars:
-    """The cycles that the array would wait for each memory, if it were for that memory alone."""
-    names = (ARRAY, *memory_looks(cmes))
-    values = tuple(float(sum(_stall(cme, name) for cme in cmes)) for name in names)
-    return Bars(names, (Part("stall by itself", Look(VERMILLION), values),))
-
-
-def _parts(cmes: Sequence[CostModelEvaluation], names: Sequence[str]) -> Iterator[Part]:
-    computation = sum(cme.mac_energy for cme in cmes)
-    yield Part("computation", Look(GREYS[0]), (computation, *(0.0 for _ in names[1:])))
-    operands = dict.fromkeys(entry.operand for cme in cmes for entry in cme.levels)
-    for i, operand in enumerate(operands):
-        for reads, does, hatch in ((True, "read", ""), (False, "written", "/////")):
-            values = tuple(_moved(cmes, name, operand, reads=reads) for name in names)
-            yield Part(f"{operand} {does}", Look(look(i).color, hatch), values)
-    leaks = tuple(sum(leakage_of(cme, name) for cme in cmes) for name in names[1:])
-    array = sum(array_leakage(cme) for cme in cmes)
-    yield Part(LEAKAGE, LEAKAGE_LOOK, (array, *leaks))
-
-
-def _moved(
-    cmes: Sequence[CostModelEvaluation], memory: str, operand: LayerOperand, *, reads: bool
-) -> float:
-    """The energy (pJ) of reading or writing an operand in a memory."""
-    return sum(
-        energy
-        for cme in cmes
-        for entry in cme.levels
-        if entry.memory == memory and entry.operand == operand
-        for movement, energy in zip(MOVEMENTS, entry.costs.energies, strict=True)
-        if movement.reads is reads
-    )
-
-
-def _stall(cme: CostModelEvaluation, memory: str) -> int:
-    """The worst stall of a memory's ports in one layer."""
-    return max((x.stall for x in cme.port_stalls if x.memory == memory and x.stall > 0), default=0)

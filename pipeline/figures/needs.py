@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from nestmap.model import InputError
+from nestmap.pipeline.needs import check_installed
 
 ENDINGS: Final = (".png", ".svg", ".pdf")
 """The kinds of files that a figure can be written to."""
@@ -21,9 +21,7 @@ def check_matplotlib() -> None:
     Raises:
         InputError: where it is not: how to install it.
     """
-    if find_spec("matplotlib") is None:
-        expected = "what `pip install nestmap[plot]` installs"
-        raise InputError("figures", "no matplotlib in this Python", expected)
+    check_installed("figures", ("matplotlib",), "plot")
 
 
 def check_ending(path: Path) -> None:

@@ -13,7 +13,7 @@ from nestmap.model import (
     StaticEnergy,
     VectorEvaluation,
 )
-from nestmap.pipeline.figures.style import (
+from nestmap.pipeline.figures.looks import (
     BLUE,
     ORANGE,
     PURPLE,

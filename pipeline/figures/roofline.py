@@ -11,11 +11,13 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from nestmap.model import Accelerator, NetworkEvaluation
 from nestmap.pipeline.figures.labels import Label, place_labels
+from nestmap.pipeline.figures.looks import INK
 from nestmap.pipeline.figures.matplot import Plot, formatter, page_of
 from nestmap.pipeline.figures.numbers import cmes_of, memory_looks
-from nestmap.pipeline.figures.style import INK, WIDTH, entitle, new_figure, styled
-from nestmap.pipeline.figures.text import TIMES, short_name, short_numbers
+from nestmap.pipeline.figures.style import WIDTH, entitle, new_figure, styled
+from nestmap.pipeline.figures.text import short_name, short_numbers
 from nestmap.pipeline.figures.traffic import Ceiling, Point, ceilings, peak, points
+from nestmap.pipeline.figures.units import TIMES
 from nestmap.pipeline.report.figures import count
 
 _STYLES: Final = ("-", "--", "-.")

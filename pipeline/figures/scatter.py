@@ -4,29 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from math import log
-from typing import Final, NamedTuple, final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-from nestmap.model import EvaluationBatch, SpatialProblem, front_rows
+from nestmap.model import EvaluationBatch, front_rows
+from nestmap.pipeline.figures.clouds import Cloud, Floats, clouds, is_wide
+from nestmap.pipeline.figures.looks import INK, VERMILLION, look
 from nestmap.pipeline.figures.matplot import Plot, formatter, page_of
-from nestmap.pipeline.figures.style import (
-    INK,
-    VERMILLION,
-    entitle,
-    look,
-    new_figure,
-    styled,
-)
-from nestmap.pipeline.figures.text import Unit, cycles_unit, energy_unit, short_name
+from nestmap.pipeline.figures.style import entitle, new_figure, styled
+from nestmap.pipeline.figures.text import short_name, unit_formatter
+from nestmap.pipeline.figures.units import Unit, cycles_unit, energy_unit
 from nestmap.pipeline.report.figures import count
-from nestmap.pipeline.report.table import spatial_text
-
-Floats = npt.NDArray[np.float64]
 
 MOST_POINTS: Final = 20_000
 """Points that are drawn one by one; more of them are counted in cells."""
@@ -34,15 +26,6 @@ MOST_POINTS: Final = 20_000
 _MOST_COLORS: Final = 5
 _CELLS: Final = 160
 _ROOM: Final = 0.03
-_WIDE: Final = 30.0
-
-
-class Cloud(NamedTuple):
-    """Mappings that go together: a name, energies (pJ) and latencies (cycles)."""
-
-    name: str
-    energy: Floats
-    latency: Floats
 
 
 @styled()
@@ -56,49 +39,6 @@ def scatter_figure(batches: Iterable[EvaluationBatch], title: str) -> Figure:
         ValueError: if there is no row.
     """
     return draw_scatter(clouds(batches), title)
-
-
-@final
-class Costs:
-    """Energy and latency of all rows of the batches that it is shown: 16 bytes a row."""
-
-    def __init__(self) -> None:
-        self._found: dict[str, list[tuple[Floats, Floats]]] = {}
-        self._problem: SpatialProblem | None = None
-
-    def observe(self, batch: EvaluationBatch) -> None:
-        """Takes down one batch."""
-        self._problem = self._problem or batch.mappings.problem
-        name = spatial_text(batch.mappings.problem.spatial_mapping)
-        if len(batch):
-            costs = (batch.energy.copy(), batch.latency2.copy())
-            self._found.setdefault(name, []).append(costs)
-
-    @property
-    def layer(self) -> str:
-        """The name of the first layer it was shown."""
-        return self._problem.layer.name if self._problem else ""
-
-    @property
-    def accelerator(self) -> str:
-        """The name of the accelerator."""
-        return self._problem.accelerator.name if self._problem else ""
-
-    @property
-    def clouds(self) -> tuple[Cloud, ...]:
-        """A cloud for each spatial mapping."""
-        return tuple(
-            Cloud(name, np.concatenate([x for x, _ in rows]), np.concatenate([x for _, x in rows]))
-            for name, rows in self._found.items()
-        )
-
-
-def clouds(batches: Iterable[EvaluationBatch]) -> tuple[Cloud, ...]:
-    """The costs of all rows, a cloud for each spatial mapping."""
-    costs = Costs()
-    for batch in batches:
-        costs.observe(batch)
-    return costs.clouds
 
 
 @styled()
@@ -129,8 +69,7 @@ def draw_scatter(found: tuple[Cloud, ...], title: str) -> Figure:
 
 def _scale(set_scale: Callable[[str], object], values: Floats) -> None:
     """Logarithmic where values differ by much."""
-    low, high = float(values.min()), float(values.max())
-    set_scale("log" if low > 0 and high / low > _WIDE else "linear")
+    set_scale("log" if is_wide(values) else "linear")
 
 
 def _draw_points(axes: Plot, found: tuple[Cloud, ...]) -> None:
@@ -208,6 +147,6 @@ def _label(axes: Plot, cycles: Unit, energies: Unit) -> None:
         axis.set_major_locator(
             LogLocator(subs=(1, 2, 5), numticks=12) if logarithmic else MaxNLocator(nbins=6)
         )
-        axis.set_major_formatter(unit.formatter())
+        axis.set_major_formatter(unit_formatter(unit))
         axis.set_minor_formatter(NullFormatter())
     axes.grid(visible=True)

@@ -1,4 +1,4 @@
-"""How all figures look: fonts, a palette that colour-blind people can tell apart, sizes."""
+"""How all figures of matplotlib look: fonts, lines, sizes."""
 
 from __future__ import annotations
 
@@ -6,31 +6,12 @@ from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from threading import RLock
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 from matplotlib.figure import Figure
 
+from nestmap.pipeline.figures.looks import GRID, INK, MUTED
 from nestmap.pipeline.figures.matplot import page_of
-
-INK: Final = "#222222"
-MUTED: Final = "#666666"
-GRID: Final = "#dddddd"
-
-BLUE: Final = "#0072B2"
-ORANGE: Final = "#E69F00"
-GREEN: Final = "#009E73"
-SKY: Final = "#56B4E9"
-VERMILLION: Final = "#D55E00"
-PURPLE: Final = "#CC79A7"
-YELLOW: Final = "#F0E442"
-
-PALETTE: Final = (BLUE, ORANGE, GREEN, SKY, VERMILLION, PURPLE, YELLOW)
-"""The colours of Okabe and Ito ("Color Universal Design", 2008), but for black."""
-
-GREYS: Final = ("#333333", "#777777", "#a6a6a6", "#555555", "#c4c4c4", "#8f8f8f")
-"""For computation and leakage, beside memories in colours."""
-
-_HATCHES: Final = ("", "/////", ".....", "xxxxx", "-----")
 
 WIDTH: Final = 7.2
 """The width of a figure (inches): two columns of a paper."""
@@ -93,13 +74,6 @@ class _Settings(Protocol):
     def __call__(self, rc: Mapping[str, object]) -> AbstractContextManager[None]: ...
 
 
-class Look(NamedTuple):
-    """The colour of an area, and the hatch over it."""
-
-    color: str
-    hatch: str = ""
-
-
 @contextmanager
 def styled() -> Generator[None]:
     """What is drawn meanwhile looks like nestmap's figures, whatever the user's matplotlibrc says.
@@ -118,24 +92,3 @@ def new_figure(width: float, height: float) -> Figure:
 def entitle(figure: Figure, title: str) -> None:
     """Puts a title on the left above everything."""
     page_of(figure).suptitle(title, x=0.01, ha="left", fontweight="bold")
-
-
-def look(position: int) -> Look:
-    """The look of the part at that position: colours first, then the same ones hatched."""
-    return _look(PALETTE, position)
-
-
-def grey_look(position: int) -> Look:
-    """As :func:`look`, in greys."""
-    return _look(GREYS, position)
-
-
-def on(color: str) -> str:
-    """The colour of letters that can be read on a colour."""
-    red, green, blue = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    return "#ffffff" if 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.45 else INK
-
-
-def _look(colors: tuple[str, ...], position: int) -> Look:
-    hatch = _HATCHES[position // len(colors) % len(_HATCHES)]
-    return Look(colors[position % len(colors)], hatch)

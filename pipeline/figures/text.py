@@ -1,66 +1,30 @@
-"""Names and numbers as they stand in figures: every character can be drawn, long names are cut."""
+"""Names and numbers as matplotlib draws them: every character is there, long names are cut."""
 
 from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from matplotlib import get_data_path
 from matplotlib.ft2font import FT2Font
 from matplotlib.ticker import FuncFormatter
 
 from nestmap.pipeline.figures.matplot import formatter
+from nestmap.pipeline.figures.units import LONGEST, Unit, shortened
 from nestmap.pipeline.report.columns import printable
-from nestmap.pipeline.report.figures import energy
 
-LONGEST: Final = 26
-"""Letters of a name in a figure; longer ones lose their middle."""
-
-TIMES: Final = "\u00d7"
-
-_ENERGIES: Final = ((1e15, "kJ"), (1e12, "J"), (1e9, "mJ"), (1e6, "µJ"), (1e3, "nJ"), (1.0, "pJ"))
-_CYCLES: Final = (
-    (1e9, "billion cycles"),
-    (1e6, "million cycles"),
-    (1e3, "thousand cycles"),
-    (1.0, "cycles"),
-)
 _POWERS: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
-class Unit(NamedTuple):
-    """What the numbers on an axis are divided by, and the unit that gives."""
+def unit_formatter(unit: Unit) -> FuncFormatter:
+    """Writes the numbers of an axis in the unit."""
 
-    divisor: float
-    name: str
-
-    def formatter(self) -> FuncFormatter:
-        """Writes the numbers of an axis in the unit."""
-        return formatter(self._written)
-
-    def _written(self, value: float, position: int | None) -> str:
+    def written(value: float, position: int | None) -> str:
         del position  # of the number on the axis
-        return f"{value / self.divisor:,.4g}"
+        return f"{value / unit.divisor:,.4g}"
 
-
-def energy_unit(largest: float) -> Unit:
-    """A unit for energies of up to so many pJ."""
-    return _unit(_ENERGIES, largest)
-
-
-def cycles_unit(largest: float) -> Unit:
-    """A unit for up to so many cycles."""
-    return _unit(_CYCLES, largest)
-
-
-def energy_text(picojoules: float) -> str:
-    """An energy given in pJ, in letters.
-
-    >>> energy_text(95.13e6)
-    '95.13 µJ'
-    """
-    return energy(picojoules).replace(" u", " µ")
+    return formatter(written)
 
 
 def short_number(value: float) -> str:
@@ -91,11 +55,7 @@ def drawable(text: str) -> str:
 
 def short_name(text: str, longest: int = LONGEST) -> str:
     """A name that can be drawn, without its middle where it is long."""
-    name = drawable(text)
-    if len(name) <= longest:
-        return name
-    end = (longest - 1) // 2
-    return f"{name[: longest - 1 - end]}…{name[-end:]}"
+    return shortened(drawable(text), longest)
 
 
 @cache
@@ -103,7 +63,3 @@ def _known() -> frozenset[int]:
     """The characters of the font of all figures."""
     path = Path(get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
     return frozenset(FT2Font(str(path)).get_charmap())
-
-
-def _unit(units: tuple[tuple[float, str], ...], largest: float) -> Unit:
-    return next((Unit(*unit) for unit in units if largest >= unit[0]), Unit(*units[-1]))

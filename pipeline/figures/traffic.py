@@ -15,7 +15,7 @@ from nestmap.model import (
     NetworkEvaluation,
 )
 from nestmap.model.dims import MemoryOperand
-from nestmap.pipeline.figures.text import TIMES
+from nestmap.pipeline.figures.units import TIMES
 
 
 class Ceiling(NamedTuple):

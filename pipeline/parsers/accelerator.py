@@ -4,61 +4,115 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
+from typing import Final
 
 from pydantic import ValidationError
 
 from nestmap.model import (
     IMC_CELLS,
-    OUTPUT,
     Accelerator,
     MemoryLevel,
     OperationalArray,
-    VectorUnit,
 )
 from nestmap.pipeline.cacti import cacti_cost
 from nestmap.pipeline.parsers.array import parse_array
 from nestmap.pipeline.parsers.memory import parse_memory
-from nestmap.pipeline.parsers.memory_cost import Cacti, CostSources
-from nestmap.pipeline.parsers.node import Node, explained, suggestion
-from nestmap.pipeline.parsers.quantities import area, energy, technology
+from nestmap.pipeline.parsers.memory_cost import DEFAULT_TECHNOLOGY, Cacti, CostSources
+from nestmap.pipeline.parsers.node import Node, explained
+from nestmap.pipeline.parsers.quantities import (
+    NODE,
+    SWITCH,
+    technology,
+)
+from nestmap.pipeline.parsers.schema import Field, Need, Origin, Section
 from nestmap.pipeline.parsers.source import read_yaml
+from nestmap.pipeline.parsers.vector_unit import VECTOR_UNIT, parse_vector_unit
+
+_NAME: Final = Field(
+    "name", "how reports call the accelerator", "the name of the accelerator", "small"
+)
+_MEMORIES: Final = Field(
+    "memories",
+    "each [memory](#memory) by its name",
+    "memories by name, innermost first",
+    "",
+)
+_ARRAY: Final = Field(
+    "operational_array",
+    "the units that compute: an [ordinary array](#operational-array), or "
+    "[one that computes in memory](#array-that-computes-in-memory)",
+    "a mapping",
+    "",
+)
+_DATAFLOWS: Final = Field(
+    "dataflows",
+    "not looked at: mappings are in the mapping file",
+    "anything",
+    "{D1: [K]}",
+    Need.IGNORED,
+)
+_VECTOR_UNIT: Final = Field(
+    VECTOR_UNIT.at[0],
+    "the [unit](#vector-unit) that computes pooling, activations and the like",
+    "a mapping",
+    "",
+    Need.OPTIONAL,
+    otherwise="there is none: operators beside the array cost their traffic only",
+    origin=Origin.NESTMAP,
+)
+_TECHNOLOGY: Final = Field(
+    "technology",
+    "the node of all memories whose costs are computed",
+    NODE,
+    "28",
+    Need.OPTIONAL,
+    default=f"{DEFAULT_TECHNOLOGY:g}",
+    origin=Origin.NESTMAP,
+)
+_STATIC_ENERGY: Final = Field(
+    "static_energy",
+    "whether energies include what leaks (also `--static-energy`); needs a clock, and something "
+    "that leaks",
+    SWITCH,
+    "true",
+    Need.OPTIONAL,
+    default="false",
+    origin=Origin.NESTMAP,
+)
+
+ACCELERATOR: Final = Section(
+    "Root of an accelerator",
+    (),
+    "The array, and the memories that feed it.",
+    (_NAME, _MEMORIES, _ARRAY, _DATAFLOWS, _VECTOR_UNIT, _TECHNOLOGY, _STATIC_ENERGY),
+)
 
 
 def parse_accelerator(path: Path, cacti: Cacti = cacti_cost) -> Accelerator:
     """The accelerator that a YAML file in ZigZag's schema describes.
 
-    Memories stand innermost first; sizes are in bits, port widths in bit/cycle, ``r_cost`` and
-    ``w_cost`` in pJ per access of a port's full width, ``unit_energy`` in pJ per operation.
-    An array with ``is_imc: true`` computes in memory, as its other fields and the memory ``cells``
-    say. nestmap's own field ``vector_unit`` (``lanes``, ``operation_energy`` in pJ, ``memory``,
-    ``area``) says what computes pooling, activations and the like. Where a memory has ZigZag's
-    ``auto_cost_extraction: true``, or nestmap's own ``cost`` (``fitted``, ``cacti``, or a DRAM such
-    as ``lpddr4``), its costs are computed; ``technology`` (nm), of a memory or of all, is the node
-    it is built in. Who asks CACTI is ``cacti``. With nestmap's own ``static_energy: true`` energies
-    include what leaks; an ordinary array needs a ``clock_period`` (ns) for that.
+    What may stand in it is declared here and in the modules that are imported (``Section``);
+    ``docs/input-formats.md`` shows it. Who asks CACTI is ``cacti``.
 
     Raises:
         InputError: where the file is not such a description; it names the line and the field.
     """
     root = read_yaml(path)
-    fields = root.fields(
-        ("name", "memories", "operational_array"),
-        ("dataflows", "vector_unit", "technology", "static_energy"),
-    )
-    name = fields["name"].text("the name of the accelerator")
-    array = parse_array(fields["operational_array"])
-    nodes = fields["memories"].entries("memories by name, innermost first")
+    fields = root.fields(ACCELERATOR)
+    name = fields[_NAME].text(_NAME.kind)
+    array = parse_array(fields[_ARRAY])
+    nodes = fields[_MEMORIES].entries(_MEMORIES.kind)
     if not nodes:
-        raise fields["memories"].error("at least one memory")
+        raise fields[_MEMORIES].error("at least one memory")
     if array.imc is not None and IMC_CELLS not in nodes:
         expected = f"a memory {IMC_CELLS} with the weights, in each unit of an IMC array"
-        raise fields["memories"].error(expected, f"{', '.join(nodes)}")
-    if "technology" in fields:
-        technology(fields["technology"])
-    sources = CostSources(fields.get("technology"), cacti)
+        raise fields[_MEMORIES].error(expected, f"{', '.join(nodes)}")
+    if _TECHNOLOGY in fields:
+        technology(fields[_TECHNOLOGY])
+    sources = CostSources(fields.get(_TECHNOLOGY), cacti)
     memories = tuple(parse_memory(memory, node, array, sources) for memory, node in nodes.items())
-    counts_leakage = _counts_leakage(fields.get("static_energy"), array, memories)
-    unit = _vector_unit(fields["vector_unit"], memories) if "vector_unit" in fields else None
+    counts_leakage = _counts_leakage(fields.get(_STATIC_ENERGY), array, memories)
+    unit = parse_vector_unit(fields[_VECTOR_UNIT], memories) if _VECTOR_UNIT in fields else None
     try:
         return Accelerator(
             name=name,
@@ -92,20 +146,3 @@ def _counts_leakage(
     if not (array.unit_leakage or any(level.instance.leakage for level in memories)):
         raise node.error("false, or leakage (mW) of some memory, or unit_leakage of the array")
     return True
-
-
-def _vector_unit(node: Node, memories: Collection[MemoryLevel]) -> VectorUnit:
-    fields = node.fields(("lanes", "operation_energy"), ("memory", "area"))
-    memory = fields.get("memory")
-    known = [level.name for level in memories if OUTPUT in level.operands]
-    if memory and memory.text("the name of a memory") not in known:
-        near = suggestion(memory.text(), known)
-        raise memory.error(f"a memory that holds outputs ({OUTPUT}): {near}")
-    lanes = "a positive number of operations a cycle"
-    with node.checking():
-        return VectorUnit(
-            lanes=fields["lanes"].integer(lanes, minimum=1, maximum=2**31 - 1),
-            operation_energy=energy(fields["operation_energy"]),
-            memory=memory.text() if memory else None,
-            area=area(fields["area"]) if "area" in fields else 0.0,
-        )

@@ -8,62 +8,95 @@ from typing import Final
 from nestmap.model import ImcKind, InMemoryCompute
 from nestmap.model.base import replaced
 from nestmap.pipeline.parsers.node import Node
-from nestmap.pipeline.parsers.quantities import technology, usual_voltage
-
-IMC_FIELDS: Final = (
-    *("imc_type", "input_precision", "bit_serial_precision", "adc_resolution"),
-    *("technology", "supply_voltage"),
-)
-"""The fields of ``operational_array`` that describe an IMC array."""
+from nestmap.pipeline.parsers.quantities import NODE, technology, usual_voltage
+from nestmap.pipeline.parsers.schema import Field, Need, Origin, one_of
 
 _LARGEST_RESOLUTION: Final = 32
 _LARGEST_PRECISION: Final = 1024
 _PRECISION: Final = "a precision in bit, a power of two"
 
+IMC_TYPE: Final = Field(
+    "imc_type",
+    "how the array adds: currents on bit lines, or adder trees beside the cells",
+    one_of(ImcKind),
+    "analog",
+    Need.CONDITIONAL,
+)
+INPUT_PRECISION: Final = Field(
+    "input_precision",
+    f"bits of an activation and of a weight, each a power of two, at most {_LARGEST_PRECISION}",
+    "[activation precision, weight precision] in bit",
+    "[8, 8]",
+    Need.CONDITIONAL,
+)
+BIT_SERIAL_PRECISION: Final = Field(
+    "bit_serial_precision",
+    "bits of an activation that enter in a cycle, at most the activation precision",
+    _PRECISION,
+    "2",
+    Need.CONDITIONAL,
+)
+ADC_RESOLUTION: Final = Field(
+    "adc_resolution",
+    f"of the converters behind the bit lines, at most {_LARGEST_RESOLUTION}; 0 of a digital array. "
+    "With 0 they cost nothing",
+    "a resolution in bit, not negative",
+    "8",
+    Need.OPTIONAL,
+    default="0",
+)
+TECHNOLOGY: Final = Field(
+    "technology",
+    "the node that the array is built in",
+    NODE,
+    "22",
+    Need.OPTIONAL,
+    default="28",
+    origin=Origin.NESTMAP,
+)
+SUPPLY_VOLTAGE: Final = Field(
+    "supply_voltage",
+    "above a third of the nominal voltage of the node",
+    "a supply voltage in V",
+    "0.8",
+    Need.OPTIONAL,
+    otherwise="the nominal voltage of the node: 0.9 at 28 nm",
+    origin=Origin.NESTMAP,
+)
 
-def check_no_imc(fields: Mapping[str, Node]) -> None:
-    """Checks that an ordinary array is not described as an IMC array.
-
-    ``input_precision`` may be there, as in ZigZag's own files, and zeros may: they mean nothing.
-
-    Raises:
-        InputError: at the field of an IMC array.
-    """
-    for name in ("imc_type", "technology", "supply_voltage"):
-        if name in fields:
-            raise fields[name].error(f"is_imc: true beside {name}")
-    for name in ("bit_serial_precision", "adc_resolution"):
-        if name in fields and fields[name].number() != 0:
-            raise fields[name].error(f"is_imc: true beside {name}, or 0")
+IMC_FIELDS: Final = (
+    *(IMC_TYPE, INPUT_PRECISION, BIT_SERIAL_PRECISION, ADC_RESOLUTION),
+    *(TECHNOLOGY, SUPPLY_VOLTAGE),
+)
+"""The fields of ``operational_array`` that describe an IMC array."""
 
 
-def parse_imc(node: Node, fields: Mapping[str, Node]) -> InMemoryCompute:
+def parse_imc(node: Node, fields: Mapping[Field, Node]) -> InMemoryCompute:
     """The arithmetic of the IMC array ``node``; ``fields`` are those of it that are there.
 
     Raises:
         InputError: where the fields are not such a description; it names the line and the field.
     """
-    for name in ("imc_type", "input_precision", "bit_serial_precision"):
-        if name not in fields:
-            raise node.error(f"the field {name} of an IMC array", f"no {name}")
-    kind = fields["imc_type"].choice(ImcKind)
-    activation, weight = _precisions(fields["input_precision"])
-    resolution = _resolution(fields.get("adc_resolution"), kind)
+    for field in (IMC_TYPE, INPUT_PRECISION, BIT_SERIAL_PRECISION):
+        if field not in fields:
+            raise node.error(f"the field {field.name} of an IMC array", f"no {field.name}")
+    kind = fields[IMC_TYPE].choice(ImcKind)
+    activation, weight = _precisions(fields[INPUT_PRECISION])
+    resolution = _resolution(fields.get(ADC_RESOLUTION), kind)
     imc = InMemoryCompute(
         kind=kind,
         activation_precision=activation,
         weight_precision=weight,
-        bit_serial_precision=_slice(fields["bit_serial_precision"], activation),
+        bit_serial_precision=_slice(fields[BIT_SERIAL_PRECISION], activation),
         adc_resolution=resolution,
     )
     return _built(imc, fields)
 
 
 def _precisions(node: Node) -> tuple[int, int]:
-    expected = "[activation precision, weight precision] in bit"
-    items = node.sequence(expected)
+    items = node.sequence(INPUT_PRECISION.kind)
     if len(items) != 2:
-        raise node.error(expected, f"a list of {len(items)} items")
+        raise node.error(INPUT_PRECISION.kind, f"a list of {len(items)} items")
     activation, weight = (_power_of_two(item) for item in items)
     return activation, weight
 
@@ -86,19 +119,18 @@ def _power_of_two(node: Node) -> int:
 def _resolution(node: Node | None, kind: ImcKind) -> int:
     if node is None:
         return 0
-    expected = "a resolution in bit, not negative"
-    bits = node.integer(expected, minimum=0, maximum=_LARGEST_RESOLUTION)
+    bits = node.integer(ADC_RESOLUTION.kind, minimum=0, maximum=_LARGEST_RESOLUTION)
     if bits and kind is ImcKind.DIGITAL:
         raise node.error("0 for a digital array: it has no converters")
     return bits
 
 
-def _built(imc: InMemoryCompute, fields: Mapping[str, Node]) -> InMemoryCompute:
+def _built(imc: InMemoryCompute, fields: Mapping[Field, Node]) -> InMemoryCompute:
     """The same in the technology that the fields name, at its nominal voltage or the given one."""
-    if "technology" in fields:
-        nm = technology(fields["technology"])
+    if TECHNOLOGY in fields:
+        nm = technology(fields[TECHNOLOGY])
         imc = replaced(imc, {"technology": nm, "supply_voltage": usual_voltage(nm)})
-    return _at_voltage(imc, fields["supply_voltage"]) if "supply_voltage" in fields else imc
+    return _at_voltage(imc, fields[SUPPLY_VOLTAGE]) if SUPPLY_VOLTAGE in fields else imc
 
 
 def _at_voltage(imc: InMemoryCompute, node: Node) -> InMemoryCompute:
@@ -107,7 +139,7 @@ def _at_voltage(imc: InMemoryCompute, node: Node) -> InMemoryCompute:
         circuits_of,
     )
 
-    volts = node.number("a supply voltage in V", minimum=0)
+    volts = node.number(SUPPLY_VOLTAGE.kind, minimum=0)
     with node.checking():
         imc = replaced(imc, {"supply_voltage": volts})
     try:

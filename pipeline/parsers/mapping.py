@@ -11,46 +11,109 @@ from nestmap.model import (
     Loop,
     MappingConstraints,
     OperandLink,
-    OrderedLoop,
-    PinnedLevels,
-    PinnedMemory,
     SpatialMapping,
     Unrolling,
     UnrollingHint,
 )
 from nestmap.pipeline.parsers.node import Node, is_name
+from nestmap.pipeline.parsers.ordering import (
+    LARGEST_FACTOR,
+    MEMORY_LEVELS,
+    TEMPORAL_ORDERING,
+    parse_levels,
+    parse_ordering,
+)
+from nestmap.pipeline.parsers.schema import ITEM, Entries, Field, Form, Need, Section
 from nestmap.pipeline.parsers.source import read_yaml
 
-_LARGEST_FACTOR: Final = 2**31 - 1
 _FACTOR: Final = re.compile(r"[1-9][0-9]{0,9}")
 _UNROLLED: Final = "a loop dimension and how often it is unrolled, such as 'K, 32'"
-_ORDERED: Final = 'a loop dimension and its size, such as [K, 2] or [K, "*"], or "*" alone'
 _ARRAY: Final = "lists of loops by array dimension, such as D1: [...]"
-_LEVELS: Final = "memories by layer operand, such as W: {sram: 3, dram: 5}"
-_HELD: Final = "how many loops lie at or below each memory, such as {sram: 3, dram: 5}"
+
+_NAME: Final = Field(
+    "name",
+    "which layers the entry is for: the one of that name, else those of that operator type, else, "
+    "with `default`, all others",
+    "the name of a layer, an operator type, or default",
+    "Conv",
+)
+_SPATIAL_MAPPING: Final = Field(
+    "spatial_mapping",
+    "how loops are [unrolled](#unrolled-loops) over the array",
+    _ARRAY,
+    '{D1: ["K, 32"], D2: ["C, 8", "FX, 3"]}',
+    Need.OPTIONAL,
+    otherwise="the search decides",
+)
+_HINTS: Final = Field(
+    "spatial_mapping_hint",
+    "which loops [may be unrolled](#hints), where no `spatial_mapping` decides",
+    _ARRAY,
+    "{D1: [K], D2: [C, FX, FY]}",
+    Need.OPTIONAL,
+    otherwise="any loop may be",
+)
+_LINKS: Final = Field(
+    "memory_operand_links",
+    "which memory operand [carries](#links) which layer operand",
+    "memory operands by layer operand, such as W: I2",
+    "{O: O, W: I2, I: I1}",
+    Need.OPTIONAL,
+    otherwise="`{O: O, W: I2, I: I1}` where the accelerator has those; other inputs take those "
+    "that are left, in order",
+)
+_CORES: Final = Field(
+    "core_allocation",
+    "not looked at: there is one core",
+    "anything",
+    "[0]",
+    Need.IGNORED,
+)
+
+MAPPING: Final = Section(
+    "Mapping entry",
+    (ITEM,),
+    "A mapping file is a list of entries; each `name` stands once. What an entry does not fix is "
+    "searched.",
+    (
+        *(_NAME, _SPATIAL_MAPPING, _HINTS, _LINKS),
+        *(TEMPORAL_ORDERING, MEMORY_LEVELS, _CORES),
+    ),
+)
+UNROLLED: Final = Entries(
+    "Unrolled loops",
+    (*MAPPING.at, _SPATIAL_MAPPING.name),
+    "By array dimension: the loops that run side by side along it, and how many iterations of "
+    f"each: 1 to {LARGEST_FACTOR}. Their product is at most the units along that dimension.",
+    _ARRAY,
+    (
+        Form('D1: ["K, 4"]', "4 iterations of `K` at a time along `D1`"),
+        Form('D2: ["C, 2", "FX, 3"]', "along `D2` 2 iterations of `C` times 3 of `FX`"),
+    ),
+)
+HINTS: Final = Entries(
+    "Hints",
+    (*MAPPING.at, _HINTS.name),
+    "By array dimension: the loop dimensions that may be unrolled along it. Along dimensions "
+    "without a hint any may be.",
+    _ARRAY,
+    (Form("D1: [K, OX]", "along `D1` only loops over `K` or `OX`"),),
+)
+LINKS: Final = Entries(
+    "Links",
+    (*MAPPING.at, _LINKS.name),
+    "Layers name their operands `O`, `W` and `I` (or as their equation does), memories `O`, "
+    "`I1` and `I2`. The output travels as `O`, each input as another one.",
+    _LINKS.kind,
+    (Form("W: I2", "the memories of `I2` hold `W`"),),
+)
 
 
 def parse_mapping(path: Path) -> MappingConstraints:
     """The mapping constraints that a YAML file in ZigZag's schema describes.
 
-    It lists entries by layer name or operator type; ``default`` is for all other layers.
-
-    ``temporal_ordering`` lists loops, the innermost one first::
-
-        temporal_ordering: [[FX, 7], [K, "*"], "*", [C, 2], [OY, 56]]
-
-    ``[FX, 7]`` is a loop of that size, ``[K, "*"]`` one loop factor of that dimension, whichever.
-    Without a wildcard ``"*"`` (also ``["*"]``) the list pins the innermost loops; behind one it
-    pins the outermost, the last item outside all others. Items that run through all iterations of
-    a layer are its order. An item over a dimension that has size 1 in a layer, or is unrolled as a
-    whole, is met there by itself; any other one that cannot hold is an error.
-
-    ``memory_levels`` (not in ZigZag's schema) goes with an ordering of all loops. It says for each
-    operand and each of its memories how many of the items, counted from the inside, lie at or
-    below that memory; the mapping is then complete and nothing is searched::
-
-        memory_levels:
-          W: {rf: 1, sram: 3, dram: 5}
+    What may stand in it is declared here and in :mod:`~nestmap.pipeline.parsers.ordering`;
+    ``docs/input-formats.md`` shows it.
 
     Raises:
         InputError: where the file is not such a description; it names the line and the field.
@@ -66,30 +129,20 @@ def parse_mapping(path: Path) -> MappingConstraints:
 
 
 def _entry(node: Node) -> LayerConstraints:
-    fields = node.fields(
-        ("name",),
-        (
-            "spatial_mapping",
-            "spatial_mapping_hint",
-            "memory_operand_links",
-            "temporal_ordering",
-            "memory_levels",
-            "core_allocation",  # which core of a multi-core machine: not for the one core here
-        ),
-    )
-    spatial, hints = fields.get("spatial_mapping"), fields.get("spatial_mapping_hint")
-    links, ordering = fields.get("memory_operand_links"), fields.get("temporal_ordering")
-    inner, outer = _ordering(ordering) if ordering else ((), ())
-    levels = fields.get("memory_levels")
+    fields = node.fields(MAPPING)
+    spatial, hints = fields.get(_SPATIAL_MAPPING), fields.get(_HINTS)
+    links, ordering = fields.get(_LINKS), fields.get(TEMPORAL_ORDERING)
+    inner, outer = parse_ordering(ordering) if ordering else ((), ())
+    levels = fields.get(MEMORY_LEVELS)
     with node.checking():
         return LayerConstraints(
-            target=fields["name"].text("the name of a layer, an operator type, or default"),
+            target=fields[_NAME].text(_NAME.kind),
             spatial_mapping=_spatial_mapping(spatial) if spatial else None,
             spatial_hints=_hints(hints) if hints else (),
             links=_links(links) if links else (),
             temporal_ordering=inner,
             outer_ordering=outer,
-            memory_levels=_levels(levels, len(inner) + len(outer)) if levels else (),
+            memory_levels=parse_levels(levels, len(inner) + len(outer)) if levels else (),
         )
 
 
@@ -114,8 +167,8 @@ def _unrolled(node: Node) -> tuple[Loop, ...]:
 
 def _unrolled_loop(node: Node) -> Loop:
     dimension, _, factor = (part.strip() for part in node.text(_UNROLLED).partition(","))
-    if not is_name(dimension) or not _FACTOR.fullmatch(factor) or int(factor) > _LARGEST_FACTOR:
-        raise node.error(f"{_UNROLLED} (1 to {_LARGEST_FACTOR} times)")
+    if not is_name(dimension) or not _FACTOR.fullmatch(factor) or int(factor) > LARGEST_FACTOR:
+        raise node.error(f"{_UNROLLED} (1 to {LARGEST_FACTOR} times)")
     return Loop(dimension=dimension.upper(), size=int(factor))
 
 
@@ -132,7 +185,7 @@ def _hint(array_dimension: str, loops: Node) -> UnrollingHint:
 
 def _links(node: Node) -> tuple[OperandLink, ...]:
     links: dict[str, OperandLink] = {}
-    for operand, item in node.named("memory operands by layer operand, such as W: I2").items():
+    for operand, item in node.named(_LINKS.kind).items():
         memory_operand = item.name("a memory operand such as I2")
         if memory_operand in links:
             other = links[memory_operand].operand
@@ -142,54 +195,3 @@ def _links(node: Node) -> tuple[OperandLink, ...]:
             )
         links[memory_operand] = OperandLink(operand=operand, memory_operand=memory_operand)
     return tuple(links.values())
-
-
-def _ordering(node: Node) -> tuple[tuple[OrderedLoop, ...], tuple[OrderedLoop, ...]]:
-    """The items before the wildcard, or all, and those after it."""
-    items = node.sequence("a list of loops, innermost first")
-    wild = [i for i, item in enumerate(items) if _is_wildcard(item)]
-    if len(wild) > 1:
-        raise items[wild[1]].error(
-            "one wildcard: what stands before it is innermost, what stands behind it outermost",
-            'a second "*"',
-        )
-    middle = wild[0] if wild else len(items)
-    inner, outer = items[:middle], items[middle + 1 :]
-    return tuple(map(_ordered_loop, inner)), tuple(map(_ordered_loop, outer))
-
-
-def _is_wildcard(item: Node) -> bool:
-    if item.is_sequence:
-        parts = item.sequence()
-        return len(parts) == 1 and parts[0].is_text("*")
-    return item.is_text("*")
-
-
-def _ordered_loop(node: Node) -> OrderedLoop:
-    parts = node.sequence(_ORDERED)
-    if len(parts) != 2:
-        raise node.error(_ORDERED, f"a list of {len(parts)} items")
-    dimension = parts[0].name("a loop dimension such as K").upper()
-    if parts[1].is_text("*"):
-        return OrderedLoop(dimension=dimension)
-    size = parts[1].integer('a positive loop size or "*"', minimum=1, maximum=_LARGEST_FACTOR)
-    return OrderedLoop(dimension=dimension, size=size)
-
-
-def _levels(node: Node, loops: int) -> tuple[PinnedLevels, ...]:
-    return tuple(
-        PinnedLevels(operand=operand, memories=_held(memories, loops))
-        for operand, memories in node.named(_LEVELS).items()
-    )
-
-
-def _held(node: Node, loops: int) -> tuple[PinnedMemory, ...]:
-    expected = f"how many of the {loops} items of temporal_ordering lie at or below the memory"
-    memories = node.entries(_HELD).items()
-    for name, item in memories:
-        if not name:
-            raise item.error("the name of a memory", "an empty key")
-    return tuple(
-        PinnedMemory(memory=name, loops=item.integer(expected, minimum=0, maximum=loops))
-        for name, item in memories
-    )

@@ -12,19 +12,24 @@ from nestmap.model.base import replaced
 from nestmap.pipeline.cacti import cacti_cost
 from nestmap.pipeline.parsers.cells import Bank
 from nestmap.pipeline.parsers.node import Node, suggestion
-from nestmap.pipeline.parsers.quantities import area, energy, power, technology
+from nestmap.pipeline.parsers.quantities import (
+    AREA,
+    ENERGY,
+    NODE,
+    POWER,
+    SWITCH,
+    area,
+    energy,
+    power,
+    technology,
+)
+from nestmap.pipeline.parsers.schema import Field, Need, Origin, one_of
 
 if TYPE_CHECKING:
     from nestmap.costmodel.memory_cost.dram import DramPreset
 
 Cacti = Callable[[MemoryMacro], MemoryCost]
 """Who says what CACTI says of a memory."""
-
-COST_FIELDS: Final = (
-    *("r_cost", "w_cost", "area", "leakage"),
-    *("auto_cost_extraction", "mem_type", "cost", "technology"),
-)
-"""The fields of a memory that say what it costs, or how to find out."""
 
 DEFAULT_TECHNOLOGY: Final = 22.0
 """The node in nm where a description names none: the one of ZigZag's own extraction."""
@@ -46,6 +51,84 @@ class SramModel(StrEnum):
 
     FITTED = "fitted"
     CACTI = "cacti"
+
+
+_R_COST: Final = Field(
+    "r_cost",
+    "of a read of a port's full width",
+    ENERGY,
+    "0.021",
+    Need.CONDITIONAL,
+    otherwise="unless `cost` or `auto_cost_extraction` has it computed",
+)
+_W_COST: Final = Field(
+    "w_cost",
+    "of a write of a port's full width",
+    ENERGY,
+    "0.021",
+    Need.CONDITIONAL,
+    otherwise="unless `cost` or `auto_cost_extraction` has it computed",
+)
+_AREA: Final = Field(
+    "area",
+    "of one instance",
+    AREA,
+    "0.02",
+    Need.OPTIONAL,
+    otherwise="`0`, or as computed",
+)
+_LEAKAGE: Final = Field(
+    "leakage",
+    "what an instance takes whether or not it is used; counts with `static_energy: true`",
+    POWER,
+    "0.3",
+    Need.OPTIONAL,
+    otherwise="`0`, or as computed",
+    origin=Origin.NESTMAP,
+)
+_EXTRACTION: Final = Field(
+    "auto_cost_extraction",
+    "whether costs are computed; `r_cost`, `w_cost` and `area` beside it are replaced",
+    SWITCH,
+    "true",
+    Need.OPTIONAL,
+    otherwise="`false`, or `true` beside `cost`",
+)
+_KIND: Final = Field(
+    "mem_type",
+    "what the memory is; decides which `cost` is usual, and which are right",
+    one_of(MemoryKind),
+    "sram",
+    Need.OPTIONAL,
+    otherwise="any",
+)
+_COST: Final = Field(
+    "cost",
+    "the model that computes the costs: nestmap's own fit, the program CACTI, or the standard of a "
+    "DRAM. Unlike with `auto_cost_extraction`, figures beside it stay",
+    "one of fitted, cacti, ddr4, lpddr4, lpddr5, hbm2, hbm2e, hbm3, gddr6",
+    "fitted",
+    Need.OPTIONAL,
+    otherwise=f"with `auto_cost_extraction: true` `fitted`, or `{DEFAULT_DRAM}` for "
+    "`mem_type: dram`; else nothing is computed",
+    origin=Origin.NESTMAP,
+)
+_TECHNOLOGY: Final = Field(
+    "technology",
+    "the node that the memory is built in; only where its costs are computed, and not of a DRAM",
+    NODE,
+    "28",
+    Need.OPTIONAL,
+    otherwise=f"the `technology` of the whole description, else {DEFAULT_TECHNOLOGY:g}; of the "
+    "cells of an IMC array that of the array",
+    origin=Origin.NESTMAP,
+)
+
+COST_FIELDS: Final = (
+    *(_R_COST, _W_COST, _AREA, _LEAKAGE),
+    *(_EXTRACTION, _KIND, _COST, _TECHNOLOGY),
+)
+"""The fields of a memory that say what it costs, or how to find out."""
 
 
 @final
@@ -103,7 +186,7 @@ class Built:
         return cost if self.bank is None else self.bank.share(cost, self.width)
 
 
-def memory_cost(fields: Mapping[str, Node], built: Built, sources: CostSources) -> MemoryCost:
+def memory_cost(fields: Mapping[Field, Node], built: Built, sources: CostSources) -> MemoryCost:
     """What a memory costs; ``fields`` are those of it that are there.
 
     Raises:
@@ -112,10 +195,10 @@ def memory_cost(fields: Mapping[str, Node], built: Built, sources: CostSources) 
     given = _given(fields)
     if not _is_computed(fields):
         _check_unused(fields)
-        for name, figure in (("r_cost", "read_energy"), ("w_cost", "write_energy")):
+        for field, figure in ((_R_COST, "read_energy"), (_W_COST, "write_energy")):
             if figure not in given:
-                expected = f"the field {name} (pJ per access), or cost: {SramModel.FITTED}"
-                raise built.node.error(expected, f"no {name}")
+                expected = f"the field {field.name} (pJ per access), or cost: {SramModel.FITTED}"
+                raise built.node.error(expected, f"no {field.name}")
         return MemoryCost(**({"area": 0.0, "leakage": 0.0} | given))
     model = _model(fields)
     found = (
@@ -124,49 +207,49 @@ def memory_cost(fields: Mapping[str, Node], built: Built, sources: CostSources) 
         else _dram_cost(model, fields, built)
     )
     # ZigZag's switch alone replaces the figures beside it, as ZigZag does; cost: leaves them
-    stay = given if "cost" in fields else {k: v for k, v in given.items() if k == "leakage"}
+    stay = given if _COST in fields else {k: v for k, v in given.items() if k == "leakage"}
     return replaced(found, dict(stay))
 
 
-def _given(fields: Mapping[str, Node]) -> dict[str, float]:
+def _given(fields: Mapping[Field, Node]) -> dict[str, float]:
     """The figures that the description states, by their names in :class:`MemoryCost`."""
     readers = {
-        "r_cost": ("read_energy", energy),
-        "w_cost": ("write_energy", energy),
-        "area": ("area", area),
-        "leakage": ("leakage", power),
+        _R_COST: ("read_energy", energy),
+        _W_COST: ("write_energy", energy),
+        _AREA: ("area", area),
+        _LEAKAGE: ("leakage", power),
     }
     return {
-        figure: read(fields[name]) for name, (figure, read) in readers.items() if name in fields
+        figure: read(fields[field]) for field, (figure, read) in readers.items() if field in fields
     }
 
 
-def _is_computed(fields: Mapping[str, Node]) -> bool:
+def _is_computed(fields: Mapping[Field, Node]) -> bool:
     """Whether a model is asked: ``cost`` names one, or ZigZag's switch is on."""
-    switch = fields.get("auto_cost_extraction")
-    is_on = switch.boolean() if switch else "cost" in fields
-    if "cost" in fields and not is_on:
-        raise fields["cost"].error(
+    switch = fields.get(_EXTRACTION)
+    is_on = switch.boolean() if switch else _COST in fields
+    if _COST in fields and not is_on:
+        raise fields[_COST].error(
             "no cost, or no auto_cost_extraction: false", "cost beside auto_cost_extraction: false"
         )
     return is_on
 
 
-def _check_unused(fields: Mapping[str, Node]) -> None:
-    if "technology" in fields:
-        technology(fields["technology"])
+def _check_unused(fields: Mapping[Field, Node]) -> None:
+    if _TECHNOLOGY in fields:
+        technology(fields[_TECHNOLOGY])
         expected = f"cost: {SramModel.FITTED} or {SramModel.CACTI} beside it: it decides nothing"
-        raise fields["technology"].error(expected, "technology without cost")
+        raise fields[_TECHNOLOGY].error(expected, "technology without cost")
 
 
-def _model(fields: Mapping[str, Node]) -> SramModel | DramPreset:
+def _model(fields: Mapping[Field, Node]) -> SramModel | DramPreset:
     """Which model is asked: the one that ``cost`` names, else the usual one of the ``mem_type``."""
     from nestmap.costmodel.memory_cost.dram import DramPreset  # noqa: PLC0415 (imports numba)
 
-    kind = fields["mem_type"].choice(MemoryKind) if "mem_type" in fields else None
-    if "cost" not in fields:
+    kind = fields[_KIND].choice(MemoryKind) if _KIND in fields else None
+    if _COST not in fields:
         return DramPreset(DEFAULT_DRAM) if kind is MemoryKind.DRAM else SramModel.FITTED
-    named = fields["cost"]
+    named = fields[_COST]
     name = named.one_of([*SramModel, *DramPreset])
     suited = list(DramPreset) if kind is MemoryKind.DRAM else list(SramModel)
     if kind is not None and name not in suited:
@@ -174,25 +257,25 @@ def _model(fields: Mapping[str, Node]) -> SramModel | DramPreset:
     return SramModel(name) if name in list(SramModel) else DramPreset(name)
 
 
-def _dram_cost(preset: DramPreset, fields: Mapping[str, Node], built: Built) -> MemoryCost:
+def _dram_cost(preset: DramPreset, fields: Mapping[Field, Node], built: Built) -> MemoryCost:
     from nestmap.costmodel.memory_cost.dram import dram_cost  # noqa: PLC0415 (imports numba)
 
-    if "technology" in fields:
+    if _TECHNOLOGY in fields:
         expected = "none: the energies of a DRAM are those of its standard"
-        raise fields["technology"].error(expected, f"technology beside {preset}")
+        raise fields[_TECHNOLOGY].error(expected, f"technology beside {preset}")
     return dram_cost(preset, built.width)
 
 
 def _sram_cost(
-    model: SramModel, fields: Mapping[str, Node], built: Built, sources: CostSources
+    model: SramModel, fields: Mapping[Field, Node], built: Built, sources: CostSources
 ) -> MemoryCost:
-    named = fields.get("technology", None if built.bank else sources.technology)
+    named = fields.get(_TECHNOLOGY, None if built.bank else sources.technology)
     macro = built.macro(technology(named) if named else None)
     if model is SramModel.CACTI:
         try:
             return built.part(sources.cacti(macro))
         except InputError as error:
-            raise fields["cost"].error(error.expected, error.found) from None
+            raise fields[_COST].error(error.expected, error.found) from None
     from nestmap.costmodel.memory_cost.sram import fitted_cost  # noqa: PLC0415 (imports numba)
 
     return built.part(fitted_cost(macro))

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from yaml.constructor import SafeConstructor
 
 from nestmap.model import InputError
+from nestmap.pipeline.parsers.schema import Field, Need, Section, one_of
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -73,19 +74,21 @@ class Node:
                 raise entry.error(expected, f"the key {_quoted(key)}")
         return entries
 
-    def fields(self, required: Collection[str], optional: Collection[str] = ()) -> dict[str, Node]:
-        """The values of a mapping with known keys; optional ones that are null are left out."""
-        known = [*required, *(name for name in optional if name not in required)]
+    def fields(self, section: Section) -> dict[Field, Node]:
+        """The values of a mapping with known fields; unless required, null ones are left out."""
+        known = {field.name: field for field in section.fields}
         entries = self.entries(f"a mapping with the fields {', '.join(known)}")
         for name, entry in entries.items():
             if name not in known:
                 raise InputError(
                     entry.where, f"the unknown field {_quoted(name)}", suggestion(name, known)
                 )
-        for name in required:
-            if name not in entries:
-                raise self.error(f"the field {name}", f"no {name}")
-        return {k: v for k, v in entries.items() if k in required or not v.is_null}
+        required = [field for field in section.fields if field.need is Need.REQUIRED]
+        for field in required:
+            if field.name not in entries:
+                raise self.error(f"the field {field.name}", f"no {field.name}")
+        given = ((known[name], node) for name, node in entries.items())
+        return {field: node for field, node in given if field in required or not node.is_null}
 
     def sequence(self, expected: str = "a list") -> tuple[Node, ...]:
         """The items of a list."""
@@ -146,7 +149,7 @@ class Node:
 
     def one_of(self, known: Collection[str]) -> str:
         """One of the known texts."""
-        text = self.text(f"one of {', '.join(known)}")
+        text = self.text(one_of(known))
         if text not in known:
             raise self.error(suggestion(text, known))
         return text
@@ -225,7 +228,7 @@ def explained(error: ValidationError) -> tuple[str, str]:
 def suggestion(name: str, known: Collection[str]) -> str:
     """What was probably meant, and all that is known."""
     near = get_close_matches(name, known, n=1)
-    choices = f"one of {', '.join(known)}" if known else "none"
+    choices = one_of(known) if known else "none"
     return f"{near[0]} ({choices})" if near else choices
 
 

@@ -7,36 +7,38 @@ from typing import Final
 from nestmap.pipeline.parsers.node import Node
 
 ARRAY_DIMENSION: Final = "an array dimension such as D1"
+ARRAY_DIMENSIONS: Final = "a list of array dimensions such as D1"
+ENERGY: Final = "an energy in pJ, not negative"
+AREA: Final = "an area, not negative"
+POWER: Final = "a power in mW, not negative"
+PERIOD: Final = "a clock period in ns, above 0"
+NODE: Final = "a technology node of 7 to 180 nm"
+SWITCH: Final = "true or false"
 
 
 def energy(node: Node) -> float:
     """An energy in pJ."""
-    return node.number("an energy in pJ, not negative", minimum=0)
+    return node.number(ENERGY, minimum=0)
 
 
 def area(node: Node) -> float:
     """An area, in the unit of the whole description."""
-    return node.number("an area, not negative", minimum=0)
+    return node.number(AREA, minimum=0)
 
 
 def power(node: Node) -> float:
     """A power in mW."""
-    return node.number("a power in mW, not negative", minimum=0)
+    return node.number(POWER, minimum=0)
 
 
 def technology(node: Node) -> float:
     """A technology node in nm, of those that are known."""
     # takes long to import, and only descriptions that name a node need it
-    from nestmap.costmodel.technology import (  # noqa: PLC0415
-        EXPECTED_NODE,
-        LARGEST_NODE,
-        SMALLEST_NODE,
-    )
+    from nestmap.costmodel.technology import LARGEST_NODE, SMALLEST_NODE  # noqa: PLC0415
 
-    expected = f"a technology node of {EXPECTED_NODE}"
-    value = node.number(expected, minimum=SMALLEST_NODE)
+    value = node.number(NODE, minimum=SMALLEST_NODE)
     if value > LARGEST_NODE:
-        raise node.error(expected)
+        raise node.error(NODE)
     return value
 
 
@@ -49,8 +51,7 @@ def usual_voltage(nm: float) -> float:
 
 def period(node: Node) -> float:
     """A clock period in ns."""
-    expected = "a clock period in ns, above 0"
-    value = node.number(expected, minimum=0)
+    value = node.number(PERIOD, minimum=0)
     if value == 0:
-        raise node.error(expected)
+        raise node.error(PERIOD)
     return value

@@ -13,39 +13,22 @@ from nestmap.costmodel.imc.array import (
 )
 from nestmap.costmodel.parts import total_area
 from nestmap.model import Accelerator, ArrayPart, InMemoryCompute, MemoryLevel
+from nestmap.model.rows import (
+    MEMORY_COLUMNS,
+    MEMORY_COST_COLUMNS,
+    memory_cells,
+    memory_cost_cells,
+)
 from nestmap.pipeline.report.columns import Column, Line, figures, table
-from nestmap.pipeline.report.figures import capacity, count
+from nestmap.pipeline.report.figures import count
 
-_COLUMNS: Final = (
-    Column("memory"),
-    Column("operands"),
-    figures("size"),
-    figures("instances"),
-    figures("width", "bit/cycle"),
-    figures("read", "pJ"),
-    figures("write", "pJ"),
-    figures("area", "each"),
-    figures("leakage", "mW each"),
-)
-
+_WIDTH: Final = figures("Width", "bit/cycle")
 _PARTS: Final = (
-    Column("part"),
-    figures("area", "mm2"),
-    figures("delay", "ns"),
-    figures("peak", "pJ/cycle"),
+    Column("Part"),
+    figures("Area", "mm2"),
+    figures("Delay", "ns"),
+    figures("Peak", "pJ/cycle"),
 )
-
-COSTS: Final = (
-    "read, write: energy of an access of a port's full width. Area is in the unit of the "
-    "description (mm2 where it is computed)."
-)
-"""What the columns mean."""
-
-
-def array_text(accelerator: Accelerator) -> str:
-    """The array: how many units, and its sides."""
-    sides = " x ".join(f"{side.name} {side.size}" for side in accelerator.array.sides)
-    return f"{count(accelerator.array.units)} MACs ({sides})"
 
 
 def array_facts(accelerator: Accelerator) -> str:
@@ -95,19 +78,10 @@ def part_table(accelerator: Accelerator) -> list[Line]:
 
 def memory_table(accelerator: Accelerator) -> list[Line]:
     """A row for each memory, innermost first."""
-    return table(_COLUMNS, [_row(accelerator, level) for level in accelerator.memories])
+    columns = (*MEMORY_COLUMNS, _WIDTH, *MEMORY_COST_COLUMNS)
+    return table(columns, [_memory(accelerator, level) for level in accelerator.memories])
 
 
-def _row(accelerator: Accelerator, level: MemoryLevel) -> tuple[str, ...]:
-    instance = level.instance
-    return (
-        level.name,
-        " ".join(level.operands),
-        capacity(instance.size),
-        count(accelerator.instances_of(level)),
-        count(max(port.width_max for port in instance.ports)),
-        f"{instance.read_energy:.4g}",
-        f"{instance.write_energy:.4g}",
-        f"{instance.area:.4g}",
-        f"{instance.leakage:.4g}",
-    )
+def _memory(accelerator: Accelerator, level: MemoryLevel) -> tuple[str, ...]:
+    width = count(max(port.width_max for port in level.instance.ports))
+    return (*memory_cells(accelerator, level), width, *memory_cost_cells(level.instance))

@@ -26,32 +26,32 @@ def answer_table(answer: Relation) -> list[Line]:
     """The first rows as a table, and how many there are."""
     if not answer.columns:
         return [Line("The statement gives no rows.", Tone.FAINT)]
-    rows = list(islice(_rows(answer), MOST_ROWS))
+    rows = list(islice(answer_rows(answer), MOST_ROWS))
     columns = [
         Column(printable(name), align=_alignment(row[i] for row in rows))
         for i, name in enumerate(answer.columns)
     ]
-    cells = [[_cell(value) for value in row] for row in rows]
+    cells = [[cell_text(value) for value in row] for row in rows]
     return [*table(columns, cells), Line(_count(len(answer)), Tone.FAINT)]
 
 
 def answer_csv(answer: Relation) -> Iterator[str]:
     """Lines of CSV with a head line; what is nested stands as JSON, NULL as nothing."""
     yield _csv_line(answer.columns)
-    for row in _rows(answer):
+    for row in answer_rows(answer):
         yield _csv_line([_field(value) for value in row])
 
 
 def answer_json(answer: Relation) -> Iterator[str]:
     """The lines of a JSON list with an object for each row."""
     yield "["
-    for number, row in enumerate(_rows(answer), start=1):
+    for number, row in enumerate(answer_rows(answer), start=1):
         entry = dict(zip(answer.columns, row, strict=True))
         yield json.dumps(entry, ensure_ascii=False) + ("," if number < len(answer) else "")
     yield "]"
 
 
-def _rows(answer: Relation) -> Iterator[tuple[Json, ...]]:
+def answer_rows(answer: Relation) -> Iterator[tuple[Json, ...]]:
     """The rows, made when they are asked for."""
     for row in answer:
         yield tuple(_plain(value) for value in row.values())
@@ -89,14 +89,14 @@ def _alignment(values: Iterable[Json]) -> Align:
     return Align.RIGHT if numbers else Align.LEFT
 
 
-def _cell(value: Json) -> str:
+def cell_text(value: Json) -> str:
     """A value in a table: ``[K 2, C 3]`` for a list of loops."""
     if isinstance(value, float):
         return f"{value:.10g}"
     if isinstance(value, list):
-        return f"[{', '.join(map(_cell, value))}]"
+        return f"[{', '.join(map(cell_text, value))}]"
     if isinstance(value, dict):
-        return " ".join(map(_cell, value.values()))
+        return " ".join(map(cell_text, value.values()))
     return "" if value is None else printable(str(value))
 
 

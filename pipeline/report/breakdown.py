@@ -3,33 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
-from nestmap.model import MOVEMENTS, ArrayPart, CostModelEvaluation, LevelEvaluation, SpatialProblem
-from nestmap.pipeline.report.columns import Column, Line, figures, listing, printable, table
-from nestmap.pipeline.report.figures import capacity, count, cycles, energy, engineering, share
-from nestmap.pipeline.report.table import sizes_text, spatial_text
-
-_LEVELS: Final = (
-    Column("Operand"),
-    Column("Memory"),
-    figures("Holds"),
-    figures("Memory", "used"),
-    figures("Words", "read"),
-    figures("Words", "written"),
-    figures("Energy"),
-)
-_ARRAY_PARTS: Final = {
-    ArrayPart.CELLS: "SRAM cells",
-    ArrayPart.DACS: "converters of the activations",
-    ArrayPart.ADCS: "converters of the sums",
-    ArrayPart.MULTIPLIERS: "one-bit multipliers",
-    ArrayPart.BIT_LINES: "sums on the bit lines",
-    ArrayPart.ADDER_TREES: "adder trees over the rows",
-    ArrayPart.PLACE_VALUE_ADDERS: "adders over the bits of a weight or activation",
-    ArrayPart.ACCUMULATORS: "accumulators over the cycles of an operation",
-}
-_PARTS: Final = (Column("part"), figures("figure"), Column("meaning"))
+from nestmap.model import CostModelEvaluation, SpatialProblem
+from nestmap.model.breakdown import LEVEL_COLUMNS, PART_COLUMNS, cost_parts, level_cells
+from nestmap.model.rows import nest_columns, nest_rows
+from nestmap.model.text import sizes_text, spatial_text
+from nestmap.pipeline.report.columns import Line, listing, printable, table
+from nestmap.pipeline.report.figures import engineering
 
 
 def breakdown(spatial: SpatialProblem, cme: CostModelEvaluation) -> list[Line]:
@@ -39,9 +19,9 @@ def breakdown(spatial: SpatialProblem, cme: CostModelEvaluation) -> list[Line]:
         Line(),
         *_loop_nest(spatial, cme),
         Line(),
-        *listing(_PARTS, _parts(cme)),
+        *listing(PART_COLUMNS, cost_parts(cme)),
         Line(),
-        *table(_LEVELS, [_level(spatial, entry) for entry in cme.levels]),
+        *table(LEVEL_COLUMNS, [level_cells(entry) for entry in cme.levels]),
     ]
 
 
@@ -54,91 +34,8 @@ def _heading(spatial: SpatialProblem) -> Iterator[Line]:
 
 def _loop_nest(spatial: SpatialProblem, cme: CostModelEvaluation) -> list[Line]:
     """The loops from the outermost one in, and the memory from which each operand is served."""
-    names = [operand.name for operand in spatial.layer.operands]
-    homes = [_homes(spatial, cme, name) for name in names]
-    columns = (Column("Loop"), *(Column(f"{name} in") for name in names))
-    rows = [
-        (str(loop), *(home[n] for home in homes))
-        for n, loop in enumerate(cme.temporal_mapping.order)
-    ]
-    return table(columns, rows[::-1])
-
-
-def _homes(spatial: SpatialProblem, cme: CostModelEvaluation, operand: str) -> list[str]:
-    """The memory level of an operand that each loop belongs to, innermost first."""
-    levels = spatial.problem.levels(operand)
-    return [
-        memory.name
-        for level, memory in enumerate(levels)
-        for _ in cme.temporal_mapping.loops_at(operand, level)
-    ]
-
-
-def _parts(cme: CostModelEvaluation) -> list[tuple[str, str, str]]:
-    return [
-        *_energy_parts(cme),
-        *_latency_parts(cme),
-        *_utilizations(cme),
-        *_machine_parts(cme),
-    ]
-
-
-def _energy_parts(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
-    yield "Energy", energy(cme.energy), "the sum of"
-    yield "  MACs", energy(cme.mac_energy), f"{count(cme.macs)} multiply-accumulates"
-    for part in cme.array_energies:
-        yield f"    {part.part}", energy(part.energy), _ARRAY_PARTS[part.part]
-    yield "  memories", energy(cme.memory_energy), "all word accesses"
-    if cme.static_energies:
-        yield "  leakage", energy(cme.static_energy), "what leaks meanwhile"
-        for entry in cme.static_energies:
-            yield f"    {printable(entry.part)}", energy(entry.energy), f"{entry.power:.4g} mW"
-
-
-def _machine_parts(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
-    """Area and clock, where the description says something of them."""
-    if cme.clock_period is not None:
-        nanoseconds = cme.latency * cme.clock_period
-        yield "Clock period", f"{cme.clock_period:.4g} ns", "of the array"
-        yield "  time", engineering(nanoseconds * 1e-9, "s"), "latency x clock period"
-    if cme.area:
-        yield "Area", f"{cme.area:.4g}", "of the accelerator, in the unit of its description"
-        for part in cme.areas:
-            yield f"  {printable(part.part)}", f"{part.area:.4g}", share(part.area / cme.area)
-
-
-def _latency_parts(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
-    idle = cme.ideal_temporal_cycles - cme.ideal_cycles
-    yield "Latency", cycles(cme.latency), "cycles, the sum of"
-    yield "  ideal", cycles(cme.ideal_cycles), "all units of the array busy all the time"
-    yield "  idle units", cycles(idle), "what the spatial mapping leaves unused"
-    yield "  stall", cycles(cme.stall), _blamed(cme)
-    yield "  on-loading", cycles(cme.onloading), "the first data on their way in"
-    yield "  off-loading", cycles(cme.offloading), "the last results on their way out"
-    yield "  drain", cycles(cme.drain), "the systolic array runs empty"
-
-
-def _utilizations(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
-    yield "MAC utilization", share(cme.utilization), "ideal cycles over latency"
-    yield "  spatial", share(cme.spatial_utilization), "without stall, loading and drain"
-
-
-def _blamed(cme: CostModelEvaluation) -> str:
-    """The port that makes the array wait longest."""
-    worst = max(cme.port_stalls, key=lambda port: port.stall)
-    if worst.stall <= 0:
-        return "no memory port makes the array wait"
-    return f"waiting for {printable(worst.memory)}, port {printable(worst.port)}"
-
-
-def _level(spatial: SpatialProblem, entry: LevelEvaluation) -> tuple[str, ...]:
-    moved = list(zip(MOVEMENTS, entry.costs.accesses, strict=True))
-    return (
-        entry.operand,
-        printable(entry.memory),
-        capacity(entry.bits),
-        share(entry.utilization),
-        engineering(sum(n for movement, n in moved if movement.reads)),
-        engineering(sum(n for movement, n in moved if not movement.reads)),
-        energy(entry.costs.energy),
-    )
+    memories = {
+        operand.name: [level.name for level in spatial.problem.levels(operand.name)]
+        for operand in spatial.layer.operands
+    }
+    return table(nest_columns(list(memories)), nest_rows(cme.temporal_mapping, memories))

@@ -8,14 +8,28 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
+from nestmap.model.columns import Align, Column, figures
+from nestmap.model.text import printable
+
+__all__ = [
+    "GAP",
+    "Align",
+    "Column",
+    "Line",
+    "Tone",
+    "figures",
+    "header",
+    "joined",
+    "listing",
+    "printable",
+    "rule",
+    "table",
+    "titles",
+    "total_width",
+    "widths_of",
+]
+
 GAP = "  "
-
-
-class Align(Enum):
-    """On which side a column lines up."""
-
-    LEFT = "left"
-    RIGHT = "right"
 
 
 class Tone(Enum):
@@ -31,19 +45,6 @@ class Line(NamedTuple):
 
     text: str = ""
     tone: Tone = Tone.PLAIN
-
-
-class Column(NamedTuple):
-    """A column: its title, a second line of title (a unit), the side it lines up on."""
-
-    title: str
-    unit: str = ""
-    align: Align = Align.LEFT
-
-
-def figures(title: str, unit: str = "") -> Column:
-    """A column of numbers."""
-    return Column(title, unit, Align.RIGHT)
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[Line]:
@@ -93,11 +94,6 @@ def joined(columns: Sequence[Column], widths: Sequence[int], row: Sequence[str])
         for cell, width, column in zip(row, widths, columns, strict=True)
     )
     return GAP.join(cells).rstrip()
-
-
-def printable(text: str) -> str:
-    """The text with what would move a terminal's cursor or break a line spelled out."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _padded(cell: str, width: int, align: Align) -> str:

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from nestmap.model import CostModelEvaluation, NetworkFront
-from nestmap.pipeline.report.columns import Column, Line, figures, printable, table
-from nestmap.pipeline.report.figures import count, cycles, energy, share
-from nestmap.pipeline.report.table import spatial_text
+from nestmap.model import NetworkFront
+from nestmap.model.rows import MAPPING_COLUMNS, TIMES, mapping_cells
+from nestmap.pipeline.report.columns import Column, Line, printable, table
+from nestmap.pipeline.report.figures import count
 
 _NAME = Column("Layer")
-_TIMES = figures("Times")
-_COLUMNS = (
-    figures("Energy"),
-    figures("Latency", "cycles"),
-    figures("MAC", "util."),
-    Column("Spatial"),
-    Column("Temporal", "innermost first"),
-)
 
 
 def front_table(front: NetworkFront) -> list[Line]:
@@ -34,20 +26,10 @@ def front_table(front: NetworkFront) -> list[Line]:
         if repeated:
             names = (*names, count(times[layer.layer]))
         for cme in layer.cmes:
-            cells.append((*names, *_cells(cme)))
+            cells.append((*names, *mapping_cells(cme)))
             names = ("",) * len(names)
-    columns = (_NAME, _TIMES, *_COLUMNS) if repeated else (_NAME, *_COLUMNS)
+    columns = (_NAME, TIMES, *MAPPING_COLUMNS) if repeated else (_NAME, *MAPPING_COLUMNS)
     points = sum(len(layer.cmes) for layer in fronts)
     evaluated = sum(layer.statistics.evaluations for layer in fronts)
     note = f"{count(points)} of {count(evaluated)} mappings evaluated."
     return [*table(columns, cells), Line(), Line(note)]
-
-
-def _cells(cme: CostModelEvaluation) -> tuple[str, ...]:
-    return (
-        energy(cme.energy),
-        cycles(cme.latency),
-        share(cme.utilization),
-        spatial_text(cme.spatial_mapping),
-        ", ".join(str(loop) for loop in cme.temporal_mapping.order),
-    )

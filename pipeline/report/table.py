@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -10,12 +9,19 @@ from nestmap.model import (
     CostModelEvaluation,
     Layer,
     LayerResult,
-    Loop,
     NetworkEvaluation,
     PartKind,
-    SpatialMapping,
 )
-from nestmap.pipeline.report.columns import Column, Line, figures, printable
+from nestmap.model.rows import (
+    RESULT_COLUMNS,
+    TIMES,
+    layer_figures,
+    times_of,
+    total_figures,
+    vector_figures,
+)
+from nestmap.model.text import sizes_text, spatial_text, unrolled_text
+from nestmap.pipeline.report.columns import Column, Line, printable
 from nestmap.pipeline.report.figures import count, cycles, energy, engineering, share
 from nestmap.pipeline.report.rows import Row, RowColumns, rows_table
 
@@ -23,14 +29,6 @@ MOST_NOTES: Final = 10
 """How many notes on skipped orders are written out."""
 
 _NAMES: Final = (Column("Layer"), Column("Operator"))
-_TIMES: Final = figures("Times")
-_FIGURES: Final = (
-    figures("MACs"),
-    figures("Energy"),
-    figures("Latency", "cycles"),
-    figures("MAC", "util."),
-    figures("Evaluated", "mappings"),
-)
 
 
 def layer_table(layers: Sequence[Layer], evaluation: NetworkEvaluation, width: int) -> list[Line]:
@@ -48,9 +46,9 @@ def layer_table(layers: Sequence[Layer], evaluation: NetworkEvaluation, width: i
         x.array_dimension for x in evaluation.layers[0].cme.spatial_mapping.unrollings
     )
     details = (Column("Dimensions"), Column("Spatial", sides))
-    columns = RowColumns(_NAMES, details, "Dimensions; spatial mapping", _FIGURES)
+    columns = RowColumns(_NAMES, details, "Dimensions; spatial mapping", RESULT_COLUMNS)
     if len(rows) < len(evaluation.layers):
-        columns = columns._replace(figures=(_TIMES, *_FIGURES))
+        columns = columns._replace(figures=(TIMES, *RESULT_COLUMNS))
         every = _counted(every, evaluation)
     return rows_table(columns, every, width)
 
@@ -73,13 +71,13 @@ def machine_note(evaluation: NetworkEvaluation) -> str:
     if evaluation.clock_period is not None:
         seconds = engineering(evaluation.latency * evaluation.clock_period * 1e-9, "s")
         said.append(f"time {seconds} at {evaluation.clock_period:.4g} ns a cycle")
-    if _says_area(evaluation.largest):
+    if says_area(evaluation.largest):
         said.append(f"area {evaluation.area:.4g} ({_area_parts(evaluation.largest)})")
     text = ", ".join(said)
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def _says_area(cme: CostModelEvaluation) -> bool:
+def says_area(cme: CostModelEvaluation) -> bool:
     """Whether the area is more than a number for each unit of the array."""
     memories = any(x.area for x in cme.areas if x.kind is PartKind.MEMORY)
     return bool(cme.area) and (memories or bool(cme.array_energies))
@@ -106,7 +104,7 @@ def pruned_note(evaluation: NetworkEvaluation) -> str:
 
 def skipped_orders(evaluation: NetworkEvaluation) -> list[str]:
     """How many loop orders did not fit, of which layer, and why; the first ten notes in full."""
-    notes = [note for result in evaluation.layers for note in _skipped(result)]
+    notes = [note for result in evaluation.layers for note in skipped_of(result)]
     more = len(notes) - MOST_NOTES
     rest = [f"{more} more notes on skipped orders are in the JSON file (--json)."]
     return notes[:MOST_NOTES] + (rest if more > 0 else [])
@@ -120,49 +118,21 @@ def no_cost_note(operators: dict[str, int]) -> str:
     return f"Operators that cost nothing here: {counted}."
 
 
-def sizes_text(loops: Sequence[Loop]) -> str:
-    """The dimensions of a layer that iterate: ``K 64, C 3``."""
-    return ", ".join(str(loop) for loop in loops if loop.size > 1) or str(loops[0])
-
-
-def spatial_text(mapping: SpatialMapping) -> str:
-    """A spatial mapping without unrollings of 1: ``D1: K 32, D2: -``."""
-    sides = (unrolling.array_dimension for unrolling in mapping.unrollings)
-    parts = zip(sides, _unrolled(mapping), strict=True)
-    return ", ".join(f"{side}: {loops}" for side, loops in parts)
-
-
-def _unrolled(mapping: SpatialMapping) -> list[str]:
-    """The loops over each array dimension."""
-    return [
-        " x ".join(str(loop) for loop in unrolling.loops if loop.size > 1) or "-"
-        for unrolling in mapping.unrollings
-    ]
-
-
 def _row(layer: Layer, result: LayerResult) -> Row:
     cme, dimensions = result.cme, sizes_text(layer.loops)
     return Row(
         names=(printable(cme.layer), printable(cme.operator)),
-        details=(dimensions, " | ".join(_unrolled(cme.spatial_mapping))),
+        details=(dimensions, " | ".join(map(unrolled_text, cme.spatial_mapping.unrollings))),
         below=f"{dimensions}; {spatial_text(cme.spatial_mapping)}",
-        figures=(
-            engineering(cme.macs),
-            energy(cme.energy),
-            cycles(cme.latency),
-            share(cme.utilization),
-            count(result.statistics.evaluations),
-        ),
+        figures=layer_figures(result),
     )
 
 
 def _counted(rows: Sequence[Row], evaluation: NetworkEvaluation) -> list[Row]:
     """The rows with how often each layer occurs before their figures."""
-    results = evaluation.layers
-    times = Counter(result.repeats or result.cme.layer for result in results)
-    counts = [times[x.cme.layer] for x in results if x.repeats is None]
-    counts += [len(evaluation.vector)] * (len(rows) - len(counts) - 1)  # one row, or none
-    texts = (count(n) for n in (*counts, len(results)))
+    counts = times_of(evaluation)
+    vector = [count(len(evaluation.vector))] * (len(rows) - len(counts) - 1)  # one row, or none
+    texts = (*counts, *vector, count(len(evaluation.layers)))
     return [
         row._replace(figures=(text, *row.figures)) for row, text in zip(rows, texts, strict=True)
     ]
@@ -172,8 +142,7 @@ def _vector(evaluation: NetworkEvaluation) -> list[Row]:
     """The row of all vector operators, where the total includes them."""
     if not evaluation.vector or not evaluation.vector_counted:
         return []
-    costs = (energy(evaluation.vector_energy), cycles(evaluation.vector_latency))
-    return [Row(("vector operators", ""), ("", ""), "", ("-", *costs, "-", "-"))]
+    return [Row(("vector operators", ""), ("", ""), "", vector_figures(evaluation))]
 
 
 def _total(evaluation: NetworkEvaluation) -> Row:
@@ -181,17 +150,12 @@ def _total(evaluation: NetworkEvaluation) -> Row:
         names=("total", ""),
         details=("", ""),
         below="",
-        figures=(
-            engineering(evaluation.macs),
-            energy(evaluation.energy),
-            cycles(evaluation.latency),
-            share(evaluation.utilization),
-            count(evaluation.evaluations),
-        ),
+        figures=total_figures(evaluation),
     )
 
 
-def _skipped(result: LayerResult) -> Iterator[str]:
+def skipped_of(result: LayerResult) -> Iterator[str]:
+    """The same of one layer, all notes."""
     failed = result.statistics.infeasible
     orders = result.statistics.evaluations + sum(reason.count for reason in failed)
     for reason in failed:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from nestmap.model import Layer, Workload
+from nestmap.model import Workload
+from nestmap.model.text import precisions_text, sizes_text
 from nestmap.pipeline.report.columns import Column, Line, figures, printable, table
 from nestmap.pipeline.report.figures import capacity, count, engineering
 from nestmap.pipeline.report.json import Json
@@ -18,7 +19,7 @@ from nestmap.pipeline.report.summary import (
     vector_summaries,
     weight_bits,
 )
-from nestmap.pipeline.report.table import no_cost_note, sizes_text
+from nestmap.pipeline.report.table import no_cost_note
 
 DEFINITIONS: Final = (
     "Times: how many layers have the same content; the figures of a row are those of one. "
@@ -161,7 +162,7 @@ def _unknown(workload: Workload) -> str:
 def _row(group: LayerGroup) -> Row:
     layer = group.layer
     weights, activations = weight_bits(layer), activation_bits(layer)
-    details = (sizes_text(layer.loops), _precisions(layer))
+    details = (sizes_text(layer.loops), precisions_text(layer))
     return Row(
         names=(printable(layer.name), printable(layer.operator)),
         details=details,
@@ -192,13 +193,6 @@ def _total(groups: Sequence[LayerGroup]) -> Row:
             count(sum(group.times for group in groups)),
         ),
     )
-
-
-def _precisions(layer: Layer) -> str:
-    """Bits of an element of each operand: ``W 8, I 8, O 8``."""
-    inputs = sorted(layer.inputs, key=lambda operand: not operand.constant)
-    names = (*(operand.name for operand in inputs), layer.output.name)
-    return ", ".join(f"{name} {layer.operand(name).precision}" for name in names)
 
 
 def _ratio(value: float | None) -> str:

@@ -40,8 +40,9 @@ class PlotTemporalMappingsStage(
         return self
 
     def __call__(self, batches: Iterable[EvaluationBatch], /) -> Iterator[EvaluationBatch]:
+        from nestmap.pipeline.figures.clouds import Costs  # noqa: PLC0415
         from nestmap.pipeline.figures.output import save  # noqa: PLC0415 (takes long)
-        from nestmap.pipeline.figures.scatter import Costs, draw_scatter  # noqa: PLC0415
+        from nestmap.pipeline.figures.scatter import draw_scatter  # noqa: PLC0415
 
         costs = Costs()
         for batch in batches:

@@ -156,7 +156,7 @@ def test_what_is_missing_is_named(missing: str, monkeypatch: pytest.MonkeyPatch)
     def found(package: str) -> object:
         return None if package == missing else sys
 
-    monkeypatch.setattr("nestmap.pipeline.torch.find_spec", found)
+    monkeypatch.setattr("nestmap.pipeline.needs.find_spec", found)
     with pytest.raises(InputError, match=f"no {missing} in this Python.*nestmap.torch"):
         nestmap.from_torch(Module(), ())
 

@@ -7,9 +7,9 @@ from typing import get_args, get_type_hints
 
 import pytest
 
+from nestmap.pipeline import needs as needs_module
 from nestmap.pipeline.cli.app import plot
 from nestmap.pipeline.cli.plot import Drawing
-from nestmap.pipeline.figures import needs as needs_module
 from tests.pipeline.cli.inputs import Inputs, run
 
 OF_A_RUN = {"accelerator", "layers", "loops", "memories", "roofline", "scatter", "utilization"}
@@ -110,7 +110,7 @@ def test_without_matplotlib_the_remedy_is_said(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(needs_module, "find_spec", nothing)
     ended = run("plot", "last")
     assert ended.code == 2
-    assert "expected what `pip install nestmap[plot]` installs" in ended.err
+    assert "expected what `pip install 'nestmap[plot]'` installs" in ended.err
 
 
 def test_help_names_the_options() -> None:

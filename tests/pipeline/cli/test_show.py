@@ -151,7 +151,7 @@ def test_an_array_that_computes_in_memory_with_its_parts() -> None:
     text = " ".join(ended.out.split())
     assert "Computes in memory, digital: 128 columns x 128 rows x 1 bank" in text
     assert f"peak {peak.tops:.4g} TOPS, {peak.tops_per_watt:.4g} TOPS/W" in text
-    parts, _ = ended.out.split("memory   ")
+    parts, _ = ended.out.split("Memory   ")
     shown = {row[0]: row for row in rows(parts) if row}
     for area, energy in zip(array_areas(machine)[1:], peak_energies(machine), strict=False):
         assert shown[area.part][1] == f"{area.area:.4g}"

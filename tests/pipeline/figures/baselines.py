@@ -18,8 +18,9 @@ from nestmap.pipeline.figures import (
     roofline_figure,
     utilization_figure,
 )
+from nestmap.pipeline.figures.clouds import Cloud
 from nestmap.pipeline.figures.matplot import page_of
-from nestmap.pipeline.figures.scatter import Cloud, draw_scatter
+from nestmap.pipeline.figures.scatter import draw_scatter
 from nestmap.pipeline.figures.style import styled
 from tests.pipeline.figures.samples import evaluated, machine, network
 

@@ -32,7 +32,8 @@ from nestmap.pipeline.figures import (
     utilization_figure,
 )
 from nestmap.pipeline.figures.matplot import page_of
-from nestmap.pipeline.figures.text import LONGEST, drawable, short_name
+from nestmap.pipeline.figures.text import drawable, short_name
+from nestmap.pipeline.figures.units import LONGEST
 from tests.pipeline.figures.baselines import FIGURES
 from tests.pipeline.figures.drawn import cut_off, flaws, overlaps, texts
 from tests.pipeline.figures.samples import HOSTILE, evaluated, machine, many_names, network

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 
 from nestmap.model import InputError
 from nestmap.pipeline import figures
+from nestmap.pipeline import needs as needs_module
 from nestmap.pipeline.figures import layers_figure, loops_figure, save
-from nestmap.pipeline.figures import needs as needs_module
 from nestmap.pipeline.figures.needs import ENDINGS, check_matplotlib, file_name
 from tests.pipeline.figures.baselines import FIGURES
 from tests.pipeline.figures.samples import evaluated, many_names, network
@@ -93,7 +93,7 @@ def without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 
 def test_missing_matplotlib_is_said_with_the_remedy(without_matplotlib: Callable[[], None]) -> None:
-    told = r"no matplotlib in this Python; expected what `pip install nestmap\[plot\]` installs"
+    told = r"no matplotlib in this Python; expected what `pip install 'nestmap\[plot\]'` installs"
     with pytest.raises(InputError, match=told):
         without_matplotlib()
     with pytest.raises(InputError, match=told):

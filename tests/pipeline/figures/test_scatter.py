@@ -11,7 +11,8 @@ from matplotlib.collections import PathCollection, QuadMesh
 from nestmap.costmodel import evaluate_batch
 from nestmap.model import EvaluationBatch, MappingType
 from nestmap.pipeline.figures import save, scatter_figure
-from nestmap.pipeline.figures.scatter import MOST_POINTS, Cloud, clouds, draw_scatter
+from nestmap.pipeline.figures.clouds import Cloud, clouds
+from nestmap.pipeline.figures.scatter import MOST_POINTS, draw_scatter
 from nestmap.search import loma, pareto_front
 from tests.costmodel.machines import machine, mapped, matmul, memory
 from tests.pipeline.figures import baselines

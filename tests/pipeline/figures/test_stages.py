@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from nestmap.model import EvaluationBatch, InputError, NetworkEvaluation, NetworkProblem
 from nestmap.model.base import replaced
 from nestmap.pipeline import Stage, each
+from nestmap.pipeline import needs as needs_module
 from nestmap.pipeline.describe import describe
-from nestmap.pipeline.figures import needs as needs_module
 from nestmap.pipeline.stages import (
     CostModelStage,
     FlattenStage,

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from nestmap.model import InputError, Loop
 from nestmap.pipeline.parsers import source
 from nestmap.pipeline.parsers.node import LARGEST, Node
+from nestmap.pipeline.parsers.schema import Field, Need, Section
 from nestmap.pipeline.parsers.source import DEEPEST, parse_yaml, read_yaml
 
 SAMPLE = """\
@@ -37,7 +38,20 @@ class Colour(StrEnum):
 
 def value(text: str) -> Node:
     """The value of ``x: text``."""
-    return parse_yaml(f"x: {text}\n", "f.yaml").fields(("x",))["x"]
+    return parse_yaml(f"x: {text}\n", "f.yaml").entries()["x"]
+
+
+def section(required: str, optional: str = "") -> Section:
+    """One with such fields, the names separated by blanks."""
+    return Section(
+        title="Section",
+        at=(),
+        meaning="",
+        fields=(
+            *(Field(name, "", "", "") for name in required.split()),
+            *(Field(name, "", "", "", Need.OPTIONAL) for name in optional.split()),
+        ),
+    )
 
 
 def refusal(run: Callable[[], object]) -> InputError:
@@ -133,17 +147,17 @@ def test_closed_sets_suggest_the_nearest() -> None:
 
 def test_unknown_and_missing_fields() -> None:
     node = parse_yaml("a: 1\nsise: 2\n", "f.yaml")
-    unknown = refusal(lambda: node.fields(("a",), ("size",)))
+    unknown = refusal(lambda: node.fields(section("a", "size")))
     assert unknown.where == "f.yaml:2: sise"
     assert "sise" in unknown.found
     assert unknown.expected == "size (one of a, size)"
-    missing = refusal(lambda: node.fields(("a", "b", "sise")))
+    missing = refusal(lambda: node.fields(section("a b sise")))
     assert (missing.where, missing.found) == ("f.yaml:1", "no b")
 
 
 def test_optional_fields_that_are_null_are_left_out() -> None:
     node = parse_yaml("a:\nb:\n", "f.yaml")
-    assert set(node.fields(("a",), ("b",))) == {"a"}
+    assert [field.name for field in node.fields(section("a", "b"))] == ["a"]
 
 
 def test_the_last_of_equal_keys_counts() -> None:

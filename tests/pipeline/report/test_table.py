@@ -16,6 +16,7 @@ from nestmap.model import (
     layer_from_equation,
 )
 from nestmap.model.base import replaced
+from nestmap.model.text import spatial_text
 from nestmap.pipeline.api import explore
 from nestmap.pipeline.report.figures import cycles, energy
 from nestmap.pipeline.report.table import (
@@ -23,7 +24,6 @@ from nestmap.pipeline.report.table import (
     layer_table,
     no_cost_note,
     skipped_orders,
-    spatial_text,
     totals,
 )
 

@@ -1,0 +1,111 @@
+"""A run as the pages show it: what the store has of it, read at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+from uuid import UUID
+
+from nestmap.model import (
+    InputError,
+    LayerFront,
+    LayerResult,
+    NetworkEvaluation,
+    NetworkFront,
+    NetworkProblem,
+    StoreError,
+)
+from nestmap.store import RunInfo, RunRecord, RunStatus, Store
+
+
+@final
+@dataclass(frozen=True)
+class ReportedRun:
+    """A run with its results.
+
+    ``evaluation`` are the results, of a run that is not done what it has found so far: then it is
+    not ``complete``, and layers may be missing. ``front`` is there where it looked for fronts.
+    """
+
+    record: RunRecord
+    info: RunInfo
+    evaluation: NetworkEvaluation
+    front: NetworkFront | None = None
+
+    @property
+    def id(self) -> UUID:
+        """Which run it is."""
+        return self.record.id
+
+    @property
+    def complete(self) -> bool:
+        """Whether these are the results of a run that is done."""
+        return self.record.status is RunStatus.DONE
+
+    @property
+    def network(self) -> NetworkProblem:
+        """What was asked."""
+        return self.info.network
+
+    @property
+    def title(self) -> str:
+        """The network and the machine."""
+        return f"{self.record.workload} on {self.record.accelerator}"
+
+    @property
+    def anchor(self) -> str:
+        """What the ids of its places in a page begin with."""
+        return f"run-{self.id.hex[:12]}"
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """The place of each layer, from 1 on."""
+        return {layer: place for place, layer in enumerate(self.results, start=1)}
+
+    @cached_property
+    def results(self) -> dict[str, LayerResult]:
+        """The results by the name of the layer."""
+        return {result.cme.layer: result for result in self.evaluation.layers}
+
+    @cached_property
+    def fronts(self) -> dict[str, LayerFront]:
+        """The fronts by the name of the layer."""
+        return {front.layer: front for front in self.front.layers} if self.front else {}
+
+    def repeating(self, layer: str) -> tuple[str, ...]:
+        """The layers that repeat one."""
+        return tuple(name for name, x in self.results.items() if x.repeats == layer)
+
+    def result(self, layer: str) -> LayerResult:
+        """The result of a layer.
+
+        Raises:
+            InputError: if the run has none of that name.
+        """
+        if layer not in self.results:
+            known = ", ".join(list(self.results)[:20])
+            raise InputError(f"run {self.id}", f"no result of layer {layer!r}", f"one of {known}")
+        return self.results[layer]
+
+
+def read_reported(store: Store, run: UUID) -> ReportedRun:
+    """Reads a run; of one that is not done the best that it has recorded so far.
+
+    Raises:
+        StoreError: if there is no such run.
+        InputError: if it has no results and nothing was recorded of it.
+    """
+    record, info = store.run(run), store.info(run)
+    done = record.status is RunStatus.DONE
+    front = _front(store, record) if info.pareto or not done else None
+    found = store.best(run) if done or front is None else front.best(record.objective)
+    return ReportedRun(record, info, found, front if info.pareto else None)
+
+
+def _front(store: Store, record: RunRecord) -> NetworkFront:
+    try:
+        return store.pareto(record.id)
+    except StoreError:
+        found = f"no results: it is {record.status}, and has recorded no evaluation"
+        raise InputError(f"run {record.id}", found, "a run that is done") from None

@@ -1,0 +1,1 @@
+"""The documents: their snippets run, the site builds, everything public is described."""

@@ -1,0 +1,57 @@
+"""What the snippets of a document take as given: files and runs that the reader has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from onnx import TensorProto, helper
+
+from nestmap import explore
+from nestmap.pipeline.presets import resolve_accelerator
+
+
+def some_run() -> None:
+    """A run of a bundled network in the store."""
+    explore("light:squeezenet", "tpu_like", lpf_limit=2, store="nestmap.duckdb")
+
+
+def a_model(name: str, *dimensions: str | int) -> Callable[[], None]:
+    """An ONNX file with one product, whose input has these dimensions before the last."""
+
+    def write() -> None:
+        shape = [*dimensions, 64]
+        weights = helper.make_tensor("w", TensorProto.FLOAT, [64, 32], [0.0] * 64 * 32)
+        graph = helper.make_graph(
+            [helper.make_node("MatMul", ["x", "w"], ["y"], "product")],
+            "model",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, [*dimensions, 32])],
+            [weights],
+        )
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+        Path(name).write_bytes(model.SerializeToString())
+
+    return write
+
+
+def a_machine(name: str) -> Callable[[], None]:
+    """An accelerator's description."""
+
+    def write() -> None:
+        text = resolve_accelerator("tpu_like").read_text(encoding="utf-8")
+        Path(name).write_text(text, encoding="utf-8")
+
+    return write
+
+
+GIVEN: Final[Mapping[str, tuple[Callable[[], None], ...]]] = MappingProxyType(
+    {
+        "README.md": (a_model("model.onnx", "batch", "seq"),),
+        "docs/schema.md": (some_run,),
+        "docs/start.md": (a_model("net.onnx", 8), a_machine("machine.yaml")),
+    }
+)
+"""By document."""

@@ -1,0 +1,1 @@
+"""Pages of the documentation that say what the program does: held against what it does."""

@@ -1,0 +1,110 @@
+"""The formats of input files: an example of each, and the sections that its parser reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, final
+
+from nestmap.model import Accelerator, MappingConstraints, Workload
+from nestmap.pipeline.parsers.accelerator import ACCELERATOR, parse_accelerator
+from nestmap.pipeline.parsers.array import ARRAY, IMC_ARRAY
+from nestmap.pipeline.parsers.layer import (
+    LAYER,
+    RELATIONS,
+    SOURCES,
+    precisions,
+)
+from nestmap.pipeline.parsers.mapping import HINTS, LINKS, MAPPING, UNROLLED, parse_mapping
+from nestmap.pipeline.parsers.memory import MEMORY, MOVEMENTS, PORT
+from nestmap.pipeline.parsers.ordering import LEVELS, ORDER
+from nestmap.pipeline.parsers.schema import Field, Need, Part, Section
+from nestmap.pipeline.parsers.vector_unit import VECTOR_UNIT
+from nestmap.pipeline.parsers.workload import parse_workload_yaml
+
+Model = Accelerator | MappingConstraints | Workload
+
+_EXAMPLES: Final = Path(__file__).parent / "formats"
+
+
+@final
+@dataclass(frozen=True)
+class Format:
+    """A kind of file: what it is for, an example, and what it consists of."""
+
+    title: str
+    meaning: str
+    example: Path
+    parse: Callable[[Path], Model]
+    parts: tuple[Part, ...]
+
+
+FORMATS: Final = (
+    Format(
+        "Accelerator",
+        "The machine: the units that compute, and the memories that feed them. "
+        "`nestmap show --accelerator FILE` prints what was read.",
+        _EXAMPLES / "accelerator.yaml",
+        parse_accelerator,
+        (ACCELERATOR, ARRAY, MEMORY, PORT, MOVEMENTS, VECTOR_UNIT),
+    ),
+    Format(
+        "In-memory computing",
+        "An accelerator whose array multiplies where the weights are stored. All but the array is "
+        "as above.",
+        _EXAMPLES / "imc_accelerator.yaml",
+        parse_accelerator,
+        (IMC_ARRAY,),
+    ),
+    Format(
+        "Mapping",
+        "What is fixed about how layers are mapped (`--mapping FILE`); all else is searched.",
+        _EXAMPLES / "mapping.yaml",
+        parse_mapping,
+        (MAPPING, UNROLLED, HINTS, LINKS, ORDER, LEVELS),
+    ),
+    Format(
+        "Workload",
+        "A network layer by layer. Its name is that of the file. Most networks come as "
+        "[ONNX models](#onnx-models) instead.",
+        _EXAMPLES / "workload.yaml",
+        parse_workload_yaml,
+        (LAYER, RELATIONS, SOURCES, precisions("O", ("W", "I"))),
+    ),
+)
+
+_BITS: Final = "a whole number of bits"
+
+ONNX_ATTRIBUTES: Final = Section(
+    "Attributes of a node",
+    (),
+    "Integer attributes that override the precisions of one layer, as in ZigZag.",
+    (
+        Field(
+            "weight_size",
+            "of an element of `W`",
+            _BITS,
+            "4",
+            Need.OPTIONAL,
+            otherwise="as the type of the tensor, or quantization around it, says",
+        ),
+        Field(
+            "act_size",
+            "of an element of `I` and of a finished `O`",
+            _BITS,
+            "4",
+            Need.OPTIONAL,
+            otherwise="as the types of the tensors, or quantization around them, say",
+        ),
+        Field(
+            "output_size",
+            "of a partial sum of `O`",
+            _BITS,
+            "24",
+            Need.OPTIONAL,
+            otherwise="32 for quantized inputs, else twice those of a finished `O` and at most 32",
+        ),
+    ),
+)
+"""What users may write into ONNX models."""
