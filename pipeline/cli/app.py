@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nestmap.pipeline.cli import database, options
+from nestmap.pipeline.cli import database, options, seeing
 from nestmap.pipeline.cli.errors import reported
 
 app = typer.Typer(
@@ -324,104 +324,6 @@ def reprice(
         )
 
 
-@app.command(
-    epilog="""\b
-Examples:
-  nestmap explain last n0
-  nestmap explain 5f3a91 conv1 --store results.duckdb --json conv1.json"""
-)
-def explain(
-    run: options.OneRun,
-    layer: options.ExplainedLayer,
-    store: options.StoreFile = options.DEFAULT_STORE,
-    json: options.ExplanationFile = None,
-) -> None:
-    """Explain the mapping that a run has found for a layer.
-
-    Prints the mapping as a loop nest with the tiles in each memory; where cycles and energy go;
-    which port makes the array wait; and what ports twice as wide and memories twice as large would
-    gain, each evaluated.
-    """
-    with reported():
-        from nestmap.pipeline.cli.explain import ExplainRequest, run_explain  # noqa: PLC0415
-
-        run_explain(ExplainRequest(run=run, layer=layer, store=store, json=json))
-
-
-@app.command(
-    epilog="""\b
-Examples:
-  nestmap plot last
-  nestmap plot last --what layers -o layers.pdf
-  nestmap plot last --what scatter --layer conv1 -o conv1.svg
-  nestmap plot last --against 5f3a91 -o comparison.png"""
-)
-def plot(
-    run: options.OneRun,
-    *,
-    what: options.Drawing = None,
-    layer: options.DrawnLayer = None,
-    against: options.OtherRun = None,
-    output: options.DrawnTo = None,
-    store: options.StoreFile = options.DEFAULT_STORE,
-) -> None:
-    """Draw figures of a run: where energy and cycles go, mappings, machine, roofline.
-
-    Needs matplotlib: pip install 'nestmap[plot]'.
-    """
-    with reported():
-        from nestmap.pipeline.cli.plot import PlotRequest, run_plot  # noqa: PLC0415
-
-        run_plot(PlotRequest(run, what, layer, against, output, store))
-
-
-@app.command(
-    epilog="""\b
-Examples:
-  nestmap report last
-  nestmap report last 5f3a91 --store results.duckdb -o comparison.html"""
-)
-def report(
-    runs: options.SomeRuns,
-    *,
-    output: options.ReportTo = options.DEFAULT_REPORT,
-    store: options.StoreFile = options.DEFAULT_STORE,
-) -> None:
-    """Write an HTML report of runs: one file with charts, which needs no network.
-
-    Of each run a summary, all layers with their explained mappings, the accelerator, and how to run
-    it again; of several runs a comparison as well. Needs more packages: pip install
-    nestmap[report].
-    """
-    with reported():
-        from nestmap.pipeline.cli.report import ReportRequest, run_report  # noqa: PLC0415
-
-        run_report(ReportRequest(tuple(runs), output, store))
-
-
-@app.command(
-    epilog="""\b
-Examples:
-  nestmap serve
-  nestmap serve --store results.duckdb --open
-  nestmap serve --port 8400"""
-)
-def serve(
-    store: options.StoreFile = options.DEFAULT_STORE,
-    port: options.Port = None,
-    open: options.OpenBrowser = False,
-) -> None:
-    """Explore a store in the browser: runs, layers, comparisons, SQL.
-
-    The pages are live: runs that go on can be watched. Nothing can be changed, and only this
-    machine is served (127.0.0.1). Ctrl-C ends it. Needs more packages: pip install 'nestmap[web]'.
-    """
-    with reported():
-        from nestmap.pipeline.cli.serve import ServeRequest, run_serve  # noqa: PLC0415
-
-        run_serve(ServeRequest(store, port, open))
-
-
 @app.command()
 def examples() -> None:
     """List the bundled accelerators, mappings and networks."""
@@ -431,6 +333,7 @@ def examples() -> None:
         run_examples()
 
 
+seeing.register(app)
 database.register(app)
 
 

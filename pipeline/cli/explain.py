@@ -38,8 +38,9 @@ def run_explain(request: ExplainRequest) -> None:
     check_target("--json", request.json, (request.store,))
     with Store.open_read_only(request.store) as store:
         run = store.find_run(request.run)
-        result = _result(store.best(run), store.problem(run), request.layer)
-        spatial = searched_problem(store, run, result)
+        network = store.problem(run)
+        result = _result(store.best(run), network, request.layer)
+        spatial = searched_problem(store, run, network, result)
     explanation = explain(spatial, result.cme)
     if request.json is not None:  # before anything is printed: the reader of a pipe may leave
         write_text(request.json, explanation.model_dump_json(indent=2) + "\n")

@@ -8,8 +8,6 @@ from typing import Annotated, Final, Literal
 import typer
 
 DEFAULT_STORE: Final = Path("nestmap.duckdb")
-DEFAULT_REPORT: Final = Path("report.html")
-
 Workload = Annotated[
     str,
     typer.Argument(
@@ -292,21 +290,6 @@ OneRun = Annotated[
         show_default=False,
     ),
 ]
-ExplainedLayer = Annotated[
-    str,
-    typer.Argument(
-        metavar="LAYER", help="The layer, by its name in the network.", show_default=False
-    ),
-]
-ExplanationFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--json",
-        metavar="FILE",
-        help="Write the explanation to this file, with exact figures.",
-        show_default=False,
-    ),
-]
 Question = Annotated[
     str | None,
     typer.Argument(
@@ -362,59 +345,3 @@ Output = Annotated[
         show_default=False,
     ),
 ]
-Drawing = Annotated[
-    Literal[
-        "layers", "memories", "scatter", "accelerator", "loops", "roofline", "utilization",
-        "comparison", "all",
-    ] | None,
-    typer.Option(
-        "--what",
-        help="What to draw: energy and latency of the layers, of the memories, all mappings of a "
-        "layer, the accelerator, the loops of a layer, a roofline, how much of the array is used, "
-        "a comparison with another run. Without it: all, or with --against the comparison.",
-        show_default=False,
-    ),
-]  # fmt: skip
-DrawnLayer = Annotated[
-    str | None,
-    typer.Option(
-        "--layer",
-        metavar="NAME",
-        help="The layer of scatter and loops. Without it: the one that costs most.",
-        show_default=False,
-    ),
-]
-DrawnTo = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE|DIR",
-        help="A file for one figure (.png, .svg or .pdf), or a folder. Without it: a .png file "
-        "named after the figure; several go to the folder figures.",
-        show_default=False,
-    ),
-]
-SomeRuns = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="RUN...",
-        help="The runs, the first one is what others are compared with: last, an id, or as much of "
-        "the beginning of it as no other run has.",
-        show_default=False,
-    ),
-]
-ReportTo = Annotated[
-    Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write.")
-]
-Port = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        max=65535,
-        metavar="N",
-        help="The port. Without it: 8321, or one that is free where that is taken.",
-        show_default=False,
-    ),
-]
-OpenBrowser = Annotated[bool, typer.Option("--open/--no-open", help="Whether to open the browser.")]

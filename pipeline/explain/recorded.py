@@ -41,17 +41,20 @@ def recorded_problem(network: NetworkProblem, cme: CostModelEvaluation) -> Spati
     return SpatialProblem(problem=used, spatial_mapping=cme.spatial_mapping)
 
 
-def searched_problem(store: Store, run: UUID, result: LayerResult) -> SpatialProblem:
+def searched_problem(
+    store: Store, run: UUID, network: NetworkProblem, result: LayerResult
+) -> SpatialProblem:
     """The same of a result in a store, also where a stage has changed the machine for its search.
 
     ``weight_diagonal`` does: then it is the problem as it was searched, if that was recorded.
+    ``network`` is the run's.
 
     Raises:
         InputError: as above.
         StoreError: if there is no such run.
     """
     cme = result.cme
-    spatial = recorded_problem(store.problem(run), cme)
+    spatial = recorded_problem(network, cme)
     if answers(spatial, cme):
         return spatial
     for batch in store.evaluations(run, result.repeats or cme.layer):

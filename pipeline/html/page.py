@@ -136,7 +136,8 @@ def layer_body(store: Store, run: ReportedRun, layer: str, links: Links = IN_PAG
     if result.repeats is not None:
         view = _LayerView(anchor, layer, first, _named(run, result.repeats, links))
     else:
-        explanation = explain(searched_problem(store, run.id, result), result.cme)
+        spatial = searched_problem(store, run.id, run.network, result)
+        explanation = explain(spatial, result.cme)
         looks = memory_looks(cmes_of(run.evaluation))
         front = run.fronts.get(layer)
         view = _LayerView(

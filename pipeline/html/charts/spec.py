@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 import altair as alt
+from altair.utils.schemapi import debug_mode
 
 from nestmap.pipeline.figures.looks import Look
 from nestmap.pipeline.figures.units import Unit
@@ -144,7 +145,8 @@ def letters(legend: Iterable[str], axis: Iterable[str] = ("0.123",)) -> Letters:
 def spec_text(chart: alt.Chart | alt.LayerChart, data: Data, longest: Letters) -> str:
     """The specification with its data in it, and no address of anything else."""
     room = {"legendLetters": longest.legend, "axisLetters": longest.axis}
-    spec: dict[str, object] = chart.properties(usermeta=room).to_dict()
+    with debug_mode(False):  # what was built is valid (a test validates it all): sooner done
+        spec: dict[str, object] = chart.properties(usermeta=room).to_dict(validate=False)
     for name in ("$schema", "config"):
         spec.pop(name, None)
     tables = {name: [dict(row) for row in rows] for name, rows in data.items()}

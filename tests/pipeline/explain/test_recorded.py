@@ -34,7 +34,7 @@ def test_every_kind_of_exploration(name: str) -> None:
         stored, network = store.best(done.run), store.problem(done.run)
         for result in stored.layers:
             spatial = recorded_problem(network, result.cme)
-            assert searched_problem(store, done.run, result) == spatial
+            assert searched_problem(store, done.run, network, result) == spatial
             found = explain(spatial, result.cme)
             assert (found.layer, found.cme) == (result.cme.layer, result.cme)
             assert found.latency.total == result.cme.latency
@@ -48,7 +48,7 @@ def test_machines_that_were_changed_for_a_search(machine: str) -> None:
     with Store.open(None) as store:
         done = explore_network(kind.network, kind.plan, store=store)
         (result,) = done.layers
-        spatial = searched_problem(store, done.run, result)
+        spatial = searched_problem(store, done.run, kind.network, result)
         found = explain(spatial, result.cme)
     assert spatial.accelerator != kind.network.accelerator
     assert found.cme == result.cme
@@ -70,4 +70,4 @@ def test_a_machine_that_nobody_recorded_is_refused() -> None:
         (first, *_) = done.layers
         other = LayerResult(cme=replaced(first.cme, {"stall": first.cme.stall + 1}))
         with pytest.raises(InputError, match="was not made for this problem"):
-            explain(searched_problem(store, done.run, other), other.cme)
+            explain(searched_problem(store, done.run, PROBLEM, other), other.cme)
