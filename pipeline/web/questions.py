@@ -18,8 +18,7 @@ from nestmap.pipeline.web.addresses import sql_address
 from nestmap.pipeline.web.site import Site
 from nestmap.store import NamedQuery, Parameter, RunRecord, Store
 from nestmap.store.sandbox import Limits
-from nestmap.store.tables import literal
-from nestmap.store.tables import name as quoted
+from nestmap.store.tables import literal, name
 from nestmap.store.warden import Answer
 
 SHOWN: Final = Limits(rows=1000)
@@ -201,13 +200,12 @@ def _composed(store: Store, queries: tuple[NamedQuery, ...], given: Mapping[str,
         StoreError: if there is no such query, or a parameter is missing or not right.
     """
     named = {query.name: query for query in queries}
-    name = given["query"]
-    if name not in named:
+    asked = given["query"]
+    if asked not in named:
         known = ", ".join(named)
-        raise StoreError(f"query {name!r}: there is none of that name; expected one of {known}")
-    wanted = named[name].parameters
-    values = ", ".join(_argument(store, parameter, given) for parameter in wanted)
-    return f"SELECT * FROM {quoted(name)}({values})"
+        raise StoreError(f"query {asked!r}: there is none of that name; expected one of {known}")
+    values = [_argument(store, parameter, given) for parameter in named[asked].parameters]
+    return f"SELECT * FROM {name(asked)}({', '.join(values)})"
 
 
 def _argument(store: Store, parameter: Parameter, given: Mapping[str, str]) -> str:
