@@ -15,6 +15,11 @@ from nestmap.model.constraints import OrderedLoop as OrderedLoop
 from nestmap.model.constraints import PinnedLevels as PinnedLevels
 from nestmap.model.constraints import PinnedMemory as PinnedMemory
 from nestmap.model.constraints import UnrollingHint as UnrollingHint
+from nestmap.model.core_mapping import CoreAllocation as CoreAllocation
+from nestmap.model.core_mapping import CoreMapping as CoreMapping
+from nestmap.model.core_mapping import allowed_cores as allowed_cores
+from nestmap.model.core_mapping import check_allocations as check_allocations
+from nestmap.model.core_mapping import hinted_split as hinted_split
 from nestmap.model.dims import MOVEMENTS as MOVEMENTS
 from nestmap.model.dims import OUTPUT as OUTPUT
 from nestmap.model.dims import Loop as Loop
@@ -54,6 +59,11 @@ from nestmap.model.memory import PortUse as PortUse
 from nestmap.model.memory import needed_movements as needed_movements
 from nestmap.model.memory_cost import MemoryCost as MemoryCost
 from nestmap.model.memory_cost import MemoryMacro as MemoryMacro
+from nestmap.model.multicore import Bus as Bus
+from nestmap.model.multicore import ComputeCore as ComputeCore
+from nestmap.model.multicore import Link as Link
+from nestmap.model.multicore import MultiCoreAccelerator as MultiCoreAccelerator
+from nestmap.model.multicore import StorageCore as StorageCore
 from nestmap.model.pareto import front_rows as front_rows
 from nestmap.model.parts import PartArea as PartArea
 from nestmap.model.parts import PartEnergy as PartEnergy

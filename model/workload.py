@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 import networkx as nx
 from pydantic import Field, model_validator
 
+from nestmap.model.access import Position, Route, VectorNest
 from nestmap.model.base import Frozen
 from nestmap.model.html.workload import workload_html
 from nestmap.model.layer import Layer
@@ -24,13 +25,15 @@ class LayerNode(Frozen, frozen=True):
     """A node that the array computes.
 
     ``inputs`` and ``outputs`` are its tensors where they have names (in ONNX models); loops,
-    precisions and sources stand in the layer.
+    precisions and sources stand in the layer. ``positions`` say which of the inputs each input
+    operand of the layer is; by default they stand in that order.
     """
 
     kind: Literal["layer"] = "layer"
     layer: Layer
     inputs: tuple[Tensor, ...] = ()
     outputs: tuple[Tensor, ...] = ()
+    positions: tuple[Position, ...] = ()
 
     @property
     def name(self) -> str:
@@ -53,7 +56,7 @@ class VectorNode(Frozen, frozen=True):
 
     Pooling, activations, normalizations, additions. It runs through ``iterations`` (the sizes of
     its loops), doing so many scalar ``operations`` each time; every input is read and every output
-    written once.
+    written once. ``nest`` says which elements belong together, where that is known.
     """
 
     kind: Literal["vector"] = "vector"
@@ -64,6 +67,7 @@ class VectorNode(Frozen, frozen=True):
     operations: Count = 1
     inputs: tuple[Tensor, ...] = ()
     outputs: tuple[Tensor, ...] = ()
+    nest: VectorNest | None = None
 
     @property
     def total_operations(self) -> Count:
@@ -85,7 +89,7 @@ class NoCostNode(Frozen, frozen=True):
     """An operator that is kept in the graph and costs nothing.
 
     It only gives data another shape or place (Reshape, Concat), or it is not ``known`` what it
-    does.
+    does. ``routes`` say where the elements of its outputs come from; ``None``: from anywhere.
     """
 
     kind: Literal["no_cost"] = "no_cost"
@@ -95,6 +99,7 @@ class NoCostNode(Frozen, frozen=True):
     inputs: tuple[Tensor, ...] = ()
     outputs: tuple[Tensor, ...] = ()
     known: bool = True
+    routes: tuple[Route, ...] | None = None
 
 
 Node = Annotated[LayerNode | VectorNode | NoCostNode, Field(discriminator="kind")]

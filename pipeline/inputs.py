@@ -7,16 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nestmap.model import Accelerator, InputError, MappingConstraints, Workload
+from nestmap.model.core_mapping import CoreMapping
+from nestmap.model.multicore import MultiCoreAccelerator
 from nestmap.pipeline.leakage import leaking
 from nestmap.pipeline.memory_costs import remembered
 from nestmap.pipeline.networks import generated_workload, network_names
 from nestmap.pipeline.parsers.accelerator import parse_accelerator
-from nestmap.pipeline.parsers.mapping import parse_mapping
+from nestmap.pipeline.parsers.mapping import parse_core_mapping, parse_mapping
+from nestmap.pipeline.parsers.multicore import parse_multicore
 from nestmap.pipeline.parsers.workload import parse_workload_yaml
 from nestmap.pipeline.presets import (
     default_mapping_for,
     resolve_accelerator,
     resolve_mapping,
+    resolve_multicore,
     resolve_workload,
 )
 
@@ -90,6 +94,33 @@ def read_accelerator(
         else parse_accelerator(resolve_accelerator(str(given)), remembered(store))
     )
     return leaking(accelerator) if static_energy else accelerator
+
+
+def read_multicore(
+    given: MultiCoreAccelerator | Path | str, store: Store | Path | str | None = None
+) -> MultiCoreAccelerator:
+    """The accelerator with several cores that is given as a model, a file or a bundled name.
+
+    Where a file asks CACTI for the costs of memories, the store remembers the answers.
+
+    Raises:
+        InputError: where a file or the name is not right.
+        StoreError: where the store is needed and cannot be used.
+    """
+    if isinstance(given, MultiCoreAccelerator):
+        return given
+    return parse_multicore(resolve_multicore(str(given)), remembered(store))
+
+
+def read_core_mapping(given: CoreMapping | Path | str | None) -> CoreMapping:
+    """The core allocations that are given as a model or a mapping file; ``None``: there are none.
+
+    Raises:
+        InputError: where the file or the name is not right.
+    """
+    if isinstance(given, CoreMapping):
+        return given
+    return CoreMapping() if given is None else parse_core_mapping(resolve_mapping(str(given)))
 
 
 def read_mapping(

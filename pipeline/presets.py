@@ -25,6 +25,16 @@ def accelerator_names() -> tuple[str, ...]:
     return tuple(_bundled("accelerators"))
 
 
+def multicore_names() -> tuple[str, ...]:
+    """The bundled accelerators with several cores."""
+    return tuple(_bundled("multicore"))
+
+
+def bundled_cores() -> dict[str, Path]:
+    """The files of the bundled cores by name."""
+    return _bundled("cores")
+
+
 def mapping_names() -> tuple[str, ...]:
     """The bundled mappings: under an accelerator's name the one for it; ``free`` fixes nothing."""
     return tuple(_bundled("mappings"))
@@ -47,6 +57,15 @@ def resolve_accelerator(name_or_path: str) -> Path:
         InputError: where it is neither the name of an example nor a path.
     """
     return _resolved("accelerator", name_or_path, _bundled("accelerators"))
+
+
+def resolve_multicore(name_or_path: str) -> Path:
+    """The file of a bundled accelerator with several cores, or the path itself where it is one.
+
+    Raises:
+        InputError: where it is neither the name of an example nor a path.
+    """
+    return _resolved("cores", name_or_path, _bundled("multicore"))
 
 
 def resolve_mapping(name_or_path: str) -> Path:

@@ -1,8 +1,16 @@
-"""Layers, attention and networks in a line of Python each."""
+"""Layers, attention, networks and accelerators of several cores in a line of Python each."""
 
 from nestmap.model.build.conv import conv1d as conv1d
 from nestmap.model.build.conv import conv2d as conv2d
 from nestmap.model.build.conv import conv3d as conv3d
+from nestmap.model.build.cores import Beside as Beside
+from nestmap.model.build.cores import OffChip as OffChip
+from nestmap.model.build.cores import Wires as Wires
+from nestmap.model.build.cores import bus as bus
+from nestmap.model.build.cores import dram as dram
+from nestmap.model.build.cores import mesh as mesh
+from nestmap.model.build.cores import numbered as numbered
+from nestmap.model.build.cores import point_to_point as point_to_point
 from nestmap.model.build.draft import Part as Part
 from nestmap.model.build.draft import Precision as Precision
 from nestmap.model.build.draft import Source as Source

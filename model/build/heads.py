@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nestmap.model.base import replaced
 from nestmap.model.build.draft import EIGHT_BIT, Draft, Precision, Shape, Source, name_of, text
+from nestmap.model.build.reads import kept_sizes
 from nestmap.model.nest import product
 from nestmap.model.operations import OPERATIONS, SCALE
 from nestmap.model.tensor import Tensor
@@ -76,6 +77,7 @@ def _softmax(name: str, scores: Tensor) -> VectorNode:
         operations=SCALE + OPERATIONS["Softmax"],
         inputs=(scores,),
         outputs=(replaced(scores, {"name": name}),),
+        nest=kept_sizes(scores.sizes or (), (scores.sizes or (),), rows=True),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nestmap.pipeline.cli import database, options, seeing
+from nestmap.pipeline.cli import database, options, seeing, splitting
 from nestmap.pipeline.cli.errors import reported
 
 app = typer.Typer(
@@ -333,6 +333,7 @@ def examples() -> None:
         run_examples()
 
 
+splitting.register(app)
 seeing.register(app)
 database.register(app)
 

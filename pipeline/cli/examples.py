@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from nestmap.model import Accelerator, MappingConstraints
+from nestmap.model import Accelerator, MappingConstraints, MultiCoreAccelerator
 from nestmap.model.constraints import DEFAULT
 from nestmap.model.text import array_text, spatial_text
 from nestmap.pipeline.cli.output import show
-from nestmap.pipeline.inputs import read_accelerator, read_mapping
+from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_multicore
 from nestmap.pipeline.networks import network_dims, network_names
-from nestmap.pipeline.presets import accelerator_names, light_names, mapping_names
+from nestmap.pipeline.presets import (
+    accelerator_names,
+    light_names,
+    mapping_names,
+    multicore_names,
+)
 from nestmap.pipeline.report.columns import Line, Tone
 from nestmap.pipeline.report.figures import capacity
 
+_SINGULAR: Final = {"links": "link", "buses": "bus", "shared memories": "shared memory"}
 _EXAMPLE: Final = "nestmap explore light:squeezenet --accelerator tpu_like"
 
 
@@ -25,6 +32,8 @@ def run_examples() -> None:
         (name, _fixed(read_mapping(name, for_accelerator=None))) for name in mapping_names()
     ]
     show(_section("Accelerators (--accelerator NAME)", machines))
+    several = [(name, _cores(read_multicore(name))) for name in multicore_names()]
+    show(_section("Several cores (nestmap split --cores NAME)", several))
     show(_section("Mappings (--mapping NAME; used with the accelerator of that name)", mappings))
     show(_section("Networks (from the onnx package)", [(name, "") for name in light_names()]))
     generated = [(name, _open(network_dims(name))) for name in network_names()]
@@ -51,6 +60,15 @@ def _machine(accelerator: Accelerator) -> str:
         f"{level.name} ({capacity(level.instance.size)})" for level in accelerator.memories
     )
     return f"{array_text(accelerator)}; {memories}"
+
+
+def _cores(accelerator: MultiCoreAccelerator) -> str:
+    """How many cores there are of each name, and what joins them."""
+    counts = Counter(core.name for core in accelerator.cores)
+    ways = [(len(accelerator.links), "links"), (len(accelerator.buses), "buses")]
+    ways.append((len(accelerator.shared), "shared memories"))
+    texts = (f"{count} {what if count > 1 else _SINGULAR[what]}" for count, what in ways if count)
+    return f"{', '.join(f'{n} x {name}' for name, n in counts.items())}; {', '.join(texts)}"
 
 
 def _fixed(constraints: MappingConstraints) -> str:

@@ -57,11 +57,10 @@ class Classic:
 
 def classic_block(sizes: Classic, graph: Graph, name: str, x: Value) -> Value:
     """A block as in GPT-2, GPT-3 and ViT; queries, keys and values come out of one product."""
-    batch, tokens, _ = x.sizes
     inner = sizes.heads * sizes.head_size
     y = graph.normalized("LayerNormalization", f"{name}/norm", x)
     y = graph.linear(f"{name}/queries_keys_values", y, 3 * inner)
-    parts = graph.split("Split", f"{name}/split", ((batch, tokens, inner),) * 3, y)
+    parts = graph.split(f"{name}/split", y, 3)
     queries, keys, values = (
         graph.heads(f"{name}/{part}", value, sizes.heads)
         for part, value in zip(("queries", "keys", "values"), parts, strict=True)

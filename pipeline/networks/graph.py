@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
 from nestmap.model import Layer, LayerNode, NoCostNode, Tensor, VectorNode
+from nestmap.model.access import Permuted, Reshaped, Route, Shifted, VectorNest
 from nestmap.model.build import Precision, attention, conv2d, linear
+from nestmap.model.build.reads import kept_sizes
 from nestmap.model.operations import OPERATIONS
 from nestmap.model.workload import Node
 
 Sizes = tuple[int, ...]
+
+_ELEMENTWISE: Final = frozenset({"Add", "Mul", "Gelu", "Swish", "Tanh"})
+"""Operators that work element by element; all others with whole rows of the last axis."""
+
+_HEADS: Final = Permuted(axes=(0, 2, 1, 3))
+"""Heads before tokens, or tokens before heads."""
 
 
 @final
@@ -72,7 +80,10 @@ class Graph:
 
     def vector(self, operator: str, name: str, x: Value, *others: Value) -> Value:
         """An operator that does something with each element of ``x``, and keeps its sizes."""
-        return self._vector(operator, name, (x, *others), x.sizes)
+        inputs = (x, *others)
+        rows = operator not in _ELEMENTWISE
+        nest = kept_sizes(x.sizes, [value.sizes for value in inputs], rows=rows)
+        return self._vector(operator, name, inputs, x.sizes, nest)
 
     def total(self, name: str, x: Value) -> Value:
         """The sums along the last axis but one."""
@@ -90,10 +101,25 @@ class Graph:
 
     def move(self, operator: str, name: str, sizes: Sizes, *inputs: Value) -> Value:
         """An operator that only moves data."""
-        return self.split(operator, name, (sizes,), *inputs)[0]
+        return self._move(operator, name, (sizes,), inputs)[0]
 
-    def split(
-        self, operator: str, name: str, parts: tuple[Sizes, ...], *inputs: Value
+    def split(self, name: str, x: Value, count: int) -> tuple[Value, ...]:
+        """Equal parts along the last axis."""
+        *outer, whole = x.sizes
+        size, last = whole // count, len(outer)
+        routes = (
+            Route(output=i, steps=(Shifted(axis=last, start=i * size, size=whole),))
+            for i in range(count)
+        )
+        return self._move("Split", name, ((*outer, size),) * count, (x,), tuple(routes))
+
+    def _move(
+        self,
+        operator: str,
+        name: str,
+        parts: tuple[Sizes, ...],
+        inputs: tuple[Value, ...],
+        routes: tuple[Route, ...] | None = None,
     ) -> tuple[Value, ...]:
         """An operator that only moves data, into one or several tensors."""
         names = (name, *(f"{name}.{i}" for i in range(1, len(parts))))
@@ -104,6 +130,7 @@ class Graph:
             sources=_sources(inputs),
             inputs=tuple(x.tensor for x in inputs),
             outputs=tuple(x.tensor for x in made),
+            routes=routes,
         )
         self.nodes.append(node)
         return made
@@ -116,12 +143,15 @@ class Graph:
     def heads(self, name: str, x: Value, count: int) -> Value:
         """Batch, tokens, features as batch, heads, tokens, features of a head."""
         batch, tokens, features = x.sizes
-        return self.move("Transpose", name, (batch, count, tokens, features // count), x)
+        back = Route(steps=(_HEADS, Reshaped(sizes=x.sizes)))
+        sizes = (batch, count, tokens, features // count)
+        return self._move("Transpose", name, (sizes,), (x,), (back,))[0]
 
     def merged(self, name: str, x: Value) -> Value:
         """Batch, heads, tokens, features of a head as batch, tokens, features."""
         batch, heads, tokens, features = x.sizes
-        return self.move("Transpose", name, (batch, tokens, heads * features), x)
+        back = Route(steps=(Reshaped(sizes=(batch, tokens, heads, features)), _HEADS))
+        return self._move("Transpose", name, ((batch, tokens, heads * features),), (x,), (back,))[0]
 
     def one_token(self, name: str, x: Value) -> Value:
         """One token of each sequence: the first, the last."""
@@ -136,7 +166,14 @@ class Graph:
         self.nodes.append(node)
         return made
 
-    def _vector(self, operator: str, name: str, inputs: tuple[Value, ...], sizes: Sizes) -> Value:
+    def _vector(
+        self,
+        operator: str,
+        name: str,
+        inputs: tuple[Value, ...],
+        sizes: Sizes,
+        nest: VectorNest | None = None,
+    ) -> Value:
         made = self._value(name, sizes, name)
         node = VectorNode(
             name=name,
@@ -146,6 +183,7 @@ class Graph:
             operations=OPERATIONS[operator],
             inputs=tuple(x.tensor for x in inputs),
             outputs=(made.tensor,),
+            nest=nest,
         )
         self.nodes.append(node)
         return made

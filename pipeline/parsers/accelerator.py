@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -28,16 +28,14 @@ from nestmap.pipeline.parsers.schema import Field, Need, Origin, Section
 from nestmap.pipeline.parsers.source import read_yaml
 from nestmap.pipeline.parsers.vector_unit import VECTOR_UNIT, parse_vector_unit
 
-_NAME: Final = Field(
-    "name", "how reports call the accelerator", "the name of the accelerator", "small"
-)
-_MEMORIES: Final = Field(
+NAME: Final = Field("name", "how reports call it", "the name of the accelerator", "small")
+MEMORIES: Final = Field(
     "memories",
     "each [memory](#memory) by its name",
     "memories by name, innermost first",
     "",
 )
-_ARRAY: Final = Field(
+ARRAY_FIELD: Final = Field(
     "operational_array",
     "the units that compute: an [ordinary array](#operational-array), or "
     "[one that computes in memory](#array-that-computes-in-memory)",
@@ -51,7 +49,7 @@ _DATAFLOWS: Final = Field(
     "{D1: [K]}",
     Need.IGNORED,
 )
-_VECTOR_UNIT: Final = Field(
+VECTOR_UNIT_FIELD: Final = Field(
     VECTOR_UNIT.at[0],
     "the [unit](#vector-unit) that computes pooling, activations and the like",
     "a mapping",
@@ -60,7 +58,7 @@ _VECTOR_UNIT: Final = Field(
     otherwise="there is none: operators beside the array cost their traffic only",
     origin=Origin.NESTMAP,
 )
-_TECHNOLOGY: Final = Field(
+TECHNOLOGY: Final = Field(
     "technology",
     "the node of all memories whose costs are computed",
     NODE,
@@ -69,7 +67,7 @@ _TECHNOLOGY: Final = Field(
     default=f"{DEFAULT_TECHNOLOGY:g}",
     origin=Origin.NESTMAP,
 )
-_STATIC_ENERGY: Final = Field(
+STATIC_ENERGY: Final = Field(
     "static_energy",
     "whether energies include what leaks (also `--static-energy`); needs a clock, and something "
     "that leaks",
@@ -84,7 +82,7 @@ ACCELERATOR: Final = Section(
     "Root of an accelerator",
     (),
     "The array, and the memories that feed it.",
-    (_NAME, _MEMORIES, _ARRAY, _DATAFLOWS, _VECTOR_UNIT, _TECHNOLOGY, _STATIC_ENERGY),
+    (NAME, MEMORIES, ARRAY_FIELD, _DATAFLOWS, VECTOR_UNIT_FIELD, TECHNOLOGY, STATIC_ENERGY),
 )
 
 
@@ -98,21 +96,33 @@ def parse_accelerator(path: Path, cacti: Cacti = cacti_cost) -> Accelerator:
         InputError: where the file is not such a description; it names the line and the field.
     """
     root = read_yaml(path)
-    fields = root.fields(ACCELERATOR)
-    name = fields[_NAME].text(_NAME.kind)
-    array = parse_array(fields[_ARRAY])
-    nodes = fields[_MEMORIES].entries(_MEMORIES.kind)
+    return accelerator_of(root, root.fields(ACCELERATOR), cacti)
+
+
+def accelerator_of(root: Node, fields: Mapping[Field, Node], cacti: Cacti) -> Accelerator:
+    """The accelerator that the fields of ``root`` describe, of :data:`ACCELERATOR` or a core.
+
+    Raises:
+        InputError: where they do not describe one; it names the line and the field.
+    """
+    name = fields[NAME].text(NAME.kind)
+    array = parse_array(fields[ARRAY_FIELD])
+    nodes = fields[MEMORIES].entries(MEMORIES.kind)
     if not nodes:
-        raise fields[_MEMORIES].error("at least one memory")
+        raise fields[MEMORIES].error("at least one memory")
     if array.imc is not None and IMC_CELLS not in nodes:
         expected = f"a memory {IMC_CELLS} with the weights, in each unit of an IMC array"
-        raise fields[_MEMORIES].error(expected, f"{', '.join(nodes)}")
-    if _TECHNOLOGY in fields:
-        technology(fields[_TECHNOLOGY])
-    sources = CostSources(fields.get(_TECHNOLOGY), cacti)
+        raise fields[MEMORIES].error(expected, f"{', '.join(nodes)}")
+    if TECHNOLOGY in fields:
+        technology(fields[TECHNOLOGY])
+    sources = CostSources(fields.get(TECHNOLOGY), cacti)
     memories = tuple(parse_memory(memory, node, array, sources) for memory, node in nodes.items())
-    counts_leakage = _counts_leakage(fields.get(_STATIC_ENERGY), array, memories)
-    unit = parse_vector_unit(fields[_VECTOR_UNIT], memories) if _VECTOR_UNIT in fields else None
+    counts_leakage = _counts_leakage(fields.get(STATIC_ENERGY), array, memories)
+    unit = (
+        parse_vector_unit(fields[VECTOR_UNIT_FIELD], memories)
+        if VECTOR_UNIT_FIELD in fields
+        else None
+    )
     try:
         return Accelerator(
             name=name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +16,8 @@ from nestmap.model import (
     Unrolling,
     UnrollingHint,
 )
+from nestmap.model.core_mapping import CoreMapping
+from nestmap.pipeline.parsers.allocation import ALLOCATION_FIELDS, parse_allocation
 from nestmap.pipeline.parsers.node import Node, is_name
 from nestmap.pipeline.parsers.ordering import (
     LARGEST_FACTOR,
@@ -62,14 +65,6 @@ _LINKS: Final = Field(
     otherwise="`{O: O, W: I2, I: I1}` where the accelerator has those; other inputs take those "
     "that are left, in order",
 )
-_CORES: Final = Field(
-    "core_allocation",
-    "not looked at: there is one core",
-    "anything",
-    "[0]",
-    Need.IGNORED,
-)
-
 MAPPING: Final = Section(
     "Mapping entry",
     (ITEM,),
@@ -77,7 +72,7 @@ MAPPING: Final = Section(
     "searched.",
     (
         *(_NAME, _SPATIAL_MAPPING, _HINTS, _LINKS),
-        *(TEMPORAL_ORDERING, MEMORY_LEVELS, _CORES),
+        *(TEMPORAL_ORDERING, MEMORY_LEVELS, *ALLOCATION_FIELDS),
     ),
 )
 UNROLLED: Final = Entries(
@@ -118,14 +113,34 @@ def parse_mapping(path: Path) -> MappingConstraints:
     Raises:
         InputError: where the file is not such a description; it names the line and the field.
     """
-    root = read_yaml(path)
-    entries: dict[str, LayerConstraints] = {}
-    for node in root.sequence("a list of mappings, each with a name"):
-        entry = _entry(node)
-        if entry.target in entries:
-            raise node.error("one mapping for each name", f"a second mapping for {entry.target!r}")
-        entries[entry.target] = entry
-    return MappingConstraints(entries=tuple(entries.values()))
+    return MappingConstraints(entries=tuple(_entry(node) for node in _entries(path)))
+
+
+def parse_core_mapping(path: Path) -> CoreMapping:
+    """The core allocations in the same file; entries that say nothing of cores have none.
+
+    Raises:
+        InputError: where the file is not such a description; it names the line and the field.
+    """
+    read = ((_target(fields), fields) for fields in (x.fields(MAPPING) for x in _entries(path)))
+    allocations = (parse_allocation(target, fields) for target, fields in read)
+    return CoreMapping(entries=tuple(x for x in allocations if x is not None))
+
+
+def _entries(path: Path) -> tuple[Node, ...]:
+    """The entries of a file, each for another target."""
+    nodes = read_yaml(path).sequence("a list of mappings, each with a name")
+    targets: set[str] = set()
+    for node in nodes:
+        target = _target(node.fields(MAPPING))
+        if target in targets:
+            raise node.error("one mapping for each name", f"a second mapping for {target!r}")
+        targets.add(target)
+    return nodes
+
+
+def _target(fields: Mapping[Field, Node]) -> str:
+    return fields[_NAME].text(_NAME.kind)
 
 
 def _entry(node: Node) -> LayerConstraints:
@@ -136,8 +151,8 @@ def _entry(node: Node) -> LayerConstraints:
     levels = fields.get(MEMORY_LEVELS)
     with node.checking():
         return LayerConstraints(
-            target=fields[_NAME].text(_NAME.kind),
-            spatial_mapping=_spatial_mapping(spatial) if spatial else None,
+            target=_target(fields),
+            spatial_mapping=parse_spatial_mapping(spatial) if spatial else None,
             spatial_hints=_hints(hints) if hints else (),
             links=_links(links) if links else (),
             temporal_ordering=inner,
@@ -146,7 +161,12 @@ def _entry(node: Node) -> LayerConstraints:
         )
 
 
-def _spatial_mapping(node: Node) -> SpatialMapping:
+def parse_spatial_mapping(node: Node) -> SpatialMapping:
+    """The loops by array dimension, as :data:`UNROLLED` has them.
+
+    Raises:
+        InputError: where the value does not say that; it names the line and the field.
+    """
     return SpatialMapping(
         unrollings=tuple(
             Unrolling(array_dimension=name, loops=_unrolled(loops))

@@ -34,7 +34,7 @@ _OPERANDS: Final = Field(
     "[I1, I2, O]",
 )
 _PORTS: Final = Field("ports", "its [ports](#port)", "a list of ports", "")
-_SERVED_DIMENSIONS: Final = Field(
+SERVED_DIMENSIONS: Final = Field(
     "served_dimensions",
     "the array dimensions whose units share one instance; along every other one each unit has "
     "its own",
@@ -65,7 +65,7 @@ MEMORY: Final = Section(
     "same operand the first one is nearer to the array. What an access costs is said by "
     "`r_cost` and `w_cost`, or computed: see [What memories cost](memory-costs.md).",
     (
-        *(_SIZE, _OPERANDS, _PORTS, _SERVED_DIMENSIONS, _LATENCY, _DOUBLE_BUFFERING),
+        *(_SIZE, _OPERANDS, _PORTS, SERVED_DIMENSIONS, _LATENCY, _DOUBLE_BUFFERING),
         *COST_FIELDS,
     ),
 )
@@ -126,7 +126,7 @@ def parse_memory(
     bank = Bank(array.imc_sizes, imc) if imc else None
     built = Built(node, size, _ports(fields[_PORTS], operands), bank)
     instance = _instance(name, fields, built, memory_cost(fields, built, sources))
-    served = fields[_SERVED_DIMENSIONS].names(ARRAY_DIMENSION, array.sizes)
+    served = fields[SERVED_DIMENSIONS].names(ARRAY_DIMENSION, array.sizes)
     with node.checking():
         return MemoryLevel(instance=instance, operands=operands, served_dimensions=served)
 

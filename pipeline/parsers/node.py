@@ -74,6 +74,19 @@ class Node:
                 raise entry.error(expected, f"the key {_quoted(key)}")
         return entries
 
+    def numbered(self, expected: str) -> dict[int, Node]:
+        """The values of a mapping whose keys are whole numbers from 0 on, each once."""
+        if not isinstance(self.value, yaml.MappingNode):
+            raise self.error(expected)
+        entries: dict[int, Node] = {}
+        for key, value in self.value.value:
+            place = Node(key, self.file, _line(key), self.path)
+            number = place.integer(expected, minimum=0, maximum=2**31 - 1)
+            if number in entries:
+                raise place.error("each number once", f"a second {number}")
+            entries[number] = self._entry(key, value)
+        return entries
+
     def fields(self, section: Section) -> dict[Field, Node]:
         """The values of a mapping with known fields; unless required, null ones are left out."""
         known = {field.name: field for field in section.fields}
@@ -141,6 +154,10 @@ class Node:
         text: str = self.value.value
         return text
 
+    def text_or_none(self) -> str | None:
+        """The text that stands here; ``None`` where something else does."""
+        return str(self.value.value) if self._is("str") else None
+
     def name(self, expected: str = "a name") -> str:
         """A letter followed by at most 31 letters, digits and underscores."""
         if not is_name(self.text(expected)):
@@ -167,6 +184,11 @@ class Node:
     def is_sequence(self) -> bool:
         """Whether the value is a list."""
         return isinstance(self.value, yaml.SequenceNode)
+
+    @property
+    def is_mapping(self) -> bool:
+        """Whether the value is a mapping."""
+        return isinstance(self.value, yaml.MappingNode)
 
     def is_text(self, text: str) -> bool:
         """Whether the value is exactly that text."""

@@ -28,6 +28,7 @@ class Origin(StrEnum):
     """Whose field it is."""
 
     ZIGZAG = "ZigZag"
+    STREAM = "Stream"
     NESTMAP = "nestmap"
 
 

@@ -10,6 +10,7 @@ from nestmap.pipeline.stages.front import BestFirstStage as BestFirstStage
 from nestmap.pipeline.stages.front import FrontSumStage as FrontSumStage
 from nestmap.pipeline.stages.front import KBestStage as KBestStage
 from nestmap.pipeline.stages.front import ParetoStage as ParetoStage
+from nestmap.pipeline.stages.layer_splitting import LayerSplittingStage as LayerSplittingStage
 from nestmap.pipeline.stages.locality import PinnedTopLevelsStage as PinnedTopLevelsStage
 from nestmap.pipeline.stages.locality import RemoveUnusedMemoryStage as RemoveUnusedMemoryStage
 from nestmap.pipeline.stages.locality import SearchUnusedMemoryStage as SearchUnusedMemoryStage
@@ -35,6 +36,16 @@ from nestmap.pipeline.stages.spatial import (
 from nestmap.pipeline.stages.spatial import (
     SpatialMappingGeneratorStage as SpatialMappingGeneratorStage,
 )
+from nestmap.pipeline.stages.stream import (
+    GenerateCNWorkloadHybridStage as GenerateCNWorkloadHybridStage,
+)
+from nestmap.pipeline.stages.stream import (
+    StreamONNXModelParserStage as StreamONNXModelParserStage,
+)
+from nestmap.pipeline.stages.stream import (
+    UserDefinedModelParserStage as UserDefinedModelParserStage,
+)
+from nestmap.pipeline.stages.stream_options import split_options as split_options
 from nestmap.pipeline.stages.vector import VectorStage as VectorStage
 from nestmap.pipeline.stages.visualize import (
     PlotTemporalMappingsStage as PlotTemporalMappingsStage,

@@ -7,23 +7,50 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
 
-from nestmap.model import Accelerator, MappingConstraints, Workload
+from nestmap.model import (
+    Accelerator,
+    ComputeCore,
+    CoreMapping,
+    MappingConstraints,
+    MultiCoreAccelerator,
+    StorageCore,
+    Workload,
+)
 from nestmap.pipeline.parsers.accelerator import ACCELERATOR, parse_accelerator
+from nestmap.pipeline.parsers.allocation import TILINGS
 from nestmap.pipeline.parsers.array import ARRAY, IMC_ARRAY
+from nestmap.pipeline.parsers.connections import CONNECTION, CORE_PAIRS
+from nestmap.pipeline.parsers.core import CORE, STORAGE_CORE, parse_core, parse_offchip_core
 from nestmap.pipeline.parsers.layer import (
     LAYER,
     RELATIONS,
     SOURCES,
     precisions,
 )
-from nestmap.pipeline.parsers.mapping import HINTS, LINKS, MAPPING, UNROLLED, parse_mapping
+from nestmap.pipeline.parsers.mapping import (
+    HINTS,
+    LINKS,
+    MAPPING,
+    UNROLLED,
+    parse_core_mapping,
+    parse_mapping,
+)
 from nestmap.pipeline.parsers.memory import MEMORY, MOVEMENTS, PORT
+from nestmap.pipeline.parsers.multicore import (
+    COORDINATES,
+    CORES,
+    MULTICORE,
+    MULTICORE_2024,
+    SHARED,
+    parse_multicore,
+)
 from nestmap.pipeline.parsers.ordering import LEVELS, ORDER
-from nestmap.pipeline.parsers.schema import Field, Need, Part, Section
+from nestmap.pipeline.parsers.schema import Field, Need, Origin, Part, Section
 from nestmap.pipeline.parsers.vector_unit import VECTOR_UNIT
 from nestmap.pipeline.parsers.workload import parse_workload_yaml
 
-Model = Accelerator | MappingConstraints | Workload
+Mapped = tuple[MappingConstraints, CoreMapping]
+Model = Accelerator | ComputeCore | StorageCore | MultiCoreAccelerator | Mapped | Workload
 
 _EXAMPLES: Final = Path(__file__).parent / "formats"
 
@@ -31,13 +58,19 @@ _EXAMPLES: Final = Path(__file__).parent / "formats"
 @final
 @dataclass(frozen=True)
 class Format:
-    """A kind of file: what it is for, an example, and what it consists of."""
+    """A kind of file: what it is for, an example, what it consists of, whose format it is."""
 
     title: str
     meaning: str
     example: Path
     parse: Callable[[Path], Model]
     parts: tuple[Part, ...]
+    origin: Origin = Origin.ZIGZAG
+
+
+def _parse_mapping(path: Path) -> Mapped:
+    """What a mapping file says of one core, and of several."""
+    return parse_mapping(path), parse_core_mapping(path)
 
 
 FORMATS: Final = (
@@ -58,11 +91,45 @@ FORMATS: Final = (
         (IMC_ARRAY,),
     ),
     Format(
+        "Several cores",
+        "A machine whose cores exchange tensors over links and buses, as Stream's files describe "
+        "it. Each core has a file, or stands in this one.",
+        _EXAMPLES / "multicore.yaml",
+        parse_multicore,
+        (MULTICORE, CORES, CONNECTION, SHARED, COORDINATES),
+        Origin.STREAM,
+    ),
+    Format(
+        "Core file",
+        "A core of several, in a file or in place. Arrays, memories and ports are as "
+        "[above](#operational-array).",
+        _EXAMPLES / "core.yaml",
+        parse_core,
+        (CORE,),
+        Origin.STREAM,
+    ),
+    Format(
+        "Core file without an array",
+        "A core that only stores. Memories and ports are as [above](#memory).",
+        _EXAMPLES / "storage_core.yaml",
+        parse_offchip_core,
+        (STORAGE_CORE,),
+        Origin.STREAM,
+    ),
+    Format(
+        "Several cores as in 2024",
+        "The older way to write them, which is read, too.",
+        _EXAMPLES / "multicore_2024.yaml",
+        parse_multicore,
+        (MULTICORE_2024, CORE_PAIRS),
+        Origin.STREAM,
+    ),
+    Format(
         "Mapping",
         "What is fixed about how layers are mapped (`--mapping FILE`); all else is searched.",
         _EXAMPLES / "mapping.yaml",
-        parse_mapping,
-        (MAPPING, UNROLLED, HINTS, LINKS, ORDER, LEVELS),
+        _parse_mapping,
+        (MAPPING, UNROLLED, HINTS, LINKS, ORDER, LEVELS, TILINGS),
     ),
     Format(
         "Workload",

@@ -16,8 +16,11 @@ from nestmap.pipeline.parsers.schema import ITEM, KEY, Entries, Field, Need, Ori
 from nestmap.pipeline.parsers.source import DEEPEST
 from nestmap.pipeline.presets import (
     accelerator_names,
+    bundled_cores,
     default_mapping_for,
+    multicore_names,
     resolve_accelerator,
+    resolve_multicore,
 )
 from tests.docs_pages.input_formats import FORMATS, ONNX_ATTRIBUTES, Format
 
@@ -28,7 +31,8 @@ _HEAD: Final = f"""\
 
 <!-- Written by tests/docs_pages/input_formats_page.py out of what the parsers declare. -->
 
-nestmap reads ZigZag's files as they are; fields that it adds to them are marked *nestmap*.
+nestmap reads ZigZag's files as they are, and for several cores Stream's; fields that it adds to
+them are marked *nestmap*, those of Stream's in ZigZag's files *Stream*.
 Accelerators, mappings and workloads are YAML, networks may be ONNX. For each format there is a
 complete example, then a table for each of its parts: what a field means, what must stand there and
 in which unit, and what counts where it is left out.
@@ -79,12 +83,12 @@ def _format(given: Format) -> Iterable[str]:
     text = given.example.read_text(encoding="utf-8")
     yield f"## {given.title}\n\n{given.meaning}\n\n```yaml\n{text}```\n"
     for part in given.parts:
-        yield _part(part)
+        yield _part(part, given.origin)
 
 
-def _part(part: Part) -> str:
+def _part(part: Part, origin: Origin = Origin.ZIGZAG) -> str:
     place = f"At `{path_text(part.at)}`. " if part.at else ""
-    body = _fields(part) if isinstance(part, Section) else _forms(part)
+    body = _fields(part, origin) if isinstance(part, Section) else _forms(part)
     return f"### {part.title}\n\n{place}{part.meaning}\n\n{body}"
 
 
@@ -93,24 +97,24 @@ def path_text(at: Sequence[str]) -> str:
     return ".".join(at).replace(f".{ITEM}", ITEM)
 
 
-def _fields(section: Section) -> str:
+def _fields(section: Section, origin: Origin) -> str:
     """The fields, those that must be there first, and in words those that say nothing."""
     order = (Need.REQUIRED, Need.CONDITIONAL, Need.OPTIONAL)
-    rows = [_row(field) for need in order for field in section.fields if field.need is need]
+    rows = [_row(field, origin) for need in order for field in section.fields if field.need is need]
     return _table(("field", "meaning", "value", "default", "example"), rows) + "".join(
         f"\n{title}: {notes}.\n"
         for title, need in (
-            ("Read as in ZigZag's files, but they decide nothing", Need.IGNORED),
+            (f"Read as in {origin}'s files, but they decide nothing", Need.IGNORED),
             ("Refused", Need.REFUSED),
         )
         if (notes := _notes(section, need))
     )
 
 
-def _row(field: Field) -> tuple[str, ...]:
+def _row(field: Field, origin: Origin) -> tuple[str, ...]:
     example = f"`{field.example}`" if field.example else "above"
     kind = field.kind.replace("*", r"\*")
-    mark = f" *{field.origin}*" if field.origin is Origin.NESTMAP else ""
+    mark = f" *{field.origin}*" if field.origin not in (Origin.ZIGZAG, origin) else ""
     return f"`{field.name}`{mark}", field.meaning, kind, _default(field), example
 
 
@@ -150,6 +154,10 @@ def _presets() -> Iterable[str]:
         for name in accelerator_names()
     ]
     yield _table(("accelerator", "what it is", "has a mapping of its name"), machines)
+    several = [(f"`{name}`", _about(resolve_multicore(name))) for name in multicore_names()]
+    yield _table(("several cores", "what they are"), several)
+    cores = [(f"`{name}`", _about(file)) for name, file in bundled_cores().items()]
+    yield _table(("core", "what it is"), cores)
     yield _OTHERS
     alike = groupby(network_names(), key=network_dims)
     rows = [(", ".join(f"`{name}`" for name in names), _sizes(dims)) for dims, names in alike]

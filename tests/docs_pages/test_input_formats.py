@@ -60,7 +60,8 @@ def test_the_page_is_up_to_date() -> None:
 
 
 def test_the_examples_go_together() -> None:
-    machine, _, mapping, workload = (format_.example for format_ in FORMATS)
+    examples = {format_.title: format_.example for format_ in FORMATS}
+    machine, mapping, workload = (examples[x] for x in ("Accelerator", "Mapping", "Workload"))
     network = read_workload(str(workload))
     constraints = read_mapping(str(mapping), for_accelerator=None)
     result = explore(network, machine, constraints, lpf_limit=3)
@@ -93,9 +94,14 @@ def test_what_parsers_declare_is_on_the_page() -> None:
     assert [part.title for part in declared if part not in shown] == []
 
 
+def anchor(heading: str) -> str:
+    """What links to a heading."""
+    return re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-")
+
+
 def test_links_lead_to_headings() -> None:
     headings = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", PAGE_TEXT, flags=re.DOTALL), re.M)
-    anchors = [heading.lower().replace(" ", "-") for heading in headings]
+    anchors = [anchor(heading) for heading in headings]
     assert len(set(anchors)) == len(anchors)
     assert set(re.findall(r"\]\(#([^)]+)\)", PAGE_TEXT)) <= set(anchors)
     for page in re.findall(r"\]\(([^)#]+)\)", PAGE_TEXT):
@@ -158,9 +164,9 @@ def test_examples_are_read(files: Files, case: Case, field: Field) -> None:
     if field.example:
         assert accepted(outcomes(files, case, setting(field, field.example)))
     else:
-        at = (*case.part.at, field.name)
         parts = [part for format_ in FORMATS for part in format_.parts]
-        assert any(part.at[: len(at)] == at for part in parts)
+        linked = [part for part in parts if f"](#{anchor(part.title)})" in field.meaning]
+        assert any(field.name in part.at for part in linked)
 
 
 @fields(Need.REQUIRED, Need.CONDITIONAL, Need.OPTIONAL)

@@ -1,4 +1,4 @@
-"""Fields that docs/input-formats.md marks as nestmap's own are those that zigzag-dse refuses."""
+"""Fields that docs/input-formats.md marks as not ZigZag's are those that zigzag-dse refuses."""
 
 from __future__ import annotations
 
@@ -19,8 +19,13 @@ _ACCELERATOR: Final[Rules] = {"schema": vars(AcceleratorValidator)["SCHEMA"]}
 _MAPPING: Final[Rules] = {"schema": {"schema": vars(MappingValidator)["SCHEMA_SINGLE"]}}
 _WORKLOAD: Final[Rules] = {"schema": {"schema": vars(WorkloadValidator)["LAYER_SCHEMA"]}}
 
-ROOTS: Final = (_ACCELERATOR, _ACCELERATOR, _MAPPING, _WORKLOAD)
-"""What the reference says of whole files, format by format."""
+ROOTS: Final = {
+    "Accelerator": _ACCELERATOR,
+    "In-memory computing": _ACCELERATOR,
+    "Mapping": _MAPPING,
+    "Workload": _WORKLOAD,
+}
+"""What the reference says of whole files, by format."""
 
 
 def known(rules: Rules, at: Sequence[str]) -> set[str]:
@@ -36,8 +41,9 @@ def known(rules: Rules, at: Sequence[str]) -> set[str]:
 
 
 SECTIONS: Final = [
-    (rules, part)
-    for rules, format_ in zip(ROOTS, FORMATS, strict=True)
+    (ROOTS[format_.title], part)
+    for format_ in FORMATS
+    if format_.origin is Origin.ZIGZAG
     for part in format_.parts
     if isinstance(part, Section)
 ]

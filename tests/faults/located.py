@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from nestmap.model import Accelerator, InputError, MappingConstraints, Workload
+from nestmap.model import Frozen, InputError
 
-Model = Accelerator | MappingConstraints | Workload
-Parse = Callable[[Path], Model]
+Parse = Callable[[Path], Frozen]
 
 
 @dataclass(frozen=True)

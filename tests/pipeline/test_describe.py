@@ -17,13 +17,18 @@ from nestmap.pipeline.describe import StageDescription, describe, pipeline_graph
 from nestmap.pipeline.plan import SearchPlan, exploration_pipeline, front_pipeline, search_plan
 from nestmap.pipeline.stages import (
     CostModelStage,
+    GenerateCNWorkloadHybridStage,
+    LayerSplittingStage,
     ListifyStage,
     LomaStage,
     MinimalEnergyStage,
     SpatialMappingConversionStage,
+    StreamONNXModelParserStage,
     WorkloadStage,
     minimal,
+    split_options,
 )
+from nestmap.pipeline.stages.layer_splitting import Fitting, SplitModel
 from nestmap.pipeline.stages.save import SimpleSaveStage
 from nestmap.pipeline.stages.sources import AcceleratorParserStage, WorkloadParserStage
 
@@ -133,6 +138,20 @@ def test_options_are_json_that_makes_the_stage_again() -> None:
     assert LomaStage.model_validate_json(description.options) == search
     save = SimpleSaveStage(path=Path("out.json"))
     assert SimpleSaveStage.model_validate_json(describe(save)[0].options) == save
+
+
+def test_splitting_for_several_cores() -> None:
+    files = SplitModel(source=Path("net.onnx"), target=Path("split.onnx"))
+    parts = LayerSplittingStage(share=0.5, fitting=Fitting.EVERY_CORE, model=files)
+    nodes = GenerateCNWorkloadHybridStage(options=split_options(3, [[("OY", "all")], []], [4]))
+    first, second, third = describe(StreamONNXModelParserStage() >> parts >> nodes)
+    assert [first.name, second.name, third.name] == [
+        "StreamONNXModelParserStage",
+        "LayerSplittingStage",
+        "GenerateCNWorkloadHybridStage",
+    ]
+    assert LayerSplittingStage.model_validate_json(second.options) == parts
+    assert GenerateCNWorkloadHybridStage.model_validate_json(third.options) == nodes
 
 
 def test_grouping_does_not_show() -> None:

@@ -15,6 +15,10 @@ from nestmap.costmodel import evaluate, evaluate_vector
 from nestmap.costmodel.imc.array import peak_performance
 from nestmap.costmodel.memory_cost.sram import fitted_cost
 from nestmap.model import (
+    Bus,
+    ComputeCore,
+    CoreAllocation,
+    CoreMapping,
     CostModelEvaluation,
     Frozen,
     ImcSizes,
@@ -25,10 +29,12 @@ from nestmap.model import (
     LayerNode,
     LayerResult,
     LayerTopLevels,
+    Link,
     Loop,
     MappingConstraints,
     MemoryCost,
     MemoryMacro,
+    MultiCoreAccelerator,
     NetworkEvaluation,
     NetworkFront,
     NetworkProblem,
@@ -43,13 +49,19 @@ from nestmap.model import (
     SpatialMapping,
     SpatialProblem,
     StaticEnergy,
+    StorageCore,
     TopLevel,
     UnrollingHint,
     Workload,
 )
 from nestmap.model.base import replaced
+from nestmap.model.cn_layer import CnLayer
+from nestmap.model.split import HintLoop, SplitOptions
+from nestmap.pipeline.inputs import read_multicore
+from nestmap.search.split.generate import split_workload
 from tests.in_memory import imc_cases
 from tests.properties.variants import examples, few_examples, with_accelerator
+from tests.search.split.networks import networks
 from tests.strategies import Case, evaluated_cases
 from tests.vectors import vector_nodes, vector_units
 
@@ -168,6 +180,27 @@ def everything(draw: st.DrawFn) -> Everything:
     )
 
 
+Cores = tuple[MultiCoreAccelerator, CoreMapping, SplitOptions, Workload, tuple[CnLayer, ...]]
+"""What has to do with several cores."""
+
+
+@st.composite
+def several_cores(draw: st.DrawFn) -> Cores:
+    """A bundled machine, who may run what, and a network with the layers that it is split into."""
+    workload = draw(networks())
+    hints = draw(st.lists(st.builds(HintLoop, dimension=st.sampled_from(["K", "OY", "D0"]))))
+    allocation = CoreAllocation(
+        target=draw(st.text(min_size=1)),
+        cores=(1, 0),
+        intra=tuple(hints),
+        fixed=draw(st.booleans()),
+    )
+    options = SplitOptions(hints=(tuple(hints),))
+    split = split_workload(workload, options, lambda node: True, lambda nest: None)
+    machine = read_multicore(draw(st.sampled_from(["quad_hetero", "dual_shared"])))
+    return machine, CoreMapping(entries=(allocation,)), options, workload, split.layers
+
+
 def parts(value: object) -> Iterator[Frozen]:
     """A model and all models inside it."""
     if isinstance(value, Frozen):
@@ -182,7 +215,7 @@ def parts(value: object) -> Iterator[Frozen]:
 unshrunk = settings(phases=[Phase.generate], max_examples=500, database=None, deadline=None)
 
 
-def all_parts(models: Everything | Machinery) -> list[Frozen]:
+def all_parts(models: Everything | Machinery | Cores) -> list[Frozen]:
     return list(parts(models))
 
 
@@ -191,8 +224,8 @@ def through_json(value: Frozen) -> Frozen:
 
 
 @few_examples
-@given(everything() | machinery())
-def test_every_model_comes_back_from_json(models: Everything | Machinery) -> None:
+@given(everything() | machinery() | several_cores())
+def test_every_model_comes_back_from_json(models: Everything | Machinery | Cores) -> None:
     for part in set(all_parts(models)):
         back = through_json(part)
         assert back == part
@@ -211,6 +244,17 @@ OF_MACHINES: Final[set[type[Frozen]]] = {
 }
 """Models that only :func:`machinery` has."""
 
+OF_CORES: Final[set[type[Frozen]]] = {
+    Bus,
+    ComputeCore,
+    CoreAllocation,
+    CoreMapping,
+    Link,
+    MultiCoreAccelerator,
+    StorageCore,
+}
+"""Models that only :func:`several_cores` has."""
+
 
 def test_the_examples_hold_every_model() -> None:
     exported = {
@@ -220,16 +264,20 @@ def test_the_examples_hold_every_model() -> None:
     }
     assert len(exported) > 30
 
-    def held(models: Everything | Machinery) -> set[type[Frozen]]:
+    def held(models: Everything | Machinery | Cores) -> set[type[Frozen]]:
         return {type(part) for part in all_parts(models)}
 
     def complete(models: Machinery) -> bool:
         return held(models) >= OF_MACHINES
 
+    def has_all_cores(models: Cores) -> bool:
+        return held(models) >= OF_CORES
+
     def has_the_others(models: Everything) -> bool:
-        return exported - OF_MACHINES <= held(models)
+        return exported - OF_MACHINES - OF_CORES <= held(models)
 
     assert complete(find(machinery(), complete, settings=unshrunk))
+    assert has_all_cores(find(several_cores(), has_all_cores, settings=unshrunk))
     assert has_the_others(find(everything(), has_the_others, settings=unshrunk))
 
 

@@ -21,6 +21,8 @@ from nestmap.model import (
     TemporalMapping,
     Workload,
 )
+from nestmap.model.split import Convention, SplitOptions
+from nestmap.model.stream import SplitProblem, StreamProblem, StreamSources
 from nestmap.pipeline import MainStage, Stage, each, stage
 from nestmap.pipeline.api import explore_front, explore_network
 from nestmap.pipeline.plan import SearchPlan, exploration_pipeline, front_pipeline
@@ -33,7 +35,9 @@ from nestmap.pipeline.stages import (
     EachOnceStage,
     FlattenStage,
     FrontSumStage,
+    GenerateCNWorkloadHybridStage,
     KBestStage,
+    LayerSplittingStage,
     ListifyStage,
     LoadStage,
     LomaStage,
@@ -51,12 +55,15 @@ from nestmap.pipeline.stages import (
     SearchUnusedMemoryStage,
     SpatialMappingConversionStage,
     SpatialMappingGeneratorStage,
+    StreamONNXModelParserStage,
     SumStage,
     TemporalOrderingConversionStage,
+    UserDefinedModelParserStage,
     VectorStage,
     VisualizationStage,
     WorkloadStage,
     minimal,
+    split_options,
 )
 from nestmap.pipeline.stages.locality import (
     ExploitInterLayerDataLocalityStage,
@@ -101,6 +108,26 @@ CostModelStage() >> LomaStage()  # type: ignore[operator]
 LomaStage() >> SpatialMappingConversionStage()  # type: ignore[operator]
 SumStage() >> best  # type: ignore[operator]
 AcceleratorParserStage() >> ONNXModelParserStage()  # type: ignore[operator]
+
+# several cores: stages left out, the wrong way round, or those of one core among them
+generated = GenerateCNWorkloadHybridStage()
+ONNXModelParserStage() >> generated  # type: ignore[operator]
+StreamONNXModelParserStage() >> network  # type: ignore[operator]
+StreamONNXModelParserStage() >> AcceleratorParserStage()  # type: ignore[operator]
+AcceleratorParserStage() >> generated  # type: ignore[operator]
+WorkloadStage() >> each(generated)  # type: ignore[arg-type]
+generated >> LayerSplittingStage()  # type: ignore[operator]
+generated >> generated  # type: ignore[operator]
+LayerSplittingStage() >> StreamONNXModelParserStage()  # type: ignore[operator]
+LayerSplittingStage() >> UserDefinedModelParserStage()  # type: ignore[operator]
+LayerSplittingStage() >> each(generated)  # type: ignore[arg-type]
+GenerateCNWorkloadHybridStage(options={"hints": ()})  # type: ignore[arg-type]
+LayerSplittingStage(share="half")  # type: ignore[arg-type]
+LayerSplittingStage(split_W_double_buffered=True)  # type: ignore[call-arg]
+split_options("1", [("OY", "all")])  # type: ignore[arg-type]
+split_options(1, [{"OY": "all"}])  # type: ignore[list-item]
+split_options(1, [("OY", "all")], convention="exact")  # type: ignore[arg-type]
+SplitOptions(convention=Convention.STREAM, reference=True)  # type: ignore[call-arg]
 
 # a reducer on one item instead of a stream
 CostModelStage() >> best  # type: ignore[operator]
@@ -314,6 +341,20 @@ def facade(workload: Workload, machine: Accelerator, layer: Layer, order: Tempor
     evaluate(workload, machine, SpatialMapping(), order)  # type: ignore[arg-type]
     evaluate(layer, machine, order, SpatialMapping())  # type: ignore[arg-type]
     evaluate(layer, machine, SpatialMapping(), order).energi  # type: ignore[attr-defined]
+
+
+def several(problem: NetworkProblem, files: Sources, cores: StreamProblem) -> None:
+    """A problem of one core is none of several, and the other way round."""
+    generated(problem)  # type: ignore[arg-type]
+    StreamONNXModelParserStage()(files)  # type: ignore[arg-type]
+    network(cores)  # type: ignore[arg-type]
+    MainStage(generated).run(files)  # type: ignore[arg-type]
+    found: StreamProblem = generated(cores)  # type: ignore[assignment]
+    split: SplitProblem = LayerSplittingStage()(cores)  # type: ignore[assignment]
+    cores.workload = cores.workload  # type: ignore[misc]
+    print(found, split)
+    generated(cores).nodes = split.nodes  # type: ignore[misc]
+    StreamSources(workload="net.onnx", accelerator=Path())  # type: ignore[arg-type]
 
 
 def recalled(ledger: Ledger) -> None:

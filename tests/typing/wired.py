@@ -16,6 +16,8 @@ from nestmap.model import (
     SpatialProblem,
     VectorEvaluation,
 )
+from nestmap.model.split import SplitOptions
+from nestmap.model.stream import SplitProblem, StreamProblem, StreamSources
 from nestmap.pipeline import MainStage, Stage, each, stage
 from nestmap.pipeline.plan import SearchPlan, exploration_pipeline, front_pipeline
 from nestmap.pipeline.stages import (
@@ -26,7 +28,9 @@ from nestmap.pipeline.stages import (
     EachOnceStage,
     FlattenStage,
     FrontSumStage,
+    GenerateCNWorkloadHybridStage,
     KBestStage,
+    LayerSplittingStage,
     ListifyStage,
     LoadStage,
     LomaStage,
@@ -44,12 +48,15 @@ from nestmap.pipeline.stages import (
     SearchUnusedMemoryStage,
     SpatialMappingConversionStage,
     SpatialMappingGeneratorStage,
+    StreamONNXModelParserStage,
     SumStage,
     TemporalOrderingConversionStage,
+    UserDefinedModelParserStage,
     VectorStage,
     VisualizationStage,
     WorkloadStage,
     minimal,
+    split_options,
 )
 from nestmap.pipeline.stages.locality import (
     ExploitInterLayerDataLocalityStage,
@@ -170,6 +177,23 @@ saved = (
     >> CompleteSaveStage(path=Path("all.json"))
 )
 assert_type(saved, Stage[Sources, NetworkEvaluation])
+
+# several cores: from files to computation nodes; layers may be split before
+rows_of_cores = split_options(1, [("OY", "all")])
+assert_type(rows_of_cores, SplitOptions)
+assert_type(split_options(3, [[("OY", "all")], [("K", 4)]], [5]), SplitOptions)
+generated = GenerateCNWorkloadHybridStage(options=rows_of_cores)
+several = StreamONNXModelParserStage() >> generated
+assert_type(several, Stage[StreamSources, SplitProblem])
+assert_type(UserDefinedModelParserStage() >> generated, Stage[StreamSources, SplitProblem])
+assert_type(LayerSplittingStage() >> generated, Stage[StreamProblem, SplitProblem])
+assert_type(
+    StreamONNXModelParserStage() >> LayerSplittingStage(share=0.5) >> generated,
+    Stage[StreamSources, SplitProblem],
+)
+assert_type(
+    StreamONNXModelParserStage() >> LayerSplittingStage(), Stage[StreamSources, StreamProblem]
+)
 
 # reducers that keep more than one
 assert_type(orders >> ParetoStage(), Stage[SpatialProblem, Shortlist])

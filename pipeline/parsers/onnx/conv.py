@@ -13,6 +13,7 @@ from typing import Final
 from nestmap.model.base import replaced
 from nestmap.model.nest import Axis, Channels, convolution, gathered_convolution
 from nestmap.model.workload import Node
+from nestmap.pipeline.parsers.onnx.nests_parts import sample_nest
 from nestmap.pipeline.parsers.onnx.parts import (
     between,
     layer_node,
@@ -22,6 +23,7 @@ from nestmap.pipeline.parsers.onnx.parts import (
     vector_part,
 )
 from nestmap.pipeline.parsers.onnx.reader import NodeReader
+from nestmap.pipeline.parsers.onnx.routes_parts import joined
 from nestmap.pipeline.parsers.onnx.shapes import Sizes, text
 
 _AUTO_PADS: Final = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
@@ -73,7 +75,9 @@ def causal_conv(node: NodeReader) -> tuple[Node, ...]:
         return single(node, convolution(_two_axes((axis,)), channels), {"W": weights, "I": read})
     axis = Axis(letter="X", input=length + kernel - 1, kernel=kernel)
     whole = between(node, "past", (*image[:2], axis.input), read.tensor.precision)
-    joint = movement_part(node, "Concat", (value(node, 3), read), whole)
+    both = value(node, 3), read
+    routes = joined(2, [each.tensor.sizes for each in both])
+    joint = movement_part(node, "Concat", both, whole, routes)
     nest = convolution(_two_axes((axis,)), channels)
     return joint, layer_node(node, nest, {"W": weights, "I": whole})
 
@@ -95,7 +99,8 @@ def deform_conv(node: NodeReader) -> tuple[Node, ...]:
     samples = between(node, "samples", sizes, node.tensor(0).precision)
     masked = node.has(4)
     read = [value(node, position) for position in ((0, 2, 4) if masked else (0, 2))]
-    work = vector_part(node, "Sample", (sizes, _SAMPLE + masked), read, samples)
+    reads = sample_nest(sizes, len(read))
+    work = vector_part(node, "Sample", (sizes, _SAMPLE + masked), read, samples, reads)
     nest = gathered_convolution(axes, channels)
     return work, layer_node(node, nest, {"W": value(node, 1), "I": samples})
 

@@ -16,6 +16,7 @@ from typing import Final, final
 from nestmap.model.contraction import contraction
 from nestmap.model.workload import Node
 from nestmap.pipeline.parsers.onnx.equations import DOTS, EXPECTED, terms_of
+from nestmap.pipeline.parsers.onnx.nests_parts import sum_nest
 from nestmap.pipeline.parsers.onnx.parts import (
     Value,
     between,
@@ -26,6 +27,7 @@ from nestmap.pipeline.parsers.onnx.parts import (
     vector_part,
 )
 from nestmap.pipeline.parsers.onnx.reader import NodeReader
+from nestmap.pipeline.parsers.onnx.routes_parts import reordered
 from nestmap.pipeline.parsers.onnx.shapes import text
 
 _FEW: Final = 8  # so many tensors have few pairs; of more the first two are multiplied first
@@ -81,10 +83,15 @@ def _product(
 
 
 def _alone(node: NodeReader, factor: Factor, output: Sequence[str]) -> tuple[Node, ...]:
-    if len(output) == len(factor.axes):
-        return (movement_part(node, node.node.operator, [factor.value]),)
+    axes, operator = tuple(factor.axes), node.node.operator
+    plain = len(node.sizes(0)) == len(axes)  # else the input has a letter twice: a diagonal
+    if len(output) == len(axes):
+        routes = reordered(axes, output) if plain else None
+        return (movement_part(node, operator, [factor.value], routes=routes),)
+    sizes = tuple(factor.axes[label] for label in output)
+    nest = sum_nest(axes, output, sizes) if plain else None
     work = (tuple(factor.axes.values()), 1)
-    return (vector_part(node, node.node.operator, work, [factor.value]),)
+    return (vector_part(node, operator, work, [factor.value], nest=nest),)
 
 
 def _cheapest(factors: Sequence[Factor], sizes: Mapping[str, int]) -> tuple[int, int]:

@@ -16,6 +16,7 @@ from typing import final
 from nestmap.model.nest import LoopNest, product
 from nestmap.model.operations import OPERATIONS, SCALE
 from nestmap.model.workload import Node
+from nestmap.pipeline.parsers.onnx.nests_parts import softmax_nest
 from nestmap.pipeline.parsers.onnx.parts import (
     Value,
     between,
@@ -25,6 +26,7 @@ from nestmap.pipeline.parsers.onnx.parts import (
     vector_part,
 )
 from nestmap.pipeline.parsers.onnx.reader import NodeReader
+from nestmap.pipeline.parsers.onnx.routes_parts import joined
 from nestmap.pipeline.parsers.onnx.shapes import Sizes, text
 
 
@@ -108,7 +110,8 @@ def _joined(
     length = new.length + (past.tensor.sizes or (0, 0, 0))[2]
     whole = (new.batch, new.heads, length, new.size)
     made = between(node, suffix, whole, new.value.tensor.precision)
-    joint = movement_part(node, "Concat", (past, new.value), made)
+    routes = joined(2, (past.tensor.sizes, new.value.tensor.sizes))
+    joint = movement_part(node, "Concat", (past, new.value), made, routes)
     return replace(new, length=length, value=made), (joint,)
 
 
@@ -126,9 +129,10 @@ def attend(node: NodeReader, given: Attended) -> tuple[Node, ...]:
     first = _product(query, key, (key.size, key.length))
     second = _product(query, key, (key.length, values.size))
     work = (matrices, SCALE + OPERATIONS["Softmax"] + given.extra)
+    nest = softmax_nest(matrices, [bias.tensor.sizes for bias in given.biases])
     return (
         layer_node(node, first, {"I": query.value, "W": key.value}, scores),
-        vector_part(node, "Softmax", work, (scores, *given.biases), weights),
+        vector_part(node, "Softmax", work, (scores, *given.biases), weights, nest),
         layer_node(node, second, {"I": weights, "W": values.value}),
     )
 

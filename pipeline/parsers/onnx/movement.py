@@ -20,11 +20,12 @@ _PLACE: Final = (
     *("Scatter", "ScatterElements", "ScatterND", "TensorScatter", "MaxUnpool"),
 )
 
-_MADE: Final = (
+MADE: Final = (
     *("Constant", "ConstantOfShape", "Shape", "Size", "Range", "EyeLike", "OneHot"),
     *("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"),
     *("HannWindow", "HammingWindow", "BlackmanWindow", "MelWeightMatrix"),
 )
+"""Operators whose inputs only say how large their output is and what is in it."""
 
 _CONTAINER: Final = (
     *("SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert"),
@@ -37,5 +38,5 @@ _MICROSOFT: Final = tuple(
     for operator in ("ExpandDims", "GatherND", "Pad", "Trilu", "BitmaskDropout")
 )
 
-MOVEMENT_OPERATORS: Final = frozenset((*_SHAPE, *_PLACE, *_MADE, *_CONTAINER, *_MICROSOFT))
+MOVEMENT_OPERATORS: Final = frozenset((*_SHAPE, *_PLACE, *MADE, *_CONTAINER, *_MICROSOFT))
 """Operators that cost nothing; the graph knows what they connect."""

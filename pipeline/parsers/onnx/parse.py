@@ -25,6 +25,7 @@ from nestmap.pipeline.parsers.onnx.precision import UNSTATED, tensor_precisions
 from nestmap.pipeline.parsers.onnx.reader import GraphFacts, NodeReader
 from nestmap.pipeline.parsers.onnx.repeats import repeated_axes
 from nestmap.pipeline.parsers.onnx.resolve import resolved
+from nestmap.pipeline.parsers.onnx.routes import routes_of
 from nestmap.pipeline.parsers.onnx.shapes import UnknownSizesError, facts_of
 from nestmap.pipeline.parsers.onnx.skeleton import Skeleton, skeleton
 from nestmap.pipeline.parsers.onnx.unknown import unknown_sizes
@@ -102,6 +103,8 @@ def _workload(small: Skeleton, where: str, name: str, float_bits: int) -> Worklo
         frozenset(node.name for node in graph.nodes),
         precisions.quantized,
         repeated_axes(graph.nodes, tensors),
+        graph.known.values,
+        graph.known.version,
     )
     made: list[Node] = []
     unknown: list[UnknownSizesError] = []
@@ -140,4 +143,5 @@ def _converted(reader: NodeReader, constants: frozenset[str]) -> Iterator[Node]:
             inputs=reader.inputs,
             outputs=reader.outputs,
             known=computed or operator in _KNOWN,
+            routes=() if computed else routes_of(reader),
         )

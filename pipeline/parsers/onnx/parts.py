@@ -16,6 +16,7 @@ from nestmap.model import (
     Tensor,
     VectorNode,
 )
+from nestmap.model.access import Route, VectorNest
 from nestmap.model.base import replaced
 from nestmap.model.dims import LayerOperand
 from nestmap.model.layer import MAX_MACS
@@ -99,7 +100,9 @@ def single(
         InputError: where it multiplies more than can be counted.
     """
     node = layer_node(reader, nest, values)
-    return (replaced(node, {"inputs": reader.inputs}),)
+    names = [tensor.name for tensor in reader.inputs]
+    positions = tuple(names.index(values[access.operand].tensor.name) for access in nest.inputs)
+    return (replaced(node, {"inputs": reader.inputs, "positions": positions}),)
 
 
 def vector_part(
@@ -108,6 +111,7 @@ def vector_part(
     work: tuple[Sizes, int],
     values: Sequence[Value],
     made: Value | None = None,
+    nest: VectorNest | None = None,
 ) -> VectorNode:
     """Work of a vector unit inside of the ONNX node.
 
@@ -117,6 +121,7 @@ def vector_part(
         work: the sizes of its loops, and operations in each iteration.
         values: what it reads.
         made: what it makes; ``None``: all that the ONNX node makes.
+        nest: which elements it reads, where that is known.
     """
     return VectorNode(
         name=_name(reader, made),
@@ -126,19 +131,28 @@ def vector_part(
         operations=work[1],
         inputs=tuple(each.tensor for each in values),
         outputs=reader.outputs if made is None else (made.tensor,),
+        nest=nest,
     )
 
 
 def movement_part(
-    reader: NodeReader, operator: str, values: Sequence[Value], made: Value | None = None
+    reader: NodeReader,
+    operator: str,
+    values: Sequence[Value],
+    made: Value | None = None,
+    routes: tuple[Route, ...] | None = None,
 ) -> NoCostNode:
-    """Data movement inside of the ONNX node; arguments as those of :func:`vector_part`."""
+    """Data movement inside of the ONNX node, where ``routes`` lead.
+
+    The other arguments are as those of :func:`vector_part`.
+    """
     return NoCostNode(
         name=_name(reader, made),
         operator=operator,
         sources=_sources(values),
         inputs=tuple(each.tensor for each in values),
         outputs=reader.outputs if made is None else (made.tensor,),
+        routes=routes,
     )
 
 

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import final
 
+import numpy as np
+import numpy.typing as npt
 import onnx
 
 from nestmap.model import InputError, Tensor
 from nestmap.pipeline.parsers.onnx.graph import GraphNode, Origin
+from nestmap.pipeline.parsers.onnx.opsets import NEWEST
 from nestmap.pipeline.parsers.onnx.precision import UNSTATED
 from nestmap.pipeline.parsers.onnx.repeats import Axes
 from nestmap.pipeline.parsers.onnx.shapes import (
@@ -24,6 +27,8 @@ from nestmap.pipeline.parsers.onnx.shapes import (
 
 _A = onnx.AttributeProto
 
+Array = npt.NDArray[np.generic]
+
 
 @final
 @dataclass(frozen=True)
@@ -31,7 +36,8 @@ class GraphFacts:
     """What is known of the tensors of a graph: shape and type, bits of an element, origin.
 
     ``names`` are those of all nodes; ``quantized`` tensors hold integers of few bits that stand
-    for numbers; ``repeats`` says which axes hold the same values over and over.
+    for numbers; ``repeats`` says which axes hold the same values over and over; ``values`` are
+    those of small tensors that are known beforehand; ``version`` is that of the standard operators.
     """
 
     tensors: Mapping[str, TensorFacts]
@@ -40,6 +46,8 @@ class GraphFacts:
     names: frozenset[str]
     quantized: frozenset[str] = frozenset()
     repeats: Mapping[str, Axes] = field(default_factory=dict[str, Axes])
+    values: Mapping[str, Array] = field(default_factory=dict[str, Array])
+    version: int = NEWEST
 
 
 @final
@@ -179,6 +187,16 @@ class NodeReader:
         if len(values) != len(default):
             raise self.error(f"{name} {list(values)}", f"{len(default)} numbers")
         return values
+
+    def listed(self, name: str) -> Sizes | None:
+        """An attribute of any integers; ``None`` where it is missing."""
+        attribute = self._attribute(name, "INTS")
+        return None if attribute is None else tuple(attribute.ints)
+
+    def value(self, position: int) -> Array | None:
+        """What an input holds, if it is small and known before the network runs."""
+        names = self.node.proto.input
+        return self.graph.values.get(names[position]) if self.has(position) else None
 
     def text(self, name: str, default: str) -> str:
         """A text attribute."""

@@ -6,6 +6,8 @@ and a node without cost puts their outputs together.
 
 from __future__ import annotations
 
+from math import prod
+
 from nestmap.model.nest import Channels, LoopNest
 from nestmap.model.transposed import TransposedAxis, transposed_convolution
 from nestmap.model.workload import Node
@@ -18,6 +20,7 @@ from nestmap.pipeline.parsers.onnx.parts import (
     value,
 )
 from nestmap.pipeline.parsers.onnx.reader import NodeReader
+from nestmap.pipeline.parsers.onnx.routes_parts import interleaved
 from nestmap.pipeline.parsers.onnx.shapes import Sizes, text
 
 
@@ -45,12 +48,29 @@ def conv_transpose(node: NodeReader) -> tuple[Node, ...]:
     parts = [between(node, f"phases{i}", _made(nest), bits) for i, nest in enumerate(nests)]
     pairs = zip(nests, parts, strict=True)
     layers = [layer_node(node, nest, values, part) for nest, part in pairs]
-    return (*layers, movement_part(node, "Interleave", parts))
+    output = node.outputs[0].sizes if node.outputs else None
+    routes = interleaved(output, [(_made(nest), _spatial(nest, len(image) - 2)) for nest in nests])
+    return (*layers, movement_part(node, "Interleave", parts, routes=routes))
 
 
 def _made(nest: LoopNest) -> Sizes:
+    return tuple(_outputs(nest).values())
+
+
+def _spatial(nest: LoopNest, count: int) -> Sizes:
+    """Outputs along the last axes: those of all phases."""
+    made = _outputs(nest).items()
+    return tuple(
+        prod(size for name, size in made if name in (f"P{letter}", f"O{letter}"))
+        for letter in "ZYX"[-count:]
+    )
+
+
+def _outputs(nest: LoopNest) -> dict[str, int]:
+    """The loops that index the output, and their sizes."""
     sizes = {loop.dimension: loop.size for loop in nest.loops}
-    return tuple(sizes[index.dimensions[0]] for index in nest.output)
+    names = (index.dimensions[0] for index in nest.output)
+    return {name: sizes[name] for name in names}
 
 
 def _channels(node: NodeReader, image: Sizes, weight: Sizes) -> Channels:

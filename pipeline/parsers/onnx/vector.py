@@ -20,6 +20,7 @@ from typing import Final
 
 from nestmap.model import Tensor, VectorNode
 from nestmap.pipeline.parsers.onnx.elementwise import ELEMENTWISE
+from nestmap.pipeline.parsers.onnx.nests import nest_of
 from nestmap.pipeline.parsers.onnx.normalization import NORMALIZATIONS
 from nestmap.pipeline.parsers.onnx.pooling import POOLING
 from nestmap.pipeline.parsers.onnx.reader import NodeReader
@@ -63,6 +64,7 @@ def vector_node(reader: NodeReader) -> VectorNode | None:
         operations=work.operations,
         inputs=inputs,
         outputs=outputs,
+        nest=nest_of(reader, inputs),
     )
 
 

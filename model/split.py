@@ -1,0 +1,83 @@
+"""How a network is split into computation nodes: which outer loops, by which convention."""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from nestmap.model.base import Frozen
+from nestmap.model.dims import Dimension
+from nestmap.model.units import Size
+
+
+class SplitMode(IntEnum):
+    """What hints mean; the numbers are those of Stream's ``cn_define_mode``."""
+
+    OUTER = 1
+    """The hints are the outer loops, the same for all layers."""
+    INNER = 2
+    """The hints are the loops within a computation node; all others are outer loops."""
+    PER_LAYER = 3
+    """A list of outer loops for each range of layers between the cutoffs."""
+    OUTER_AND_WEIGHTS = 4
+    """As ``OUTER``, and K is split where constants are too large for the cores."""
+
+
+class Convention(StrEnum):
+    """What counts where the reference and exact ranges differ."""
+
+    EXACT = "exact"
+    """Where a number of tiles does not divide a loop, the last one is smaller; padding is neither
+    held nor sent; a node depends on those that write what it reads."""
+    STREAM = "stream"
+    """As in Stream: the layer is made larger, to the next multiple; padding counts; a node depends
+    on all that write between the first and the last index that it reads; bits through reshapes and
+    the like count twice."""
+
+
+class HintLoop(Frozen, frozen=True):
+    """A loop dimension and into how many tiles it is cut; ``None``: into single iterations."""
+
+    dimension: Dimension
+    tiles: Size | None = None
+
+    def __str__(self) -> str:
+        return f"{self.dimension}={self.tiles or 'all'}"
+
+
+Hints = tuple[HintLoop, ...]
+"""Loops from the inside out."""
+
+Share = Annotated[float, Field(gt=0, le=1)]
+"""A part of a memory that may be used."""
+
+
+class SplitOptions(Frozen, frozen=True):
+    """How layers are split into computation nodes; the default is layer by layer.
+
+    ``hints`` has one list of loops, for ``PER_LAYER`` one more than there are ``cutoffs``: the
+    number of a layer is compared with those, which ascend. ``weight_share`` is how much of the
+    smallest memory for constants a computation node's may take, for ``OUTER_AND_WEIGHTS``.
+    """
+
+    mode: SplitMode = SplitMode.OUTER
+    hints: tuple[Hints, ...] = ((),)
+    cutoffs: tuple[int, ...] = ()
+    weight_share: Share = 1.0
+    convention: Convention = Convention.EXACT
+
+    @model_validator(mode="after")
+    def _lists_fit_the_mode(self) -> SplitOptions:
+        wanted = len(self.cutoffs) + 1
+        if self.cutoffs and self.mode is not SplitMode.PER_LAYER:
+            raise ValueError(f"cutoffs {self.cutoffs} in mode {self.mode}; expected mode 3")
+        if len(self.hints) != wanted:
+            raise ValueError(
+                f"{len(self.hints)} lists of hint loops for {len(self.cutoffs)} layer cutoffs; "
+                f"expected {wanted}"
+            )
+        if list(self.cutoffs) != sorted(set(self.cutoffs)):
+            raise ValueError(f"layer cutoffs {self.cutoffs}; expected ascending ones")
+        return self

@@ -1,0 +1,103 @@
+"""Tiles: how outer loops cut the dimensions of a layer, and in which order the parts come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil, prod
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nestmap.model.dims import Dimension, Loop
+
+Ints = NDArray[np.int64]
+
+
+@final
+@dataclass(frozen=True)
+class Tiling:
+    """Loops cut by outer loops, the innermost first; each of these is a number of tiles.
+
+    The ``tiles`` of a dimension are all of ``tile_size`` but the last one, which may be smaller.
+    """
+
+    loops: tuple[Loop, ...]
+    outer: tuple[Loop, ...]
+
+    @cached_property
+    def sizes(self) -> dict[Dimension, int]:
+        """The size of each dimension."""
+        return {loop.dimension: loop.size for loop in self.loops}
+
+    @cached_property
+    def wanted(self) -> dict[Dimension, int]:
+        """Into how many tiles each dimension was to be cut."""
+        return {
+            dimension: prod(loop.size for loop in self.outer if loop.dimension == dimension)
+            for dimension in self.sizes
+        }
+
+    @cached_property
+    def tile_size(self) -> dict[Dimension, int]:
+        """Iterations of each dimension in a tile."""
+        return {d: ceil(size / self.wanted[d]) for d, size in self.sizes.items()}
+
+    @cached_property
+    def tiles(self) -> dict[Dimension, int]:
+        """How many tiles there are of each dimension."""
+        return {d: ceil(size / self.tile_size[d]) for d, size in self.sizes.items()}
+
+    @cached_property
+    def places(self) -> dict[Dimension, Ints]:
+        """For each node, in their order, which tile of each dimension it has, from 0.
+
+        Node ``n`` has the value ``n // (product of the sizes of the loops within) % size`` of each
+        outer loop; of several loops over one dimension the inner one steps by one tile. What would
+        begin beyond the end of a dimension is left out.
+        """
+        count = prod(loop.size for loop in self.outer)
+        left = np.arange(count, dtype=np.int64)
+        places = {d: np.zeros(count, dtype=np.int64) for d in self.sizes}
+        steps = dict.fromkeys(self.sizes, 1)
+        for loop in self.outer:
+            places[loop.dimension] += left % loop.size * steps[loop.dimension]
+            steps[loop.dimension] *= loop.size
+            left //= loop.size
+        there = np.ones(count, dtype=np.bool_)
+        for dimension, place in places.items():
+            there &= place < self.tiles[dimension]
+        return {d: place[there] for d, place in places.items()}
+
+    @property
+    def count(self) -> int:
+        """How many nodes there are."""
+        return len(next(iter(self.places.values()))) if self.sizes else 1
+
+    def starts(self, dimension: Dimension) -> Ints:
+        """Where each node begins along a dimension."""
+        return self.places[dimension] * self.tile_size[dimension]
+
+    def ends(self, dimension: Dimension) -> Ints:
+        """Where each node ends along a dimension, exclusive."""
+        ends = self.starts(dimension) + self.tile_size[dimension]
+        return np.minimum(ends, self.sizes[dimension])
+
+    def ended(self, dimensions: Sequence[Dimension]) -> NDArray[np.bool_]:
+        """Whether each node has the last tile of each of these dimensions."""
+        done = np.ones(self.count, dtype=np.bool_)
+        for dimension in dimensions:
+            done &= self.places[dimension] == self.tiles[dimension] - 1
+        return done
+
+    def groups(self, dimensions: Iterable[Dimension]) -> Ints:
+        """Which nodes have the same tiles of these dimensions: numbers from 0, as they appear."""
+        flat = np.zeros(self.count, dtype=np.int64)
+        for dimension in dimensions:
+            flat = flat * self.tiles[dimension] + self.places[dimension]
+        _, first, inverse = np.unique(flat, return_index=True, return_inverse=True)
+        rank = np.empty(len(first), dtype=np.int64)
+        rank[np.argsort(first, kind="stable")] = np.arange(len(first))
+        return rank[inverse.reshape(-1)]

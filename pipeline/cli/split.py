@@ -1,0 +1,121 @@
+"""``nestmap split``: a network as computation nodes, as tables and as a picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, final
+
+from nestmap.model import InputError
+from nestmap.model.cn import CnWorkload
+from nestmap.model.core_mapping import check_allocations, hinted_split
+from nestmap.model.split import SplitOptions
+from nestmap.model.stream import StreamProblem
+from nestmap.pipeline.cli.hints import GivenSplit, named_as_options
+from nestmap.pipeline.cli.output import output_width, remark, show, show_prose
+from nestmap.pipeline.cli.targets import check_target
+from nestmap.pipeline.cli.workload import GivenWorkload
+from nestmap.pipeline.files import write_text
+from nestmap.pipeline.inputs import read_core_mapping, read_multicore
+from nestmap.pipeline.report.cn_graph import MOST_EDGES, MOST_NODES, cn_graph_svg
+from nestmap.pipeline.report.columns import Line, printable
+from nestmap.pipeline.report.json import write_json
+from nestmap.pipeline.report.split import (
+    DEFINITIONS,
+    passing_note,
+    split_json,
+    split_table,
+    split_totals,
+    tensor_table,
+    too_large_table,
+)
+from nestmap.pipeline.report.split_summary import (
+    Allowed,
+    TooLarge,
+    largest_tensors,
+    layer_splits,
+    too_large,
+)
+from nestmap.pipeline.stages.stream import GenerateCNWorkloadHybridStage
+
+MOST_TENSORS: Final = 5
+MOST_TOO_LARGE: Final = 12
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SplitRequest:
+    """The arguments of the command."""
+
+    workload: GivenWorkload
+    cores: str
+    mapping: str | None
+    how: GivenSplit
+    graph: Path | None
+    json: Path | None
+
+
+def run_split(request: SplitRequest) -> None:
+    """Splits the network, writes the files, prints the report.
+
+    Raises:
+        NestmapError: where something given is not right.
+    """
+    check_target("--json", request.json, (request.workload.name, request.cores))
+    check_target("--graph", request.graph, (request.workload.name, request.cores, request.json))
+    problem = _problem(request)
+    with named_as_options():
+        split = GenerateCNWorkloadHybridStage(options=_options(request, problem))(problem).nodes
+    unfit = tuple(too_large(split, Allowed(problem)))
+    _write_files(request, split, unfit)
+    _print_report(problem, split, unfit)
+    for target in (request.json, request.graph):
+        if target is not None:
+            remark(f"Written to {target}.")
+
+
+def _problem(request: SplitRequest) -> StreamProblem:
+    workload, cores = request.workload.read(), read_multicore(request.cores)
+    mapping = read_core_mapping(request.mapping)
+    check_allocations(mapping, workload, cores, request.mapping or "mapping")
+    return StreamProblem(workload=workload, accelerator=cores, mapping=mapping)
+
+
+def _options(request: SplitRequest, problem: StreamProblem) -> SplitOptions:
+    """Those given; without hints what the mapping says of tiles."""
+    how = request.how
+    if how == GivenSplit(reference=how.reference):
+        said = hinted_split(problem.mapping, problem.workload, how.convention)
+        if said is not None:
+            return said
+    return how.options()
+
+
+def _write_files(request: SplitRequest, split: CnWorkload, unfit: tuple[TooLarge, ...]) -> None:
+    """Before anything is printed: the reader of a pipe may leave."""
+    if request.json is not None:
+        write_json(request.json, split_json(split, layer_splits(split), unfit))
+    if request.graph is not None:
+        if len(split) > MOST_NODES or len(split.edges) > MOST_EDGES:
+            raise InputError(
+                f"--graph {request.graph}",
+                f"{len(split):,} computation nodes and {len(split.edges):,} edges",
+                f"at most {MOST_NODES:,} nodes and {MOST_EDGES:,} edges: a smaller network, or "
+                "fewer tiles",
+            )
+        write_text(request.graph, cn_graph_svg(split))
+
+
+def _print_report(problem: StreamProblem, split: CnWorkload, unfit: tuple[TooLarge, ...]) -> None:
+    show_prose(f"{printable(split.name)}: {len(split):,} computation nodes")
+    show([Line(), *split_table(layer_splits(split), split, output_width()), Line()])
+    show_prose(split_totals(split))
+    show_prose(DEFINITIONS)
+    passing = passing_note(problem.workload, split)
+    if passing:
+        show_prose(passing)
+    show([Line(), *tensor_table(largest_tensors(split, MOST_TENSORS)), Line()])
+    if unfit:
+        show(too_large_table(unfit, MOST_TOO_LARGE))
+    else:
+        show_prose("All that a node needs fits the outermost memories of all cores it may run on.")

@@ -1,0 +1,1 @@
+"""Splitting networks into computation nodes."""
