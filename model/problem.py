@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 
 from pydantic import model_validator
@@ -21,6 +22,28 @@ from nestmap.model.workload import Workload
 
 USUAL_LINKS: dict[LayerOperand, MemoryOperand] = {"I": "I1", "W": "I2"}
 """Which memory operand carries an input, if nothing else is said."""
+
+
+def usual_links(
+    names: Sequence[LayerOperand],
+    known: Collection[MemoryOperand],
+    fixed: Mapping[LayerOperand, MemoryOperand],
+) -> dict[LayerOperand, MemoryOperand | None]:
+    """Which memory operand carries each operand; ``None`` where none is left for it.
+
+    What is not ``fixed``: ``I`` is ``I1`` and ``W`` is ``I2`` where these are ``known``, and other
+    inputs take those that are left, in order.
+    """
+    usual = {
+        name: memory_operand
+        for name, memory_operand in USUAL_LINKS.items()
+        if memory_operand in known and memory_operand not in fixed.values()
+    }
+    links = usual | dict(fixed)
+    taken = {links[name] for name in names if name in links}
+    free = iter(sorted(set(known) - taken))
+    return {name: links.get(name) or next(free, None) for name in names}
+
 
 ProblemContent = tuple[Layer, Accelerator, LayerConstraints, tuple[TopLevel, ...]]
 """A mapping problem without names."""
@@ -69,16 +92,9 @@ class MappingProblem(Frozen, frozen=True):
         """
         fixed = {link.operand: link.memory_operand for link in self.constraints.links}
         known = self.accelerator.operands
-        usual = {
-            name: memory_operand
-            for name, memory_operand in USUAL_LINKS.items()
-            if memory_operand in known and memory_operand not in fixed.values()
-        }
-        links = {self.layer.output.name: OUTPUT} | usual | fixed
         names = [operand.name for operand in self.layer.operands]
-        taken = {links[name] for name in names if name in links}
-        free = iter(sorted(set(known) - taken))
-        return {name: links.get(name) or next(free, "(none is left)") for name in names}
+        links = usual_links(names, known, {self.layer.output.name: OUTPUT} | fixed)
+        return {name: link or "(none is left)" for name, link in links.items()}
 
     @property
     def content(self) -> ProblemContent:

@@ -92,12 +92,17 @@ class Tiling:
             done &= self.places[dimension] == self.tiles[dimension] - 1
         return done
 
+    def numbers(self, dimensions: Iterable[Dimension]) -> Ints:
+        """The number of each node's tiles of these dimensions, of which the last runs fastest."""
+        numbers = np.zeros(self.count, dtype=np.int64)
+        for dimension in dimensions:
+            numbers = numbers * self.tiles[dimension] + self.places[dimension]
+        return numbers
+
     def groups(self, dimensions: Iterable[Dimension]) -> Ints:
         """Which nodes have the same tiles of these dimensions: numbers from 0, as they appear."""
-        flat = np.zeros(self.count, dtype=np.int64)
-        for dimension in dimensions:
-            flat = flat * self.tiles[dimension] + self.places[dimension]
-        _, first, inverse = np.unique(flat, return_index=True, return_inverse=True)
+        numbers = self.numbers(dimensions)
+        _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
         rank = np.empty(len(first), dtype=np.int64)
         rank[np.argsort(first, kind="stable")] = np.arange(len(first))
         return rank[inverse.reshape(-1)]

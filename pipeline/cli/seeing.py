@@ -131,7 +131,7 @@ def report(
 
     Of each run a summary, all layers with their explained mappings, the accelerator, and how to run
     it again; of several runs a comparison as well. Needs more packages: pip install
-    nestmap[report].
+    'nestmap[report]'.
     """
     with reported():
         from nestmap.pipeline.cli.report import ReportRequest, run_report  # noqa: PLC0415

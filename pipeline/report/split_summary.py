@@ -14,7 +14,7 @@ from nestmap.model.cn_layer import CnLayer, CnNest, TensorUse
 from nestmap.model.dims import OUTPUT, LayerOperand, MemoryOperand
 from nestmap.model.memory import MemoryInstance
 from nestmap.model.multicore import ComputeCore
-from nestmap.model.problem import USUAL_LINKS
+from nestmap.model.problem import usual_links
 from nestmap.model.stream import StreamProblem
 from nestmap.search.split.regions import Ints
 
@@ -174,11 +174,8 @@ def operand_links(
 
     Where there are more inputs than memory operands, the others share the last one.
     """
-    names = [use.operand for use in nest.inputs]
-    links = {name: USUAL_LINKS[name] for name in names if USUAL_LINKS.get(name) in known}
-    free = [x for x in sorted(known) if x != OUTPUT and x not in links.values()]
-    last = free[-1] if free else next((x for x in reversed(sorted(known)) if x != OUTPUT), OUTPUT)
-    for name in names:
-        if name not in links:
-            links[name] = free.pop(0) if free else last
-    return {nest.output.operand: OUTPUT} | links
+    output = nest.output.operand
+    names = [output, *(use.operand for use in nest.inputs)]
+    links = usual_links(names, known, {output: OUTPUT})
+    last = max((x for x in known if x != OUTPUT), default=OUTPUT)
+    return {name: link or last for name, link in links.items()}

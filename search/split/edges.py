@@ -97,13 +97,10 @@ class Written:
     @cached_property
     def writers(self) -> Lists:
         """The nodes that finish each cell: those with the last part of every sum."""
-        flat = np.zeros(self._tiling.count, dtype=np.int64)
-        for axis in self._axes if self._known else ():
-            for term in axis.terms:
-                places = self._tiling.places[term.dimension]
-                flat = flat * self._tiling.tiles[term.dimension] + places
+        axes = self._axes if self._known else ()
+        numbers = self._tiling.numbers(d for axis in axes for d in axis.dimensions)
         done = np.flatnonzero(self.layer.final)
-        found = Lists.inverse(flat[done], prod(self.counts))
+        found = Lists.inverse(numbers[done], prod(self.counts))
         return Lists(found.bounds, done[found.items])
 
 
@@ -119,7 +116,7 @@ def edges(reading: Tiling, factors: Sequence[Factor], written: Written) -> tuple
     cells = np.zeros(reading.count, dtype=np.int64)
     for factor in factors:
         lists = Lists.of([_cells_of(factor, region, written) for region in factor.regions])
-        found, owners = lists.picked(_places(factor, reading)[readers])
+        found, owners = lists.picked(reading.numbers(factor.dimensions)[readers])
         readers, cells = readers[owners], cells[owners] + found
     writers, owners = written.writers.picked(cells)
     pairs = _distinct(writers * reading.count + readers[owners])
@@ -143,11 +140,3 @@ def _cells_of(factor: Factor, region: Sequence[Sequence[Ints]], written: Written
             cells = (cells[:, None] + np.unique(written.cells[axis][indices])).reshape(-1)
         found.append(cells)
     return np.unique(np.concatenate(found))
-
-
-def _places(factor: Factor, tiling: Tiling) -> Ints:
-    """Which of the factor's regions each node reads."""
-    places = np.zeros(tiling.count, dtype=np.int64)
-    for dimension, count in zip(factor.dimensions, factor.tiles, strict=True):
-        places = places * count + tiling.places[dimension]
-    return places

@@ -21,7 +21,6 @@ class Feed:
     ``through`` are the operators in between.
     """
 
-    reader: str
     read: TensorUse
     writer: str
     steps: tuple[Step, ...]
@@ -47,7 +46,7 @@ class Feeds:
             maker = self._maker(read.tensor, read.source)
             if maker is not None:
                 for writer, steps, through in self._back(*maker):
-                    yield Feed(nest.name, read, writer, steps, through)
+                    yield Feed(read, writer, steps, through)
 
     def _maker(self, tensor: str | None, source: str | None) -> tuple[str, int] | None:
         if tensor is not None and tensor in self._makers:

@@ -60,10 +60,11 @@ def _all_edges(layers: Mapping[str, CnLayer], feeds: Feeds, convention: Conventi
     """The edges within the groups of each layer, and those along each feed."""
     counts = [layer.tiling.count for layer in layers.values()]
     first = dict(zip(layers, np.cumsum([0, *counts]).tolist(), strict=False))
+    written = {name: Written(layer) for name, layer in layers.items()}
     columns = [_moved(_chains(layer), first[name], first[name]) for name, layer in layers.items()]
     for name, layer in layers.items():
         for feed in feeds.of(layer.nest):
-            fed = _fed(layers[feed.writer], layer, feed, convention)
+            fed = _fed(written[feed.writer], layer, feed, convention)
             columns.append(_moved(fed, first[feed.writer], first[name]))
     return _sorted(columns)
 
@@ -85,12 +86,13 @@ def _chains(layer: CnLayer) -> Columns:
     return before, after, nothing + WITHIN_GROUP, nothing
 
 
-def _fed(writer: CnLayer, reader: CnLayer, feed: Feed, convention: Convention) -> Columns:
+def _fed(written: Written, reader: CnLayer, feed: Feed, convention: Convention) -> Columns:
     """The edges from the nodes that write a tensor to those that read it as this input."""
     axes = feed.read.axes
     factors = read_factors(axes, reader.tiling, convention)
     factors, _ = traced(factors, tuple(axis.size for axis in axes), feed.steps)
-    producers, consumers = edges(reader.tiling, factors, Written(writer))
+    producers, consumers = edges(reader.tiling, factors, written)
+    writer = written.layer
     bits = writer.bits_of(writer.nest.output, convention)[producers]
     if convention is Convention.STREAM and not COUNTED_TWICE.isdisjoint(feed.through):
         bits = 2 * bits
