@@ -27,6 +27,18 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     return cast(Callable[P, R], compiled)
 
 
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """As :func:`kernel`, for small functions: copied into those that call them.
+
+    What is called otherwise gets each array that it is passed as seven words.
+    """
+    with _cache_folder():
+        compiled = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(
+            function
+        )
+    return cast(Callable[P, R], compiled)
+
+
 def is_compiled_before() -> bool:
     """Whether this machine has compiled these sources before (else the first run takes longer)."""
     return any(_cache_path().rglob("*.nbi"))
@@ -65,7 +77,8 @@ def kernel_sources() -> list[Path]:
     package = Path(__file__).parent.parent
     files = [package / "model" / name for name in ("affine.py", "dims.py")]
     files += sorted((package / "costmodel").glob("*.py"))
-    return files + [p for p in sorted((package / "search").glob("*.py")) if _has_kernel(p)]
+    files.append(package / "search" / "schedule" / "tables.py")
+    return files + [p for p in sorted((package / "search").rglob("*.py")) if _has_kernel(p)]
 
 
 def _has_kernel(path: Path) -> bool:

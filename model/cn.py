@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, final
+from typing import Annotated, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,12 @@ from nestmap.model.split import Convention
 from nestmap.model.units import Bits, Count
 
 Ints = NDArray[np.int64]
+
+WITHIN_GROUP: Final = -1
+"""In place of an input: the edge only keeps the order within a group."""
+
+PARTIAL_SUMS: Final = -2
+"""In place of an input: the second node goes on adding to what the first one has written."""
 
 CnNumber = Annotated[int, Field(ge=0)]
 """The place of a computation node among those of its layer, counted from 0."""
@@ -78,8 +84,9 @@ class ComputationNode(Frozen, frozen=True):
 class CnEdge(Frozen, frozen=True):
     """A node that must end before another one starts.
 
-    ``operand`` is what the second reads of the first one's output, of so many ``bits``; without it
-    the edge only keeps the order within a group.
+    ``operand`` is what the second reads of the first one's output, of so many ``bits``: one of its
+    inputs, or its output, if it goes on with partial sums. Without it the edge only keeps the order
+    within a group.
     """
 
     producer: CnId
@@ -91,7 +98,10 @@ class CnEdge(Frozen, frozen=True):
 @final
 @dataclass(frozen=True, eq=False)
 class CnEdges:
-    """Edges as columns: nodes as their places in the workload; ``read`` which input, or -1."""
+    """Edges as columns: nodes as their places in the workload; ``read`` is which input.
+
+    Else it is :data:`WITHIN_GROUP` or :data:`PARTIAL_SUMS`.
+    """
 
     producer: Ints
     consumer: Ints
@@ -183,11 +193,11 @@ class CnWorkload:
     def edge(self, row: int) -> CnEdge:
         """The edge of that row."""
         edges, consumer = self.edges, int(self.edges.consumer[row])
-        read = int(edges.read[row])
-        reads = self.layer_of(consumer)[0].nest.inputs
+        nest, read = self.layer_of(consumer)[0].nest, int(edges.read[row])
+        operands = {PARTIAL_SUMS: nest.output.operand, WITHIN_GROUP: None}
         return CnEdge(
             producer=self.id(int(edges.producer[row])),
             consumer=self.id(consumer),
-            operand=reads[read].operand if read >= 0 else None,
+            operand=nest.inputs[read].operand if read >= 0 else operands[read],
             bits=int(edges.bits[row]),
         )

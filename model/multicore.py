@@ -159,20 +159,59 @@ class Link(Frozen, frozen=True):
 
 
 class Bus(Frozen, frozen=True):
-    """A way between any two of its cores, one transfer at a time over all of them."""
+    """A way between any two of its cores, one transfer at a time over all of them.
+
+    With ``senders`` every transfer starts at one of these and ends at one of the others, as on the
+    separate ways for what is read from a memory and for what is written to it; with a ``hub`` every
+    one starts or ends there, as at a memory with a single port.
+    """
 
     cores: tuple[CoreId, ...] = Field(min_length=2)
     bandwidth: Width | None
     energy_per_bit: PicoJoules = 0.0
     energy_per_cycle: PicoJoules = 0.0
+    senders: tuple[CoreId, ...] = ()
+    hub: CoreId | None = None
 
     @model_validator(mode="after")
     def _different(self) -> Bus:
-        if len(set(self.cores)) != len(self.cores):
-            raise ValueError(f"bus {self} has a core twice; expected different ones")
+        for numbers in (self.cores, self.senders):
+            if len(set(numbers)) != len(numbers):
+                raise ValueError(f"bus {self} has a core twice; expected different ones")
+        strange = sorted(set(self.senders) - set(self.cores))
+        if strange:
+            raise ValueError(
+                f"core {strange[0]} sends over bus {self}; expected one of the cores on it"
+            )
+        if self.senders and not self.receivers:
+            raise ValueError(f"all cores of bus {self} are senders; expected one that receives")
+        if self.hub is not None and (self.senders or self.hub not in self.cores):
+            raise ValueError(
+                f"bus {self} has core {self.hub} as its hub; expected one of its cores, and no "
+                "senders beside it"
+            )
         return self
 
+    @property
+    def receivers(self) -> tuple[CoreId, ...]:
+        """The cores that transfers may end at."""
+        return tuple(core for core in self.cores if core not in self.senders)
+
+    @property
+    def steps(self) -> Iterator[tuple[CoreId, CoreId]]:
+        """From which core to which one a transfer may go."""
+        if self.senders:
+            return product(self.senders, self.receivers)
+        pairs = permutations(self.cores, 2)
+        return pairs if self.hub is None else (pair for pair in pairs if self.hub in pair)
+
     def __str__(self) -> str:
+        if self.senders:
+            ends = (", ".join(map(str, x)) for x in (self.senders, self.receivers))
+            return f"bus {' -> '.join(ends)}"
+        if self.hub is not None:
+            others = (core for core in self.cores if core != self.hub)
+            return f"bus {self.hub} <-> {', '.join(map(str, others))}"
         return f"bus {', '.join(map(str, self.cores))}"
 
 
@@ -293,5 +332,7 @@ class MultiCoreAccelerator(Frozen, frozen=True):
 
     def _steps(self) -> Iterator[tuple[CoreId, CoreId]]:
         yield from ((link.sender, link.receiver) for link in self.links)
-        for group in (*(bus.cores for bus in self.buses), *self.shared):
+        for bus in self.buses:
+            yield from bus.steps
+        for group in self.shared:
             yield from permutations(group, 2)

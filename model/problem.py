@@ -216,3 +216,10 @@ class SpatialProblem(Frozen, frozen=True):
         for dimension, size in left.items():
             if found[dimension] != size:
                 raise InputError(where, f"{found[dimension]} iterations of {dimension}", str(size))
+
+
+class CoreProblem(Frozen, frozen=True):
+    """A layer on a core that supports certain spatial mappings; without any, whichever fits."""
+
+    problem: MappingProblem
+    dataflows: tuple[SpatialMapping, ...] = ()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Never, Protocol, runtime_checkable
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from enum import StrEnum
+from typing import Never, Protocol, TypeGuard, cast, runtime_checkable
 
 import networkx as nx
 
@@ -77,7 +80,37 @@ def _parts(stage: object) -> tuple[StageDescription, ...]:
         case FunctionStage():
             return (StageDescription(name=stage.name),)
         case _:
-            return (_named(stage, stage.model_dump_json() if isinstance(stage, Frozen) else "{}"),)
+            return (_named(stage, _options(stage), _inner(stage)),)
+
+
+def _options(stage: object) -> str:
+    """What models and choices a stage holds says how it works; the rest are who it works with."""
+    if isinstance(stage, Frozen):
+        return stage.model_dump_json()
+    known = {name: value for name, value in _fields(stage) if not isinstance(value, Stage)}
+    models = {name: x.model_dump(mode="json") for name, x in known.items() if _is_model(x)}
+    choices = {name: x.value for name, x in known.items() if isinstance(x, StrEnum)}
+    return json.dumps(models | choices)
+
+
+def _is_model(value: object) -> TypeGuard[Frozen]:
+    return isinstance(value, Frozen)
+
+
+def _inner(stage: object) -> tuple[StageDescription, ...]:
+    values = (value for _, value in _fields(stage) if _is_stage(value))
+    return tuple(part for value in values for part in _parts(value))
+
+
+def _is_stage(value: object) -> bool:
+    return isinstance(value, Stage)
+
+
+def _fields(stage: object) -> Iterator[tuple[str, object]]:
+    if is_dataclass(stage):
+        yield from (
+            (each.name, cast("object", getattr(stage, each.name))) for each in fields(stage)
+        )
 
 
 def _named(

@@ -160,13 +160,13 @@ def exploration_pipeline(
     Vector operators, of which there is nothing to choose, are added at the end. What the ledger
     knows is not computed again.
     """
-    best = _evaluated(plan, observers, ledger) >> minimal(plan.objective)
+    best = evaluated(plan, observers, ledger) >> minimal(plan.objective)
     chosen: Stage[MappingProblem, EvaluationBatch]
     if plan.prune:
-        chosen = _candidates(plan) >> BoundedSearchStage(best, plan.objective)
+        chosen = candidates(plan) >> BoundedSearchStage(best, plan.objective)
     else:
-        chosen = _candidates(plan) >> each(best) >> minimal(plan.objective)
-    total = _layers(plan) >> EachOnceStage(chosen) >> SumStage(_costing(ledger))
+        chosen = candidates(plan) >> each(best) >> minimal(plan.objective)
+    total = _layers(plan) >> EachOnceStage(chosen) >> SumStage(costing(ledger))
     return VectorStage(total, plan.count_vector)
 
 
@@ -174,9 +174,9 @@ def front_pipeline(
     plan: SearchPlan, observers: tuple[Observer, ...] = (), ledger: Ledger | None = None
 ) -> Stage[NetworkProblem, NetworkFront]:
     """All candidates of every layer, and of each layer those between which one has to choose."""
-    evaluated = _candidates(plan) >> each(_evaluated(plan, observers, ledger))
-    front = evaluated >> FlattenStage[EvaluationBatch]() >> ParetoStage()
-    fronts = _layers(plan) >> EachOnceStage(front) >> FrontSumStage(_costing(ledger))
+    costs = candidates(plan) >> each(evaluated(plan, observers, ledger))
+    front = costs >> FlattenStage[EvaluationBatch]() >> ParetoStage()
+    fronts = _layers(plan) >> EachOnceStage(front) >> FrontSumStage(costing(ledger))
     return VectorStage(fronts, plan.count_vector)
 
 
@@ -187,7 +187,8 @@ def _layers(plan: SearchPlan) -> Stage[NetworkProblem, Iterator[MappingProblem]]
     return plan.locality >> WorkloadStage() >> on_chip
 
 
-def _candidates(plan: SearchPlan) -> Stage[MappingProblem, Iterator[SpatialProblem]]:
+def candidates(plan: SearchPlan) -> Stage[MappingProblem, Iterator[SpatialProblem]]:
+    """The spatial mappings that a plan tries on a layer."""
     if plan.rank is Rank.UTILIZATION:
         return plan.spatial >> OrderedCandidatesStage()
     most = plan.spatial.max_mappings
@@ -196,7 +197,7 @@ def _candidates(plan: SearchPlan) -> Stage[MappingProblem, Iterator[SpatialProbl
     return pool >> OrderedCandidatesStage() >> ranked
 
 
-def _evaluated(
+def evaluated(
     plan: SearchPlan, observers: tuple[Observer, ...], ledger: Ledger | None
 ) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
     """All temporal mappings that the search looks at, with their costs, shown to the observers.
@@ -214,5 +215,6 @@ def _searched(plan: SearchPlan) -> Stage[SpatialProblem, Iterator[EvaluationBatc
     return search >> each(CostModelStage(), search.workers)
 
 
-def _costing(ledger: Ledger | None) -> Costing:
+def costing(ledger: Ledger | None) -> Costing:
+    """What says what a mapping costs: the cost model, unless a ledger knows."""
     return evaluate if ledger is None else ledger.cost

@@ -56,6 +56,12 @@ def resolve_accelerator(name_or_path: str) -> Path:
     Raises:
         InputError: where it is neither the name of an example nor a path.
     """
+    if name_or_path in _bundled("multicore"):
+        raise InputError(
+            "accelerator",
+            f"{name_or_path!r}, which has several cores",
+            "one of a single core; for several cores there are nestmap stream and nestmap split",
+        )
     return _resolved("accelerator", name_or_path, _bundled("accelerators"))
 
 

@@ -103,9 +103,9 @@ def run_info(job: Job, recording: Recording) -> RunInfo:
     plan = job.plan
     pipeline = front_pipeline(plan) if job.pareto else exploration_pipeline(plan)
     return RunInfo(
-        command=_command(),
+        command=command_line(),
         version=version("nestmap"),
-        versions=json.dumps(_versions()),
+        versions=json.dumps(versions()),
         objective=plan.objective,
         network=job.network,
         pipeline=json.dumps([stage.as_json() for stage in describe(pipeline)]),
@@ -116,12 +116,12 @@ def run_info(job: Job, recording: Recording) -> RunInfo:
     )
 
 
-def _command() -> str:
+def command_line() -> str:
     """What was called: the program with its arguments."""
     return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else "python"
 
 
-def _versions() -> dict[str, str | int]:
+def versions() -> dict[str, str | int]:
     """Versions of all that decides a figure."""
     return {
         "cost_model": COST_MODEL_VERSION,

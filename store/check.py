@@ -19,6 +19,7 @@ from nestmap.model import (
     SpatialMapping,
     Workload,
 )
+from nestmap.model.multicore import MultiCoreAccelerator
 from nestmap.store.connect import connect_read_only, number
 from nestmap.store.database import patiently
 from nestmap.store.db import PATIENCE
@@ -81,7 +82,8 @@ class _Cme(NamedTuple):
 _MODELS: tuple[tuple[str, type[Frozen]], ...] = (
     ("workloads", Workload),
     ("layers", Layer),
-    ("accelerators", Accelerator),
+    ("accelerators WHERE cores = 1", Accelerator),
+    ("accelerators WHERE cores > 1", MultiCoreAccelerator),
     ("spatial_mappings", SpatialMapping),
 )
 _CMES = """
@@ -151,9 +153,10 @@ def _report(connection: duckdb.DuckDBPyConnection, store: str, recompute: int) -
 
 
 def _wrong_models(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
-    for table, kind in _MODELS:
+    for source, kind in _MODELS:
+        table = source.partition(" ")[0]
         rows: list[tuple[str, str]]
-        rows = connection.execute(f"SELECT hash, json FROM {table} ORDER BY hash").fetchall()
+        rows = connection.execute(f"SELECT hash, json FROM {source} ORDER BY hash").fetchall()
         for key, json in rows:
             try:
                 model = kind.model_validate_json(json)
@@ -173,6 +176,8 @@ def _missing_parts(
             parts, owner, expected = "workload_layers", "workload", len(model.layers)
         case Accelerator():
             parts, owner, expected = "memories", "accelerator", len(model.memories)
+        case MultiCoreAccelerator():
+            parts, owner, expected = "cores", "accelerator", len(model.cores)
         case _:
             return
     sql = f"SELECT count(*) FROM {parts} WHERE {owner} = ?"

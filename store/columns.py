@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias, TypeVar, cast
 
@@ -70,6 +70,14 @@ def _real_cuts(depth: int, levels: tuple[int, ...]) -> npt.NDArray[np.intp]:
 
 def _array(values: npt.NDArray[np.generic], kind: pa.DataType) -> pa.Array[pa.Scalar[pa.DataType]]:
     return pa.Array.from_buffers(kind, len(values), [None, _buffer(values)])
+
+
+def numbers_table(
+    columns: Mapping[str, npt.NDArray[np.int64] | npt.NDArray[np.float64]],
+) -> pa.Table:
+    """Columns of BIGINT and DOUBLE."""
+    kinds: dict[str, pa.DataType] = {"i": pa.int64(), "f": pa.float64()}
+    return pa.table({name: _array(x, kinds[x.dtype.kind]) for name, x in columns.items()})
 
 
 def _lists(words: Words) -> pa.Array[pa.Scalar[pa.DataType]]:

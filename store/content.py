@@ -28,20 +28,39 @@ Table = Literal[
     "array_energies",
     "breakdowns",
     "cmes",
+    "core_costs",
+    "cores",
+    "generations",
+    "homes",
+    "individuals",
     "infeasible",
     "layers",
     "level_usage",
     "memories",
     "memory_costs",
+    "paths",
     "port_stalls",
     "results",
+    "run_costs",
     "run_searches",
     "runs",
+    "schedule_energies",
+    "schedule_memories",
+    "schedule_nodes",
+    "schedule_stays",
+    "schedule_streams",
+    "schedule_tensors",
+    "schedule_transfers",
+    "schedules",
     "searches",
     "spatial_mappings",
     "static_energies",
+    "stream_costs",
+    "stream_layers",
+    "streams",
     "temporal_mappings",
     "vector_results",
+    "wires",
     "workload_layers",
     "workloads",
 ]
@@ -70,7 +89,7 @@ def insert(
     connection.execute(f"{on_conflict} INTO {table} BY NAME SELECT {columns}", values)
 
 
-def _known(
+def known_hashes(
     connection: duckdb.DuckDBPyConnection, table: Table, keys: Sequence[str]
 ) -> frozenset[str]:
     """Which of the content hashes the table has: what they stand for need not be spelled out."""
@@ -84,7 +103,7 @@ def _known(
 def write_workload(connection: duckdb.DuckDBPyConnection, workload: Workload) -> None:
     """Writes a workload and its layers, if they are not there yet."""
     key = workload.content_hash
-    if key in _known(connection, "workloads", [key]):
+    if key in known_hashes(connection, "workloads", [key]):
         return
     layers = workload.layers
     contents = [layer.anonymous for layer in layers]
@@ -128,7 +147,7 @@ def write_accelerators(
     different = {x.content_hash: x for x in accelerators}
     areas = [row for key, x in different.items() for row in _area_rows(key, x)]
     insert(connection, "accelerator_areas", areas, OnConflict.KEEP)
-    for key in _known(connection, "accelerators", list(different)):
+    for key in known_hashes(connection, "accelerators", list(different)):
         del different[key]
     rows = [
         {

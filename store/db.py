@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -18,20 +18,26 @@ from nestmap.model import (
     NetworkFront,
     NetworkProblem,
 )
+from nestmap.model.cn_costs import KnownCost
 from nestmap.model.errors import StoreError
+from nestmap.model.individuals import Generation
 from nestmap.store import queries
 from nestmap.store.connect import connect, connect_read_only, take_log
+from nestmap.store.core_costs import read_costs
 from nestmap.store.database import Database
+from nestmap.store.generations import read_generations
 from nestmap.store.memory_costs import CostQuestion, read_memory_cost, write_memory_cost
 from nestmap.store.mend import mend
 from nestmap.store.migrate import check_schema, migrate
 from nestmap.store.named import Arguments, NamedQuery, ask, named_queries
 from nestmap.store.parts import PartsWriter
 from nestmap.store.parts_reader import open_parts
-from nestmap.store.records import RunInfo, RunRecord, RunStatus
+from nestmap.store.records import RunInfo, RunRecord, RunStatus, StreamInfo
 from nestmap.store.relation import Relation
-from nestmap.store.running import mark_killed, read_info, read_run, read_runs
+from nestmap.store.running import mark_killed, read_info, read_run, read_runs, read_stream_info
 from nestmap.store.runs import find_run
+from nestmap.store.stream_reader import RecordedStream, read_stream
+from nestmap.store.stream_run import StreamRun
 from nestmap.store.writer import AfterCommit, Run, no_more
 
 DEFAULT_PATH = Path("nestmap.duckdb")
@@ -160,14 +166,30 @@ class Store:
         with self._database.use() as connection:
             mark_killed(connection)
             record, info = read_run(connection, run), read_info(connection, run)
-        if record.status is RunStatus.DONE:
-            raise StoreError(f"run {run}: it is done; expected one that was interrupted or failed")
-        if record.status is RunStatus.RUNNING and record.host == socket.gethostname():
-            raise StoreError(
-                f"run {run}: process {record.pid} is still running it; expected one that was "
-                "interrupted or failed: wait until it ends, or end it"
-            )
+        _check_resumable(record)
         return Run(self._database, info, run, resumed=True, after_commit=self._after_commit(run))
+
+    def start_stream(self, info: StreamInfo) -> StreamRun:
+        """Begins a run of several cores; call it when all input is known to be right.
+
+        Raises:
+            StoreError: if it cannot be written.
+        """
+        identity = uuid4()
+        return StreamRun(self._database, info, identity, after_commit=self._after_commit(identity))
+
+    def resume_stream(self, run: UUID) -> StreamRun:
+        """Goes on with a run of several cores that was interrupted or has failed.
+
+        Raises:
+            StoreError: if there is no such run, it is done, or its process is still at it.
+        """
+        with self._database.use() as connection:
+            mark_killed(connection)
+            record, info = read_run(connection, run), read_stream_info(connection, run)
+        _check_resumable(record)
+        after = self._after_commit(run)
+        return StreamRun(self._database, info, run, resumed=True, after_commit=after)
 
     def query(self, sql: str, parameters: Sequence[queries.Value] = ()) -> Relation:
         """The answer to a question in SQL; ``?`` in it stand for the parameters, in order.
@@ -225,6 +247,34 @@ class Store:
         with self._database.use() as connection:
             return read_info(connection, run)
 
+    def stream_info(self, run: UUID) -> StreamInfo:
+        """What a run of several cores was asked, in full.
+
+        Raises:
+            StoreError: if there is no such run, or it is not one of several cores.
+        """
+        with self._database.use() as connection:
+            return read_stream_info(connection, run)
+
+    def stream(self, run: UUID) -> RecordedStream:
+        """What a run of several cores has found so far: its front, and what it reports.
+
+        Raises:
+            StoreError: if there is no such run, or it is not one of several cores.
+        """
+        with self._database.use() as connection:
+            return read_stream(connection, run)
+
+    def generations(self, run: UUID) -> tuple[Generation, ...]:
+        """All generations of a run of several cores, the first one first.
+
+        Raises:
+            StoreError: if there is no such run, or it is not one of several cores.
+        """
+        with self._database.use() as connection:
+            read_stream_info(connection, run)
+            return read_generations(connection, run)
+
     def problem(self, run: UUID) -> NetworkProblem:
         """The network, accelerator and constraints of a run.
 
@@ -276,6 +326,11 @@ class Store:
         with self._database.use() as connection:
             return queries.read_evaluation(connection, name)
 
+    def core_costs(self, keys: Sequence[str]) -> Mapping[str, KnownCost]:
+        """What nodes cost on cores, of those keys that any run of several cores has found."""
+        with self._database.use() as connection:
+            return read_costs(connection, keys)
+
     def memory_cost(self, question: CostQuestion) -> MemoryCost | None:
         """What a tool has said of a memory before, if it was asked."""
         with self._database.use() as connection:
@@ -289,6 +344,19 @@ class Store:
         """
         with self._database.use() as connection:
             write_memory_cost(connection, question, cost)
+
+
+def _check_resumable(record: RunRecord) -> None:
+    """Checks that a run can be gone on with."""
+    if record.status is RunStatus.DONE:
+        raise StoreError(
+            f"run {record.id}: it is done; expected one that was interrupted or failed"
+        )
+    if record.status is RunStatus.RUNNING and record.host == socket.gethostname():
+        raise StoreError(
+            f"run {record.id}: process {record.pid} is still running it; expected one that was "
+            "interrupted or failed: wait until it ends, or end it"
+        )
 
 
 def _mended(path: Given) -> Given:

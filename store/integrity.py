@@ -8,6 +8,7 @@ import duckdb
 
 from nestmap.store.migrate import migrations
 from nestmap.store.references import references
+from nestmap.store.stream_rules import STREAM_RULES
 from nestmap.store.tables import literal
 
 SHOWN = 20
@@ -111,11 +112,15 @@ _RULES = (
     # runs
     """
     SELECT 'run ' || id || ': it is done and has no results' FROM runs
-    WHERE status = 'done' AND id NOT IN (SELECT run FROM results) ORDER BY started, id
+    WHERE status = 'done' AND id NOT IN (
+      SELECT run FROM results UNION ALL SELECT run FROM schedules
+    ) ORDER BY started, id
     """,
     """
     SELECT 'run ' || id || ': it is ' || status || ' and has results' FROM runs
-    WHERE status <> 'done' AND id IN (SELECT run FROM results) ORDER BY started, id
+    WHERE status <> 'done' AND id IN (
+      SELECT run FROM results UNION ALL SELECT run FROM schedules
+    ) ORDER BY started, id
     """,
     """
     SELECT DISTINCT 'run ' || id || ': its workload has no layer ' || layer
@@ -128,6 +133,7 @@ _RULES = (
     FROM run_searches JOIN searches ON searches.id = search JOIN runs ON runs.id = run
     WHERE status = 'done' AND searches.evaluations IS NULL ORDER BY ALL
     """,
+    *STREAM_RULES,
 )
 
 

@@ -16,7 +16,9 @@ CREATE OR REPLACE TEMP TABLE chosen_runs AS
 SELECT DISTINCT ON (run.id) run.id, run.origin
 FROM ({runs}) AS run
 LEFT JOIN (
-  SELECT run, origin, count(*) AS count FROM ({run_searches}) GROUP BY ALL
+  SELECT run, origin, count(*) AS count FROM (
+    SELECT run, origin FROM ({run_searches}) UNION ALL SELECT run, origin FROM ({generations})
+  ) GROUP BY ALL
 ) AS linked ON linked.run = run.id AND linked.origin = run.origin
 ORDER BY
   run.id, run.status = 'done' DESC, run.resumed DESC, run.ended DESC NULLS LAST,
@@ -80,7 +82,8 @@ def merge(connection: duckdb.DuckDBPyConnection, source: str) -> Merged:
         _BOTH.format(table=table, source=source)
         for table in ("runs", "run_searches", "searches", ROWS)
     )
-    choose_runs(connection, runs, linked)
+    bred = _BOTH.format(table="generations", source=source)
+    choose_runs(connection, runs, linked, bred)
     choose_searches(connection, searches, rows)
     for table in CONTENT:
         connection.execute(_KEEP.format(table=table, source=source))
@@ -92,12 +95,16 @@ def merge(connection: duckdb.DuckDBPyConnection, source: str) -> Merged:
     return Merged(runs=counts["runs"], searches=counts["searches"], evaluations=counts[ROWS])
 
 
-def choose_runs(connection: duckdb.DuckDBPyConnection, runs: str, run_searches: str) -> None:
+def choose_runs(
+    connection: duckdb.DuckDBPyConnection, runs: str, run_searches: str, generations: str
+) -> None:
     """Makes the table ``chosen_runs`` (id, origin): from where to take each run.
 
     The parameters are queries for all rows of the tables, with a column ``origin`` (a number).
     """
-    connection.execute(_CHOOSE_RUNS.format(runs=runs, run_searches=run_searches))
+    connection.execute(
+        _CHOOSE_RUNS.format(runs=runs, run_searches=run_searches, generations=generations)
+    )
 
 
 def choose_searches(connection: duckdb.DuckDBPyConnection, searches: str, rows: str) -> None:

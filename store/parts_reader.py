@@ -240,17 +240,18 @@ def _choose(connection: duckdb.DuckDBPyConnection, alias: str) -> None:
             to=alias, table="searches", column="id", owner="run_searches", key="search"
         )
     )
-    runs, linked, searches, rows = (
-        f"FROM {alias}.{table}" for table in ("runs", "run_searches", "searches", "all_rows")
+    runs, linked, bred, searches, rows = (
+        f"FROM {alias}.{table}"
+        for table in ("runs", "run_searches", "generations", "searches", "all_rows")
     )
-    choose_runs(connection, runs, linked)
+    choose_runs(connection, runs, linked, bred)
     choose_searches(connection, searches, rows)
     for chosen, tables in (("chosen_runs", RUNS), ("chosen_searches", SEARCHES)):
         for table, column in tables.items():
             connection.execute(
                 _DROP_OTHERS.format(to=alias, table=table, column=column, chosen=chosen)
             )
-    for table in ("results", "vector_results"):
+    for table in ("results", "vector_results", "schedules"):
         connection.execute(_DROP_EARLY.format(to=alias, table=table))
     for table in CONTENT.keys() & PARTS.keys():
         column, owner, key = PARTS[table]

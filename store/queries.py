@@ -38,7 +38,7 @@ from nestmap.store.recall import (
     searches_of,
 )
 from nestmap.store.relation import Relation
-from nestmap.store.running import read_run, unknown_run
+from nestmap.store.running import check_explored, read_run, unknown_run
 
 
 class _InfeasibleRow(TypedDict):
@@ -94,9 +94,10 @@ def read_results(connection: duckdb.DuckDBPyConnection, run: UUID) -> NetworkEva
     """
     rows: list[_ResultRow] = connection.execute(_RESULTS, [run]).fetchall()
     if not rows:
-        status = read_run(connection, run).status
+        record = read_run(connection, run)
+        check_explored(record)
         raise StoreError(
-            f"run {run}: found no results, it is {status}; expected a run that is done"
+            f"run {run}: found no results, it is {record.status}; expected a run that is done"
         )
     texts: list[tuple[str, str]] = connection.execute(_CMES, [run]).fetchall()
     cmes = {key: CostModelEvaluation.model_validate_json(text) for key, text in texts}
@@ -189,6 +190,7 @@ def read_fronts(connection: duckdb.DuckDBPyConnection, run: UUID) -> NetworkFron
         elif layer.anonymous in first:
             fronts.append(_repeated(first[layer.anonymous], layer))
     if not fronts:
+        check_explored(read_run(connection, run))
         raise StoreError(
             f"run {run}: found no evaluations; expected a run that nestmap of today has recorded"
         )

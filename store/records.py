@@ -10,9 +10,11 @@ from uuid import UUID
 
 from pydantic import AfterValidator
 
-from nestmap.model import Frozen, NetworkProblem, Objective, Recording, SpatialProblem
+from nestmap.model import Frozen, NetworkProblem, Objective, Recording, SpatialProblem, Workload
 from nestmap.model.columns import Column
+from nestmap.model.core_mapping import CoreMapping
 from nestmap.model.html import table
+from nestmap.model.multicore import MultiCoreAccelerator
 
 
 def _is_json(text: str) -> str:
@@ -33,6 +35,15 @@ class RunStatus(StrEnum):
     INTERRUPTED = "interrupted"
 
 
+class RunKind(StrEnum):
+    """What a run explores."""
+
+    EXPLORE = "explore"
+    """A network layer by layer, on one core."""
+    STREAM = "stream"
+    """A network of computation nodes, on several cores."""
+
+
 class RunInfo(Frozen, frozen=True):
     """What a run is about, known before it starts.
 
@@ -51,6 +62,25 @@ class RunInfo(Frozen, frozen=True):
     pareto: bool = False
     seed: int | None = None
     recording: Recording = Recording()
+
+
+class StreamInfo(Frozen, frozen=True):
+    """What a run of several cores is about, known before it starts.
+
+    ``objective``: what the reported one of its front has least of; the others as in
+    :class:`RunInfo`.
+    """
+
+    command: str
+    version: str
+    objective: Objective
+    workload: Workload
+    accelerator: MultiCoreAccelerator
+    mapping: CoreMapping = CoreMapping()
+    pipeline: JsonText = "{}"
+    options: JsonText = "{}"
+    versions: JsonText = "{}"
+    seed: int | None = None
 
 
 class RunRecord(Frozen, frozen=True):
@@ -74,6 +104,7 @@ class RunRecord(Frozen, frozen=True):
     pid: int
     cpu_seconds: float | None
     resumed: int
+    kind: RunKind = RunKind.EXPLORE
 
     def _repr_html_(self) -> str:
         """What is known of it as a table, for notebooks."""

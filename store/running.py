@@ -21,20 +21,24 @@ from nestmap.model import (
     StoreError,
     Workload,
 )
+from nestmap.model.core_mapping import CoreMapping
+from nestmap.model.multicore import MultiCoreAccelerator
 from nestmap.store.content import Row, insert, write_accelerators, write_workload
-from nestmap.store.records import RunInfo, RunRecord, RunStatus
+from nestmap.store.machines import write_machine
+from nestmap.store.records import RunInfo, RunKind, RunRecord, RunStatus, StreamInfo
 
 _RunRow = tuple[
     UUID, str, str, str, str, str, datetime, datetime | None, str, str | None, str, int,
-    float | None, int,
+    float | None, int, str,
 ]  # fmt: skip
 _InfoRow = tuple[
     str, str, str, str, str, str, bool, int | None, str, int | None, bool, str, str, str, str
 ]  # fmt: skip
+_StreamRow = tuple[str, str, str, str, str, str, int | None, str, str, str]
 
 _RUNS = """
 SELECT run.id, command, version, objective, workload.name, accelerator.name, started, ended,
-       status, reason, host, pid, cpu_seconds, resumed
+       status, reason, host, pid, cpu_seconds, resumed, kind
 FROM runs AS run
 JOIN workloads AS workload ON workload.hash = run.workload
 JOIN accelerators AS accelerator ON accelerator.hash = run.accelerator
@@ -47,7 +51,15 @@ SELECT command, version, objective, pipeline, options, versions, pareto, seed, r
 FROM runs AS run
 JOIN workloads AS workload ON workload.hash = run.workload
 JOIN accelerators AS accelerator ON accelerator.hash = run.accelerator
-WHERE run.id = ?
+WHERE run.id = ? AND kind = 'explore'
+"""
+_STREAM_INFO = """
+SELECT command, version, objective, pipeline, options, versions, seed, workload.json,
+       accelerator.json, constraints
+FROM runs AS run
+JOIN workloads AS workload ON workload.hash = run.workload
+JOIN accelerators AS accelerator ON accelerator.hash = run.accelerator
+WHERE run.id = ? AND kind = 'stream'
 """
 _RESUME = """
 UPDATE runs SET status = 'running', reason = NULL, ended = NULL, host = ?, pid = ?,
@@ -81,22 +93,25 @@ _OURS: set[UUID] = set()
 
 
 def begin_run(
-    connection: duckdb.DuckDBPyConnection, run: UUID, info: RunInfo, resumed: bool
+    connection: duckdb.DuckDBPyConnection, run: UUID, info: RunInfo | StreamInfo, resumed: bool
 ) -> None:
     """Writes that a run of this process has begun, or goes on."""
     _OURS.add(run)
     if resumed:
         connection.execute(_RESUME, [socket.gethostname(), os.getpid(), run])
         return
-    network = info.network
-    write_workload(connection, network.workload)
-    write_accelerators(connection, [network.accelerator])
-    insert(connection, "runs", [_row(run, info)])
+    if isinstance(info, StreamInfo):
+        write_workload(connection, info.workload)
+        write_machine(connection, info.accelerator)
+        own = _stream_row(info)
+    else:
+        write_workload(connection, info.network.workload)
+        write_accelerators(connection, [info.network.accelerator])
+        own = _explore_row(info)
+    insert(connection, "runs", [{**_row(run, info), **own}])
 
 
-def _row(run: UUID, info: RunInfo) -> Row:
-    network = info.network
-    top_levels = ", ".join(entry.model_dump_json() for entry in network.top_levels)
+def _row(run: UUID, info: RunInfo | StreamInfo) -> Row:
     return {
         "id": str(run),
         "command": info.command,
@@ -105,8 +120,29 @@ def _row(run: UUID, info: RunInfo) -> Row:
         "objective": info.objective.value,
         "pipeline": info.pipeline,
         "options": info.options,
-        "pareto": info.pareto,
         "seed": info.seed,
+        "host": socket.gethostname(),
+        "pid": os.getpid(),
+        "started": _now(),
+        "status": RunStatus.RUNNING.value,
+    }
+
+
+def _stream_row(info: StreamInfo) -> Row:
+    return {
+        "kind": RunKind.STREAM.value,
+        "workload": info.workload.content_hash,
+        "accelerator": info.accelerator.content_hash,
+        "constraints": info.mapping.model_dump_json(),
+    }
+
+
+def _explore_row(info: RunInfo) -> Row:
+    network = info.network
+    top_levels = ", ".join(entry.model_dump_json() for entry in network.top_levels)
+    return {
+        "kind": RunKind.EXPLORE.value,
+        "pareto": info.pareto,
         "record": info.recording.record.value,
         "record_limit": info.recording.limit,
         "fresh": info.recording.fresh,
@@ -114,10 +150,6 @@ def _row(run: UUID, info: RunInfo) -> Row:
         "accelerator": network.accelerator.content_hash,
         "constraints": network.constraints.model_dump_json(),
         "top_levels": f"[{top_levels}]",
-        "host": socket.gethostname(),
-        "pid": os.getpid(),
-        "started": _now(),
-        "status": RunStatus.RUNNING.value,
     }
 
 
@@ -198,7 +230,7 @@ def read_run(connection: duckdb.DuckDBPyConnection, run: UUID) -> RunRecord:
 
 def _record(row: _RunRow) -> RunRecord:
     (run, command, version, objective, workload, accelerator, started, ended, status, reason,
-     host, pid, cpu_seconds, resumed) = row  # fmt: skip
+     host, pid, cpu_seconds, resumed, kind) = row  # fmt: skip
     return RunRecord(
         id=run,
         command=command,
@@ -214,6 +246,7 @@ def _record(row: _RunRow) -> RunRecord:
         pid=pid,
         cpu_seconds=cpu_seconds,
         resumed=resumed,
+        kind=RunKind(kind),
     )
 
 
@@ -221,11 +254,11 @@ def read_info(connection: duckdb.DuckDBPyConnection, run: UUID) -> RunInfo:
     """What a run was asked.
 
     Raises:
-        StoreError: if there is no such run.
+        StoreError: if there is no such run, or it is one of several cores.
     """
     rows: list[_InfoRow] = connection.execute(_INFO, [run]).fetchall()
     if not rows:
-        raise unknown_run(run)
+        check_explored(read_run(connection, run))
     (command, version, objective, pipeline, options, versions, pareto, seed, record, limit,
      fresh, workload, accelerator, constraints, top_levels) = rows[0]  # fmt: skip
     return RunInfo(
@@ -244,6 +277,48 @@ def read_info(connection: duckdb.DuckDBPyConnection, run: UUID) -> RunInfo:
         pareto=pareto,
         seed=seed,
         recording=Recording(record=RecordMode(record), limit=limit, fresh=fresh),
+    )
+
+
+def check_explored(record: RunRecord) -> None:
+    """Checks that a run is one of a single core.
+
+    Raises:
+        StoreError: if it is one of several cores.
+    """
+    if record.kind is not RunKind.EXPLORE:
+        raise StoreError(
+            f"run {record.id}: found a schedule on several cores; expected an exploration of one "
+            "core, as nestmap explore makes"
+        )
+
+
+def read_stream_info(connection: duckdb.DuckDBPyConnection, run: UUID) -> StreamInfo:
+    """What a run of several cores was asked.
+
+    Raises:
+        StoreError: if there is no such run, or it is one of one core.
+    """
+    rows: list[_StreamRow] = connection.execute(_STREAM_INFO, [run]).fetchall()
+    if not rows:
+        read_run(connection, run)
+        raise StoreError(
+            f"run {run}: found an exploration of one core; expected one of several cores, as "
+            "nestmap stream makes"
+        )
+    (command, version, objective, pipeline, options, versions, seed, workload, accelerator,
+     mapping) = rows[0]  # fmt: skip
+    return StreamInfo(
+        command=command,
+        version=version,
+        objective=Objective(objective),
+        workload=Workload.model_validate_json(workload),
+        accelerator=MultiCoreAccelerator.model_validate_json(accelerator),
+        mapping=CoreMapping.model_validate_json(mapping),
+        pipeline=pipeline,
+        options=options,
+        versions=versions,
+        seed=seed,
     )
 
 

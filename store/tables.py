@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 CONTENT: Final[Mapping[str, tuple[str, ...]]] = {
+    "core_costs": ("hash",),
     "cmes": ("hash",),
     "breakdowns": ("cme", "operand", "level", "movement"),
     "level_usage": ("cme", "operand", "level"),
@@ -20,6 +21,10 @@ CONTENT: Final[Mapping[str, tuple[str, ...]]] = {
     "accelerators": ("hash",),
     "memories": ("accelerator", "position"),
     "accelerator_areas": ("accelerator", "position"),
+    "cores": ("accelerator", "core"),
+    "homes": ("accelerator", "memory"),
+    "wires": ("accelerator", "wire"),
+    "paths": ("accelerator", "sender", "receiver"),
     "memory_costs": ("hash",),
 }
 """The same in all stores wherever the key is the same; with their keys."""
@@ -29,6 +34,20 @@ RUNS: Final[Mapping[str, str]] = {
     "results": "run",
     "vector_results": "run",
     "run_searches": "run",
+    "run_costs": "run",
+    "streams": "run",
+    "stream_layers": "run",
+    "stream_costs": "run",
+    "generations": "run",
+    "individuals": "run",
+    "schedules": "run",
+    "schedule_energies": "run",
+    "schedule_nodes": "run",
+    "schedule_tensors": "run",
+    "schedule_transfers": "run",
+    "schedule_streams": "run",
+    "schedule_stays": "run",
+    "schedule_memories": "run",
 }
 """What belongs to a run; with the column that names it."""
 
@@ -48,9 +67,7 @@ Who writes them in the opposite order never shows a reference before what it ref
 """
 
 PARTS: Final[Mapping[str, tuple[str, str, str]]] = {
-    "results": ("run", "runs", "id"),
-    "vector_results": ("run", "runs", "id"),
-    "run_searches": ("run", "runs", "id"),
+    **{table: ("run", "runs", "id") for table in RUNS if table != "runs"},
     "infeasible": ("search", "searches", "id"),
     "breakdowns": ("cme", "cmes", "hash"),
     "level_usage": ("cme", "cmes", "hash"),
@@ -60,6 +77,10 @@ PARTS: Final[Mapping[str, tuple[str, str, str]]] = {
     "workload_layers": ("workload", "workloads", "hash"),
     "memories": ("accelerator", "accelerators", "hash"),
     "accelerator_areas": ("accelerator", "accelerators", "hash"),
+    "cores": ("accelerator", "accelerators", "hash"),
+    "homes": ("accelerator", "accelerators", "hash"),
+    "wires": ("accelerator", "accelerators", "hash"),
+    "paths": ("accelerator", "accelerators", "hash"),
     "evaluation_rows": ("search", "searches", "id"),
 }
 """Tables whose rows are parts of a row of another: column, other table, its column."""

@@ -28,7 +28,7 @@ MAY_IMPORT = {
 LIBRARIES = {
     "model": {"numpy", "pydantic", "networkx"},
     "costmodel": {"numpy", "numba"},
-    "search": {"numpy", "numba"},
+    "search": {"numpy", "numba", "pydantic", "deap", "ortools"},  # ortools: optional
     "store": {"numpy", "pydantic", "duckdb", "pyarrow", "pandas"},  # pandas: only its type
 }
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nestmap.pipeline.cli import database, options, seeing, splitting
+from nestmap.pipeline.cli import database, options, seeing, splitting, streaming
 from nestmap.pipeline.cli.errors import reported
 
 app = typer.Typer(
@@ -96,9 +96,9 @@ def explore(  # noqa: PLR0913 (a parameter for each option)
         from nestmap.pipeline.cli.explore import (  # noqa: PLC0415
             ExploreRequest,
             ResultFiles,
-            keeping,
             run_explore,
         )
+        from nestmap.pipeline.cli.places import keeping  # noqa: PLC0415
         from nestmap.pipeline.cli.workload import GivenWorkload  # noqa: PLC0415
         from nestmap.pipeline.plan import search_plan  # noqa: PLC0415
 
@@ -149,9 +149,10 @@ def resume(
     has interrupted.
     """
     with reported():
-        from nestmap.pipeline.cli.explore import ResultFiles, run_resume  # noqa: PLC0415
+        from nestmap.pipeline.cli.explore import ResultFiles, Resumption  # noqa: PLC0415
+        from nestmap.pipeline.cli.resuming import run_resume  # noqa: PLC0415
 
-        run_resume(run, store, workers, ResultFiles(json, save_mapping))
+        run_resume(run, store, Resumption(workers, ResultFiles(json, save_mapping)))
 
 
 @app.command(
@@ -334,6 +335,7 @@ def examples() -> None:
 
 
 splitting.register(app)
+streaming.register(app)
 seeing.register(app)
 database.register(app)
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from shlex import quote
 from typing import Final, final
 from uuid import UUID
 
 from nestmap.model import (
-    InputError,
     NetworkEvaluation,
     NetworkProblem,
     Objective,
@@ -28,6 +23,7 @@ from nestmap.pipeline.api import (
     read_network,
 )
 from nestmap.pipeline.cli.output import output_width, remark, show, show_prose
+from nestmap.pipeline.cli.places import Place, telling_how_to_go_on
 from nestmap.pipeline.cli.progress import ExplorationBar
 from nestmap.pipeline.cli.targets import check_target
 from nestmap.pipeline.cli.workload import GivenWorkload
@@ -47,7 +43,7 @@ from nestmap.pipeline.report.vector import vector_note
 from nestmap.pipeline.report.workload import operator_notes
 from nestmap.pipeline.resume import resume
 from nestmap.pipeline.skipped import skipped_note
-from nestmap.store import DEFAULT_PATH, Store
+from nestmap.store import Store
 
 _GOALS: Final = {
     Objective.LATENCY: "latency",
@@ -90,35 +86,11 @@ class ResultFiles:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a run is kept: in a store, or, where ``parts``, in a folder of Parquet files."""
+class Resumption:
+    """On how many threads a run goes on, and where results are written beside the store."""
 
-    path: Path
-    parts: bool = False
-
-    @contextmanager
-    def open(self) -> Generator[Store]:
-        """The store.
-
-        Raises:
-            StoreError: where it cannot be opened.
-        """
-        with Store.record_to(self.path) if self.parts else Store.open(self.path) as store:
-            yield store
-
-
-def keeping(store: Path, no_store: bool, record_to: Path | None) -> Place | None:
-    """Where the options say that a run is kept; ``None``: nowhere.
-
-    Raises:
-        InputError: where they contradict each other.
-    """
-    if record_to is not None:
-        if no_store or store != DEFAULT_PATH:
-            other = "--no-store" if no_store else "--store"
-            raise InputError("nestmap explore", f"--record-to beside {other}", "one of them")
-        return Place(record_to, parts=True)
-    return None if no_store else Place(store)
+    workers: int | None
+    files: ResultFiles
 
 
 @final
@@ -161,21 +133,16 @@ def run_explore(request: ExploreRequest) -> None:
     _print_place(found.run, request.place)
 
 
-def run_resume(run: str, store: Path, workers: int | None, files: ResultFiles) -> None:
+def run_resumed(number: UUID, opened: Store, place: Place, given: Resumption) -> None:
     """Goes on with a run, writes the files, prints the table.
 
     Raises:
-        NestmapError: where something given is not right, or nothing fits.
+        NestmapError: where the run cannot be gone on with, or nothing fits.
     """
-    files.check((store,))
-    Store.open_read_only(store).close()  # nothing is made where there is no store
-    place = Place(store)
-    with place.open() as opened:
-        number = opened.find_run(run)
-        info = opened.info(number)
-        with _telling_how_to_go_on(opened, place), ExplorationBar() as bar:
-            found = resume(number, opened, workers=workers, progress=bar)
-    _report(found, info.network.workload, info.objective, files)
+    info = opened.info(number)
+    with telling_how_to_go_on(opened, place), ExplorationBar() as bar:
+        found = resume(number, opened, workers=given.workers, progress=bar)
+    _report(found, info.network.workload, info.objective, given.files)
     _print_place(number, place)
 
 
@@ -186,7 +153,7 @@ def _explored(request: ExploreRequest, network: NetworkProblem) -> Exploration |
             return explored(network, request.plan, progress=bar)
     with (
         request.place.open() as store,
-        _telling_how_to_go_on(store, request.place),
+        telling_how_to_go_on(store, request.place),
         ExplorationBar() as bar,
     ):
         return explored(
@@ -244,9 +211,8 @@ def _print_place(run: UUID, place: Place | None) -> None:
     if place is None:
         return
     remark(f"Recorded in {place.path} as run {run}. Ask it, for example:")
-    option = "" if place.path == DEFAULT_PATH else f" --store {quote(str(place.path))}"
-    remark(f"  nestmap query energy_by_memory --run last{option}")
-    remark(f"  {_question(run)}{option}")
+    remark(f"  nestmap query energy_by_memory --run last{place.option}")
+    remark(f"  {_question(run)}{place.option}")
 
 
 def _question(run: UUID) -> str:
@@ -257,16 +223,3 @@ def _question(run: UUID) -> str:
         "GROUP BY layer ORDER BY best DESC LIMIT 5"
     )
     return f'nestmap query "{sql}"'
-
-
-@contextmanager
-def _telling_how_to_go_on(store: Store, place: Place) -> Generator[None]:
-    """Where the user interrupts a run: says how to go on with it."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        mine = [run for run in store.runs() if run.pid == os.getpid()]
-        if mine and not place.parts:
-            option = "" if place.path == DEFAULT_PATH else f" --store {quote(str(place.path))}"
-            remark(f"To go on where it was: nestmap resume {mine[-1].id}{option}")
-        raise

@@ -9,7 +9,11 @@ from types import MappingProxyType
 from typing import Final, final
 
 from nestmap.model import InputError
+from nestmap.model.core_mapping import check_allocations, hinted_split
 from nestmap.model.split import Convention, SplitMode, SplitOptions
+from nestmap.model.stream import StreamProblem
+from nestmap.pipeline.cli.workload import GivenWorkload
+from nestmap.pipeline.inputs import read_core_mapping, read_multicore
 from nestmap.pipeline.stages.stream_options import GivenLoop, split_options
 
 HINTS: Final = "--hint-loops"
@@ -19,7 +23,14 @@ LARGEST: Final = 2**31 - 1
 
 _LOOP: Final = "a dimension and a number of tiles or all, as in OY=4 or OX=all"
 _CUTOFF: Final = "ascending numbers of nodes of the network, as in 5,9"
-_OPTIONS: Final = MappingProxyType({"hint_loops": HINTS, "layer_cutoffs": CUTOFFS})
+_OPTIONS: Final = MappingProxyType(
+    {
+        "hint_loops": HINTS,
+        "layer_cutoffs": CUTOFFS,
+        "objective": "--objective",
+        "prefetch": "--prefetch",
+    }
+)
 
 
 @final
@@ -75,6 +86,31 @@ class GivenSplit:
         if not 0 < self.share <= 1:
             raise InputError(SHARE, f"{self.share:g}", "a part above 0 and at most 1")
         return self.share
+
+
+def read_problem(workload: GivenWorkload, cores: str, mapping: str | None) -> StreamProblem:
+    """The network, the cores and the core mapping of a command.
+
+    Raises:
+        InputError: where one of them is not right.
+    """
+    network, machine = workload.read(), read_multicore(cores)
+    allocations = read_core_mapping(mapping)
+    check_allocations(allocations, network, machine, mapping or "mapping")
+    return StreamProblem(workload=network, accelerator=machine, mapping=allocations)
+
+
+def chosen_split(how: GivenSplit, problem: StreamProblem) -> SplitOptions:
+    """How a network is split: as the options say; without hints what the mapping says of tiles.
+
+    Raises:
+        InputError: where an option cannot be read, or they do not fit each other.
+    """
+    if how == GivenSplit(reference=how.reference):
+        said = hinted_split(problem.mapping, problem.workload, how.convention)
+        if said is not None:
+            return said
+    return how.options()
 
 
 @contextmanager

@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, final
 from uuid import UUID
 
 from nestmap.model import InputError, LayerResult, NetworkEvaluation, NetworkProblem, Objective
 from nestmap.pipeline.cli.output import remark
-from nestmap.pipeline.cli.targets import check_target
-from nestmap.pipeline.figures.needs import ENDINGS, check_ending, check_matplotlib
-from nestmap.pipeline.files import explained
-from nestmap.store import Store
+from nestmap.pipeline.cli.plot_request import PlotRequest, save_figure
+from nestmap.pipeline.figures.needs import check_matplotlib
+from nestmap.store import RunKind, Store
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-FOLDER: Final = Path("figures")
-"""Where several figures go if nothing else is said."""
 
 
 class Drawing(StrEnum):
@@ -34,23 +29,6 @@ class Drawing(StrEnum):
     ROOFLINE = "roofline"
     UTILIZATION = "utilization"
     COMPARISON = "comparison"
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class PlotRequest:
-    """The arguments of the command.
-
-    ``what`` is the name of a drawing or ``all``; without it all of a run, or its comparison with
-    the run ``against``. ``layer`` is for those of one layer; ``output`` a file or a folder.
-    """
-
-    run: str
-    what: str | None
-    layer: str | None
-    against: str | None
-    output: Path | None
-    store: Path
 
 
 @final
@@ -72,50 +50,40 @@ def run_plot(request: PlotRequest) -> None:
             be written.
     """
     check_matplotlib()
-    drawings = _wanted(request)
-    paths = _paths(request, drawings)
     with Store.open_read_only(request.store) as store:
-        run = _read(store, request.run)
-        result = _layer(run, request.layer)
-        for drawing in drawings:
-            figure = _figure(drawing, request, store, run, result)
-            if figure is not None:
-                _save(figure, paths[drawing])
+        run = store.find_run(request.run)
+        if store.run(run).kind is RunKind.STREAM:
+            from nestmap.pipeline.cli.plot_stream import plot_stream  # noqa: PLC0415 (imports much)
+
+            plot_stream(request, store, run)
+        else:
+            _plot(request, store)
+
+
+def _plot(request: PlotRequest, store: Store) -> None:
+    """Draws a run of one core."""
+    drawings = _wanted(request)
+    paths = request.paths(drawings)
+    run = _read(store, request.run)
+    result = _layer(run, request.layer)
+    for drawing in drawings:
+        figure = _figure(drawing, request, store, run, result)
+        if figure is not None:
+            save_figure(figure, paths[drawing])
 
 
 def _wanted(request: PlotRequest) -> tuple[Drawing, ...]:
     """What to draw."""
-    what = request.what or ("all" if request.against is None else Drawing.COMPARISON.value)
-    if what == "all":
-        some = tuple(x for x in Drawing if x is not Drawing.COMPARISON or request.against)
-    else:
-        some = (Drawing(what),)
-    if request.against is None and Drawing.COMPARISON in some:
-        raise InputError("--what comparison", "one run", "another one as well: --against RUN")
-    if request.against is not None and Drawing.COMPARISON not in some:
-        raise InputError("--against", f"it beside --what {what}", "--what comparison or all")
+    what, known = request.chosen, [str(x) for x in Drawing]
+    if what not in (*known, "all"):
+        expected = f"one of {', '.join(known)} or all"
+        raise InputError(f"--what {what}", "a run of one core", expected)
+    every = tuple(x for x in Drawing if x is not Drawing.COMPARISON or request.against)
+    some = every if what == "all" else (Drawing(what),)
+    request.check_against(some)
     if request.layer is not None and not {Drawing.SCATTER, Drawing.LOOPS} & set(some):
         raise InputError("--layer", f"it beside --what {what}", "--what scatter, loops or all")
     return some
-
-
-def _paths(request: PlotRequest, drawings: tuple[Drawing, ...]) -> dict[Drawing, Path]:
-    """Where each drawing goes; finds out whether it can be written there."""
-    output, (first, *others) = request.output, drawings
-    if output is None:
-        output = FOLDER if others else Path(f"{first}{ENDINGS[0]}")
-    if output.is_dir() or not output.suffix:
-        with explained(output):
-            output.mkdir(parents=True, exist_ok=True)
-        paths = {drawing: output / f"{drawing}{ENDINGS[0]}" for drawing in drawings}
-    else:
-        check_ending(output)
-        if others:
-            raise InputError(f"--output {output}", f"{len(drawings)} figures", "a folder for them")
-        paths = {first: output}
-    for path in paths.values():
-        check_target("--output", path, (request.store,))
-    return paths
 
 
 def _read(store: Store, text: str) -> _Run:
@@ -192,10 +160,3 @@ def _comparison(first: _Run, second: _Run) -> Figure:
     return comparison_figure(
         [NamedRun(name, run.evaluation) for name, run in zip(names, runs, strict=True)]
     )
-
-
-def _save(figure: Figure, path: Path) -> None:
-    from nestmap.pipeline.figures import save  # noqa: PLC0415
-
-    save(figure, path)
-    remark(f"Written to {path}.")

@@ -29,13 +29,15 @@ ExplanationFile = Annotated[
 Drawing = Annotated[
     Literal[
         "layers", "memories", "scatter", "accelerator", "loops", "roofline", "utilization",
-        "comparison", "all",
+        "schedule", "memory-use", "links", "data", "energy", "front", "comparison", "all",
     ] | None,
     typer.Option(
         "--what",
         help="What to draw: energy and latency of the layers, of the memories, all mappings of a "
-        "layer, the accelerator, the loops of a layer, a roofline, how much of the array is used, "
-        "a comparison with another run. Without it: all, or with --against the comparison.",
+        "layer, the accelerator, the loops of a layer, a roofline, how much of the array is used; "
+        "of a run of several cores its schedule, what memories hold when, how busy links are, data "
+        "that is sent, energy, the search; of both a comparison with another run. Without it: all, "
+        "or with --against the comparison.",
         show_default=False,
     ),
 ]  # fmt: skip
@@ -111,12 +113,13 @@ def plot(
     output: DrawnTo = None,
     store: options.StoreFile = options.DEFAULT_STORE,
 ) -> None:
-    """Draw figures of a run: where energy and cycles go, mappings, machine, roofline.
+    """Draw figures of a run: where energy and cycles go, mappings, machine, roofline, schedule.
 
     Needs matplotlib: pip install 'nestmap[plot]'.
     """
     with reported():
-        from nestmap.pipeline.cli.plot import PlotRequest, run_plot  # noqa: PLC0415
+        from nestmap.pipeline.cli.plot import run_plot  # noqa: PLC0415
+        from nestmap.pipeline.cli.plot_request import PlotRequest  # noqa: PLC0415
 
         run_plot(PlotRequest(run, what, layer, against, output, store))
 
@@ -169,6 +172,7 @@ Examples:
   nestmap plot last
   nestmap plot last --what layers -o layers.pdf
   nestmap plot last --what scatter --layer conv1 -o conv1.svg
+  nestmap plot last --what schedule -o schedule.svg
   nestmap plot last --against 5f3a91 -o comparison.png"""
     )(plot)
     app.command(

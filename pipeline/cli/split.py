@@ -8,15 +8,12 @@ from typing import Final, final
 
 from nestmap.model import InputError
 from nestmap.model.cn import CnWorkload
-from nestmap.model.core_mapping import check_allocations, hinted_split
-from nestmap.model.split import SplitOptions
 from nestmap.model.stream import StreamProblem
-from nestmap.pipeline.cli.hints import GivenSplit, named_as_options
+from nestmap.pipeline.cli.hints import GivenSplit, chosen_split, named_as_options, read_problem
 from nestmap.pipeline.cli.output import output_width, remark, show, show_prose
 from nestmap.pipeline.cli.targets import check_target
 from nestmap.pipeline.cli.workload import GivenWorkload
 from nestmap.pipeline.files import write_text
-from nestmap.pipeline.inputs import read_core_mapping, read_multicore
 from nestmap.pipeline.report.cn_graph import MOST_EDGES, MOST_NODES, cn_graph_svg
 from nestmap.pipeline.report.columns import Line, printable
 from nestmap.pipeline.report.json import write_json
@@ -63,32 +60,16 @@ def run_split(request: SplitRequest) -> None:
     """
     check_target("--json", request.json, (request.workload.name, request.cores))
     check_target("--graph", request.graph, (request.workload.name, request.cores, request.json))
-    problem = _problem(request)
+    problem = read_problem(request.workload, request.cores, request.mapping)
     with named_as_options():
-        split = GenerateCNWorkloadHybridStage(options=_options(request, problem))(problem).nodes
+        options = chosen_split(request.how, problem)
+        split = GenerateCNWorkloadHybridStage(options=options)(problem).nodes
     unfit = tuple(too_large(split, Allowed(problem)))
     _write_files(request, split, unfit)
     _print_report(problem, split, unfit)
     for target in (request.json, request.graph):
         if target is not None:
             remark(f"Written to {target}.")
-
-
-def _problem(request: SplitRequest) -> StreamProblem:
-    workload, cores = request.workload.read(), read_multicore(request.cores)
-    mapping = read_core_mapping(request.mapping)
-    check_allocations(mapping, workload, cores, request.mapping or "mapping")
-    return StreamProblem(workload=workload, accelerator=cores, mapping=mapping)
-
-
-def _options(request: SplitRequest, problem: StreamProblem) -> SplitOptions:
-    """Those given; without hints what the mapping says of tiles."""
-    how = request.how
-    if how == GivenSplit(reference=how.reference):
-        said = hinted_split(problem.mapping, problem.workload, how.convention)
-        if said is not None:
-            return said
-    return how.options()
 
 
 def _write_files(request: SplitRequest, split: CnWorkload, unfit: tuple[TooLarge, ...]) -> None:

@@ -9,39 +9,65 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nestmap.pipeline.figures.comparison import comparison_figure as comparison_figure
+    from nestmap.pipeline.figures.data_sent import data_sent_figure as data_sent_figure
+    from nestmap.pipeline.figures.energy_split import (
+        schedule_energy_figure as schedule_energy_figure,
+    )
+    from nestmap.pipeline.figures.gantt import schedule_figure as schedule_figure
+    from nestmap.pipeline.figures.generations import front_figure as front_figure
     from nestmap.pipeline.figures.layers import layers_figure as layers_figure
     from nestmap.pipeline.figures.layers import utilization_figure as utilization_figure
+    from nestmap.pipeline.figures.link_use import link_use_figure as link_use_figure
     from nestmap.pipeline.figures.loops import loops_figure as loops_figure
     from nestmap.pipeline.figures.machine import accelerator_figure as accelerator_figure
     from nestmap.pipeline.figures.memories import memories_figure as memories_figure
+    from nestmap.pipeline.figures.memory_use import memory_use_figure as memory_use_figure
     from nestmap.pipeline.figures.output import save as save
     from nestmap.pipeline.figures.roofline import roofline_figure as roofline_figure
     from nestmap.pipeline.figures.runs import NamedRun as NamedRun
     from nestmap.pipeline.figures.scatter import scatter_figure as scatter_figure
+    from nestmap.pipeline.figures.schedules import NamedSchedule as NamedSchedule
+    from nestmap.pipeline.figures.schedules import schedules_figure as schedules_figure
 
 _HOMES = {
     "accelerator_figure": "machine",
     "comparison_figure": "comparison",
+    "data_sent_figure": "data_sent",
+    "front_figure": "generations",
     "layers_figure": "layers",
+    "link_use_figure": "link_use",
     "loops_figure": "loops",
     "memories_figure": "memories",
+    "memory_use_figure": "memory_use",
     "NamedRun": "runs",
+    "NamedSchedule": "schedules",
     "roofline_figure": "roofline",
     "save": "output",
     "scatter_figure": "scatter",
+    "schedule_energy_figure": "energy_split",
+    "schedule_figure": "gantt",
+    "schedules_figure": "schedules",
     "utilization_figure": "layers",
 }
 
 __all__ = [
     "NamedRun",
+    "NamedSchedule",
     "accelerator_figure",
     "comparison_figure",
+    "data_sent_figure",
+    "front_figure",
     "layers_figure",
+    "link_use_figure",
     "loops_figure",
     "memories_figure",
+    "memory_use_figure",
     "roofline_figure",
     "save",
     "scatter_figure",
+    "schedule_energy_figure",
+    "schedule_figure",
+    "schedules_figure",
     "utilization_figure",
 ]
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, cast
 
+from matplotlib.artist import Artist
 from matplotlib.axis import Axis
+from matplotlib.collections import Collection
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.text import Annotation, Text
@@ -53,11 +55,34 @@ class Plot(Protocol):
     def set_ylabel(self, ylabel: str) -> object: ...
     def set_yticks(self, ticks: Sequence[float], labels: Sequence[str]) -> object: ...
     def grid(self, *, visible: bool, axis: str = ...) -> object: ...
-    def tick_params(self, axis: str, *, length: float, labelleft: bool) -> object: ...
-    def add_patch(self, p: Patch) -> object: ...
-    def legend(
-        self, *, loc: str, bbox_to_anchor: Place, ncols: int = ..., borderpad: float = ...
+    def tick_params(
+        self, axis: str, *, length: float, labelleft: bool = ..., labelbottom: bool = ...
     ) -> object: ...
+    def add_patch(self, p: Patch) -> object: ...
+    def add_collection(self, collection: Collection, *, autolim: bool = ...) -> object: ...
+    def legend(
+        self,
+        *,
+        loc: str,
+        bbox_to_anchor: Place,
+        handles: Sequence[Artist] = ...,
+        ncols: int = ...,
+        borderpad: float = ...,
+    ) -> Artist: ...
+    def fill_between(  # noqa: PLR0913
+        self,
+        x: object,
+        y1: object,
+        y2: object = ...,
+        *,
+        step: str,
+        facecolor: str,
+        hatch: str = ...,
+        label: str = ...,
+        edgecolor: str = ...,
+        linewidth: float,
+    ) -> Drawn: ...
+    def set_title(self, label: str, *, loc: str, fontsize: float, pad: float = ...) -> object: ...
     def barh(  # noqa: PLR0913 (matplotlib's arguments)
         self,
         y: Sequence[float],
@@ -125,6 +150,9 @@ class Plot(Protocol):
         textcoords: str = ...,
         va: str = ...,
         fontsize: float = ...,
+        fontweight: str = ...,
+        ha: str = ...,
+        color: str = ...,
         annotation_clip: bool = ...,
         arrowprops: Mapping[str, str | float] = ...,
         bbox: Mapping[str, str | float] = ...,
@@ -151,6 +179,7 @@ class Page(Protocol):
         self, nrows: int, ncols: int, *, height_ratios: Sequence[float]
     ) -> Sequence[Page]: ...
     def suptitle(self, t: str, *, x: float, ha: str, fontweight: str) -> object: ...
+    def supxlabel(self, t: str, *, x: float, ha: str, fontsize: float) -> object: ...
     def colorbar(self, mappable: Drawn, *, ax: Plot, pad: float, aspect: float) -> ColorBar: ...
     def draw_without_rendering(self) -> None: ...
     def savefig(

@@ -54,20 +54,20 @@ def draw_scatter(found: tuple[Cloud, ...], title: str) -> Figure:
     latency = np.concatenate([cloud.latency for cloud in found])
     figure = new_figure(4.8, 4.2)
     axes = page_of(figure).add_subplot()
-    _scale(axes.set_xscale, latency)
-    _scale(axes.set_yscale, energy)
+    scale_costs(axes.set_xscale, latency)
+    scale_costs(axes.set_yscale, energy)
     if len(energy) > MOST_POINTS:
         _draw_counts(figure, axes, latency, energy)
     else:
         _draw_points(axes, found)
     _draw_front(axes, latency, energy)
-    _label(axes, cycles_unit(float(latency.max())), energy_unit(float(energy.max())))
+    label_costs(axes, cycles_unit(float(latency.max())), energy_unit(float(energy.max())))
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0))
     entitle(figure, f"{short_name(title, 34)}: {count(len(energy))} mappings")
     return figure
 
 
-def _scale(set_scale: Callable[[str], object], values: Floats) -> None:
+def scale_costs(set_scale: Callable[[str], object], values: Floats) -> None:
     """Logarithmic where values differ by much."""
     set_scale("log" if is_wide(values) else "linear")
 
@@ -139,7 +139,8 @@ def _draw_front(axes: Plot, latency: Floats, energy: Floats) -> None:
     )
 
 
-def _label(axes: Plot, cycles: Unit, energies: Unit) -> None:
+def label_costs(axes: Plot, cycles: Unit, energies: Unit) -> None:
+    """What the axes of a plot of energy over latency are, and their numbers."""
     axes.set_xlabel(f"Latency ({cycles.name})")
     axes.set_ylabel(f"Energy ({energies.name})")
     for axis, unit in ((axes.xaxis, cycles), (axes.yaxis, energies)):

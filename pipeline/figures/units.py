@@ -18,6 +18,7 @@ _CYCLES: Final = (
     (1e3, "thousand cycles"),
     (1.0, "cycles"),
 )
+_BITS: Final = ((8.0 * 2**30, "GiB"), (8.0 * 2**20, "MiB"), (8.0 * 2**10, "KiB"), (8.0, "B"))
 
 
 class Unit(NamedTuple):
@@ -38,6 +39,11 @@ def energy_unit(largest: float) -> Unit:
 def cycles_unit(largest: float) -> Unit:
     """A unit for up to so many cycles."""
     return _unit(_CYCLES, largest)
+
+
+def bits_unit(largest: float) -> Unit:
+    """A unit for up to so many bits."""
+    return _unit(_BITS, largest)
 
 
 def energy_text(picojoules: float) -> str:

@@ -10,6 +10,7 @@ from nestmap.model import CostModelEvaluation
 from nestmap.pipeline.differences import differences
 from nestmap.pipeline.html import cells
 from nestmap.pipeline.html.cells import Cell, Heading, Row, Table, words
+from nestmap.pipeline.html.charts.chart import Chart
 from nestmap.pipeline.html.facts import status_text
 from nestmap.pipeline.html.links import Links
 from nestmap.pipeline.html.run import ReportedRun
@@ -31,6 +32,17 @@ class Comparison:
     totals: Table
     differences: tuple[str, ...]
     layers: Table
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ComparisonView:
+    """What the template of a comparison prints; ``times`` are charts over ``latency`` cycles."""
+
+    comparison: Comparison
+    charts: tuple[Chart, ...]
+    times: tuple[Chart, ...] = ()
+    latency: int = 0
 
 
 def run_names(runs: Sequence[ReportedRun]) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ def facts(run: ReportedRun) -> Facts:
         versions=(Option("nestmap", run.info.version), *options_of(run.info.versions)),
         options=options_of(run.info.options),
         hashes=tuple(_hashes(run.network)),
-        again=tuple(_again(run)),
+        again=tuple(again(run.record, complete=run.complete)),
     )
 
 
@@ -49,19 +49,24 @@ def unfinished(run: ReportedRun) -> str:
     if run.complete:
         return ""
     found, layers = len(run.evaluation.layers), len(run.network.workload.layers)
-    state = {
-        RunStatus.RUNNING: "This run is not done: it is still running, or its machine has stopped.",
-        RunStatus.FAILED: "This run has failed.",
-        RunStatus.INTERRUPTED: "This run was interrupted.",
-    }[run.record.status]
-    reason = f" Reason: {run.record.reason}." if run.record.reason else ""
     return (
-        f"{state}{reason} The figures are the best that it has recorded so far, of "
+        f"{state_text(run.record)} The figures are the best that it has recorded so far, of "
         f"{count(found)} of {count(layers)} layers; they are not its result."
     )
 
 
-def _of_run(record: RunRecord, info: RunInfo) -> Iterator[Option]:
+def state_text(record: RunRecord) -> str:
+    """Why a run has no results, in a sentence or two."""
+    state = {
+        RunStatus.RUNNING: "This run is not done: it is still running, or its machine has stopped.",
+        RunStatus.FAILED: "This run has failed.",
+        RunStatus.INTERRUPTED: "This run was interrupted.",
+    }[record.status]
+    return state + (f" Reason: {record.reason}." if record.reason else "")
+
+
+def hosted(record: RunRecord) -> Iterator[Option]:
+    """When a run was done, where, and with what command."""
     yield Option("Run", str(record.id))
     yield Option("Status", status_text(record))
     yield Option("Command", record.command)
@@ -74,6 +79,10 @@ def _of_run(record: RunRecord, info: RunInfo) -> Iterator[Option]:
     if record.resumed:
         yield Option("Continued", f"{count(record.resumed)} times")
     yield Option("Host", record.host)
+
+
+def _of_run(record: RunRecord, info: RunInfo) -> Iterator[Option]:
+    yield from hosted(record)
     yield Option("Objective", record.objective.value)
     yield Option("Looks for", "fronts of energy and latency" if info.pareto else "the best")
     seed = "none: nothing is drawn at random" if info.seed is None else str(info.seed)
@@ -95,9 +104,9 @@ def _hashes(network: NetworkProblem) -> Iterator[Option]:
     yield Option("All of the problem", network.content_hash)
 
 
-def _again(run: ReportedRun) -> Iterator[str]:
-    record = run.record
-    if not run.complete:
+def again(record: RunRecord, *, complete: bool) -> Iterator[str]:
+    """The commands that do a run again, or go on with it."""
+    if not complete:
         yield f"nestmap resume {record.id}"
     if words_of(record.command)[:1] == ["nestmap"]:
         yield f"pip install nestmap=={record.version}"

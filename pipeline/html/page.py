@@ -18,7 +18,7 @@ from nestmap.pipeline.html.assets import INLINE, SCRIPTS, Assets, Static, inline
 from nestmap.pipeline.html.cells import Table
 from nestmap.pipeline.html.charts import comparison_charts, mappings_chart, run_charts
 from nestmap.pipeline.html.charts.chart import Chart
-from nestmap.pipeline.html.compared import Comparison, comparison, run_names
+from nestmap.pipeline.html.compared import ComparisonView, comparison, run_names
 from nestmap.pipeline.html.explained import ExplainedLayer, explained_layer, front_table
 from nestmap.pipeline.html.facts import Facts, facts, unfinished
 from nestmap.pipeline.html.layers import layer_table
@@ -27,9 +27,12 @@ from nestmap.pipeline.html.machine import Machine, machine
 from nestmap.pipeline.html.render import render
 from nestmap.pipeline.html.run import ReportedRun, read_reported
 from nestmap.pipeline.html.stages import StageView, pipeline_stages
+from nestmap.pipeline.html.stream.compared import stream_names
+from nestmap.pipeline.html.stream.page import stream_body, stream_comparison_body
+from nestmap.pipeline.html.stream.view import ReportedStream, read_stream
 from nestmap.pipeline.html.summary import Summary, summary
 from nestmap.pipeline.html.vector import node_table, operator_table
-from nestmap.store import Store
+from nestmap.store import RunKind, Store
 
 NOTHING: Final = Markup("")
 
@@ -74,15 +77,6 @@ class _LayerView:
     explained: ExplainedLayer | None = None
     front: Table | None = None
     charts: tuple[Chart, ...] = ()
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _ComparisonView:
-    """What the template of a comparison prints."""
-
-    comparison: Comparison
-    charts: tuple[Chart, ...]
 
 
 @final
@@ -176,7 +170,7 @@ def comparison_body(runs: Sequence[ReportedRun], links: Links = IN_PAGE) -> Mark
     named = [
         NamedRun(name, run.evaluation) for name, run in zip(run_names(runs), runs, strict=True)
     ]
-    view = _ComparisonView(comparison(runs, links), comparison_charts(named))
+    view = ComparisonView(comparison(runs, links), comparison_charts(named))
     return render("comparison", view)
 
 
@@ -204,11 +198,14 @@ def report(store: Store, runs: Sequence[UUID]) -> str:
 
     Raises:
         StoreError: if there is no such run.
-        InputError: if a run is given twice, or there is nothing to show of one.
+        InputError: if a run is given twice, there is nothing to show of one, or some are of one
+            core and others of several.
     """
     for given in runs:
         if list(runs).count(given) > 1:
             raise InputError(f"run {given}", "it twice", "different runs")
+    if are_streams(store, runs):
+        return stream_report([read_stream(store, run) for run in runs])
     found = [read_reported(store, run) for run in runs]
     bodies = [_whole(store, run) for run in found]
     if len(found) == 1:
@@ -218,6 +215,34 @@ def report(store: Store, runs: Sequence[UUID]) -> str:
         menu += Markup('<a href="#{}">{}</a>').format(run.anchor, name)
     body = render("runs", (comparison_body(found), *bodies))
     return document(f"{len(found)} runs compared", body, menu=menu)
+
+
+def are_streams(store: Store, runs: Sequence[UUID]) -> bool:
+    """Whether the runs are of several cores.
+
+    Raises:
+        StoreError: if there is no such run.
+        InputError: if some are of one core and others of several.
+    """
+    kinds = [store.run(run).kind for run in runs]
+    for run, kind in zip(runs, kinds, strict=True):
+        if kind is not kinds[0]:
+            what = {RunKind.EXPLORE: "one core", RunKind.STREAM: "several cores"}
+            found, expected = what[kind], what[kinds[0]]
+            raise InputError(f"run {run}", f"a run on {found}", f"one on {expected}, as the first")
+    return kinds[0] is RunKind.STREAM
+
+
+def stream_report(runs: Sequence[ReportedStream]) -> str:
+    """One page with everything about schedules on several cores, which needs nothing else."""
+    bodies = [stream_body(run) for run in runs]
+    if len(runs) == 1:
+        return document(runs[0].title, bodies[0])
+    menu = Markup('<a href="#comparison">Comparison</a>')
+    for run, name in zip(runs, stream_names(runs), strict=True):
+        menu += Markup('<a href="#{}">{}</a>').format(run.anchor, name)
+    body = render("runs", (stream_comparison_body(runs), *bodies))
+    return document(f"{len(runs)} schedules compared", body, menu=menu)
 
 
 def _whole(store: Store, run: ReportedRun) -> Markup:

@@ -58,8 +58,8 @@ def summary(run: ReportedRun) -> Summary:
     return Summary(
         facts=tuple(_facts(evaluation)),
         sentences=tuple(_sentences(run, energies, latencies)),
-        energy=_parts_table("Energy of the network by part", "Energy", energies, cells.energy),
-        latency=_parts_table("Cycles of the network by cause", "Cycles", latencies, cells.cycles),
+        energy=parts_table("Energy of the network by part", "Energy", energies, cells.energy),
+        latency=parts_table("Cycles of the network by cause", "Cycles", latencies, cells.cycles),
         notes=tuple(_notes(run)),
     )
 
@@ -97,15 +97,15 @@ def _sentences(run: ReportedRun, energies: Bars, latencies: Bars) -> Iterator[st
         f"{cells.energy(run.evaluation.energy).text} for the whole network."
     )
     if any(energies.totals):
-        yield f"Energy goes to {_largest(energies)}."
-    yield f"Cycles: {_largest(latencies)}."
+        yield f"Energy goes to {largest(energies)}."
+    yield f"Cycles: {largest(latencies)}."
     if len(cmes) > _MOST_LAYERS:
         yield _costliest(cmes, "cycles", lambda cme: float(cme.latency))
         yield _costliest(cmes, "energy", lambda cme: cme.energy)
     yield _waiting(cmes)
 
 
-def _largest(bars: Bars) -> str:
+def largest(bars: Bars) -> str:
     """The parts that make up most, with their shares."""
     sums = sorted(((sum(part.values), part.label) for part in bars.parts), reverse=True)
     total = sum(value for value, _ in sums)
@@ -142,7 +142,8 @@ def binding_port(cme: CostModelEvaluation) -> str:
     return f"{worst.memory} {worst.port}"
 
 
-def _parts_table(caption: str, title: str, bars: Bars, of: Callable[[float], Cell]) -> Table:
+def parts_table(caption: str, title: str, bars: Bars, of: Callable[[float], Cell]) -> Table:
+    """The parts of all bars together: figures, shares, and bars from one to the next."""
     headings = (*_PARTS, Heading(title), Heading("Share"), cells.bars("Share of all"))
     sums = [(part, sum(part.values)) for part in bars.parts]
     total, end = sum(value for _, value in sums), 0.0

@@ -78,6 +78,8 @@ STATIC_ENERGY: Final = Field(
     origin=Origin.NESTMAP,
 )
 
+_SEVERAL_CORES: Final = "cores"
+
 ACCELERATOR: Final = Section(
     "Root of an accelerator",
     (),
@@ -96,6 +98,12 @@ def parse_accelerator(path: Path, cacti: Cacti = cacti_cost) -> Accelerator:
         InputError: where the file is not such a description; it names the line and the field.
     """
     root = read_yaml(path)
+    several = root.entries("a mapping with the fields of an accelerator").get(_SEVERAL_CORES)
+    if several is not None:
+        raise several.error(
+            "a single core; for several cores there are nestmap stream and nestmap split",
+            "several cores",
+        )
     return accelerator_of(root, root.fields(ACCELERATOR), cacti)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 from itertools import combinations
 from typing import Final
 
+from nestmap.model.base import replaced
 from nestmap.model.build.cores import Wires
 from nestmap.model.multicore import Bus, CoreId, Link
 from nestmap.pipeline.parsers.node import Node
@@ -95,11 +96,30 @@ _ENERGY_PER_BIT: Final = Field(
     origin=Origin.NESTMAP,
 )
 
+_HUB: Final = Field(
+    "hub",
+    "of a bus: the core at which every transfer starts or ends, as at a memory with a single port",
+    "one of its cores",
+    "0",
+    Need.OPTIONAL,
+    otherwise="transfers are between any two of its cores",
+    origin=Origin.NESTMAP,
+)
+_SENDERS: Final = Field(
+    "senders",
+    "of a bus: the cores at which every transfer starts; it ends at one of the others",
+    "some of its cores",
+    "[0]",
+    Need.OPTIONAL,
+    otherwise="transfers are between any two of its cores",
+    origin=Origin.NESTMAP,
+)
+
 CONNECTION: Final = Section(
     "Connection",
     (CONNECTIONS.name, ITEM),
     "From one core to another there is one link at most; there may be any number of buses.",
-    (_TYPE, _CORES, _BANDWIDTH, _ENERGY, _ENERGY_PER_BIT),
+    (_TYPE, _CORES, _BANDWIDTH, _ENERGY, _ENERGY_PER_BIT, _HUB, _SENDERS),
 )
 CORE_PAIRS: Final = Entries(
     "Pairs of cores",
@@ -130,10 +150,38 @@ def parse_connections(
             energy_per_cycle=energy(fields[_ENERGY]) if _ENERGY in fields else energy_per_cycle,
         )
         if kind is ConnectionType.BUS:
-            buses.append(wires.bus(numbers))
+            buses.append(_directed(wires.bus(numbers), fields))
         else:
+            _check_link(fields)
             _add(links, wires.links(combinations(numbers, 2)), fields[_CORES])
     return tuple(links.values()), tuple(buses)
+
+
+def _directed(bus: Bus, fields: Mapping[Field, Node]) -> Bus:
+    """A bus with its hub or its senders, where it has them."""
+    if _HUB in fields and _SENDERS in fields:
+        raise fields[_HUB].error("either a hub or senders", "both")
+    if _HUB in fields:
+        hub = fields[_HUB].integer(_HUB.kind, minimum=0, maximum=_LARGEST)
+        if hub not in bus.cores:
+            raise fields[_HUB].error(f"one of {', '.join(map(str, bus.cores))}", str(hub))
+        return replaced(bus, {"hub": hub})
+    if _SENDERS in fields:
+        items = fields[_SENDERS].sequence(_SENDERS.kind)
+        senders = tuple(x.integer(_SENDERS.kind, minimum=0, maximum=_LARGEST) for x in items)
+        if not senders or not set(senders) < set(bus.cores) or len(set(senders)) < len(senders):
+            cores = ", ".join(map(str, bus.cores))
+            raise fields[_SENDERS].error(
+                f"some of {cores}, but not all, each once", f"[{', '.join(map(str, senders))}]"
+            )
+        return replaced(bus, {"senders": senders})
+    return bus
+
+
+def _check_link(fields: Mapping[Field, Node]) -> None:
+    for field in (_HUB, _SENDERS):
+        if field in fields:
+            raise fields[field].error(f"no {field.name} of a link, only of a bus", field.name)
 
 
 def parse_pairs(

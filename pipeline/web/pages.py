@@ -14,9 +14,11 @@ from starlette.responses import HTMLResponse
 from nestmap.model import InputError
 from nestmap.pipeline.html import cells
 from nestmap.pipeline.html.cells import Cell
-from nestmap.pipeline.html.page import comparison_body, layer_body, run_body
+from nestmap.pipeline.html.page import are_streams, comparison_body, layer_body, run_body
 from nestmap.pipeline.html.run import ReportedRun, read_reported
-from nestmap.pipeline.web.addresses import LINKS, RUNS, SCHEMA, sql_address
+from nestmap.pipeline.html.stream.page import stream_body, stream_comparison_body
+from nestmap.pipeline.html.stream.view import ReportedStream, read_stream
+from nestmap.pipeline.web.addresses import LINKS, RUNS, SCHEMA, run_address, sql_address
 from nestmap.pipeline.web.render import page, render
 from nestmap.pipeline.web.site import MissingError, Site, find_layer, find_run
 from nestmap.store import NamedQuery, Store
@@ -149,6 +151,9 @@ def run_page(site: Site, text: str) -> HTMLResponse:
     with site.open() as store:
         run = find_run(store, text)
         try:
+            if are_streams(store, [run]):
+                stream = read_stream(store, run)
+                return page(stream.title, stream_body(stream))
             found = read_reported(store, run)
         except InputError as error:
             return message(f"Run {run}", str(error), 200)
@@ -171,8 +176,19 @@ def comparison_page(site: Site, texts: list[str]) -> HTMLResponse:
         told = f"found {found}; expected two to {MOST_COMPARED}: choose them in the list of runs"
         return message("Comparison", told, 400)
     with site.open() as store:
+        try:
+            given = [find_run(store, text) for text in dict.fromkeys(texts)]
+            if are_streams(store, given):
+                streams = [read_stream(store, run) for run in given]
+                return page("Comparison", stream_comparison_body(streams, _stream_address))
+        except InputError as error:
+            return message("Comparison", str(error), 400)
         runs = [_reported(store, text) for text in dict.fromkeys(texts)]
     return page("Comparison", comparison_body(runs, LINKS))
+
+
+def _stream_address(run: ReportedStream) -> str:
+    return "" if run.run is None else run_address(run.run.record.id)
 
 
 def schema_page(site: Site) -> HTMLResponse:

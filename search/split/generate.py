@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 
 from nestmap.model import LayerNode, VectorNode, Workload
-from nestmap.model.cn import CnEdges, CnWorkload
-from nestmap.model.cn_layer import CnLayer, CnNest
+from nestmap.model.cn import PARTIAL_SUMS, WITHIN_GROUP, CnEdges, CnWorkload
+from nestmap.model.cn_layer import CnLayer, CnNest, dimensions_of
 from nestmap.model.split import Convention, SplitOptions
 from nestmap.search.split.back import traced
 from nestmap.search.split.edges import Written, edges
@@ -21,9 +21,6 @@ from nestmap.search.split.regions import Ints
 
 Capacity = Callable[[CnNest], int | None]
 """Bits for the constants of a node in the smallest memory of the cores that it may run on."""
-
-WITHIN_GROUP = -1
-"""The number of the input of an edge that only keeps the order within a group."""
 
 COUNTED_TWICE: Final = frozenset({"Reshape", "Flatten", "Transpose", "Gather", "LpNormalization"})
 """Operators behind which Stream counts the bits of an edge twice (a defect)."""
@@ -62,6 +59,10 @@ def _all_edges(layers: Mapping[str, CnLayer], feeds: Feeds, convention: Conventi
     first = dict(zip(layers, np.cumsum([0, *counts]).tolist(), strict=False))
     written = {name: Written(layer) for name, layer in layers.items()}
     columns = [_moved(_chains(layer), first[name], first[name]) for name, layer in layers.items()]
+    if convention is Convention.EXACT:
+        columns += [
+            _moved(_sums(layer), first[name], first[name]) for name, layer in layers.items()
+        ]
     for name, layer in layers.items():
         for feed in feeds.of(layer.nest):
             fed = _fed(written[feed.writer], layer, feed, convention)
@@ -84,6 +85,23 @@ def _chains(layer: CnLayer) -> Columns:
     before, after = order[:-1][same], order[1:][same]
     nothing = np.zeros(len(before), dtype=np.int64)
     return before, after, nothing + WITHIN_GROUP, nothing
+
+
+def _sums(layer: CnLayer) -> Columns:
+    """The edges between nodes of which one goes on with the sums of the other.
+
+    Where a reduction is split, what a node adds up is sent to the next one that adds to the same
+    part of the output, wherever that runs; the last one finishes it. Stream has no such edges.
+    """
+    none = np.zeros(0, dtype=np.int64)
+    if layer.final.all():
+        return none, none, none, none
+    part = layer.tiling.numbers(dimensions_of(layer.nest.output.axes))
+    order = np.argsort(part, kind="stable")
+    same = np.diff(part[order]) == 0
+    before, after = order[:-1][same], order[1:][same]
+    bits = layer.bits_of(layer.nest.output, Convention.EXACT)[before]
+    return before, after, np.full(len(before), PARTIAL_SUMS, dtype=np.int64), bits
 
 
 def _fed(written: Written, reader: CnLayer, feed: Feed, convention: Convention) -> Columns:

@@ -2,6 +2,7 @@
 
 ``explore`` searches a whole network, ``evaluate`` costs one mapping, ``resume`` goes on with an
 exploration that was interrupted, ``explain`` says what a mapping does and what would help;
+``stream`` schedules a network on several cores, as a ``stream_plan`` says;
 ``Recording`` says what a store keeps. ``conv2d``, ``gemm``, ``linear``, ``matmul`` and
 ``attention`` make layers, ``network`` a network of them, ``from_torch`` one of a PyTorch module.
 The domain model is in :mod:`nestmap.model`, the stage graph in :mod:`nestmap.pipeline`, past
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
     from nestmap.pipeline.explain import explain as explain
     from nestmap.pipeline.explain import recorded_problem as recorded_problem
     from nestmap.pipeline.resume import resume as resume
+    from nestmap.pipeline.stream import StreamResult as StreamResult
+    from nestmap.pipeline.stream import resume_stream as resume_stream
+    from nestmap.pipeline.stream import stream as stream
+    from nestmap.pipeline.stream_plan import StreamPlan as StreamPlan
+    from nestmap.pipeline.stream_plan import stream_plan as stream_plan
     from nestmap.pipeline.torch import from_torch as from_torch
 
 _HOMES = {
@@ -41,6 +47,8 @@ _HOMES = {
     "nestmap.pipeline.api": ("Exploration", "evaluate", "explore"),
     "nestmap.pipeline.explain": ("Explanation", "explain", "recorded_problem"),
     "nestmap.pipeline.resume": ("resume",),
+    "nestmap.pipeline.stream": ("StreamResult", "resume_stream", "stream"),
+    "nestmap.pipeline.stream_plan": ("StreamPlan", "stream_plan"),
     "nestmap.pipeline.torch": ("from_torch",),
 }
 
@@ -50,6 +58,8 @@ __all__ = [
     "Precision",
     "RecordMode",
     "Recording",
+    "StreamPlan",
+    "StreamResult",
     "attention",
     "conv1d",
     "conv2d",
@@ -64,6 +74,9 @@ __all__ = [
     "network",
     "recorded_problem",
     "resume",
+    "resume_stream",
+    "stream",
+    "stream_plan",
 ]
 
 

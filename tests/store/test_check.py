@@ -15,6 +15,7 @@ from nestmap.store.references import Reference, references, references_in
 from nestmap.store.tables import ROWS
 from tests.store.builders import NASTY
 from tests.store.filled import REAL, content, fill, sql, write_parts
+from tests.store.streams import fill_stream
 
 RELEASED = Path(__file__).parent / "released"
 
@@ -153,6 +154,8 @@ def test_what_refers_to_nothing_is_said(path: Path, reference: Reference) -> Non
         "SELECT id, 0, 'n', 'o', 'm', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM runs LIMIT 1",
         "INSERT INTO infeasible SELECT id, 'why', 1, 0 FROM searches LIMIT 1",
     )
+    with Store.open(path) as store:
+        fill_stream(store)
     assert check_store(path, recompute=0).is_sound
     sql(path, f"DELETE FROM {reference.owner}")
     told = f"rows with a {reference.column} that is not in {reference.owner}.{reference.key}"

@@ -21,6 +21,8 @@ from nestmap.model import (
     TemporalMapping,
     Workload,
 )
+from nestmap.model.cn_kind import CoreCosts
+from nestmap.model.individuals import AllocationObjective
 from nestmap.model.split import Convention, SplitOptions
 from nestmap.model.stream import SplitProblem, StreamProblem, StreamSources
 from nestmap.pipeline import MainStage, Stage, each, stage
@@ -65,6 +67,20 @@ from nestmap.pipeline.stages import (
     minimal,
     split_options,
 )
+from nestmap.pipeline.stages.dataflows import (
+    CustomSpatialMappingGeneratorStage,
+    DividingSpatialMappingStage,
+)
+from nestmap.pipeline.stages.inter_core import (
+    BestAllocationStage,
+    FrontSchedulesStage,
+    InterCoreMappingStage,
+)
+from nestmap.pipeline.stages.intra_core import (
+    CoreCostStage,
+    IntraCoreMappingStage,
+    schedule_problem,
+)
 from nestmap.pipeline.stages.locality import (
     ExploitInterLayerDataLocalityStage,
     SearchInterLayerDataLocalityStage,
@@ -80,6 +96,7 @@ from nestmap.pipeline.stages.sources import (
     workload_parser,
 )
 from nestmap.search import Shortlist
+from nestmap.search.allocation.genetic import GeneticOptions
 from nestmap.store import Store
 
 best = MinimalEnergyStage()
@@ -128,6 +145,21 @@ split_options("1", [("OY", "all")])  # type: ignore[arg-type]
 split_options(1, [{"OY": "all"}])  # type: ignore[list-item]
 split_options(1, [("OY", "all")], convention="exact")  # type: ignore[arg-type]
 SplitOptions(convention=Convention.STREAM, reference=True)  # type: ignore[call-arg]
+
+# allocations are searched for nodes that have costs, and scheduled when they are found
+allocated = InterCoreMappingStage(GeneticOptions(individuals=8))
+generated >> allocated  # type: ignore[operator]
+allocated >> allocated  # type: ignore[operator]
+allocated >> each(BestAllocationStage())  # type: ignore[operator]
+allocated >> FrontSchedulesStage() >> BestAllocationStage()  # type: ignore[operator]
+BestAllocationStage() >> FrontSchedulesStage()  # type: ignore[operator]
+FrontSchedulesStage() >> FrontSchedulesStage()  # type: ignore[operator]
+InterCoreMappingStage(32)  # type: ignore[arg-type]
+InterCoreMappingStage(keepers=(print, 3))  # type: ignore[arg-type]
+InterCoreMappingStage().workers = 2  # type: ignore[misc]
+BestAllocationStage(Objective.EDP)  # type: ignore[arg-type]
+GeneticOptions(objectives=AllocationObjective.EDP)  # type: ignore[arg-type]
+GeneticOptions(nb_ga_individuals=8)  # type: ignore[call-arg]
 
 # a reducer on one item instead of a stream
 CostModelStage() >> best  # type: ignore[operator]
@@ -355,6 +387,19 @@ def several(problem: NetworkProblem, files: Sources, cores: StreamProblem) -> No
     print(found, split)
     generated(cores).nodes = split.nodes  # type: ignore[misc]
     StreamSources(workload="net.onnx", accelerator=Path())  # type: ignore[arg-type]
+
+
+def on_cores(cores: StreamProblem, split: SplitProblem, costs: CoreCosts) -> None:
+    """Costs are of nodes on cores: of a split network, by a search for one core."""
+    CoreCostStage()(cores)  # type: ignore[arg-type]
+    CoreCostStage(LomaStage())  # type: ignore[arg-type]
+    CustomSpatialMappingGeneratorStage()(cores)  # type: ignore[arg-type]
+    CoreCostStage(DividingSpatialMappingStage() >> each(orders >> best) >> best)  # type: ignore[arg-type]
+    IntraCoreMappingStage(generated)  # type: ignore[arg-type]
+    IntraCoreMappingStage()(split).latency  # type: ignore[attr-defined]
+    generated >> IntraCoreMappingStage() >> CoreCostStage()  # type: ignore[operator]
+    schedule_problem(split)  # type: ignore[arg-type]
+    costs.costs = costs.costs  # type: ignore[misc]
 
 
 def recalled(ledger: Ledger) -> None:

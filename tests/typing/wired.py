@@ -16,9 +16,15 @@ from nestmap.model import (
     SpatialProblem,
     VectorEvaluation,
 )
+from nestmap.model.allocation_search import AllocationSearch
+from nestmap.model.cn_kind import CoreCosts
+from nestmap.model.individuals import AllocationObjective, Individual
+from nestmap.model.problem import CoreProblem
+from nestmap.model.schedule import Schedule, ScheduleProblem
 from nestmap.model.split import SplitOptions
 from nestmap.model.stream import SplitProblem, StreamProblem, StreamSources
 from nestmap.pipeline import MainStage, Stage, each, stage
+from nestmap.pipeline.core_plan import core_cost_stage, core_search
 from nestmap.pipeline.plan import SearchPlan, exploration_pipeline, front_pipeline
 from nestmap.pipeline.stages import (
     BestFirstStage,
@@ -58,6 +64,20 @@ from nestmap.pipeline.stages import (
     minimal,
     split_options,
 )
+from nestmap.pipeline.stages.dataflows import (
+    CustomSpatialMappingGeneratorStage,
+    DividingSpatialMappingStage,
+)
+from nestmap.pipeline.stages.inter_core import (
+    BestAllocationStage,
+    FrontSchedulesStage,
+    InterCoreMappingStage,
+)
+from nestmap.pipeline.stages.intra_core import (
+    CoreCostStage,
+    IntraCoreMappingStage,
+    schedule_problem,
+)
 from nestmap.pipeline.stages.locality import (
     ExploitInterLayerDataLocalityStage,
     SearchInterLayerDataLocalityStage,
@@ -74,6 +94,7 @@ from nestmap.pipeline.stages.sources import (
     workload_parser,
 )
 from nestmap.search import Shortlist
+from nestmap.search.allocation.genetic import GeneticOptions
 
 # every order of a spatial mapping's loops, with its cost, one batch after the other
 orders = LomaStage(lpf_limit=6, mapping_type=MappingType.EVEN) >> each(CostModelStage())
@@ -194,6 +215,43 @@ assert_type(
 assert_type(
     StreamONNXModelParserStage() >> LayerSplittingStage(), Stage[StreamSources, StreamProblem]
 )
+
+# what nodes cost on cores; its mappings are kept on the way
+per_core = CustomSpatialMappingGeneratorStage() >> each(orders >> minimal(Objective.LATENCY))
+assert_type(per_core, Stage[CoreProblem, Iterator[EvaluationBatch]])
+core_costs = CoreCostStage(search=per_core >> minimal(Objective.EDP))
+assert_type(generated >> core_costs, Stage[StreamProblem, CoreCosts])
+assert_type(CoreCostStage(core_search(SearchPlan())), CoreCostStage)
+assert_type(generated >> IntraCoreMappingStage(core_costs), Stage[StreamProblem, ScheduleProblem])
+assert_type(several >> IntraCoreMappingStage(), Stage[StreamSources, ScheduleProblem])
+assert_type(
+    CustomSpatialMappingGeneratorStage(DividingSpatialMappingStage()),
+    CustomSpatialMappingGeneratorStage,
+)
+assert_type(
+    several >> core_cost_stage() >> stage(schedule_problem), Stage[StreamSources, ScheduleProblem]
+)
+
+# which core runs what: a search for allocations, and the schedules of those it found
+allocated = InterCoreMappingStage(GeneticOptions(individuals=8, seed=1), workers=2)
+scheduled = allocated >> BestAllocationStage(AllocationObjective.EDP)
+assert_type(allocated, InterCoreMappingStage)
+assert_type(scheduled, Stage[ScheduleProblem, Schedule])
+assert_type(allocated >> FrontSchedulesStage(), Stage[ScheduleProblem, Iterator[Schedule]])
+assert_type(
+    allocated >> FrontSchedulesStage() >> ListifyStage[Schedule](),
+    Stage[ScheduleProblem, tuple[Schedule, ...]],
+)
+
+
+def best_allocation(problem: ScheduleProblem) -> Individual:
+    """What a search for allocations gives."""
+    found = allocated(problem)
+    assert_type(found, AllocationSearch)
+    assert_type(found.front, tuple[Individual, ...])
+    assert_type(scheduled(problem).latency, int)
+    return found.best(AllocationObjective.ENERGY)
+
 
 # reducers that keep more than one
 assert_type(orders >> ParetoStage(), Stage[SpatialProblem, Shortlist])

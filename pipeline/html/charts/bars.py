@@ -48,6 +48,7 @@ class Exact(Enum):
 
     ENERGY = exact("value", "pJ")
     CYCLES = exact("value", "cycles")
+    BITS = exact("value", "bit")
     SHARE = percent("value")
 
 

@@ -48,7 +48,7 @@ _MOST_COLORS: Final = 5
 _OTHERS: Final = Look("#8f8f8f")
 _HEIGHT: Final = 400
 _ROOM: Final = 0.04
-_STAR: Final = (
+STAR: Final = (
     "M0,-1L0.235,-0.324L0.951,-0.309L0.38,0.124L0.588,0.809L0,0.4L-0.588,0.809L-0.38,0.124"
     "L-0.951,-0.309L-0.235,-0.324Z"
 )
@@ -168,7 +168,7 @@ def _labels(found: Sequence[Cloud]) -> list[str]:
 
 def _chart(costs: _Costs, labels: Sequence[str], *, starred: bool) -> alt.LayerChart:
     """Mappings, the front above them, and the chosen one on it."""
-    across, up = _across(costs.latency), _up(costs.energy)
+    across, up = latency_axis(costs.latency), energy_axis(costs.energy)
     line = alt.Chart(
         alt.NamedData(_FRONT),
         mark=alt.MarkDef(
@@ -208,7 +208,7 @@ def _front(*, starred: bool) -> alt.Chart:
     """The front, and the chosen one as a star."""
     mark = alt.MarkDef(type="point", filled=True, clip=True, style=OUTLINED, opacity=1)
     kinds = [FRONT, CHOSEN] if starred else [FRONT]
-    scale = alt.Scale(domain=kinds, range=["circle", _STAR][: len(kinds)])
+    scale = alt.Scale(domain=kinds, range=["circle", STAR][: len(kinds)])
     below = alt.Legend(title=None, orient="bottom", direction="horizontal")
     chosen = f"datum.kind === '{CHOSEN}'"
     return (
@@ -232,7 +232,8 @@ def _plot(data: str, mark: alt.MarkDef) -> alt.Chart:
     )
 
 
-def _across(latency: Floats) -> alt.X:
+def latency_axis(latency: Floats) -> alt.X:
+    """Latencies across, in cycles."""
     unit = cycles_unit(float(latency.max()))
     return alt.X(
         field="x",
@@ -242,7 +243,8 @@ def _across(latency: Floats) -> alt.X:
     )
 
 
-def _up(energy: Floats) -> alt.Y:
+def energy_axis(energy: Floats) -> alt.Y:
+    """Energies upwards, in pJ."""
     unit = energy_unit(float(energy.max()))
     return alt.Y(
         field="y",

@@ -30,8 +30,10 @@ INK: Final = "ink"
 OUTLINED: Final = "outlined"
 """The style of areas with a line around in that colour."""
 
+ZOOM: Final = "zoom"
+"""The parameter that says what part of its axes a chart shows; ``charts.js`` knows that too."""
+
 _PICKED: Final = "picked"
-_ZOOM: Final = "zoom"
 _FADED: Final = 0.12
 
 
@@ -111,7 +113,7 @@ def faded(opacity: float = 1.0) -> alt.OpacityValue:
 def zoom() -> alt.Parameter:
     """Dragging moves the chart, Ctrl and the wheel zoom, a double click puts it back."""
     return alt.selection_interval(
-        name=_ZOOM, bind="scales", zoom="wheel![event.ctrlKey || event.metaKey]"
+        name=ZOOM, bind="scales", zoom="wheel![event.ctrlKey || event.metaKey]"
     )
 
 
@@ -142,9 +144,16 @@ def letters(legend: Iterable[str], axis: Iterable[str] = ("0.123",)) -> Letters:
     return Letters(max(map(len, legend)), max(map(len, axis)))
 
 
-def spec_text(chart: alt.Chart | alt.LayerChart, data: Data, longest: Letters) -> str:
-    """The specification with its data in it, and no address of anything else."""
+def spec_text(
+    chart: alt.Chart | alt.LayerChart, data: Data, longest: Letters, time: int | None = None
+) -> str:
+    """The specification with its data in it, and no address of anything else.
+
+    Charts over a time from 0 up to ``time`` show the same part of it, where they are of one run.
+    """
     room = {"legendLetters": longest.legend, "axisLetters": longest.axis}
+    if time is not None:
+        room["time"] = time
     with debug_mode(False):  # what was built is valid (a test validates it all): sooner done
         spec: dict[str, object] = chart.properties(usermeta=room).to_dict(validate=False)
     for name in ("$schema", "config"):

@@ -89,11 +89,17 @@ def mappings_text(clouds: Sequence[Cloud], front: int, shown: int) -> str:
 
 def totals_text(runs: Sequence[NamedRun], totals: Sequence[float], written: Written) -> str:
     """What each run costs in all, and how that compares with the first."""
-    first = totals[0]
+    names = (run.name for run in runs)
+    return compared_text(list(zip(names, totals, strict=True)), written)
+
+
+def compared_text(named: Sequence[tuple[str, float]], written: Written) -> str:
+    """Figures by name, and how they compare with the first one."""
+    first = named[0][1]
     texts = (
-        f"{called(run.name)} {written(total)}"
+        f"{called(name)} {written(total)}"
         + (f" ({TIMES}{total / first:.3g})" if i and first else "")
-        for i, (run, total) in enumerate(zip(runs, totals, strict=True))
+        for i, (name, total) in enumerate(named)
     )
     return f"{', '.join(texts)}."
 

@@ -3,6 +3,7 @@
 // A chart is <figure class="chart" data-chart="NAME"> with <div class="vega"> and its Vega-Lite
 // specification in <script type="application/json" class="spec">. Once drawn, the figure has the
 // class "drawn" and the property nestmapView (a vega.View). Needs vegaEmbed (vega_script()).
+// Charts over a time in a section of class "times" show the same part of it.
 "use strict";
 (() => {
   const BLIND_WIDTH = 640; // of what is drawn while it is hidden, so that it can be printed
@@ -83,10 +84,86 @@
       });
       figure.nestmapView = result.view;
       place.querySelector("summary").setAttribute("aria-label", SAVE);
+      if (spec.usermeta.time) share(figure);
       figure.classList.add("drawn");
     } catch (error) {
       place.textContent = `This chart cannot be drawn: ${error.message}`;
     }
+  }
+
+  // --- charts over the same time -----------------------------------------------------------------
+
+  const shown = new Map(); // section -> from when to when its charts show; without: all of the time
+
+  const timesOf = (home) => Number(home.querySelector(".time").dataset.latency);
+
+  /** Whether two spans are the same, but for what is lost in whole pixels. */
+  function same(one, other, all) {
+    if (!one || !other) return !one && !other;
+    return one.every((time, i) => Math.abs(time - other[i]) < all * 1e-6);
+  }
+
+  /** Whether readers choose a time in a chart by dragging over it; else they move what it shows. */
+  function isBrush(view) {
+    const signals = (name) => name === "zoom_x";
+    return "zoom_x" in view.getState({ signals, data: () => false }).signals;
+  }
+
+  /** Lets a chart show a span. */
+  function follow(view, span, all) {
+    if (same(view.signal("zoom_start"), span, all)) return;
+    if (isBrush(view)) view.signal("zoom_x", span ? span.map(view.scale("x")) : [0, 0]);
+    else view.signal("zoom_start", span);
+    view.runAsync();
+  }
+
+  /** Lets all charts of a section show a span; null: all of the time. */
+  function showSpan(home, span) {
+    const all = timesOf(home);
+    if (same(shown.get(home), span, all)) return;
+    shown.set(home, span);
+    for (const { nestmapView } of home.querySelectorAll("figure.drawn")) {
+      follow(nestmapView, span, all);
+    }
+    tellSpan(home);
+  }
+
+  function tellSpan(home) {
+    const [from, to] = shown.get(home) ?? [0, timesOf(home)];
+    const text = (time) => Math.round(time).toLocaleString("en");
+    home.querySelector(".time output").value = `cycles ${text(from)} to ${text(to)}`;
+  }
+
+  /** Connects a chart that has just been drawn with the others of its section. */
+  function share(figure) {
+    const home = figure.closest(".times");
+    if (!home) return;
+    const view = figure.nestmapView;
+    for (const brush of figure.querySelectorAll("[class*='zoom_brush']")) {
+      brush.setAttribute("aria-hidden", "true"); // it says nothing; the buttons do what it does
+    }
+    follow(view, shown.get(home) ?? null, timesOf(home));
+    view.addSignalListener("zoom_start", (_, span) => showSpan(home, span ?? null));
+  }
+
+  /** The span after a step of a kind, within all of the time. */
+  function stepped([from, to], kind, all) {
+    const width = to - from;
+    const wide = { in: width / 2, out: width * 2, all }[kind] ?? width;
+    if (wide >= all) return null;
+    const move = { earlier: -width / 2, later: width / 2 }[kind] ?? (width - wide) / 2;
+    const start = Math.min(Math.max(from + move, 0), all - wide);
+    return [start, start + Math.max(wide, 1)];
+  }
+
+  for (const bar of document.querySelectorAll(".times .time")) {
+    const home = bar.closest(".times");
+    bar.addEventListener("click", ({ target }) => {
+      const kind = target.closest("button")?.dataset.step;
+      const all = timesOf(home);
+      if (kind) showSpan(home, stepped(shown.get(home) ?? [0, all], kind, all));
+    });
+    tellSpan(home);
   }
 
   /** Draws charts, each after those that are being drawn. */

@@ -9,9 +9,12 @@ from typing import get_args, get_type_hints
 import pytest
 
 from nestmap.model import MappingType, Objective
+from nestmap.model.schedule import CandidateRule
 from nestmap.pipeline.cli.app import explore
 from nestmap.pipeline.cli.options import DEFAULT_STORE
+from nestmap.pipeline.cli.streaming import stream
 from nestmap.pipeline.plan import Rank
+from nestmap.pipeline.stream_plan import Engine
 from nestmap.store import DEFAULT_PATH
 from tests.pipeline.cli.inputs import run, run_process
 
@@ -47,6 +50,7 @@ def test_without_a_command_help_is_shown() -> None:
         ("evaluate", ["--dim", "--float-bits", "--layer", "--accelerator", "--mapping", "--order",
                       "--cut", "--mapping-file", "--json"]),
         ("query", ["--store", "--format"]),
+        ("stream", ["--cores", "--hint-loops", "--rule", "--engine", "--generations", "--trace"]),
         ("examples", []),
     ],
 )  # fmt: skip
@@ -57,7 +61,7 @@ def test_help_of_a_command_names_its_options(command: str, options: list[str]) -
         assert option in ended.out
 
 
-@pytest.mark.parametrize("command", ["show", "explore", "evaluate", "query"])
+@pytest.mark.parametrize("command", ["show", "explore", "evaluate", "query", "stream"])
 def test_examples_keep_their_lines(command: str) -> None:
     lines = [line.strip() for line in run(command, "--help").out.splitlines()]
     assert "Examples:" in lines
@@ -81,6 +85,10 @@ def test_choices_are_those_of_the_model() -> None:
     assert set(get_args(hints["mapping_type"])) == {str(x) for x in MappingType}
     assert set(get_args(hints["rank"])) == {str(x) for x in Rank}
     assert DEFAULT_STORE == DEFAULT_PATH
+    hints = get_type_hints(stream)
+    assert set(get_args(hints["rule"])) == {str(x) for x in CandidateRule}
+    assert set(get_args(hints["engine"])) == {str(x) for x in Engine}
+    assert set(get_args(hints["core_objective"])) == {str(x) for x in Objective}
 
 
 def test_running_a_command_imports_what_help_must_not() -> None:

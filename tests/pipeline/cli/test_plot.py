@@ -9,6 +9,7 @@ import pytest
 
 from nestmap.pipeline import needs as needs_module
 from nestmap.pipeline.cli.plot import Drawing
+from nestmap.pipeline.cli.plot_stream import StreamDrawing
 from nestmap.pipeline.cli.seeing import plot
 from tests.pipeline.cli.inputs import Inputs, run
 
@@ -78,6 +79,7 @@ def test_two_runs_are_compared() -> None:
         (("last", "--what", "layers", "--layer", "first"), "it beside --what layers"),
         (("last", "--what", "comparison"), "found one run; expected another one as well"),
         (("last", "--what", "layers", "--against", "last"), "expected --what comparison or all"),
+        (("last", "--what", "schedule"), "found a run of one core; expected one of layers, "),
         (("last", "--store", "none.duckdb"), "none.duckdb"),
     ],
 )
@@ -121,4 +123,4 @@ def test_help_names_the_options() -> None:
 
 def test_choices_are_what_can_be_drawn() -> None:
     (choices, _) = get_args(get_type_hints(plot)["what"])
-    assert set(get_args(choices)) == {*map(str, Drawing), "all"}
+    assert set(get_args(choices)) == {*map(str, Drawing), *map(str, StreamDrawing), "all"}

@@ -10,12 +10,20 @@ from matplotlib.figure import Figure
 
 from nestmap.pipeline.figures import (
     NamedRun,
+    NamedSchedule,
     accelerator_figure,
     comparison_figure,
+    data_sent_figure,
+    front_figure,
     layers_figure,
+    link_use_figure,
     loops_figure,
     memories_figure,
+    memory_use_figure,
     roofline_figure,
+    schedule_energy_figure,
+    schedule_figure,
+    schedules_figure,
     utilization_figure,
 )
 from nestmap.pipeline.figures.clouds import Cloud
@@ -23,6 +31,7 @@ from nestmap.pipeline.figures.matplot import page_of
 from nestmap.pipeline.figures.scatter import draw_scatter
 from nestmap.pipeline.figures.style import styled
 from tests.pipeline.figures.samples import evaluated, machine, network
+from tests.pipeline.figures.schedules import pipelined, search, streamed, two_rows
 
 FOLDER = Path(__file__).parent / "baselines"
 DPI = 60
@@ -49,6 +58,15 @@ def _compared() -> Figure:
     return comparison_figure(runs)
 
 
+def _schedules() -> Figure:
+    return schedules_figure(
+        [
+            NamedSchedule("layer by layer", pipelined(4, 1, 4)),
+            NamedSchedule("rows fused", pipelined(4, 3, 4)),
+        ]
+    )
+
+
 FIGURES: dict[str, Callable[[], Figure]] = {
     "layers": lambda: layers_figure(network(_FOUR, "edge_22nm", vector=True)),
     "layers-aimc": lambda: layers_figure(network(_FOUR, "aimc")),
@@ -59,6 +77,14 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "accelerator-ascend": lambda: accelerator_figure(machine("ascend_like")),
     "loops": lambda: loops_figure(evaluated("tpu_like", 8, 64, 128)),
     "comparison": _compared,
+    "schedule": lambda: schedule_figure(streamed()),
+    "schedule-many": lambda: schedule_figure(pipelined(40, 6, 8)),
+    "memory-use": lambda: memory_use_figure(two_rows()),
+    "link-use": lambda: link_use_figure(streamed()),
+    "data-sent": lambda: data_sent_figure(pipelined(4, 3, 4)),
+    "schedule-energy": lambda: schedule_energy_figure(pipelined(4, 3, 4)),
+    "schedules": _schedules,
+    "front": lambda: front_figure(search(), "net on machine", search()[-1].front[0]),
     "scatter": lambda: draw_scatter(clouds(200), "conv1 on tpu_like"),
     "scatter-many": lambda: draw_scatter(clouds(30_000), "conv1 on tpu_like"),
 }

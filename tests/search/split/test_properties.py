@@ -18,7 +18,7 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.model.base import replaced
-from nestmap.model.cn import CnWorkload
+from nestmap.model.cn import PARTIAL_SUMS, WITHIN_GROUP, CnWorkload
 from nestmap.model.cn_layer import CnLayer, CnNest, TensorUse, dimensions_of
 from nestmap.model.split import Convention, SplitOptions
 from nestmap.model.workload import Node
@@ -90,7 +90,7 @@ def test_bits_are_conserved(workload: Workload, how: SplitOptions) -> None:
         edge = made.edge(row)
         place = int(made.edges.producer[row])
         node = made.node(place)
-        assert node.final or edge.operand is None
+        assert node.final or made.edges.read[row] in (WITHIN_GROUP, PARTIAL_SUMS)
         assert edge.bits == (node.output.bits if edge.operand is not None else 0)
 
 
@@ -134,7 +134,7 @@ def test_the_nodes_of_a_group_are_a_chain(workload: Workload, how: SplitOptions)
     chains = {
         (int(made.edges.producer[row]), int(made.edges.consumer[row]))
         for row in range(len(made.edges))
-        if made.edges.read[row] < 0
+        if made.edges.read[row] == WITHIN_GROUP
     }
     expected: set[tuple[int, int]] = set()
     for layer, first, _ in parts(made):
@@ -142,6 +142,23 @@ def test_the_nodes_of_a_group_are_a_chain(workload: Workload, how: SplitOptions)
             members = [first + n for n, g in enumerate(layer.groups.tolist()) if g == group]
             expected |= set(pairwise(members))
     assert chains == expected
+
+
+@given(networks(), options())
+def test_partial_sums_go_from_part_to_part(workload: Workload, how: SplitOptions) -> None:
+    made = split(workload, how)
+    edges = made.edges
+    sums = edges.read == PARTIAL_SUMS
+    found = set(zip(edges.producer[sums].tolist(), edges.consumer[sums].tolist(), strict=True))
+    expected: set[tuple[int, int]] = set()
+    for _, first, end in parts(made):
+        places: dict[tuple[tuple[int, int], ...], list[int]] = {}
+        for place in range(first, end):
+            places.setdefault(made.node(place).output.ranges, []).append(place)
+        for adding in places.values():
+            if not all(made.node(place).final for place in adding):
+                expected |= set(pairwise(adding))
+    assert found == expected
 
 
 @given(networks(), options())

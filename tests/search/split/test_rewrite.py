@@ -28,7 +28,7 @@ from nestmap.search.split.plan import SplitAlong
 from nestmap.search.split.rewrite import LayerSplit, Rewritten, split_layers
 from tests.search.split.brute import Index, Loops, edges, origins, read, written
 from tests.search.split.networks import networks
-from tests.search.split.test_exactness import input_position, options, split
+from tests.search.split.test_exactness import data_edges, options, split
 
 ALONG = st.sampled_from(SplitAlong)
 SHARES = st.integers(1, 6)
@@ -90,16 +90,7 @@ def test_edges_are_exact(
 ) -> None:
     changed = rewritten(workload, share, along).workload
     made = split(changed, how)
-    found = {
-        (
-            (edge.producer.layer, edge.producer.node),
-            (edge.consumer.layer, edge.consumer.node),
-            input_position(changed, made, row),
-        )
-        for row in range(len(made.edges))
-        if (edge := made.edge(row)).operand is not None
-    }
-    assert found == edges(changed, made)
+    assert data_edges(changed, made) == edges(changed, made)
 
 
 def loops_of(layer: Layer) -> Iterator[Loops]:

@@ -1,0 +1,242 @@
+"""``nestmap stream``: a network on several cores, as tables and files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, final
+from uuid import UUID
+
+from nestmap.model import InputError
+from nestmap.model.base import replaced
+from nestmap.model.individuals import Fitness
+from nestmap.model.split import SplitMode, SplitOptions
+from nestmap.model.stream import StreamProblem
+from nestmap.pipeline.cli.hints import GivenSplit, chosen_split, named_as_options, read_problem
+from nestmap.pipeline.cli.output import remark, show, show_prose
+from nestmap.pipeline.cli.places import Place, telling_how_to_go_on
+from nestmap.pipeline.cli.stream_progress import StreamBar
+from nestmap.pipeline.cli.targets import check_target
+from nestmap.pipeline.cli.workload import GivenWorkload
+from nestmap.pipeline.files import write_text
+from nestmap.pipeline.plan import available_workers
+from nestmap.pipeline.report.columns import Line, printable
+from nestmap.pipeline.report.figures import count, cycles, energy
+from nestmap.pipeline.report.json import write_json
+from nestmap.pipeline.report.split import passing_note
+from nestmap.pipeline.report.stream import (
+    bound_note,
+    comparison_note,
+    comparison_table,
+    core_table,
+    energy_table,
+    front_of_allocations,
+    memory_table,
+    problem_note,
+    wire_table,
+)
+from nestmap.pipeline.report.stream_json import stream_json
+from nestmap.pipeline.report.trace import perfetto_trace
+from nestmap.pipeline.stream import StreamResult, resume_stream, stream_problem
+from nestmap.pipeline.stream_plan import StreamPlan, check_prefetch, splitting_stage
+from nestmap.pipeline.stream_watch import StreamJob
+from nestmap.store import Store
+
+MOST_FRONT: Final = 12
+MOST_WIRES: Final = 8
+_LAYERS: Final = "layer by layer"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StreamFiles:
+    """Where results are written beside the store."""
+
+    json: Path | None = None
+    trace: Path | None = None
+
+    def check(self, taken: tuple[str | Path | None, ...]) -> None:
+        """Checks that they can be written, and are none of the files that are used already.
+
+        Raises:
+            InputError: where not.
+        """
+        check_target("--json", self.json, taken)
+        check_target("--trace", self.trace, (*taken, self.json))
+
+    def write(self, found: StreamResult, layers: StreamResult | None) -> None:
+        """Writes them; before anything is printed: the reader of a pipe may leave."""
+        if self.json is not None:
+            write_json(self.json, stream_json(found, layers))
+        if self.trace is not None:
+            write_text(self.trace, perfetto_trace(found.schedule))
+
+    def tell(self) -> None:
+        """Says where they are."""
+        for target in (self.json, self.trace):
+            if target is not None:
+                remark(f"Written to {target}.")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StreamRequest:
+    """The arguments of the command; without a ``place`` nothing is kept.
+
+    ``plan`` is all but the split, ``compare`` asks for layer by layer beside it.
+    """
+
+    workload: GivenWorkload
+    cores: str
+    mapping: str | None
+    how: GivenSplit
+    plan: StreamPlan
+    compare: bool
+    workers: int | None
+    place: Place | None
+    files: StreamFiles
+
+
+def run_stream(request: StreamRequest) -> None:
+    """Schedules the network, writes the files, prints the tables.
+
+    Raises:
+        NestmapError: where something given is not right, or nothing fits.
+    """
+    path = None if request.place is None else request.place.path
+    request.files.check((request.workload.name, request.cores, request.mapping, path))
+    problem = read_problem(request.workload, request.cores, request.mapping)
+    plan = replaced(request.plan, {"split": chosen_split(request.how, problem)})
+    layers = None
+    with named_as_options():
+        if request.compare:  # first, so that the run that was asked for is the last one
+            _check_split(plan, problem)
+            whole = replaced(plan, {"split": _whole(request.how)})
+            layers = _streamed(request, StreamJob(problem, whole, _workers(request.workers)))
+        found = _streamed(request, StreamJob(problem, plan, _workers(request.workers)))
+    request.files.write(found, layers)
+    _print(problem, found, layers)
+    request.files.tell()
+    _print_place(found.run, request.place)
+
+
+def _check_split(plan: StreamPlan, problem: StreamProblem) -> None:
+    """Checks that a network can be split so, before anything else is done.
+
+    Raises:
+        InputError: where not.
+    """
+    check_prefetch(plan, splitting_stage(plan)(problem))
+
+
+def _whole(how: GivenSplit) -> SplitOptions:
+    return SplitOptions(mode=SplitMode.OUTER, convention=how.convention)
+
+
+def _workers(given: int | None) -> int:
+    return available_workers() if given is None else given
+
+
+def _streamed(request: StreamRequest, job: StreamJob) -> StreamResult:
+    if request.place is None:
+        with StreamBar() as bar:
+            return stream_problem(job, progress=bar)
+    with (
+        request.place.open() as store,
+        telling_how_to_go_on(store, request.place),
+        StreamBar() as bar,
+    ):
+        return stream_problem(job, store=store, progress=bar)
+
+
+def resume_streamed(
+    going: tuple[UUID, Store, Place], workers: int | None, json: Path | None
+) -> None:
+    """Goes on with a run of an open store, writes the file, prints the tables.
+
+    Raises:
+        NestmapError: where the run cannot be gone on with, or nothing fits.
+    """
+    run, store, place = going
+    info = store.stream_info(run)
+    with telling_how_to_go_on(store, place), StreamBar() as bar:
+        found = resume_stream(run, store, workers=workers, progress=bar)
+    files = StreamFiles(json)
+    files.write(found, None)
+    problem = StreamProblem(
+        workload=info.workload, accelerator=info.accelerator, mapping=info.mapping
+    )
+    _print(problem, found, None)
+    files.tell()
+    _print_place(run, place)
+
+
+def _print(problem: StreamProblem, found: StreamResult, layers: StreamResult | None) -> None:
+    objectives = " and ".join(found.search.objectives)
+    show_prose(
+        f"{printable(found.workload)} on {printable(found.accelerator)}: allocations to cores that "
+        f"no other one beats in {objectives}"
+    )
+    show([Line(), *front_of_allocations(found.front, MOST_FRONT), Line()])
+    _print_schedule(found)
+    notes = [problem_note(found.problem), _search_note(found)]
+    if found.bound is not None:
+        notes.append(bound_note(found.bound))
+    passing = passing_note(problem.workload, found.problem.nodes)
+    for note in (*notes, *([passing] if passing else [])):
+        show_prose(note)
+    if layers is not None:
+        _print_comparison(found, layers)
+
+
+def _print_schedule(found: StreamResult) -> None:
+    schedule = found.schedule
+    show_prose(
+        f"The one with the least {found.plan.objective.value}: {cycles(schedule.latency)} cycles, "
+        f"{energy(schedule.energy.total)}."
+    )
+    tables = (
+        core_table(schedule),
+        wire_table(schedule, MOST_WIRES),
+        memory_table(schedule),
+        energy_table(schedule),
+    )
+    for lines in tables:
+        if lines:
+            show([Line(), *lines])
+    show([Line()])
+
+
+def _search_note(found: StreamResult) -> str:
+    generation = found.search.generation
+    many = f"{count(generation.evaluations)} allocations were scheduled"
+    if found.search.is_complete:
+        return f"{many}: all there are."
+    return f"{many}, in {count(generation.number + 1)} generations."
+
+
+def _print_comparison(found: StreamResult, layers: StreamResult) -> None:
+    one, other = _fitness_of(found), _fitness_of(layers)
+    rows = [
+        ("this one", len(found.problem.nodes), one),
+        (_LAYERS, len(layers.problem.nodes), other),
+    ]
+    show([Line(), *comparison_table(rows), Line()])
+    show_prose(comparison_note(one, other))
+
+
+def _fitness_of(found: StreamResult) -> Fitness:
+    """What the reported schedule costs."""
+    fitness = found.best.fitness
+    if fitness is None:
+        raise InputError("schedule", "an allocation without a schedule", "one that was scheduled")
+    return fitness
+
+
+def _print_place(run: UUID, place: Place | None) -> None:
+    """Says where the results are kept, and how to ask for them."""
+    if place is None:
+        return
+    remark(f"Recorded in {place.path} as run {run}. Ask it, for example:")
+    remark(f"  nestmap query stream_layers_of --run last{place.option}")
+    remark(f"  nestmap query stream_transfers --run last{place.option}")

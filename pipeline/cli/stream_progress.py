@@ -1,0 +1,109 @@
+"""The progress bar of an exploration of several cores: costs of nodes, then generations."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from types import TracebackType
+from typing import final
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from nestmap.model.individuals import Fitness, Generation
+from nestmap.model.schedule import ScheduleProblem
+from nestmap.model.stream import SplitProblem
+from nestmap.pipeline.report.figures import count, cycles, energy
+
+
+@final
+class StreamBar:
+    """Shows how far an exploration of several cores is on the error output.
+
+    A bar only on a terminal. Use it as a context manager around the exploration that it is given
+    to as ``progress``.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True)
+        self._bar = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=None),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[said]}", markup=False),
+            TimeElapsedColumn(),
+            console=self._console,
+            expand=True,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._bar.add_task("splitting", total=None, said="")
+        self._costs = 0
+        self._evaluations = 0
+        self._before: int | None = None
+        self._began = self._phase = perf_counter()
+
+    def __enter__(self) -> StreamBar:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+        if error is None:
+            seconds = perf_counter() - self._began
+            text = f"Costed {count(self._costs)} kinds of nodes on cores, {self._scheduled()}"
+            self._console.out(f"{text}, all in {seconds:.1f} s.", highlight=False)
+
+    def split(self, split: SplitProblem) -> None:
+        """The network is split; what its nodes cost is searched now."""
+        self._bar.update(
+            self._task, description="costing", said=f"of {count(len(split.nodes))} nodes"
+        )
+
+    def costed(self, done: int, of: int) -> None:
+        """So many of the costs are known."""
+        self._costs = done
+        self._bar.update(self._task, completed=done, total=of)
+
+    def prove(self, problem: ScheduleProblem) -> None:
+        """All costs are known; the search by constraints begins."""
+        genes = f"{count(len(problem.space.free))} groups with a choice"
+        self._bar.update(self._task, description="proving", completed=0, total=None, said=genes)
+
+    def search(self, problem: ScheduleProblem, generations: int) -> None:
+        """All costs are known; so many generations after the first one are looked at."""
+        self._phase = perf_counter()
+        self._bar.update(
+            self._task, description="generation", completed=0, total=generations, said=""
+        )
+
+    def observe(self, generation: Generation) -> None:
+        """A generation has come to its end."""
+        if self._before is None:  # those before it were recorded by a run that goes on
+            self._before = generation.evaluations - len(generation.scheduled)
+        self._evaluations = generation.evaluations - self._before
+        self._bar.update(
+            self._task,
+            completed=generation.number,
+            said=f"{_best(generation)}  {self._scheduled()}",
+        )
+
+    def _scheduled(self) -> str:
+        if not self._evaluations:
+            return "scheduled no allocations"
+        seconds = perf_counter() - self._phase
+        rate = int(self._evaluations / seconds) if seconds else 0
+        return f"scheduled {count(self._evaluations)} allocations, {count(rate)}/s"
+
+
+def _best(generation: Generation) -> str:
+    """The least latency and the least energy of the front."""
+    known: list[Fitness] = [x.fitness for x in generation.front if x.fitness is not None]
+    if not known:
+        return "no schedule yet"
+    latency, spent = min(x.latency for x in known), min(x.energy for x in known)
+    return f"{cycles(latency)} cycles, {energy(spent)}"

@@ -1,0 +1,1 @@
+"""What pictures of a schedule show, as tables and numbers: nothing here draws."""

@@ -1,0 +1,1 @@
+"""The charts of a schedule: what happens when, what memories and wires hold, what it costs."""

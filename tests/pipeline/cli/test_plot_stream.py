@@ -1,0 +1,81 @@
+"""``nestmap plot`` of runs of several cores: which figures are drawn, what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nestmap.model.base import replaced
+from nestmap.pipeline.cli.plot_stream import StreamDrawing
+from nestmap.pipeline.stream import stream_problem
+from nestmap.pipeline.stream_plan import Engine
+from nestmap.store import Store
+from tests.pipeline.cli.inputs import run
+from tests.pipeline.streams import PLAN, job
+
+OF_A_RUN = {str(x) for x in StreamDrawing} - {"comparison"}
+
+
+@pytest.fixture(scope="module", name="made")
+def _made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
+    """A store with two runs, the second one by constraints alone; and their ids."""
+    path = tmp_path_factory.mktemp("store") / "nestmap.duckdb"
+    with Store.open(path) as store:
+        first = stream_problem(job(), store=store).run
+        by_constraints = job(replaced(PLAN, {"engine": Engine.CONSTRAINT}))
+        second = stream_problem(by_constraints, store=store).run
+    return path, str(first), str(second)
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_all_figures_of_a_run(made: tuple[Path, str, str]) -> None:
+    path, first, _ = made
+    ended = run("plot", first, "--store", str(path))
+    assert (ended.code, ended.out) == (0, "")
+    assert {x.stem for x in Path("figures").iterdir()} == OF_A_RUN
+    assert all(x.read_bytes().startswith(b"\x89PNG") for x in Path("figures").iterdir())
+
+
+def test_one_figure_and_a_comparison(made: tuple[Path, str, str]) -> None:
+    path, first, second = made
+    ended = run("plot", first, "--what", "schedule", "-o", "s.svg", "--store", str(path))
+    assert (ended.code, ended.err) == (0, "Written to s.svg.\n")
+    ended = run("plot", first, "--against", second, "--store", str(path))
+    assert (ended.code, ended.err) == (0, "Written to comparison.png.\n")
+
+
+def test_without_generations_there_is_no_front(made: tuple[Path, str, str]) -> None:
+    path, _, second = made
+    ended = run("plot", second, "--store", str(path))
+    assert ended.code == 0
+    assert "the constraints alone have searched" in ended.err
+    assert {x.stem for x in Path("figures").iterdir()} == OF_A_RUN - {"front"}
+    ended = run("plot", second, "--what", "front", "--store", str(path))
+    assert ended.code == 2
+    assert "expected a run with a genetic search" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--what", "layers"), "found a run of several cores; expected one of schedule, "),
+        (("--what", "schedule", "--layer", "a"), "--layer: found a run of several cores"),
+        (("--what", "comparison"), "found one run; expected another one as well"),
+        (("--what", "data", "--against", "last"), "expected --what comparison or all"),
+        (("-o", "x.png"), "--output x.png: found 6 figures; expected a folder for them"),
+    ],
+)
+def test_what_is_not_right_is_said(
+    made: tuple[Path, str, str], arguments: tuple[str, ...], told: str
+) -> None:
+    path, first, _ = made
+    ended = run("plot", first, *arguments, "--store", str(path))
+    assert ended.code == 2
+    assert told in ended.err
+    assert len(ended.err.splitlines()) == 1
+    assert not list(Path().glob("**/*.png"))

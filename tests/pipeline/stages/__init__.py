@@ -1,0 +1,1 @@
+"""Stages that have tests of their own."""

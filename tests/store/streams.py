@@ -1,0 +1,180 @@
+"""A run of several cores in a store, with something in each of its tables, and no search behind."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import numpy as np
+
+from nestmap.model import Objective
+from nestmap.model.cn_costs import IMPOSSIBLE, CnCost, CnCosts, KnownCost
+from nestmap.model.genes import Gene, GeneSpace
+from nestmap.model.individuals import Fitness, Generation, Individual
+from nestmap.model.schedule import (
+    Schedule,
+    ScheduleEnergy,
+    ScheduleOptions,
+    ScheduleProblem,
+    Stays,
+    Streams,
+    Tensors,
+    Transfers,
+)
+from nestmap.model.stream import StreamProblem
+from nestmap.model.stream_bound import StreamBound
+from nestmap.pipeline.stages.stream import GenerateCNWorkloadHybridStage
+from nestmap.store import Store, StreamInfo
+from tests.pipeline.streams import SPLIT, problem
+from tests.store.builders import layer, network
+from tests.store.filled import results_of
+
+RUNTIME = 10
+ENERGY = ScheduleEnergy(
+    computation=8.0,
+    streaming=1.0,
+    constant_links=0.5,
+    constant_memory=0.25,
+    activation_links=0.0,
+    activation_memory=0.0,
+    eviction_links=0.0,
+    eviction_memory=0.0,
+    result_links=0.0,
+    result_memory=0.0,
+)
+
+
+def info(given: StreamProblem | None = None) -> StreamInfo:
+    """A run about the small problem."""
+    of = given or problem()
+    return StreamInfo(
+        command="nestmap stream",
+        version="1",
+        objective=Objective.LATENCY,
+        workload=of.workload,
+        accelerator=of.accelerator,
+    )
+
+
+def schedule_problem() -> ScheduleProblem:
+    """Nodes of two kinds on two of three cores; the second kind cannot run on the third."""
+    given = problem()
+    nodes = GenerateCNWorkloadHybridStage(options=SPLIT)(given).nodes
+    count = len(nodes)
+    kind = np.minimum(np.arange(count), 1)
+    runtime = np.array([[RUNTIME] * 3, [RUNTIME, RUNTIME, IMPOSSIBLE]])
+    numbers = np.ones((2, 3), dtype=np.int64)
+    return ScheduleProblem(
+        accelerator=given.accelerator,
+        nodes=nodes,
+        space=GeneSpace(
+            genes=tuple(Gene(layer=i, group=0, cores=(0, 1)) for i in range(count)),
+            gene_of=np.arange(count),
+        ),
+        costs=CnCosts(
+            kind=kind,
+            cores=(0, 1, 2),
+            runtime=runtime,
+            onchip=np.full((2, 3), 1.5),
+            offchip=np.full((2, 3), 0.25),
+            streamed=numbers * 5,
+            read_rate=numbers * 3,
+            write_rate=numbers * 2,
+        ),
+        options=ScheduleOptions(),
+    )
+
+
+def schedule(of: ScheduleProblem) -> Schedule:
+    """All nodes on the first core, one after the other."""
+    count = len(of.nodes)
+    place = np.arange(count)
+    some, cores, ends = np.arange(4), np.full(4, 9), np.full(4, 5)
+    return Schedule(
+        problem=of,
+        allocation=(0,) * count,
+        core=np.zeros(count, dtype=np.int64),
+        start=place * RUNTIME,
+        end=(place + 1) * RUNTIME,
+        tensors=Tensors(node=place, operand=place * 0, bits=place + 8),
+        transfers=Transfers(
+            tensor=some,
+            sender=some * 0 + 3,
+            receiver=some * 0,
+            sending=cores,
+            receiving=cores * 0,
+            start=some,
+            end=ends,
+            kind=some,
+            node=some,
+            link_energy=some / 2,
+            memory_energy=some / 4,
+        ),
+        streams=Streams(
+            node=some,
+            sending=cores,
+            receiving=cores * 0,
+            start=some + 4,
+            end=ends + 4,
+            rate=some + 1,
+            link_energy=some / 8,
+        ),
+        stays=Stays(
+            tensor=place,
+            memory=place * 0,
+            since=place,
+            available=place,
+            until=np.where(place < count - 1, place + 20, -1),
+        ),
+        latency=count * RUNTIME,
+        energy=ENERGY,
+    )
+
+
+def individual(core: int, genes: int, possible: bool = True) -> Individual:
+    """All genes on one core."""
+    fitness = Fitness(latency=100 - core, energy=10.5 + core, memory=64) if possible else None
+    return Individual(allocation=(core,) * genes, fitness=fitness)
+
+
+def generation(number: int, genes: int) -> Generation:
+    """A generation that has something of everything."""
+    good, bad = individual(0, genes), individual(1, genes, possible=False)
+    other = individual(1, genes)
+    return Generation(
+        number=number,
+        population=(good, bad, other),
+        front=(other, good),
+        evaluations=3 * number + 3,
+        scheduled=(good, bad) if number else (),
+        improved=min(number, 1),
+        exhaustive=False,
+    )
+
+
+def known_costs() -> dict[str, KnownCost]:
+    """A cost with a mapping behind it, one without, and one that cannot be."""
+    cme = results_of(network(layer("a"), name="a")).layers[0].cme
+    streamed = CnCost(
+        runtime=7, onchip_energy=1.5, offchip_energy=2.5, streamed=("I", "O"), read_rate=8
+    )
+    return {
+        "1" * 32: KnownCost(cost=streamed, cme=cme),
+        "2" * 32: KnownCost(cost=CnCost(runtime=9, onchip_energy=0.1)),
+        "3" * 32: KnownCost(cost=None),
+    }
+
+
+def fill_stream(store: Store, finish: bool = True, generations: int = 2) -> UUID:
+    """A run of several cores with rows in all tables of such runs."""
+    of = schedule_problem()
+    genes = len(of.space.genes)
+    with store.start_stream(info()) as run:
+        run.keep(known_costs())
+        run.begin(of)
+        best = individual(0, genes)
+        run.record_bound(StreamBound(best=best, bound=40, proven=False, evaluations=9))
+        for number in range(generations):
+            run.record(generation(number, genes))
+        if finish:
+            run.finish(schedule(of))
+    return run.id
