@@ -32,6 +32,7 @@ bench: $(READY)  ## what benchmarks/NOTES.md reports
 	$(PYTHON) -m benchmarks.imc
 	$(PYTHON) -m benchmarks.workloads
 	$(PYTHON) -m benchmarks.split
+	$(PYTHON) -m benchmarks.stream
 	$(PYTHON) -m benchmarks.fuzz_onnx --cases 10000
 	$(PYTHON) -m benchmarks.store_write
 	$(PYTHON) -m benchmarks.recording

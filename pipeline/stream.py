@@ -126,7 +126,7 @@ def stream(  # noqa: PLR0913 (the one call that says it all; all but two argumen
     """Splits a network into computation nodes, and finds which core runs which of them when.
 
     Args:
-        workload: a model, an ONNX or YAML file, or the name of a bundled one (``light:resnet18``).
+        workload: a model, an ONNX or YAML file, or the name of a bundled one (``light:resnet50``).
         accelerator: a machine of several cores: a model, a YAML file, or the name of a bundled one
             (``quad_hetero``).
         mapping: which cores layers may run on, and how they are split: a model or a YAML file.

@@ -165,7 +165,7 @@ def register(app: typer.Typer) -> None:
     app.command(
         epilog="""\b
 Examples:
-  nestmap stream light:resnet18 --cores quad_hetero --hint-loops OY=all
+  nestmap stream light:resnet50 --cores quad_hetero --hint-loops OY=all
   nestmap stream net.onnx -c machine.yaml -m cores.yaml --rule memory --objective edp
   nestmap stream net.onnx -c quad_tpu --engine both --generations 20 --compare-lbl
   nestmap stream light:squeezenet -c quad_tpu --hint-loops OY=4 --trace trace.json"""

@@ -105,21 +105,11 @@ _HUB: Final = Field(
     otherwise="transfers are between any two of its cores",
     origin=Origin.NESTMAP,
 )
-_SENDERS: Final = Field(
-    "senders",
-    "of a bus: the cores at which every transfer starts; it ends at one of the others",
-    "some of its cores",
-    "[0]",
-    Need.OPTIONAL,
-    otherwise="transfers are between any two of its cores",
-    origin=Origin.NESTMAP,
-)
-
 CONNECTION: Final = Section(
     "Connection",
     (CONNECTIONS.name, ITEM),
     "From one core to another there is one link at most; there may be any number of buses.",
-    (_TYPE, _CORES, _BANDWIDTH, _ENERGY, _ENERGY_PER_BIT, _HUB, _SENDERS),
+    (_TYPE, _CORES, _BANDWIDTH, _ENERGY, _ENERGY_PER_BIT, _HUB),
 )
 CORE_PAIRS: Final = Entries(
     "Pairs of cores",
@@ -158,30 +148,18 @@ def parse_connections(
 
 
 def _directed(bus: Bus, fields: Mapping[Field, Node]) -> Bus:
-    """A bus with its hub or its senders, where it has them."""
-    if _HUB in fields and _SENDERS in fields:
-        raise fields[_HUB].error("either a hub or senders", "both")
-    if _HUB in fields:
-        hub = fields[_HUB].integer(_HUB.kind, minimum=0, maximum=_LARGEST)
-        if hub not in bus.cores:
-            raise fields[_HUB].error(f"one of {', '.join(map(str, bus.cores))}", str(hub))
-        return replaced(bus, {"hub": hub})
-    if _SENDERS in fields:
-        items = fields[_SENDERS].sequence(_SENDERS.kind)
-        senders = tuple(x.integer(_SENDERS.kind, minimum=0, maximum=_LARGEST) for x in items)
-        if not senders or not set(senders) < set(bus.cores) or len(set(senders)) < len(senders):
-            cores = ", ".join(map(str, bus.cores))
-            raise fields[_SENDERS].error(
-                f"some of {cores}, but not all, each once", f"[{', '.join(map(str, senders))}]"
-            )
-        return replaced(bus, {"senders": senders})
-    return bus
+    """A bus with its hub, where it has one."""
+    if _HUB not in fields:
+        return bus
+    hub = fields[_HUB].integer(_HUB.kind, minimum=0, maximum=_LARGEST)
+    if hub not in bus.cores:
+        raise fields[_HUB].error(f"one of {', '.join(map(str, bus.cores))}", str(hub))
+    return replaced(bus, {"hub": hub})
 
 
 def _check_link(fields: Mapping[Field, Node]) -> None:
-    for field in (_HUB, _SENDERS):
-        if field in fields:
-            raise fields[field].error(f"no {field.name} of a link, only of a bus", field.name)
+    if _HUB in fields:
+        raise fields[_HUB].error("no hub of a link, only of a bus", "a hub")
 
 
 def parse_pairs(

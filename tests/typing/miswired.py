@@ -67,6 +67,11 @@ from nestmap.pipeline.stages import (
     minimal,
     split_options,
 )
+from nestmap.pipeline.stages.constraint import (
+    ConstraintAllocationStage,
+    ConstraintScheduleStage,
+    SeededInterCoreMappingStage,
+)
 from nestmap.pipeline.stages.dataflows import (
     CustomSpatialMappingGeneratorStage,
     DividingSpatialMappingStage,
@@ -149,6 +154,10 @@ SplitOptions(convention=Convention.STREAM, reference=True)  # type: ignore[call-
 # allocations are searched for nodes that have costs, and scheduled when they are found
 allocated = InterCoreMappingStage(GeneticOptions(individuals=8))
 generated >> allocated  # type: ignore[operator]
+allocated >> ConstraintAllocationStage()  # type: ignore[operator]
+ConstraintAllocationStage() >> BestAllocationStage()  # type: ignore[operator]
+ConstraintScheduleStage() >> SeededInterCoreMappingStage(allocated)  # type: ignore[operator]
+SeededInterCoreMappingStage(ConstraintAllocationStage())  # type: ignore[arg-type]
 allocated >> allocated  # type: ignore[operator]
 allocated >> each(BestAllocationStage())  # type: ignore[operator]
 allocated >> FrontSchedulesStage() >> BestAllocationStage()  # type: ignore[operator]

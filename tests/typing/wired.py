@@ -64,6 +64,11 @@ from nestmap.pipeline.stages import (
     minimal,
     split_options,
 )
+from nestmap.pipeline.stages.constraint import (
+    ConstraintAllocationStage,
+    ConstraintScheduleStage,
+    SeededInterCoreMappingStage,
+)
 from nestmap.pipeline.stages.dataflows import (
     CustomSpatialMappingGeneratorStage,
     DividingSpatialMappingStage,
@@ -235,6 +240,11 @@ assert_type(
 # which core runs what: a search for allocations, and the schedules of those it found
 allocated = InterCoreMappingStage(GeneticOptions(individuals=8, seed=1), workers=2)
 scheduled = allocated >> BestAllocationStage(AllocationObjective.EDP)
+proved = ConstraintAllocationStage()
+assert_type(proved >> ConstraintScheduleStage(), Stage[ScheduleProblem, Schedule])
+assert_type(
+    proved >> SeededInterCoreMappingStage(allocated), Stage[ScheduleProblem, AllocationSearch]
+)
 assert_type(allocated, InterCoreMappingStage)
 assert_type(scheduled, Stage[ScheduleProblem, Schedule])
 assert_type(allocated >> FrontSchedulesStage(), Stage[ScheduleProblem, Iterator[Schedule]])
