@@ -82,4 +82,5 @@ def kernel_sources() -> list[Path]:
 
 
 def _has_kernel(path: Path) -> bool:
-    return "@kernel" in path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
+    return "@kernel" in text or "@inlined" in text

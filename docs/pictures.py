@@ -13,7 +13,7 @@ from typing import Final, final
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from nestmap import conv2d, explore, network
+from nestmap import conv2d, explore, network, stream, stream_plan
 from nestmap.costmodel import evaluate
 from nestmap.costmodel.axes import WR_HIGH
 from nestmap.costmodel.evaluate import evaluate_row, load_row
@@ -40,12 +40,14 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.pipeline.figures import (
+    NamedSchedule,
     accelerator_figure,
     layers_figure,
     loops_figure,
     memories_figure,
     roofline_figure,
     save,
+    schedules_figure,
 )
 from nestmap.pipeline.figures.matplot import Plot, page_of
 from nestmap.pipeline.figures.style import new_figure, styled
@@ -271,6 +273,19 @@ def figures_of_a_run() -> dict[str, Figure]:
     }
 
 
+def figure_of_schedules() -> Figure:
+    """SqueezeNet on four cores, layer by layer and with every layer in four parts."""
+    plan = stream_plan(individuals=16, generations=8, rule="critical")
+    whole = stream("light:squeezenet", "quad_tpu", plan=plan)
+    rows = stream("light:squeezenet", "quad_tpu", hint_loops=[("OY", 4)], plan=plan)
+    return schedules_figure(
+        [
+            NamedSchedule("layer by layer", whole.schedule),
+            NamedSchedule("each layer in four parts along its rows", rows.schedule),
+        ]
+    )
+
+
 def drawn() -> dict[str, Figure]:
     """All pictures by the names of their files."""
     uneven, even = best(MappingType.UNEVEN), best(MappingType.EVEN)
@@ -280,6 +295,7 @@ def drawn() -> dict[str, Figure]:
         "concept-even.svg": loops_figure(even),
         "concept-stalls.svg": stall_figure(uneven),
         **figures_of_a_run(),
+        "see-schedules.svg": figure_of_schedules(),
     }
 
 

@@ -98,7 +98,8 @@ def parse_accelerator(path: Path, cacti: Cacti = cacti_cost) -> Accelerator:
         InputError: where the file is not such a description; it names the line and the field.
     """
     root = read_yaml(path)
-    several = root.entries("a mapping with the fields of an accelerator").get(_SEVERAL_CORES)
+    names = ", ".join(field.name for field in ACCELERATOR.fields)
+    several = root.entries(f"a mapping with the fields {names}").get(_SEVERAL_CORES)
     if several is not None:
         raise several.error(
             "a single core; for several cores there are nestmap stream and nestmap split",

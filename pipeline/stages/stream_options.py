@@ -66,6 +66,8 @@ def split_options(
 
 def _lists(given: GivenLoops, mode: SplitMode) -> tuple[Hints, ...]:
     """The lists of loops: one, or in mode 3 several."""
+    if isinstance(given, str):  # a sequence, too, but of letters
+        raise InputError("hint_loops", repr(given), f"a list; of each loop {_LOOP}")
     if mode is SplitMode.PER_LAYER:
         return tuple(_hints(loops) for loops in given)
     return (_hints(given),)

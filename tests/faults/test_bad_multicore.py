@@ -82,6 +82,14 @@ FAULTS: Final = (
         "bandwidth: 32", "bandwidth: 1.5", f"{LINK}.bandwidth", "1.5", "a positive number of bit"
     ),
     Fault(", bandwidth: 32", "", LINK, "no bandwidth", "the field bandwidth"),
+    Fault("bandwidth: 32", "bandwidth: 32, hub: 0", f"{LINK}.hub", "a hub", "no hub of a link"),
+    Fault(
+        "{type: link, cores: [0, 2], bandwidth: 32}",
+        "{type: bus, cores: [0, 2], bandwidth: 32, hub: 1}",
+        f"{LINK}.hub",
+        "1",
+        "one of 0, 2",
+    ),
     Fault("bandwidth: 32", "bandwith: 32", f"{LINK}.bandwith", "unknown field", "bandwidth (one"),
     Fault("per_bit: 2", "per_bit: .nan", "19: core_connectivity[1].energy_per_bit", ".nan", "pJ"),
     Fault(

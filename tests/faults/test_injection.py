@@ -148,6 +148,8 @@ PIECES = frozenset(
         "condition",
         "runs",
         "run_searches",
+        "generations",
+        "change",
         "searches",
         "evaluation_rows",
         "rows",

@@ -32,7 +32,17 @@ from nestmap.model import (
 )
 from nestmap.model import recording as recording_model
 from nestmap.model.base import replaced
-from nestmap.pipeline import MainStage, Stage, api, each, explain, resume, torch
+from nestmap.pipeline import (
+    MainStage,
+    Stage,
+    api,
+    each,
+    explain,
+    resume,
+    stream,
+    stream_plan,
+    torch,
+)
 from nestmap.pipeline.stages import (
     CostModelStage,
     LomaStage,
@@ -302,7 +312,7 @@ def test_the_facade_is_there(name: str) -> None:
     found = getattr(nestmap, name)
     assert any(
         found is getattr(home, name, None)
-        for home in (api, build, explain, recording_model, resume, torch)
+        for home in (api, build, explain, recording_model, resume, stream, stream_plan, torch)
     )
 
 

@@ -246,6 +246,11 @@ def test_from_yaml_files(tmp_path: Path) -> None:
         UserDefinedModelParserStage()(sources)
 
 
+def test_loops_as_one_text_are_refused_as_a_whole() -> None:
+    with pytest.raises(InputError, match=r"hint_loops: found 'OY=4'; expected a list"):
+        split_options(1, "OY=4")
+
+
 def test_a_dimension_that_no_layer_has() -> None:
     options = split_options(1, [("OY", "all"), ("OYY", 2)])
     with pytest.raises(InputError, match=r"hint_loops: found dimension OYY, .* expected OY \("):

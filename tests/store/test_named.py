@@ -303,6 +303,16 @@ QUERIES = {
     "top": ("layer", "k"),
     "tried": (),
     "usage": (),
+    "node_costs": (),
+    "stream_cores": (),
+    "stream_energy": (),
+    "stream_front": (),
+    "stream_generations": (),
+    "stream_layers_of": (),
+    "stream_links": (),
+    "stream_memories": (),
+    "stream_nodes": (),
+    "stream_transfers": (),
 }
 
 
@@ -379,7 +389,8 @@ def test_names_that_look_like_sql_are_only_names() -> None:
         }
         for query in store.named_queries():
             answer = store.ask(query.name, {x: given[x] for x in query.parameters})
-            assert "layer" not in answer.columns or answer.rows()[0]["layer"] == NASTY
+            if "layer" in answer.columns:
+                assert {row["layer"] for row in answer.rows()} <= {NASTY}
             assert query.name != "top" or len(answer) == 2
         assert len(store.runs()) == 1
 
