@@ -14,6 +14,7 @@ from tests.docs.blocks import ROOT
 NAMES = (
     *("concept-even.svg", "concept-loop-nest.svg", "concept-relevance.svg", "concept-stalls.svg"),
     *("see-accelerator.svg", "see-layers.svg", "see-memories.svg", "see-roofline.svg"),
+    "see-schedules.svg",
 )
 
 

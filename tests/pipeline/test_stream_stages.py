@@ -248,7 +248,7 @@ def test_from_yaml_files(tmp_path: Path) -> None:
 
 def test_loops_as_one_text_are_refused_as_a_whole() -> None:
     with pytest.raises(InputError, match=r"hint_loops: found 'OY=4'; expected a list"):
-        split_options(1, "OY=4")
+        split_options(1, "OY=4")  # type: ignore[arg-type]
 
 
 def test_a_dimension_that_no_layer_has() -> None:
