@@ -1,7 +1,7 @@
 """Runs CACTI over a grid of SRAM macros and writes what it says to a CSV: the data of the SRAM fit.
 
 High-performance transistors, 360 K, one bank, no error correction, least energy times delay squared
-(``pipeline/data/cacti.cfg``).
+(``pipeline/frontend/data/cacti.cfg``).
 
 ``python -m benchmarks.cacti_grid benchmarks/data/sram_cacti.csv [--binary PATH]``; the binary is by
 default the one inside the installed zigzag-dse. CACTI runs in a temporary copy of its folder.
@@ -23,7 +23,7 @@ from itertools import product
 from pathlib import Path
 
 from nestmap.model import MemoryMacro
-from nestmap.pipeline.cacti import configuration
+from nestmap.pipeline.frontend.cacti import configuration
 
 NODES = (22, 32, 45, 65)
 """Technology nodes in nm."""

@@ -8,7 +8,7 @@ from tests.parity.reference import reference_allocations
 
 from benchmarks.rates import check_equal, rate
 from nestmap.model import MappingConstraints, MappingProblem, MappingType, SpatialProblem
-from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
 from nestmap.pipeline.stages import SpatialMappingConversionStage
 
 CASES = (

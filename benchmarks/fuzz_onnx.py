@@ -31,7 +31,7 @@ from google.protobuf.message import EncodeError, Message
 
 from benchmarks.fuzz_seeds import seed_models
 from nestmap.model import InputError
-from nestmap.pipeline.parsers.onnx import parse_onnx
+from nestmap.pipeline.frontend.onnx import parse_onnx
 
 MEMORY: Final = 4 * 2**30
 """Bytes of address space that a case may take."""

@@ -11,7 +11,7 @@ from tests.parity.reference_imc import reference_imc_cme
 
 from benchmarks.rates import check_equal, rate
 from nestmap.model import MappingProblem, SpatialProblem, TemporalMapping
-from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
 from nestmap.pipeline.stages import SpatialMappingGeneratorStage
 
 INPUTS = Path(str(files("zigzag") / "inputs"))

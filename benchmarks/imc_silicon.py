@@ -33,8 +33,8 @@ from nestmap.model import (
     PortKind,
     PortUse,
 )
-from nestmap.pipeline.inputs import read_accelerator
-from nestmap.pipeline.parsers.cells import Bank
+from nestmap.pipeline.frontend.read import read_accelerator
+from nestmap.pipeline.frontend.yaml.imc_cells import Bank
 
 DOCUMENT: Final = Path(__file__).parents[1] / "docs" / "imc.md"
 BEGIN: Final = "<!-- python -m benchmarks.imc_silicon --write -->"

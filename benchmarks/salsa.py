@@ -24,7 +24,7 @@ from zigzag.opt.salsa.engine import SalsaEngine
 
 from nestmap.model import EvaluationBatch, MappingType, Objective, SpatialProblem
 from nestmap.search import best_of
-from nestmap.search.salsa import Annealing, salsa
+from nestmap.search.temporal.salsa import Annealing, salsa
 
 CASES = (
     ("light:resnet50", "tpu_like", "n32"),

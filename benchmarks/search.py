@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 
 from nestmap.model import NetworkProblem, Objective
-from nestmap.pipeline.api import Exploration, explore_network, read_network
-from nestmap.pipeline.plan import Rank, SearchPlan, search_plan
+from nestmap.pipeline.explore.api import Exploration, explore_network, read_network
+from nestmap.pipeline.explore.plan import Rank, SearchPlan, search_plan
 from nestmap.pipeline.stages import WorkloadStage
 from nestmap.search import spatial_mappings
 

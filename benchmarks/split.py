@@ -17,10 +17,10 @@ from types import MappingProxyType
 from typing import Final, final
 
 from nestmap.model import VectorNode, Workload
-from nestmap.model.cn import CnWorkload
-from nestmap.model.split import Convention, HintLoop, SplitOptions
-from nestmap.pipeline.inputs import read_workload
-from nestmap.search.split.generate import split_workload
+from nestmap.model.multicore.cn_workload import CnWorkload
+from nestmap.model.multicore.split_options import Convention, HintLoop, SplitOptions
+from nestmap.pipeline.frontend.read import read_workload
+from nestmap.search.multicore.split.split_workload import split_workload
 
 GOLDEN: Final = Path(__file__).parents[1] / "tests" / "golden" / "stream"
 STREAM_KNOWS: Final = frozenset({"MaxPool", "AveragePool", "GlobalAveragePool", "Add"})

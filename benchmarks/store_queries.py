@@ -32,12 +32,12 @@ from nestmap.model import (
     SearchStatistics,
     SpatialProblem,
 )
-from nestmap.model.pareto import front_rows
-from nestmap.pipeline.api import explore_network, read_network
-from nestmap.pipeline.plan import search_plan
+from nestmap.model.evaluation.pareto import front_rows
+from nestmap.pipeline.explore.api import explore_network, read_network
+from nestmap.pipeline.explore.plan import search_plan
 from nestmap.store import Parameter, Relation, RunInfo, SearchInfo, Store
-from nestmap.store.named import Arguments
-from nestmap.store.queries import Value
+from nestmap.store.read.named_queries import Arguments
+from nestmap.store.read.results import Value
 
 README: Final = (
     "SELECT layer, energy, latency FROM best ORDER BY energy DESC LIMIT 5",

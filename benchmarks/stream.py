@@ -30,11 +30,11 @@ from tests.golden.stream_runs import (
 from tests.quality.stream_fronts import Arena, Cost, hypervolume
 
 from benchmarks.stream_dse import Answer, Question
-from nestmap.model.genes import Allocation
-from nestmap.model.individuals import Fitness
-from nestmap.model.schedule import ScheduleProblem
-from nestmap.pipeline.stages.intra_core import CoreCostStage
-from nestmap.search.schedule.evaluator import Evaluator
+from nestmap.model.multicore.allocation import Allocation
+from nestmap.model.multicore.population import Fitness
+from nestmap.model.multicore.schedule import ScheduleProblem
+from nestmap.pipeline.stages.multicore.intra_core import CoreCostStage
+from nestmap.search.multicore.schedule.evaluator import Evaluator
 
 NESTMAP: Final = str(Path(sys.executable).with_name("nestmap"))
 RATE: Final = "resnet18_tpu"

@@ -13,8 +13,8 @@ from time import process_time
 import zigzag
 
 from nestmap.model import NetworkEvaluation
-from nestmap.pipeline.api import explore_network, read_network
-from nestmap.pipeline.plan import search_plan
+from nestmap.pipeline.explore.api import explore_network, read_network
+from nestmap.pipeline.explore.plan import search_plan
 
 NESTMAP = str(Path(sys.executable).with_name("nestmap"))
 MOBILENET = Path(str(zigzag.__file__)).parent / "inputs" / "workload" / "mobilenetv2.onnx"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from nestmap.costmodel.axes import FRACTIONAL
-from nestmap.costmodel.jit import kernel
-from nestmap.costmodel.problem import FlatProblem
-from nestmap.costmodel.work import Work
+from nestmap.costmodel.flatten import FlatProblem
+from nestmap.costmodel.kernel.axes import FRACTIONAL
+from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.work import Work
 
 
 @kernel

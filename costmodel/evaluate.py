@@ -7,17 +7,17 @@ from typing import NamedTuple
 import numpy as np
 
 from nestmap.costmodel.energy import count_accesses, memory_energy
+from nestmap.costmodel.flatten import FlatProblem
 from nestmap.costmodel.footprint import count_elements, find_partial_sums, hold_bits
-from nestmap.costmodel.jit import kernel
+from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.record import F64, I64, new_record
+from nestmap.costmodel.kernel.work import Totals, Work
 from nestmap.costmodel.loading import load_ports, offloading, onloading
-from nestmap.costmodel.problem import FlatProblem
-from nestmap.costmodel.record import F64, I64, new_record
 from nestmap.costmodel.reuse import count_cycles, measure_tops, place_loops
 from nestmap.costmodel.stall import time_transfers, worst_stall
 from nestmap.costmodel.transfers import measure_transfers
 from nestmap.costmodel.utilization import find_double_buffers, utilize_memories
-from nestmap.costmodel.work import Totals, Work
-from nestmap.model.batch import Codes
+from nestmap.model.evaluation.batch import Codes
 
 
 class Columns(NamedTuple):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from nestmap.costmodel.axes import OUT
-from nestmap.costmodel.jit import kernel
-from nestmap.costmodel.problem import FlatProblem
+from nestmap.costmodel.flatten import FlatProblem
+from nestmap.costmodel.kernel.axes import OUT
+from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT, PARTIALLY_RELEVANT, RELEVANT
-from nestmap.costmodel.work import Work
-from nestmap.model import affine
+from nestmap.model.workload import affine
 
 distinct_values = kernel(affine.distinct_values)
 

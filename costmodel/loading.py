@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nestmap.costmodel.axes import OUT, RD_LOW, WR_HIGH
-from nestmap.costmodel.jit import kernel
-from nestmap.costmodel.problem import FlatProblem
+from nestmap.costmodel.flatten import FlatProblem
+from nestmap.costmodel.kernel.axes import OUT, RD_LOW, WR_HIGH
+from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.transfers import link_of
-from nestmap.costmodel.work import Work
 
 ALONE, HALF_SHARED, SHARED = 0, 1, 2
 """How many of the two ports at the ends of a link serve both inputs."""

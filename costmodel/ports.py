@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nestmap.costmodel.axes import OUT, RD_HIGH, RD_LOW, WR_HIGH, WR_LOW
 from nestmap.costmodel.imc.cells import precharge_energy
-from nestmap.costmodel.record import I64
+from nestmap.costmodel.kernel.axes import OUT, RD_HIGH, RD_LOW, WR_HIGH, WR_LOW
+from nestmap.costmodel.kernel.record import I64
 from nestmap.model import (
     MOVEMENTS,
     OUTPUT,

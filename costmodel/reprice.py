@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nestmap.costmodel.computation import plain_energy
-from nestmap.costmodel.energy import memory_energy
-from nestmap.costmodel.parts import (
+from nestmap.costmodel.area_leakage import (
     areas_of,
     clock_period_of,
     leakage_of,
     static_energies,
     sum_of,
 )
+from nestmap.costmodel.energy import memory_energy
+from nestmap.costmodel.flatten import FlatProblem, put_transfers
+from nestmap.costmodel.kernel.record import new_record, put
+from nestmap.costmodel.kernel.work import Work
+from nestmap.costmodel.mac_energy import plain_energy
 from nestmap.costmodel.ports import operand_transfers
-from nestmap.costmodel.problem import FlatProblem, put_transfers
-from nestmap.costmodel.record import new_record, put
-from nestmap.costmodel.report import Place, movement_costs, port_names
-from nestmap.costmodel.vector import operation_energy, traffic_energy
-from nestmap.costmodel.work import Work
+from nestmap.costmodel.readout import Place, movement_costs, port_names
+from nestmap.costmodel.vector_unit import operation_energy, traffic_energy
 from nestmap.model import (
     MOVEMENTS,
     Accelerator,

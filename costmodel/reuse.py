@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from nestmap.costmodel.axes import OUT
-from nestmap.costmodel.jit import kernel
-from nestmap.costmodel.problem import FlatProblem
-from nestmap.costmodel.work import Work
+from nestmap.costmodel.flatten import FlatProblem
+from nestmap.costmodel.kernel.axes import OUT
+from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.work import Work
 from nestmap.model import Relevance
 
 IRRELEVANT = int(Relevance.IRRELEVANT)

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from nestmap.model import AffineIndex, Layer, Relevance, SpatialProblem, affine
+from nestmap.model import AffineIndex, Layer, Relevance, SpatialProblem
+from nestmap.model.workload import affine
 
 I64 = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]

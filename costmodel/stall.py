@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nestmap.costmodel.jit import kernel
-from nestmap.costmodel.problem import FlatProblem
+from nestmap.costmodel.flatten import FlatProblem
+from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.transfers import link_of
 from nestmap.costmodel.window_union import window_union
-from nestmap.costmodel.work import Work
 
 
 @kernel

@@ -7,10 +7,10 @@ one period is what level ``j`` holds; a period lasts for the loops at or below l
 
 from __future__ import annotations
 
-from nestmap.costmodel.axes import OUT, RD_LOW, WR_HIGH, WR_LOW
-from nestmap.costmodel.jit import kernel
-from nestmap.costmodel.problem import FlatProblem
-from nestmap.costmodel.work import Work
+from nestmap.costmodel.flatten import FlatProblem
+from nestmap.costmodel.kernel.axes import OUT, RD_LOW, WR_HIGH, WR_LOW
+from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.work import Work
 
 
 @kernel

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nestmap.costmodel.jit import kernel
-from nestmap.costmodel.record import F64
+from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.record import F64
 
 
 @kernel

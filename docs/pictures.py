@@ -15,13 +15,13 @@ from matplotlib.patches import Rectangle
 
 from nestmap import conv2d, explore, network, stream, stream_plan
 from nestmap.costmodel import evaluate
-from nestmap.costmodel.axes import WR_HIGH
 from nestmap.costmodel.evaluate import evaluate_row, load_row
+from nestmap.costmodel.flatten import flatten
+from nestmap.costmodel.kernel.axes import WR_HIGH
+from nestmap.costmodel.kernel.record import new_record
+from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.ports import port_transfers
-from nestmap.costmodel.problem import flatten
-from nestmap.costmodel.record import new_record
-from nestmap.costmodel.report import factor_table
-from nestmap.costmodel.work import Work
+from nestmap.costmodel.readout import factor_table
 from nestmap.model import (
     Accelerator,
     CostModelEvaluation,
@@ -39,7 +39,8 @@ from nestmap.model import (
     Unrolling,
     Workload,
 )
-from nestmap.pipeline.figures import (
+from nestmap.pipeline.frontend.read import read_accelerator
+from nestmap.pipeline.render.figures import (
     NamedSchedule,
     accelerator_figure,
     layers_figure,
@@ -49,9 +50,8 @@ from nestmap.pipeline.figures import (
     save,
     schedules_figure,
 )
-from nestmap.pipeline.figures.matplot import Plot, page_of
-from nestmap.pipeline.figures.style import new_figure, styled
-from nestmap.pipeline.inputs import read_accelerator
+from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
+from nestmap.pipeline.render.figures.style import new_figure, styled
 
 IMAGES: Final = Path(__file__).parent / "images"
 MACHINE: Final = IMAGES / "small.yaml"

@@ -1,19 +1,19 @@
 """Past explorations in DuckDB."""
 
-from nestmap.store.db import DEFAULT_PATH as DEFAULT_PATH
-from nestmap.store.db import Store as Store
-from nestmap.store.memory_costs import CostQuestion as CostQuestion
-from nestmap.store.named import NamedQuery as NamedQuery
-from nestmap.store.named import Parameter as Parameter
-from nestmap.store.records import RunInfo as RunInfo
-from nestmap.store.records import RunKind as RunKind
-from nestmap.store.records import RunRecord as RunRecord
-from nestmap.store.records import RunStatus as RunStatus
-from nestmap.store.records import SearchInfo as SearchInfo
-from nestmap.store.records import StreamInfo as StreamInfo
-from nestmap.store.relation import Relation as Relation
-from nestmap.store.search import Search as Search
-from nestmap.store.stream_reader import RecordedStream as RecordedStream
-from nestmap.store.stream_run import StreamRun as StreamRun
-from nestmap.store.writer import CHUNK as CHUNK
-from nestmap.store.writer import Run as Run
+from nestmap.store.read.multicore import RecordedStream as RecordedStream
+from nestmap.store.read.named_queries import NamedQuery as NamedQuery
+from nestmap.store.read.named_queries import Parameter as Parameter
+from nestmap.store.read.relation import Relation as Relation
+from nestmap.store.record.multicore_run import StreamRun as StreamRun
+from nestmap.store.record.run import CHUNK as CHUNK
+from nestmap.store.record.run import Run as Run
+from nestmap.store.record.search import Search as Search
+from nestmap.store.rows.memory_costs import CostQuestion as CostQuestion
+from nestmap.store.rows.run_records import RunInfo as RunInfo
+from nestmap.store.rows.run_records import RunKind as RunKind
+from nestmap.store.rows.run_records import RunRecord as RunRecord
+from nestmap.store.rows.run_records import RunStatus as RunStatus
+from nestmap.store.rows.run_records import SearchInfo as SearchInfo
+from nestmap.store.rows.run_records import StreamInfo as StreamInfo
+from nestmap.store.store import DEFAULT_PATH as DEFAULT_PATH
+from nestmap.store.store import Store as Store

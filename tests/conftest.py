@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 from hypothesis import settings
 
-TOGETHER: Final = ("browser", "docs/test_site.py", "notebooks", "pipeline/web")
+TOGETHER: Final = ("browser", "docs/test_site.py", "notebooks", "pipeline/pages/explorer")
 """Tests that share something that takes long to make: one worker runs them (--dist loadgroup)."""
 
 settings.register_profile("nestmap", deadline=None, derandomize=True)

@@ -1,3 +1,3 @@
 """The command line: ``nestmap explore``, ``evaluate``, ``show``, ``query`` and ``examples``."""
 
-from nestmap.pipeline.cli.app import main as main
+from nestmap.pipeline.cli.commands import main as main

@@ -16,19 +16,19 @@ from nestmap.model import (
     SearchStatistics,
     SpatialProblem,
 )
-from nestmap.pipeline.api import read_network
-from nestmap.pipeline.cli.fixed import temporal_mapping
-from nestmap.pipeline.cli.output import output_width, remark, show, show_prose
-from nestmap.pipeline.cli.targets import check_target
-from nestmap.pipeline.cli.workload import GivenWorkload
-from nestmap.pipeline.inputs import read_accelerator
-from nestmap.pipeline.replay import fixed_spatial, only_layer, replay
-from nestmap.pipeline.report.breakdown import breakdown
-from nestmap.pipeline.report.json import full_json, write_json
-from nestmap.pipeline.report.table import layer_table, machine_note, totals
-from nestmap.pipeline.report.vector import vector_note
-from nestmap.pipeline.skipped import skipped_note
+from nestmap.pipeline.cli.mapping_arguments import temporal_mapping
+from nestmap.pipeline.cli.output_checks import check_target
+from nestmap.pipeline.cli.printing import output_width, remark, show, show_prose
+from nestmap.pipeline.cli.workload_argument import GivenWorkload
+from nestmap.pipeline.explore.api import read_network
+from nestmap.pipeline.explore.replay import fixed_spatial, only_layer, replay
+from nestmap.pipeline.frontend.read import read_accelerator
+from nestmap.pipeline.render.json.results import full_json, write_json
+from nestmap.pipeline.render.text.evaluation import breakdown
+from nestmap.pipeline.render.text.network import layer_table, machine_note, totals
+from nestmap.pipeline.render.text.vector import vector_note
 from nestmap.pipeline.stages import SpatialMappingConversionStage, WorkloadStage
+from nestmap.pipeline.stages.mapping.imc_skipped import skipped_note
 
 
 @final

@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from typing import Final
 
 from nestmap.model import Accelerator, MappingConstraints, MultiCoreAccelerator
-from nestmap.model.constraints import DEFAULT
-from nestmap.model.text import array_text, spatial_text
-from nestmap.pipeline.cli.output import show
-from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_multicore
-from nestmap.pipeline.networks import network_dims, network_names
-from nestmap.pipeline.presets import (
+from nestmap.model.mapping.constraints import DEFAULT
+from nestmap.pipeline.cli.printing import show
+from nestmap.pipeline.format.mappings import array_text, spatial_text
+from nestmap.pipeline.format.numbers import capacity
+from nestmap.pipeline.frontend.bundled import (
     accelerator_names,
     light_names,
     mapping_names,
     multicore_names,
 )
-from nestmap.pipeline.report.columns import Line, Tone
-from nestmap.pipeline.report.figures import capacity
+from nestmap.pipeline.frontend.networks import network_dims, network_names
+from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_multicore
+from nestmap.pipeline.render.text.plain_table import Line, Tone
 
 _SINGULAR: Final = {"links": "link", "buses": "bus", "shared memories": "shared memory"}
 _EXAMPLE: Final = "nestmap explore light:squeezenet --accelerator tpu_like"

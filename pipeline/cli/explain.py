@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import final
 
 from nestmap.model import InputError, LayerResult, NetworkEvaluation, NetworkProblem
-from nestmap.pipeline.cli.output import output_width, remark, show, show_prose
-from nestmap.pipeline.cli.targets import check_target
-from nestmap.pipeline.explain import Explanation, explain, searched_problem
-from nestmap.pipeline.explain.explanation import WIDTH
-from nestmap.pipeline.files import write_text
-from nestmap.pipeline.parsers.node import suggestion
-from nestmap.pipeline.report.columns import printable
+from nestmap.pipeline.analysis.mapping import Explanation, explain, searched_problem
+from nestmap.pipeline.cli.output_checks import check_target
+from nestmap.pipeline.cli.printing import output_width, remark, show, show_prose
+from nestmap.pipeline.frontend.yaml.located_node import suggestion
+from nestmap.pipeline.render.text.explanation import WIDTH
+from nestmap.pipeline.render.text.plain_table import printable
+from nestmap.pipeline.util.atomic_files import write_text
 from nestmap.store import Store
 
 

@@ -14,7 +14,12 @@ from nestmap.model import (
     Recording,
     Workload,
 )
-from nestmap.pipeline.api import (
+from nestmap.pipeline.cli.output_checks import check_target
+from nestmap.pipeline.cli.printing import output_width, remark, show, show_prose
+from nestmap.pipeline.cli.progress import ExplorationBar
+from nestmap.pipeline.cli.store_target import Place, telling_how_to_go_on
+from nestmap.pipeline.cli.workload_argument import GivenWorkload
+from nestmap.pipeline.explore.api import (
     Exploration,
     FrontExploration,
     check_front_plan,
@@ -22,27 +27,22 @@ from nestmap.pipeline.api import (
     explore_network,
     read_network,
 )
-from nestmap.pipeline.cli.output import output_width, remark, show, show_prose
-from nestmap.pipeline.cli.places import Place, telling_how_to_go_on
-from nestmap.pipeline.cli.progress import ExplorationBar
-from nestmap.pipeline.cli.targets import check_target
-from nestmap.pipeline.cli.workload import GivenWorkload
-from nestmap.pipeline.plan import SearchPlan
-from nestmap.pipeline.report.columns import Line, printable
-from nestmap.pipeline.report.front import front_table
-from nestmap.pipeline.report.json import Json, front_json, full_json, write_json
-from nestmap.pipeline.report.mapping_yaml import write_mapping
-from nestmap.pipeline.report.table import (
+from nestmap.pipeline.explore.plan import SearchPlan
+from nestmap.pipeline.explore.resume import resume
+from nestmap.pipeline.render.json.results import Json, front_json, full_json, write_json
+from nestmap.pipeline.render.text.front import front_table
+from nestmap.pipeline.render.text.network import (
     layer_table,
     machine_note,
     pruned_note,
     skipped_orders,
     totals,
 )
-from nestmap.pipeline.report.vector import vector_note
-from nestmap.pipeline.report.workload import operator_notes
-from nestmap.pipeline.resume import resume
-from nestmap.pipeline.skipped import skipped_note
+from nestmap.pipeline.render.text.plain_table import Line, printable
+from nestmap.pipeline.render.text.vector import vector_note
+from nestmap.pipeline.render.text.workload import operator_notes
+from nestmap.pipeline.render.yaml.mapping import write_mapping
+from nestmap.pipeline.stages.mapping.imc_skipped import skipped_note
 from nestmap.store import Store
 
 _GOALS: Final = {

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, final
 from uuid import UUID
 
 from nestmap.model import InputError, LayerResult, NetworkEvaluation, NetworkProblem, Objective
-from nestmap.pipeline.cli.output import remark
 from nestmap.pipeline.cli.plot_request import PlotRequest, save_figure
-from nestmap.pipeline.figures.needs import check_matplotlib
+from nestmap.pipeline.cli.printing import remark
+from nestmap.pipeline.render.figures.preconditions import check_matplotlib
 from nestmap.store import RunKind, Store
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _figure(
 
 def _of_run(drawing: Drawing, run: _Run, result: LayerResult) -> Figure:
     """A figure of the results of a run."""
-    from nestmap.pipeline import figures  # noqa: PLC0415 (matplotlib takes long to import)
+    from nestmap.pipeline.render import figures  # noqa: PLC0415 (matplotlib takes long to import)
 
     evaluation, accelerator = run.evaluation, run.network.accelerator
     ways: dict[Drawing, Callable[[], Figure]] = {
@@ -136,7 +136,7 @@ def _of_run(drawing: Drawing, run: _Run, result: LayerResult) -> Figure:
 
 def _scatter(request: PlotRequest, store: Store, run: _Run, result: LayerResult) -> Figure | None:
     """All recorded mappings of a layer; of equal layers those of the first are recorded."""
-    from nestmap.pipeline.figures import scatter_figure  # noqa: PLC0415
+    from nestmap.pipeline.render.figures import scatter_figure  # noqa: PLC0415
 
     name = result.cme.layer
     batches = store.evaluations(run.id, result.repeats or name)
@@ -151,7 +151,8 @@ def _scatter(request: PlotRequest, store: Store, run: _Run, result: LayerResult)
 
 def _comparison(first: _Run, second: _Run) -> Figure:
     """Two runs side by side, named by accelerator, and by id where that is the same."""
-    from nestmap.pipeline.figures import NamedRun, comparison_figure  # noqa: PLC0415
+    from nestmap.pipeline.analysis.network.run_comparison import NamedRun  # noqa: PLC0415
+    from nestmap.pipeline.render.figures import comparison_figure  # noqa: PLC0415
 
     runs = (first, second)
     names = [run.network.accelerator.name for run in runs]

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, final
 
 from nestmap.model import InputError
-from nestmap.pipeline.cli.output import remark
-from nestmap.pipeline.cli.targets import check_target
-from nestmap.pipeline.figures.needs import ENDINGS, check_ending
-from nestmap.pipeline.files import explained
+from nestmap.pipeline.cli.output_checks import check_target
+from nestmap.pipeline.cli.printing import remark
+from nestmap.pipeline.render.figures.preconditions import ENDINGS, check_ending
+from nestmap.pipeline.util.atomic_files import explained
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -83,7 +83,7 @@ def save_figure(figure: Figure, path: Path) -> None:
     Raises:
         InputError: where it cannot be written.
     """
-    from nestmap.pipeline.figures import save  # noqa: PLC0415 (matplotlib takes long to import)
+    from nestmap.pipeline.render.figures import save  # noqa: PLC0415 (matplotlib takes long to import)
 
     save(figure, path)
     remark(f"Written to {path}.")

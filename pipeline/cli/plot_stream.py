@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from nestmap.model import InputError
-from nestmap.pipeline.cli.output import remark
 from nestmap.pipeline.cli.plot_request import PlotRequest, save_figure
-from nestmap.pipeline.stream import StreamResult, recorded_stream
+from nestmap.pipeline.cli.printing import remark
+from nestmap.pipeline.multicore.api import StreamResult, recorded_stream
 from nestmap.store import Store
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _figure(
     drawing: StreamDrawing, request: PlotRequest, store: Store, found: StreamResult
 ) -> Figure | None:
     """A figure, or nothing where there is nothing to draw and others are wanted too."""
-    from nestmap.pipeline import figures  # noqa: PLC0415 (matplotlib takes long to import)
+    from nestmap.pipeline.render import figures  # noqa: PLC0415 (matplotlib takes long to import)
 
     schedule = found.schedule
     ways: dict[StreamDrawing, Callable[[], Figure | None]] = {
@@ -80,7 +80,7 @@ def _figure(
 
 def _front(request: PlotRequest, store: Store, found: StreamResult) -> Figure | None:
     """The search; none by constraints alone, since that has no generations."""
-    from nestmap.pipeline.figures import front_figure  # noqa: PLC0415
+    from nestmap.pipeline.render.figures import front_figure  # noqa: PLC0415
 
     generations = store.generations(found.run)
     if not generations:
@@ -95,7 +95,7 @@ def _front(request: PlotRequest, store: Store, found: StreamResult) -> Figure | 
 
 def _comparison(request: PlotRequest, store: Store, found: StreamResult) -> Figure:
     """The other run first: what this one is compared with."""
-    from nestmap.pipeline.figures import NamedSchedule, schedules_figure  # noqa: PLC0415
+    from nestmap.pipeline.render.figures import NamedSchedule, schedules_figure  # noqa: PLC0415
 
     other = recorded_stream(store.find_run(request.against or ""), store)
     return schedules_figure([NamedSchedule(_name(run), run.schedule) for run in (other, found)])

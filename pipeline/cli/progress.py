@@ -9,10 +9,10 @@ from typing import Final, final
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from nestmap.costmodel.jit import is_compiled_before
+from nestmap.costmodel.kernel.jit import is_compiled_before
 from nestmap.model import EvaluationBatch, NetworkProblem
-from nestmap.pipeline.report.columns import printable
-from nestmap.pipeline.report.figures import count
+from nestmap.pipeline.format.numbers import count
+from nestmap.pipeline.render.text.plain_table import printable
 
 _COMPILING: Final = (
     "Compiling the cost model, once for this machine and version: about half a minute."

@@ -11,10 +11,15 @@ from typing import Final, Literal, final
 import pyarrow as pa
 
 from nestmap.model import InputError
-from nestmap.pipeline.cli.output import remark, show, show_text
-from nestmap.pipeline.cli.targets import check_target
-from nestmap.pipeline.report.answer import answer_table
-from nestmap.pipeline.report.answer_file import Layout, answer_text, layout_of, write_answer
+from nestmap.pipeline.cli.output_checks import check_target
+from nestmap.pipeline.cli.printing import remark, show, show_text
+from nestmap.pipeline.render.text.query_result import answer_table
+from nestmap.pipeline.render.text.query_result_file import (
+    Layout,
+    answer_text,
+    layout_of,
+    write_answer,
+)
 from nestmap.store import NamedQuery, Parameter, Relation, RunStatus, Store
 
 _NAME: Final = re.compile(r"\s*(\w+)\s*")

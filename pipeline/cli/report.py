@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
-from nestmap.pipeline.cli.output import remark
-from nestmap.pipeline.cli.targets import check_target
-from nestmap.pipeline.files import write_text
-from nestmap.pipeline.needs import REPORT, check_installed
+from nestmap.pipeline.cli.output_checks import check_target
+from nestmap.pipeline.cli.printing import remark
+from nestmap.pipeline.util.atomic_files import write_text
+from nestmap.pipeline.util.extras import REPORT, check_installed
 from nestmap.store import Store
 
 
@@ -34,7 +34,7 @@ def run_report(request: ReportRequest) -> None:
     check_target("--output", request.output, (request.store,))
     with Store.open_read_only(request.store) as store:
         runs = [store.find_run(text) for text in request.runs]
-        from nestmap.pipeline.html.page import report  # noqa: PLC0415 (takes long to import)
+        from nestmap.pipeline.pages.report.page import report  # noqa: PLC0415 (takes long to import)
 
         text = report(store, runs)
     write_text(request.output, text)

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Final, final
 
 from nestmap.model import NetworkEvaluation, NetworkProblem
-from nestmap.pipeline.cli.output import output_width, remark, show, show_prose
-from nestmap.pipeline.cli.targets import check_target
-from nestmap.pipeline.inputs import read_accelerator
-from nestmap.pipeline.report.columns import Line, printable
-from nestmap.pipeline.report.json import Json, full_json, summary_json, write_json
-from nestmap.pipeline.report.table import layer_table, machine_note, totals
-from nestmap.pipeline.report.vector import vector_note
-from nestmap.pipeline.reprice import Standing, repriced, standing
+from nestmap.pipeline.cli.output_checks import check_target
+from nestmap.pipeline.cli.printing import output_width, remark, show, show_prose
+from nestmap.pipeline.explore.reprice import Standing, repriced, standing
+from nestmap.pipeline.frontend.read import read_accelerator
+from nestmap.pipeline.render.json.results import Json, full_json, summary_json, write_json
+from nestmap.pipeline.render.text.network import layer_table, machine_note, totals
+from nestmap.pipeline.render.text.plain_table import Line, printable
+from nestmap.pipeline.render.text.vector import vector_note
 from nestmap.store import RunRecord, Store
 
 _VERDICTS: Final = {

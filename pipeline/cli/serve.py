@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
-from nestmap.pipeline.cli.output import remark, show_text
-from nestmap.pipeline.needs import REPORT, check_installed
+from nestmap.pipeline.cli.printing import remark, show_text
+from nestmap.pipeline.util.extras import REPORT, check_installed
 from nestmap.store import Store
 
 
@@ -30,7 +30,7 @@ def run_serve(request: ServeRequest) -> None:
         KeyboardInterrupt: when the user has ended it.
     """
     check_installed("explorer", (*REPORT, "starlette", "uvicorn"), "web")
-    from nestmap.pipeline.web.server import (  # noqa: PLC0415 (not everybody has its packages)
+    from nestmap.pipeline.pages.explorer.server import (  # noqa: PLC0415 (not everybody has its packages)
         DEFAULT_PORT,
         address,
         listening,

@@ -7,23 +7,22 @@ from pathlib import Path
 from typing import final
 
 from nestmap.model import Workload
-from nestmap.model.rows import MEMORY_COSTS
-from nestmap.model.text import array_text
-from nestmap.pipeline.cli.output import output_width, remark, show, show_prose
-from nestmap.pipeline.cli.targets import check_target
-from nestmap.pipeline.cli.workload import GivenWorkload
-from nestmap.pipeline.files import write_text
-from nestmap.pipeline.inputs import read_accelerator
-from nestmap.pipeline.report.accelerator import (
+from nestmap.pipeline.analysis.network.workload_summary import layer_groups, single_layers
+from nestmap.pipeline.cli.output_checks import check_target
+from nestmap.pipeline.cli.printing import output_width, remark, show, show_prose
+from nestmap.pipeline.cli.workload_argument import GivenWorkload
+from nestmap.pipeline.format.mappings import array_text
+from nestmap.pipeline.frontend.read import read_accelerator
+from nestmap.pipeline.render.json.results import write_json
+from nestmap.pipeline.render.svg.workload import graph_svg
+from nestmap.pipeline.render.tables.results import MEMORY_COSTS
+from nestmap.pipeline.render.text.accelerator import (
     array_facts,
     memory_table,
     part_table,
 )
-from nestmap.pipeline.report.columns import Line, printable
-from nestmap.pipeline.report.graph import graph_svg
-from nestmap.pipeline.report.json import write_json
-from nestmap.pipeline.report.summary import layer_groups, single_layers
-from nestmap.pipeline.report.workload import (
+from nestmap.pipeline.render.text.plain_table import Line, printable
+from nestmap.pipeline.render.text.workload import (
     DEFINITIONS,
     group_table,
     operator_notes,
@@ -31,6 +30,7 @@ from nestmap.pipeline.report.workload import (
     workload_json,
     workload_totals,
 )
+from nestmap.pipeline.util.atomic_files import write_text
 
 
 @final

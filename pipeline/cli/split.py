@@ -7,17 +7,28 @@ from pathlib import Path
 from typing import Final, final
 
 from nestmap.model import InputError
-from nestmap.model.cn import CnWorkload
-from nestmap.model.stream import StreamProblem
-from nestmap.pipeline.cli.hints import GivenSplit, chosen_split, named_as_options, read_problem
-from nestmap.pipeline.cli.output import output_width, remark, show, show_prose
-from nestmap.pipeline.cli.targets import check_target
-from nestmap.pipeline.cli.workload import GivenWorkload
-from nestmap.pipeline.files import write_text
-from nestmap.pipeline.report.cn_graph import MOST_EDGES, MOST_NODES, cn_graph_svg
-from nestmap.pipeline.report.columns import Line, printable
-from nestmap.pipeline.report.json import write_json
-from nestmap.pipeline.report.split import (
+from nestmap.model.multicore.cn_workload import CnWorkload
+from nestmap.model.multicore.problem import StreamProblem
+from nestmap.pipeline.analysis.schedule.split_summary import (
+    Allowed,
+    TooLarge,
+    largest_tensors,
+    layer_splits,
+    too_large,
+)
+from nestmap.pipeline.cli.output_checks import check_target
+from nestmap.pipeline.cli.printing import output_width, remark, show, show_prose
+from nestmap.pipeline.cli.split_arguments import (
+    GivenSplit,
+    chosen_split,
+    named_as_options,
+    read_problem,
+)
+from nestmap.pipeline.cli.workload_argument import GivenWorkload
+from nestmap.pipeline.render.json.results import write_json
+from nestmap.pipeline.render.svg.cn_workload import MOST_EDGES, MOST_NODES, cn_graph_svg
+from nestmap.pipeline.render.text.plain_table import Line, printable
+from nestmap.pipeline.render.text.split import (
     DEFINITIONS,
     passing_note,
     split_json,
@@ -26,14 +37,8 @@ from nestmap.pipeline.report.split import (
     tensor_table,
     too_large_table,
 )
-from nestmap.pipeline.report.split_summary import (
-    Allowed,
-    TooLarge,
-    largest_tensors,
-    layer_splits,
-    too_large,
-)
-from nestmap.pipeline.stages.stream import GenerateCNWorkloadHybridStage
+from nestmap.pipeline.stages.multicore.split import GenerateCNWorkloadHybridStage
+from nestmap.pipeline.util.atomic_files import write_text
 
 MOST_TENSORS: Final = 5
 MOST_TOO_LARGE: Final = 12

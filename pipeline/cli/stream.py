@@ -9,22 +9,29 @@ from uuid import UUID
 
 from nestmap.model import InputError
 from nestmap.model.base import replaced
-from nestmap.model.individuals import Fitness
-from nestmap.model.split import SplitMode, SplitOptions
-from nestmap.model.stream import StreamProblem
-from nestmap.pipeline.cli.hints import GivenSplit, chosen_split, named_as_options, read_problem
-from nestmap.pipeline.cli.output import remark, show, show_prose
-from nestmap.pipeline.cli.places import Place, telling_how_to_go_on
+from nestmap.model.multicore.population import Fitness
+from nestmap.model.multicore.problem import StreamProblem
+from nestmap.model.multicore.split_options import SplitMode, SplitOptions
+from nestmap.pipeline.cli.output_checks import check_target
+from nestmap.pipeline.cli.printing import remark, show, show_prose
+from nestmap.pipeline.cli.split_arguments import (
+    GivenSplit,
+    chosen_split,
+    named_as_options,
+    read_problem,
+)
+from nestmap.pipeline.cli.store_target import Place, telling_how_to_go_on
 from nestmap.pipeline.cli.stream_progress import StreamBar
-from nestmap.pipeline.cli.targets import check_target
-from nestmap.pipeline.cli.workload import GivenWorkload
-from nestmap.pipeline.files import write_text
-from nestmap.pipeline.plan import available_workers
-from nestmap.pipeline.report.columns import Line, printable
-from nestmap.pipeline.report.figures import count, cycles, energy
-from nestmap.pipeline.report.json import write_json
-from nestmap.pipeline.report.split import passing_note
-from nestmap.pipeline.report.stream import (
+from nestmap.pipeline.cli.workload_argument import GivenWorkload
+from nestmap.pipeline.explore.plan import available_workers
+from nestmap.pipeline.format.numbers import count, cycles, energy
+from nestmap.pipeline.multicore.api import StreamResult, resume_stream, stream_problem
+from nestmap.pipeline.multicore.plan import StreamPlan, check_prefetch, splitting_stage
+from nestmap.pipeline.multicore.result_json import stream_json
+from nestmap.pipeline.multicore.run import StreamJob
+from nestmap.pipeline.render.json.results import write_json
+from nestmap.pipeline.render.perfetto.trace import perfetto_trace
+from nestmap.pipeline.render.text.multicore import (
     bound_note,
     comparison_note,
     comparison_table,
@@ -35,11 +42,9 @@ from nestmap.pipeline.report.stream import (
     problem_note,
     wire_table,
 )
-from nestmap.pipeline.report.stream_json import stream_json
-from nestmap.pipeline.report.trace import perfetto_trace
-from nestmap.pipeline.stream import StreamResult, resume_stream, stream_problem
-from nestmap.pipeline.stream_plan import StreamPlan, check_prefetch, splitting_stage
-from nestmap.pipeline.stream_watch import StreamJob
+from nestmap.pipeline.render.text.plain_table import Line, printable
+from nestmap.pipeline.render.text.split import passing_note
+from nestmap.pipeline.util.atomic_files import write_text
 from nestmap.store import Store
 
 MOST_FRONT: Final = 12

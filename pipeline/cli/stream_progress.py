@@ -9,10 +9,10 @@ from typing import final
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from nestmap.model.individuals import Fitness, Generation
-from nestmap.model.schedule import ScheduleProblem
-from nestmap.model.stream import SplitProblem
-from nestmap.pipeline.report.figures import count, cycles, energy
+from nestmap.model.multicore.population import Fitness, Generation
+from nestmap.model.multicore.problem import SplitProblem
+from nestmap.model.multicore.schedule import ScheduleProblem
+from nestmap.pipeline.format.numbers import count, cycles, energy
 
 
 @final

@@ -13,43 +13,43 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nestmap.model.build import Precision as Precision
-    from nestmap.model.build import attention as attention
-    from nestmap.model.build import conv1d as conv1d
-    from nestmap.model.build import conv2d as conv2d
-    from nestmap.model.build import conv3d as conv3d
-    from nestmap.model.build import gemm as gemm
-    from nestmap.model.build import linear as linear
-    from nestmap.model.build import matmul as matmul
-    from nestmap.model.build import network as network
-    from nestmap.model.recording import Recording as Recording
-    from nestmap.model.recording import RecordMode as RecordMode
-    from nestmap.pipeline.api import Exploration as Exploration
-    from nestmap.pipeline.api import evaluate as evaluate
-    from nestmap.pipeline.api import explore as explore
-    from nestmap.pipeline.explain import Explanation as Explanation
-    from nestmap.pipeline.explain import explain as explain
-    from nestmap.pipeline.explain import recorded_problem as recorded_problem
-    from nestmap.pipeline.resume import resume as resume
-    from nestmap.pipeline.stream import StreamResult as StreamResult
-    from nestmap.pipeline.stream import resume_stream as resume_stream
-    from nestmap.pipeline.stream import stream as stream
-    from nestmap.pipeline.stream_plan import StreamPlan as StreamPlan
-    from nestmap.pipeline.stream_plan import stream_plan as stream_plan
-    from nestmap.pipeline.torch import from_torch as from_torch
+    from nestmap.model.evaluation.recording import Recording as Recording
+    from nestmap.model.evaluation.recording import RecordMode as RecordMode
+    from nestmap.model.workload.builders import Precision as Precision
+    from nestmap.model.workload.builders import attention as attention
+    from nestmap.model.workload.builders import conv1d as conv1d
+    from nestmap.model.workload.builders import conv2d as conv2d
+    from nestmap.model.workload.builders import conv3d as conv3d
+    from nestmap.model.workload.builders import gemm as gemm
+    from nestmap.model.workload.builders import linear as linear
+    from nestmap.model.workload.builders import matmul as matmul
+    from nestmap.model.workload.builders import network as network
+    from nestmap.pipeline.analysis.mapping import Explanation as Explanation
+    from nestmap.pipeline.analysis.mapping import explain as explain
+    from nestmap.pipeline.analysis.mapping import recorded_problem as recorded_problem
+    from nestmap.pipeline.explore.api import Exploration as Exploration
+    from nestmap.pipeline.explore.api import evaluate as evaluate
+    from nestmap.pipeline.explore.api import explore as explore
+    from nestmap.pipeline.explore.resume import resume as resume
+    from nestmap.pipeline.frontend.torch import from_torch as from_torch
+    from nestmap.pipeline.multicore.api import StreamResult as StreamResult
+    from nestmap.pipeline.multicore.api import resume_stream as resume_stream
+    from nestmap.pipeline.multicore.api import stream as stream
+    from nestmap.pipeline.multicore.plan import StreamPlan as StreamPlan
+    from nestmap.pipeline.multicore.plan import stream_plan as stream_plan
 
 _HOMES = {
-    "nestmap.model.build": (
+    "nestmap.model.workload.builders": (
         *("Precision", "attention", "conv1d", "conv2d", "conv3d"),
         *("gemm", "linear", "matmul", "network"),
     ),
-    "nestmap.model.recording": ("RecordMode", "Recording"),
-    "nestmap.pipeline.api": ("Exploration", "evaluate", "explore"),
-    "nestmap.pipeline.explain": ("Explanation", "explain", "recorded_problem"),
-    "nestmap.pipeline.resume": ("resume",),
-    "nestmap.pipeline.stream": ("StreamResult", "resume_stream", "stream"),
-    "nestmap.pipeline.stream_plan": ("StreamPlan", "stream_plan"),
-    "nestmap.pipeline.torch": ("from_torch",),
+    "nestmap.model.evaluation.recording": ("RecordMode", "Recording"),
+    "nestmap.pipeline.explore.api": ("Exploration", "evaluate", "explore"),
+    "nestmap.pipeline.analysis.mapping": ("Explanation", "explain", "recorded_problem"),
+    "nestmap.pipeline.explore.resume": ("resume",),
+    "nestmap.pipeline.multicore.api": ("StreamResult", "resume_stream", "stream"),
+    "nestmap.pipeline.multicore.plan": ("StreamPlan", "stream_plan"),
+    "nestmap.pipeline.frontend.torch": ("from_torch",),
 }
 
 __all__ = [

@@ -17,9 +17,9 @@ from nestmap.model import (
     layer_from_equation,
 )
 from nestmap.model.base import replaced
-from nestmap.pipeline.api import explore_network
-from nestmap.pipeline.html.page import report
-from nestmap.pipeline.plan import search_plan
+from nestmap.pipeline.explore.api import explore_network
+from nestmap.pipeline.explore.plan import search_plan
+from nestmap.pipeline.pages.report.page import report
 from nestmap.store import Store
 from tests.costmodel.machines import convolution, matmul
 from tests.pipeline.networks import MACHINE

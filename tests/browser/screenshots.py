@@ -9,8 +9,8 @@ from typing import Final, Literal, NamedTuple
 
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
-from nestmap.pipeline.api import explore
-from nestmap.pipeline.html.page import report
+from nestmap.pipeline.explore.api import explore
+from nestmap.pipeline.pages.report.page import report
 from nestmap.store import Store
 from tests.browser.pages import chromium
 

@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Locator, Page
 
 from nestmap.model import CostModelEvaluation
-from nestmap.pipeline.figures.clouds import clouds
-from nestmap.pipeline.figures.traffic import points
-from nestmap.pipeline.report.columns import printable
+from nestmap.pipeline.analysis.network.roofline import points
+from nestmap.pipeline.analysis.network.scatter import clouds
+from nestmap.pipeline.render.text.plain_table import printable
 from nestmap.store import Store
 from tests.browser.pages import (
     Mark,

@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.pages import OpenPage, Viewing, overflow, serious_violations
-from tests.pipeline.web.stores import NASTY, two_runs
-from tests.pipeline.web.visits import Visitor, visiting
+from tests.pipeline.pages.explorer.stores import NASTY, two_runs
+from tests.pipeline.pages.explorer.visits import Visitor, visiting
 
 ENDLESS = "SELECT count(*) FROM range(1000000000000)"
 LAYER = f"run/last/layer?{urlencode({'name': NASTY[0]})}"

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from nestmap.model import LayerResult
-from nestmap.pipeline.report.columns import printable
+from nestmap.pipeline.render.text.plain_table import printable
 from tests.browser.pages import (
     OpenPage,
     Theme,

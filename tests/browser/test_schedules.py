@@ -10,8 +10,8 @@ from typing import cast
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from nestmap.pipeline.html.page import stream_report
-from nestmap.pipeline.report.columns import printable
+from nestmap.pipeline.pages.report.page import stream_report
+from nestmap.pipeline.render.text.plain_table import printable
 from tests.browser.pages import (
     OpenPage,
     Theme,
@@ -23,8 +23,8 @@ from tests.browser.pages import (
     serious_violations,
     wait_until,
 )
-from tests.pipeline.figures.schedules import pipelined, streamed
-from tests.pipeline.html.streams import NAMES, hostile, large, reported
+from tests.pipeline.pages.report.multicore.streams import NAMES, hostile, large, reported
+from tests.pipeline.render.figures.schedules import pipelined, streamed
 
 TIMES = ("overview", "schedule", "memories", "wires")
 OTHERS = ("schedule-energy", "layer-energies", "core-time", "sent-wires", "sent-cores")

@@ -10,7 +10,7 @@ from hypothesis import given
 from nestmap.costmodel import evaluate
 from nestmap.model import AffineIndex, Layer, SpatialProblem
 from nestmap.model.base import replaced
-from nestmap.model.layer import Operand
+from nestmap.model.workload.layer import Operand
 from tests.costmodel.machines import (
     convolution,
     loops,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import given
 
-from nestmap.costmodel.problem import flatten
+from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.spatial import (
     Factors,
     LevelUnrollings,

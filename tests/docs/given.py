@@ -10,7 +10,7 @@ from typing import Final
 from onnx import TensorProto, helper
 
 from nestmap import explore
-from nestmap.pipeline.presets import resolve_accelerator
+from nestmap.pipeline.frontend.bundled import resolve_accelerator
 
 
 def some_run() -> None:

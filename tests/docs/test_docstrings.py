@@ -16,7 +16,7 @@ MODULES: Final = (
     ROOT / "src" / "nestmap" / "__init__.py",
     *(path for name in PACKAGES for path in sorted((ROOT / name).rglob("*.py"))),
 )
-OF_OTHERS: Final = {"pipeline/figures/matplot.py"}
+OF_OTHERS: Final = {"pipeline/render/figures/matplotlib_types.py"}
 """Protocols that say what is used of a library; its documentation says what their methods do."""
 
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef

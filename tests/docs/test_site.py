@@ -21,10 +21,10 @@ from tests.docs.site import broken_links, documented_names, fetched_outside, pag
 
 INNER: Final = MappingProxyType(
     {
-        "nestmap.model.html": "how models show themselves in a notebook",
+        "nestmap.pipeline.render.notebook": "how models show themselves in a notebook",
         "nestmap.pipeline.cli": "the command line",
-        "nestmap.pipeline.html.charts": "the charts of the report",
-        "nestmap.pipeline.report.layout": "how a graph is laid out to be drawn",
+        "nestmap.pipeline.pages.report.charts": "the charts of the report",
+        "nestmap.pipeline.render.svg.layered_layout": "how a graph is laid out to be drawn",
     }
 )
 """Packages that are of no use by themselves, with what they are for."""

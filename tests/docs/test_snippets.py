@@ -18,9 +18,9 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from nestmap.pipeline.cli.app import app
-from nestmap.pipeline.parsers.accelerator import parse_accelerator
-from nestmap.pipeline.presets import resolve_accelerator
+from nestmap.pipeline.cli.commands import app
+from nestmap.pipeline.frontend.bundled import resolve_accelerator
+from nestmap.pipeline.frontend.yaml.accelerator import parse_accelerator
 from nestmap.store import DEFAULT_PATH, Store
 from tests.docs.blocks import (
     DOCUMENTS,
@@ -40,7 +40,7 @@ NOT_RUN: Final = (
     (r"pip install ", "changes the environment; needs a package index"),
     (r"make ", "the targets of the Makefile, of which this test is a part"),
     (r"python -m benchmarks\.", "measurements of minutes to hours"),
-    (r"nestmap serve ", "serves until it is stopped; tests/pipeline/web starts it"),
+    (r"nestmap serve ", "serves until it is stopped; tests/pipeline/pages/explorer starts it"),
 )
 """Commands that the test leaves out, as patterns, each with the reason."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from nestmap.pipeline.cli.app import app
+from nestmap.pipeline.cli.commands import app
 from tests.docs.blocks import ROOT, blocks_of, commands_of
 
 PAGE = ROOT / "docs" / "multi-core.md"

@@ -19,15 +19,15 @@ import pytest
 from typer.testing import CliRunner
 
 from nestmap.model import EvaluationBatch, NestmapError
-from nestmap.pipeline.cli.app import app
+from nestmap.pipeline.cli.commands import app
 from nestmap.pipeline.cli.progress import ExplorationBar
 from nestmap.store import Store
-from nestmap.store.connect import connect
+from nestmap.store.connection.connect import connect
 from tests.docs.blocks import Block, blocks_in
 from tests.docs_pages.page import Section, text_of, write_files
 from tests.faults.processes import HOLD, read_line, running
 from tests.pipeline.cli.inputs import Ended, run_process
-from tests.pipeline.parsers.onnx.build import model, node, one, weights
+from tests.pipeline.frontend.onnx.build import model, node, one, weights
 
 PAGE: Final = "errors.md"
 INTRODUCTION: Final = text_of(PAGE).partition("\n### ")[0]
@@ -206,7 +206,7 @@ def read_only(patch: pytest.MonkeyPatch) -> Generator[Run]:
     def access(path: str | Path, mode: int) -> bool:
         return real(path, mode) and not (mode & os.W_OK and Path(path) == STORE)
 
-    patch.setattr("nestmap.store.connect.os.access", access)
+    patch.setattr("nestmap.store.connection.connect.os.access", access)
     yield run
 
 
@@ -217,7 +217,7 @@ def port_in_use(patch: pytest.MonkeyPatch) -> Generator[Run]:
     def bound(port: int) -> None:
         raise OSError(errno.EADDRINUSE, f"Address {port} already in use")
 
-    patch.setattr("nestmap.pipeline.web.server._bound", bound)
+    patch.setattr("nestmap.pipeline.pages.explorer.server._bound", bound)
     yield run
 
 

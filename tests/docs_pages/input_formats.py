@@ -16,18 +16,19 @@ from nestmap.model import (
     StorageCore,
     Workload,
 )
-from nestmap.pipeline.parsers.accelerator import ACCELERATOR, parse_accelerator
-from nestmap.pipeline.parsers.allocation import TILINGS
-from nestmap.pipeline.parsers.array import ARRAY, IMC_ARRAY
-from nestmap.pipeline.parsers.connections import CONNECTION, CORE_PAIRS
-from nestmap.pipeline.parsers.core import CORE, STORAGE_CORE, parse_core, parse_offchip_core
-from nestmap.pipeline.parsers.layer import (
+from nestmap.pipeline.frontend.yaml.accelerator import ACCELERATOR, parse_accelerator
+from nestmap.pipeline.frontend.yaml.array import ARRAY, IMC_ARRAY
+from nestmap.pipeline.frontend.yaml.connections import CONNECTION, CORE_PAIRS
+from nestmap.pipeline.frontend.yaml.core import CORE, STORAGE_CORE, parse_core, parse_offchip_core
+from nestmap.pipeline.frontend.yaml.core_allocation import TILINGS
+from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, Part, Section
+from nestmap.pipeline.frontend.yaml.layer import (
     LAYER,
     RELATIONS,
     SOURCES,
     precisions,
 )
-from nestmap.pipeline.parsers.mapping import (
+from nestmap.pipeline.frontend.yaml.mapping import (
     HINTS,
     LINKS,
     MAPPING,
@@ -35,8 +36,8 @@ from nestmap.pipeline.parsers.mapping import (
     parse_core_mapping,
     parse_mapping,
 )
-from nestmap.pipeline.parsers.memory import MEMORY, MOVEMENTS, PORT
-from nestmap.pipeline.parsers.multicore import (
+from nestmap.pipeline.frontend.yaml.memory import MEMORY, MOVEMENTS, PORT
+from nestmap.pipeline.frontend.yaml.multicore import (
     COORDINATES,
     CORES,
     MULTICORE,
@@ -44,10 +45,9 @@ from nestmap.pipeline.parsers.multicore import (
     SHARED,
     parse_multicore,
 )
-from nestmap.pipeline.parsers.ordering import LEVELS, ORDER
-from nestmap.pipeline.parsers.schema import Field, Need, Origin, Part, Section
-from nestmap.pipeline.parsers.vector_unit import VECTOR_UNIT
-from nestmap.pipeline.parsers.workload import parse_workload_yaml
+from nestmap.pipeline.frontend.yaml.temporal_ordering import LEVELS, ORDER
+from nestmap.pipeline.frontend.yaml.vector_unit import VECTOR_UNIT
+from nestmap.pipeline.frontend.yaml.workload import parse_workload_yaml
 
 Mapped = tuple[MappingConstraints, CoreMapping]
 Model = Accelerator | ComputeCore | StorageCore | MultiCoreAccelerator | Mapped | Workload

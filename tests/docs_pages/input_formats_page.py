@@ -11,10 +11,7 @@ from typing import Final, get_args
 from typer.models import OptionInfo
 
 from nestmap.pipeline.cli import options
-from nestmap.pipeline.networks import network_dims, network_names
-from nestmap.pipeline.parsers.schema import ITEM, KEY, Entries, Field, Need, Origin, Part, Section
-from nestmap.pipeline.parsers.source import DEEPEST
-from nestmap.pipeline.presets import (
+from nestmap.pipeline.frontend.bundled import (
     accelerator_names,
     bundled_cores,
     default_mapping_for,
@@ -22,6 +19,18 @@ from nestmap.pipeline.presets import (
     resolve_accelerator,
     resolve_multicore,
 )
+from nestmap.pipeline.frontend.networks import network_dims, network_names
+from nestmap.pipeline.frontend.yaml.field_schema import (
+    ITEM,
+    KEY,
+    Entries,
+    Field,
+    Need,
+    Origin,
+    Part,
+    Section,
+)
+from nestmap.pipeline.frontend.yaml.load import DEEPEST
 from tests.docs_pages.input_formats import FORMATS, ONNX_ATTRIBUTES, Format
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "input-formats.md"

@@ -46,7 +46,7 @@ def modules() -> Iterator[ModuleType]:
     """All modules of the cost model, and the one of the bounds."""
     for found in pkgutil.walk_packages(nestmap.costmodel.__path__, "nestmap.costmodel."):
         yield import_module(found.name)
-    yield import_module("nestmap.search.bounds")
+    yield import_module("nestmap.search.spatial.lower_bounds")
 
 
 def public_names(module: ModuleType) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from nestmap.pipeline.cli import progress
-from nestmap.store import database
+from nestmap.store.connection import database
 from tests.docs.blocks import blocks_in
 from tests.docs_pages.errors_page import GIVEN, INTRODUCTION, PAGE, printed
 from tests.docs_pages.page import Section, sections_of, text_of, write_files

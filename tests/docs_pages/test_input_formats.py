@@ -11,11 +11,11 @@ from typing import Final
 import pytest
 
 from nestmap import explore
-from nestmap.pipeline import parsers
-from nestmap.pipeline.inputs import read_mapping, read_workload
-from nestmap.pipeline.parsers.node import Node
-from nestmap.pipeline.parsers.onnx import parse_onnx
-from nestmap.pipeline.parsers.schema import Entries, Field, Form, Need, Section
+from nestmap.pipeline.frontend import yaml as parsers
+from nestmap.pipeline.frontend.onnx import parse_onnx
+from nestmap.pipeline.frontend.read import read_mapping, read_workload
+from nestmap.pipeline.frontend.yaml.field_schema import Entries, Field, Form, Need, Section
+from nestmap.pipeline.frontend.yaml.located_node import Node
 from tests.docs_pages.input_formats import FORMATS, ONNX_ATTRIBUTES
 from tests.docs_pages.input_formats_page import PAGE, input_formats_page
 from tests.docs_pages.variants import (
@@ -29,7 +29,7 @@ from tests.docs_pages.variants import (
     replacing,
     setting,
 )
-from tests.pipeline.parsers.onnx.build import model, node, weights
+from tests.pipeline.frontend.onnx.build import model, node, weights
 
 PAGE_TEXT: Final = PAGE.read_text(encoding="utf-8")
 

@@ -10,7 +10,7 @@ from zigzag.parser.accelerator_validator import AcceleratorValidator
 from zigzag.parser.mapping_validator import MappingValidator
 from zigzag.parser.workload_validator import WorkloadValidator
 
-from nestmap.pipeline.parsers.schema import ITEM, KEY, Need, Origin, Section
+from nestmap.pipeline.frontend.yaml.field_schema import ITEM, KEY, Need, Origin, Section
 from tests.docs_pages.input_formats import FORMATS
 
 Rules = Mapping[str, "Rules"]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import yaml
 
 from nestmap.model import InputError
-from nestmap.pipeline.parsers.schema import ITEM, KEY, Field, Form, Part
+from nestmap.pipeline.frontend.yaml.field_schema import ITEM, KEY, Field, Form, Part
 from tests.docs_pages.input_formats import Format, Model
 
 Tree = dict[str, "Tree"] | list["Tree"] | str | int | float | bool | None

@@ -32,16 +32,23 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.model.base import replaced
-from nestmap.pipeline.api import Exploration, FrontExploration, explore_front, explore_network
-from nestmap.pipeline.plan import SearchPlan, search_plan
-from nestmap.pipeline.resume import resume
-from nestmap.store import Store, database, writer
-from nestmap.store.connect import connect
-from nestmap.store.database import Database
-from nestmap.store.db import PATIENCE, AfterCommitOf, nothing_after
-from nestmap.store.migrate import migrate
-from nestmap.store.parts import PartsWriter
-from nestmap.store.writer import AfterCommit, no_more
+from nestmap.pipeline.explore.api import (
+    Exploration,
+    FrontExploration,
+    explore_front,
+    explore_network,
+)
+from nestmap.pipeline.explore.plan import SearchPlan, search_plan
+from nestmap.pipeline.explore.resume import resume
+from nestmap.store import Store
+from nestmap.store.connection import database
+from nestmap.store.connection.connect import connect
+from nestmap.store.connection.database import Database
+from nestmap.store.maintenance.parquet_parts import PartsWriter
+from nestmap.store.record import run as writer
+from nestmap.store.record.run import AfterCommit, no_more
+from nestmap.store.schema.migrate import migrate
+from nestmap.store.store import PATIENCE, AfterCommitOf, nothing_after
 from tests.costmodel.machines import machine, matmul, memory
 
 CHUNK: Final = 100 if "NESTMAP_STRESS" in os.environ else 300
@@ -162,7 +169,7 @@ def committing_often() -> Generator[None]:
     """Runs of this process commit small chunks, and let go of the file in between."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writer, "CHUNK", CHUNK)
-        patch.setattr("nestmap.store.search.BLOCK", 1)
+        patch.setattr("nestmap.store.record.search.BLOCK", 1)
         patch.setattr(writer, "LONGEST", 0.02)
         patch.setattr(database, "LONGEST", 0.1)
         patch.setattr(database, "_IDLE", 0.03)

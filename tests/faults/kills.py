@@ -13,8 +13,8 @@ from typing import Final, final
 from uuid import UUID
 
 from nestmap.store import Store
-from nestmap.store.check import check_store
-from nestmap.store.relation import Relation
+from nestmap.store.maintenance.check import check_store
+from nestmap.store.read.relation import Relation
 from tests.faults.explorations import Order, as_line
 
 # A row of this is something that a reader of the store must never see.

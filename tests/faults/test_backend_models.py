@@ -15,8 +15,8 @@ import onnx
 import pytest
 
 from nestmap.model import InputError, Workload
-from nestmap.pipeline.parsers.onnx import parse_onnx
-from tests.pipeline.parsers.onnx.node_cases import node_cases
+from nestmap.pipeline.frontend.onnx import parse_onnx
+from tests.pipeline.frontend.onnx.node_cases import node_cases
 
 FOLDER = Path(onnx.__file__).parent / "backend/test/data"
 FOLDERS = ("light", "pytorch-converted", "pytorch-operator", "simple")

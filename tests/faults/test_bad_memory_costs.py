@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from nestmap.model import InputError
-from nestmap.pipeline.parsers.accelerator import parse_accelerator
+from nestmap.pipeline.frontend.yaml.accelerator import parse_accelerator
 from tests.cacti_package import TOO_NEW, install_cacti
 
 # buffer stands in line 4, what it costs from line 6 on, its ports from line 9 on
@@ -130,7 +130,7 @@ def test_faults_are_located(
 
 def test_cacti_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     missing: dict[str, None] = {}
-    monkeypatch.setattr("nestmap.pipeline.cacti.find_spec", missing.get)
+    monkeypatch.setattr("nestmap.pipeline.frontend.cacti.find_spec", missing.get)
     error = fails(tmp_path, MACHINE.replace("fitted", "cacti"))
     assert place(error, tmp_path) == "6: memories.buffer.cost"
     assert error.found == "no package hwcomponents-cacti"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from onnx import helper
 
 from nestmap.model import InputError, Workload
-from nestmap.pipeline.parsers.onnx import parse_onnx
-from tests.pipeline.parsers.onnx.build import Attribute, integers, model, node, one, weights
+from nestmap.pipeline.frontend.onnx import parse_onnx
+from tests.pipeline.frontend.onnx.build import Attribute, integers, model, node, one, weights
 
 
 def _network() -> onnx.ModelProto:

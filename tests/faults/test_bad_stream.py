@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from nestmap.store import RunStatus, Store
-from nestmap.store.check import check_store
+from nestmap.store.maintenance.check import check_store
 from tests.pipeline.cli.inputs import LAYER, Ended, run
 from tests.pipeline.cli.test_split import TWO
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nestmap.model import Accelerator, InputError, MappingConstraints, Workload
-from nestmap.pipeline import presets
-from nestmap.pipeline.parsers.accelerator import parse_accelerator
-from nestmap.pipeline.parsers.mapping import parse_mapping
-from nestmap.pipeline.parsers.workload import parse_workload_yaml
+from nestmap.pipeline.frontend import bundled as presets
+from nestmap.pipeline.frontend.yaml.accelerator import parse_accelerator
+from nestmap.pipeline.frontend.yaml.mapping import parse_mapping
+from nestmap.pipeline.frontend.yaml.workload import parse_workload_yaml
 from tests.faults.located import Fault, Parse, check_located
 
 ACCELERATOR = """\

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nestmap.pipeline import api
 from nestmap.pipeline.cli import progress
+from nestmap.pipeline.explore import api
 from nestmap.store import RunStatus, Store
 from tests.pipeline.cli.inputs import Inputs, program, run, run_process, written
 

@@ -10,8 +10,8 @@ from time import sleep
 import pytest
 
 from nestmap.model import EvaluationBatch, NetworkProblem, StoreError
-from nestmap.pipeline.api import explore_network
-from nestmap.pipeline.resume import resume
+from nestmap.pipeline.explore.api import explore_network
+from nestmap.pipeline.explore.resume import resume
 from nestmap.store import CHUNK, RunStatus, Store
 from tests.faults.explorations import KINDS, NETWORK, Order, committing_often, explore
 from tests.faults.kills import HALF_WRITTEN, Explorer, check, explorer, recorded

@@ -13,7 +13,7 @@ import nestmap.pipeline
 import nestmap.store
 from nestmap.pipeline.cli import progress
 from nestmap.store import Store
-from nestmap.store.check import check_store
+from nestmap.store.maintenance.check import check_store
 from tests.pipeline.cli.inputs import LAYER, MACHINE, MAPPING, run
 from tests.store.builders import NASTY
 

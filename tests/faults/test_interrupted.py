@@ -12,7 +12,7 @@ import pytest
 
 from nestmap.pipeline.cli import progress
 from nestmap.store import RunStatus, Store
-from nestmap.store.check import check_store
+from nestmap.store.maintenance.check import check_store
 from tests.pipeline.cli.inputs import Inputs, program, run, run_process, written
 
 START = """

@@ -18,8 +18,8 @@ from uuid import UUID
 import pytest
 
 from nestmap.model import EvaluationBatch, NetworkProblem, StoreError
-from nestmap.pipeline.api import Exploration, FrontExploration
-from nestmap.pipeline.resume import resume
+from nestmap.pipeline.explore.api import Exploration, FrontExploration
+from nestmap.pipeline.explore.resume import resume
 from nestmap.store import RunStatus, Store
 from tests.faults.explorations import KINDS, Order, committing_often, explore
 from tests.faults.kills import (

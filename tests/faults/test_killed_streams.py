@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 
 from nestmap.store import RunStatus, Store
-from nestmap.store.check import check_store
+from nestmap.store.maintenance.check import check_store
 from tests.faults.test_bad_stream import CORE, MACHINE
 from tests.pipeline.cli.inputs import program, run
 from tests.pipeline.cli.test_split import TWO
@@ -122,7 +122,7 @@ def test_killed_from_outside(number: int, whole: tuple[str, list[list[str]]]) ->
     """At any time after its first generations; it is held up a little at each."""
     slow = """
 import time
-from nestmap.store.stream_run import StreamRun
+from nestmap.store.record.multicore_run import StreamRun
 record = StreamRun.record
 def slower(*arguments):
     record(*arguments)

@@ -10,8 +10,8 @@ import pytest
 from onnx import TensorProto, defs, helper
 
 from nestmap.model import InputError
-from nestmap.pipeline.parsers.onnx import parse_onnx
-from tests.pipeline.parsers.onnx.build import integers, model, node, weights
+from nestmap.pipeline.frontend.onnx import parse_onnx
+from tests.pipeline.frontend.onnx.build import integers, model, node, weights
 
 
 @pytest.mark.parametrize("name", sorted({schema.name for schema in defs.get_all_schemas()}))

@@ -17,10 +17,11 @@ import pytest
 
 from nestmap.model import StoreError
 from nestmap.pipeline.cli import progress
-from nestmap.store import CHUNK, RunStatus, Store, database
-from nestmap.store.check import check_store
-from nestmap.store.connect import connect
-from nestmap.store.database import patiently
+from nestmap.store import CHUNK, RunStatus, Store
+from nestmap.store.connection import database
+from nestmap.store.connection.connect import connect
+from nestmap.store.connection.database import patiently
+from nestmap.store.maintenance.check import check_store
 from tests.faults.processes import (
     HOLD,
     NO_LIMIT,

@@ -22,8 +22,9 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.pipeline import Stage, each, stage
-from nestmap.pipeline.plan import SearchPlan
-from nestmap.pipeline.recording import recorded
+from nestmap.pipeline.explore.plan import SearchPlan
+from nestmap.pipeline.explore.recording import recorded
+from nestmap.pipeline.explore.run import Job, Kept
 from nestmap.pipeline.stages import (
     LomaStage,
     MinimalLatencyStage,
@@ -32,10 +33,9 @@ from nestmap.pipeline.stages import (
     SumStage,
     WorkloadStage,
 )
-from nestmap.pipeline.stages.recall import Ledger
-from nestmap.pipeline.watched import Job, Kept
+from nestmap.pipeline.stages.mapping.recall import Ledger
 from nestmap.search import loma
-from nestmap.search.loma import CHUNK as ORDERS_A_BATCH
+from nestmap.search.temporal.loma import CHUNK as ORDERS_A_BATCH
 from nestmap.store import CHUNK, RunStatus, Store
 from tests.costmodel.machines import machine, matmul, memory
 from tests.pipeline.cli.inputs import run_process

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from nestmap.model.base import replaced
-from nestmap.model.schedule import CandidateRule, Schedule
-from nestmap.model.split import Convention
-from nestmap.search.schedule.run import schedule
+from nestmap.model.multicore.schedule import CandidateRule, Schedule
+from nestmap.model.multicore.split_options import Convention
+from nestmap.search.multicore.schedule.schedule_one import schedule
 from tests.golden.schedules import NAMES, problem_of, recorded_schedule
 
 HEAD = (

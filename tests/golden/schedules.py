@@ -10,13 +10,19 @@ from typing import Final
 import numpy as np
 
 from nestmap.model import Accelerator, ArraySide, Frozen, OperationalArray
-from nestmap.model.cn import CnWorkload
-from nestmap.model.cn_costs import IMPOSSIBLE, CnCosts
 from nestmap.model.dims import OUTPUT, Movement
-from nestmap.model.genes import Allocation, Gene, GeneSpace
-from nestmap.model.memory import MemoryInstance, MemoryLevel, MemoryPort, PortKind, PortUse
-from nestmap.model.multicore import Bus, ComputeCore, Link, MultiCoreAccelerator, StorageCore
-from nestmap.model.schedule import CandidateRule, ScheduleOptions, ScheduleProblem
+from nestmap.model.hardware.memory import MemoryInstance, MemoryLevel, MemoryPort, PortKind, PortUse
+from nestmap.model.multicore.accelerator import (
+    Bus,
+    ComputeCore,
+    Link,
+    MultiCoreAccelerator,
+    StorageCore,
+)
+from nestmap.model.multicore.allocation import Allocation, Gene, GeneSpace
+from nestmap.model.multicore.cn_costs import IMPOSSIBLE, CnCosts
+from nestmap.model.multicore.cn_workload import CnWorkload
+from nestmap.model.multicore.schedule import CandidateRule, ScheduleOptions, ScheduleProblem
 from tests.golden.test_stream_nodes import recorded, split_as
 
 FOLDER: Final = Path(__file__).parent / "stream_schedules"

@@ -11,17 +11,17 @@ import numpy as np
 
 from nestmap.model import Frozen, LayerNode, MultiCoreAccelerator, VectorNode
 from nestmap.model.base import replaced
-from nestmap.model.cn import CnWorkload
-from nestmap.model.cn_costs import IMPOSSIBLE, CnCosts
-from nestmap.model.cn_layer import CnNest
-from nestmap.model.genes import Allocation, Gene, GeneSpace
-from nestmap.model.schedule import CandidateRule, ScheduleOptions, ScheduleProblem
-from nestmap.model.split import Convention, HintLoop, SplitOptions
-from nestmap.model.stream import SplitProblem, StreamProblem
-from nestmap.pipeline.parsers.multicore import parse_multicore
-from nestmap.pipeline.parsers.onnx import parse_onnx
-from nestmap.pipeline.stages.stream import GenerateCNWorkloadHybridStage
-from nestmap.search.split.generate import split_workload
+from nestmap.model.multicore.allocation import Allocation, Gene, GeneSpace
+from nestmap.model.multicore.cn_costs import IMPOSSIBLE, CnCosts
+from nestmap.model.multicore.cn_layer import CnNest
+from nestmap.model.multicore.cn_workload import CnWorkload
+from nestmap.model.multicore.problem import SplitProblem, StreamProblem
+from nestmap.model.multicore.schedule import CandidateRule, ScheduleOptions, ScheduleProblem
+from nestmap.model.multicore.split_options import Convention, HintLoop, SplitOptions
+from nestmap.pipeline.frontend.onnx import parse_onnx
+from nestmap.pipeline.frontend.yaml.multicore import parse_multicore
+from nestmap.pipeline.stages.multicore.split import GenerateCNWorkloadHybridStage
+from nestmap.search.multicore.split.split_workload import split_workload
 
 RUNS: Final = Path(__file__).parent / "stream_ga"
 NETWORKS: Final = (RUNS, Path(__file__).parent / "stream")

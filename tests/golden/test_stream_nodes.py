@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from nestmap.model import Frozen, Layer, VectorNode, Workload, layer_from_equation
-from nestmap.model.cn import CnWorkload, ComputationNode
-from nestmap.model.split import Convention, HintLoop, SplitMode, SplitOptions
-from nestmap.pipeline.parsers.onnx import parse_onnx
-from nestmap.search.split.generate import split_workload
+from nestmap.model.multicore.cn_workload import CnWorkload, ComputationNode
+from nestmap.model.multicore.split_options import Convention, HintLoop, SplitMode, SplitOptions
+from nestmap.pipeline.frontend.onnx import parse_onnx
+from nestmap.search.multicore.split.split_workload import split_workload
 
 RECORDED = Path(__file__).parent / "stream"
 NAMES = sorted(path.name.removesuffix(".json.xz") for path in RECORDED.glob("*.json.xz"))

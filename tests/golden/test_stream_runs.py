@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nestmap.search.schedule.evaluator import Evaluator
+from nestmap.search.multicore.schedule.evaluator import Evaluator
 from tests.golden.stream_runs import NAMES, allocation_of, problem_of, recorded_run
 
 NOTHING_STREAMS = tuple(name for name in NAMES if name.startswith("mobilenet"))

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nestmap.model.homes import Homes
-from nestmap.model.schedule import Schedule, TransferKind
-from nestmap.model.ways import Ways
-from nestmap.search.schedule.run import schedule
+from nestmap.model.multicore.interconnect import Ways
+from nestmap.model.multicore.schedule import Schedule, TransferKind
+from nestmap.model.multicore.top_memories import Homes
+from nestmap.search.multicore.schedule.schedule_one import schedule
 from tests.golden.compared import table
 from tests.golden.schedules import NAMES, RecordedSchedule, problem_of, recorded_schedule
 

@@ -11,12 +11,12 @@ import pytest
 
 from nestmap import Explanation, Exploration, conv2d, explain, linear, recorded_problem
 from nestmap.model import Frozen, NetworkProblem, Objective, SpatialProblem, Workload
-from nestmap.model.html import MOST_ROWS
 from nestmap.pipeline import MainStage, Stage, each, stage
-from nestmap.pipeline.api import FrontExploration, explore_front, explore_network
 from nestmap.pipeline.describe import describe
-from nestmap.pipeline.inputs import read_accelerator
-from nestmap.pipeline.plan import exploration_pipeline, search_plan
+from nestmap.pipeline.explore.api import FrontExploration, explore_front, explore_network
+from nestmap.pipeline.explore.plan import exploration_pipeline, search_plan
+from nestmap.pipeline.frontend.read import read_accelerator
+from nestmap.pipeline.render.notebook import MOST_ROWS
 from nestmap.pipeline.stages import (
     CostModelStage,
     LomaStage,
@@ -27,7 +27,7 @@ from nestmap.pipeline.stages import (
 )
 from nestmap.store import Store
 from tests.notebooks.shown import html_of, page_of, tables_of, text_of
-from tests.pipeline.explain.read import figure
+from tests.pipeline.render.text.read_explanation import figure
 
 PLAN = search_plan(lpf_limit=3)
 

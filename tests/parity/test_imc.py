@@ -29,8 +29,8 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.model.base import replaced
-from nestmap.pipeline.inputs import read_accelerator, read_mapping
-from nestmap.pipeline.parsers.onnx import parse_onnx
+from nestmap.pipeline.frontend.onnx import parse_onnx
+from nestmap.pipeline.frontend.read import read_accelerator, read_mapping
 from nestmap.pipeline.stages import SpatialMappingGeneratorStage
 from tests.costmodel.imc.machines import convolution
 from tests.costmodel.machines import mapped, ordered

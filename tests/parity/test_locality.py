@@ -25,8 +25,8 @@ from zigzag.stages.exploit_data_locality_stages import (
 from zigzag.stages.stage import Stage as ReferenceStage
 
 from nestmap.model import Accelerator, NetworkProblem, Objective
-from nestmap.pipeline.inputs import read_accelerator, read_mapping
-from nestmap.pipeline.parsers.onnx import parse_onnx
+from nestmap.pipeline.frontend.onnx import parse_onnx
+from nestmap.pipeline.frontend.read import read_accelerator, read_mapping
 from nestmap.pipeline.stage import each
 from nestmap.pipeline.stages import (
     CostModelStage,
@@ -36,9 +36,12 @@ from nestmap.pipeline.stages import (
     WorkloadStage,
     minimal,
 )
-from nestmap.pipeline.stages.locality import RemoveUnusedMemoryStage, SearchUnusedMemoryStage
+from nestmap.pipeline.stages.mapping.locality import (
+    RemoveUnusedMemoryStage,
+    SearchUnusedMemoryStage,
+)
 from tests.parity.reference_objects import reference_accelerator
-from tests.pipeline.parsers.onnx.build import Attribute, model, node, weights
+from tests.pipeline.frontend.onnx.build import Attribute, model, node, weights
 from tests.search.test_locality import ACTIVATIONS, EVERYTHING, machine, memory
 
 INPUTS = Path(str(files("zigzag") / "inputs"))

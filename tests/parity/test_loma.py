@@ -26,7 +26,7 @@ from nestmap.model import (
     SpatialProblem,
     TemporalMapping,
 )
-from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
 from nestmap.pipeline.stages import SpatialMappingConversionStage
 from nestmap.search import loma
 from tests.parity.reference import ReferenceCrashError, reference_evaluation, reference_mappings

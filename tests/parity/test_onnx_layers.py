@@ -26,8 +26,8 @@ from zigzag.parser.onnx.onnx_model_parser import ONNXModelParser
 from zigzag.workload.layer_node import LayerNode as ReferenceLayer
 
 from nestmap.model import AffineIndex, InputOperand, Layer, OutputOperand
-from nestmap.pipeline.parsers.onnx import parse_onnx
-from tests.pipeline.parsers.onnx.build import Attribute, layer_of, model, node, one
+from nestmap.pipeline.frontend.onnx import parse_onnx
+from tests.pipeline.frontend.onnx.build import Attribute, layer_of, model, node, one
 
 INPUTS = Path(str(zigzag.__file__)).parent / "inputs"
 NETWORKS = ("alexnet", "resnet18", "mobilenetv2")

@@ -35,12 +35,12 @@ from nestmap.model import (
     UnrollingHint,
 )
 from nestmap.model.base import replaced
-from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_workload
-from nestmap.pipeline.presets import accelerator_names
-from nestmap.pipeline.stages.spatial import SpatialMappingGeneratorStage
+from nestmap.pipeline.frontend.bundled import accelerator_names
+from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.stages.mapping.spatial import SpatialMappingGeneratorStage
 from nestmap.search import conform, spatial_mappings
-from nestmap.search.capacity import within_capacity
-from nestmap.search.unrolling import precision_of, unrolling_limits, used_by
+from nestmap.search.spatial.capacity import within_capacity
+from nestmap.search.spatial.unrolling import precision_of, unrolling_limits, used_by
 from tests.costmodel.machines import loops
 from tests.parity import reference_spatial as reference
 from tests.search.cells import array_of_cells

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from nestmap.model.base import replaced
-from nestmap.pipeline.api import explore_network, read_network
-from nestmap.pipeline.plan import search_plan
+from nestmap.pipeline.explore.api import explore_network, read_network
+from nestmap.pipeline.explore.plan import search_plan
 from tests.vectors import with_unit
 
 INPUTS = Path(str(files("zigzag") / "inputs"))

@@ -14,7 +14,12 @@ from pydantic import TypeAdapter
 from nestmap.model import EvaluationBatch, MappingType, Objective
 from nestmap.pipeline import Stage, each, stage
 from nestmap.pipeline.describe import StageDescription, describe, pipeline_graph
-from nestmap.pipeline.plan import SearchPlan, exploration_pipeline, front_pipeline, search_plan
+from nestmap.pipeline.explore.plan import (
+    SearchPlan,
+    exploration_pipeline,
+    front_pipeline,
+    search_plan,
+)
 from nestmap.pipeline.stages import (
     CostModelStage,
     GenerateCNWorkloadHybridStage,
@@ -28,9 +33,9 @@ from nestmap.pipeline.stages import (
     minimal,
     split_options,
 )
-from nestmap.pipeline.stages.layer_splitting import Fitting, SplitModel
-from nestmap.pipeline.stages.save import SimpleSaveStage
-from nestmap.pipeline.stages.sources import AcceleratorParserStage, WorkloadParserStage
+from nestmap.pipeline.stages.io.parse import AcceleratorParserStage, WorkloadParserStage
+from nestmap.pipeline.stages.io.pickle import SimpleSaveStage
+from nestmap.pipeline.stages.multicore.layer_splitting import Fitting, SplitModel
 
 EVEN = LomaStage(lpf_limit=4, mapping_type=MappingType.EVEN)
 MAIN = exploration_pipeline(SearchPlan(objective=Objective.EDP, search=EVEN))

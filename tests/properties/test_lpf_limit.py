@@ -8,9 +8,9 @@ import pytest
 
 from nestmap.costmodel import evaluate_batch
 from nestmap.model import Loop, MappingProblem, MappingType, Objective, SpatialProblem
-from nestmap.pipeline.inputs import read_accelerator, read_workload
+from nestmap.pipeline.frontend.read import read_accelerator, read_workload
 from nestmap.search import best_of, loma, spatial_mappings
-from nestmap.search.factors import loop_factors
+from nestmap.search.temporal.loop_factors import loop_factors
 
 MACHINES = ("tpu_like", "eyeriss_like", "meta_prototype", "ascend_like")
 

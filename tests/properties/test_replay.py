@@ -20,11 +20,11 @@ from nestmap.model import (
     TemporalMapping,
     Workload,
 )
-from nestmap.pipeline.parsers.mapping import parse_mapping
-from nestmap.pipeline.replay import replay
-from nestmap.pipeline.report.mapping_yaml import write_mapping
+from nestmap.pipeline.explore.replay import replay
+from nestmap.pipeline.frontend.yaml.mapping import parse_mapping
+from nestmap.pipeline.render.yaml.mapping import write_mapping
 from nestmap.search import conform, loma
-from nestmap.search.pinned import placed
+from nestmap.search.temporal.pinned import placed
 from tests.properties.variants import examples
 from tests.strategies import spatial_problems, temporal_mappings
 

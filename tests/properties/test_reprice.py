@@ -24,7 +24,7 @@ from nestmap.model import (
     without_unused_levels,
 )
 from nestmap.model.base import replaced
-from nestmap.pipeline.reprice import Standing, repriced, standing
+from nestmap.pipeline.explore.reprice import Standing, repriced, standing
 from tests.in_memory import imc_cases
 from tests.leaking import PERIODS, POWERS, leaking, leaking_cases
 from tests.properties.variants import examples, few_examples, with_accelerator

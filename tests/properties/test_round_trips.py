@@ -55,13 +55,13 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.model.base import replaced
-from nestmap.model.cn_layer import CnLayer
-from nestmap.model.split import HintLoop, SplitOptions
-from nestmap.pipeline.inputs import read_multicore
-from nestmap.search.split.generate import split_workload
+from nestmap.model.multicore.cn_layer import CnLayer
+from nestmap.model.multicore.split_options import HintLoop, SplitOptions
+from nestmap.pipeline.frontend.read import read_multicore
+from nestmap.search.multicore.split.split_workload import split_workload
 from tests.in_memory import imc_cases
 from tests.properties.variants import examples, few_examples, with_accelerator
-from tests.search.split.networks import networks
+from tests.search.multicore.split.networks import networks
 from tests.strategies import Case, evaluated_cases
 from tests.vectors import vector_nodes, vector_units
 

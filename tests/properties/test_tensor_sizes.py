@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nestmap.model import NoCostNode
-from nestmap.pipeline.parsers.onnx import parse_onnx
-from tests.pipeline.parsers.onnx.written import written
+from nestmap.pipeline.frontend.onnx import parse_onnx
+from tests.pipeline.frontend.onnx.written import written
 from tests.properties.variants import examples
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]

@@ -13,7 +13,7 @@ from hypothesis import given
 
 from nestmap.costmodel import evaluate
 from nestmap.model import OUTPUT, AffineIndex, CostModelEvaluation, Layer, Movement, SpatialProblem
-from nestmap.model.layer import Operand
+from nestmap.model.workload.layer import Operand
 from tests.properties.variants import examples
 from tests.strategies import Case, evaluated_cases
 

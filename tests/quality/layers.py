@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nestmap.model import MappingProblem, SpatialProblem
-from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
 from nestmap.pipeline.stages import SpatialMappingConversionStage
 
 

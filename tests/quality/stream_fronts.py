@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from nestmap.model.genes import Allocation
-from nestmap.model.individuals import Fitness
-from nestmap.model.schedule import ScheduleProblem
-from nestmap.search.allocation.genetic import GeneticOptions, evolve
-from nestmap.search.allocation.heuristics import initial_allocations
+from nestmap.model.multicore.allocation import Allocation
+from nestmap.model.multicore.population import Fitness
+from nestmap.model.multicore.schedule import ScheduleProblem
+from nestmap.search.multicore.allocation.genetic import GeneticOptions, evolve
+from nestmap.search.multicore.allocation.initial_allocations import initial_allocations
 from tests.golden.stream_runs import RecordedRun, allocation_of
 
 SEEDS = 25

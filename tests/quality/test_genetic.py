@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import pytest
 
-from nestmap.model.genes import Allocation
-from nestmap.model.individuals import AllocationObjective, Fitness, Generation
-from nestmap.search.allocation.genetic import GeneticOptions, evolve
-from tests.search.allocation.spaces import each, separable, square
+from nestmap.model.multicore.allocation import Allocation
+from nestmap.model.multicore.population import AllocationObjective, Fitness, Generation
+from nestmap.search.multicore.allocation.genetic import GeneticOptions, evolve
+from tests.search.multicore.allocation.spaces import each, separable, square
 
 LATENCY = AllocationObjective.LATENCY
 USUAL = GeneticOptions()

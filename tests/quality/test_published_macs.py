@@ -12,7 +12,7 @@ FLOPs), 10^9 parameters. Sources:
 * Kaplan: Kaplan et al., Scaling Laws for Neural Language Models, 2020 (arXiv:2001.08361), table 1:
   a token takes N multiply-accumulates for N parameters that are no embedding, and
   ``layers * context * width`` for each of scores and values.
-* BERT, GPT-2, GPT-3, LLaMA, Llama 2: the papers named in ``pipeline/networks``.
+* BERT, GPT-2, GPT-3, LLaMA, Llama 2: the papers named in ``pipeline/frontend/networks``.
 * Mistral: Mixtral of Experts, announcement of December 2023: 46.7 B parameters, 12.9 B of them used
   for a token.
 """
@@ -24,8 +24,8 @@ from functools import cache
 import pytest
 
 from nestmap.model import Workload
-from nestmap.pipeline.inputs import read_workload
-from nestmap.pipeline.networks import generated_workload
+from nestmap.pipeline.frontend.networks import generated_workload
+from nestmap.pipeline.frontend.read import read_workload
 
 BILLION = 1e9
 

@@ -12,11 +12,11 @@ import pytest
 
 from nestmap.costmodel import evaluate_batch
 from nestmap.model import EvaluationBatch, MappingType, Objective, SpatialProblem
-from nestmap.pipeline.presets import accelerator_names, light_names
+from nestmap.pipeline.frontend.bundled import accelerator_names, light_names
 from nestmap.search import best_of, loma
-from nestmap.search.factors import loop_factors
-from nestmap.search.permutations import count_permutations
-from nestmap.search.salsa import Annealing, salsa
+from nestmap.search.temporal.loop_factors import loop_factors
+from nestmap.search.temporal.permutations import count_permutations
+from nestmap.search.temporal.salsa import Annealing, salsa
 from tests.quality.layers import bundled_layer, bundled_layers
 
 STRESS = "NESTMAP_STRESS" in os.environ

@@ -11,7 +11,7 @@ from statistics import fmean
 
 import pytest
 
-from nestmap.search.schedule.evaluator import Evaluator
+from nestmap.search.multicore.schedule.evaluator import Evaluator
 from tests.golden.stream_runs import NAMES, problem_of, recorded_run
 from tests.quality.stream_fronts import Arena
 

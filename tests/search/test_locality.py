@@ -37,7 +37,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import replaced
 from nestmap.pipeline.stages import WorkloadStage
-from nestmap.pipeline.stages.locality import (
+from nestmap.pipeline.stages.mapping.locality import (
     ExploitInterLayerDataLocalityStage,
     RemoveUnusedMemoryStage,
     SearchInterLayerDataLocalityStage,

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from nestmap.model import MappingBatch, MappingType, Objective, SpatialProblem
-from nestmap.search.loma import loma
-from nestmap.search.salsa import Annealing, salsa
+from nestmap.search.temporal.loma import loma
+from nestmap.search.temporal.salsa import Annealing, salsa
 from nestmap.search.version import VERSION
 from tests.bundled import problems
 from tests.digest import Figures, digest
-from tests.search.orderings import with_ordering
+from tests.search.temporal.orderings import with_ordering
 
 DIGESTS: Final = {
     1: ("689af595784331d4", "9064a8e467c9c775"),

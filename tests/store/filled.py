@@ -25,13 +25,13 @@ from nestmap.model import (
 )
 from nestmap.model.base import replaced
 from nestmap.store import Store
-from nestmap.store.connect import connect, connect_read_only
-from nestmap.store.database import Database
-from nestmap.store.db import AfterCommitOf, nothing_after
-from nestmap.store.migrate import migrate
-from nestmap.store.parts import PartsWriter
-from nestmap.store.records import SearchInfo
-from nestmap.store.tables import ROWS, SMALL
+from nestmap.store.connection.connect import connect, connect_read_only
+from nestmap.store.connection.database import Database
+from nestmap.store.maintenance.parquet_parts import PartsWriter
+from nestmap.store.rows.run_records import SearchInfo
+from nestmap.store.schema.migrate import migrate
+from nestmap.store.schema.tables import ROWS, SMALL
+from nestmap.store.store import AfterCommitOf, nothing_after
 from tests.store.builders import batch, info, layer, network, result, spatial_problem
 
 Content = dict[str, list[str]]

@@ -7,10 +7,12 @@ from uuid import UUID
 import numpy as np
 
 from nestmap.model import Objective
-from nestmap.model.cn_costs import IMPOSSIBLE, CnCost, CnCosts, KnownCost
-from nestmap.model.genes import Gene, GeneSpace
-from nestmap.model.individuals import Fitness, Generation, Individual
-from nestmap.model.schedule import (
+from nestmap.model.multicore.allocation import Gene, GeneSpace
+from nestmap.model.multicore.bound import StreamBound
+from nestmap.model.multicore.cn_costs import IMPOSSIBLE, CnCost, CnCosts, KnownCost
+from nestmap.model.multicore.population import Fitness, Generation, Individual
+from nestmap.model.multicore.problem import StreamProblem
+from nestmap.model.multicore.schedule import (
     Schedule,
     ScheduleEnergy,
     ScheduleOptions,
@@ -20,11 +22,9 @@ from nestmap.model.schedule import (
     Tensors,
     Transfers,
 )
-from nestmap.model.stream import StreamProblem
-from nestmap.model.stream_bound import StreamBound
-from nestmap.pipeline.stages.stream import GenerateCNWorkloadHybridStage
+from nestmap.pipeline.stages.multicore.split import GenerateCNWorkloadHybridStage
 from nestmap.store import Store, StreamInfo
-from tests.pipeline.streams import SPLIT, problem
+from tests.pipeline.multicore.streams import SPLIT, problem
 from tests.store.builders import layer, network
 from tests.store.filled import results_of
 

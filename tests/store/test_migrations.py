@@ -17,12 +17,12 @@ import pytest
 from nestmap.costmodel.version import VERSION as COST_MODEL
 from nestmap.model import LayerResult, Objective, StoreError
 from nestmap.model.base import replaced
-from nestmap.pipeline.api import explore_network
-from nestmap.pipeline.plan import SearchPlan
+from nestmap.pipeline.explore.api import explore_network
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.stages import LomaStage
 from nestmap.search.version import VERSION as SEARCH
 from nestmap.store import RunStatus, Store
-from nestmap.store.migrate import migrations
+from nestmap.store.schema.migrate import migrations
 
 RELEASED = {
     int(path.name.split(".")[0].removeprefix("schema_")): path

@@ -9,16 +9,16 @@ from typing import cast, final
 
 import pytest
 
-from nestmap.costmodel.parts import areas_of, total_area
+from nestmap.costmodel.area_leakage import areas_of, total_area
 from nestmap.model import Accelerator, Layer, NetworkProblem, PartKind, Workload
 from nestmap.model.base import replaced
-from nestmap.model.build import conv2d
-from nestmap.pipeline.api import Exploration, explore_network
-from nestmap.pipeline.inputs import read_accelerator, read_mapping
-from nestmap.pipeline.leakage import leaking
-from nestmap.pipeline.plan import search_plan
+from nestmap.model.workload.builders import conv2d
+from nestmap.pipeline.explore.api import Exploration, explore_network
+from nestmap.pipeline.explore.plan import search_plan
+from nestmap.pipeline.frontend.read import read_accelerator, read_mapping
+from nestmap.pipeline.frontend.static_energy import leaking
 from nestmap.store import Parameter, Store
-from nestmap.store.relation import Row
+from nestmap.store.read.relation import Row
 
 CONV: Layer = conv2d("conv", (1, 16, 14, 14), (32, 16, 3, 3), padding=1)
 PLAN = search_plan(lpf_limit=3, keep_on_chip=True)

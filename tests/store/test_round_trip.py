@@ -29,8 +29,8 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.model.base import replaced
-from nestmap.pipeline.api import explore_front, explore_network
-from nestmap.pipeline.plan import SearchPlan
+from nestmap.pipeline.explore.api import explore_front, explore_network
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.stages import LomaStage, SalsaStage, SpatialMappingGeneratorStage
 from nestmap.store import RunRecord, RunStatus, Store
 from tests.store.builders import NASTY, Rows, rows_of

@@ -9,14 +9,14 @@ import pytest
 
 from nestmap.model import StoreError
 from nestmap.model.base import replaced
-from nestmap.model.homes import Homes
+from nestmap.model.multicore.top_memories import Homes
 from nestmap.store import Parameter, RunKind, RunStatus, Store
-from nestmap.store.check import check_store
-from nestmap.store.export import export_store
-from nestmap.store.join import merge_stores
-from nestmap.store.prune import Pruning, prune
-from nestmap.store.tables import CONTENT, RUNS
-from tests.pipeline.streams import problem
+from nestmap.store.maintenance.check import check_store
+from nestmap.store.maintenance.combine import merge_stores
+from nestmap.store.maintenance.export import export_store
+from nestmap.store.maintenance.prune import Pruning, prune
+from nestmap.store.schema.tables import CONTENT, RUNS
+from tests.pipeline.multicore.streams import problem
 from tests.store.filled import content, fill, filled, sql
 from tests.store.streams import (
     ENERGY,

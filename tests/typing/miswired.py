@@ -21,14 +21,14 @@ from nestmap.model import (
     TemporalMapping,
     Workload,
 )
-from nestmap.model.cn_kind import CoreCosts
-from nestmap.model.individuals import AllocationObjective
-from nestmap.model.split import Convention, SplitOptions
-from nestmap.model.stream import SplitProblem, StreamProblem, StreamSources
+from nestmap.model.multicore.cn_kinds import CoreCosts
+from nestmap.model.multicore.population import AllocationObjective
+from nestmap.model.multicore.problem import SplitProblem, StreamProblem, StreamSources
+from nestmap.model.multicore.split_options import Convention, SplitOptions
 from nestmap.pipeline import MainStage, Stage, each, stage
-from nestmap.pipeline.api import explore_front, explore_network
-from nestmap.pipeline.plan import SearchPlan, exploration_pipeline, front_pipeline
-from nestmap.pipeline.reprice import Standing, repriced, standing
+from nestmap.pipeline.explore.api import explore_front, explore_network
+from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline, front_pipeline
+from nestmap.pipeline.explore.reprice import Standing, repriced, standing
 from nestmap.pipeline.stages import (
     BestFirstStage,
     BoundedSearchStage,
@@ -67,41 +67,41 @@ from nestmap.pipeline.stages import (
     minimal,
     split_options,
 )
-from nestmap.pipeline.stages.constraint import (
-    ConstraintAllocationStage,
-    ConstraintScheduleStage,
-    SeededInterCoreMappingStage,
-)
-from nestmap.pipeline.stages.dataflows import (
-    CustomSpatialMappingGeneratorStage,
-    DividingSpatialMappingStage,
-)
-from nestmap.pipeline.stages.inter_core import (
-    BestAllocationStage,
-    FrontSchedulesStage,
-    InterCoreMappingStage,
-)
-from nestmap.pipeline.stages.intra_core import (
-    CoreCostStage,
-    IntraCoreMappingStage,
-    schedule_problem,
-)
-from nestmap.pipeline.stages.locality import (
-    ExploitInterLayerDataLocalityStage,
-    SearchInterLayerDataLocalityStage,
-)
-from nestmap.pipeline.stages.observe import ObserveStage
-from nestmap.pipeline.stages.recall import Ledger, RecallStage
-from nestmap.pipeline.stages.save import CompleteSaveStage, SimpleSaveStage
-from nestmap.pipeline.stages.sources import (
+from nestmap.pipeline.stages.io.parse import (
     AcceleratorParserStage,
     ONNXModelParserStage,
     Sources,
     WorkloadParserStage,
     workload_parser,
 )
+from nestmap.pipeline.stages.io.pickle import CompleteSaveStage, SimpleSaveStage
+from nestmap.pipeline.stages.mapping.locality import (
+    ExploitInterLayerDataLocalityStage,
+    SearchInterLayerDataLocalityStage,
+)
+from nestmap.pipeline.stages.mapping.observe import ObserveStage
+from nestmap.pipeline.stages.mapping.recall import Ledger, RecallStage
+from nestmap.pipeline.stages.multicore.constraint import (
+    ConstraintAllocationStage,
+    ConstraintScheduleStage,
+    SeededInterCoreMappingStage,
+)
+from nestmap.pipeline.stages.multicore.dataflows import (
+    CustomSpatialMappingGeneratorStage,
+    DividingSpatialMappingStage,
+)
+from nestmap.pipeline.stages.multicore.inter_core import (
+    BestAllocationStage,
+    FrontSchedulesStage,
+    InterCoreMappingStage,
+)
+from nestmap.pipeline.stages.multicore.intra_core import (
+    CoreCostStage,
+    IntraCoreMappingStage,
+    schedule_problem,
+)
 from nestmap.search import Shortlist
-from nestmap.search.allocation.genetic import GeneticOptions
+from nestmap.search.multicore.allocation.genetic import GeneticOptions
 from nestmap.store import Store
 
 best = MinimalEnergyStage()

@@ -33,25 +33,25 @@ from nestmap.model import (
     Workload,
     layer_from_equation,
 )
-from nestmap.pipeline.api import (
+from nestmap.pipeline.describe import describe, pipeline_graph
+from nestmap.pipeline.explore.accelerator_diff import Difference, differences
+from nestmap.pipeline.explore.api import (
     FrontExploration,
     explore_front,
     explore_network,
     read_network,
 )
-from nestmap.pipeline.describe import describe, pipeline_graph
-from nestmap.pipeline.differences import Difference, differences
-from nestmap.pipeline.plan import Rank, SearchPlan, exploration_pipeline, search_plan
-from nestmap.pipeline.reprice import Standing, repriced, standing
+from nestmap.pipeline.explore.plan import Rank, SearchPlan, exploration_pipeline, search_plan
+from nestmap.pipeline.explore.reprice import Standing, repriced, standing
+from nestmap.pipeline.frontend.torch import TorchModule
 from nestmap.pipeline.stages import (
     LomaStage,
     SalsaStage,
     SearchUnusedMemoryStage,
     SpatialMappingGeneratorStage,
 )
-from nestmap.pipeline.torch import TorchModule
 from nestmap.store import RunRecord, RunStatus, Store
-from nestmap.store.relation import Relation
+from nestmap.store.read.relation import Relation
 
 
 def by_name() -> None:

@@ -16,16 +16,16 @@ from nestmap.model import (
     SpatialProblem,
     VectorEvaluation,
 )
-from nestmap.model.allocation_search import AllocationSearch
-from nestmap.model.cn_kind import CoreCosts
-from nestmap.model.individuals import AllocationObjective, Individual
-from nestmap.model.problem import CoreProblem
-from nestmap.model.schedule import Schedule, ScheduleProblem
-from nestmap.model.split import SplitOptions
-from nestmap.model.stream import SplitProblem, StreamProblem, StreamSources
+from nestmap.model.mapping.problem import CoreProblem
+from nestmap.model.multicore.cn_kinds import CoreCosts
+from nestmap.model.multicore.population import AllocationObjective, Individual
+from nestmap.model.multicore.problem import SplitProblem, StreamProblem, StreamSources
+from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
+from nestmap.model.multicore.search_result import AllocationSearch
+from nestmap.model.multicore.split_options import SplitOptions
 from nestmap.pipeline import MainStage, Stage, each, stage
-from nestmap.pipeline.core_plan import core_cost_stage, core_search
-from nestmap.pipeline.plan import SearchPlan, exploration_pipeline, front_pipeline
+from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline, front_pipeline
+from nestmap.pipeline.multicore.core_plan import core_cost_stage, core_search
 from nestmap.pipeline.stages import (
     BestFirstStage,
     BoundedSearchStage,
@@ -64,33 +64,7 @@ from nestmap.pipeline.stages import (
     minimal,
     split_options,
 )
-from nestmap.pipeline.stages.constraint import (
-    ConstraintAllocationStage,
-    ConstraintScheduleStage,
-    SeededInterCoreMappingStage,
-)
-from nestmap.pipeline.stages.dataflows import (
-    CustomSpatialMappingGeneratorStage,
-    DividingSpatialMappingStage,
-)
-from nestmap.pipeline.stages.inter_core import (
-    BestAllocationStage,
-    FrontSchedulesStage,
-    InterCoreMappingStage,
-)
-from nestmap.pipeline.stages.intra_core import (
-    CoreCostStage,
-    IntraCoreMappingStage,
-    schedule_problem,
-)
-from nestmap.pipeline.stages.locality import (
-    ExploitInterLayerDataLocalityStage,
-    SearchInterLayerDataLocalityStage,
-)
-from nestmap.pipeline.stages.observe import ObserveStage
-from nestmap.pipeline.stages.recall import Ledger, RecallStage
-from nestmap.pipeline.stages.save import CompleteSaveStage, SimpleSaveStage
-from nestmap.pipeline.stages.sources import (
+from nestmap.pipeline.stages.io.parse import (
     AcceleratorParserStage,
     ONNXModelParserStage,
     ParsedWorkload,
@@ -98,8 +72,34 @@ from nestmap.pipeline.stages.sources import (
     WorkloadParserStage,
     workload_parser,
 )
+from nestmap.pipeline.stages.io.pickle import CompleteSaveStage, SimpleSaveStage
+from nestmap.pipeline.stages.mapping.locality import (
+    ExploitInterLayerDataLocalityStage,
+    SearchInterLayerDataLocalityStage,
+)
+from nestmap.pipeline.stages.mapping.observe import ObserveStage
+from nestmap.pipeline.stages.mapping.recall import Ledger, RecallStage
+from nestmap.pipeline.stages.multicore.constraint import (
+    ConstraintAllocationStage,
+    ConstraintScheduleStage,
+    SeededInterCoreMappingStage,
+)
+from nestmap.pipeline.stages.multicore.dataflows import (
+    CustomSpatialMappingGeneratorStage,
+    DividingSpatialMappingStage,
+)
+from nestmap.pipeline.stages.multicore.inter_core import (
+    BestAllocationStage,
+    FrontSchedulesStage,
+    InterCoreMappingStage,
+)
+from nestmap.pipeline.stages.multicore.intra_core import (
+    CoreCostStage,
+    IntraCoreMappingStage,
+    schedule_problem,
+)
 from nestmap.search import Shortlist
-from nestmap.search.allocation.genetic import GeneticOptions
+from nestmap.search.multicore.allocation.genetic import GeneticOptions
 
 # every order of a spatial mapping's loops, with its cost, one batch after the other
 orders = LomaStage(lpf_limit=6, mapping_type=MappingType.EVEN) >> each(CostModelStage())

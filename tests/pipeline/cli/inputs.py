@@ -10,7 +10,7 @@ from typing import Final, final
 
 from typer.testing import CliRunner
 
-from nestmap.pipeline.cli.app import app
+from nestmap.pipeline.cli.commands import app
 
 # Two units along K. What collects their outputs has room for two finished sums (8 bit) and not for
 # partial ones (16 bit), so that only orders fit in which the units finish their sums (C innermost).

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from nestmap.model import NetworkEvaluation
-from nestmap.pipeline.api import explore
-from nestmap.pipeline.report.mapping_yaml import write_mapping
+from nestmap.pipeline.explore.api import explore
+from nestmap.pipeline.render.yaml.mapping import write_mapping
 from tests.pipeline.cli.inputs import Ended, Inputs, run
 
 CUTS = ("--cut", "O=1,1,3", "--cut", "W=3", "--cut", "I=3")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nestmap.pipeline.presets import (
+from nestmap.pipeline.frontend.bundled import (
     accelerator_names,
     mapping_names,
     multicore_names,

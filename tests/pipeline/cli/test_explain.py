@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from nestmap.pipeline.explain import Explanation, explain, recorded_problem
+from nestmap.pipeline.analysis.mapping import Explanation, explain, recorded_problem
 from nestmap.store import Store
 from tests.pipeline.cli.inputs import LAYER, MACHINE, Inputs, run, run_process
-from tests.pipeline.explain.read import figure, loops, part
+from tests.pipeline.render.text.read_explanation import figure, loops, part
 
 STORE = Path("nestmap.duckdb")
 LEAKING = (

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from nestmap.model import NetworkEvaluation, Objective
-from nestmap.pipeline.api import explore
 from nestmap.pipeline.cli import progress
-from nestmap.pipeline.inputs import read_workload
-from nestmap.pipeline.report.table import layer_table
+from nestmap.pipeline.explore.api import explore
+from nestmap.pipeline.frontend.read import read_workload
+from nestmap.pipeline.render.text.network import layer_table
 from nestmap.store import Store
 from tests.pipeline.cli.inputs import Inputs, run
-from tests.pipeline.parsers.onnx.build import model, node, weights
+from tests.pipeline.frontend.onnx.build import model, node, weights
 
 
 def explored(inputs: Inputs, objective: Objective = Objective.LATENCY) -> NetworkEvaluation:

@@ -9,12 +9,12 @@ from typing import get_args, get_type_hints
 import pytest
 
 from nestmap.model import MappingType, Objective
-from nestmap.model.schedule import CandidateRule
-from nestmap.pipeline.cli.app import explore
+from nestmap.model.multicore.schedule import CandidateRule
+from nestmap.pipeline.cli.commands import explore
+from nestmap.pipeline.cli.commands_stream import stream
 from nestmap.pipeline.cli.options import DEFAULT_STORE
-from nestmap.pipeline.cli.streaming import stream
-from nestmap.pipeline.plan import Rank
-from nestmap.pipeline.stream_plan import Engine
+from nestmap.pipeline.explore.plan import Rank
+from nestmap.pipeline.multicore.plan import Engine
 from nestmap.store import DEFAULT_PATH
 from tests.pipeline.cli.inputs import run, run_process
 

@@ -7,10 +7,10 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from nestmap.pipeline import needs as needs_module
+from nestmap.pipeline.cli.commands_view import plot
 from nestmap.pipeline.cli.plot import Drawing
 from nestmap.pipeline.cli.plot_stream import StreamDrawing
-from nestmap.pipeline.cli.seeing import plot
+from nestmap.pipeline.util import extras as needs_module
 from tests.pipeline.cli.inputs import Inputs, run
 
 OF_A_RUN = {"accelerator", "layers", "loops", "memories", "roofline", "scatter", "utilization"}

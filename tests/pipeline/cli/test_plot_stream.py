@@ -8,11 +8,11 @@ import pytest
 
 from nestmap.model.base import replaced
 from nestmap.pipeline.cli.plot_stream import StreamDrawing
-from nestmap.pipeline.stream import stream_problem
-from nestmap.pipeline.stream_plan import Engine
+from nestmap.pipeline.multicore.api import stream_problem
+from nestmap.pipeline.multicore.plan import Engine
 from nestmap.store import Store
 from tests.pipeline.cli.inputs import run
-from tests.pipeline.streams import PLAN, job
+from tests.pipeline.multicore.streams import PLAN, job
 
 OF_A_RUN = {str(x) for x in StreamDrawing} - {"comparison"}
 

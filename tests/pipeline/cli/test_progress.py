@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 
 from nestmap.model import NetworkProblem
-from nestmap.pipeline.api import explore_network
 from nestmap.pipeline.cli import progress
 from nestmap.pipeline.cli.progress import ExplorationBar
-from nestmap.pipeline.inputs import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.explore.api import explore_network
+from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
 from tests.pipeline.cli.inputs import Inputs
 
 

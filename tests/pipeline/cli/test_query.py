@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from nestmap.pipeline.api import explore_network
-from nestmap.pipeline.plan import search_plan
+from nestmap.pipeline.explore.api import explore_network
+from nestmap.pipeline.explore.plan import search_plan
 from nestmap.store import Store
 from tests.pipeline.cli.inputs import run
 from tests.pipeline.networks import PROBLEM

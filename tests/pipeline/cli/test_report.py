@@ -8,7 +8,7 @@ import pytest
 
 from nestmap.store import Store
 from tests.pipeline.cli.inputs import Inputs, run, run_process
-from tests.pipeline.html.dom import captioned, read
+from tests.pipeline.pages.report.dom import captioned, read
 
 STORE = Path("nestmap.duckdb")
 

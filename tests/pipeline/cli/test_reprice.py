@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nestmap.model import InfeasibleError
-from nestmap.pipeline.api import explore_network, read_network
+from nestmap.pipeline.explore.api import explore_network, read_network
 from nestmap.store import RunRecord, Store
 from tests.pipeline.cli.inputs import MACHINE, Ended, Inputs, run
 

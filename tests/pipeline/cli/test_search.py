@@ -11,11 +11,11 @@ import pytest
 
 from nestmap.model import NetworkEvaluation, Objective
 from nestmap.model.base import replaced
-from nestmap.pipeline.api import explore_front, explore_network, read_network
 from nestmap.pipeline.cli import progress
-from nestmap.pipeline.plan import SearchPlan, search_plan
-from nestmap.pipeline.report.front import front_table
-from nestmap.pipeline.report.table import totals
+from nestmap.pipeline.explore.api import explore_front, explore_network, read_network
+from nestmap.pipeline.explore.plan import SearchPlan, search_plan
+from nestmap.pipeline.render.text.front import front_table
+from nestmap.pipeline.render.text.network import totals
 from nestmap.pipeline.stages import LomaStage, SalsaStage
 from nestmap.store import RunStatus, Store
 from tests.pipeline.cli.inputs import Ended, Inputs, run, run_process

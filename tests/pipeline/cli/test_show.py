@@ -9,10 +9,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from nestmap.costmodel.area_leakage import total_area
 from nestmap.costmodel.imc.array import array_areas, peak_energies, peak_performance
-from nestmap.costmodel.parts import total_area
-from nestmap.pipeline.inputs import read_accelerator, read_workload
-from nestmap.pipeline.report.graph import graph_svg
+from nestmap.pipeline.frontend.read import read_accelerator, read_workload
+from nestmap.pipeline.render.svg.workload import graph_svg
 from tests.pipeline.cli.inputs import LAYER, Inputs, run, run_process
 
 TWINS = LAYER % (0, "one", "3, 8, 5", 0, 0) + LAYER % (1, "two", "3, 8, 5", 1, 1)

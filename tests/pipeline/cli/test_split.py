@@ -10,8 +10,8 @@ import pytest
 from onnx import TensorProto, helper
 
 from nestmap.model import InputError
-from nestmap.model.split import Convention, HintLoop, SplitMode
-from nestmap.pipeline.cli.hints import GivenSplit, parse_hints
+from nestmap.model.multicore.split_options import Convention, HintLoop, SplitMode
+from nestmap.pipeline.cli.split_arguments import GivenSplit, parse_hints
 from tests.pipeline.cli.inputs import LAYER, Inputs, run
 
 CONV = """\

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nestmap.pipeline.inputs import read_workload
+from nestmap.pipeline.frontend.read import read_workload
 from nestmap.store import Store
 from tests.pipeline.cli.inputs import MACHINE, run
 
@@ -56,7 +56,9 @@ def test_a_front_tells_of_vector_operators() -> None:
 
 def test_a_machine_with_a_vector_unit_pays_for_operations() -> None:
     unit = "vector_unit: {lanes: 4, operation_energy: 1.5, memory: sram_2MB}\n"
-    bundled = files("nestmap.pipeline").joinpath("data/accelerators/tpu_like.yaml").read_text()
+    bundled = (
+        files("nestmap.pipeline.frontend").joinpath("data/accelerators/tpu_like.yaml").read_text()
+    )
     Path("machine.yaml").write_text(bundled + unit)
     machine = ("-a", "machine.yaml", "-m", "tpu_like", "--lpf-limit", "2")
     ended = run("explore", "light:squeezenet", *machine, "--no-store", "--json", "out.json")

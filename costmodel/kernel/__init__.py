@@ -1,0 +1,1 @@
+"""The machinery below the formulas: compilation, records, work space."""

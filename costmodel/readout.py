@@ -1,0 +1,195 @@
+"""Evaluations as models: whole batches as columns, one mapping with its full breakdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from nestmap.costmodel.area_leakage import areas_of, clock_period_of, static_energies, sum_of
+from nestmap.costmodel.evaluate import Columns, evaluate_row, evaluate_rows, latencies, load_row
+from nestmap.costmodel.flatten import FlatProblem, flatten
+from nestmap.costmodel.kernel.record import I64, check_loops, new_record
+from nestmap.costmodel.kernel.work import Totals, Work
+from nestmap.costmodel.mac_energy import computation_energies
+from nestmap.model import (
+    MOVEMENTS,
+    Accelerator,
+    CostModelEvaluation,
+    EvaluationBatch,
+    LevelEvaluation,
+    Loop,
+    MappingBatch,
+    MovementCosts,
+    OperandLink,
+    PortStall,
+    SearchStatistics,
+    SpatialProblem,
+    TemporalMapping,
+)
+
+N = TypeVar("N")
+
+Place = tuple[int, int]
+"""An operand, and a level of its hierarchy from 1."""
+
+
+def evaluate_batch(mappings: MappingBatch) -> EvaluationBatch:
+    """The costs of every mapping in a batch."""
+    check_loops(mappings.orders.shape[1])
+    problem, rows = flatten(mappings.problem), len(mappings)
+    columns = Columns(np.zeros(rows), np.zeros(rows), np.zeros(rows), np.zeros(rows))
+    factors = factor_table(mappings.problem, mappings.factors)
+    evaluate_rows(problem, factors, mappings.orders, mappings.cuts, columns)
+    return EvaluationBatch(
+        mappings=mappings,
+        energy=columns.energy,
+        latency0=columns.latency0,
+        latency1=columns.latency1,
+        latency2=columns.latency2,
+        ideal_cycles=int(problem.ideal_cycles),
+        statistics=mappings.statistics + SearchStatistics(evaluations=rows),
+    )
+
+
+def evaluate(spatial: SpatialProblem, temporal: TemporalMapping) -> CostModelEvaluation:
+    """The cost of one mapping with its whole breakdown: a batch of one, read out in full.
+
+    Whether the data fits the memories is not asked here (see :mod:`nestmap.search`).
+
+    Raises:
+        InputError: where the temporal mapping is not one of this problem.
+    """
+    spatial.check(temporal)
+    check_loops(len(temporal.order))
+    problem, batch = flatten(spatial), MappingBatch.of(spatial, temporal)
+    work = new_record(Work)
+    load_row(work, factor_table(spatial, batch.factors), batch.orders[0], batch.cuts[0])
+    totals = evaluate_row(problem, work)
+    return _evaluation(spatial, temporal, problem, work, totals)
+
+
+def factor_table(spatial: SpatialProblem, factors: tuple[Loop, ...]) -> I64:
+    """[f, 2] position of the dimension in the layer, and size, of each factor."""
+    positions = {dimension: d for d, dimension in enumerate(spatial.layer.sizes)}
+    rows = [(positions[loop.dimension], loop.size) for loop in factors]
+    return np.array(rows, np.int64).reshape(-1, 2)
+
+
+def _evaluation(
+    spatial: SpatialProblem,
+    temporal: TemporalMapping,
+    problem: FlatProblem,
+    work: Work,
+    totals: Totals,
+) -> CostModelEvaluation:
+    accelerator = spatial.accelerator
+    areas, (*_, cycles) = areas_of(accelerator), latencies(problem, totals)
+    return CostModelEvaluation(
+        layer=spatial.layer.name,
+        operator=spatial.layer.operator,
+        accelerator=accelerator.name,
+        macs=spatial.layer.macs,
+        spatial_mapping=spatial.spatial_mapping,
+        temporal_mapping=temporal,
+        mac_energy=totals.mac_energy,
+        memory_energy=totals.memory_energy,
+        levels=_levels(spatial, problem, work),
+        port_stalls=_port_stalls(spatial, work),
+        ideal_cycles=int(problem.ideal_cycles),
+        ideal_temporal_cycles=int(totals.ideal_temporal),
+        stall=int(totals.stall),
+        onloading=float(totals.onloading),
+        offloading=float(totals.offloading),
+        drain=int(problem.drain),
+        area=sum_of(areas),
+        areas=areas,
+        array_energies=computation_energies(spatial),
+        static_energies=static_energies(accelerator, cycles),
+        clock_period=clock_period_of(accelerator),
+        links=tuple(
+            OperandLink(operand=operand, memory_operand=memory_operand)
+            for operand, memory_operand in spatial.problem.links.items()
+        ),
+    )
+
+
+def _levels(
+    spatial: SpatialProblem, problem: FlatProblem, work: Work
+) -> tuple[LevelEvaluation, ...]:
+    costs = movement_costs(problem, work)
+    return tuple(
+        _level(problem, work, (x, level), operand.name, memory.name, costs[x, level])
+        for x, operand in enumerate(spatial.layer.operands)
+        for level, memory in enumerate(spatial.problem.levels(operand.name), start=1)
+    )
+
+
+def _level(
+    problem: FlatProblem,
+    work: Work,
+    place: Place,
+    operand: str,
+    memory: str,
+    costs: MovementCosts,
+) -> LevelEvaluation:
+    position = problem.memory[place]
+    return LevelEvaluation(
+        operand=operand,
+        memory=memory,
+        level=place[1] - 1,
+        costs=costs,
+        elements=int(work.elements[0][place]),
+        bits=int(work.held[0][place]),
+        utilization=float(work.utilization[place]),
+        shared_utilization=float(work.shared[position]),
+        effective_utilization=float(work.effective[place]),
+        effective_shared_utilization=float(work.promised[position]),
+        double_buffered=bool(work.doubled[place]),
+    )
+
+
+def movement_costs(problem: FlatProblem, work: Work) -> dict[Place, MovementCosts]:
+    """By operand and level; the columns are read once, as reading a record takes long."""
+    count = problem.transfers
+    accesses: dict[Place, list[int]] = {}
+    energies: dict[Place, list[float]] = {}
+    for x, level, movement, words, energy in zip(
+        problem.transfer_operand[:count].tolist(),
+        problem.transfer_level[:count].tolist(),
+        problem.transfer_movement[:count].tolist(),
+        work.accesses[:count].tolist(),
+        work.energy[:count].tolist(),
+        strict=True,
+    ):
+        accesses.setdefault((x, level), [0] * len(MOVEMENTS))[movement] = int(words)
+        energies.setdefault((x, level), [0.0] * len(MOVEMENTS))[movement] = energy
+    return {
+        place: MovementCosts(
+            accesses=_four(counts),
+            energies=_four(energies[place]),
+        )
+        for place, counts in accesses.items()
+    }
+
+
+def _four(values: Sequence[N]) -> tuple[N, N, N, N]:
+    """One value a movement."""
+    return values[0], values[1], values[2], values[3]
+
+
+def port_names(accelerator: Accelerator) -> list[tuple[str, str]]:
+    """Memory and port of every port, in the order of the cost model."""
+    return [
+        (level.name, port.name) for level in accelerator.memories for port in level.instance.ports
+    ]
+
+
+def _port_stalls(spatial: SpatialProblem, work: Work) -> tuple[PortStall, ...]:
+    names = port_names(spatial.accelerator)
+    stalls = work.port_stall[: len(names)].tolist()
+    return tuple(
+        PortStall(memory=memory, port=port, stall=int(stall))
+        for (memory, port), stall in zip(names, stalls, strict=True)
+    )

@@ -1,0 +1,1 @@
+"""What an evaluation says: one mapping, many mappings, a network."""

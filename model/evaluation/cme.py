@@ -1,0 +1,207 @@
+"""What a mapping costs: the cost model evaluation (CME), and what searches make small."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from nestmap.model.base import Frozen
+from nestmap.model.dims import LayerOperand, Movement
+from nestmap.model.hardware.components import PartArea, PartEnergy, StaticEnergy
+from nestmap.model.mapping.constraints import OperandLink
+from nestmap.model.mapping.spatial import SpatialMapping
+from nestmap.model.mapping.temporal import TemporalMapping
+from nestmap.model.units import (
+    Area,
+    Count,
+    Cycles,
+    CyclesShare,
+    NanoSeconds,
+    PicoJoules,
+)
+from nestmap.pipeline.render.notebook.evaluation import evaluation_html
+
+Utilization = float
+"""A share of what is there: 1 is all of it."""
+
+
+class MovementCosts(Frozen, frozen=True):
+    """Word accesses and energies (pJ) of one operand at one memory level, by movement.
+
+    Each tuple follows the order of :data:`nestmap.model.MOVEMENTS`.
+    """
+
+    accesses: tuple[Count, Count, Count, Count]
+    energies: tuple[PicoJoules, PicoJoules, PicoJoules, PicoJoules]
+
+    def accesses_of(self, movement: Movement) -> Count:
+        """Word accesses of one movement."""
+        return self.accesses[tuple(Movement).index(movement)]
+
+    def energy_of(self, movement: Movement) -> PicoJoules:
+        """Energy of one movement."""
+        return self.energies[tuple(Movement).index(movement)]
+
+    @property
+    def energy(self) -> PicoJoules:
+        """Energy of all movements."""
+        return sum(self.energies)
+
+
+class LevelEvaluation(Frozen, frozen=True):
+    """One operand at one memory level.
+
+    ``elements`` and ``bits`` are what one instance holds; ``utilization`` is that over the
+    memory's size, ``shared_utilization`` the sum over all operands in that memory. The
+    effective ones count only what is live when data is replaced as soon as it is used up.
+    """
+
+    operand: LayerOperand
+    memory: str
+    level: int = Field(ge=0)
+    costs: MovementCosts
+    elements: Count
+    bits: Count
+    utilization: Utilization
+    shared_utilization: Utilization
+    effective_utilization: Utilization
+    effective_shared_utilization: Utilization
+    double_buffered: bool
+
+
+class PortStall(Frozen, frozen=True):
+    """Stall (positive) or slack (negative) that a physical port causes, in cycles."""
+
+    memory: str
+    port: str
+    stall: int
+
+
+class CostModelEvaluation(Frozen, frozen=True):
+    """The cost of one layer under one mapping.
+
+    Energies in pJ, latencies in cycles. ``latency0`` is computation with stalls, ``latency1``
+    adds loading the first data, ``latency2`` storing the last and draining a systolic array;
+    ``latency`` is ``latency2``. ``area`` is that of the accelerator, ``areas`` what it consists
+    of. ``array_energies`` are the parts of ``mac_energy`` of an IMC array; ``static_energies`` are
+    there where the accelerator counts leakage. ``clock_period`` (ns) is there where it is known.
+
+    Source: Mei et al., IEEE TC 2021 and DATE 2022; spec sections 5 to 7.
+    """
+
+    layer: str
+    operator: str
+    accelerator: str
+    macs: Count
+    spatial_mapping: SpatialMapping
+    temporal_mapping: TemporalMapping
+    mac_energy: PicoJoules
+    memory_energy: PicoJoules
+    levels: tuple[LevelEvaluation, ...]
+    port_stalls: tuple[PortStall, ...]
+    ideal_cycles: Cycles
+    ideal_temporal_cycles: Cycles
+    stall: Cycles
+    onloading: CyclesShare
+    offloading: CyclesShare
+    drain: Cycles
+    area: Area
+    areas: tuple[PartArea, ...] = ()
+    array_energies: tuple[PartEnergy, ...] = ()
+    static_energies: tuple[StaticEnergy, ...] = ()
+    clock_period: NanoSeconds | None = None
+    links: tuple[OperandLink, ...] = ()
+    """Which memory operand carried which operand."""
+
+    @property
+    def energy(self) -> PicoJoules:
+        """Energy of computation and memories, and what leaks where that counts."""
+        return self.dynamic_energy + self.static_energy
+
+    @property
+    def dynamic_energy(self) -> PicoJoules:
+        """Energy of computation and memories."""
+        return self.mac_energy + self.memory_energy
+
+    @property
+    def static_energy(self) -> PicoJoules:
+        """What leaks while the layer runs; 0 where the accelerator does not count it."""
+        if self.clock_period is None:
+            return 0.0
+        power = sum((entry.power for entry in self.static_energies), 0.0)
+        return power * self.clock_period * self.latency
+
+    @property
+    def latency0(self) -> Cycles:
+        """Cycles of computation with stalls."""
+        return self.ideal_temporal_cycles + self.stall
+
+    @property
+    def latency1(self) -> CyclesShare:
+        """``latency0`` and on-loading."""
+        return self.latency0 + self.onloading
+
+    @property
+    def latency2(self) -> CyclesShare:
+        """``latency1``, off-loading and drain."""
+        return self.latency1 + self.offloading + self.drain
+
+    @property
+    def latency(self) -> CyclesShare:
+        """``latency2``: everything."""
+        return self.latency2
+
+    @property
+    def spatial_utilization(self) -> Utilization:
+        """Ideal cycles over those that the real unrolling needs."""
+        return self.ideal_cycles / self.ideal_temporal_cycles
+
+    @property
+    def utilizations(self) -> tuple[Utilization, Utilization, Utilization]:
+        """Ideal cycles over ``latency0``, ``latency1`` and ``latency2``."""
+        ideal = self.ideal_cycles
+        return (ideal / self.latency0, ideal / self.latency1, ideal / self.latency2)
+
+    @property
+    def utilization(self) -> Utilization:
+        """Ideal cycles over ``latency2``."""
+        return self.ideal_cycles / self.latency2
+
+    def level(self, operand: LayerOperand, level: int) -> LevelEvaluation:
+        """One operand at one of its memory levels (0: innermost).
+
+        Raises:
+            KeyError: if there is no such level.
+        """
+        for entry in self.levels:
+            if (entry.operand, entry.level) == (operand, level):
+                return entry
+        raise KeyError((operand, level))
+
+    def _repr_html_(self) -> str:
+        """Its parts as tables, for notebooks."""
+        return evaluation_html(self)
+
+
+class Objective(StrEnum):
+    """What a search or a reducer makes small."""
+
+    ENERGY = "energy"
+    LATENCY = "latency"
+    EDP = "edp"
+
+    @property
+    def unit(self) -> str:
+        """The unit of its values."""
+        return {"energy": "pJ", "latency": "cycles", "edp": "pJ x cycles"}[self.value]
+
+    def of(self, cme: CostModelEvaluation) -> float:
+        """Its value for one mapping."""
+        match self:
+            case Objective.ENERGY:
+                return cme.energy
+            case Objective.LATENCY:
+                return cme.latency
+            case Objective.EDP:
+                return cme.energy * cme.latency

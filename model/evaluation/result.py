@@ -1,0 +1,147 @@
+"""What searches report: the mapping of a layer, those of a network, and what was looked at."""
+
+from __future__ import annotations
+
+from pydantic import model_validator
+
+from nestmap.model.base import Frozen
+from nestmap.model.evaluation.cme import CostModelEvaluation, Utilization
+from nestmap.model.hardware.vector_unit import VectorEvaluation
+from nestmap.model.units import Area, Count, Cycles, CyclesShare, NanoSeconds, PicoJoules
+from nestmap.pipeline.render.notebook.evaluation import evaluation_html
+from nestmap.pipeline.render.notebook.network import network_html
+
+
+class Infeasibility(Frozen, frozen=True):
+    """How many candidates failed for one reason."""
+
+    reason: str
+    count: Count
+
+
+class SearchStatistics(Frozen, frozen=True):
+    """What a search looked at: mappings evaluated, and those that failed, by reason.
+
+    ``pruned`` are the spatial mappings of which none was evaluated, because they cannot have a
+    better one than what was found before.
+    """
+
+    evaluations: Count = 0
+    infeasible: tuple[Infeasibility, ...] = ()
+    pruned: Count = 0
+
+    def __add__(self, other: SearchStatistics) -> SearchStatistics:
+        counts = {entry.reason: entry.count for entry in self.infeasible}
+        for entry in other.infeasible:
+            counts[entry.reason] = counts.get(entry.reason, 0) + entry.count
+        return SearchStatistics(
+            evaluations=self.evaluations + other.evaluations,
+            infeasible=tuple(Infeasibility(reason=r, count=n) for r, n in counts.items()),
+            pruned=self.pruned + other.pruned,
+        )
+
+
+class LayerResult(Frozen, frozen=True):
+    """The mapping chosen for a layer, and what the search looked at to find it.
+
+    ``repeats`` names an earlier layer that has the same content, mapping and cost.
+    """
+
+    cme: CostModelEvaluation
+    statistics: SearchStatistics = SearchStatistics()
+    repeats: str | None = None
+
+    def _repr_html_(self) -> str:
+        """The cost of its mapping as tables, for notebooks."""
+        return evaluation_html(self.cme)
+
+
+class NetworkEvaluation(Frozen, frozen=True):
+    """The results of all layers of a workload; totals are sums over them.
+
+    ``vector`` are its vector operators. With ``vector_counted`` energy, latency and what follows
+    from them include these; without, totals are those of the array alone.
+    """
+
+    layers: tuple[LayerResult, ...]
+    vector: tuple[VectorEvaluation, ...] = ()
+    vector_counted: bool = False
+
+    @model_validator(mode="after")
+    def _some_layer(self) -> NetworkEvaluation:
+        if not self.layers:
+            raise ValueError("no layer was evaluated; expected at least one")
+        return self
+
+    @property
+    def energy(self) -> PicoJoules:
+        """Energy of all layers, and of the vector operators where they count."""
+        layers = sum(result.cme.energy for result in self.layers)
+        return layers + self.vector_energy if self.vector_counted else layers
+
+    @property
+    def latency(self) -> CyclesShare:
+        """Cycles of all layers, and of the vector operators where they count, in sequence."""
+        layers = sum(result.cme.latency for result in self.layers)
+        return layers + self.vector_latency if self.vector_counted else layers
+
+    @property
+    def vector_energy(self) -> PicoJoules:
+        """Energy of all vector operators."""
+        return sum((entry.energy for entry in self.vector), 0.0)
+
+    @property
+    def vector_latency(self) -> Cycles:
+        """Cycles of all vector operators, one after the other."""
+        return sum(entry.latency for entry in self.vector)
+
+    @property
+    def static_energy(self) -> PicoJoules:
+        """What leaks while all runs that counts; 0 where the accelerator does not count it."""
+        layers = sum((result.cme.static_energy for result in self.layers), 0.0)
+        vector = sum((entry.static_energy for entry in self.vector), 0.0)
+        return layers + vector if self.vector_counted else layers
+
+    @property
+    def area(self) -> Area:
+        """Area of the accelerator: the largest part of it that a layer uses."""
+        return self.largest.area
+
+    @property
+    def largest(self) -> CostModelEvaluation:
+        """The layer for which most of the accelerator is used: data of others stays on chip."""
+        return max((result.cme for result in self.layers), key=lambda cme: cme.area)
+
+    @property
+    def clock_period(self) -> NanoSeconds | None:
+        """The clock period (ns), where it is known."""
+        return self.layers[0].cme.clock_period
+
+    @property
+    def edp(self) -> float:
+        """Energy-delay product of the whole network, in pJ x cycles."""
+        return self.energy * self.latency
+
+    @property
+    def macs(self) -> Count:
+        """Multiply-accumulates of all layers."""
+        return sum(result.cme.macs for result in self.layers)
+
+    @property
+    def ideal_cycles(self) -> Cycles:
+        """Cycles at full use of the array."""
+        return sum(result.cme.ideal_cycles for result in self.layers)
+
+    @property
+    def utilization(self) -> Utilization:
+        """Ideal cycles over latency."""
+        return self.ideal_cycles / self.latency
+
+    @property
+    def evaluations(self) -> Count:
+        """Mappings evaluated."""
+        return sum(result.statistics.evaluations for result in self.layers)
+
+    def _repr_html_(self) -> str:
+        """Its layers as a table, for notebooks."""
+        return network_html(self)

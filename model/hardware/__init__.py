@@ -1,0 +1,1 @@
+"""Accelerators: operational array, memories, ports, what they cost."""

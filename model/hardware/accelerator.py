@@ -1,0 +1,241 @@
+"""An accelerator: an operational array and the memory hierarchy that feeds it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import prod
+
+from pydantic import Field, model_validator
+
+from nestmap.model.base import Frozen
+from nestmap.model.dims import OUTPUT, ArrayDimension, MemoryOperand
+from nestmap.model.hardware.imc import IMC_CELLS, ImcKind, ImcSizes, InMemoryCompute
+from nestmap.model.hardware.memory import MemoryLevel, needed_movements
+from nestmap.model.hardware.vector_unit import VectorUnit
+from nestmap.model.units import Area, Count, MilliWatts, NanoSeconds, PicoJoules, Size
+from nestmap.pipeline.render.notebook.accelerator import accelerator_html
+
+
+class ArraySide(Frozen, frozen=True):
+    """One dimension of the operational array and how many units it has."""
+
+    name: ArrayDimension
+    size: Size
+
+
+class OperationalArray(Frozen, frozen=True):
+    """The multiply-accumulate units.
+
+    ``unit_energy`` is pJ per multiply-accumulate, ``unit_area`` the area of one unit,
+    ``unit_leakage`` the mW it takes whether or not it is used, ``clock_period`` is in ns. Along a
+    systolic dimension operands move one unit a cycle, so the last results come later
+    (drain). ``cycles_per_operation`` is 1 but for bit-serial arrays. With ``holds_inputs`` a unit
+    keeps an input word for as long as the loops do not change it; without, it reads the word from
+    the innermost memory for every operation (the reference's
+    ``access_same_data_considered_as_no_access``).
+
+    With ``imc`` the units compute in memory: energy, area and clock follow from that, and nothing
+    is said of them here. In the order of their names the first dimension has the columns, the
+    second the rows, and the others the banks.
+    """
+
+    sides: tuple[ArraySide, ...] = Field(min_length=1)
+    unit_energy: PicoJoules
+    unit_area: Area = 0.0
+    unit_leakage: MilliWatts = 0.0
+    clock_period: NanoSeconds | None = None
+    systolic_dimensions: tuple[ArrayDimension, ...] = ()
+    cycles_per_operation: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    holds_inputs: bool = True
+    imc: InMemoryCompute | None = None
+
+    @model_validator(mode="after")
+    def _dimensions(self) -> OperationalArray:
+        names = [side.name for side in self.sides]
+        if len(set(names)) != len(names):
+            raise ValueError(f"array dimensions {', '.join(names)} are not all different")
+        for name in self.systolic_dimensions:
+            if name not in names:
+                raise ValueError(
+                    f"systolic dimension {name} is not in the array; expected one of "
+                    f"{', '.join(names)}"
+                )
+        if self.imc is not None:
+            self._check_imc(self.imc)
+        return self
+
+    def _check_imc(self, imc: InMemoryCompute) -> None:
+        decided: tuple[tuple[str, object, object], ...] = (
+            ("unit_energy", self.unit_energy, 0.0),
+            ("unit_area", self.unit_area, 0.0),
+            ("clock_period", self.clock_period, None),
+            ("cycles_per_operation", self.cycles_per_operation, 1.0),
+            ("holds_inputs", self.holds_inputs, True),
+            ("systolic_dimensions", self.systolic_dimensions, ()),
+        )
+        for name, found, expected in decided:
+            if found != expected:
+                raise ValueError(
+                    f"{name} {found} of an IMC array; expected {expected}: its circuits decide"
+                )
+        if len(self.sides) < 2:
+            raise ValueError(
+                f"an IMC array of one dimension, {', '.join(self.sizes)}; expected two or more: "
+                "columns, rows and banks"
+            )
+        rows = self.imc_sizes.rows
+        if imc.kind is ImcKind.DIGITAL and rows & (rows - 1):
+            raise ValueError(
+                f"{rows} rows of a digital IMC array; expected a power of two, the inputs of an "
+                "adder tree"
+            )
+
+    @property
+    def imc_sizes(self) -> ImcSizes:
+        """Columns, rows and banks of an IMC array."""
+        columns, rows, *banks = (self.sizes[name] for name in sorted(self.sizes))
+        return ImcSizes(columns=columns, rows=rows, banks=prod(banks))
+
+    @property
+    def operation_cycles(self) -> float:
+        """Cycles that a unit takes for an operation."""
+        return self.imc.cycles_per_operation if self.imc else self.cycles_per_operation
+
+    @property
+    def sizes(self) -> dict[ArrayDimension, int]:
+        """Units along each dimension."""
+        return {side.name: side.size for side in self.sides}
+
+    @property
+    def units(self) -> Count:
+        """Number of multiply-accumulate units."""
+        return prod(side.size for side in self.sides)
+
+
+class Accelerator(Frozen, frozen=True):
+    """An array and its memories, innermost first, and where there is one a vector unit.
+
+    With ``counts_leakage`` the energy of a layer includes what leaks while it runs;
+    ``unused_leakage`` (mW) is what leaks in memories that a layer does not use.
+    """
+
+    name: str = Field(min_length=1)
+    array: OperationalArray
+    memories: tuple[MemoryLevel, ...] = Field(min_length=1)
+    vector_unit: VectorUnit | None = None
+    counts_leakage: bool = False
+    unused_leakage: MilliWatts = 0.0
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Accelerator:
+        _ = self._checked
+        return self
+
+    @cached_property
+    def _checked(self) -> bool:
+        """Made once: every model that gets an accelerator asks for it again."""
+        names = [level.name for level in self.memories]
+        if len(set(names)) != len(names):
+            raise ValueError(f"memory names {', '.join(names)} are not all different")
+        for level in self.memories:
+            for name in level.served_dimensions:
+                if name not in self.array.sizes:
+                    raise ValueError(
+                        f"memory {level.name} serves dimension {name}, which is not in the array; "
+                        f"expected some of {', '.join(self.array.sizes)}"
+                    )
+        for operand in self.operands:
+            self._check_ports(operand)
+        self._check_vector_unit()
+        self._check_cells()
+        self._check_leakage()
+        return True
+
+    def _check_cells(self) -> None:
+        """The array of an IMC accelerator is one of its memories, too."""
+        imc = self.array.imc
+        if imc is None:
+            return
+        cells = next((level for level in self.memories if level.name == IMC_CELLS), None)
+        if cells is None:
+            names = ", ".join(level.name for level in self.memories)
+            raise ValueError(
+                f"an IMC array without a memory named {IMC_CELLS}, but {names}; expected one that "
+                "holds the weights"
+            )
+        if len(cells.operands) != 1 or cells.operands[0] == OUTPUT or cells.served_dimensions:
+            served = ", ".join(cells.served_dimensions) or "no dimension"
+            raise ValueError(
+                f"memory {IMC_CELLS} holds {', '.join(cells.operands)} and serves {served}; "
+                "expected weights only, one memory for each unit: served_dimensions []"
+            )
+        if self.levels_of(cells.operands[0])[0] is not cells:
+            raise ValueError(
+                f"memory {IMC_CELLS} stands above another memory of {cells.operands[0]}; expected "
+                "it innermost"
+            )
+        if cells.instance.size % imc.weight_precision:
+            raise ValueError(
+                f"memory {IMC_CELLS} has {cells.instance.size} bit for weights of "
+                f"{imc.weight_precision} bit; expected a whole number of weights"
+            )
+
+    def _check_leakage(self) -> None:
+        if self.counts_leakage and self.array.imc is None and self.array.clock_period is None:
+            raise ValueError(
+                "static energy of an array without clock_period; expected the clock period in ns"
+            )
+
+    def _check_vector_unit(self) -> None:
+        if self.vector_unit is None:
+            return
+        names, chosen = [level.name for level in self.levels_of(OUTPUT)], self.vector_unit.memory
+        if not names or chosen not in (None, *names):
+            raise ValueError(
+                f"vector unit has memory {chosen}; expected a memory that holds outputs: "
+                f"{', '.join(names) or 'there is none'}"
+            )
+
+    def _check_ports(self, operand: MemoryOperand) -> None:
+        levels = self.levels_of(operand)
+        for level in levels:
+            for movement in needed_movements(operand, is_top=level is levels[-1]):
+                if level.port_index(operand, movement) is None:
+                    raise ValueError(
+                        f"memory {level.name} has no port for '{operand}, {movement}'; expected "
+                        "it in the allocation of one of its ports"
+                    )
+
+    @property
+    def operands(self) -> tuple[MemoryOperand, ...]:
+        """The memory operands, in order of appearance."""
+        return tuple(dict.fromkeys(o for level in self.memories for o in level.operands))
+
+    def levels_of(self, operand: MemoryOperand) -> tuple[MemoryLevel, ...]:
+        """The memories that hold the operand, innermost first."""
+        return tuple(level for level in self.memories if operand in level.operands)
+
+    @property
+    def cells(self) -> MemoryLevel:
+        """The memory of an IMC accelerator that is the array itself."""
+        return next(level for level in self.memories if level.name == IMC_CELLS)
+
+    def instances_of(self, level: MemoryLevel) -> Count:
+        """Instances of a level: one per unit along the dimensions that it does not serve."""
+        sizes = self.array.sizes
+        return prod(n for name, n in sizes.items() if name not in level.served_dimensions)
+
+    @property
+    def vector_memory(self) -> MemoryLevel | None:
+        """Where vector operators read and write: the vector unit's memory if it names one.
+
+        Else the outermost memory that holds outputs (of several outermost memories, theirs);
+        ``None`` where no memory holds outputs.
+        """
+        levels = self.levels_of(OUTPUT)
+        chosen = self.vector_unit.memory if self.vector_unit else None
+        return next((x for x in reversed(levels) if chosen in (None, x.name)), None)
+
+    def _repr_html_(self) -> str:
+        """Its memories as a table, for notebooks."""
+        return accelerator_html(self)

@@ -1,0 +1,1 @@
+"""Mappings: what is unrolled in space, ordered in time, held by which memory."""

@@ -1,0 +1,127 @@
+"""Mapping constraints: what a user fixes about how layers are mapped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+
+from pydantic import Field, model_validator
+
+from nestmap.model.base import Frozen
+from nestmap.model.dims import ArrayDimension, Dimension, LayerOperand, MemoryOperand
+from nestmap.model.mapping.spatial import SpatialMapping
+from nestmap.model.units import Count, Size
+from nestmap.model.workload.layer import Layer
+
+
+class OperandLink(Frozen, frozen=True):
+    """Which memory operand carries a layer operand: ``W`` travels as ``I2``."""
+
+    operand: LayerOperand
+    memory_operand: MemoryOperand
+
+
+class UnrollingHint(Frozen, frozen=True):
+    """The loop dimensions that may be unrolled over an array dimension."""
+
+    array_dimension: ArrayDimension
+    dimensions: tuple[Dimension, ...] = Field(min_length=1)
+
+
+class OrderedLoop(Frozen, frozen=True):
+    """One item of a temporal ordering: a loop of that size.
+
+    ``size`` ``None``: one of the factors that the dimension's iterations are cut into, whichever.
+    """
+
+    dimension: Dimension
+    size: Size | None = None
+
+    def __str__(self) -> str:
+        return f"[{self.dimension}, {'*' if self.size is None else self.size}]"
+
+
+class PinnedMemory(Frozen, frozen=True):
+    """How many loops of a complete temporal ordering lie at or below a memory."""
+
+    memory: str = Field(min_length=1)
+    loops: Count
+
+
+class PinnedLevels(Frozen, frozen=True):
+    """For each memory of an operand, which loops lie at or below it."""
+
+    operand: LayerOperand
+    memories: tuple[PinnedMemory, ...]
+
+    @model_validator(mode="after")
+    def _each_memory_once(self) -> PinnedLevels:
+        names = [entry.memory for entry in self.memories]
+        if len(set(names)) != len(names):
+            raise ValueError(f"memories {', '.join(names)} are not all different")
+        return self
+
+
+class LayerConstraints(Frozen, frozen=True):
+    """What is fixed for the layers with this name, else this operator, else ``default``.
+
+    ``temporal_ordering`` pins the innermost loops, ``outer_ordering`` the outermost ones; both
+    begin with the inner one, and what neither names stands between them in any order.
+    ``memory_levels`` goes with an ordering that leaves nothing open; it counts its items.
+    """
+
+    target: str = "default"
+    spatial_mapping: SpatialMapping | None = None
+    spatial_hints: tuple[UnrollingHint, ...] = ()
+    links: tuple[OperandLink, ...] = ()
+    temporal_ordering: tuple[OrderedLoop, ...] = ()
+    outer_ordering: tuple[OrderedLoop, ...] = ()
+    memory_levels: tuple[PinnedLevels, ...] = ()
+
+    @model_validator(mode="after")
+    def _each_operand_once(self) -> LayerConstraints:
+        for named in (self.links, self.memory_levels):
+            names = [entry.operand for entry in named]
+            if len(set(names)) != len(names):
+                raise ValueError(f"operands {', '.join(names)} are not all different")
+        return self
+
+    @model_validator(mode="after")
+    def _levels_within_the_ordering(self) -> LayerConstraints:
+        items = len(self.temporal_ordering) + len(self.outer_ordering)
+        for levels in self.memory_levels:
+            for entry in levels.memories:
+                if entry.loops > items:
+                    raise ValueError(
+                        f"{entry.loops} loops of {levels.operand} at or below {entry.memory}; "
+                        f"expected at most the {items} of the temporal ordering"
+                    )
+        return self
+
+
+DEFAULT = "default"
+"""The target of the constraints for layers that no other entry matches."""
+
+
+class MappingConstraints(Frozen, frozen=True):
+    """The constraints for a whole workload."""
+
+    entries: tuple[LayerConstraints, ...] = Field(default=())
+
+    @model_validator(mode="after")
+    def _each_target_once(self) -> MappingConstraints:
+        for name, count in Counter(entry.target for entry in self.entries).items():
+            if count > 1:
+                raise ValueError(f"mapping for {name!r} occurs twice; expected it once")
+        return self
+
+    def of(self, layer: Layer) -> LayerConstraints:
+        """The entry for a layer: by its name, else its operator, else the default one."""
+        for target in (layer.name, layer.operator, DEFAULT):
+            if target in self._by_target:
+                return self._by_target[target]
+        return LayerConstraints()
+
+    @cached_property
+    def _by_target(self) -> dict[str, LayerConstraints]:
+        return {entry.target: entry for entry in self.entries}

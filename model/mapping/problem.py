@@ -1,0 +1,225 @@
+"""What is asked: map a layer, or a network, onto an accelerator under constraints."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+
+from pydantic import model_validator
+
+from nestmap.model.base import Frozen, replaced
+from nestmap.model.dims import OUTPUT, Dimension, LayerOperand, MemoryOperand
+from nestmap.model.errors import InputError
+from nestmap.model.hardware.accelerator import Accelerator
+from nestmap.model.hardware.memory import MemoryLevel
+from nestmap.model.mapping.constraints import LayerConstraints, MappingConstraints
+from nestmap.model.mapping.spatial import SpatialMapping
+from nestmap.model.mapping.temporal import TemporalMapping
+from nestmap.model.mapping.top_levels import LayerTopLevels, TopLevel
+from nestmap.model.workload.graph import Workload
+from nestmap.model.workload.layer import Layer
+
+USUAL_LINKS: dict[LayerOperand, MemoryOperand] = {"I": "I1", "W": "I2"}
+"""Which memory operand carries an input, if nothing else is said."""
+
+
+def usual_links(
+    names: Sequence[LayerOperand],
+    known: Collection[MemoryOperand],
+    fixed: Mapping[LayerOperand, MemoryOperand],
+) -> dict[LayerOperand, MemoryOperand | None]:
+    """Which memory operand carries each operand; ``None`` where none is left for it.
+
+    What is not ``fixed``: ``I`` is ``I1`` and ``W`` is ``I2`` where these are ``known``, and other
+    inputs take those that are left, in order.
+    """
+    usual = {
+        name: memory_operand
+        for name, memory_operand in USUAL_LINKS.items()
+        if memory_operand in known and memory_operand not in fixed.values()
+    }
+    links = usual | dict(fixed)
+    taken = {links[name] for name in names if name in links}
+    free = iter(sorted(set(known) - taken))
+    return {name: links.get(name) or next(free, None) for name in names}
+
+
+ProblemContent = tuple[Layer, Accelerator, LayerConstraints, tuple[TopLevel, ...]]
+"""A mapping problem without names."""
+
+
+class MappingProblem(Frozen, frozen=True):
+    """A layer, the accelerator that shall run it, and what the user has fixed.
+
+    ``top_levels`` say where data stays on chip; the accelerator may still have levels above.
+    """
+
+    layer: Layer
+    accelerator: Accelerator
+    constraints: LayerConstraints = LayerConstraints()
+    top_levels: tuple[TopLevel, ...] = ()
+
+    @model_validator(mode="after")
+    def _operands_have_memories(self) -> MappingProblem:
+        links = self.links
+        known = self.accelerator.operands
+        for operand, memory_operand in links.items():
+            if memory_operand not in known:
+                raise ValueError(
+                    f"operand {operand} of layer {self.layer.name} is linked to memory operand "
+                    f"{memory_operand}; expected one of {', '.join(known)}"
+                )
+        if links[self.layer.output.name] != OUTPUT:
+            raise ValueError(
+                f"output {self.layer.output.name} of layer {self.layer.name} is linked to memory "
+                f"operand {links[self.layer.output.name]}; expected {OUTPUT}"
+            )
+        for memory_operand, count in Counter(links.values()).items():
+            if count > 1:
+                raise ValueError(
+                    f"{count} operands of layer {self.layer.name} are linked to memory operand "
+                    f"{memory_operand}; expected one each"
+                )
+        return self
+
+    @cached_property
+    def links(self) -> dict[LayerOperand, MemoryOperand]:
+        """The memory operand of each operand, output first.
+
+        What the constraints do not say: ``I`` is ``I1`` and ``W`` is ``I2`` where the accelerator
+        has those, and other inputs take those that are left, in order.
+        """
+        fixed = {link.operand: link.memory_operand for link in self.constraints.links}
+        known = self.accelerator.operands
+        names = [operand.name for operand in self.layer.operands]
+        links = usual_links(names, known, {self.layer.output.name: OUTPUT} | fixed)
+        return {name: link or "(none is left)" for name, link in links.items()}
+
+    @property
+    def content(self) -> ProblemContent:
+        """All but names: equal for problems whose mappings and costs are the same."""
+        constraints = replaced(self.constraints, {"target": LayerConstraints().target})
+        return self.layer.anonymous, self.accelerator, constraints, self.top_levels
+
+    def levels(self, operand: LayerOperand) -> tuple[MemoryLevel, ...]:
+        """The memories that hold a layer operand, innermost first."""
+        return self._levels[operand]
+
+    @cached_property
+    def _levels(self) -> dict[LayerOperand, tuple[MemoryLevel, ...]]:
+        return {operand: self.accelerator.levels_of(m) for operand, m in self.links.items()}
+
+
+class NetworkProblem(Frozen, frozen=True):
+    """What an exploration is asked: map every layer of a workload onto an accelerator.
+
+    ``top_levels`` say layer by layer where data stays on chip; layers that are not named use all
+    memories.
+    """
+
+    workload: Workload
+    accelerator: Accelerator
+    constraints: MappingConstraints = MappingConstraints()
+    top_levels: tuple[LayerTopLevels, ...] = ()
+
+    def top_levels_of(self, layer: Layer) -> tuple[TopLevel, ...]:
+        """Where the data of a layer stays on chip."""
+        return next((x.top_levels for x in self.top_levels if x.layer == layer.name), ())
+
+
+class SpatialProblem(Frozen, frozen=True):
+    """A mapping problem with its spatial mapping decided."""
+
+    problem: MappingProblem
+    spatial_mapping: SpatialMapping
+
+    @model_validator(mode="after")
+    def _fits_layer_and_array(self) -> SpatialProblem:
+        loops, array = self.layer.sizes, self.accelerator.array.sizes
+        for unrolling in self.spatial_mapping.unrollings:
+            name = unrolling.array_dimension
+            if name not in array:
+                raise ValueError(
+                    f"spatial mapping unrolls over {name}, which is not in the array; expected "
+                    f"one of {', '.join(array)}"
+                )
+            if unrolling.factor > array[name]:
+                raise ValueError(
+                    f"spatial mapping unrolls {unrolling} ({unrolling.factor} units); expected at "
+                    f"most the {array[name]} units of {name}"
+                )
+            for loop in unrolling.loops:
+                if loop.dimension not in loops:
+                    raise ValueError(
+                        f"spatial mapping unrolls {loop.dimension} over {name}; expected a loop "
+                        f"dimension of layer {self.layer.name}: {', '.join(loops)}"
+                    )
+        for dimension, size in loops.items():
+            factor = self.spatial_mapping.factor_of(dimension)
+            if factor > size:
+                raise ValueError(
+                    f"spatial mapping unrolls {dimension} {factor} times; expected at most its "
+                    f"size {size} in layer {self.layer.name}"
+                )
+        return self
+
+    def handed_to(self, layer: Layer) -> SpatialProblem:
+        """The same problem of another layer, which must have the same content."""
+        return replaced(self, {"problem": replaced(self.problem, {"layer": layer})})
+
+    @property
+    def layer(self) -> Layer:
+        """The layer."""
+        return self.problem.layer
+
+    @property
+    def accelerator(self) -> Accelerator:
+        """The accelerator."""
+        return self.problem.accelerator
+
+    @property
+    def temporal_sizes(self) -> dict[Dimension, int]:
+        """Iterations left in time for each dimension: ``ceil(N / unrolling)`` (spec section 8)."""
+        mapping = self.spatial_mapping
+        return {d: -(-n // mapping.factor_of(d)) for d, n in self.layer.sizes.items()}
+
+    def check(self, temporal: TemporalMapping) -> None:
+        """Checks that a temporal mapping is one of this problem.
+
+        Raises:
+            InputError: where its loops do not run through exactly what is left in time, or its
+                cuts are not those of the layer's operands and their memories.
+        """
+        self._check_order(temporal)
+        where = f"temporal mapping of layer {self.layer.name}: cuts"
+        levels = {o.name: len(self.problem.levels(o.name)) for o in self.layer.operands}
+        given = [cuts.operand for cuts in temporal.cuts]
+        if sorted(given) != sorted(levels):
+            raise InputError(where, ", ".join(given) or "none", f"each of {', '.join(levels)} once")
+        for cuts in temporal.cuts:
+            if len(cuts.positions) != levels[cuts.operand]:
+                raise InputError(
+                    f"{where} of {cuts.operand}",
+                    f"{len(cuts.positions)} positions",
+                    f"one for each of its {levels[cuts.operand]} memories",
+                )
+
+    def _check_order(self, temporal: TemporalMapping) -> None:
+        where = f"temporal mapping of layer {self.layer.name}: order"
+        left = self.temporal_sizes
+        found = dict.fromkeys(left, 1)
+        for loop in temporal.order:
+            if loop.dimension not in left:
+                raise InputError(where, f"loop {loop}", f"a dimension of {', '.join(left)}")
+            found[loop.dimension] *= loop.size
+        for dimension, size in left.items():
+            if found[dimension] != size:
+                raise InputError(where, f"{found[dimension]} iterations of {dimension}", str(size))
+
+
+class CoreProblem(Frozen, frozen=True):
+    """A layer on a core that supports certain spatial mappings; without any, whichever fits."""
+
+    problem: MappingProblem
+    dataflows: tuple[SpatialMapping, ...] = ()

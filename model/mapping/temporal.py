@@ -1,0 +1,82 @@
+"""A temporal mapping: the order of the loops and which memory level holds which of them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from itertools import pairwise
+from math import prod
+
+from pydantic import model_validator
+
+from nestmap.model.base import Frozen
+from nestmap.model.dims import LayerOperand, Loop
+from nestmap.model.units import Count
+from nestmap.pipeline.render.notebook.mapping import temporal_html
+
+
+class MappingType(StrEnum):
+    """Whether operands that share a memory must cut the loop nest at the same loop."""
+
+    UNEVEN = "uneven"
+    EVEN = "even"
+
+
+class Cuts(Frozen, frozen=True):
+    """Per memory level of one operand (innermost first): how many loops lie at or below it."""
+
+    operand: LayerOperand
+    positions: tuple[Count, ...]
+
+    @model_validator(mode="after")
+    def _ascending(self) -> Cuts:
+        if any(lower > upper for lower, upper in pairwise(self.positions)):
+            raise ValueError(
+                f"cuts {self.positions} of operand {self.operand} go down; expected each level "
+                "to hold at least the loops of the level below"
+            )
+        return self
+
+
+class TemporalMapping(Frozen, frozen=True):
+    """``order`` (innermost loop first, the same for all operands) and ``cuts`` per operand."""
+
+    order: tuple[Loop, ...]
+    cuts: tuple[Cuts, ...]
+
+    @model_validator(mode="after")
+    def _cuts_in_order(self) -> TemporalMapping:
+        for cuts in self.cuts:
+            if not cuts.positions or cuts.positions[-1] != len(self.order):
+                raise ValueError(
+                    f"cuts {cuts.positions} of operand {cuts.operand} do not end with all "
+                    f"{len(self.order)} loops; expected the top level to hold every loop"
+                )
+        return self
+
+    def __str__(self) -> str:
+        return " ".join(f"[{loop}]" for loop in self.order)
+
+    @property
+    def cycles(self) -> Count:
+        """Iterations of the whole temporal loop nest."""
+        return prod(loop.size for loop in self.order)
+
+    def cuts_of(self, operand: LayerOperand) -> tuple[Count, ...]:
+        """The cut positions of an operand.
+
+        Raises:
+            KeyError: if the mapping says nothing about it.
+        """
+        for cuts in self.cuts:
+            if cuts.operand == operand:
+                return cuts.positions
+        raise KeyError(operand)
+
+    def loops_at(self, operand: LayerOperand, level: int) -> tuple[Loop, ...]:
+        """The loops that the operand's memory ``level`` (0: innermost) adds to those below."""
+        positions = (0, *self.cuts_of(operand))
+        return self.order[positions[level] : positions[level + 1]]
+
+    def _repr_html_(self) -> str:
+        """The loop nest as a table, for notebooks."""
+        return temporal_html(self)

@@ -1,0 +1,1 @@
+"""Several cores: machines, computation nodes, allocations, schedules."""

@@ -1,0 +1,338 @@
+"""Several cores: accelerators that exchange tensors over links, and the memory off the chip."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain, permutations, product
+from typing import Annotated, Literal
+
+import networkx as nx
+from pydantic import Field, model_validator
+
+from nestmap.model.base import Frozen
+from nestmap.model.dims import MemoryOperand
+from nestmap.model.hardware.accelerator import Accelerator
+from nestmap.model.hardware.memory import MemoryLevel
+from nestmap.model.mapping.spatial import SpatialMapping
+from nestmap.model.units import PicoJoules, Width
+
+CoreId = Annotated[int, Field(ge=0, lt=2**31)]
+"""The number of a core."""
+
+Coordinates = tuple[int, int]
+"""Column and row of a core on the chip; only pictures and meshes need them."""
+
+
+class ComputeCore(Frozen, frozen=True):
+    """A core that computes: an accelerator of its own.
+
+    ``dataflows`` are the spatial mappings that it supports (none: whichever fits); ``operators``
+    those that it runs (none: all that fit), as a core for pooling or for element-wise operators has
+    them. Tensors that other cores may need live in the outermost memory of each memory operand.
+    """
+
+    kind: Literal["compute"] = "compute"
+    id: CoreId
+    accelerator: Accelerator
+    dataflows: tuple[SpatialMapping, ...] = ()
+    operators: tuple[str, ...] = ()
+    coordinates: Coordinates | None = None
+
+    @model_validator(mode="after")
+    def _dataflows_fit(self) -> ComputeCore:
+        sizes = self.accelerator.array.sizes
+        for unrolling in chain.from_iterable(flow.unrollings for flow in self.dataflows):
+            name, factor = unrolling.array_dimension, unrolling.factor
+            if name not in sizes:
+                raise ValueError(
+                    f"a dataflow of core {self.name} over {name}; expected one over its array "
+                    f"dimensions: {', '.join(sizes)}"
+                )
+            if factor > sizes[name]:
+                raise ValueError(
+                    f"a dataflow of core {self.name} that unrolls {factor} times over {name}; "
+                    f"expected at most {sizes[name]}, the size of the array there"
+                )
+        return self
+
+    @property
+    def name(self) -> str:
+        """The name of its accelerator."""
+        return self.accelerator.name
+
+    @property
+    def top_levels(self) -> dict[MemoryOperand, MemoryLevel]:
+        """The outermost memory of each memory operand."""
+        accelerator = self.accelerator
+        return {operand: accelerator.levels_of(operand)[-1] for operand in accelerator.operands}
+
+    def runs(self, operator: str) -> bool:
+        """Whether it runs an operator."""
+        return not self.operators or operator in self.operators
+
+
+class StorageCore(Frozen, frozen=True):
+    """A core that only holds tensors: the DRAM off the chip, or a memory between other cores."""
+
+    kind: Literal["storage"] = "storage"
+    id: CoreId
+    name: str = Field(min_length=1)
+    memories: tuple[MemoryLevel, ...] = Field(min_length=1)
+    coordinates: Coordinates | None = None
+
+    @model_validator(mode="after")
+    def _one_memory_each(self) -> StorageCore:
+        for operand, count in Counter(x for m in self.memories for x in m.operands).items():
+            if count > 1:
+                raise ValueError(
+                    f"{count} memories of core {self.name} hold {operand}; expected one for each "
+                    "memory operand, since nothing computes below them"
+                )
+        return self
+
+    @property
+    def top_levels(self) -> dict[MemoryOperand, MemoryLevel]:
+        """The memory of each memory operand."""
+        return {operand: level for level in self.memories for operand in level.operands}
+
+
+Core = Annotated[ComputeCore | StorageCore, Field(discriminator="kind")]
+
+
+def check_shared(cores: Sequence[ComputeCore | StorageCore]) -> None:
+    """Checks that cores can have outermost memories in common: the same ones, in all of them.
+
+    Raises:
+        ValueError: where they cannot.
+    """
+    tops = {x.id: {top.name: top.instance for top in x.top_levels.values()} for x in cores}
+    first, *others = tops
+    numbers = ", ".join(map(str, tops))
+    alike = [name for name in tops[first] if all(name in tops[other] for other in others)]
+    if not alike:
+        held = "; ".join(f"core {number} has {', '.join(top)}" for number, top in tops.items())
+        raise ValueError(
+            f"cores {numbers} share memory, and no outermost memory of one name is in all of them: "
+            f"{held}; expected the same one in each"
+        )
+    for name, other in product(alike, others):
+        if tops[other][name] != tops[first][name]:
+            raise ValueError(
+                f"cores {numbers} share memory, and {name} of core {other} is not that of core "
+                f"{first}; expected the same size, ports and costs"
+            )
+
+
+def _reached(start: CoreId, after: Callable[[CoreId], Iterable[CoreId]]) -> set[CoreId]:
+    """What one gets to in any number of steps."""
+    reached, waiting = {start}, [start]
+    while waiting:
+        new = set(after(waiting.pop())) - reached
+        reached |= new
+        waiting.extend(new)
+    return reached
+
+
+class Link(Frozen, frozen=True):
+    """A way from one core to another, one transfer at a time.
+
+    ``bandwidth`` is in bit/cycle; ``None``: it takes no time. Energies are pJ for a bit that passes
+    and for a cycle in which something does.
+    """
+
+    sender: CoreId
+    receiver: CoreId
+    bandwidth: Width | None
+    energy_per_bit: PicoJoules = 0.0
+    energy_per_cycle: PicoJoules = 0.0
+
+    @model_validator(mode="after")
+    def _two_ends(self) -> Link:
+        if self.sender == self.receiver:
+            raise ValueError(f"link from core {self.sender} to itself; expected another core")
+        return self
+
+    def __str__(self) -> str:
+        return f"{self.sender} -> {self.receiver}"
+
+
+class Bus(Frozen, frozen=True):
+    """A way between any two of its cores, one transfer at a time over all of them.
+
+    With ``senders`` every transfer starts at one of these and ends at one of the others, as on the
+    separate ways for what is read from a memory and for what is written to it; with a ``hub`` every
+    one starts or ends there, as at a memory with a single port.
+    """
+
+    cores: tuple[CoreId, ...] = Field(min_length=2)
+    bandwidth: Width | None
+    energy_per_bit: PicoJoules = 0.0
+    energy_per_cycle: PicoJoules = 0.0
+    senders: tuple[CoreId, ...] = ()
+    hub: CoreId | None = None
+
+    @model_validator(mode="after")
+    def _different(self) -> Bus:
+        for numbers in (self.cores, self.senders):
+            if len(set(numbers)) != len(numbers):
+                raise ValueError(f"bus {self} has a core twice; expected different ones")
+        strange = sorted(set(self.senders) - set(self.cores))
+        if strange:
+            raise ValueError(
+                f"core {strange[0]} sends over bus {self}; expected one of the cores on it"
+            )
+        if self.senders and not self.receivers:
+            raise ValueError(f"all cores of bus {self} are senders; expected one that receives")
+        if self.hub is not None and (self.senders or self.hub not in self.cores):
+            raise ValueError(
+                f"bus {self} has core {self.hub} as its hub; expected one of its cores, and no "
+                "senders beside it"
+            )
+        return self
+
+    @property
+    def receivers(self) -> tuple[CoreId, ...]:
+        """The cores that transfers may end at."""
+        return tuple(core for core in self.cores if core not in self.senders)
+
+    @property
+    def steps(self) -> Iterator[tuple[CoreId, CoreId]]:
+        """From which core to which one a transfer may go."""
+        if self.senders:
+            return product(self.senders, self.receivers)
+        pairs = permutations(self.cores, 2)
+        return pairs if self.hub is None else (pair for pair in pairs if self.hub in pair)
+
+    def __str__(self) -> str:
+        if self.senders:
+            ends = (", ".join(map(str, x)) for x in (self.senders, self.receivers))
+            return f"bus {' -> '.join(ends)}"
+        if self.hub is not None:
+            others = (core for core in self.cores if core != self.hub)
+            return f"bus {self.hub} <-> {', '.join(map(str, others))}"
+        return f"bus {', '.join(map(str, self.cores))}"
+
+
+class MultiCoreAccelerator(Frozen, frozen=True):
+    """Cores, the ways between them, and the core off the chip, where constants come from.
+
+    The cores of an item of ``shared`` have those outermost memories in common that all of them have
+    by that name: one capacity, what one of them writes there the others can read.
+    """
+
+    name: str = Field(min_length=1)
+    cores: tuple[Core, ...] = Field(min_length=2)
+    offchip: CoreId
+    links: tuple[Link, ...] = ()
+    buses: tuple[Bus, ...] = ()
+    shared: tuple[Annotated[tuple[CoreId, ...], Field(min_length=1)], ...] = ()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> MultiCoreAccelerator:
+        _ = self._checked
+        return self
+
+    @cached_property
+    def _checked(self) -> bool:
+        """Made once: every model that gets the accelerator asks for it again."""
+        for number, count in Counter(core.id for core in self.cores).items():
+            if count > 1:
+                raise ValueError(f"{count} cores have the number {number}; expected different ones")
+        self._check_known()
+        self._check_links()
+        self._check_offchip()
+        self._check_shared()
+        self._check_connected()
+        return True
+
+    def _check_known(self) -> None:
+        known = [core.id for core in self.cores]
+        named: list[tuple[str, Sequence[int]]] = [("offchip", (self.offchip,))]
+        named += [(f"link {link}", (link.sender, link.receiver)) for link in self.links]
+        named += [(str(bus), bus.cores) for bus in self.buses]
+        named += [("shared memory", group) for group in self.shared]
+        for what, numbers in named:
+            for number in numbers:
+                if number not in known:
+                    raise ValueError(
+                        f"{what} names core {number}; expected one of {', '.join(map(str, known))}"
+                    )
+
+    def _check_links(self) -> None:
+        for (sender, receiver), count in Counter(
+            (link.sender, link.receiver) for link in self.links
+        ).items():
+            if count > 1:
+                raise ValueError(f"{count} links {sender} -> {receiver}; expected one")
+
+    def _check_offchip(self) -> None:
+        if not isinstance(self.core(self.offchip), StorageCore):
+            raise ValueError(
+                f"the core off the chip, {self.offchip}, computes; expected one that only stores"
+            )
+        if not self.compute_cores:
+            raise ValueError("no core computes; expected at least one")
+
+    def _check_shared(self) -> None:
+        for number, count in Counter(chain.from_iterable(self.shared)).items():
+            if count > 1:
+                raise ValueError(
+                    f"core {number} is {count} times among cores that share memory; expected it "
+                    "once, with all that share with it"
+                )
+        for group in self.shared:
+            if len(group) < 2:
+                alone = ", ".join(map(str, group))
+                raise ValueError(f"memory shared by core {alone} alone; expected two or more")
+            if self.offchip in group:
+                raise ValueError(
+                    f"memory shared with the core off the chip, {self.offchip}; expected cores on "
+                    "the chip"
+                )
+            check_shared([self.core(number) for number in group])
+
+    def _check_connected(self) -> None:
+        graph, offchip = self.graph(), self.offchip
+        reached = _reached(offchip, graph.successors)
+        reaching = _reached(offchip, graph.predecessors)
+        for core in self.cores:
+            for way, found in (((offchip, core.id), reached), ((core.id, offchip), reaching)):
+                if core.id not in found:
+                    raise ValueError(
+                        f"no way from core {way[0]} to core {way[1]}; expected links, a bus or "
+                        "shared memory between every core and the one off the chip, in both "
+                        "directions"
+                    )
+
+    def core(self, number: CoreId) -> ComputeCore | StorageCore:
+        """The core of that number.
+
+        Raises:
+            KeyError: if there is none.
+        """
+        return self._by_number[number]
+
+    @cached_property
+    def _by_number(self) -> dict[CoreId, ComputeCore | StorageCore]:
+        return {core.id: core for core in self.cores}
+
+    @property
+    def compute_cores(self) -> tuple[ComputeCore, ...]:
+        """The cores that compute, as given."""
+        return tuple(core for core in self.cores if isinstance(core, ComputeCore))
+
+    def graph(self) -> nx.DiGraph[int]:
+        """The numbers of the cores; an edge wherever a tensor can go in one step."""
+        graph: nx.DiGraph[int] = nx.DiGraph()
+        graph.add_nodes_from(core.id for core in self.cores)
+        graph.add_edges_from(self._steps())
+        return graph
+
+    def _steps(self) -> Iterator[tuple[CoreId, CoreId]]:
+        yield from ((link.sender, link.receiver) for link in self.links)
+        for bus in self.buses:
+            yield from bus.steps
+        for group in self.shared:
+            yield from permutations(group, 2)

@@ -1,0 +1,185 @@
+"""A node of a workload as it is split: its loops, the axes of its tensors, its outer loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from nestmap.model.base import Frozen
+from nestmap.model.dims import Dimension, LayerOperand, Loop
+from nestmap.model.multicore.split_options import Convention
+from nestmap.model.multicore.tiling import Tiling
+from nestmap.model.units import Bits
+from nestmap.model.workload.affine import Term
+from nestmap.model.workload.tensor import Extent
+
+Ints = NDArray[np.int64]
+
+LayerNumber = Annotated[int, Field(ge=0)]
+"""The place of a node in its workload, counted from 0; that is its number in Stream, too."""
+
+
+class TensorAxis(Frozen, frozen=True):
+    """An axis of a tensor: index ``offset + sum(coefficient * loop)``, below ``size``.
+
+    Without terms the loops touch all of it, wherever they are. Indices that are not within the axis
+    are padding.
+    """
+
+    terms: tuple[Term, ...]
+    size: Extent
+    offset: int = 0
+
+    @property
+    def dimensions(self) -> tuple[Dimension, ...]:
+        """The loop dimensions that index it."""
+        return tuple(term.dimension for term in self.terms)
+
+    def is_counted_by(self, sizes: Mapping[Dimension, int]) -> bool:
+        """Whether loops of these sizes give each index in one way, as digits give a number."""
+        step = 1
+        for term in reversed(self.terms):
+            if term.coefficient != step:
+                return False
+            step *= sizes[term.dimension]
+        return bool(self.terms) and step == self.size and not self.offset
+
+
+class TensorUse(Frozen, frozen=True):
+    """A tensor that a node reads or writes: the operand's name, its axes, bits of an element.
+
+    ``tensor`` is its name in the network, ``source`` the node that makes what is read, as far as
+    these are known.
+    """
+
+    operand: LayerOperand
+    axes: tuple[TensorAxis, ...]
+    precision: Bits
+    constant: bool = False
+    source: str | None = None
+    tensor: str | None = None
+
+
+class CnNest(Frozen, frozen=True):
+    """A node that computes: its loops, the tensor that it writes, those that it reads."""
+
+    name: str = Field(min_length=1)
+    number: LayerNumber
+    operator: str
+    loops: tuple[Loop, ...]
+    output: TensorUse
+    inputs: tuple[TensorUse, ...]
+
+    @property
+    def sizes(self) -> dict[Dimension, int]:
+        """The size of each loop dimension."""
+        return {loop.dimension: loop.size for loop in self.loops}
+
+    @property
+    def constants(self) -> tuple[TensorUse, ...]:
+        """The inputs that are known before the network runs."""
+        return tuple(read for read in self.inputs if read.constant)
+
+
+class CnLayer(Frozen, frozen=True):
+    """A node with the outer loops that it is split along, the innermost first.
+
+    ``loops`` are those of the nest, or larger ones where they were padded.
+    """
+
+    nest: CnNest
+    loops: tuple[Loop, ...]
+    outer: tuple[Loop, ...] = ()
+
+    @model_validator(mode="after")
+    def _loops_of_the_nest(self) -> CnLayer:
+        known = [loop.dimension for loop in self.nest.loops]
+        if [loop.dimension for loop in self.loops] != known:
+            raise ValueError(f"loops of layer {self.nest.name}; expected {', '.join(known)}")
+        for loop in self.outer:
+            if loop.dimension not in known:
+                raise ValueError(
+                    f"layer {self.nest.name} is split along {loop.dimension}; expected one of its "
+                    f"loop dimensions: {', '.join(known)}"
+                )
+        return self
+
+    @cached_property
+    def tiling(self) -> Tiling:
+        """The tiles of its loops, node by node."""
+        return Tiling(self.loops, self.outer)
+
+    @cached_property
+    def groups(self) -> Ints:
+        """The group of each node: those that read the same part of the last constant operand.
+
+        As in Stream, dimensions count that are relevant to it, not those that are partially so.
+        """
+        axes = self.nest.constants[-1].axes if self.nest.constants else ()
+        sizes = self.nest.sizes
+        return self.tiling.groups(dimensions_of(x for x in axes if x.is_counted_by(sizes)))
+
+    @cached_property
+    def final(self) -> NDArray[np.bool_]:
+        """Whether what each node writes is finished: it has the last part of every sum.
+
+        Where it is not known what part of the output a part of the loops writes, all have.
+        """
+        if not self.writes_known_cells:
+            return np.ones(self.tiling.count, dtype=np.bool_)
+        indexing = dimensions_of(self.nest.output.axes)
+        return self.tiling.ended([d for d in self.tiling.sizes if d not in indexing])
+
+    @property
+    def writes_known_cells(self) -> bool:
+        """Whether each element of the output is written in one place of the loops."""
+        sizes = self.nest.sizes
+        return all(axis.is_counted_by(sizes) for axis in self.nest.output.axes)
+
+    def range_of(self, axis: TensorAxis, convention: Convention) -> tuple[Ints, Ints]:
+        """From which index, and to which one (exclusive), each node touches an axis.
+
+        Between them there may be some that it does not touch. By Stream's convention padding
+        counts, so that a range may begin before the axis and end beyond it.
+        """
+        count = self.tiling.count
+        if not axis.terms:
+            return np.zeros(count, dtype=np.int64), np.full(count, axis.size, dtype=np.int64)
+        first = np.full(count, axis.offset, dtype=np.int64)
+        last = first.copy()
+        for term in axis.terms:
+            first += term.coefficient * self.tiling.starts(term.dimension)
+            last += term.coefficient * (self.tiling.ends(term.dimension) - 1)
+        if convention is Convention.STREAM:
+            return first, last + 1
+        end = (last + 1).clip(0, axis.size)
+        return np.minimum(first.clip(0), end), end
+
+    def bits_of(self, use: TensorUse, convention: Convention) -> Ints:
+        """The bits of what each node holds of a tensor: all within its ranges.
+
+        Where an axis counts several loops, like channels within groups, only what it touches.
+        """
+        bits = np.full(self.tiling.count, use.precision, dtype=np.int64)
+        for axis in use.axes:
+            bits *= self._length_of(axis, convention)
+        return bits
+
+    def _length_of(self, axis: TensorAxis, convention: Convention) -> Ints:
+        if not axis.is_counted_by(self.nest.sizes):
+            first, end = self.range_of(axis, convention)
+            return end - first
+        length = np.ones(self.tiling.count, dtype=np.int64)
+        for dimension in axis.dimensions:
+            length *= self.tiling.ends(dimension) - self.tiling.starts(dimension)
+        return length
+
+
+def dimensions_of(axes: Iterable[TensorAxis]) -> tuple[Dimension, ...]:
+    """The loop dimensions that index these axes, each once."""
+    return tuple(dict.fromkeys(d for axis in axes for d in axis.dimensions))

@@ -1,0 +1,203 @@
+"""Computation nodes: the parts that the layers of a network are split into, and what they exchange.
+
+Thousands of them are columns (:class:`CnWorkload`); a row is read out as a :class:`ComputationNode`
+or a :class:`CnEdge`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from nestmap.model.base import Frozen
+from nestmap.model.dims import Dimension, LayerOperand
+from nestmap.model.multicore.cn_layer import CnLayer, LayerNumber, TensorUse
+from nestmap.model.multicore.split_options import Convention
+from nestmap.model.units import Bits, Count
+
+Ints = NDArray[np.int64]
+
+WITHIN_GROUP: Final = -1
+"""In place of an input: the edge only keeps the order within a group."""
+
+PARTIAL_SUMS: Final = -2
+"""In place of an input: the second node goes on adding to what the first one has written."""
+
+CnNumber = Annotated[int, Field(ge=0)]
+"""The place of a computation node among those of its layer, counted from 0."""
+
+
+class CnId(Frozen, frozen=True):
+    """Which computation node: the number of its layer, and its own within that."""
+
+    layer: LayerNumber
+    node: CnNumber
+
+    def __str__(self) -> str:
+        return f"{self.layer}.{self.node}"
+
+
+class DimensionRange(Frozen, frozen=True):
+    """The iterations of a loop dimension that a node runs: from ``first`` up to ``end``."""
+
+    dimension: Dimension
+    first: Count
+    end: Count
+
+
+class CnTensor(Frozen, frozen=True):
+    """What a node reads or writes of a tensor: from and to (exclusive) along each axis, and bits.
+
+    By Stream's convention a range may begin before the tensor and end beyond it.
+    """
+
+    operand: LayerOperand
+    ranges: tuple[tuple[int, int], ...]
+    bits: Bits
+    constant: bool
+
+
+class ComputationNode(Frozen, frozen=True):
+    """A part of a layer: its loops on a range of each dimension.
+
+    ``group``: nodes of a layer that read the same part of its constants; they run on one core.
+    ``final``: whether what it writes is finished, not a partial sum.
+    """
+
+    id: CnId
+    layer: str
+    operator: str
+    group: Count
+    final: bool
+    ranges: tuple[DimensionRange, ...]
+    output: CnTensor
+    inputs: tuple[CnTensor, ...]
+
+
+class CnEdge(Frozen, frozen=True):
+    """A node that must end before another one starts.
+
+    ``operand`` is what the second reads of the first one's output, of so many ``bits``: one of its
+    inputs, or its output, if it goes on with partial sums. Without it the edge only keeps the order
+    within a group.
+    """
+
+    producer: CnId
+    consumer: CnId
+    operand: LayerOperand | None
+    bits: Bits
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class CnEdges:
+    """Edges as columns: nodes as their places in the workload; ``read`` is which input.
+
+    Else it is :data:`WITHIN_GROUP` or :data:`PARTIAL_SUMS`.
+    """
+
+    producer: Ints
+    consumer: Ints
+    read: Ints
+    bits: Ints
+
+    def __len__(self) -> int:
+        return len(self.producer)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class CnWorkload:
+    """A network of computation nodes: its layers, in their order, and the edges between the nodes.
+
+    A node's place is that of the first one of its layer plus its number there.
+    """
+
+    name: str
+    layers: tuple[CnLayer, ...]
+    edges: CnEdges
+    convention: Convention
+
+    def __len__(self) -> int:
+        return int(self.first[-1])
+
+    @cached_property
+    def first(self) -> Ints:
+        """The place of the first node of each layer, and behind the last one the number of all."""
+        counts = [layer.tiling.count for layer in self.layers]
+        return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
+
+    @cached_property
+    def content_hash(self) -> str:
+        """32 hex digits that depend on layers, edges and convention, and on nothing else."""
+        digest = hashlib.sha256(self.convention.encode())
+        for layer in self.layers:
+            digest.update(layer.content_hash.encode())
+        edges = self.edges
+        for column in (edges.producer, edges.consumer, edges.read, edges.bits):
+            digest.update(np.ascontiguousarray(column, dtype="<i8").tobytes())
+        return digest.hexdigest()[:32]
+
+    def layer_of(self, place: int) -> tuple[CnLayer, int]:
+        """The layer of the node at that place, and its number there."""
+        layer = int(np.searchsorted(self.first, place, side="right")) - 1
+        return self.layers[layer], place - int(self.first[layer])
+
+    def id(self, place: int) -> CnId:
+        """Which node stands at that place."""
+        layer, number = self.layer_of(place)
+        return CnId(layer=layer.nest.number, node=number)
+
+    def node(self, place: int) -> ComputationNode:
+        """The node at that place."""
+        layer, number = self.layer_of(place)
+        nest, tiling = layer.nest, layer.tiling
+        return ComputationNode(
+            id=CnId(layer=nest.number, node=number),
+            layer=nest.name,
+            operator=nest.operator,
+            group=int(layer.groups[number]),
+            final=bool(layer.final[number]),
+            ranges=tuple(
+                DimensionRange(
+                    dimension=dimension,
+                    first=int(tiling.starts(dimension)[number]),
+                    end=int(tiling.ends(dimension)[number]),
+                )
+                for dimension in tiling.sizes
+            ),
+            output=self._tensor(nest.output, layer, number),
+            inputs=tuple(self._tensor(use, layer, number) for use in nest.inputs),
+        )
+
+    def _tensor(self, use: TensorUse, layer: CnLayer, number: int) -> CnTensor:
+        ranges = (layer.range_of(axis, self.convention) for axis in use.axes)
+        return CnTensor(
+            operand=use.operand,
+            ranges=tuple((int(first[number]), int(end[number])) for first, end in ranges),
+            bits=int(layer.bits_of(use, self.convention)[number]),
+            constant=use.constant,
+        )
+
+    def nodes(self) -> Iterator[ComputationNode]:
+        """All nodes, in their order."""
+        return map(self.node, range(len(self)))
+
+    def edge(self, row: int) -> CnEdge:
+        """The edge of that row."""
+        edges, consumer = self.edges, int(self.edges.consumer[row])
+        nest, read = self.layer_of(consumer)[0].nest, int(edges.read[row])
+        operands = {PARTIAL_SUMS: nest.output.operand, WITHIN_GROUP: None}
+        return CnEdge(
+            producer=self.id(int(edges.producer[row])),
+            consumer=self.id(consumer),
+            operand=nest.inputs[read].operand if read >= 0 else operands[read],
+            bits=int(edges.bits[row]),
+        )

@@ -1,0 +1,224 @@
+"""Which cores the layers of a network may run on, as a mapping says, and how it splits them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from functools import cached_property
+from itertools import pairwise
+from typing import Final, Literal
+
+from pydantic import Field, model_validator
+
+from nestmap.model.base import Frozen
+from nestmap.model.errors import InputError
+from nestmap.model.mapping.constraints import DEFAULT
+from nestmap.model.multicore.accelerator import CoreId, MultiCoreAccelerator
+from nestmap.model.multicore.split_options import Convention, Hints, SplitMode, SplitOptions
+from nestmap.model.workload.graph import LayerNode, NoCostNode, VectorNode, Workload
+
+NodeKind = Literal["layer", "vector"]
+"""What runs: a layer, which an array computes, or an operator that needs a core of its own."""
+
+
+USUAL_OPERATORS: Final = frozenset(
+    {
+        *("Conv", "ConvTranspose", "ConvInteger", "QLinearConv", "FusedConv", "Gemm", "QGemm"),
+        *("MatMul", "MatMulInteger", "QLinearMatMul", "FusedMatMul", "Einsum", "Attention"),
+        *("MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool", "LpPool"),
+        *("Add", "Sub", "Mul", "Div", "Pow", "Sqrt", "Exp", "Erf", "Sum", "Max", "Min", "Where"),
+        *("Relu", "LeakyRelu", "PRelu", "Elu", "Gelu", "Silu", "Swish", "Sigmoid", "HardSigmoid"),
+        *("HardSwish", "Tanh", "Clip", "Cast", "Softmax", "LogSoftmax", "ReduceMean", "ReduceSum"),
+        *("ReduceMax", "LayerNormalization", "BatchNormalization", "LRN", "Resize"),
+        *("Pool", "Pooling", "pooling", "simd"),
+    }
+)
+"""Operators that mappings for any network name, and the families that Stream's mappings name."""
+
+
+class CoreAllocation(Frozen, frozen=True):
+    """The cores for the nodes of this name, else this operator, else ``default``.
+
+    ``cores`` are those that may be chosen (none: any); with ``fixed`` nothing is chosen: group i
+    of a node runs on item i, all groups on the only one. ``intra`` are loops that cut a node into
+    parts that follow one another, ``inter`` those that cut it into parts for several cores.
+    """
+
+    target: str = Field(default=DEFAULT, min_length=1)
+    cores: tuple[CoreId, ...] = ()
+    fixed: bool = False
+    intra: Hints = ()
+    inter: Hints = ()
+
+    @model_validator(mode="after")
+    def _choices(self) -> CoreAllocation:
+        if self.fixed and not self.cores:
+            raise ValueError("a fixed core allocation without cores; expected one for each group")
+        if not self.fixed and len(set(self.cores)) != len(self.cores):
+            raise ValueError(f"cores {_listed(self.cores)} to choose from; expected each once")
+        return self
+
+    @property
+    def hints(self) -> Hints:
+        """The outer loops of a node, innermost first: parts for several cores alternate."""
+        return (*self.inter, *self.intra)
+
+
+class CoreMapping(Frozen, frozen=True):
+    """The core allocations for a whole workload."""
+
+    entries: tuple[CoreAllocation, ...] = ()
+
+    @model_validator(mode="after")
+    def _each_target_once(self) -> CoreMapping:
+        for name, count in Counter(entry.target for entry in self.entries).items():
+            if count > 1:
+                raise ValueError(f"core allocation for {name!r} occurs twice; expected it once")
+        return self
+
+    def of(self, name: str, operator: str) -> CoreAllocation:
+        """The entry for a node: by its name, else its operator, else the default one."""
+        for target in (name, operator, DEFAULT):
+            if target in self._by_target:
+                return self._by_target[target]
+        return CoreAllocation()
+
+    def hints_of(self, name: str, operator: str) -> Hints:
+        """The outer loops of a node; where its entry has none, those of the default one."""
+        return self.of(name, operator).hints or self.of(DEFAULT, DEFAULT).hints
+
+    @cached_property
+    def _by_target(self) -> dict[str, CoreAllocation]:
+        return {entry.target: entry for entry in self.entries}
+
+
+def allowed_cores(
+    accelerator: MultiCoreAccelerator,
+    allocation: CoreAllocation,
+    operator: str,
+    kind: NodeKind = "layer",
+) -> tuple[CoreId, ...]:
+    """The cores that a node may run on, in the order of the allocation, else of the accelerator.
+
+    Layers run on cores that name their operator or have no list of operators; of these the
+    allocation leaves its own. Vector operators run on cores that name them only, unless an
+    allocation for their name or operator has other ones without a list. The default allocation is
+    meant for layers: it counts for a vector operator only if it has a core that names it.
+
+    Args:
+        accelerator: the cores.
+        allocation: what the mapping says, as :meth:`CoreMapping.of` finds it.
+        operator: the operator of the node.
+        kind: what the node is, as :attr:`LayerNode.kind <nestmap.model.LayerNode>` says.
+    """
+    allocated = tuple(dict.fromkeys(allocation.cores))
+    running = [core for core in accelerator.compute_cores if core.runs(operator)]
+    naming = tuple(core.id for core in running if core.operators)
+    if kind == "layer" or (allocated and allocation.target != DEFAULT):
+        able = tuple(core.id for core in running)
+        return tuple(x for x in allocated if x in able) if allocated else able
+    return tuple(x for x in allocated if x in naming) or naming
+
+
+def check_allocations(
+    mapping: CoreMapping,
+    workload: Workload,
+    accelerator: MultiCoreAccelerator,
+    where: str = "mapping",
+    operators: Collection[str] = USUAL_OPERATORS,
+) -> None:
+    """Checks that a mapping fits a network and an accelerator, and that every layer can run.
+
+    Args:
+        mapping: the core allocations.
+        workload: the network.
+        accelerator: the cores.
+        where: where the mapping comes from, such as its file; errors begin with it.
+        operators: those that a mapping may name although the network has none of them.
+
+    Raises:
+        InputError: where an entry is for a layer that is not there, or names a core that is not
+            there, that stores only or that does not run its layers; or where no core runs a layer.
+    """
+    for entry in mapping.entries:
+        _check_target(entry, workload, (*operators, *_named_operators(accelerator)), where)
+        _check_cores(entry, accelerator, where)
+    for node in workload.nodes:
+        if not isinstance(node, NoCostNode):
+            _check_node(mapping.of(node.name, node.operator), node, accelerator, where)
+
+
+def _named_operators(accelerator: MultiCoreAccelerator) -> Iterator[str]:
+    for core in accelerator.compute_cores:
+        yield from core.operators
+
+
+def _check_target(
+    entry: CoreAllocation, workload: Workload, operators: Collection[str], where: str
+) -> None:
+    names = [node.name for node in workload.nodes]
+    there = {node.operator for node in workload.nodes}
+    if entry.target not in (DEFAULT, *names, *there, *operators):
+        raise InputError(
+            f"{where}: name {entry.target!r}",
+            "neither a layer of the network nor an operator",
+            f"one of {_listed((DEFAULT, *sorted(there), *names))}",
+        )
+
+
+def _check_cores(entry: CoreAllocation, accelerator: MultiCoreAccelerator, where: str) -> None:
+    computing = [core.id for core in accelerator.compute_cores]
+    storing = [core.id for core in accelerator.cores if core.id not in computing]
+    for place, number in enumerate(entry.cores):
+        if number not in computing:
+            found = f"core {number}, which only stores" if number in storing else f"core {number}"
+            raise InputError(
+                f"{where}: core_allocation[{place}] for {entry.target!r}",
+                found,
+                f"a core that computes: one of {_listed(computing)}",
+            )
+
+
+def _check_node(
+    entry: CoreAllocation,
+    node: LayerNode | VectorNode,
+    accelerator: MultiCoreAccelerator,
+    where: str,
+) -> None:
+    cores = allowed_cores(accelerator, entry, node.operator, node.kind)
+    chosen = node.kind == "layer" or entry.target != DEFAULT
+    refusing = [x for x in entry.cores if x not in cores] if chosen else []
+    if refusing and (entry.fixed or not cores or entry.target != DEFAULT):
+        able = [core.id for core in accelerator.compute_cores if core.runs(node.operator)]
+        raise InputError(
+            f"{where}: core_allocation for {entry.target!r}",
+            f"core {refusing[0]}, which does not run {node.operator} (node {node.name!r})",
+            f"one of {_listed(able)}" if able else f"a core that runs {node.operator}",
+        )
+    if not cores and node.kind == "layer":
+        raise InputError(
+            f"accelerator {accelerator.name}",
+            f"no core that runs {node.operator} (layer {node.name!r})",
+            "one that names this operator, or that names none",
+        )
+
+
+def hinted_split(
+    mapping: CoreMapping, workload: Workload, convention: Convention = Convention.EXACT
+) -> SplitOptions | None:
+    """The split that a mapping's tilings describe; ``None`` where it has none."""
+    nodes = workload.nodes
+    hints = [mapping.hints_of(node.name, node.operator) for node in nodes]
+    if not any(hints):
+        return None
+    changes = [i for i, (before, after) in enumerate(pairwise(hints), 1) if before != after]
+    return SplitOptions(
+        mode=SplitMode.PER_LAYER,
+        hints=tuple(hints[i] for i in (0, *changes)),
+        cutoffs=tuple(changes),
+        convention=convention,
+    )
+
+
+def _listed(items: Collection[object]) -> str:
+    return ", ".join(map(str, items))

@@ -1,0 +1,133 @@
+"""The ways of tensors between cores: wires for one transfer at a time, and paths of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import cached_property
+from itertools import permutations
+from math import inf
+from typing import NamedTuple
+
+from nestmap.model.base import Frozen
+from nestmap.model.multicore.accelerator import Bus, ComputeCore, CoreId, Link, MultiCoreAccelerator
+from nestmap.model.units import PicoJoules, Width
+
+Path = tuple[int, ...]
+"""The wires that a transfer needs, all at the same time."""
+
+
+class Wire(Frozen, frozen=True):
+    """A link or a bus: bit/cycle (``None``: no time), pJ for a bit and for a busy cycle."""
+
+    name: str
+    bandwidth: Width | None
+    energy_per_bit: PicoJoules
+    energy_per_cycle: PicoJoules
+
+
+class _Way(NamedTuple):
+    """Cores that a transfer passes, and what speaks against it; the smallest one is taken."""
+
+    through_special: int
+    slowness: float
+    strides: tuple[int, ...]
+    cores: tuple[CoreId, ...]
+
+
+class Ways(Frozen, frozen=True):
+    """The wires of an accelerator, and which of them lead from one core to another.
+
+    A path leads through the core off the chip only where there is no other, and has as few steps
+    as possible. Of several it is the one through the fewest cores that are there for some
+    operators only; then with the widest wires; then with the smallest first step between numbers,
+    then the smallest second one: in a mesh, along the rows first if cores are numbered along these.
+    A step takes a link where there is one, else the widest bus.
+    """
+
+    accelerator: MultiCoreAccelerator
+
+    @cached_property
+    def wires(self) -> tuple[Wire, ...]:
+        """All wires: the links, then the buses, as given."""
+        ways: tuple[Link | Bus, ...] = (*self.accelerator.links, *self.accelerator.buses)
+        return tuple(
+            Wire(
+                name=str(way),
+                bandwidth=way.bandwidth,
+                energy_per_bit=way.energy_per_bit,
+                energy_per_cycle=way.energy_per_cycle,
+            )
+            for way in ways
+        )
+
+    def path(self, sender: CoreId, receiver: CoreId) -> Path:
+        """The wires from one core to another, in order; none where they share a memory.
+
+        Raises:
+            KeyError: where there is no way, or no such core.
+        """
+        return self._paths[sender, receiver]
+
+    @cached_property
+    def _paths(self) -> dict[tuple[CoreId, CoreId], Path]:
+        paths: dict[tuple[CoreId, CoreId], Path] = {}
+        for core in self.accelerator.cores:
+            for end, way in self._ways_from(core.id).items():
+                steps = zip(way.cores, way.cores[1:], strict=False)
+                wires = (self._wire_of[step] for step in steps)
+                paths[core.id, end] = tuple(wire for wire in wires if wire is not None)
+        return paths
+
+    def _ways_from(self, start: CoreId) -> dict[CoreId, _Way]:
+        """The best way to each core."""
+        on_chip = self._spread(start, {start} | self._after.keys() - {self.accelerator.offchip})
+        return self._spread(start, self._after.keys()) | on_chip
+
+    def _spread(self, start: CoreId, passable: Collection[CoreId]) -> dict[CoreId, _Way]:
+        """The best way to each core through some of them, step by step outwards."""
+        done: dict[CoreId, _Way] = {}
+        front = {start: _Way(0, 0.0, (), (start,))}
+        while front:
+            done |= front
+            further: dict[CoreId, _Way] = {}
+            for core, way in front.items():
+                for after in self._after[core] if core in passable else ():
+                    if after not in done:
+                        made = self._longer(way, after)
+                        further[after] = min(made, further.get(after, made))
+            front = further
+        return done
+
+    def _longer(self, way: _Way, after: CoreId) -> _Way:
+        last = way.cores[-1]
+        core, wire = self.accelerator.core(last), self._wire_of[last, after]
+        special = len(way.cores) > 1 and isinstance(core, ComputeCore) and bool(core.operators)
+        width = None if wire is None else self.wires[wire].bandwidth
+        slowness = 0.0 if width is None else 1 / width
+        return _Way(
+            way.through_special + special,
+            way.slowness + slowness,
+            (*way.strides, abs(after - last)),
+            (*way.cores, after),
+        )
+
+    @cached_property
+    def _after(self) -> dict[CoreId, list[CoreId]]:
+        after: dict[CoreId, list[CoreId]] = {}
+        for sender, receiver in self._wire_of:
+            after.setdefault(sender, []).append(receiver)
+        return after
+
+    @cached_property
+    def _wire_of(self) -> dict[tuple[CoreId, CoreId], int | None]:
+        """The wire of each step; ``None``: a memory in common."""
+        wires: dict[tuple[CoreId, CoreId], int | None] = {}
+        for group in self.accelerator.shared:
+            wires |= dict.fromkeys(permutations(group, 2))
+        for wire, link in enumerate(self.accelerator.links):
+            wires.setdefault((link.sender, link.receiver), wire)
+        buses = enumerate(self.accelerator.buses, len(self.accelerator.links))
+        for wire, bus in sorted(buses, key=lambda x: -(x[1].bandwidth or inf)):
+            for step in bus.steps:
+                wires.setdefault(step, wire)
+        return wires

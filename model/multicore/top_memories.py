@@ -1,0 +1,134 @@
+"""Where tensors live: the outermost memories of the cores, each once, whoever shares it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final
+
+from nestmap.model.base import Frozen
+from nestmap.model.dims import OUTPUT, MemoryOperand
+from nestmap.model.hardware.memory import MemoryLevel, PortKind
+from nestmap.model.mapping.problem import usual_links
+from nestmap.model.multicore.accelerator import (
+    ComputeCore,
+    CoreId,
+    MultiCoreAccelerator,
+    StorageCore,
+)
+from nestmap.model.multicore.cn_layer import CnNest
+from nestmap.model.units import Width
+
+NOWHERE: Final = -1
+"""The place of a memory that a core does not have."""
+
+
+class Home(Frozen, frozen=True):
+    """A memory that tensors are sent to and from: the outermost one of some operands of its cores.
+
+    Several cores may share it; then it has one capacity, and what is there all of them can use.
+    """
+
+    cores: tuple[CoreId, ...]
+    level: MemoryLevel
+
+    @property
+    def name(self) -> str:
+        """The memory's name."""
+        return self.level.name
+
+    @property
+    def read_width(self) -> Width:
+        """Bit/cycle of its widest port that reads."""
+        return _widest(self.level, PortKind.WRITE)
+
+    @property
+    def write_width(self) -> Width:
+        """Bit/cycle of its widest port that writes."""
+        return _widest(self.level, PortKind.READ)
+
+    def __str__(self) -> str:
+        cores = ", ".join(map(str, self.cores))
+        return f"{self.name} of core{'s' if len(self.cores) > 1 else ''} {cores}"
+
+
+def _widest(level: MemoryLevel, unable: PortKind) -> Width:
+    """The width of the widest port that is not of this kind (of any, where all are)."""
+    ports = level.instance.ports
+    return max(port.width_max for port in [p for p in ports if p.kind is not unable] or ports)
+
+
+class Homes(Frozen, frozen=True):
+    """The outermost memories of an accelerator: core by core, the one off the chip last."""
+
+    accelerator: MultiCoreAccelerator
+
+    @cached_property
+    def memories(self) -> tuple[Home, ...]:
+        """All of them; those of a core from the inside out."""
+        return tuple(Home(cores=cores, level=level) for cores, level in self._found)
+
+    @cached_property
+    def offchip(self) -> tuple[int, ...]:
+        """The places of those off the chip."""
+        number = self.accelerator.offchip
+        return tuple(i for i, home in enumerate(self.memories) if number in home.cores)
+
+    def of(self, core: CoreId, operand: MemoryOperand) -> int:
+        """The place of a core's memory for a memory operand; ``NOWHERE`` if it has none."""
+        return self._places.get((core, operand), NOWHERE)
+
+    @cached_property
+    def _found(self) -> tuple[tuple[tuple[CoreId, ...], MemoryLevel], ...]:
+        found: dict[tuple[tuple[CoreId, ...], str], MemoryLevel] = {}
+        for core in self._ordered():
+            for level in _levels(core):
+                found.setdefault((self._sharing(core, level), level.name), level)
+        return tuple((cores, level) for (cores, _), level in found.items())
+
+    def _ordered(self) -> list[ComputeCore | StorageCore]:
+        last = self.accelerator.offchip
+        return sorted(self.accelerator.cores, key=lambda core: (core.id == last, core.id))
+
+    def _sharing(self, core: ComputeCore | StorageCore, level: MemoryLevel) -> tuple[CoreId, ...]:
+        """The cores that have a memory in common with this one."""
+        group = next((x for x in self.accelerator.shared if core.id in x), (core.id,))
+        tops = (({top.name for top in self._levels_of(x)}, x) for x in group)
+        common = all(level.name in names for names, _ in tops)
+        return tuple(sorted(group)) if common else (core.id,)
+
+    def _levels_of(self, number: CoreId) -> Iterator[MemoryLevel]:
+        return _levels(self.accelerator.core(number))
+
+    @cached_property
+    def _places(self) -> dict[tuple[CoreId, MemoryOperand], int]:
+        known = {(home.cores, home.name): i for i, home in enumerate(self.memories)}
+        return {
+            (core.id, operand): known[self._sharing(core, level), level.name]
+            for core in self.accelerator.cores
+            for operand, level in core.top_levels.items()
+        }
+
+
+def _levels(core: ComputeCore | StorageCore) -> Iterator[MemoryLevel]:
+    """The outermost memories of a core, each once, as its hierarchy lists them."""
+    tops = {level.name: level for level in core.top_levels.values()}
+    if isinstance(core, StorageCore):
+        yield from tops.values()
+        return
+    yield from (tops[x.name] for x in core.accelerator.memories if x.name in tops)
+
+
+def memory_operands(nest: CnNest, core: ComputeCore) -> tuple[MemoryOperand, ...] | None:
+    """The memory operand of each operand of a node on a core: of its output, then of its inputs.
+
+    As for layers on a single core; inputs beyond those that the core has memory operands for, as
+    the scales of a normalization, use its last one. ``None``: the core lacks one altogether.
+    """
+    known = core.accelerator.operands
+    inputs = sorted(set(known) - {OUTPUT})
+    if OUTPUT not in known or (nest.inputs and not inputs):
+        return None
+    names = [nest.output.operand, *(read.operand for read in nest.inputs)]
+    links = usual_links(names, known, {nest.output.operand: OUTPUT})
+    return tuple(links[name] or inputs[-1] for name in names)

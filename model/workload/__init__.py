@@ -1,0 +1,1 @@
+"""Networks: layers, operators and the tensors between them."""

@@ -1,0 +1,179 @@
+"""Which elements of its inputs an operator reads for a part of its output.
+
+Layers say it by their affine indices. Vector operators say it by a :class:`VectorNest`, operators
+that only move data by :class:`Route` s. Regions are products of sets along the axes of a tensor.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from nestmap.model.base import Frozen
+from nestmap.model.dims import Loop
+from nestmap.model.workload.affine import AffineIndex
+from nestmap.model.workload.tensor import Extent
+
+AxisIndex = AffineIndex | None
+"""Where the loops read along an axis of an input; ``None``: along the whole axis, wherever, so also
+its one element where it is broadcast."""
+
+Position = Annotated[int, Field(ge=0)]
+"""The place of an axis, an input or an output, counted from 0."""
+
+
+class InputAccess(Frozen, frozen=True):
+    """How a vector operator reads an input: an index for each axis of the tensor."""
+
+    axes: tuple[AxisIndex, ...]
+
+
+class VectorNest(Frozen, frozen=True):
+    """The loops of a vector operator, and where they touch its first output and its inputs.
+
+    ``output`` has an index for each axis of the output: a loop, or two that count it like digits
+    (resampling). ``inputs`` has an access for each input, in the order of the operator's tensors;
+    ``None`` for one that is read as a whole. Loops that do not index the output are run through for
+    each of its elements (windows of a pooling). Further outputs of the same sizes are written where
+    the first one is; those of other sizes only when all loops are at their end.
+    """
+
+    loops: tuple[Loop, ...]
+    output: tuple[AffineIndex, ...]
+    inputs: tuple[InputAccess | None, ...]
+
+    @model_validator(mode="after")
+    def _known_dimensions(self) -> VectorNest:
+        known = [loop.dimension for loop in self.loops]
+        if len(set(known)) != len(known):
+            raise ValueError(f"loops {', '.join(known)} are not all different")
+        read = [axis for access in self.inputs if access for axis in access.axes if axis]
+        for index in (*self.output, *read):
+            for dimension in index.dimensions:
+                if dimension not in known:
+                    raise ValueError(
+                        f"index {index} has {dimension}; expected a loop of {', '.join(known)}"
+                    )
+        return self
+
+
+class Reshaped(Frozen, frozen=True):
+    """The same elements in row-major order in a tensor of other ``sizes``."""
+
+    kind: Literal["reshaped"] = "reshaped"
+    sizes: tuple[Extent, ...]
+
+
+class Permuted(Frozen, frozen=True):
+    """Axis ``i`` of what follows is axis ``axes[i]`` of what was."""
+
+    kind: Literal["permuted"] = "permuted"
+    axes: tuple[Position, ...]
+
+    @model_validator(mode="after")
+    def _permutation(self) -> Permuted:
+        if sorted(self.axes) != list(range(len(self.axes))):
+            raise ValueError(f"axes {self.axes}; expected each of 0 to {len(self.axes) - 1} once")
+        return self
+
+
+class Shifted(Frozen, frozen=True):
+    """Index ``j`` along the axis becomes ``start + step * j``.
+
+    What is then not in ``0 .. size - 1`` comes from elsewhere: padding, or another input.
+    """
+
+    kind: Literal["shifted"] = "shifted"
+    axis: Position
+    start: int = 0
+    step: int = 1
+    size: Extent
+
+
+class Repeated(Frozen, frozen=True):
+    """Index ``j`` along the axis becomes ``j`` modulo ``size``."""
+
+    kind: Literal["repeated"] = "repeated"
+    axis: Position
+    size: Extent
+
+
+class Taken(Frozen, frozen=True):
+    """Index ``j`` along the axis becomes ``indices[j]``, of an axis of ``size``."""
+
+    kind: Literal["taken"] = "taken"
+    axis: Position
+    indices: tuple[Extent, ...]
+    size: Extent
+
+
+class AnyIndex(Frozen, frozen=True):
+    """Any index along the axis may become any other, of an axis of ``size``."""
+
+    kind: Literal["any"] = "any"
+    axis: Position
+    size: Extent
+
+
+class Anywhere(Frozen, frozen=True):
+    """Any element may come from any, of a tensor of other ``sizes``."""
+
+    kind: Literal["anywhere"] = "anywhere"
+    sizes: tuple[Extent, ...]
+
+
+Step = Annotated[
+    Reshaped | Permuted | Shifted | Repeated | Taken | AnyIndex | Anywhere,
+    Field(discriminator="kind"),
+]
+
+
+class Route(Frozen, frozen=True):
+    """The way from the elements of an output back to those of an input, step by step.
+
+    ``output`` and ``input`` are positions among the tensors of the operator. A pair of them that no
+    route connects has nothing to do with each other.
+    """
+
+    output: Position = 0
+    input: Position = 0
+    steps: tuple[Step, ...] = ()
+
+    def sizes(self, output: tuple[int, ...]) -> tuple[int, ...]:
+        """The sizes that the input must have where the output has these.
+
+        Raises:
+            ValueError: where a step does not suit what stands before it.
+        """
+        sizes = output
+        for step in self.steps:
+            sizes = _after(step, sizes)
+        return sizes
+
+
+def _after(step: Step, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    match step:
+        case Reshaped():
+            if prod(step.sizes) != prod(sizes):
+                raise ValueError(f"{sizes} as {step.sizes}; expected as many elements")
+            return step.sizes
+        case Anywhere():
+            return step.sizes
+        case Permuted():
+            if len(step.axes) != len(sizes):
+                raise ValueError(f"axes {step.axes} of {sizes}; expected as many as there are")
+            return tuple(sizes[axis] for axis in step.axes)
+        case _:
+            return _along(step, sizes)
+
+
+def _along(step: Shifted | Repeated | Taken | AnyIndex, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    if step.axis >= len(sizes):
+        raise ValueError(f"axis {step.axis} of {sizes}; expected one of its {len(sizes)} axes")
+    if isinstance(step, Taken) and len(step.indices) != sizes[step.axis]:
+        raise ValueError(
+            f"{len(step.indices)} indices for an axis of {sizes[step.axis]}; expected one each"
+        )
+    return (*sizes[: step.axis], step.size, *sizes[step.axis + 1 :])

@@ -1,0 +1,117 @@
+"""Attention in a line: shapes of queries, keys and values."""
+
+from __future__ import annotations
+
+from nestmap.model.base import replaced
+from nestmap.model.workload.builders.access import kept_sizes
+from nestmap.model.workload.builders.operands import (
+    EIGHT_BIT,
+    Draft,
+    Precision,
+    Shape,
+    Source,
+    name_of,
+    text,
+)
+from nestmap.model.workload.graph import LayerNode, Node, VectorNode
+from nestmap.model.workload.loop_nests import product
+from nestmap.model.workload.operation_counts import OPERATIONS, SCALE
+from nestmap.model.workload.tensor import Tensor
+
+
+def attention(
+    name: str,
+    queries: Shape,
+    keys: Shape | None = None,
+    values: Shape | None = None,
+    *,
+    sources: tuple[Source, Source, Source] = (None, None, None),
+    precision: Precision = EIGHT_BIT,
+) -> tuple[Node, ...]:
+    """Scaled dot-product attention: scores, Softmax, and their product with the values.
+
+    The last node has the given name. Masked scores count: the array computes them all.
+
+    >>> scores, softmax, values = attention("bert", (1, 12, 384, 64))
+    >>> scores.name, softmax.name, values.name
+    ('bert/scores', 'bert/softmax', 'bert')
+    >>> decode = attention("llama", (1, 64, 1, 128), (1, 8, 4096, 128))
+    >>> sum(node.layer.macs for node in decode if isinstance(node, LayerNode))
+    67108864
+
+    Args:
+        name: how the attention is called in the network and in results.
+        queries: batch, heads, length, head size.
+        keys: batch, heads, length, head size; fewer heads than those of the queries are shared by
+            groups of them. ``None``: as ``queries``.
+        values: as ``keys``, but for the head size; ``None``: as ``keys``.
+        sources: what makes queries, keys and values.
+        precision: bits of an element; all count as activations.
+
+    Raises:
+        InputError: where the parts do not go together.
+    """
+    draft = Draft("attention", name, "MatMul", precision)
+    q, k, v = _checked(draft, queries, keys, values)
+    roles = zip(("queries", "keys", "values"), sources, (q, k, v), strict=True)
+    read = [draft.tensor(name_of(source) or f"{name}.{role}", x) for role, source, x in roles]
+    score = draft.called(f"{name}/scores")
+    softmax = _softmax(f"{name}/softmax", draft.tensor(score.name, (*q[:3], k[2])))
+    left, right = _grouped(q, k)
+    by_keys = product({"C": q[3], "D": q[2], "K": k[2]}, left, right)
+    by_values = product({"C": k[2], "D": q[2], "K": v[3]}, left, right)
+    return (
+        LayerNode(
+            layer=score.layer(by_keys, {"I": sources[0], "W": sources[1]}),
+            inputs=(read[0], read[1]),
+            outputs=softmax.inputs,
+        ),
+        softmax,
+        LayerNode(
+            layer=draft.layer(by_values, {"I": softmax.name, "W": sources[2]}),
+            inputs=(*softmax.outputs, read[2]),
+            outputs=(draft.tensor(name, (*q[:3], v[3])),),
+        ),
+    )
+
+
+def _softmax(name: str, scores: Tensor) -> VectorNode:
+    """Softmax over scaled scores, which are called as the node that makes them."""
+    return VectorNode(
+        name=name,
+        operator="Softmax",
+        sources=(scores.name,),
+        iterations=scores.sizes or (),
+        operations=SCALE + OPERATIONS["Softmax"],
+        inputs=(scores,),
+        outputs=(replaced(scores, {"name": name}),),
+        nest=kept_sizes(scores.sizes or (), (scores.sizes or (),), rows=True),
+    )
+
+
+def _checked(
+    draft: Draft, queries: Shape, keys: Shape | None, values: Shape | None
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """The sizes of queries, keys and values; those of keys and values where they are not given."""
+    axes = ("batch", "heads", "length", "head size")
+    q = draft.sizes("queries", queries, axes)
+    k = draft.sizes("keys", q if keys is None else keys, axes)
+    v = draft.sizes("values", k if values is None else values, axes)
+    if k[0] != q[0] or k[3] != q[3] or q[1] % k[1]:
+        raise draft.error(
+            f"queries {text(q)} and keys {text(k)}",
+            "the same batch and head size, and heads that share the keys in equal groups",
+        )
+    if v[:3] != k[:3]:
+        raise draft.error(
+            f"keys {text(k)} and values {text(v)}", "the same batch, heads and length"
+        )
+    return q, k, v
+
+
+def _grouped(queries: Shape, keys: Shape) -> tuple[Shape, Shape]:
+    """The batch axes of queries and keys; heads that share keys are one axis more."""
+    batch, heads = keys[:2]
+    if queries[1] == heads:
+        return (batch, heads), (batch, heads)
+    return (batch, heads, queries[1] // heads), (batch, heads, 1)

@@ -1,0 +1,23 @@
+"""Networks in a line: layers and nodes that name what they read."""
+
+from __future__ import annotations
+
+from nestmap.model.workload.builders.operands import Part
+from nestmap.model.workload.graph import Workload
+
+
+def network(name: str, *parts: Part | tuple[Part, ...]) -> Workload:
+    """A network of layers and nodes, in any order; sources connect them.
+
+    >>> from nestmap.model.workload.builders import conv2d
+    >>> c1 = conv2d("c1", (1, 3, 32, 32), (16, 3, 3, 3), padding=1)
+    >>> c2 = conv2d("c2", (1, 16, 32, 32), (32, 16, 3, 3), padding=1, source=c1)
+    >>> mine = network("mine", c1, c2)
+    >>> mine.macs, mine.readers
+    (5160960, {'c1': ('c2',), 'c2': ()})
+
+    Raises:
+        pydantic.ValidationError: where two parts have one name, or a source is not there.
+    """
+    flat = (part for given in parts for part in (given if isinstance(given, tuple) else (given,)))
+    return Workload.of(*flat, name=name)

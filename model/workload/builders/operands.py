@@ -1,0 +1,149 @@
+"""What layers are drafted from: shapes, sources and precision, checked before use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Self, final
+
+from nestmap.model.base import Frozen
+from nestmap.model.dims import LayerOperand
+from nestmap.model.errors import InputError
+from nestmap.model.units import Bits
+from nestmap.model.workload.graph import Node
+from nestmap.model.workload.layer import InputOperand, Layer, OutputOperand
+from nestmap.model.workload.loop_nests import LoopNest
+from nestmap.model.workload.tensor import Tensor
+
+Shape = Sequence[int]
+"""The sizes of a tensor, from its outermost axis."""
+
+Part = Layer | Node
+"""What networks are made of."""
+
+Source = Part | tuple[Part, ...] | str | None
+"""What makes a tensor: a part or its name; of several parts the last; ``None``: it is given."""
+
+_LIMIT: Final = 2**31
+
+
+class Precision(Frozen, frozen=True):
+    """Bits of an element: weights, activations, finished outputs, partial sums.
+
+    Where they are not given, ``output`` is as wide as ``activation``, and ``partial_sum`` twice as
+    wide as ``output``.
+    """
+
+    weight: Bits = 8
+    activation: Bits = 8
+    output: Bits | None = None
+    partial_sum: Bits | None = None
+
+    @property
+    def finished(self) -> Bits:
+        """Bits of a finished output."""
+        return self.activation if self.output is None else self.output
+
+    @property
+    def partial(self) -> Bits:
+        """Bits of a partial sum."""
+        return 2 * self.finished if self.partial_sum is None else self.partial_sum
+
+
+EIGHT_BIT: Final = Precision()
+"""Weights and activations of 8 bit, partial sums of 16."""
+
+
+@final
+@dataclass(frozen=True)
+class Draft:
+    """A layer to be: which function makes it, what it is called, its operator and precision."""
+
+    maker: str
+    name: str
+    operator: str
+    precision: Precision
+
+    def called(self, name: str) -> Self:
+        """The same under another name."""
+        return replace(self, name=name)
+
+    def error(self, found: str, expected: str) -> InputError:
+        """An error located at the layer."""
+        return InputError(f"{self.maker} {self.name!r}", found, expected)
+
+    def sizes(self, what: str, given: Shape, axes: Sequence[str]) -> tuple[int, ...]:
+        """The sizes of a tensor with these axes.
+
+        Raises:
+            InputError: where there are more or fewer, or one is no positive number.
+        """
+        if len(given) != len(axes):
+            raise self.error(f"{what} {text(given)}", f"{len(axes)} sizes: {', '.join(axes)}")
+        return self.checked(what, given, 1)
+
+    def stack(self, what: str, given: Shape) -> tuple[int, ...]:
+        """The sizes of a stack of matrices.
+
+        Raises:
+            InputError: where it has less than two axes, or one is no positive number.
+        """
+        if len(given) < 2:
+            raise self.error(f"{what} {text(given)}", "two sizes or more: a (stack of) matrices")
+        return self.checked(what, given, 1)
+
+    def checked(self, what: str, given: Shape, least: int) -> tuple[int, ...]:
+        """The numbers, all of them whole ones from ``least`` to 2**31 - 1.
+
+        Raises:
+            InputError: where one is not.
+        """
+        for size in given:
+            if type(size) is not int or not least <= size < _LIMIT:
+                raise self.error(
+                    f"{what} {text(given)}", f"whole numbers from {least} to 2**31 - 1"
+                )
+        return tuple(given)
+
+    def layer(
+        self, nest: LoopNest, sources: Mapping[LayerOperand, Source], constant: LayerOperand = ""
+    ) -> Layer:
+        """The layer of that nest; ``constant`` is the operand that holds weights."""
+        bits = self.precision
+        return Layer(
+            name=self.name,
+            operator=self.operator,
+            loops=nest.loops,
+            output=OutputOperand(
+                name="O",
+                indices=nest.output,
+                precision=bits.finished,
+                partial_precision=bits.partial,
+            ),
+            inputs=tuple(
+                InputOperand(
+                    name=access.operand,
+                    indices=access.indices,
+                    precision=bits.weight if access.operand == constant else bits.activation,
+                    source=name_of(sources.get(access.operand)),
+                    constant=access.operand == constant,
+                )
+                for access in nest.inputs
+            ),
+        )
+
+    def tensor(self, name: str, sizes: tuple[int, ...]) -> Tensor:
+        """A tensor of activations."""
+        return Tensor(name=name, sizes=sizes, precision=self.precision.activation)
+
+
+def name_of(source: Source) -> str | None:
+    """The name of the node that makes a tensor."""
+    if source is None or isinstance(source, str):
+        return source
+    return source[-1].name if isinstance(source, tuple) else source.name
+
+
+def text(sizes: Shape) -> str:
+    """Sizes as text: ``1 x 3 x 224``."""
+    return " x ".join(map(str, sizes)) or "()"

@@ -1,0 +1,57 @@
+"""The loop nest of a contraction (Einstein sum): two tensors, their axes in any roles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from nestmap.model.dims import Dimension, Loop
+from nestmap.model.workload.loop_nests import Access, LoopNest, batch_names, plain_indices
+
+Label = str
+"""What an axis is called; axes of the same name run together."""
+
+Axes = Mapping[Label, int]
+"""The axes of a tensor with their sizes; 1 where the tensor is the same all along a longer axis."""
+
+
+def contraction(left: Axes, right: Axes, output: Sequence[Label]) -> LoopNest:
+    """The nest of ``output[..] += left[..] * right[..]``, summed over what the output has not.
+
+    It is named as a matrix product is. ``D`` is the last axis of the output that only the left
+    tensor has, ``K`` the last one that only the right one has, all others are batch axes ``B``,
+    ``H``, ``B3`` .. in their order. ``C`` is the last axis of the left tensor that both have and
+    that is summed up, other sums are ``C2``, ``C3`` ..; ``C``, ``D`` and ``K`` are always there.
+
+    Args:
+        left: axes of the left tensor, in their order.
+        right: axes of the right tensor.
+        output: axes of the result, all different, each in one of the tensors.
+    """
+    sizes = {label: max(left.get(label, 1), right.get(label, 1)) for label in (*left, *right)}
+    rows = [label for label in output if label not in right][-1:]
+    columns = [label for label in output if label not in left][-1:]
+    batch = [label for label in output if label not in (*rows, *columns)]
+    inner = [label for label in reversed(list(left)) if label in right and label not in output]
+    inner += [label for label in sizes if label not in (*output, *inner)]
+    sums = ("C", *(f"C{i}" for i in range(2, len(inner) + 1)))
+    name: dict[Label, Dimension] = dict(zip(batch, batch_names(len(batch)), strict=True))
+    name |= dict(zip(inner, sums, strict=False))
+
+    def own(axes: Axes, labels: Sequence[Label]) -> list[Dimension]:
+        return [name[label] for label in labels if axes.get(label) == sizes[label]]
+
+    def size(labels: Sequence[Label]) -> int:
+        return sizes[labels[0]] if labels else 1
+
+    loops = [(d, size(inner[i : i + 1])) for i, d in enumerate(sums)]
+    loops += [("D", size(rows)), ("K", size(columns))]
+    loops += [(name[label], sizes[label]) for label in batch]
+    inner_left, inner_right = (own(axes, inner) if inner else ["C"] for axes in (left, right))
+    return LoopNest(
+        loops=tuple(Loop(dimension=d, size=n) for d, n in loops),
+        output=plain_indices(*(name[label] for label in batch), "D", "K"),
+        inputs=(
+            Access(operand="I", indices=plain_indices(*own(left, batch), "D", *inner_left)),
+            Access(operand="W", indices=plain_indices(*own(right, batch), *inner_right, "K")),
+        ),
+    )

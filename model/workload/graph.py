@@ -1,0 +1,197 @@
+"""A workload: a directed acyclic graph of layers, vector operators and operators without cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from itertools import product
+from math import prod
+from typing import Annotated, Literal
+
+import networkx as nx
+from pydantic import Field, model_validator
+
+from nestmap.model.base import Frozen
+from nestmap.model.units import Count, Size
+from nestmap.model.workload.access import Position, Route, VectorNest
+from nestmap.model.workload.layer import Layer
+from nestmap.model.workload.tensor import Tensor
+from nestmap.pipeline.render.notebook.workload import workload_html
+
+
+class LayerNode(Frozen, frozen=True):
+    """A node that the array computes.
+
+    ``inputs`` and ``outputs`` are its tensors where they have names (in ONNX models); loops,
+    precisions and sources stand in the layer. ``positions`` say which of the inputs each input
+    operand of the layer is; by default they stand in that order.
+    """
+
+    kind: Literal["layer"] = "layer"
+    layer: Layer
+    inputs: tuple[Tensor, ...] = ()
+    outputs: tuple[Tensor, ...] = ()
+    positions: tuple[Position, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The layer's name."""
+        return self.layer.name
+
+    @property
+    def operator(self) -> str:
+        """The layer's operator."""
+        return self.layer.operator
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The nodes whose outputs the layer reads."""
+        return tuple(x.source for x in self.layer.inputs if x.source is not None)
+
+
+class VectorNode(Frozen, frozen=True):
+    """An operator that no array of multipliers computes, but a vector unit beside it.
+
+    Pooling, activations, normalizations, additions. It runs through ``iterations`` (the sizes of
+    its loops), doing so many scalar ``operations`` each time; every input is read and every output
+    written once. ``nest`` says which elements belong together, where that is known.
+    """
+
+    kind: Literal["vector"] = "vector"
+    name: str = Field(min_length=1)
+    operator: str = Field(min_length=1)
+    sources: tuple[str, ...] = ()
+    iterations: tuple[Size, ...]
+    operations: Count = 1
+    inputs: tuple[Tensor, ...] = ()
+    outputs: tuple[Tensor, ...] = ()
+    nest: VectorNest | None = None
+
+    @property
+    def total_operations(self) -> Count:
+        """Scalar operations of all iterations."""
+        return prod(self.iterations) * self.operations
+
+    @property
+    def bits_read(self) -> Count:
+        """Bits of all inputs."""
+        return sum(tensor.bits for tensor in self.inputs)
+
+    @property
+    def bits_written(self) -> Count:
+        """Bits of all outputs."""
+        return sum(tensor.bits for tensor in self.outputs)
+
+
+class NoCostNode(Frozen, frozen=True):
+    """An operator that is kept in the graph and costs nothing.
+
+    It only gives data another shape or place (Reshape, Concat), or it is not ``known`` what it
+    does. ``routes`` say where the elements of its outputs come from; ``None``: from anywhere.
+    """
+
+    kind: Literal["no_cost"] = "no_cost"
+    name: str = Field(min_length=1)
+    operator: str
+    sources: tuple[str, ...] = ()
+    inputs: tuple[Tensor, ...] = ()
+    outputs: tuple[Tensor, ...] = ()
+    known: bool = True
+    routes: tuple[Route, ...] | None = None
+
+
+Node = Annotated[LayerNode | VectorNode | NoCostNode, Field(discriminator="kind")]
+
+
+class Workload(Frozen, frozen=True):
+    """A network: nodes with different names whose sources are nodes of it, without a cycle."""
+
+    name: str = Field(min_length=1)
+    nodes: tuple[Node, ...]
+
+    @model_validator(mode="after")
+    def _acyclic_and_closed(self) -> Workload:
+        names = Counter(node.name for node in self.nodes)
+        for name, count in names.items():
+            if count > 1:
+                raise ValueError(f"node {name!r} occurs {count} times; expected different names")
+        for node in self.nodes:
+            for source in node.sources:
+                if source not in names:
+                    raise ValueError(
+                        f"node {node.name!r} reads from {source!r}, which is not in the workload; "
+                        "expected the name of a node"
+                    )
+        try:
+            TopologicalSorter({node.name: node.sources for node in self.nodes}).prepare()
+        except CycleError as error:
+            cycle: list[str] = error.args[1]
+            text = " -> ".join(repr(name) for name in reversed(cycle))
+            raise ValueError(f"nodes {text} form a cycle; expected an acyclic graph") from None
+        return self
+
+    @classmethod
+    def of(cls, *parts: Layer | Node, name: str = "workload") -> Workload:
+        """A workload of the given layers and nodes."""
+        nodes = (LayerNode(layer=part) if isinstance(part, Layer) else part for part in parts)
+        return cls(name=name, nodes=tuple(nodes))
+
+    @cached_property
+    def layers(self) -> tuple[Layer, ...]:
+        """The layers that the array computes, every layer after its sources, else as given."""
+        by_name = {node.name: node for node in self.nodes}
+        position = {name: i for i, name in enumerate(by_name)}
+
+        def given_order(name: str) -> int:
+            return position[name]
+
+        order: Iterable[str] = by_name
+        if any(position[x] > i for i, node in enumerate(self.nodes) for x in node.sources):
+            order = nx.lexicographical_topological_sort(self.graph(), key=given_order)
+        nodes = (by_name[name] for name in order)
+        return tuple(node.layer for node in nodes if isinstance(node, LayerNode))
+
+    @property
+    def vector_nodes(self) -> tuple[VectorNode, ...]:
+        """The vector operators, as given."""
+        return tuple(node for node in self.nodes if isinstance(node, VectorNode))
+
+    @property
+    def no_cost_operators(self) -> dict[str, int]:
+        """How many nodes of each operator type cost nothing."""
+        return dict(Counter(n.operator for n in self.nodes if isinstance(n, NoCostNode)))
+
+    @property
+    def unknown_operators(self) -> dict[str, int]:
+        """How many nodes there are of each operator type of which it is not known what it does."""
+        nodes = (n for n in self.nodes if isinstance(n, NoCostNode) and not n.known)
+        return dict(Counter(node.operator for node in nodes))
+
+    @property
+    def macs(self) -> Count:
+        """Multiply-accumulates of all layers."""
+        return sum(layer.macs for layer in self.layers)
+
+    def graph(self) -> nx.DiGraph[str]:
+        """The workload as a networkx graph of node names, an edge from producer to consumer."""
+        graph: nx.DiGraph[str] = nx.DiGraph()
+        graph.add_nodes_from(node.name for node in self.nodes)
+        graph.add_edges_from((source, node.name) for node in self.nodes for source in node.sources)
+        return graph
+
+    @property
+    def readers(self) -> dict[str, tuple[str, ...]]:
+        """Which layers read each layer's output, by itself or through nodes that are none."""
+        graph = self.graph()
+        for node in self.nodes:
+            if not isinstance(node, LayerNode):
+                around = product(graph.predecessors(node.name), graph.successors(node.name))
+                graph.add_edges_from(list(around))
+                graph.remove_node(node.name)
+        return {layer.name: tuple(graph.successors(layer.name)) for layer in self.layers}
+
+    def _repr_html_(self) -> str:
+        """Its layers as a table, for notebooks."""
+        return workload_html(self)

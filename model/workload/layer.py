@@ -1,0 +1,158 @@
+"""A layer as a perfect loop nest over operands with affine indices."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import prod
+
+from pydantic import Field, model_validator
+
+from nestmap.model.base import Frozen, replaced
+from nestmap.model.dims import Dimension, LayerOperand, Loop, Relevance
+from nestmap.model.units import Bits, Count
+from nestmap.model.workload.affine import AffineIndex
+from nestmap.pipeline.render.notebook.workload import layer_html
+
+MAX_MACS = 2**53
+"""The largest number of multiply-accumulates of a layer: beyond it floats skip integers."""
+
+
+class InputOperand(Frozen, frozen=True):
+    """A tensor that the layer reads.
+
+    ``precision`` is bits an element; ``source`` the node that produces the tensor (``None``: it
+    comes from outside); ``constant`` says that it is known before the network runs (weights).
+    """
+
+    name: LayerOperand
+    indices: tuple[AffineIndex, ...]
+    precision: Bits
+    source: str | None = None
+    constant: bool = False
+
+
+class OutputOperand(Frozen, frozen=True):
+    """The tensor that the layer writes.
+
+    ``precision`` is bits of a finished element, ``partial_precision`` of a partial sum.
+    """
+
+    name: LayerOperand
+    indices: tuple[AffineIndex, ...]
+    precision: Bits
+    partial_precision: Bits
+
+
+Operand = InputOperand | OutputOperand
+
+
+class Layer(Frozen, frozen=True):
+    """One layer: loops over dimensions, one output, one or two inputs.
+
+    >>> from nestmap.model import layer_from_equation
+    >>> fc = layer_from_equation("O[b][k]+=W[k][c]*I[b][c]", {"B": 1, "K": 8, "C": 4}, name="fc")
+    >>> fc.macs, fc.elements("W")
+    (32, 32)
+    """
+
+    name: str = Field(min_length=1)
+    operator: str = Field(min_length=1)
+    loops: tuple[Loop, ...] = Field(min_length=1)
+    output: OutputOperand
+    inputs: tuple[InputOperand, ...] = Field(min_length=1, max_length=2)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Layer:
+        _ = self._checked
+        return self
+
+    @cached_property
+    def _checked(self) -> bool:
+        """Made once: every model that gets a layer asks for it again."""
+        _names_differ("loop dimension", [loop.dimension for loop in self.loops])
+        _names_differ("operand", [operand.name for operand in self.operands])
+        if self.macs > MAX_MACS:
+            raise ValueError(
+                f"layer {self.name} has {self.macs} multiply-accumulates; "
+                f"expected at most 2**53 ({MAX_MACS}), beyond which counts are not exact"
+            )
+        known = set(self.sizes)
+        for operand in self.operands:
+            used = [d for index in operand.indices for d in index.dimensions]
+            _names_differ(f"dimension in the indices of {operand.name}", used)
+            for dimension in used:
+                if dimension not in known:
+                    raise ValueError(
+                        f"operand {operand.name} is indexed by {dimension}; "
+                        f"expected a loop dimension of the layer: {', '.join(self.sizes)}"
+                    )
+        return True
+
+    @cached_property
+    def anonymous(self) -> Layer:
+        """The layer without its name and sources: layers that have this in common cost the same."""
+        inputs = tuple(replaced(operand, {"source": None}) for operand in self.inputs)
+        return replaced(self, {"name": "layer", "inputs": inputs})
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """The output first, then the inputs."""
+        return (self.output, *self.inputs)
+
+    @property
+    def sizes(self) -> dict[Dimension, int]:
+        """The size of each loop dimension."""
+        return {loop.dimension: loop.size for loop in self.loops}
+
+    @property
+    def macs(self) -> Count:
+        """Multiply-accumulates of the layer: the product of its loop sizes."""
+        return prod(loop.size for loop in self.loops)
+
+    def operand(self, name: LayerOperand) -> Operand:
+        """The operand of that name.
+
+        Raises:
+            KeyError: if the layer has none.
+        """
+        for operand in self.operands:
+            if operand.name == name:
+                return operand
+        raise KeyError(name)
+
+    def elements(self, operand: LayerOperand) -> Count:
+        """Elements of the operand's whole tensor that the layer touches."""
+        sizes, count = self.sizes, 1
+        for index in self.operand(operand).indices:
+            whole = tuple(sizes[d] for d in index.dimensions)
+            count *= index.touched(whole, whole)
+        return count
+
+    def relevance(self, operand: LayerOperand, dimension: Dimension) -> Relevance:
+        """How the dimension relates to the operand."""
+        if self.sizes[dimension] == 1:
+            return Relevance.NONE
+        for index in self.operand(operand).indices:
+            if dimension in index.dimensions:
+                single = len(index.dimensions) == 1
+                return Relevance.RELEVANT if single else Relevance.PARTIALLY_RELEVANT
+        return Relevance.IRRELEVANT
+
+    @property
+    def equation(self) -> str:
+        """The layer as one line: ``O[b][k] += W[k][c] * I[b][c]``."""
+        texts = [
+            operand.name + "".join(f"[{index}]" for index in operand.indices)
+            for operand in self.operands
+        ]
+        return f"{texts[0]} += {' * '.join(texts[1:])}"
+
+    def _repr_html_(self) -> str:
+        """Its operands as a table, for notebooks."""
+        return layer_html(self)
+
+
+def _names_differ(what: str, names: list[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{what} {name} occurs twice; expected different names")

@@ -1,0 +1,152 @@
+"""The loop nests of convolutions and matrix products: loops, and what indexes their operands.
+
+Convolutions, ``K`` and ``C`` counted per group:
+``O[b][g][k][oy][ox] += W[g][k][c][fy][fx] * I[b][g][c][iy][ix]``; what is particular to transposed
+ones stands in :mod:`nestmap.model.workload.transposed_conv`. Matrix products, whose stacks
+have the batch axes ``B``, ``H`` and, further in, ``B3``, ``B4``:
+``O[..][d][k] += I[..][d][c] * W[..][c][k]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import Field
+
+from nestmap.model.base import Frozen
+from nestmap.model.dims import Dimension, LayerOperand, Loop
+from nestmap.model.units import Size
+from nestmap.model.workload.affine import AffineIndex, Term
+
+Indices = tuple[AffineIndex, ...]
+
+
+class Access(Frozen, frozen=True):
+    """How an input is read."""
+
+    operand: LayerOperand
+    indices: Indices
+
+
+class LoopNest(Frozen, frozen=True):
+    """Loops and indices of a layer; what its operands are called and made of stands elsewhere."""
+
+    loops: tuple[Loop, ...]
+    output: Indices
+    inputs: tuple[Access, ...]
+
+
+class Axis(Frozen, frozen=True):
+    """One spatial axis: sizes of input and kernel, steps, and elements padded on both sides."""
+
+    letter: str = Field(pattern="^[XYZ]$")
+    input: Size
+    kernel: Size = 1
+    stride: Size = 1
+    dilation: Size = 1
+    padding: tuple[int, int] = (0, 0)
+
+    @property
+    def reach(self) -> int:
+        """Input elements from the first to the last that the kernel touches at once."""
+        return self.dilation * (self.kernel - 1) + 1
+
+    @property
+    def output(self) -> int:
+        """Positions of the kernel."""
+        return (self.input + sum(self.padding) - self.reach) // self.stride + 1
+
+    @property
+    def index(self) -> AffineIndex:
+        """Where the loops over output positions and kernel elements read the input."""
+        return AffineIndex(
+            name=f"I{self.letter}",
+            terms=(
+                Term(dimension=f"O{self.letter}", coefficient=self.stride),
+                Term(dimension=f"F{self.letter}", coefficient=self.dilation),
+            ),
+            size=self.input,
+            padding=self.padding,
+        )
+
+
+class Channels(Frozen, frozen=True):
+    """Batch, groups, and the channels of one group."""
+
+    batch: Size = 1
+    groups: Size = 1
+    outputs: Size
+    inputs: Size
+
+
+def plain_indices(*names: Dimension) -> Indices:
+    """Indices that are loop dimensions by themselves."""
+    return tuple(AffineIndex(terms=(Term(dimension=name),)) for name in names)
+
+
+def convolution(axes: Sequence[Axis], channels: Channels) -> LoopNest:
+    """The nest of a convolution; axes from the outermost of the tensors (depth) to the width."""
+    outputs = {f"O{axis.letter}": axis.output for axis in axes}
+    kernels = {f"F{axis.letter}": axis.kernel for axis in axes}
+    outer = {"B": channels.batch, "K": channels.outputs, "G": channels.groups}
+    loops = [*outer.items(), *reversed(outputs.items()), ("C", channels.inputs)]
+    loops.extend(reversed(kernels.items()))
+    image = (*plain_indices("B", "G", "C"), *(axis.index for axis in axes))
+    return LoopNest(
+        loops=tuple(Loop(dimension=name, size=size) for name, size in loops),
+        output=plain_indices("B", "G", "K", *outputs),
+        inputs=(
+            Access(operand="W", indices=plain_indices("G", "K", "C", *kernels)),
+            Access(operand="I", indices=image),
+        ),
+    )
+
+
+def gathered_convolution(axes: Sequence[Axis], channels: Channels) -> LoopNest:
+    """The nest of a convolution that has an input of its own for each position and kernel element.
+
+    Nothing is read twice: ``I[b][g][c][fy][fx][oy][ox]``.
+    """
+    nest = convolution(axes, channels)
+    columns = [f"{kind}{axis.letter}" for kind in "FO" for axis in axes]
+    weights, _ = nest.inputs
+    gathered = Access(operand="I", indices=plain_indices("B", "G", "C", *columns))
+    return LoopNest(loops=nest.loops, output=nest.output, inputs=(weights, gathered))
+
+
+def product(sizes: Mapping[Dimension, int], left: Sequence[int], right: Sequence[int]) -> LoopNest:
+    """The nest of a product of two stacks of matrices.
+
+    Args:
+        sizes: rows ``D`` of the left matrix, columns ``K`` of the right one, ``C`` inner elements.
+        left: batch axes of the left stack. Those of the two stacks are aligned at their ends; one
+            of size 1, or that is not there, is broadcast: the operand is reused along it.
+        right: batch axes of the right stack.
+    """
+    rank = max(len(left), len(right))
+    pairs = zip(_padded(left, rank), _padded(right, rank), strict=True)
+    stack = dict(zip(batch_names(rank), (b if a == 1 else a for a, b in pairs), strict=True))
+    loops = {"C": sizes["C"], "D": sizes["D"], "K": sizes["K"]} | stack
+    return LoopNest(
+        loops=tuple(Loop(dimension=name, size=size) for name, size in loops.items()),
+        output=plain_indices(*stack, "D", "K"),
+        inputs=(
+            Access(operand="I", indices=plain_indices(*_own(left, stack), "D", "C")),
+            Access(operand="W", indices=plain_indices(*_own(right, stack), "C", "K")),
+        ),
+    )
+
+
+def _padded(sizes: Sequence[int], rank: int) -> tuple[int, ...]:
+    return (1,) * (rank - len(sizes)) + tuple(sizes)
+
+
+def batch_names(count: int) -> tuple[Dimension, ...]:
+    """The dimensions of so many batch axes, from the outermost."""
+    return ("B", "H", *(f"B{i}" for i in range(3, count + 1)))[:count]
+
+
+def _own(sizes: Sequence[int], stack: Mapping[Dimension, int]) -> tuple[Dimension, ...]:
+    """The batch dimensions that an input has itself; it is repeated along the others."""
+    names = tuple(stack)[len(stack) - len(sizes) :]
+    return tuple(name for name, n in zip(names, sizes, strict=True) if n == stack[name])

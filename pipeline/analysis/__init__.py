@@ -1,0 +1,1 @@
+"""Numbers out of results; draws nothing."""

@@ -1,0 +1,70 @@
+"""Where latency and energy go, and what binds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from nestmap.model import Accelerator, CostModelEvaluation
+from nestmap.pipeline.analysis.mapping.explanation import (
+    Binding,
+    Bound,
+    EnergyBreakdown,
+    EnergyKind,
+    EnergyPart,
+    LatencyPart,
+    LatencyStep,
+    PortTraffic,
+    Waterfall,
+)
+from nestmap.pipeline.analysis.mapping.what_if import binding_ports
+
+
+def waterfall(cme: CostModelEvaluation) -> Waterfall:
+    """The latency in the order in which the cost model adds it up, so to the last digit."""
+    parts = {
+        LatencyPart.IDEAL: cme.ideal_cycles,
+        LatencyPart.IDLE_UNITS: cme.ideal_temporal_cycles - cme.ideal_cycles,
+        LatencyPart.STALL: cme.stall,
+        LatencyPart.ONLOADING: cme.onloading,
+        LatencyPart.OFFLOADING: cme.offloading,
+        LatencyPart.DRAIN: cme.drain,
+    }
+    steps: list[LatencyStep] = []
+    end = 0.0
+    for part, cycles in parts.items():
+        end += cycles
+        steps.append(LatencyStep(part=part, cycles=float(cycles), end=end))
+    return Waterfall(steps=tuple(steps), total=float(cme.latency))
+
+
+def energy_breakdown(accelerator: Accelerator, cme: CostModelEvaluation) -> EnergyBreakdown:
+    """The energy by what spends it; memories that hold something, innermost first."""
+    return EnergyBreakdown(
+        total=cme.energy,
+        parts=tuple(_energy_parts(accelerator, cme)),
+        array_parts=cme.array_energies,
+        leaking=cme.static_energies,
+    )
+
+
+def _energy_parts(accelerator: Accelerator, cme: CostModelEvaluation) -> Iterator[EnergyPart]:
+    yield EnergyPart(kind=EnergyKind.ARRAY, name="array", energy=cme.mac_energy)
+    for level in accelerator.memories:
+        spent = [entry.costs.energy for entry in cme.levels if entry.memory == level.name]
+        if spent:
+            yield EnergyPart(kind=EnergyKind.MEMORY, name=level.name, energy=sum(spent))
+    if cme.static_energies:
+        yield EnergyPart(kind=EnergyKind.LEAKAGE, name="leakage", energy=cme.static_energy)
+
+
+def binding(cme: CostModelEvaluation, ports: Sequence[PortTraffic]) -> Binding:
+    """What binds: a port that makes the array wait, else loading, else the array."""
+    if cme.stall > 0:
+        return Binding(bound=Bound.PORT, ports=binding_ports(cme), cycles=float(cme.stall))
+    loading = cme.onloading + cme.offloading
+    if loading > 0:
+        slowest = [max((x.loading for x in port.transfers), default=0.0) for port in ports]
+        pairs = zip(ports, slowest, strict=True)
+        names = tuple(port.name for port, cycles in pairs if cycles == max(slowest))
+        return Binding(bound=Bound.LOADING, ports=names, cycles=loading)
+    return Binding(bound=Bound.ARRAY, ports=(), cycles=0.0)

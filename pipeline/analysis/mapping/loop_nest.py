@@ -1,0 +1,54 @@
+"""The mapping of a layer as a loop nest: unrolled loops, temporal loops, tiles in memories."""
+
+from __future__ import annotations
+
+from math import prod
+
+from nestmap.model import CostModelEvaluation, LevelEvaluation, SpatialProblem
+from nestmap.pipeline.analysis.mapping.explanation import LoopNest, ParallelLoops, Tile
+from nestmap.pipeline.analysis.mapping.traffic import Evaluated, stays
+
+
+def loop_nest(spatial: SpatialProblem, cme: CostModelEvaluation, records: Evaluated) -> LoopNest:
+    """The loop nest; tiles operand by operand, innermost first, output first."""
+    rows = {operand.name: x for x, operand in enumerate(spatial.layer.operands)}
+    return LoopNest(
+        statement=spatial.layer.equation,
+        order=cme.temporal_mapping.order,
+        parallel=_parallel(spatial),
+        tiles=tuple(
+            _tile(spatial, cme, entry, stays(records, rows[entry.operand], entry.level))
+            for entry in cme.levels
+        ),
+    )
+
+
+def _parallel(spatial: SpatialProblem) -> tuple[ParallelLoops, ...]:
+    return tuple(
+        ParallelLoops(
+            array_dimension=side.name,
+            units=side.size,
+            loops=spatial.spatial_mapping.on(side.name),
+        )
+        for side in spatial.accelerator.array.sides
+    )
+
+
+def _tile(
+    spatial: SpatialProblem, cme: CostModelEvaluation, entry: LevelEvaluation, stays_for: int
+) -> Tile:
+    memory, mapping = spatial.problem.levels(entry.operand)[entry.level], cme.temporal_mapping
+    return Tile(
+        operand=entry.operand,
+        memory=entry.memory,
+        level=entry.level,
+        cut=mapping.cuts_of(entry.operand)[entry.level],
+        stays=stays_for,
+        fills=prod(loop.size for loop in mapping.order[stays_for:]),
+        elements=entry.elements,
+        bits=entry.bits,
+        capacity=memory.instance.size,
+        share=entry.utilization,
+        instances=spatial.accelerator.instances_of(memory),
+        double_buffered=entry.double_buffered,
+    )

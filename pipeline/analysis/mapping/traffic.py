@@ -1,0 +1,89 @@
+"""What goes through each port, and for how long tiles stay: out of the cost model's records."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nestmap.costmodel.evaluate import evaluate_row, load_row
+from nestmap.costmodel.flatten import FlatProblem, flatten
+from nestmap.costmodel.kernel.record import new_record
+from nestmap.costmodel.kernel.work import Work
+from nestmap.costmodel.readout import factor_table, port_names
+from nestmap.costmodel.transfers import link_of
+from nestmap.model import (
+    MOVEMENTS,
+    MappingBatch,
+    Movement,
+    SpatialProblem,
+    TemporalMapping,
+)
+from nestmap.pipeline.analysis.mapping.explanation import PortName, PortTraffic, PortTransfer
+
+
+class Evaluated(NamedTuple):
+    """The records of one mapping's evaluation."""
+
+    problem: FlatProblem
+    work: Work
+
+
+def evaluated(spatial: SpatialProblem, temporal: TemporalMapping) -> Evaluated:
+    """The mapping gone through the cost model's kernels."""
+    problem, batch, work = flatten(spatial), MappingBatch.of(spatial, temporal), new_record(Work)
+    load_row(work, factor_table(spatial, batch.factors), batch.orders[0], batch.cuts[0])
+    evaluate_row(problem, work)
+    return Evaluated(problem, work)
+
+
+def stays(records: Evaluated, operand: int, level: int) -> int:
+    """How many loops leave the tile of an operand (by position) at a level (0: innermost)."""
+    return int(records.work.cut[operand, level + 1])
+
+
+def port_traffic(spatial: SpatialProblem, records: Evaluated) -> tuple[PortTraffic, ...]:
+    """Every port of the accelerator, in the order of its memories, with what goes through it."""
+    first = records.problem.first_transfer
+    names = port_names(spatial.accelerator)
+    ports = [port for level in spatial.accelerator.memories for port in level.instance.ports]
+    return tuple(
+        PortTraffic(
+            name=PortName(memory=memory, port=name),
+            kind=port.kind,
+            width_min=port.width_min,
+            width_max=port.width_max,
+            stall=int(records.work.port_stall[p]),
+            transfers=tuple(
+                _transfer(spatial, records, t)
+                for t in range(int(first[p]), int(first[p + 1]))
+                if records.work.times[records.problem.views - 1, t] > 0
+            ),
+        )
+        for p, ((memory, name), port) in enumerate(zip(names, ports, strict=True))
+    )
+
+
+def _transfer(spatial: SpatialProblem, records: Evaluated, t: int) -> PortTransfer:
+    problem, work = records
+    view, x, link = problem.views - 1, int(problem.transfer_operand[t]), int(link_of(problem, t))
+    operand, movement = spatial.layer.operands[x].name, MOVEMENTS[int(problem.transfer_movement[t])]
+    names = (None, *(level.name for level in spatial.problem.levels(operand)))
+    upwards = movement in (Movement.WR_BY_LOW, Movement.RD_TO_HIGH)
+    return PortTransfer(
+        operand=operand,
+        movement=movement,
+        source=names[link if upwards else link + 1],
+        target=names[link + 1 if upwards else link],
+        ahead=bool(work.doubled[x, link]),
+        bits=int(work.bits[view, t]),
+        times=int(work.times[view, t]),
+        needed=int(work.needed[t]),
+        allowed=int(work.allowed[t]),
+        loading=float(work.loading[t]) if _loads(problem, t) else 0.0,
+    )
+
+
+def _loads(problem: FlatProblem, t: int) -> bool:
+    """Whether the transfer is an end of the path of first inputs in or last outputs out."""
+    x = int(problem.transfer_operand[t])
+    links = problem.link_ends[x, 1 : int(problem.levels[x])]
+    return bool((links == t).any())

@@ -1,0 +1,151 @@
+"""What a layer costs on machines with wider ports or larger memories: each one evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final, final
+
+from nestmap.costmodel import evaluate
+from nestmap.model import Accelerator, CostModelEvaluation, MemoryLevel, SpatialProblem
+from nestmap.model.base import replaced
+from nestmap.pipeline.analysis.mapping.explanation import Change, PortName, PortTraffic, WhatIf
+from nestmap.search.temporal.pinned_order import filled
+
+FACTOR: Final = 2
+"""By how much ports are made wider and memories larger."""
+
+
+def what_ifs(
+    spatial: SpatialProblem, cme: CostModelEvaluation, ports: Sequence[PortTraffic]
+) -> tuple[WhatIf, ...]:
+    """Every port that is used, those that bind one after the other, all, and every memory."""
+    question = _Question(spatial, cme)
+    used = [port.name for port in ports if port.transfers]
+    every = tuple(port.name for port in ports)
+    return (
+        *(question.wider(Change.PORT, (name,)) for name in used),
+        *question.wider_while_they_bind(),
+        question.wider(Change.EVERY_PORT, every),
+        *question.refilled(Change.FILLED, None),
+        *(x for level in spatial.accelerator.memories for x in question.larger(level)),
+    )
+
+
+def binding_ports(cme: CostModelEvaluation) -> tuple[PortName, ...]:
+    """The ports with the largest stall, if there is any."""
+    return tuple(
+        PortName(memory=x.memory, port=x.port)
+        for x in cme.port_stalls
+        if cme.stall > 0 and x.stall == cme.stall
+    )
+
+
+@final
+class _Question:
+    """A mapping, and what it would cost elsewhere."""
+
+    def __init__(self, spatial: SpatialProblem, cme: CostModelEvaluation) -> None:
+        self._spatial, self._cme = spatial, cme
+
+    def wider(self, change: Change, ports: tuple[PortName, ...]) -> WhatIf:
+        """With these ports twice as wide.
+
+        ``width_max`` is doubled. ``width_min`` stays: it only says in which steps accesses are
+        counted, and has no part in the latency. Energies are for an access of the full width; so
+        that a bit costs what it did, what is spent on accesses stays. What leaks goes with the
+        latency.
+        """
+        return self._answer_of_ports(change, ports, self._with_wider(ports))
+
+    def wider_while_they_bind(self) -> Iterator[WhatIf]:
+        """With all ports twice as wide that bind, then also those that bind then, and so on.
+
+        As long as the latency gets shorter; a single port has been asked for by itself.
+        """
+        ports, latency = binding_ports(self._cme), self._cme.latency
+        while ports:
+            after = self._with_wider(ports)
+            if len(ports) > 1:
+                yield self._answer_of_ports(Change.BINDING_PORTS, ports, after)
+            following = tuple(port for port in binding_ports(after) if port not in ports)
+            if not following or after.latency >= latency:
+                return
+            ports, latency = (*ports, *following), after.latency
+
+    def _with_wider(self, ports: tuple[PortName, ...]) -> CostModelEvaluation:
+        machine = with_wider_ports(self._spatial.accelerator, ports)
+        return evaluate(_on(self._spatial, machine), self._cme.temporal_mapping)
+
+    def _answer_of_ports(
+        self, change: Change, ports: tuple[PortName, ...], after: CostModelEvaluation
+    ) -> WhatIf:
+        return WhatIf(
+            change=change,
+            ports=ports,
+            latency=after.latency,
+            energy=self._cme.dynamic_energy + after.static_energy,
+            stall=after.stall,
+        )
+
+    def larger(self, level: MemoryLevel) -> Iterator[WhatIf]:
+        """With that memory twice as large: the same mapping, and the memories filled anew."""
+        machine = with_larger_memory(self._spatial.accelerator, level.name)
+        after = evaluate(_on(self._spatial, machine), self._cme.temporal_mapping)
+        yield _answer(Change.CAPACITY, level.name, after)
+        yield from self.refilled(Change.CAPACITY_FILLED, level.name)
+
+    def refilled(self, change: Change, memory: str | None) -> Iterator[WhatIf]:
+        """With the memories filled anew, ``memory`` twice as large; nothing if they are too small.
+
+        A fill that gives the mapping that there is says nothing new.
+        """
+        machine = self._spatial.accelerator
+        if memory is not None:
+            machine = with_larger_memory(machine, memory)
+        spatial = _on(self._spatial, machine)
+        batch = filled(spatial, self._cme.temporal_mapping.order)
+        if len(batch) and batch.row(0) != self._cme.temporal_mapping:
+            answer = _answer(change, memory, evaluate(spatial, batch.row(0)))
+            yield replaced(answer, {"cuts": batch.row(0).cuts})
+
+
+def _answer(change: Change, memory: str | None, after: CostModelEvaluation) -> WhatIf:
+    return WhatIf(
+        change=change,
+        memory=memory,
+        latency=after.latency,
+        energy=after.energy,
+        stall=after.stall,
+    )
+
+
+def with_wider_ports(accelerator: Accelerator, ports: Collection[PortName]) -> Accelerator:
+    """The accelerator with ``width_max`` of these ports doubled."""
+    memories: list[MemoryLevel] = []
+    for level in accelerator.memories:
+        instance = level.instance
+        wider = tuple(
+            replaced(port, {"width_max": port.width_max * FACTOR})
+            if PortName(memory=level.name, port=port.name) in ports
+            else port
+            for port in instance.ports
+        )
+        memories.append(replaced(level, {"instance": replaced(instance, {"ports": wider})}))
+    return replaced(accelerator, {"memories": tuple(memories)})
+
+
+def with_larger_memory(accelerator: Accelerator, memory: str) -> Accelerator:
+    """The accelerator with twice the room in each instance of that memory, and nothing else."""
+    memories: list[MemoryLevel] = []
+    for level in accelerator.memories:
+        if level.name == memory:
+            instance = replaced(level.instance, {"size": level.instance.size * FACTOR})
+            memories.append(replaced(level, {"instance": instance}))
+        else:
+            memories.append(level)
+    return replaced(accelerator, {"memories": tuple(memories)})
+
+
+def _on(spatial: SpatialProblem, accelerator: Accelerator) -> SpatialProblem:
+    problem = replaced(spatial.problem, {"accelerator": accelerator})
+    return replaced(spatial, {"problem": problem})

@@ -1,0 +1,1 @@
+"""Numbers about the layers of a network."""

@@ -1,0 +1,73 @@
+"""Energy and latency of all mappings of a layer, gathered from batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple, final
+
+import numpy as np
+import numpy.typing as npt
+
+from nestmap.model import EvaluationBatch, SpatialProblem
+from nestmap.pipeline.format.mappings import spatial_text
+
+Floats = npt.NDArray[np.float64]
+
+_WIDE: Final = 30.0
+
+
+class Cloud(NamedTuple):
+    """Mappings that go together: a name, energies (pJ) and latencies (cycles)."""
+
+    name: str
+    energy: Floats
+    latency: Floats
+
+
+@final
+class Costs:
+    """Energy and latency of all rows of the batches that it is shown: 16 bytes a row."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, list[tuple[Floats, Floats]]] = {}
+        self._problem: SpatialProblem | None = None
+
+    def observe(self, batch: EvaluationBatch) -> None:
+        """Takes down one batch."""
+        self._problem = self._problem or batch.mappings.problem
+        name = spatial_text(batch.mappings.problem.spatial_mapping)
+        if len(batch):
+            costs = (batch.energy.copy(), batch.latency2.copy())
+            self._found.setdefault(name, []).append(costs)
+
+    @property
+    def layer(self) -> str:
+        """The name of the first layer it was shown."""
+        return self._problem.layer.name if self._problem else ""
+
+    @property
+    def accelerator(self) -> str:
+        """The name of the accelerator."""
+        return self._problem.accelerator.name if self._problem else ""
+
+    @property
+    def clouds(self) -> tuple[Cloud, ...]:
+        """A cloud for each spatial mapping."""
+        return tuple(
+            Cloud(name, np.concatenate([x for x, _ in rows]), np.concatenate([x for _, x in rows]))
+            for name, rows in self._found.items()
+        )
+
+
+def clouds(batches: Iterable[EvaluationBatch]) -> tuple[Cloud, ...]:
+    """The costs of all rows, a cloud for each spatial mapping."""
+    costs = Costs()
+    for batch in batches:
+        costs.observe(batch)
+    return costs.clouds
+
+
+def is_wide(values: Floats) -> bool:
+    """Whether values differ by so much that only a logarithmic scale shows them."""
+    low, high = float(values.min()), float(values.max())
+    return low > 0 and high / low > _WIDE

@@ -1,0 +1,118 @@
+"""What the energy of a schedule is spent for: by part, by layer, for several schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from nestmap.model.multicore.schedule import Schedule, ScheduleEnergy, TransferKind
+from nestmap.pipeline.analysis.network.stacked_bars import Bars, Part
+from nestmap.pipeline.analysis.schedule.gantt import layers_of_events
+from nestmap.pipeline.analysis.schedule.link_occupancy import FIRST_TRANSFER
+from nestmap.pipeline.analysis.schedule.tables import BarKind, EnergyPart, Floats, Ints
+from nestmap.pipeline.format.palette import (
+    BLUE,
+    GREEN,
+    GREYS,
+    ORANGE,
+    SKY,
+    VERMILLION,
+    Look,
+)
+
+_WIRES: Final = "/////"
+
+
+class _Kind(NamedTuple):
+    """A part of :class:`~nestmap.model.multicore.schedule.ScheduleEnergy`."""
+
+    field: str
+    label: str
+    look: Look
+
+
+_KINDS: Final = (
+    _Kind("computation", "computation", Look(GREYS[0])),
+    _Kind("streaming", "streams: memory off chip", Look(GREEN)),
+    _Kind("streaming_links", "streams: wires", Look(GREEN, _WIRES)),
+    _Kind("constant_memory", "constants: memories", Look(BLUE)),
+    _Kind("constant_links", "constants: wires", Look(BLUE, _WIRES)),
+    _Kind("activation_memory", "activations: memories", Look(ORANGE)),
+    _Kind("activation_links", "activations: wires", Look(ORANGE, _WIRES)),
+    _Kind("eviction_memory", "evictions: memories", Look(VERMILLION)),
+    _Kind("eviction_links", "evictions: wires", Look(VERMILLION, _WIRES)),
+    _Kind("result_memory", "results: memories", Look(SKY)),
+    _Kind("result_links", "results: wires", Look(SKY, _WIRES)),
+)
+_SENT: Final = {
+    TransferKind.CONSTANT: ("constant_memory", "constant_links"),
+    TransferKind.ACTIVATION: ("activation_memory", "activation_links"),
+    TransferKind.EVICTION: ("eviction_memory", "eviction_links"),
+    TransferKind.RESULT: ("result_memory", "result_links"),
+}
+
+
+def energy_parts(energy: ScheduleEnergy) -> tuple[EnergyPart, ...]:
+    """The parts of the energy in a fixed order, those of 0 pJ included."""
+    return tuple(EnergyPart(kind.label, getattr(energy, kind.field)) for kind in _KINDS)
+
+
+def energy_bars(names: Sequence[str], energies: Sequence[ScheduleEnergy]) -> Bars:
+    """A bar for each schedule, by part (pJ); no part that is always 0."""
+    found = {
+        kind.field: np.array([getattr(energy, kind.field) for energy in energies])
+        for kind in _KINDS
+    }
+    return Bars(tuple(names), _parts(found))
+
+
+def layer_energy_bars(schedule: Schedule) -> Bars:
+    """A bar for each layer, by part (pJ): together they are the energy of the schedule.
+
+    What is sent counts for the layer that makes it, constants for that which reads them first.
+    """
+    names = tuple(layer.nest.name for layer in schedule.problem.nodes.layers)
+    return Bars(names, _parts(_by_layer(schedule)))
+
+
+def _by_layer(schedule: Schedule) -> dict[str, Floats]:
+    """The energy of each part, an item for each layer."""
+    problem, sent, streams = schedule.problem, schedule.transfers, schedule.streams
+    columns = np.array([problem.costs.column(core) for core in schedule.core.tolist()])
+    at = problem.costs.kind, columns.astype(np.int64)
+    nodes, moved = np.arange(len(schedule.core)), np.arange(len(sent))
+    layer = _layers(schedule, BarKind.NODE, nodes)
+    count = len(problem.nodes.layers)
+    found = {
+        "computation": _summed(layer, problem.costs.onchip[at], count),
+        "streaming": _summed(layer, problem.costs.offchip[at], count),
+        "streaming_links": _summed(
+            _layers(schedule, BarKind.STREAM, np.arange(len(streams))), streams.link_energy, count
+        ),
+    }
+    for kind, (memory, links) in _SENT.items():
+        rows = moved[sent.kind == kind]
+        layer = _layers(schedule, BarKind(kind + FIRST_TRANSFER), rows)
+        found[memory] = _summed(layer, sent.memory_energy[rows], count)
+        found[links] = _summed(layer, sent.link_energy[rows], count)
+    return found
+
+
+def _layers(schedule: Schedule, kind: BarKind, events: Ints) -> Ints:
+    return layers_of_events(schedule, np.full(len(events), int(kind)), events)
+
+
+def _summed(layer: Ints, energies: Floats, count: int) -> Floats:
+    found: Floats = np.bincount(layer, weights=energies, minlength=count).astype(np.float64)
+    return found
+
+
+def _parts(found: dict[str, Floats]) -> tuple[Part, ...]:
+    """The parts that are there."""
+    return tuple(
+        Part(kind.label, kind.look, tuple(found[kind.field].tolist()))
+        for kind in _KINDS
+        if found[kind.field].any()
+    )

@@ -1,0 +1,45 @@
+"""Where the rows of a Gantt chart are: groups with headings, wires thinner than cores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from nestmap.pipeline.analysis.schedule.tables import Row, RowKind
+
+HEADINGS: Final = {
+    RowKind.CORE: "Cores",
+    RowKind.WIRE: "Wires between cores",
+    RowKind.OFFCHIP: "Wires to the memory off the chip",
+}
+
+_HEADING: Final = 0.17
+_WIRE: Final = 0.62
+"""The height of a wire's row, of that of a core."""
+
+
+class Layout(NamedTuple):
+    """Places from the top down, in inches: the middle and the height of each row, headings."""
+
+    middles: tuple[float, ...]
+    heights: tuple[float, ...]
+    headings: tuple[tuple[float, str], ...]
+    inches: float
+
+
+def row_layout(rows: Sequence[Row], *, scale: float = 1.0) -> Layout:
+    """Places of rows; the more there are the thinner they become, to a limit."""
+    core = scale * min(0.27, max(0.15, 4.6 / max(1, len(rows))))
+    middles: list[float] = []
+    heights: list[float] = []
+    headings: list[tuple[float, str]] = []
+    at = 0.0
+    for i, row in enumerate(rows):
+        if not i or row.kind is not rows[i - 1].kind:
+            headings.append((at + _HEADING / 2, HEADINGS[row.kind]))
+            at += _HEADING
+        height = core if row.kind is RowKind.CORE else max(_WIRE * core, 0.125)
+        middles.append(at + height / 2)
+        heights.append(height)
+        at += height
+    return Layout(tuple(middles), tuple(heights), tuple(headings), at)

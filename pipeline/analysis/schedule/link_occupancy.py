@@ -1,0 +1,118 @@
+"""Which wires are taken when: by transfers, each tensor once, and by what streams."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final, final
+
+import numpy as np
+
+from nestmap.model.multicore.accelerator import MultiCoreAccelerator
+from nestmap.model.multicore.interconnect import Ways
+from nestmap.model.multicore.schedule import Schedule, Streams, Transfers
+from nestmap.pipeline.analysis.schedule.tables import BarKind, Ints, Row, RowKind
+
+FIRST_TRANSFER: Final = int(BarKind.CONSTANT)
+"""Added to the kind of a transfer it is that of its bar."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Taken:
+    """Wires that are taken, as columns: by wire, then by tensor, then by time.
+
+    A tensor that goes to several cores over the same wire at the same time is there once: ``event``
+    is the first of these transfers, ``count`` how many there are. ``tensor`` of what streams is a
+    number of its own, below 0; several streams may share a wire.
+    """
+
+    wire: Ints
+    start: Ints
+    end: Ints
+    kind: Ints
+    event: Ints
+    tensor: Ints
+    count: Ints
+
+    def __len__(self) -> int:
+        return len(self.wire)
+
+    def rows(self, chosen: Ints) -> Taken:
+        """Some of the rows, in that order."""
+        return Taken(
+            self.wire[chosen],
+            self.start[chosen],
+            self.end[chosen],
+            self.kind[chosen],
+            self.event[chosen],
+            self.tensor[chosen],
+            self.count[chosen],
+        )
+
+
+def taken(schedule: Schedule) -> Taken:
+    """All wires that are taken, those included on which nothing takes time."""
+    ways = Ways(accelerator=schedule.problem.accelerator)
+    sent, streams = schedule.transfers, schedule.streams
+    over, wires = _over(ways, sent)
+    by, more = _over(ways, streams)
+    found = Taken(
+        wire=np.concatenate((wires, more)),
+        start=np.concatenate((sent.start[over], streams.start[by])),
+        end=np.concatenate((sent.end[over], streams.end[by])),
+        kind=np.concatenate(
+            (sent.kind[over] + FIRST_TRANSFER, np.full(len(by), int(BarKind.STREAM)))
+        ),
+        event=np.concatenate((over, by)),
+        tensor=np.concatenate((sent.tensor[over], -1 - by)),
+        count=np.ones(len(over) + len(by), dtype=np.int64),
+    )
+    return _each_once(found)
+
+
+def with_streams_joined(found: Taken) -> Taken:
+    """Streams that share a wire at the same time as one, with how many they are."""
+    return _each_once(replace(found, tensor=np.maximum(found.tensor, -1)))
+
+
+def wire_rows(accelerator: MultiCoreAccelerator) -> tuple[Row, ...]:
+    """A row for each wire, as the accelerator gives them."""
+    off = accelerator.offchip
+    ends = [{link.sender, link.receiver} for link in accelerator.links]
+    ends += [set(bus.cores) for bus in accelerator.buses]
+    wires = Ways(accelerator=accelerator).wires
+    return tuple(
+        Row(RowKind.OFFCHIP if off in ends[i] else RowKind.WIRE, i, wire.name)
+        for i, wire in enumerate(wires)
+    )
+
+
+def _over(ways: Ways, sent: Transfers | Streams) -> tuple[Ints, Ints]:
+    """What takes wires and those that it takes: a row for each of them."""
+    ends = np.stack((sent.sending, sent.receiving), axis=1).reshape(-1, 2)
+    pairs, of = np.unique(ends, axis=0, return_inverse=True)
+    paths = [np.array(ways.path(a, b), dtype=np.int64) for a, b in pairs.tolist()]
+    lengths = np.array([len(path) for path in paths], dtype=np.int64)[of.reshape(-1)]
+    events = np.repeat(np.arange(len(ends), dtype=np.int64), lengths)
+    wires = [paths[pair] for pair in of.reshape(-1).tolist()]
+    return events, np.concatenate((*wires, np.zeros(0, dtype=np.int64)))
+
+
+def _each_once(found: Taken) -> Taken:
+    """What of one tensor is on one wire at the same time becomes one."""
+    if not len(found):
+        return found
+    found = found.rows(np.lexsort((found.start, found.tensor, found.wire)))
+    new = np.ones(len(found), dtype=np.bool_)
+    new[1:] = (np.diff(found.wire) != 0) | (np.diff(found.tensor) != 0)
+    group = np.cumsum(new)
+    apart = int(found.end.max()) + 1
+    reached = np.maximum.accumulate(found.end + group * apart) - group * apart
+    later = found.start[1:] >= reached[:-1]
+    new[1:] |= later & (found.start[1:] != found.start[:-1])
+    firsts = np.flatnonzero(new)
+    return replace(
+        found.rows(firsts),
+        end=np.maximum.reduceat(found.end, firsts),
+        count=np.add.reduceat(found.count, firsts),
+    )

@@ -1,0 +1,109 @@
+"""What the parts of a schedule are called: nodes, tensors, memories, kinds of transfers."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nestmap.model.multicore.cn_layer import CnLayer
+from nestmap.model.multicore.interconnect import Ways
+from nestmap.model.multicore.schedule import Schedule, TransferKind
+from nestmap.model.multicore.top_memories import Home, Homes
+
+Ints = NDArray[np.int64]
+
+KINDS: Final = {
+    TransferKind.CONSTANT: "from off the chip",
+    TransferKind.ACTIVATION: "between cores",
+    TransferKind.EVICTION: "evicted",
+    TransferKind.RESULT: "result",
+}
+"""Transfers by kind, in words."""
+
+STREAMED: Final = "streamed"
+"""What passes a wire while a node runs."""
+
+
+@final
+class ScheduleNames:
+    """Names of what is in a schedule, and where each node, tensor and wire belongs."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        problem = schedule.problem
+        self.nodes = problem.nodes
+        self.homes = Homes(accelerator=problem.accelerator)
+        self.ways = Ways(accelerator=problem.accelerator)
+
+    @cached_property
+    def layer_of(self) -> Ints:
+        """The place of each node's layer among the layers."""
+        first = self.nodes.first
+        return np.repeat(np.arange(len(self.nodes.layers)), np.diff(first))
+
+    def layer(self, node: int) -> CnLayer:
+        """The layer of a node."""
+        return self.nodes.layers[int(self.layer_of[node])]
+
+    def number(self, node: int) -> int:
+        """A node's number in its layer."""
+        return node - int(self.nodes.first[self.layer_of[node]])
+
+    def node(self, node: int) -> str:
+        """A node: the number of its layer, its own there, the layer's name."""
+        nest = self.layer(node).nest
+        return f"{nest.number}.{self.number(node)} {nest.name}"
+
+    def ranges(self, node: int) -> str:
+        """The part of each loop that is cut: ``OY 4:8, K 0:32``; empty: the layer is whole."""
+        tiling, number = self.layer(node).tiling, self.number(node)
+        return ", ".join(
+            f"{d} {tiling.starts(d)[number]}:{tiling.ends(d)[number]}"
+            for d in tiling.sizes
+            if tiling.tiles[d] > 1
+        )
+
+    def operand(self, tensor: int) -> str:
+        """The operand that a tensor is to the node that it is counted with."""
+        operand, nest = int(self.schedule.tensors.operand[tensor]), self._owner(tensor).nest
+        return nest.inputs[operand - 1].operand if operand else nest.output.operand
+
+    def tensor(self, tensor: int) -> str:
+        """A tensor: an operand of a node, or of a group of them that share a constant."""
+        node = int(self.schedule.tensors.node[tensor])
+        layer = self._owner(tensor)
+        if self.schedule.tensors.operand[tensor] == 0:
+            return f"{self.operand(tensor)} of {self.node(node)}"
+        group = int(layer.groups[self.number(node)])
+        return f"{self.operand(tensor)} of {layer.nest.number} {layer.nest.name}, group {group}"
+
+    def _owner(self, tensor: int) -> CnLayer:
+        return self.layer(int(self.schedule.tensors.node[tensor]))
+
+    def core(self, number: int) -> str:
+        """A core by its number and name."""
+        return f"{number} {self.schedule.problem.accelerator.core(number).name}"
+
+    @property
+    def memories(self) -> tuple[Home, ...]:
+        """The memories that stays and transfers name by their places."""
+        return self.homes.memories
+
+    def path(self, sending: int, receiving: int) -> tuple[int, ...]:
+        """The wires between two cores; none where there is no way or a memory in common."""
+        return () if sending == receiving else self.ways.path(sending, receiving)
+
+    def onchip(self, node: int) -> float:
+        """What a node takes in its core, in pJ."""
+        return float(self.schedule.problem.costs.onchip[self._place(node)])
+
+    def offchip(self, node: int) -> float:
+        """What it takes off the chip, for what is streamed, in pJ."""
+        return float(self.schedule.problem.costs.offchip[self._place(node)])
+
+    def _place(self, node: int) -> tuple[int, int]:
+        costs = self.schedule.problem.costs
+        return int(costs.kind[node]), costs.column(int(self.schedule.core[node]))

@@ -1,0 +1,104 @@
+"""How full the memories are and how busy the wires, over time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nestmap.model.multicore.interconnect import Ways
+from nestmap.model.multicore.schedule import Schedule
+from nestmap.model.multicore.top_memories import Home, Homes
+from nestmap.pipeline.analysis.schedule.downsample import thinned_steps
+from nestmap.pipeline.analysis.schedule.link_occupancy import (
+    Taken,
+    taken,
+    wire_rows,
+    with_streams_joined,
+)
+from nestmap.pipeline.analysis.schedule.tables import BarKind, Floats, Ints, MemoryUse, WireUse
+
+
+def memory_uses(schedule: Schedule, cells: int | None = None) -> tuple[MemoryUse, ...]:
+    """What each outermost memory holds when, that off the chip last.
+
+    With ``cells`` of all changes in a part of the time only the first, the last and the two
+    extremes are kept; the time is cut into so many parts.
+    """
+    homes = Homes(accelerator=schedule.problem.accelerator)
+    return tuple(_memory(schedule, place, home, homes, cells) for place, home in _all(homes))
+
+
+def _all(homes: Homes) -> list[tuple[int, Home]]:
+    return list(enumerate(homes.memories))
+
+
+def _memory(
+    schedule: Schedule, place: int, home: Home, homes: Homes, cells: int | None
+) -> MemoryUse:
+    nothing: Ints = np.zeros(0, dtype=np.int64)
+    known = place < len(schedule.memory_usage)
+    times, bits = schedule.memory_usage[place] if known else (nothing, nothing)
+    peak = schedule.peaks[place] if known else 0
+    if cells is not None:
+        times, bits = thinned_steps(times, bits, schedule.latency, cells)
+    offchip, size = place in homes.offchip, home.level.instance.size
+    return MemoryUse(place, home.name, home.cores, offchip, size, peak, times, bits)
+
+
+def wire_uses(schedule: Schedule, bins: int = 200) -> tuple[WireUse, ...]:
+    """How much of each wire is taken in each bin of the time, of those that are and take time.
+
+    A tensor that goes to several cores at the same time takes a wire once.
+    """
+    found = taken(schedule)
+    joined = with_streams_joined(found)
+    wires = Ways(accelerator=schedule.problem.accelerator).wires
+    edges = bin_edges(schedule.latency, bins)
+    uses: list[WireUse] = []
+    for row in wire_rows(schedule.problem.accelerator):
+        width = wires[row.number].bandwidth
+        busy = _length(joined.rows(np.flatnonzero(joined.wire == row.number)))
+        if width is not None and busy:
+            here = found.rows(np.flatnonzero(found.wire == row.number))
+            parts = _parts(schedule, here, width)
+            cycles = np.stack([_cycles(here, parts, kind, edges) for kind in BarKind])
+            uses.append(WireUse(row, busy, edges, cycles))
+    return tuple(uses)
+
+
+def _length(found: Taken) -> int:
+    return int((found.end - found.start).sum())
+
+
+def _parts(schedule: Schedule, found: Taken, width: int) -> Floats:
+    """The part of the bandwidth that each takes: all of it, but for streams."""
+    parts = np.ones(len(found))
+    streams = found.kind == BarKind.STREAM
+    parts[streams] = np.minimum(1.0, schedule.streams.rate[found.event[streams]] / width)
+    return parts
+
+
+def bin_edges(latency: int, bins: int) -> Ints:
+    """Borders of bins of about equal width, in whole cycles, none of them empty."""
+    count = max(1, min(bins, latency))
+    edges: Ints = np.arange(count + 1, dtype=np.int64) * max(latency, 1) // count
+    return edges
+
+
+def _cycles(found: Taken, parts: Floats, kind: BarKind, edges: Ints) -> Floats:
+    """The cycles of each bin that is taken by a kind."""
+    chosen = found.kind == kind
+    weights = parts[chosen]
+    started = _up_to(found.start[chosen], weights, edges)
+    ended = _up_to(found.end[chosen], weights, edges)
+    cycles: Floats = np.diff(started - ended)
+    return cycles
+
+
+def _up_to(times: Ints, weights: Floats, edges: Ints) -> Floats:
+    """For each edge the cycles from each of the times before it up to it, weighted and summed."""
+    order = np.argsort(times)
+    before = np.searchsorted(times[order], edges, side="left")
+    weight = np.concatenate(([0.0], np.cumsum(weights[order])))[before]
+    moment = np.concatenate(([0.0], np.cumsum((weights * times)[order])))[before]
+    total: Floats = weight * edges.astype(np.float64) - moment
+    return total

@@ -1,0 +1,121 @@
+"""What ``nestmap db`` and ``nestmap import`` do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+from nestmap.model import InputError, StoreError
+from nestmap.pipeline.cli.printing import show_text
+from nestmap.store.maintenance.check import CheckReport, check_store
+from nestmap.store.maintenance.combine import merge_stores
+from nestmap.store.maintenance.export import export_store
+from nestmap.store.maintenance.merge import Merged
+from nestmap.store.maintenance.prune import Pruned, Pruning, named_runs, prune
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PruneRequest:
+    """The arguments of the command; runs as the user named them."""
+
+    store: Path
+    runs: tuple[str, ...]
+    keep_best: bool
+    dry_run: bool
+
+
+def run_check(store: Path, recompute: int) -> bool:
+    """Checks a store and says what is wrong; whether nothing is.
+
+    Raises:
+        StoreError: if it cannot be read.
+    """
+    report = check_store(store, recompute)
+    show_text(_checked(report))
+    show_text(f"problem: {problem}" for problem in report.problems)
+    wrong = len(report.problems)
+    show_text([f"{store}: {wrong} problem{'s' * (wrong != 1)}" if wrong else f"{store}: sound"])
+    return report.is_sound
+
+
+def _checked(report: CheckReport) -> list[str]:
+    widest = max(len(table) for table, _ in report.tables)
+    counts = [f"{table:{widest}}  {rows:>13,}" for table, rows in report.tables]
+    lines = [f"schema version {report.schema_version}", *counts]
+    if report.unfinished_runs:
+        lines.append(f"{_many(report.unfinished_runs, 'run')} not done")
+    if report.incomplete_searches:
+        lines.append(f"{_many(report.incomplete_searches, 'incomplete search', 'es')}")
+    lines.append(
+        f"{_many(report.recomputed, 'evaluation')} computed again, of {report.recomputable:,} that "
+        "were recorded with this cost model"
+    )
+    return lines
+
+
+def run_merge(into: Path, sources: Sequence[Path]) -> None:
+    """Merges stores, and says how much was new.
+
+    Raises:
+        StoreError: if one of them cannot be read or written.
+    """
+    show_text([_told(into, merge_stores(into, sources))])
+
+
+def run_import(store: Path, folder: Path) -> None:
+    """Takes a folder of Parquet parts into a store, and says how much was new.
+
+    Raises:
+        StoreError: if there are no parts, or they cannot be read or written.
+    """
+    if folder.is_file():
+        raise StoreError(
+            f"store {folder}: found a file; expected a folder of Parquet parts: for a store there "
+            "is nestmap db merge"
+        )
+    show_text([_told(store, merge_stores(store, [folder]))])
+
+
+def _told(store: Path, merged: Merged) -> str:
+    return (
+        f"{store}: {_many(merged.runs, 'run')}, {_many(merged.searches, 'search', 'es')} and "
+        f"{_many(merged.evaluations, 'evaluation')} new or further than before"
+    )
+
+
+def run_prune(request: PruneRequest) -> None:
+    """Makes a store smaller, and says by how much.
+
+    Raises:
+        InputError: if nothing is to be removed.
+        StoreError: if there is no such store or run, or it cannot be written.
+    """
+    if not (request.runs or request.keep_best):
+        raise InputError("nestmap db prune", "no option", "--run RUN or --keep-best, or both")
+    pruning = Pruning(runs=named_runs(request.store, request.runs), best_only=request.keep_best)
+    show_text(_pruned(request, prune(request.store, pruning, dry_run=request.dry_run)))
+
+
+def _pruned(request: PruneRequest, pruned: Pruned) -> list[str]:
+    verb = "would be removed" if request.dry_run else "removed"
+    removed = [f"{table}: {_many(rows, 'row')} {verb}" for table, rows in pruned.rows]
+    before, after = f"{pruned.bytes_before:,}", f"{pruned.bytes_after:,}"
+    size = f"{request.store}: {before} bytes, {after} {'then' if request.dry_run else 'now'}"
+    return [*removed, size]
+
+
+def run_export(store: Path, folder: Path) -> None:
+    """Writes a store as Parquet files, and says how much that is.
+
+    Raises:
+        StoreError: if it cannot be read, or the folder exists or cannot be written.
+    """
+    size = export_store(store, folder)
+    show_text([f"{folder}: {_many(size, 'byte')} of Parquet"])
+
+
+def _many(count: int, thing: str, ending: str = "s") -> str:
+    return f"{count:,} {thing}{ending if count != 1 else ''}"

@@ -1,0 +1,25 @@
+"""Whether a result can be written where the user wants it, found out before the work begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from nestmap.model import InputError
+from nestmap.pipeline.util.atomic_files import check_writable
+
+
+def check_target(option: str, target: Path | None, others: Iterable[str | Path | None]) -> None:
+    """Checks the file of an option; ``others`` are the files it must not overwrite.
+
+    Raises:
+        InputError: where it cannot be written, or is one of the others.
+    """
+    if target is None:
+        return
+    for other in others:
+        if other is not None and target.resolve() == Path(other).resolve():
+            raise InputError(
+                f"{option} {target}", f"{other}, which is used already", "a file of its own"
+            )
+    check_writable(target)

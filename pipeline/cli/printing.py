@@ -1,0 +1,53 @@
+"""Printing reports: results on the standard output, everything about them on the error output."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from shutil import get_terminal_size
+from textwrap import wrap
+from typing import Final
+
+import typer
+
+from nestmap.pipeline.render.text.plain_table import Line, Tone
+
+_UNLIMITED: Final = 1_000_000
+
+
+def output_width() -> int:
+    """Columns of the terminal; as many as it takes where the output goes to a file or a pipe."""
+    on_terminal = bool(sys.stdout) and sys.stdout.isatty()
+    return get_terminal_size().columns if on_terminal else _UNLIMITED
+
+
+def show(lines: Iterable[Line]) -> None:
+    """Prints lines of a report; tones only on a terminal."""
+    for line in lines:
+        typer.secho(
+            _encodable(line.text),
+            bold=True if line.tone is Tone.STRONG else None,
+            dim=True if line.tone is Tone.FAINT else None,
+        )
+
+
+def show_prose(text: str) -> None:
+    """Prints a sentence, on a terminal without breaking words."""
+    show_text(wrap(text, output_width()))
+
+
+def show_text(lines: Iterable[str]) -> None:
+    """Prints lines as they are."""
+    for line in lines:
+        typer.echo(_encodable(line))
+
+
+def remark(text: str) -> None:
+    """Prints a remark on the error output."""
+    typer.echo(text, err=True)
+
+
+def _encodable(text: str) -> str:
+    """The text with what the output's encoding lacks spelled out."""
+    encoding = sys.stdout.encoding if sys.stdout else "utf-8"  # there is none after >&-
+    return text.encode(encoding, "backslashreplace").decode(encoding)

@@ -1,0 +1,164 @@
+"""How a network is to be split, out of the options of ``nestmap split``."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, final
+
+from nestmap.model import InputError
+from nestmap.model.multicore.core_constraints import check_allocations, hinted_split
+from nestmap.model.multicore.problem import StreamProblem
+from nestmap.model.multicore.split_options import Convention, SplitMode, SplitOptions
+from nestmap.pipeline.cli.workload_argument import GivenWorkload
+from nestmap.pipeline.frontend.read import read_core_mapping, read_multicore
+from nestmap.pipeline.stages.multicore.split_options import GivenLoop, split_options
+
+HINTS: Final = "--hint-loops"
+CUTOFFS: Final = "--layer-cutoffs"
+SHARE: Final = "--split-w-percentage"
+LARGEST: Final = 2**31 - 1
+
+_LOOP: Final = "a dimension and a number of tiles or all, as in OY=4 or OX=all"
+_CUTOFF: Final = "ascending numbers of nodes of the network, as in 5,9"
+_OPTIONS: Final = MappingProxyType(
+    {
+        "hint_loops": HINTS,
+        "layer_cutoffs": CUTOFFS,
+        "objective": "--objective",
+        "prefetch": "--prefetch",
+    }
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GivenSplit:
+    """The options as they were given; ``None`` and nothing are options that were not."""
+
+    mode: int = 1
+    hints: tuple[str, ...] = ()
+    cutoffs: str | None = None
+    share: float | None = None
+    reference: bool = False
+
+    @property
+    def convention(self) -> Convention:
+        """What counts where nestmap and Stream differ."""
+        return Convention.STREAM if self.reference else Convention.EXACT
+
+    def options(self) -> SplitOptions:
+        """What they say.
+
+        Raises:
+            InputError: where one cannot be read, or they do not fit each other.
+        """
+        lists, cutoffs = parse_hints(self.hints), self._cutoffs()
+        if len(lists) != len(cutoffs) + 1:
+            raise InputError(
+                HINTS,
+                f"{len(lists)} lists of loops for {len(cutoffs)} layer cutoffs",
+                f"{len(cutoffs) + 1}, with / between them; {CUTOFFS} gives the cutoffs of --mode 3",
+            )
+        several = self.mode == SplitMode.PER_LAYER
+        return split_options(
+            self.mode,
+            lists if several else lists[0],
+            cutoffs,
+            self._share(),
+            self.convention,
+        )
+
+    def _cutoffs(self) -> tuple[int, ...]:
+        if self.cutoffs is None:
+            return ()
+        if self.mode != SplitMode.PER_LAYER:
+            raise InputError(CUTOFFS, f"cutoffs in mode {self.mode}", "--mode 3")
+        return parse_cutoffs(self.cutoffs)
+
+    def _share(self) -> float:
+        if self.share is None:
+            return 1.0
+        if self.mode != SplitMode.OUTER_AND_WEIGHTS:
+            raise InputError(SHARE, f"{self.share:g} in mode {self.mode}", "--mode 4")
+        if not 0 < self.share <= 1:
+            raise InputError(SHARE, f"{self.share:g}", "a part above 0 and at most 1")
+        return self.share
+
+
+def read_problem(workload: GivenWorkload, cores: str, mapping: str | None) -> StreamProblem:
+    """The network, the cores and the core mapping of a command.
+
+    Raises:
+        InputError: where one of them is not right.
+    """
+    network, machine = workload.read(), read_multicore(cores)
+    allocations = read_core_mapping(mapping)
+    check_allocations(allocations, network, machine, mapping or "mapping")
+    return StreamProblem(workload=network, accelerator=machine, mapping=allocations)
+
+
+def chosen_split(how: GivenSplit, problem: StreamProblem) -> SplitOptions:
+    """How a network is split: as the options say; without hints what the mapping says of tiles.
+
+    Raises:
+        InputError: where an option cannot be read, or they do not fit each other.
+    """
+    if how == GivenSplit(reference=how.reference):
+        said = hinted_split(problem.mapping, problem.workload, how.convention)
+        if said is not None:
+            return said
+    return how.options()
+
+
+@contextmanager
+def named_as_options() -> Generator[None]:
+    """Errors of Stream's arguments name the options of the command line."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(
+            _OPTIONS.get(error.where, error.where), error.found, error.expected
+        ) from None
+
+
+def parse_hints(texts: Sequence[str]) -> tuple[tuple[GivenLoop, ...], ...]:
+    """The lists of loops out of ``["OY=all", "OX=4 / K=2"]``: one, or several with / between.
+
+    Raises:
+        InputError: where a loop cannot be read.
+    """
+    return tuple(_hints(part) for part in ",".join(texts).split("/"))
+
+
+def _hints(text: str) -> tuple[GivenLoop, ...]:
+    return tuple(_loop(part.strip()) for part in text.split(",") if part.strip())
+
+
+def _loop(text: str) -> GivenLoop:
+    dimension, _, tiles = (part.strip() for part in text.partition("="))
+    if not dimension.isidentifier() or not tiles:
+        raise InputError(HINTS, repr(text), _LOOP)
+    if tiles == "all":
+        return dimension, tiles
+    digits = tiles.isascii() and tiles.isdigit() and len(tiles) <= len(str(LARGEST))
+    if not digits or not 1 <= int(tiles) <= LARGEST:
+        raise InputError(HINTS, f"{tiles!r} tiles of {dimension}", f"1 to {LARGEST}, or all")
+    return dimension, int(tiles)
+
+
+def parse_cutoffs(text: str) -> tuple[int, ...]:
+    """The numbers out of ``"5,9"``.
+
+    Raises:
+        InputError: where these are no ascending numbers.
+    """
+    parts = [part.strip() for part in text.split(",")]
+    if any(not (x.isascii() and x.isdigit() and len(x) <= len(str(LARGEST))) for x in parts):
+        raise InputError(CUTOFFS, repr(text), _CUTOFF)
+    numbers = tuple(int(part) for part in parts)
+    if list(numbers) != sorted(set(numbers)):
+        raise InputError(CUTOFFS, repr(text), _CUTOFF)
+    return numbers

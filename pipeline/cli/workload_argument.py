@@ -1,0 +1,56 @@
+"""The network that a command is given, and what its file leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+from nestmap.model import InputError, Workload
+from nestmap.pipeline.frontend.read import read_workload
+
+OPTION: Final = "--dim"
+
+_EXPECTED: Final = "a name and a whole number from 1 to 2147483647, as in batch=1"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GivenWorkload:
+    """The argument WORKLOAD and the options ``--dim`` and ``--float-bits``."""
+
+    name: str
+    dims: tuple[str, ...]
+    float_bits: int | None
+
+    def read(self) -> Workload:
+        """The workload.
+
+        Raises:
+            InputError: where the file, the name or an option is not right.
+        """
+        return read_workload(self.name, parse_dims(self.dims), self.float_bits)
+
+
+def parse_dims(texts: Sequence[str]) -> dict[str, int]:
+    """The sizes by name out of ``["batch=1", "seq=384"]``.
+
+    Raises:
+        InputError: where a text cannot be read, or two say different things of one dimension.
+    """
+    dims: dict[str, int] = {}
+    for text in texts:
+        name, size = _dim(text)
+        if dims.setdefault(name, size) != size:
+            found = f"{name}={dims[name]} and {name}={size}"
+            raise InputError(OPTION, found, "one size for a dimension")
+    return dims
+
+
+def _dim(text: str) -> tuple[str, int]:
+    """A name may hold an equals sign (``2*n=m``), a number does not."""
+    name, _, number = (part.strip() for part in text.rpartition("="))
+    digits = number.isascii() and number.isdigit() and len(number) <= 10
+    if not name or not digits or not 0 < int(number) < 2**31:
+        raise InputError(OPTION, repr(text), _EXPECTED)
+    return name, int(number)

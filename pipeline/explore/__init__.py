@@ -1,0 +1,1 @@
+"""Explorations on one core: facade, plan, recording."""

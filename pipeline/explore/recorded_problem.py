@@ -1,0 +1,92 @@
+"""The problem that a recorded evaluation answers, so that it can be explained."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from nestmap.costmodel import evaluate
+from nestmap.model import (
+    CostModelEvaluation,
+    InputError,
+    Layer,
+    LayerResult,
+    NetworkProblem,
+    SpatialProblem,
+    TopLevel,
+)
+from nestmap.model.base import replaced
+from nestmap.pipeline.stages.mapping.locality import RemoveUnusedMemoryStage
+from nestmap.pipeline.stages.mapping.loma import layer_problems
+from nestmap.store import Store
+
+
+def recorded_problem(network: NetworkProblem, cme: CostModelEvaluation) -> SpatialProblem:
+    """What an evaluation of one of the network's layers is about.
+
+    The accelerator is without the memories that the layer did not use because its data stayed on
+    chip, and has the memory operands that carried the layer's.
+
+    Raises:
+        InputError: where the network has no such layer, or the evaluation has a memory that the
+            accelerator lacks.
+    """
+    (problem,) = layer_problems(network, [_layer(network, cme)])
+    tops = {entry.operand: entry.memory for entry in cme.levels}  # the last one is the outermost
+    links = {link.operand: link.memory_operand for link in cme.links} or problem.links
+    if cme.links:
+        constraints = replaced(problem.constraints, {"links": cme.links})
+        problem = replaced(problem, {"constraints": constraints})
+    top_levels = tuple(TopLevel(operand=links[x], memory=memory) for x, memory in tops.items())
+    used = RemoveUnusedMemoryStage()(replaced(problem, {"top_levels": top_levels}))
+    return SpatialProblem(problem=used, spatial_mapping=cme.spatial_mapping)
+
+
+def searched_problem(
+    store: Store, run: UUID, network: NetworkProblem, result: LayerResult
+) -> SpatialProblem:
+    """The same of a result in a store, also where a stage has changed the machine for its search.
+
+    ``weight_diagonal`` does: then it is the problem as it was searched, if that was recorded.
+    ``network`` is the run's.
+
+    Raises:
+        InputError: as above.
+        StoreError: if there is no such run.
+    """
+    cme = result.cme
+    spatial = recorded_problem(network, cme)
+    if answers(spatial, cme):
+        return spatial
+    for batch in store.evaluations(run, result.repeats or cme.layer):
+        searched = batch.mappings.problem.handed_to(spatial.layer)
+        if searched.spatial_mapping == cme.spatial_mapping and answers(searched, cme):
+            return searched
+    return spatial
+
+
+def _layer(network: NetworkProblem, cme: CostModelEvaluation) -> Layer:
+    for layer in network.workload.layers:
+        if layer.name == cme.layer:
+            return layer
+    found = f"an evaluation of a layer that {network.workload.name} does not have"
+    raise InputError(f"layer {cme.layer}", found, "one of its layers")
+
+
+def answers(spatial: SpatialProblem, cme: CostModelEvaluation) -> bool:
+    """Whether the evaluation is exactly what the cost model says of a mapping of the problem."""
+    return evaluate(spatial, cme.temporal_mapping) == cme
+
+
+def check_answers(spatial: SpatialProblem, cme: CostModelEvaluation) -> None:
+    """Checks that it is.
+
+    Raises:
+        InputError: where it is not.
+    """
+    if not answers(spatial, cme):
+        raise InputError(
+            f"layer {cme.layer}",
+            "an evaluation that was not made for this problem on accelerator "
+            f"{spatial.accelerator.name} as it is",
+            "the evaluation of one of its mappings, by this version of the cost model",
+        )

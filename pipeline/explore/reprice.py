@@ -1,0 +1,154 @@
+"""Known mappings under other energies: energies are linear in accesses, so nothing is searched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from itertools import chain
+from math import isclose
+from typing import Final
+
+from nestmap.costmodel.area_leakage import leakage_of
+from nestmap.costmodel.readout import port_names
+from nestmap.costmodel.reprice import reprice, reprice_vector, used_part
+from nestmap.model import (
+    Accelerator,
+    CostModelEvaluation,
+    InputError,
+    NetworkEvaluation,
+    Objective,
+)
+from nestmap.model.base import replaced
+from nestmap.pipeline.explore.accelerator_diff import differences
+
+_MOST_TOLD: Final = 5
+_ROUNDING: Final = 1e-9
+"""By how much, relative to them, factors may differ that count as one."""
+
+
+class Standing(StrEnum):
+    """What is known of the chosen mappings under the new energies.
+
+    Compared are the mappings that the search looked at. Where that itself depended on energies
+    (annealing for energy or EDP, spatial mappings ranked by bounds), a new search may look at
+    others in any case.
+    """
+
+    BEST = "best"
+    """All comparisons come out as before: no mapping that was looked at is better."""
+    BEST_BUT_FOR_TIES = "best_but_for_ties"
+    """None has less latency, of which energies know nothing; one as fast may take less energy."""
+    UNKNOWN = "unknown"
+    """Another mapping may be better now: only a new search tells."""
+
+
+def repriced(
+    evaluation: NetworkEvaluation, before: Accelerator, after: Accelerator
+) -> NetworkEvaluation:
+    """The same mappings on ``after``, exactly as evaluating each of them again gives it.
+
+    ``before`` is the accelerator that the evaluation was made for; ``after`` may have other
+    energies, areas and names. Nothing is searched and no mapping is evaluated: the accesses that
+    were counted get new prices. Statistics stay those of the search.
+
+    Raises:
+        InputError: where the accelerators differ in anything else, so that a new search is needed;
+            where the evaluation was not made for ``before``.
+    """
+    check_repriceable(before, after)
+    for result in evaluation.layers:
+        _check_made_for(result.cme, before)
+    layers = tuple(
+        replaced(result, {"cme": reprice(result.cme, before, after)})
+        for result in evaluation.layers
+    )
+    vector = tuple(reprice_vector(entry, before, after) for entry in evaluation.vector)
+    return replaced(evaluation, {"layers": layers, "vector": vector})
+
+
+def standing(objective: Objective, before: Accelerator, after: Accelerator) -> Standing:
+    """Whether mappings that were chosen on ``before`` are still known to be the best on ``after``.
+
+    What the array takes is the same for all mappings of a layer. So the order of their energies
+    stays where the memories' energies, and what leaks in a cycle, all change by one factor, and
+    that of energy x latency where the array's does so too (but for rounding, unless the factor
+    is 1).
+
+    Raises:
+        InputError: where the accelerators differ in more than energies, areas and names.
+    """
+    check_repriceable(before, after)
+    pairs = list(zip(_memory_energies(before), _memory_energies(after), strict=True))
+    pairs.append((leakage_of(before), leakage_of(after)))
+    if objective is Objective.EDP:
+        pairs.append((before.array.unit_energy, after.array.unit_energy))
+    if _by_one_factor(pairs):
+        return Standing.BEST
+    return Standing.BEST_BUT_FOR_TIES if objective is Objective.LATENCY else Standing.UNKNOWN
+
+
+def check_repriceable(before: Accelerator, after: Accelerator) -> None:
+    """Checks that mappings can be carried over from one accelerator to the other.
+
+    Raises:
+        InputError: where more differs than energies, areas and names: what, before and after.
+    """
+    found = differences(before, after)
+    if not found:
+        return
+    told = [str(difference) for difference in found[:_MOST_TOLD]]
+    more = [f"{len(found) - _MOST_TOLD} more differences"] if found[_MOST_TOLD:] else []
+    raise InputError(
+        f"accelerator {after.name}",
+        "; ".join(told + more),
+        f"nothing but other energies, areas and names than the {before.name} that was searched "
+        "for: a new search is needed for anything else (nestmap explore)",
+    )
+
+
+def _check_made_for(cme: CostModelEvaluation, accelerator: Accelerator) -> None:
+    """Checks that the evaluation has the memories of the accelerator, their sizes and energies.
+
+    ``weight_diagonal`` searches on accelerators of its own, for one.
+    """
+    if not _suits(cme, accelerator):
+        raise InputError(
+            f"layer {cme.layer}",
+            f"an evaluation that was not made for accelerator {accelerator.name} as it is (or "
+            "does not say which memory operands it uses)",
+            "one that was: a new search is needed (nestmap explore)",
+        )
+
+
+def _suits(cme: CostModelEvaluation, accelerator: Accelerator) -> bool:
+    linked = {link.operand for link in cme.links}
+    names = {level.name for level in accelerator.memories}
+    if any(x.operand not in linked or x.memory not in names for x in cme.levels):
+        return False
+    used = used_part(cme, accelerator, accelerator)
+    sizes = {level.name: level.instance.size for level in used.memories}
+    held = [
+        (link.operand, i, level.name)
+        for link in cme.links
+        for i, level in enumerate(used.levels_of(link.memory_operand))
+    ]
+    return (
+        held == [(x.operand, x.level, x.memory) for x in cme.levels]
+        and port_names(used) == [(x.memory, x.port) for x in cme.port_stalls]
+        and all(x.utilization == x.bits / sizes[x.memory] for x in cme.levels)
+        and cme == reprice(cme, accelerator, accelerator)
+    )
+
+
+def _memory_energies(accelerator: Accelerator) -> Iterable[float]:
+    instances = (level.instance for level in accelerator.memories)
+    return chain.from_iterable((x.read_energy, x.write_energy) for x in instances)
+
+
+def _by_one_factor(pairs: Iterable[tuple[float, float]]) -> bool:
+    """Whether all second values are the first ones times the same positive number."""
+    some = [(old, new) for old, new in pairs if old or new]
+    if not all(old and new for old, new in some):
+        return False
+    factors = [new / old for old, new in some]
+    return all(isclose(factor, factors[0], rel_tol=_ROUNDING) for factor in factors)

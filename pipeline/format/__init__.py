@@ -1,0 +1,1 @@
+"""Numbers, units and mappings as text; colors."""

@@ -1,0 +1,47 @@
+"""What stands in a cell of a table: names, loops and mappings in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nestmap.pipeline.format.numbers import count
+
+if TYPE_CHECKING:
+    from nestmap.model.dims import Loop
+    from nestmap.model.hardware.accelerator import Accelerator
+    from nestmap.model.mapping.spatial import SpatialMapping, Unrolling
+    from nestmap.model.workload.layer import Layer
+
+
+def printable(text: str) -> str:
+    """The text with what would move a terminal's cursor or break a line spelled out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def sizes_text(loops: Sequence[Loop]) -> str:
+    """The dimensions of a layer that iterate: ``K 64, C 3``."""
+    return ", ".join(str(loop) for loop in loops if loop.size > 1) or str(loops[0])
+
+
+def spatial_text(mapping: SpatialMapping) -> str:
+    """A spatial mapping without unrollings of 1: ``D1: K 32, D2: -``."""
+    return ", ".join(f"{x.array_dimension}: {unrolled_text(x)}" for x in mapping.unrollings)
+
+
+def unrolled_text(unrolling: Unrolling) -> str:
+    """The loops over an array dimension, without those of 1: ``K 8 x C 4``."""
+    return " x ".join(str(loop) for loop in unrolling.loops if loop.size > 1) or "-"
+
+
+def precisions_text(layer: Layer) -> str:
+    """Bits of an element of each operand: ``W 8, I 8, O 8``."""
+    inputs = sorted(layer.inputs, key=lambda operand: not operand.constant)
+    names = (*(operand.name for operand in inputs), layer.output.name)
+    return ", ".join(f"{name} {layer.operand(name).precision}" for name in names)
+
+
+def array_text(accelerator: Accelerator) -> str:
+    """The array: how many units, and its sides."""
+    sides = " x ".join(f"{side.name} {side.size}" for side in accelerator.array.sides)
+    return f"{count(accelerator.array.units)} MACs ({sides})"

@@ -1,0 +1,1 @@
+"""Reads networks, accelerators and mappings: files, bundled, Python."""

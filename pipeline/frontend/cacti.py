@@ -1,0 +1,151 @@
+"""What CACTI says of a memory: the real program, where the package hwcomponents-cacti has it.
+
+CACTI 7 is described in Balasubramonian et al., "CACTI 7: New Tools for Interconnect Exploration in
+Innovative Off-Chip Memories", ACM TACO 14(2), 2017. The package brings the program; it is run
+directly, as the package's own interface knows no ports that only read or only write.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import subprocess
+from importlib.metadata import version
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from pydantic import ValidationError
+
+from nestmap.model import InputError, MemoryCost, MemoryMacro
+
+_PACKAGE: Final = "hwcomponents-cacti"
+_WHERE: Final = "CACTI"
+_PICO: Final = 1000.0  # pJ in an nJ
+_PATIENCE: Final = 600.0
+_SETTINGS: Final = "data/cacti.cfg"
+"""What is the same for every memory: high-performance transistors, 360 K, least E x D^2."""
+
+
+def cacti_cost(macro: MemoryMacro) -> MemoryCost:
+    """Energies (pJ per access), area (mm2) and leakage (mW) as CACTI computes them; takes seconds.
+
+    Sizes and widths count in whole bytes, rounded up. CACTI knows nodes from 22 to 90 nm.
+
+    Raises:
+        InputError: where there is no CACTI, it does not run on this machine, or it can build no
+            such memory.
+    """
+    with TemporaryDirectory() as folder:
+        question = Path(folder) / "memory.cfg"
+        question.write_text(configuration(macro), encoding="utf-8")
+        _run(_program(), question)
+        return _read(question.with_name("memory.cfg.out"))
+
+
+def cacti_name() -> str:
+    """Name, version and settings of the CACTI that is there: all that its answers depend on.
+
+    Raises:
+        InputError: where there is none.
+    """
+    _program()
+    settings = hashlib.sha256(_settings().encode()).hexdigest()[:8]
+    return f"{_PACKAGE} {version(_PACKAGE)}, settings {settings}"
+
+
+def configuration(macro: MemoryMacro) -> str:
+    """What CACTI is asked about a memory: the text of its input file."""
+    lines = (
+        f"-size (bytes) {_bytes(macro.size)}",
+        f"-block size (bytes) {_bytes(macro.width)}",
+        f"-output/input bus width {8 * _bytes(macro.width)}",
+        f"-technology (u) {macro.technology / 1000:.6g}",
+        f"-read-write port {macro.read_write_ports}",
+        f"-exclusive read port {macro.read_ports}",
+        f"-exclusive write port {macro.write_ports}",
+    )
+    return "\n".join(lines) + "\n" + _settings()
+
+
+def _settings() -> str:
+    return files("nestmap.pipeline.frontend").joinpath(_SETTINGS).read_text(encoding="utf-8")
+
+
+def _bytes(bits: int) -> int:
+    return -(-bits // 8)
+
+
+def _program() -> Path:
+    """Where the package has the program; the package itself is not imported."""
+    spec = find_spec(_PACKAGE.replace("-", "_"))
+    if spec is None or spec.origin is None:
+        raise InputError(
+            _WHERE,
+            f"no package {_PACKAGE}",
+            "it installed: pip install 'nestmap[cacti]' (Python 3.12 or newer), or cost: fitted",
+        )
+    return Path(spec.origin).parent / "cacti" / "cacti"
+
+
+def _run(program: Path, question: Path) -> None:
+    """Runs CACTI on an input file, beside which it writes its answer."""
+    command = [str(program), "-infile", str(question)]
+    place = program.parent  # it reads its technologies from the folder in which it runs
+    try:
+        done = subprocess.run(
+            command, cwd=place, capture_output=True, check=False, timeout=_PATIENCE
+        )
+    except subprocess.TimeoutExpired:
+        found = f"no answer within {_PATIENCE:g} s"
+        raise InputError(_WHERE, found, "a smaller memory, or cost: fitted") from None
+    except OSError as error:
+        raise _does_not_run(error.strerror or str(error)) from None
+    if question.with_name("memory.cfg.out").exists():
+        return
+    output, errors = (text.decode(errors="replace") for text in (done.stdout, done.stderr))
+    first = errors.partition("\n")[0].strip()
+    if first.startswith(f"{program}: "):  # not CACTI says so, but who could not load it
+        raise _does_not_run(first.removeprefix(f"{program}: "))
+    said = first or _last(output) or f"exit code {done.returncode}"
+    raise InputError(
+        _WHERE,
+        f"no answer: it says {said!r}",
+        "a memory that it can build (64 bytes or more, several words, 22 to 90 nm), or cost: "
+        "fitted",
+    )
+
+
+def _does_not_run(reason: str) -> InputError:
+    return InputError(
+        _WHERE,
+        f"a program of the package {_PACKAGE} that does not run on this machine ({reason})",
+        "one that does, or cost: fitted, which needs none",
+    )
+
+
+def _last(text: str) -> str:
+    """The last line in which CACTI says something, which is why it has stopped."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1].removeprefix("ERROR: ") if lines else ""
+
+
+def _read(answer: Path) -> MemoryCost:
+    """The figures in CACTI's table of one row."""
+    with answer.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, skipinitialspace=True))
+    row = rows[0] if rows else {}
+    try:
+        return MemoryCost(
+            read_energy=_PICO * float(row["Dynamic read energy (nJ)"]),
+            write_energy=_PICO * float(row["Dynamic write energy (nJ)"]),
+            area=float(row["Area (mm2)"]),
+            leakage=float(row["Standby leakage per bank(mW)"]),
+        )
+    except (KeyError, TypeError, ValidationError, ValueError):
+        found = ", ".join(f"{name} {value}" for name, value in row.items()) or "nothing"
+        raise InputError(
+            _WHERE, f"an answer without the figures: {found}", "energies, area and leakage"
+        ) from None

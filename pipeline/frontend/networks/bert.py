@@ -1,0 +1,93 @@
+"""BERT: an encoder whose blocks normalize after each half.
+
+Sizes: Devlin et al., BERT: Pre-training of Deep Bidirectional Transformers for Language
+Understanding, NAACL 2019 (arXiv:1810.04805), section 3, and the released vocabulary of 30,522 word
+pieces:
+
+===========  ======  =====  =====  =========  ==========
+network      blocks  width  heads  inner size  parameters
+===========  ======  =====  =====  =========  ==========
+bert-base        12    768     12       3072       110 M
+bert-large       24   1024     16       4096       340 M
+===========  ======  =====  =====  =========  ==========
+
+With the pooler over the first token, without a head for a task. Sequences of 384 tokens, unless
+told otherwise, as for questions about a text (SQuAD, MLPerf inference); at most 512.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, final
+
+from nestmap.pipeline.frontend.networks.builder import Graph, Value
+from nestmap.pipeline.frontend.networks.dims import Dims, sequence
+from nestmap.pipeline.frontend.networks.generator import Generator, with_block
+
+_WORDS: Final = 30_522
+_POSITIONS: Final = 512
+_SEGMENTS: Final = 2
+
+
+@final
+@dataclass(frozen=True)
+class _Sizes:
+    blocks: int
+    width: int
+    heads: int
+
+
+_PUBLISHED: Final = {"bert-base": _Sizes(12, 768, 12), "bert-large": _Sizes(24, 1024, 16)}
+
+
+def _network(sizes: _Sizes, graph: Graph, dims: Dims) -> None:
+    tokens = graph.given("tokens", (dims.batch, dims.seq))
+    segments = graph.given("segments", (dims.batch, dims.seq))
+    words = graph.embedding("embeddings/words", tokens, _WORDS, sizes.width)
+    kinds = graph.embedding("embeddings/segments", segments, _SEGMENTS, sizes.width)
+    places = graph.constant("embeddings.positions", (_POSITIONS, sizes.width))
+    places = graph.move("Slice", "embeddings/positions", (dims.seq, sizes.width), places)
+    x = graph.vector("Add", "embeddings/add_segments", words, kinds)
+    x = graph.vector("Add", "embeddings/add_positions", x, places)
+    x = graph.normalized("LayerNormalization", "embeddings/norm", x)
+    for i in range(sizes.blocks):
+        x = _block(sizes, graph, f"block{i}", x)
+    first = graph.one_token("pooler/first", x)
+    graph.vector("Tanh", "pooler/tanh", graph.linear("pooler/linear", first, sizes.width))
+
+
+def _one_block(sizes: _Sizes, graph: Graph, dims: Dims) -> None:
+    _block(sizes, graph, "block", graph.given("x", (dims.batch, dims.seq, sizes.width)))
+
+
+def _block(sizes: _Sizes, graph: Graph, name: str, x: Value) -> Value:
+    queries, keys, values = (
+        graph.heads(
+            f"{name}/{part}_heads", graph.linear(f"{name}/{part}", x, sizes.width), sizes.heads
+        )
+        for part in ("queries", "keys", "values")
+    )
+    y = graph.attention(f"{name}/attention", queries, keys, values)
+    y = graph.linear(f"{name}/output", graph.merged(f"{name}/merged", y), sizes.width)
+    x = graph.vector("Add", f"{name}/add", y, x)
+    x = graph.normalized("LayerNormalization", f"{name}/norm", x)
+    y = graph.linear(f"{name}/up", x, 4 * sizes.width)
+    y = graph.vector("Gelu", f"{name}/gelu", y)
+    y = graph.linear(f"{name}/down", y, sizes.width)
+    x = graph.vector("Add", f"{name}/add2", y, x)
+    return graph.normalized("LayerNormalization", f"{name}/norm2", x)
+
+
+BERT: Final[Mapping[str, Generator]] = {
+    key: generator
+    for name, sizes in _PUBLISHED.items()
+    for key, generator in with_block(
+        name,
+        sequence(384, _POSITIONS),
+        partial(_network, sizes),
+        partial(_one_block, sizes),
+    ).items()
+}
+"""The generators by name; ``-block`` is one of the blocks."""

@@ -1,0 +1,87 @@
+"""The dimensions that a generated network leaves open: defaults, limits, and their values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, final
+
+from nestmap.model import InputError
+from nestmap.model.workload.builders import Precision
+from nestmap.pipeline.frontend.yaml.located_node import suggestion
+
+LARGEST: Final = 2**31 - 1
+"""The largest size of a loop or an axis."""
+
+
+@final
+@dataclass(frozen=True)
+class Dim:
+    """A dimension that may be given: its default and the largest value that makes sense."""
+
+    name: str
+    default: int
+    largest: int = LARGEST
+
+
+BATCH: Final = Dim("batch", 1)
+"""Sequences or images at once."""
+
+_BITS: Final = (Dim("weight_bits", 8, 64), Dim("activation_bits", 8, 64))
+
+
+@final
+@dataclass(frozen=True)
+class Dims:
+    """What is asked of a network, as far as it has such a dimension.
+
+    ``seq`` tokens of each of ``batch`` sequences are computed, ``context`` are attended to (those
+    computed before included).
+    """
+
+    batch: int
+    seq: int
+    context: int
+    precision: Precision
+
+
+def sequence(default: int, largest: int = LARGEST) -> tuple[Dim, ...]:
+    """The dimensions of a network that computes all tokens at once."""
+    return (BATCH, Dim("seq", default, largest), *_BITS)
+
+
+def decoding(default: int) -> tuple[Dim, ...]:
+    """The dimensions of a network that computes one more token of a context."""
+    return (BATCH, Dim("context", default), *_BITS)
+
+
+def images() -> tuple[Dim, ...]:
+    """The dimensions of a network whose images have a fixed size."""
+    return (BATCH, *_BITS)
+
+
+def read_dims(where: str, known: tuple[Dim, ...], given: Mapping[str, int]) -> Dims:
+    """The values of the dimensions; those that are not given have their defaults.
+
+    Raises:
+        InputError: where one is not known, or its value makes no sense.
+    """
+    names = {dim.name: dim for dim in known}
+    for name, value in given.items():
+        if name not in names:
+            raise InputError(
+                where, f"the unknown dimension {name!r}", suggestion(name, tuple(names))
+            )
+        largest = names[name].largest
+        if type(value) is not int or not 0 < value <= largest:
+            raise InputError(
+                f"{where}: dimension {name}", f"{value!r}", f"a whole number from 1 to {largest}"
+            )
+    values = {dim.name: given.get(dim.name, dim.default) for dim in known}
+    seq = values.get("seq", 1)
+    return Dims(
+        batch=values["batch"],
+        seq=seq,
+        context=values.get("context", seq),
+        precision=Precision(weight=values["weight_bits"], activation=values["activation_bits"]),
+    )

@@ -1,0 +1,1 @@
+"""Which elements of its inputs an ONNX operator reads."""

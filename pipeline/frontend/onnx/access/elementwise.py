@@ -1,0 +1,115 @@
+"""What element-wise operators read: one element of each input, broadcast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import accumulate
+from math import prod
+from typing import Final
+
+from nestmap.model.workload.affine import AffineIndex, Term
+from nestmap.pipeline.frontend.onnx.access.axis_reads import (
+    Axes,
+    Names,
+    ReadRule,
+    Reads,
+    aligned,
+    along,
+    each,
+    names_of,
+    row_names,
+)
+from nestmap.pipeline.frontend.onnx.elementwise import ELEMENTWISE
+from nestmap.pipeline.frontend.onnx.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.shapes import Sizes
+from nestmap.pipeline.frontend.onnx.static_values import axis_at, expect, made, read
+
+
+def pointwise(*positions: int) -> ReadRule:
+    """The rule of operators that read an element of these inputs (none given: of all)."""
+
+    def rule(reader: NodeReader) -> Reads:
+        output = made(reader)
+        names = names_of(len(output))
+        chosen = positions or range(len(reader.node.proto.input))
+        given = [position for position in chosen if reader.has(position)]
+        return Reads(names, {i: aligned(names, output, read(reader, i)) for i in given})
+
+    return rule
+
+
+def _scaled(reader: NodeReader) -> Reads:
+    """Scales and zero points: one, one for each index along an axis, or one for each block."""
+    output = made(reader)
+    names = names_of(len(output))
+    given = [position for position in (1, 2) if reader.has(position)]
+    scales = {i: _scale(reader, names, output, read(reader, i)) for i in given}
+    return Reads(names, {0: aligned(names, output, read(reader)), **scales})
+
+
+def _scale(reader: NodeReader, names: Names, output: Sizes, sizes: Sizes) -> Axes:
+    if prod(sizes) == 1:
+        return (None,) * len(sizes)
+    if len(sizes) == 1 != len(output):
+        axis = axis_at(reader, 1, len(output))
+        expect(reader, sizes[0] == output[axis])
+        return (along(names[axis]),)
+    expect(reader, len(sizes) == len(output))
+    pairs = enumerate(zip(sizes, output, strict=True))
+    return each(names, (axis for axis, (own, size) in pairs if own != size))
+
+
+def _concatenated(reader: NodeReader) -> Reads:
+    """QLinearConcat: of its inputs each third one from the third on, one behind the other."""
+    output = made(reader)
+    names = names_of(len(output))
+    axis = axis_at(reader, 0, len(output))
+    positions = range(2, len(reader.node.proto.input), 3)
+    lengths = [read(reader, position)[axis] for position in positions]
+    starts = accumulate(lengths, initial=0)
+    inputs = dict[int, Axes]()
+    for position, length, start in zip(positions, lengths, starts, strict=False):
+        part = AffineIndex(
+            terms=(Term(dimension=names[axis]),),
+            size=length,
+            padding=(start, output[axis] - start - length),
+        )
+        inputs[position] = tuple(part if i == axis else x for i, x in enumerate(each(names)))
+    return Reads(names, inputs)
+
+
+def _rotary(reader: NodeReader) -> Reads:
+    """Numbers of a row are rotated in pairs, by angles that depend on the row."""
+    output = made(reader)
+    last = len(output) - 1
+    names = row_names(len(output))
+    return Reads(names, {0: each(names, {last}), **dict(_angles(reader, names))})
+
+
+def _angles(reader: NodeReader, names: Names) -> Iterator[tuple[int, Axes]]:
+    microsoft = reader.node.proto.domain != ""
+    places, tables = (1, (2, 3)) if microsoft else (3, (1, 2))
+    rows = along("B"), along("D")
+    if reader.has(places):
+        if len(read(reader, places)) == 2 and "B" in names:
+            yield places, rows
+    elif "B" in names:
+        yield from ((i, (*rows, None)) for i in tables if len(read(reader, i)) == 3)
+
+
+_FIRST: Final = (
+    *("Cast", "CastLike", "Bernoulli"),
+    *(f"com.microsoft.QLinear{name}" for name in ("Sigmoid", "LeakyRelu")),
+)
+
+NESTS: Final[Mapping[str, ReadRule]] = {
+    **dict.fromkeys(ELEMENTWISE, pointwise()),
+    **dict.fromkeys(_FIRST, pointwise(0)),
+    **dict.fromkeys(("com.microsoft.QLinearAdd", "com.microsoft.QLinearMul"), pointwise(0, 3)),
+    "com.microsoft.QLinearWhere": pointwise(0, 1, 4),
+    "com.microsoft.QLinearConcat": _concatenated,
+    **dict.fromkeys(("QuantizeLinear", "com.microsoft.QuantizeLinear"), _scaled),
+    **dict.fromkeys(("DequantizeLinear", "com.microsoft.DequantizeLinear"), _scaled),
+    **dict.fromkeys(("RotaryEmbedding", "com.microsoft.RotaryEmbedding"), _rotary),
+}
+"""What element-wise operators read."""

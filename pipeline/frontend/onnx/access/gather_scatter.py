@@ -1,0 +1,165 @@
+"""Where the elements come from that data movement picks or places by the numbers of a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+import numpy as np
+
+from nestmap.model.workload.access import AnyIndex, Route, Taken
+from nestmap.pipeline.frontend.onnx.access.route_steps import (
+    Steps,
+    anywhere,
+    parameters,
+    reshaped,
+    resized,
+    route,
+    without,
+)
+from nestmap.pipeline.frontend.onnx.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.shapes import Sizes
+from nestmap.pipeline.frontend.onnx.static_values import (
+    axis_at,
+    expect,
+    integers_at,
+    made,
+    place,
+    read,
+)
+
+
+def gather(reader: NodeReader) -> Iterator[Route]:
+    """Slices of a tensor, by their index along an axis."""
+    data, picked, after = read(reader), read(reader, 1), made(reader)
+    axis = axis_at(reader, 0, len(data))
+    behind = axis + len(picked)
+    expect(reader, after == (*data[:axis], *picked, *data[axis + 1 :]))
+    flat = (*data[:axis], prod(picked), *data[axis + 1 :])
+    yield route(
+        0, reshaped(after, flat), _picked(axis, integers_at(reader, 1), (flat[axis], data[axis]))
+    )
+    if not reader.tensor(1).constant:
+        yield route(1, without(after, (*range(axis), *range(behind, len(after)))))
+
+
+def _picked(axis: int, indices: Sizes | None, lengths: tuple[int, int]) -> Steps:
+    """Along an axis by known indices, which may count from the end, or by any."""
+    after, size = lengths
+    if indices is None or len(indices) != after or not all(-size <= i < size for i in indices):
+        return (AnyIndex(axis=axis, size=size),)
+    return (Taken(axis=axis, indices=tuple(i % size for i in indices), size=size),)
+
+
+def gather_elements(reader: NodeReader) -> Iterator[Route]:
+    """Elements of a tensor, by their index along an axis, the other ones as in the output."""
+    data, after = read(reader), made(reader)
+    expect(reader, len(data) == len(after))
+    yield route(0, resized(after, data, {axis_at(reader, 0, len(data))}))
+    if not reader.tensor(1).constant:
+        yield route(1, reshaped(after, read(reader, 1)))
+
+
+def gather_nd(reader: NodeReader) -> Iterator[Route]:
+    """Slices of a tensor, by their indices along several axes."""
+    data, picked, after = read(reader), read(reader, 1), made(reader)
+    batch = reader.integer("batch_dims", 0, least=0)
+    expect(reader, batch < len(picked) and batch + picked[-1] <= len(data))
+    inner = batch + picked[-1]
+    columns = data[batch:inner]
+    flat = (*data[:batch], prod(picked[batch:-1]), *data[inner:])
+    values = None if batch else _flat(integers_at(reader, 1), columns)
+    lengths = flat[batch], prod(columns)
+    joined = (*data[:batch], lengths[1], *data[inner:])
+    steps = _picked(batch, values, lengths)
+    yield route(0, reshaped(after, flat), steps, reshaped(joined, data))
+    if not reader.tensor(1).constant:
+        one = (*picked[:-1], 1)
+        behind = without(after, range(len(picked) - 1, len(after)))
+        yield route(1, behind, reshaped(picked[:-1], one), resized(one, picked, {len(one) - 1}))
+
+
+def _flat(indices: Sizes | None, columns: Sizes) -> Sizes | None:
+    """Rows of indices, one along each of some axes, as one of all these axes together."""
+    if indices is None or not columns or 0 in columns:
+        return None
+    rows = np.asarray(indices, dtype=np.int64).reshape(-1, len(columns))
+    if ((rows < -np.asarray(columns)) | (rows >= columns)).any():
+        return None
+    together = np.ravel_multi_index(tuple((rows % columns).T), columns)
+    return tuple(int(i) for i in np.atleast_1d(together))
+
+
+def scatter_elements(reader: NodeReader) -> Iterator[Route]:
+    """A tensor in which some elements are others, at an index along an axis."""
+    data, updates = read(reader), read(reader, 2)
+    axis = axis_at(reader, 0, len(data))
+    expect(reader, made(reader) == data and len(updates) == len(data))
+    yield route(0)
+    yield route(2, resized(data, updates, {axis}))
+    if not reader.tensor(1).constant:
+        yield route(1, resized(data, read(reader, 1), {axis}))
+
+
+def scatter_nd(reader: NodeReader) -> Iterator[Route]:
+    """A tensor in which some slices are others, at indices along several axes."""
+    data, places, updates = read(reader), read(reader, 1), read(reader, 2)
+    expect(reader, made(reader) == data and bool(places) and places[-1] <= len(data))
+    outer, rows = data[: places[-1]], prod(places[:-1])
+    rest = data[places[-1] :]
+    any_row: Steps = (AnyIndex(axis=0, size=rows),)
+    yield route(0)
+    yield route(2, reshaped(data, (prod(outer), *rest)), any_row, reshaped((rows, *rest), updates))
+    yield from parameters(reader, 1)
+
+
+def tensor_scatter(reader: NodeReader) -> Iterator[Route]:
+    """A cache in which some elements along an axis are new; where, is different in each batch."""
+    data, updates = read(reader), read(reader, 1)
+    axis = axis_at(reader, -2, len(data))
+    expect(reader, made(reader) == data and len(updates) == len(data))
+    yield route(0)
+    yield route(1, resized(data, updates, {axis}))
+    yield from parameters(reader, 2)
+
+
+def reverse_sequence(reader: NodeReader) -> Iterator[Route]:
+    """The first elements along an axis in reverse, as many as a number for each batch says."""
+    data = read(reader)
+    axes = (reader.integer(name, i, least=0) for i, name in enumerate(("time_axis", "batch_axis")))
+    time, batch = (place(reader, axis, len(data)) for axis in axes)
+    yield route(0, resized(data, data, {time}))
+    if not reader.tensor(1).constant:
+        yield route(1, without(data, (axis for axis in range(len(data)) if axis != batch)))
+
+
+def compress(reader: NodeReader) -> Iterator[Route]:
+    """Those elements along an axis, or of all, for which a condition holds."""
+    data, after = read(reader), made(reader)
+    yield from parameters(reader, 1)
+    along = any(attribute.name == "axis" for attribute in reader.node.proto.attribute)
+    axis = axis_at(reader, 0, len(data)) if along else 0
+    flat = data if along else (prod(data),)
+    expect(reader, len(after) == len(flat))
+    condition = reader.value(1)
+    indices = None if condition is None else tuple(map(int, np.flatnonzero(condition)))
+    steps = _picked(axis, indices, (after[axis], flat[axis]))
+    yield route(0, steps, reshaped(flat, data))
+
+
+def unpool(reader: NodeReader) -> Iterator[Route]:
+    """Elements at the places that a tensor gives them, zeros between them."""
+    yield from (anywhere(reader, 0), anywhere(reader, 1))
+
+
+def one_hot(reader: NodeReader) -> Iterator[Route]:
+    """Two values, which of them depends on an index."""
+    indices, after = read(reader), made(reader)
+    axis = axis_at(reader, -1, len(after))
+    yield from parameters(reader, 1, 2)
+    if not reader.tensor(0).constant:
+        yield route(0, without(after, {axis}), reshaped(_but(after, axis), indices))
+
+
+def _but(sizes: Sizes, axis: int) -> Sizes:
+    return (*sizes[:axis], *sizes[axis + 1 :])

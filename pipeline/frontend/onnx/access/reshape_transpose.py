@@ -1,0 +1,107 @@
+"""Where the elements come from that data movement gives another shape or order, or repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import Final
+
+from nestmap.model.workload.access import AnyIndex, Repeated, Route
+from nestmap.pipeline.frontend.onnx.access.route_steps import (
+    Steps,
+    parameters,
+    permuted,
+    reshaped,
+    route,
+    shifted,
+)
+from nestmap.pipeline.frontend.onnx.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.shapes import Sizes
+from nestmap.pipeline.frontend.onnx.static_values import axis_at, expect, made, read, stated
+
+_BLOCKED: Final = {"DCR": (0, 3, 4, 1, 5, 2), "CRD": (0, 1, 4, 2, 5, 3)}
+"""How DepthToSpace orders batch, the parts of the channels, height, width; by its mode."""
+
+_UNBLOCKED: Final = {"DCR": (0, 3, 5, 1, 2, 4), "CRD": (0, 1, 3, 5, 2, 4)}
+"""How SpaceToDepth orders batch, channels, and the parts of height and width; by its mode."""
+
+
+def reshape(reader: NodeReader) -> Iterator[Route]:
+    """The same elements in row-major order."""
+    yield route(0, reshaped(made(reader), read(reader)))
+
+
+def transpose(reader: NodeReader) -> Iterator[Route]:
+    """The axes in another order."""
+    reverse = tuple(range(len(read(reader))))[::-1]
+    order = reader.listed("perm") or reverse
+    expect(reader, sorted(order) == sorted(reverse))
+    yield route(0, permuted(order))
+
+
+def depth_to_space(reader: NodeReader) -> Iterator[Route]:
+    """Channels become blocks of the image."""
+    before, after, block = read(reader), made(reader), reader.integer("blocksize", 1)
+    mode = reader.text("mode", "DCR")
+    expect(reader, mode in _BLOCKED and len(before) == 4)
+    batch, channels, height, width = before
+    parts = (block, block, channels // block**2)
+    inner = parts if mode == "DCR" else parts[::-1]
+    yield route(0, _reordered(before, (batch, *inner, height, width), _BLOCKED[mode], after))
+
+
+def space_to_depth(reader: NodeReader) -> Iterator[Route]:
+    """Blocks of the image become channels."""
+    before, after, block = read(reader), made(reader), reader.integer("blocksize", 1)
+    mode = reader.text("mode", "DCR")
+    expect(reader, mode in _UNBLOCKED and len(before) == 4)
+    batch, channels, height, width = before
+    split = (batch, channels, height // block, block, width // block, block)
+    yield route(0, _reordered(before, split, _UNBLOCKED[mode], after))
+
+
+def _reordered(before: Sizes, split: Sizes, order: Sizes, after: Sizes) -> Steps:
+    """Back from a tensor that was split into parts, which were put in order and joined."""
+    ordered = tuple(split[axis] for axis in order)
+    return (*reshaped(after, ordered), *permuted(order), *reshaped(split, before))
+
+
+def concat(reader: NodeReader) -> Iterator[Route]:
+    """Tensors one behind the other."""
+    sizes = [read(reader, position) for position in range(len(reader.node.proto.input))]
+    expect(reader, bool(sizes))
+    axis = axis_at(reader, 1, len(sizes[0]))
+    expect(reader, all(len(each) > axis for each in sizes))
+    whole = sum(each[axis] for each in sizes)
+    starts = accumulate((each[axis] for each in sizes), initial=0)
+    for position, (each, start) in enumerate(zip(sizes, starts, strict=False)):
+        yield route(position, shifted(axis, (whole, each[axis]), -start))
+
+
+def split(reader: NodeReader) -> Iterator[Route]:
+    """Parts of an axis, each an output of its own."""
+    whole = read(reader)
+    yield from parameters(reader, 1)
+    axis = axis_at(reader, 0, len(whole))
+    names = list(reader.node.proto.output)
+    sizes = [made(reader, i) if name else None for i, name in enumerate(names)]
+    lengths = [None if each is None else each[axis] for each in sizes]
+    if None in lengths:
+        lengths = list(stated(reader, "split", 1) or lengths)
+    start: int | None = 0
+    for i, (name, length) in enumerate(zip(names, lengths, strict=True)):
+        if name and length is not None:
+            own = AnyIndex(axis=axis, size=whole[axis])
+            steps = (own,) if start is None else shifted(axis, (length, whole[axis]), start)
+            yield route(0, steps, output=i)
+        start = None if start is None or length is None else start + length
+
+
+def repeat(reader: NodeReader) -> Iterator[Route]:
+    """Tile, and Expand, for which an axis has one element or is not there."""
+    before, after = read(reader), made(reader)
+    expect(reader, len(before) <= len(after))
+    own = (*(1,) * (len(after) - len(before)), *before)
+    pairs = enumerate(zip(own, after, strict=True))
+    repeated = tuple(Repeated(axis=axis, size=a) for axis, (a, b) in pairs if a != b)
+    yield route(0, repeated, reshaped(own, before))

@@ -1,0 +1,123 @@
+"""Where the elements come from that an operator without cost makes: its routes.
+
+Only sizes, attributes and inputs that are known before the network runs say it. A model that can
+be parsed stays one where they do not fit together: then the elements come from anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import accumulate
+from typing import Final
+
+from nestmap.model import InputError
+from nestmap.model.base import replaced
+from nestmap.model.workload.access import Route
+from nestmap.pipeline.frontend.onnx.access.gather_scatter import (
+    compress,
+    gather,
+    gather_elements,
+    gather_nd,
+    one_hot,
+    reverse_sequence,
+    scatter_elements,
+    scatter_nd,
+    tensor_scatter,
+    unpool,
+)
+from nestmap.pipeline.frontend.onnx.access.reshape_transpose import (
+    concat,
+    depth_to_space,
+    repeat,
+    reshape,
+    space_to_depth,
+    split,
+    transpose,
+)
+from nestmap.pipeline.frontend.onnx.access.route_steps import parameters
+from nestmap.pipeline.frontend.onnx.access.slice_pad import center, pad, part
+from nestmap.pipeline.frontend.onnx.movement import MADE
+from nestmap.pipeline.frontend.onnx.reader import NodeReader
+
+RouteRule = Callable[[NodeReader], Iterable[Route]]
+"""From an ONNX node to routes whose positions are those of the ONNX node's inputs and outputs."""
+
+
+def _of_parameters(reader: NodeReader) -> Iterator[Route]:
+    return parameters(reader, *range(len(reader.node.proto.input)))
+
+
+def _of_nothing(_: NodeReader) -> tuple[Route, ...]:
+    return ()
+
+
+def _same(reader: NodeReader) -> Iterator[Route]:
+    yield from reshape(reader)
+    yield from parameters(reader, *range(1, len(reader.node.proto.input)))
+
+
+ROUTES: Final[Mapping[str, RouteRule]] = {
+    **dict.fromkeys(("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"), reshape),
+    **dict.fromkeys(("Dropout", "com.microsoft.BitmaskDropout", "BitCast"), reshape),
+    "com.microsoft.ExpandDims": reshape,
+    **dict.fromkeys(("Trilu", "com.microsoft.Trilu"), _same),
+    "Transpose": transpose,
+    "DepthToSpace": depth_to_space,
+    "SpaceToDepth": space_to_depth,
+    "Concat": concat,
+    "Split": split,
+    **dict.fromkeys(("Expand", "Tile"), repeat),
+    "Slice": part,
+    **dict.fromkeys(("Pad", "com.microsoft.Pad"), pad),
+    "CenterCropPad": center,
+    "Gather": gather,
+    "GatherElements": gather_elements,
+    **dict.fromkeys(("GatherND", "com.microsoft.GatherND"), gather_nd),
+    **dict.fromkeys(("Scatter", "ScatterElements"), scatter_elements),
+    "ScatterND": scatter_nd,
+    "TensorScatter": tensor_scatter,
+    "ReverseSequence": reverse_sequence,
+    "Compress": compress,
+    "MaxUnpool": unpool,
+    **dict.fromkeys(MADE, _of_parameters),
+    # of sizes, or of numbers that are drawn
+    **dict.fromkeys(("Shape", "Size", "EyeLike", "ConstantOfShape"), _of_nothing),
+    **dict.fromkeys(("RandomNormalLike", "RandomUniformLike"), _of_nothing),
+    "OneHot": one_hot,
+}
+"""Operators of which it is known where the elements of their outputs come from."""
+
+
+def routes_of(reader: NodeReader) -> tuple[Route, ...] | None:
+    """The routes of a node; ``None``: the elements of its outputs come from anywhere.
+
+    Positions are those among the tensors of the reader.
+    """
+    rule = ROUTES.get(reader.node.operator)
+    if rule is None:
+        return None
+    try:
+        return tuple(_placed(reader, rule(reader)))
+    except (InputError, ValueError, LookupError):  # shapes that do not go together
+        return None
+
+
+def _placed(reader: NodeReader, routes: Iterable[Route]) -> Iterator[Route]:
+    """The routes by the tensors that there are, those left out not counted, each once.
+
+    Raises:
+        ValueError: where a route does not lead from the output to the input.
+    """
+    places = {name: i for i, name in enumerate(reader.node.reads)}
+    read = [places.get(name, -1) for name in reader.node.proto.input]
+    made = list(accumulate(map(bool, reader.node.proto.output), initial=0))
+    inputs, outputs = reader.inputs, reader.outputs
+    for route in routes:
+        place = made[route.output], read[route.input]
+        begin, end = outputs[place[0]].sizes, inputs[place[1]].sizes
+        if begin is None or end is None or route.sizes(begin) != end:
+            raise ValueError(f"route {route} from {begin} to {end}; expected one that fits")
+        if place != (route.output, route.input):
+            yield replaced(route, {"output": place[0], "input": place[1]})
+        else:
+            yield route

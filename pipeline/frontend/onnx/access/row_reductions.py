@@ -1,0 +1,220 @@
+"""What operators read that need some axes of their input as a whole: rows, channels, groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from nestmap.pipeline.frontend.onnx.access.axis_reads import (
+    Axes,
+    ReadRule,
+    Reads,
+    aligned,
+    along,
+    each,
+    names_of,
+    names_with,
+    row_names,
+)
+from nestmap.pipeline.frontend.onnx.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.reduction import REDUCTIONS
+from nestmap.pipeline.frontend.onnx.static_values import (
+    axis_at,
+    expect,
+    integers_at,
+    made,
+    place,
+    read,
+    stated,
+)
+
+_ONE_AXIS: Final = 13
+"""From this version on, Softmax and the like normalize along one axis, not all from it on."""
+
+_AXIS_INPUT: Final = 20
+"""From this version on, the axis of DFT is an input."""
+
+_NO_TRAINING: Final = 7
+"""From this version on, BatchNormalization does not train unless it is said."""
+
+
+def _over(reader: NodeReader, whole: Iterable[int]) -> Reads:
+    """The first input, of the sizes of the output, with some axes whole."""
+    rank, wide = len(made(reader)), frozenset(whole)
+    expect(reader, len(read(reader)) == rank)
+    names = names_with(rank, wide)
+    return Reads(names, {0: each(names, wide)})
+
+
+def _axis(default: int) -> ReadRule:
+    """The rule of operators that need an axis as a whole, which an attribute says."""
+    return lambda reader: _over(reader, {axis_at(reader, default, len(read(reader)))})
+
+
+def _softmax(reader: NodeReader) -> Reads:
+    rank = len(read(reader))
+    if reader.graph.version >= _ONE_AXIS and not reader.node.proto.domain:
+        return _axis(-1)(reader)
+    return _over(reader, range(axis_at(reader, 1, rank), rank))
+
+
+def _layer(reader: NodeReader) -> Reads:
+    """Rows from an axis on; what they are multiplied with and what is added, by element."""
+    output = made(reader)
+    rank = len(output)
+    reads = _over(reader, range(axis_at(reader, -1, rank), rank))
+    return _with_scales(reader, reads, 1, 2)
+
+
+def _with_scales(reader: NodeReader, reads: Reads, *positions: int) -> Reads:
+    output = made(reader)
+    scales = {i: aligned(reads.names, output, read(reader, i)) for i in positions if reader.has(i)}
+    return Reads(reads.names, {**reads.inputs, **scales})
+
+
+def _skip_layer(*scales: int) -> ReadRule:
+    """Rows of the first two inputs together."""
+
+    def rule(reader: NodeReader) -> Reads:
+        output, skip = made(reader), read(reader, 1)
+        reads = _over(reader, {len(output) - 1})
+        added = (*aligned(reads.names, output, skip)[:-1], None)
+        whole = Reads(reads.names, {**reads.inputs, 1: added})
+        return _with_scales(reader, whole, *scales)
+
+    return rule
+
+
+def _of_channels(reader: NodeReader, whole: Iterable[int], scales: Iterable[int]) -> Reads:
+    """Some axes whole, and numbers for each channel (the second axis)."""
+    output, wide = made(reader), frozenset(whole)
+    names = names_of(len(output))
+    channel: Axes = (along(names[1]),) if len(names) > 1 else (None,)
+    given = [i for i in scales if reader.has(i) and read(reader, i) == output[1:2]]
+    return Reads(names, {0: each(names, wide), **dict.fromkeys(given, channel)})
+
+
+def _instance(reader: NodeReader) -> Reads:
+    return _of_channels(reader, range(2, len(made(reader))), (1, 2))
+
+
+def _group(reader: NodeReader) -> Reads:
+    """The channels of a group together."""
+    output, groups = made(reader), reader.integer("num_groups", 1)
+    first = 2 if output[1:2] == (groups,) else 1
+    return _of_channels(reader, range(first, len(output)), (1, 2))
+
+
+def _images(reader: NodeReader) -> Reads:
+    """Images one by one, wherever their channels are."""
+    return _over(reader, range(1, len(made(reader))))
+
+
+def _batch(reader: NodeReader) -> Reads:
+    rank = len(made(reader))
+    old = reader.graph.version < _NO_TRAINING and not reader.flag("is_test")
+    training = old or reader.flag("training_mode") or len(reader.outputs) > 1
+    whole = (axis for axis in range(rank) if axis != 1) if training else ()
+    return _of_channels(reader, whole, (1, 2, 3, 4))
+
+
+def _mean_variance(reader: NodeReader) -> Reads:
+    rank = len(made(reader))
+    axes = reader.listed("axes") or (0, 2, 3)
+    return _over(reader, (place(reader, axis, rank) for axis in axes))
+
+
+def _loss(reader: NodeReader) -> Reads:
+    """All classes, and the right one; of each place, or of all of them."""
+    output, scores, labels = made(reader), read(reader), read(reader, 1)
+    expect(reader, output == labels and len(scores) == len(labels) + 1)
+    batch, *others = row_names(len(output))
+    return Reads(
+        (batch, *others), {0: (along(batch), None, *each(others)), 1: each((batch, *others))}
+    )
+
+
+def _reduce(reader: NodeReader) -> Reads:
+    """Axes that attribute or input ``axes`` says; where they are kept, sizes say it as well."""
+    before, after = read(reader), made(reader)
+    if len(before) == len(after):
+        pairs = enumerate(zip(before, after, strict=True))
+        return _over(reader, [axis for axis, (a, b) in pairs if a != b])
+    rank = len(before)
+    inputs = -1 if reader.node.proto.domain else 1
+    axes = reader.listed("axes") if inputs < 0 else stated(reader, "axes", inputs)
+    return _lost(reader, {place(reader, axis, rank) for axis in axes or range(rank)})
+
+
+def _best(reader: NodeReader) -> Reads:
+    """Where the largest element along an axis is."""
+    rank = len(read(reader))
+    axis = axis_at(reader, 0, rank)
+    return _over(reader, {axis}) if len(made(reader)) == rank else _lost(reader, {axis})
+
+
+def _lost(reader: NodeReader, axes: Iterable[int]) -> Reads:
+    """Axes whole that the output does not have."""
+    before, after, lost = read(reader), made(reader), frozenset(axes)
+    kept = tuple(size for axis, size in enumerate(before) if axis not in lost)
+    expect(reader, kept == after)
+    names = names_of(len(after))
+    left = iter(names)
+    return Reads(
+        names, {0: tuple(None if i in lost else along(next(left)) for i in range(len(before)))}
+    )
+
+
+def _scan(reader: NodeReader) -> Reads:
+    axis = integers_at(reader, 1)
+    rank = len(made(reader))
+    return _over(reader, range(rank) if not axis else {place(reader, axis[0], rank)})
+
+
+def _determinant(reader: NodeReader) -> Reads:
+    rank = len(read(reader))
+    return _lost(reader, {rank - 1, rank - 2})
+
+
+def _fourier(reader: NodeReader) -> Reads:
+    """An axis, and real and imaginary part."""
+    rank = len(read(reader))
+    attribute = not reader.has(2) and reader.graph.version < _AXIS_INPUT
+    default = (reader.integer("axis", 1, least=-rank),) if attribute else (-2,)
+    axis = integers_at(reader, 2) if reader.has(2) else default
+    return _over(reader, (place(reader, axis[0], rank), rank - 1) if axis else range(rank))
+
+
+def _draws(reader: NodeReader) -> Reads:
+    expect(reader, len(made(reader)) == len(read(reader)) == 2)
+    names = row_names(2)
+    return Reads(names, {0: each(names, {1})})
+
+
+_REDUCED: Final = tuple(name for name in REDUCTIONS if name.startswith("Reduce"))
+_SOFT: Final = ("Softmax", "LogSoftmax", "Hardmax")
+_SIMPLE: Final = "SimplifiedLayerNormalization"
+
+NESTS: Final[Mapping[str, ReadRule]] = {
+    **dict.fromkeys(_SOFT, _softmax),
+    **dict.fromkeys(("com.microsoft.BiasSoftmax", "com.microsoft.QLinearSoftmax"), _softmax),
+    **dict.fromkeys(("LayerNormalization", "RMSNormalization"), _layer),
+    **dict.fromkeys((_SIMPLE, f"com.microsoft.{_SIMPLE}"), _layer),
+    "com.microsoft.SkipLayerNormalization": _skip_layer(2, 3),
+    f"com.microsoft.Skip{_SIMPLE}": _skip_layer(2),
+    "InstanceNormalization": _instance,
+    "GroupNormalization": _group,
+    "com.microsoft.GroupNorm": _images,
+    "BatchNormalization": _batch,
+    "MeanVarianceNormalization": _mean_variance,
+    "LpNormalization": _axis(-1),
+    **dict.fromkeys(("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"), _loss),
+    **dict.fromkeys((*_REDUCED, "com.microsoft.QLinearReduceMean"), _reduce),
+    **dict.fromkeys(("ArgMax", "ArgMin"), _best),
+    "TopK": _axis(-1),
+    **dict.fromkeys(("CumSum", "CumProd"), _scan),
+    "Det": _determinant,
+    "DFT": _fourier,
+    "Multinomial": _draws,
+}
+"""What operators read that need some axes of their input as a whole."""

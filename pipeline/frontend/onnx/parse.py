@@ -1,0 +1,147 @@
+"""Turns an ONNX model into a workload."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import onnx
+from pydantic import ValidationError
+
+from nestmap.model import InputError, NoCostNode, Workload
+from nestmap.model.workload.graph import Node
+from nestmap.pipeline.frontend.onnx.access.routes import routes_of
+from nestmap.pipeline.frontend.onnx.array import ARRAY_OPERATORS
+from nestmap.pipeline.frontend.onnx.broadcast_axes import repeated_axes
+from nestmap.pipeline.frontend.onnx.dims import set_dimensions
+from nestmap.pipeline.frontend.onnx.functions import with_local_functions
+from nestmap.pipeline.frontend.onnx.load import load_model
+from nestmap.pipeline.frontend.onnx.movement import MOVEMENT_OPERATORS
+from nestmap.pipeline.frontend.onnx.opsets import as_text
+from nestmap.pipeline.frontend.onnx.precision import UNSTATED, tensor_precisions
+from nestmap.pipeline.frontend.onnx.reader import GraphFacts, NodeReader
+from nestmap.pipeline.frontend.onnx.resolve import resolved
+from nestmap.pipeline.frontend.onnx.shapes import UnknownSizesError, facts_of
+from nestmap.pipeline.frontend.onnx.skeleton import Skeleton, skeleton
+from nestmap.pipeline.frontend.onnx.unknown_sizes import unknown_sizes
+from nestmap.pipeline.frontend.onnx.vector import VECTOR_OPERATORS, vector_node
+from nestmap.pipeline.frontend.yaml.located_node import explained
+
+_KNOWN: Final = frozenset((*ARRAY_OPERATORS, *VECTOR_OPERATORS, *MOVEMENT_OPERATORS))
+
+
+def parse_onnx(
+    source: Path | onnx.ModelProto,
+    *,
+    name: str | None = None,
+    dims: Mapping[str, int] | None = None,
+    float_bits: int = UNSTATED,
+) -> Workload:
+    """The workload of an ONNX model: what the array computes, vector operators, all else.
+
+    Missing shapes are inferred. Data of weights is neither needed nor kept. Bits an element follow
+    from the types of tensors and from QuantizeLinear and DequantizeLinear around them; integer
+    attributes of a node override them: ``weight_size`` for ``W``, ``act_size`` for ``I`` and the
+    finished ``O``, ``output_size`` for partial sums of ``O`` (default: 32 for quantized inputs,
+    else twice the bits of activations and at most 32). Biases are left out; so is, with it, what
+    makes the ``C`` of a Gemm.
+
+    Args:
+        source: a file or a model; a model is not changed.
+        name: the name of the workload; by default that of the file or of the graph.
+        dims: sizes for symbolic dimensions by their name (``batch``), or by an input of the graph
+            and the axis (``x[0]``) for those without one.
+        float_bits: what an element of float32 or float64 counts: frameworks export networks so
+            whatever they will run in.
+
+    Raises:
+        InputError: where the file or the model is wrong: it names the node and the tensor.
+    """
+    if float_bits < 1:
+        raise InputError("float_bits", str(float_bits), "at least 1 bit")
+    where, default = _labels(source)
+    with _collector_paused():
+        small = skeleton(load_model(source) if isinstance(source, Path) else source, where)
+        model = with_local_functions(small.model, where)
+        set_dimensions(model, small.constants, dims or {}, where)
+        return _workload(replace(small, model=model), where, name or default, float_bits)
+
+
+@contextmanager
+def _collector_paused() -> Generator[None]:
+    """No garbage collection meanwhile: it doubles the time of large graphs and finds nothing."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _labels(source: Path | onnx.ModelProto) -> tuple[str, str]:
+    """How messages call the model, and the default name of its workload."""
+    if isinstance(source, Path):
+        return str(source), source.stem or "onnx"
+    name = as_text(source.graph.name) or "onnx"
+    return f"model {name!r}", name
+
+
+def _workload(small: Skeleton, where: str, name: str, float_bits: int) -> Workload:
+    graph = resolved(small, frozenset(ARRAY_OPERATORS), _KNOWN, where)
+    tensors = {name: facts_of(kind) for name, kind in graph.known.types.items()}
+    outputs = [value.name for value in small.model.graph.output]
+    precisions = tensor_precisions(graph.nodes, tensors, outputs, float_bits)
+    facts = GraphFacts(
+        tensors,
+        precisions.bits,
+        graph.origins,
+        frozenset(node.name for node in graph.nodes),
+        precisions.quantized,
+        repeated_axes(graph.nodes, tensors),
+        graph.known.values,
+        graph.known.version,
+    )
+    made: list[Node] = []
+    unknown: list[UnknownSizesError] = []
+    for node in graph.nodes:
+        reader = NodeReader(f"{where}: {node}", node, facts)
+        try:
+            parts = tuple(_converted(reader, graph.constants))
+        except UnknownSizesError as error:
+            unknown.append(error)
+            continue
+        except ValidationError as error:
+            raise reader.error(*explained(error)) from None
+        made.extend(parts)
+        # Of several nodes the last one makes what the ONNX node makes.
+        for output in filter(None, node.proto.output):
+            graph.origins[output] = replace(graph.origins[output], node=parts[-1].name)
+    if unknown:
+        raise unknown_sizes(unknown, graph, small, where)
+    return Workload(name=name, nodes=tuple(made))
+
+
+def _converted(reader: NodeReader, constants: frozenset[str]) -> Iterator[Node]:
+    """The nodes of a workload that an ONNX node becomes."""
+    operator = reader.node.operator
+    outputs = [name for name in reader.node.proto.output if name]
+    computed = bool(outputs) and constants.issuperset(outputs)
+    if operator in ARRAY_OPERATORS:
+        yield from ARRAY_OPERATORS[operator](reader)
+    elif not computed and (vector := vector_node(reader)) is not None:
+        yield vector
+    else:
+        yield NoCostNode(
+            name=reader.node.name,
+            operator=operator,
+            sources=reader.sources,
+            inputs=reader.inputs,
+            outputs=reader.outputs,
+            known=computed or operator in _KNOWN,
+            routes=() if computed else routes_of(reader),
+        )

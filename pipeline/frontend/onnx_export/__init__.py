@@ -1,0 +1,1 @@
+"""Writes split networks as ONNX models."""

@@ -1,0 +1,129 @@
+"""Reads YAML files: text becomes a tree of located nodes, or an error that says what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import yaml
+from yaml.constructor import SafeConstructor
+
+from nestmap.model import InputError
+from nestmap.pipeline.frontend.yaml.located_node import Node
+
+# libyaml is ten times faster than the loader in Python; some builds of PyYAML lack it.
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_MERGER: Final = SafeConstructor()
+
+DEEPEST: Final = 50
+"""How deep collections may be nested: no description needs more, and parsers recurse."""
+
+LARGEST_TREE: Final = 2_000_000
+"""How many values a file may hold with every alias written out."""
+
+
+def read_yaml(path: Path) -> Node:
+    """The root of a YAML file in UTF-8.
+
+    Raises:
+        InputError: where the file is missing, unreadable, empty or not YAML.
+    """
+    return parse_yaml(_text(path), str(path))
+
+
+def parse_yaml(text: str, file: str) -> Node:
+    """The root of a YAML text; errors name it ``file``.
+
+    Raises:
+        InputError: where the text is empty or not YAML, or too deep or large to be meant.
+    """
+    try:
+        _check_depth(text, file)
+        root: yaml.Node | None = yaml.compose(text, Loader=_LOADER)
+        if root is None or (isinstance(root, yaml.ScalarNode) and not root.value):
+            raise InputError(file, "an empty file", "a YAML description")
+        _resolve(root, file)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise _not_yaml(file, line, error.problem or error.context or "") from None
+    except yaml.reader.ReaderError as error:
+        line = text.encode()[: error.position].count(b"\n") + 1
+        raise _not_yaml(file, line, error.reason) from None
+    except (ValueError, OverflowError) as error:  # escapes that are no character
+        raise _not_yaml(file, 1, str(error)) from None
+    return Node(root, file, _line(root))
+
+
+def _text(path: Path) -> str:
+    expected = "a YAML file"
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(str(path), "no such file", expected) from None
+    except IsADirectoryError:
+        raise InputError(str(path), "a directory", expected) from None
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise InputError(f"{path}:{line}", "bytes that are not UTF-8 text", expected) from None
+    except (OSError, ValueError) as error:  # ValueError: a path with a null character
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        found = f"a file that cannot be read ({reason})"
+        raise InputError(str(path), found, expected) from None
+
+
+def _not_yaml(file: str, line: int, problem: str) -> InputError:
+    return InputError(f"{file}:{line}", f"text that is not YAML ({problem})", "valid YAML")
+
+
+def _check_depth(text: str, file: str) -> None:
+    """Refuses deep nesting before the tree is made: libyaml crashes on it."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > DEEPEST:
+            raise InputError(
+                f"{file}:{_line(event)}", f"collections nested {depth} deep", f"at most {DEEPEST}"
+            )
+
+
+def _resolve(root: yaml.Node, file: str) -> None:
+    """Puts merged keys (<<) in place; refuses trees that are endless or enormous without aliases.
+
+    Anchors come before their aliases, so the recursion goes no deeper than the text is nested.
+    """
+    sizes: dict[int, int | None] = {}
+
+    def size(node: yaml.Node) -> int:
+        if isinstance(node, yaml.ScalarNode):
+            return 1
+        if id(node) not in sizes:
+            sizes[id(node)] = None  # not known yet: who meets it again meets itself
+            sizes[id(node)] = 1 + sum(size(child) for child in _children(node))
+            _check_size(sizes[id(node)], file, _line(node))
+            if isinstance(node, yaml.MappingNode):
+                _MERGER.flatten_mapping(node)
+        return _check_size(sizes[id(node)], file, _line(node))
+
+    size(root)
+
+
+def _check_size(size: int | None, file: str, line: int) -> int:
+    if size is None or size > LARGEST_TREE:
+        found = "an anchor that contains itself" if size is None else f"{size} values"
+        expected = f"at most {LARGEST_TREE} values, aliases written out"
+        raise InputError(f"{file}:{line}", found, expected)
+    return size
+
+
+def _children(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        return [child for pair in node.value for child in pair]
+    return list(node.value)
+
+
+def _line(place: yaml.Node | yaml.Event) -> int:
+    return place.start_mark.line + 1 if place.start_mark else 1

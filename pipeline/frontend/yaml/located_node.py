@@ -1,0 +1,282 @@
+"""A value of a YAML file that knows its file, line and field, and is read as what it must be."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import StrEnum
+from re import compile as pattern
+from typing import Final, TypeVar, final
+
+import yaml
+from pydantic import ValidationError
+from yaml.constructor import SafeConstructor
+
+from nestmap.model import InputError
+from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Section, one_of
+
+E = TypeVar("E", bound=StrEnum)
+
+LARGEST: Final = 2**62
+"""The largest whole number that is read: it fits the 64 bits that the cost model counts with."""
+
+_TAG: Final = "tag:yaml.org,2002:"
+_READ: Final = SafeConstructor()
+_NAME: Final = pattern(r"[A-Za-z][A-Za-z0-9_]{0,31}")
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """A value in a YAML file.
+
+    ``line`` counts from 1 (for a collection: the line of its key), ``path`` is the way from the
+    root, as in ``memories.rf_2B.ports[0].type``. The methods read the value as what it must
+    be; all of them raise :class:`InputError` with file, line and path where it is not.
+    """
+
+    value: yaml.Node
+    file: str
+    line: int
+    path: str = ""
+
+    @property
+    def where(self) -> str:
+        """File, line and path: how errors name the value."""
+        return ": ".join(filter(None, (f"{self.file}:{self.line}", self.path)))
+
+    def error(self, expected: str, found: str | None = None) -> InputError:
+        """The error to raise about this value; ``found`` is the value itself unless given."""
+        return InputError(self.where, found or _described(self.value), expected)
+
+    @contextmanager
+    def checking(self) -> Generator[None]:
+        """Turns what a model validator says in the block into an error about this value."""
+        try:
+            yield
+        except ValidationError as error:
+            found, expected = explained(error)
+            raise self.error(expected, found) from None
+
+    def entries(self, expected: str = "a mapping of names to values") -> dict[str, Node]:
+        """The values of a mapping by key, in file order; of equal keys the last one counts."""
+        if not isinstance(self.value, yaml.MappingNode):
+            raise self.error(expected)
+        return {self._key(key): self._entry(key, value) for key, value in self.value.value}
+
+    def named(self, expected: str) -> dict[str, Node]:
+        """The values of a mapping whose keys are names, as :func:`is_name` says."""
+        entries = self.entries(expected)
+        for key, entry in entries.items():
+            if not is_name(key):
+                raise entry.error(expected, f"the key {_quoted(key)}")
+        return entries
+
+    def numbered(self, expected: str) -> dict[int, Node]:
+        """The values of a mapping whose keys are whole numbers from 0 on, each once."""
+        if not isinstance(self.value, yaml.MappingNode):
+            raise self.error(expected)
+        entries: dict[int, Node] = {}
+        for key, value in self.value.value:
+            place = Node(key, self.file, _line(key), self.path)
+            number = place.integer(expected, minimum=0, maximum=2**31 - 1)
+            if number in entries:
+                raise place.error("each number once", f"a second {number}")
+            entries[number] = self._entry(key, value)
+        return entries
+
+    def fields(self, section: Section) -> dict[Field, Node]:
+        """The values of a mapping with known fields; unless required, null ones are left out."""
+        known = {field.name: field for field in section.fields}
+        entries = self.entries(f"a mapping with the fields {', '.join(known)}")
+        for name, entry in entries.items():
+            if name not in known:
+                raise InputError(
+                    entry.where, f"the unknown field {_quoted(name)}", suggestion(name, known)
+                )
+        required = [field for field in section.fields if field.need is Need.REQUIRED]
+        for field in required:
+            if field.name not in entries:
+                raise self.error(f"the field {field.name}", f"no {field.name}")
+        given = ((known[name], node) for name, node in entries.items())
+        return {field: node for field, node in given if field in required or not node.is_null}
+
+    def sequence(self, expected: str = "a list") -> tuple[Node, ...]:
+        """The items of a list."""
+        if not isinstance(self.value, yaml.SequenceNode):
+            raise self.error(expected)
+        items: list[yaml.Node] = self.value.value
+        return tuple(
+            Node(item, self.file, _line(item), f"{self.path}[{i}]") for i, item in enumerate(items)
+        )
+
+    def names(self, expected: str, known: Collection[str] | None = None) -> tuple[str, ...]:
+        """The items of a list of names (of ``known`` ones, if given), all different."""
+        names: dict[str, Node] = {}
+        for item in self.sequence():
+            name = item.name(expected) if known is None else item.one_of(known)
+            if name in names:
+                raise item.error(f"{expected}, each once", f"a second {name}")
+            names[name] = item
+        return tuple(names)
+
+    def integer(
+        self, expected: str = "a whole number", *, minimum: int = -LARGEST, maximum: int = LARGEST
+    ) -> int:
+        """A whole number."""
+        number = self._number("int")
+        if not isinstance(number, int) or number < minimum:
+            raise self.error(expected)
+        if number > maximum:
+            raise self.error(f"{expected}, at most {maximum}")
+        return number
+
+    def number(self, expected: str = "a number", *, minimum: float = -LARGEST) -> float:
+        """A finite number."""
+        number = self._number("int", "float")
+        if number is None or not minimum <= number <= LARGEST:  # NaN is in no order
+            raise self.error(expected + self._number_hint())
+        return float(number)
+
+    def boolean(self, expected: str = "true or false") -> bool:
+        """A truth value, in any of the spellings of YAML 1.1."""
+        if not self._is("bool"):
+            raise self.error(expected)
+        spelling: str = self.value.value
+        return spelling.lower() in ("true", "yes", "on")
+
+    def text(self, expected: str = "a text") -> str:
+        """A text that is not empty."""
+        if not self._is("str") or not self.value.value.strip():
+            raise self.error(expected)
+        text: str = self.value.value
+        return text
+
+    def text_or_none(self) -> str | None:
+        """The text that stands here; ``None`` where something else does."""
+        return str(self.value.value) if self._is("str") else None
+
+    def name(self, expected: str = "a name") -> str:
+        """A letter followed by at most 31 letters, digits and underscores."""
+        if not is_name(self.text(expected)):
+            raise self.error(f"{expected} (a letter, then letters, digits or _, at most 32)")
+        return self.text()
+
+    def one_of(self, known: Collection[str]) -> str:
+        """One of the known texts."""
+        text = self.text(one_of(known))
+        if text not in known:
+            raise self.error(suggestion(text, known))
+        return text
+
+    def choice(self, kind: type[E]) -> E:
+        """A member of an enumeration."""
+        return kind(self.one_of([str(member) for member in kind]))
+
+    @property
+    def is_null(self) -> bool:
+        """Whether nothing stands here."""
+        return self._is("null")
+
+    @property
+    def is_sequence(self) -> bool:
+        """Whether the value is a list."""
+        return isinstance(self.value, yaml.SequenceNode)
+
+    @property
+    def is_mapping(self) -> bool:
+        """Whether the value is a mapping."""
+        return isinstance(self.value, yaml.MappingNode)
+
+    def is_text(self, text: str) -> bool:
+        """Whether the value is exactly that text."""
+        return self._is("str") and bool(self.value.value == text)
+
+    def _is(self, *types: str) -> bool:
+        scalar = isinstance(self.value, yaml.ScalarNode)
+        return scalar and self.value.tag in [_TAG + name for name in types]
+
+    def _number(self, *types: str) -> int | float | None:
+        if not isinstance(self.value, yaml.ScalarNode) or not self._is(*types):
+            return None
+        try:
+            number: int | float = (
+                _READ.construct_yaml_int(self.value)
+                if self._is("int")
+                else _READ.construct_yaml_float(self.value)
+            )
+        except (ValueError, OverflowError):  # tagged as a number but none: 0b, !!int x
+            return None
+        return number
+
+    def _number_hint(self) -> str:
+        """A word on texts that only look like numbers: YAML 1.1 wants 1.0e-3 for 1e-3."""
+        try:
+            float(self.value.value if self._is("str") else "")
+        except ValueError:
+            return ""
+        return " (YAML reads this one as a text: write it without quotes, and 1e-3 as 1.0e-3)"
+
+    def _key(self, key: yaml.Node) -> str:
+        if not Node(key, self.file, _line(key))._is("str"):
+            where = Node(key, self.file, _line(key), self.path)
+            raise where.error("a text as key", f"the key {_described(key)}")
+        name: str = key.value
+        return name
+
+    def _entry(self, key: yaml.Node, value: yaml.Node) -> Node:
+        line = _line(value if isinstance(value, yaml.ScalarNode) else key)
+        name = _shortened(key.value if key.value.isprintable() else repr(key.value))
+        return Node(value, self.file, line, f"{self.path}.{name}" if self.path else name)
+
+
+def is_name(text: str) -> bool:
+    """Whether a text is a letter followed by at most 31 letters, digits and underscores."""
+    return _NAME.fullmatch(text) is not None
+
+
+def explained(error: ValidationError) -> tuple[str, str]:
+    """What a model found and what it expected, in words."""
+    first = error.errors()[0]
+    if first["type"] == "value_error":
+        found, _, expected = first["msg"].removeprefix("Value error, ").partition("; expected ")
+        return found, expected or "a valid value"
+    field = ".".join(str(part) for part in first["loc"])
+    return f"{_shortened(repr(first['input']))} as {field}", first["msg"]
+
+
+def suggestion(name: str, known: Collection[str]) -> str:
+    """What was probably meant, and all that is known."""
+    near = get_close_matches(name, known, n=1)
+    choices = one_of(known) if known else "none"
+    return f"{near[0]} ({choices})" if near else choices
+
+
+def _line(node: yaml.Node) -> int:
+    mark: yaml.Mark = node.start_mark
+    return mark.line + 1
+
+
+def _described(node: yaml.Node) -> str:
+    if isinstance(node, yaml.MappingNode):
+        return "a mapping" if node.value else "an empty mapping"
+    if isinstance(node, yaml.SequenceNode):
+        return "a list" if node.value else "an empty list"
+    kind = node.tag.removeprefix(_TAG)
+    if kind == "null":
+        return "nothing"
+    if kind == "str":
+        return _quoted(node.value)
+    text = _shortened(node.value)
+    plain = kind in ("int", "float") or text.lower() in ("true", "false")
+    return text if plain else f"{text} (which YAML reads as a {kind})"
+
+
+def _quoted(text: str) -> str:
+    return _shortened(repr(text))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,57 @@
+"""Physical quantities in descriptions: each reader names the unit it expects."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from nestmap.pipeline.frontend.yaml.located_node import Node
+
+ARRAY_DIMENSION: Final = "an array dimension such as D1"
+ARRAY_DIMENSIONS: Final = "a list of array dimensions such as D1"
+ENERGY: Final = "an energy in pJ, not negative"
+AREA: Final = "an area, not negative"
+POWER: Final = "a power in mW, not negative"
+PERIOD: Final = "a clock period in ns, above 0"
+NODE: Final = "a technology node of 7 to 180 nm"
+SWITCH: Final = "true or false"
+
+
+def energy(node: Node) -> float:
+    """An energy in pJ."""
+    return node.number(ENERGY, minimum=0)
+
+
+def area(node: Node) -> float:
+    """An area, in the unit of the whole description."""
+    return node.number(AREA, minimum=0)
+
+
+def power(node: Node) -> float:
+    """A power in mW."""
+    return node.number(POWER, minimum=0)
+
+
+def technology(node: Node) -> float:
+    """A technology node in nm, of those that are known."""
+    # takes long to import, and only descriptions that name a node need it
+    from nestmap.costmodel.technology import LARGEST_NODE, SMALLEST_NODE  # noqa: PLC0415
+
+    value = node.number(NODE, minimum=SMALLEST_NODE)
+    if value > LARGEST_NODE:
+        raise node.error(NODE)
+    return value
+
+
+def usual_voltage(nm: float) -> float:
+    """The nominal supply voltage in V of a known technology node in nm."""
+    from nestmap.costmodel.technology import nominal_voltage  # noqa: PLC0415 (imports numba)
+
+    return nominal_voltage(nm)
+
+
+def period(node: Node) -> float:
+    """A clock period in ns."""
+    value = node.number(PERIOD, minimum=0)
+    if value == 0:
+        raise node.error(PERIOD)
+    return value

@@ -1,0 +1,88 @@
+"""Reads workloads in ZigZag's YAML schema: a list of layers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+from nestmap.model import Workload
+from nestmap.pipeline.frontend.yaml.layer import ID, LAYER, NAME, SOURCE, Fields, parse_layer
+from nestmap.pipeline.frontend.yaml.load import read_yaml
+
+
+def parse_workload_yaml(path: Path) -> Workload:
+    """The workload that a YAML file in ZigZag's schema describes; its name is the file's.
+
+    What may stand in it is declared in :mod:`~nestmap.pipeline.frontend.yaml.layer`;
+    ``docs/input-formats.md`` shows it.
+
+    Raises:
+        InputError: where the file is not such a description; it names the line and the field.
+    """
+    root = read_yaml(path)
+    nodes = root.sequence("a list of layers")
+    if not nodes:
+        raise root.error("at least one layer")
+    layers = [node.fields(LAYER) for node in nodes]
+    names = _names(layers)
+    sources = {i: _sources(i, layer, names) for i, layer in zip(names, layers, strict=True)}
+    _check_acyclic(sources, names, dict(zip(names, layers, strict=True)))
+    with root.checking():
+        return Workload.of(
+            *(
+                parse_layer(node, fields, names[i], {k: names[v] for k, v in sources[i].items()})
+                for i, node, fields in zip(names, nodes, layers, strict=True)
+            ),
+            name=path.stem,
+        )
+
+
+def _names(layers: Collection[Fields]) -> dict[int, str]:
+    """The name of each layer by its id, in file order."""
+    names: dict[int, str] = {}
+    taken: set[str] = set()
+    for fields in layers:
+        number = fields[ID].integer(ID.kind)
+        if number in names:
+            raise fields[ID].error("a different id for each layer", f"a second layer {number}")
+        given = fields.get(NAME)
+        name = given.text(NAME.kind) if given else f"Layer{number}"
+        if name in taken:
+            where = given or fields[ID]
+            raise where.error("a different name for each layer", f"a second layer {name!r}")
+        names[number] = name
+        taken.add(name)
+    return names
+
+
+def _sources(number: int, fields: Fields, names: Mapping[int, str]) -> dict[str, int]:
+    """The layers that produce inputs, by operand."""
+    if SOURCE not in fields:
+        return {}
+    sources: dict[str, int] = {}
+    for operand, node in fields[SOURCE].entries(SOURCE.kind).items():
+        source = node.integer("the id of a layer")
+        if source not in names:
+            known = ", ".join(str(i) for i in list(names)[:20])
+            raise node.error(
+                f"the id of a layer in the file ({known}{', ...' if len(names) > 20 else ''}), or "
+                f"{number}, its own, for an input from outside"
+            )
+        if source != number:
+            sources[operand] = source
+    return sources
+
+
+def _check_acyclic(
+    sources: Mapping[int, Mapping[str, int]],
+    names: Mapping[int, str],
+    layers: Mapping[int, Fields],
+) -> None:
+    try:
+        TopologicalSorter({i: of.values() for i, of in sources.items()}).prepare()
+    except CycleError as error:
+        cycle: list[int] = error.args[1]  # each produces for the next; the last is the first
+        text = " -> ".join(repr(names[i]) for i in cycle)
+        where = layers[min(cycle, key=list(names).index)][SOURCE]
+        raise where.error("layers without a cycle", f"the cycle {text}") from None

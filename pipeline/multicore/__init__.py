@@ -1,0 +1,1 @@
+"""Explorations on several cores: facade, plan, recording."""

@@ -1,0 +1,136 @@
+"""A network on several cores as JSON: energies in pJ, times in cycles, sizes in bits."""
+
+from __future__ import annotations
+
+from nestmap.model.multicore.population import Individual
+from nestmap.model.multicore.schedule import Schedule
+from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, memory_loads, wire_loads
+from nestmap.pipeline.multicore.api import StreamResult
+from nestmap.pipeline.render.json.results import Json
+from nestmap.pipeline.render.text.multicore import spent_parts
+
+
+def stream_json(result: StreamResult, layers: StreamResult | None = None) -> Json:
+    """The front, the schedule that is reported, and that of layer by layer if there is one."""
+    front: list[Json] = [_individual(x) for x in result.front]
+    return {
+        "run": str(result.run),
+        "workload": result.workload,
+        "accelerator": result.accelerator,
+        "problem": _problem(result),
+        "search": {
+            "generation": result.search.generation.number,
+            "evaluations": result.search.generation.evaluations,
+            "complete": result.search.is_complete,
+        },
+        "bound": _bound(result),
+        "front": front,
+        "best": _best(result),
+        "layer_by_layer": None if layers is None else _best(layers),
+    }
+
+
+def _problem(result: StreamResult) -> Json:
+    problem = result.problem
+    genes: list[Json] = [
+        {"layer": gene.layer, "group": gene.group, "cores": list(gene.cores)}
+        for gene in problem.space.genes
+    ]
+    return {
+        "nodes": len(problem.nodes),
+        "edges": len(problem.nodes.edges),
+        "kinds": len(problem.costs.runtime),
+        "convention": problem.convention.value,
+        "genes": genes,
+    }
+
+
+def _individual(individual: Individual) -> Json:
+    fitness = individual.fitness
+    return {
+        "allocation": list(individual.allocation),
+        "latency": None if fitness is None else fitness.latency,
+        "energy": None if fitness is None else fitness.energy,
+        "memory": None if fitness is None else fitness.memory,
+    }
+
+
+def _bound(result: StreamResult) -> Json:
+    bound = result.bound
+    if bound is None:
+        return None
+    return {
+        "latency": bound.bound,
+        "proven": bound.proven,
+        "gap": bound.gap,
+        "evaluations": bound.evaluations,
+        "best": None if bound.best is None else _individual(bound.best),
+    }
+
+
+def _best(result: StreamResult) -> Json:
+    schedule = result.schedule
+    energies: dict[str, Json] = dict(spent_parts(schedule.energy))
+    return {
+        "run": str(result.run),
+        "allocation": list(schedule.allocation),
+        "latency": schedule.latency,
+        "energy": schedule.energy.total,
+        "energies": energies,
+        "layers": _layers(schedule),
+        "cores": _cores(schedule),
+        "links": _links(schedule),
+        "memories": _memories(schedule),
+    }
+
+
+def _layers(schedule: Schedule) -> list[Json]:
+    nodes = schedule.problem.nodes
+    return [
+        {
+            "name": layer.nest.name,
+            "operator": layer.nest.operator,
+            "nodes": int(nodes.first[i + 1] - nodes.first[i]),
+            "cores": sorted(set(schedule.core[nodes.first[i] : nodes.first[i + 1]].tolist())),
+            "begins": int(schedule.start[nodes.first[i] : nodes.first[i + 1]].min()),
+            "ends": int(schedule.end[nodes.first[i] : nodes.first[i + 1]].max()),
+        }
+        for i, layer in enumerate(nodes.layers)
+    ]
+
+
+def _cores(schedule: Schedule) -> list[Json]:
+    return [
+        {
+            "core": load.core.id,
+            "name": load.core.name,
+            "nodes": load.nodes,
+            "busy": load.busy,
+            "energy": load.energy,
+        }
+        for load in core_loads(schedule)
+    ]
+
+
+def _links(schedule: Schedule) -> list[Json]:
+    return [
+        {
+            "name": load.wire.name,
+            "transfers": load.transfers,
+            "bits": load.bits,
+            "busy": load.busy,
+        }
+        for load in wire_loads(schedule)
+    ]
+
+
+def _memories(schedule: Schedule) -> list[Json]:
+    return [
+        {
+            "name": load.home.name,
+            "cores": list(load.home.cores),
+            "size": load.home.level.instance.size,
+            "peak": load.peak,
+        }
+        for load in memory_loads(schedule)
+    ]

@@ -1,0 +1,123 @@
+"""The explorer: which address shows what, and what is said where something is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from threading import Thread
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from nestmap.model import NestmapError, StoreError
+from nestmap.pipeline.pages.explorer import pages
+from nestmap.pipeline.pages.explorer.security import Guard, TooLongError, too_long
+from nestmap.pipeline.pages.explorer.sql_requests import ask_page, sql_page
+from nestmap.pipeline.pages.explorer.static_files import prepare, static_file
+from nestmap.pipeline.pages.explorer.store_site import MissingError, Site
+from nestmap.pipeline.pages.explorer.urls import COMPARE, RUNS, SCHEMA, SQL, STATIC
+
+_TITLES: Final = {404: "No such page", 405: "Not allowed here"}
+
+
+def explorer(site: Site) -> Guard:
+    """The pages of a store as an ASGI application, which closes it at the end of its lifespan."""
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncGenerator[None]:
+        made = Thread(target=prepare)
+        made.start()
+        try:
+            yield
+        finally:
+            await run_in_threadpool(site.close)
+            made.join()
+
+    return Guard(
+        Starlette(
+            routes=_routes(site),
+            exception_handlers={
+                MissingError: _missing,
+                NestmapError: _not_shown,
+                StoreError: _not_read,
+                OSError: _not_read,
+                HTTPException: _refused,
+                TooLongError: _too_long,
+                ClientDisconnect: _gone,
+                Exception: _bug,
+            },
+            lifespan=lifespan,
+        )
+    )
+
+
+def _routes(site: Site) -> list[Route]:
+    def runs(request: Request) -> Response:
+        return pages.runs_page(site)
+
+    def run(request: Request) -> Response:
+        return pages.run_page(site, request.path_params["run"])
+
+    def layer(request: Request) -> Response:
+        name = request.query_params.get("name", "")
+        return pages.layer_page(site, request.path_params["run"], name)
+
+    def compare(request: Request) -> Response:
+        return pages.comparison_page(site, request.query_params.getlist("run"))
+
+    def schema(request: Request) -> Response:
+        return pages.schema_page(site)
+
+    def sql(request: Request) -> Response:
+        return sql_page(site, request)
+
+    async def ask(request: Request) -> Response:
+        return await ask_page(site, request)
+
+    return [
+        Route(RUNS, runs),
+        Route("/run/{run}", run),
+        Route("/run/{run}/layer", layer),
+        Route(COMPARE, compare),
+        Route(SCHEMA, schema),
+        Route(SQL, sql),
+        Route(SQL, ask, methods=["POST"]),
+        Route(STATIC + "{name}", static_file),
+    ]
+
+
+def _missing(request: Request, error: Exception) -> Response:
+    return pages.message("Not found", str(error), 404)
+
+
+def _not_read(request: Request, error: Exception) -> Response:
+    return pages.message("The store cannot be read", str(error), 503)
+
+
+def _not_shown(request: Request, error: Exception) -> Response:
+    """Such as figures that another version of the cost model has made."""
+    return pages.message("This cannot be shown", str(error), 422)
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 400
+    title = _TITLES.get(status, "Not understood")
+    return pages.message(title, f"Nothing is at {request.url.path}.", status)
+
+
+def _too_long(request: Request, error: Exception) -> Response:
+    return too_long()
+
+
+def _gone(request: Request, error: Exception) -> Response:
+    return PlainTextResponse("", 400)  # nobody reads it
+
+
+def _bug(request: Request, error: Exception) -> Response:
+    told = "This is a bug in nestmap: the terminal that runs nestmap serve says more."
+    return pages.message("Something went wrong", told, 500)

@@ -1,0 +1,54 @@
+"""The explorer's own templates, in the documents of the report."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader
+from markupsafe import Markup
+from starlette.responses import HTMLResponse
+
+from nestmap.pipeline.pages.explorer.urls import RUNS, SCHEMA, SQL, STATIC
+from nestmap.pipeline.pages.report.assets import Assets
+from nestmap.pipeline.pages.report.page import document
+from nestmap.pipeline.pages.report.render import templates
+
+STYLE: Final = "explorer.css"
+SCRIPT: Final = "explorer.js"
+
+_ASSETS: Final = Assets(STATIC, styles=(STYLE,), scripts=(SCRIPT,))
+_PLACES: Final = ((RUNS, "Runs"), (SQL, "SQL"), (SCHEMA, "Schema"))
+
+
+def page(title: str, body: Markup, at: str = "", status: int = 200) -> HTMLResponse:
+    """A whole page; ``at`` is its address where that is in the menu."""
+    return HTMLResponse(document(title, body, _ASSETS, _menu(at)), status)
+
+
+def _menu(at: str) -> Markup:
+    links = (
+        Markup('<a href="{}"{}>{}</a>').format(
+            place, Markup(' aria-current="page"') if place == at else "", name
+        )
+        for place, name in _PLACES
+    )
+    return Markup(" ").join(links)
+
+
+def render(template: str, view: object) -> Markup:
+    """One of the explorer's templates, which calls what it prints ``view``; all is escaped."""
+    return Markup(_templates().get_template(f"{template}.html.jinja").render(view=view))
+
+
+def own_text(name: str) -> str:
+    """The contents of a style or script of the explorer."""
+    return (files("nestmap.pipeline.pages.explorer") / "static" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _templates() -> Environment:
+    """Those of the report, whose macros ours use, and ours."""
+    packages = ("nestmap.pipeline.pages.explorer", "nestmap.pipeline.pages.report")
+    return templates().overlay(loader=ChoiceLoader([PackageLoader(name) for name in packages]))

@@ -1,0 +1,129 @@
+"""What every request must be, and what every response says: the explorer is for one machine.
+
+A page of another site can make the browser send requests here. It must not get an answer it can
+read (the host is checked, so no name can be pointed at this machine), must not ask questions
+(they must come from a page of the explorer), and must not show our pages in its own.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from nestmap.pipeline.pages.report.assets import policy
+
+HOSTS: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
+"""The names of this machine that a request may be for."""
+
+MOST_BODY: Final = 2**17
+MOST_ADDRESS: Final = 2**14
+
+POLICY: Final = f"{policy(())}; frame-ancestors 'none'"
+"""What a page may load and do: from here, and nothing else."""
+
+_SAID: Final = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+@final
+class Guard:
+    """Refuses requests that no page of the explorer makes, and protects what is answered."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return  # no web sockets: the server refuses what is not accepted
+        protected = _protected(send)
+        if refusal := _refusal(scope):
+            await refusal(scope, receive, protected)
+        else:
+            await self._app(scope, _limited(receive), protected)
+
+
+class TooLongError(Exception):
+    """The body of a request is longer than any question."""
+
+
+def _refusal(scope: Scope) -> PlainTextResponse | None:
+    headers = Headers(scope=scope)
+    if not _is_ours(headers):
+        return _told(421, "This server is for the machine it runs on: open http://127.0.0.1.")
+    if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > MOST_ADDRESS:
+        return _told(414, f"The address is longer than {MOST_ADDRESS} bytes.")
+    if scope["method"] not in ("GET", "HEAD", "POST"):
+        return _told(405, "The explorer only reads: GET, and POST for questions.")
+    if not _comes_from_here(scope["method"], headers):
+        return _told(403, "This was asked by a page of another site.")
+    length = headers.get("content-length", "0")
+    if not length.isdecimal() or int(length) > MOST_BODY:
+        return too_long()
+    return None
+
+
+def too_long() -> PlainTextResponse:
+    """What is said of a body that is too long."""
+    return _told(413, f"The question is longer than {MOST_BODY} bytes.")
+
+
+def _is_ours(headers: Headers) -> bool:
+    hosts = headers.getlist("host")
+    if len(hosts) != 1:
+        return False
+    name, colon, port = hosts[0].lower().rpartition(":")
+    if not colon or port.endswith("]"):
+        name, port = hosts[0].lower(), "0"
+    return name in HOSTS and port.isdecimal()
+
+
+def _comes_from_here(method: str, headers: Headers) -> bool:
+    """Whether a page of ours asks, the user types the address, or it is no browser."""
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    if site in ("same-origin", "none"):
+        return True
+    if site is not None:  # links from elsewhere may lead here, but nothing may be asked from there
+        return method != "POST" and headers.get("sec-fetch-mode") == "navigate"
+    return origin is None or origin == f"http://{headers['host'].lower()}"
+
+
+def _told(status: int, text: str) -> PlainTextResponse:
+    return PlainTextResponse(text + "\n", status, {"connection": "close"})
+
+
+def _limited(receive: Receive) -> Receive:
+    """Also where nobody has said how long a body will be."""
+    received = 0
+
+    async def limited() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > MOST_BODY:
+            raise TooLongError
+        return message
+
+    return limited
+
+
+def _protected(send: Send) -> Send:
+    async def protected(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in _SAID.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return protected

@@ -1,0 +1,221 @@
+"""The page of the SQL box: a question, its answer, and questions to begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final, final
+
+import pyarrow as pa
+from markupsafe import Markup, escape
+
+from nestmap.model import StoreError
+from nestmap.pipeline.pages.explorer.store_site import Site
+from nestmap.pipeline.pages.explorer.urls import sql_address
+from nestmap.pipeline.pages.report.table_cells import Cell, Heading, Kind, Row, Table
+from nestmap.pipeline.render.json.results import Json
+from nestmap.pipeline.render.text.plain_table import printable
+from nestmap.pipeline.render.text.query_result import answer_rows, cell_text
+from nestmap.store import NamedQuery, Parameter, RunRecord, Store
+from nestmap.store.sandbox.allow_list import Limits
+from nestmap.store.sandbox.process import Answer
+from nestmap.store.schema.tables import literal, name
+
+SHOWN: Final = Limits(rows=1000)
+"""How much of an answer a page shows."""
+
+SAVED: Final = Limits(rows=100_000, size=2**26)
+"""How much of an answer a file holds."""
+
+_LONGEST: Final = 2000
+_MOST_RUNS: Final = 200
+"""How many runs can be chosen, and how much of a value is shown."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A question with a name."""
+
+    title: str
+    sql: str
+
+    @property
+    def address(self) -> str:
+        """The page with it in the box."""
+        return sql_address(self.sql)
+
+
+EXAMPLES: Final = (
+    Example(
+        "The last runs, and what they cost",
+        "SELECT runs.started, totals.workload, totals.accelerator, totals.energy, totals.latency\n"
+        "FROM totals JOIN runs ON runs.id = totals.run\n"
+        "ORDER BY runs.started DESC LIMIT 10",
+    ),
+    Example(
+        "Where the energy goes, by memory and operand",
+        "SELECT part.memory, part.operand, sum(part.energy) AS energy, "
+        "sum(part.accesses) AS accesses\n"
+        "FROM results JOIN breakdowns AS part ON part.cme = results.cme\n"
+        "GROUP BY ALL ORDER BY energy DESC",
+    ),
+    Example(
+        "Ports that make the array wait",
+        "SELECT stalls.memory, stalls.port, sum(stalls.stall) AS cycles, count(*) AS layers\n"
+        "FROM results JOIN port_stalls AS stalls ON stalls.cme = results.cme\n"
+        "WHERE stalls.stall > 0\n"
+        "GROUP BY ALL ORDER BY cycles DESC",
+    ),
+    Example(
+        "How much the mapping matters, by layer",
+        "SELECT layer, count(*) AS mappings, min(latency) AS fastest,\n"
+        "  max(latency) / min(latency) AS spread\n"
+        "FROM evaluations GROUP BY layer ORDER BY spread DESC",
+    ),
+    Example(
+        "How full the memories are",
+        "SELECT usage.memory, avg(usage.shared_utilization) AS used,\n"
+        "  max(usage.shared_utilization) AS most\n"
+        "FROM results JOIN level_usage AS usage ON usage.cme = results.cme\n"
+        "GROUP BY ALL ORDER BY used",
+    ),
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An answer as a table, in how many seconds it was found, and whether there is more."""
+
+    table: Table
+    seconds: float
+    is_cut: bool
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A run to choose."""
+
+    id: str
+    text: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SqlView:
+    """The page: the question, its answer or what is wrong with it, and questions to begin with."""
+
+    sql: str
+    queries: tuple[NamedQuery, ...]
+    runs: tuple[Choice, ...]
+    chosen: Mapping[str, str]
+    examples: tuple[Example, ...] = EXAMPLES
+    answer: Shown | None = None
+    error: str = ""
+
+    @property
+    def address(self) -> str:
+        """The page with the question in the box."""
+        return sql_address(self.sql)
+
+    @property
+    def box(self) -> Markup:
+        """The question as it was written, also with tabs and other letters one does not see."""
+        return escape(self.sql)
+
+    @property
+    def told(self) -> Markup:
+        """What is wrong, line by line: DuckDB shows the place below the line."""
+        return Markup("\n").join(map(printable, self.error.split("\n")))
+
+    @property
+    def limits(self) -> Limits:
+        """How much is shown."""
+        return SHOWN
+
+    @property
+    def saved(self) -> Limits:
+        """How much a file holds."""
+        return SAVED
+
+
+def sql_view(site: Site, given: Mapping[str, str]) -> SqlView:
+    """The page as an address asks for it: with ``sql`` in the box, or a named ``query``.
+
+    Raises:
+        StoreError: if the store cannot be read.
+    """
+    with site.open() as store:
+        queries, runs = store.named_queries(), store.runs()
+        view = SqlView(given.get("sql", ""), queries, _choices(runs), given)
+        if "query" not in given:
+            return view
+        try:
+            return replace(view, sql=_composed(store, queries, given))
+        except StoreError as error:
+            return replace(view, error=str(error))
+
+
+def shown(answer: Answer, seconds: float) -> Shown:
+    """An answer as a table."""
+    relation = answer.relation
+    numeric = [_is_number(column.type) for column in relation.table.columns]
+    headings = [
+        Heading(name, kind=Kind.NUMBER if number else Kind.TEXT)
+        for name, number in zip(relation.columns, numeric, strict=True)
+    ]
+    rows = [
+        Row(tuple(_cell(value, number) for value, number in zip(row, numeric, strict=True)))
+        for row in answer_rows(relation)
+    ]
+    return Shown(Table("Answer", tuple(headings), tuple(rows), head=-1), seconds, answer.is_cut)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+def _cell(value: Json, is_number: bool) -> Cell:
+    text = cell_text(value)
+    clipped = text if len(text) <= _LONGEST else text[:_LONGEST] + "\u2026"
+    return Cell(clipped, repr(value) if is_number and value is not None else "")
+
+
+def _choices(runs: tuple[RunRecord, ...]) -> tuple[Choice, ...]:
+    return tuple(
+        Choice(
+            str(run.id),
+            f"{str(run.id)[:8]}: {run.workload} on {run.accelerator}, {run.started:%Y-%m-%d %H:%M}",
+        )
+        for run in runs[: -_MOST_RUNS - 1 : -1]
+    )
+
+
+def _composed(store: Store, queries: tuple[NamedQuery, ...], given: Mapping[str, str]) -> str:
+    """A named query as SQL, its parameters written into it.
+
+    Raises:
+        StoreError: if there is no such query, or a parameter is missing or not right.
+    """
+    named = {query.name: query for query in queries}
+    asked = given["query"]
+    if asked not in named:
+        known = ", ".join(named)
+        raise StoreError(f"query {asked!r}: there is none of that name; expected one of {known}")
+    values = [_argument(store, parameter, given) for parameter in named[asked].parameters]
+    return f"SELECT * FROM {name(asked)}({', '.join(values)})"
+
+
+def _argument(store: Store, parameter: Parameter, given: Mapping[str, str]) -> str:
+    text = given.get(parameter, "")
+    match parameter:
+        case Parameter.RUN | Parameter.AGAINST:
+            return literal(str(store.find_run(text or "last")))
+        case Parameter.LAYER:
+            return literal(text)
+        case Parameter.K:
+            if not text.isdecimal() or not 0 < int(text) <= SHOWN.rows:
+                raise StoreError(f"k: found {text!r}; expected a number from 1 to {SHOWN.rows}")
+            return text

@@ -1,0 +1,111 @@
+"""Questions that come in: read, asked, answered as a page or a file, cancelled with who asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from time import monotonic
+from typing import Final
+from urllib.parse import parse_qsl
+
+import anyio
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from nestmap.model import StoreError
+from nestmap.pipeline.pages.explorer.render import page, render
+from nestmap.pipeline.pages.explorer.sql_page import SAVED, SHOWN, SqlView, shown, sql_view
+from nestmap.pipeline.pages.explorer.store_site import Site
+from nestmap.pipeline.pages.explorer.urls import SQL
+from nestmap.pipeline.render.text.query_result import answer_csv, answer_json
+from nestmap.store.sandbox.process import Answer, Question
+
+_FORM: Final = "application/x-www-form-urlencoded"
+_MOST_FIELDS: Final = 20
+_FILES: Final = {
+    "csv": ("text/csv; charset=utf-8", answer_csv),
+    "json": ("application/json", answer_json),
+}
+
+
+def sql_page(site: Site, request: Request) -> Response:
+    """The box, with what the address puts into it; nothing is asked."""
+    return _page(sql_view(site, request.query_params))
+
+
+async def ask_page(site: Site, request: Request) -> Response:
+    """The answer to a question in a form: below the box, or as a file to save."""
+    given = await _given(request)
+    if isinstance(given, Response):
+        return given
+    kind = given.get("format", "html")
+    question = Question(given.get("sql", ""), SAVED if kind in _FILES else SHOWN)
+    began = monotonic()
+    error, answer = "", None
+    try:
+        answer = await _answered(site, request, question)
+    except StoreError as told:
+        error = str(told)
+    if kind in _FILES:
+        return await run_in_threadpool(_file, answer, kind, error)
+    view = await run_in_threadpool(sql_view, site, {"sql": question.sql})
+    table = None if answer is None else await run_in_threadpool(shown, answer, monotonic() - began)
+    return _page(replace(view, answer=table, error=error))
+
+
+async def _given(request: Request) -> Mapping[str, str] | Response:
+    """The fields of the form, or what is wrong with it."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != _FORM:
+        return PlainTextResponse(f"A question is sent as {_FORM}.\n", 415)
+    body = await request.body()
+    try:
+        return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+    except ValueError:
+        return PlainTextResponse("This is not the form of a question.\n", 400)
+
+
+async def _answered(site: Site, request: Request, question: Question) -> Answer:
+    """The answer; where the browser goes away meanwhile, nobody looks for it any more.
+
+    Raises:
+        StoreError: as :meth:`nestmap.store.sandbox.process.Warden.ask` does.
+    """
+
+    async def watch() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        await run_in_threadpool(question.cancel)
+
+    answers: list[Answer | StoreError] = []
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch)
+        try:
+            answers.append(await run_in_threadpool(site.warden.ask, question))
+        except StoreError as error:
+            answers.append(error)
+        tasks.cancel_scope.cancel()
+    (answer,) = answers
+    if isinstance(answer, StoreError):
+        raise answer
+    return answer
+
+
+def _page(view: SqlView) -> Response:
+    return page("SQL", render("sql", view), SQL)
+
+
+def _file(answer: Answer | None, kind: str, error: str) -> Response:
+    """All rows as a file, whose name says where it holds the first ones only."""
+    if answer is None:
+        return PlainTextResponse(error + "\n", 400)
+    media_type, lines = _FILES[kind]
+    rows = len(answer.relation)
+    name = f"answer-first-{rows}-rows" if answer.is_cut else "answer"
+    headers = {"content-disposition": f'attachment; filename="{name}.{kind}"'}
+    return Response(_joined(lines(answer.relation)), media_type=media_type, headers=headers)
+
+
+def _joined(lines: Iterable[str]) -> str:
+    return "".join(line + "\n" for line in lines)

@@ -1,0 +1,42 @@
+"""The addresses of the pages; names are in the query, where any character may be."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlencode
+from uuid import UUID
+
+from nestmap.pipeline.pages.report.links import Links
+
+RUNS: Final = "/"
+COMPARE: Final = "/compare"
+SQL: Final = "/sql"
+SCHEMA: Final = "/schema"
+STATIC: Final = "/static/"
+
+
+def run_address(run: UUID) -> str:
+    """The page of a run."""
+    return f"/run/{run}"
+
+
+def layer_address(run: UUID, layer: str) -> str:
+    """The page of a layer of a run."""
+    return f"{run_address(run)}/layer?{urlencode({'name': layer})}"
+
+
+LINKS: Final = Links(
+    run=lambda run: run_address(run.id),
+    layer=lambda run, layer: layer_address(run.id, layer),
+)
+"""Where the pages of the report lead."""
+
+
+def compare_address(*runs: UUID) -> str:
+    """The page that compares runs; differences are to the first one."""
+    return f"{COMPARE}?{urlencode([('run', str(run)) for run in runs])}"
+
+
+def sql_address(sql: str) -> str:
+    """The page with a question to run."""
+    return f"{SQL}?{urlencode({'sql': sql})}"

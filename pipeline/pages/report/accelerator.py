@@ -1,0 +1,144 @@
+"""The accelerator on a page: a drawing of array and memories, and tables with all figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, final
+
+from nestmap.costmodel.area_leakage import areas_of
+from nestmap.costmodel.imc.array import array_areas, array_delays, peak_energies
+from nestmap.model import Accelerator, ArrayPart, MemoryLevel, MemoryPort
+from nestmap.pipeline.analysis.network.memory_hierarchy import width_text
+from nestmap.pipeline.format.mappings import array_text
+from nestmap.pipeline.pages.report import table_cells as cells
+from nestmap.pipeline.pages.report.accelerator_drawing import Drawing, machine_drawing
+from nestmap.pipeline.pages.report.table_cells import NONE, Cell, Heading, Table, words
+from nestmap.pipeline.render.text.accelerator import array_facts
+
+_MEMORIES: Final = (
+    words("Memory"),
+    words("Holds", hint="memory operands"),
+    Heading("Size", hint="of one instance"),
+    Heading("Instances"),
+    words("Serves", hint="array dimensions that share an instance"),
+    Heading("Read", "pJ", hint="an access of a port's full width"),
+    Heading("Write", "pJ", hint="an access of a port's full width"),
+    Heading("Latency", "cycles"),
+    Heading("Area", "each"),
+    Heading("Leakage", "mW each"),
+)
+_PORTS: Final = (
+    words("Memory"),
+    words("Port"),
+    words("Kind"),
+    Heading("Width", "bit/cycle"),
+    words("Allocated to", hint="operand and movement"),
+)
+_AREAS: Final = (words("Part"), Heading("Area"), Heading("Share"), cells.bars("Share of all"))
+_ARRAY_PARTS: Final = (
+    words("Part"),
+    Heading("Area", "mm2"),
+    Heading("Delay", "ns"),
+    Heading("Peak", "pJ/cycle"),
+)
+_GREY: Final = "#777777"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A drawing, what the array is in words, and tables of all parts."""
+
+    name: str
+    array: str
+    facts: str
+    drawing: Drawing
+    tables: tuple[Table, ...]
+
+
+def machine(accelerator: Accelerator) -> Machine:
+    """The view of an accelerator."""
+    return Machine(
+        name=accelerator.name,
+        array=array_text(accelerator),
+        facts=" ".join(_facts(accelerator)),
+        drawing=machine_drawing(accelerator),
+        tables=tuple(_tables(accelerator)),
+    )
+
+
+def _facts(accelerator: Accelerator) -> Iterator[str]:
+    yield array_facts(accelerator)
+    unit = accelerator.vector_unit
+    if unit is not None and accelerator.vector_memory is not None:
+        yield (
+            f"A vector unit of {unit.lanes} lanes, {unit.operation_energy:.4g} pJ an operation, "
+            f"reads from and writes to {accelerator.vector_memory.name}."
+        )
+    if accelerator.counts_leakage:
+        yield "Energies include what leaks."
+
+
+def _tables(accelerator: Accelerator) -> Iterator[Table]:
+    name = accelerator.name
+    memories = [_memory(accelerator, level) for level in accelerator.memories]
+    yield cells.table(f"Memories of {name}, innermost first", _MEMORIES, memories)
+    ports = [_port(level, port) for level in accelerator.memories for port in level.instance.ports]
+    yield cells.table(f"Ports of {name}", _PORTS, ports)
+    if accelerator.array.imc is not None:
+        yield cells.table(f"Parts of the array of {name}", _ARRAY_PARTS, _parts(accelerator))
+    areas = [x for x in areas_of(accelerator) if x.area]
+    whole = sum(x.area for x in areas)
+    if len(areas) > 1:
+        rows = [
+            (
+                Cell(x.part),
+                cells.plain(x.area),
+                cells.share(x.area, whole),
+                cells.bar(0.0, x.area, whole, _GREY),
+            )
+            for x in areas
+        ]
+        yield cells.table(f"Areas of {name}, of all instances", _AREAS, rows)
+
+
+def _memory(accelerator: Accelerator, level: MemoryLevel) -> tuple[Cell, ...]:
+    instance = level.instance
+    return (
+        Cell(level.name),
+        Cell(", ".join(level.operands)),
+        cells.capacity(instance.size),
+        cells.count(accelerator.instances_of(level)),
+        Cell(", ".join(level.served_dimensions) or NONE),
+        cells.plain(instance.read_energy),
+        cells.plain(instance.write_energy),
+        cells.count(instance.latency),
+        cells.plain(instance.area),
+        cells.plain(instance.leakage),
+    )
+
+
+def _port(level: MemoryLevel, port: MemoryPort) -> tuple[Cell, ...]:
+    return (
+        Cell(level.name),
+        Cell(port.name),
+        Cell(port.kind.replace("_", "/")),
+        Cell(width_text(port), repr(port.width_max)),
+        Cell("; ".join(map(str, port.allocation))),
+    )
+
+
+def _parts(accelerator: Accelerator) -> list[tuple[Cell, ...]]:
+    areas = {x.part: x.area for x in array_areas(accelerator)}
+    energies = {x.part: x.energy for x in peak_energies(accelerator)}
+    delays = array_delays(accelerator)
+    return [
+        (
+            Cell(part.value),
+            cells.plain(areas.get(part, 0.0)),
+            cells.plain(delays.get(part, 0.0)),
+            cells.plain(energies.get(part, 0.0)),
+        )
+        for part in ArrayPart
+    ]

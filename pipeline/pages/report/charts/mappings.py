@@ -1,0 +1,268 @@
+"""The recorded mappings of a layer as a chart: energy over latency, their front, the chosen one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+import altair as alt
+import numpy as np
+import numpy.typing as npt
+
+from nestmap.model import CostModelEvaluation, EvaluationBatch, front_rows
+from nestmap.pipeline.analysis.network.scatter import Cloud, Floats, clouds, is_wide
+from nestmap.pipeline.format.axis_units import Unit, cycles_unit, energy_unit
+from nestmap.pipeline.format.palette import VERMILLION, Look, look
+from nestmap.pipeline.pages.report.charts.alt_text import mappings_text
+from nestmap.pipeline.pages.report.charts.chart import Chart
+from nestmap.pipeline.pages.report.charts.vega_spec import (
+    DARK,
+    INK,
+    OUTLINED,
+    Row,
+    Side,
+    axis,
+    described,
+    exact,
+    faded,
+    legend,
+    letters,
+    log_axis,
+    parameter,
+    picked,
+    plain,
+    scale_of,
+    shown,
+    spec_text,
+    zoom,
+)
+
+MOST_POINTS: Final = 2000
+"""Points that are drawn one by one; of more of them, one in each cell of a grid."""
+
+FRONT: Final = "Pareto front"
+CHOSEN: Final = "chosen mapping"
+
+_CELLS: Final = 45
+_MOST_COLORS: Final = 5
+_OTHERS: Final = Look("#8f8f8f")
+_HEIGHT: Final = 400
+_ROOM: Final = 0.04
+STAR: Final = (
+    "M0,-1L0.235,-0.324L0.951,-0.309L0.38,0.124L0.588,0.809L0,0.4L-0.588,0.809L-0.38,0.124"
+    "L-0.951,-0.309L-0.235,-0.324Z"
+)
+_MAPPINGS: Final = "mappings"
+_FRONT: Final = "front"
+_LABELS: Final = "labels"
+_ARIA: Final = "datum.kind + ': ' + datum.energy + ', ' + datum.latency"
+_TOLD: Final = (shown("energy"), shown("latency"))
+
+Rows = npt.NDArray[np.intp]
+
+
+class _Costs(NamedTuple):
+    """All mappings: energies (pJ), latencies (cycles), which cloud each belongs to."""
+
+    energy: Floats
+    latency: Floats
+    cloud: Rows
+
+
+class _Shown(NamedTuple):
+    """The mappings that are drawn, and how many each stands for."""
+
+    rows: Rows
+    counts: Rows
+
+
+def mappings_chart(
+    name: str,
+    batches: Sequence[EvaluationBatch],
+    title: str,
+    chosen: CostModelEvaluation | None = None,
+) -> Chart:
+    """Energy and latency of each row of the batches, coloured by spatial mapping, and their front.
+
+    Of more than :data:`MOST_POINTS` mappings, one stands for those around it; the front is always
+    complete. ``name`` and ``title`` are those of the chart; ``chosen`` is marked with a star.
+
+    Raises:
+        ValueError: if there is no row.
+    """
+    return clouds_chart(name, clouds(batches), title, chosen)
+
+
+def clouds_chart(
+    name: str, found: Sequence[Cloud], title: str, chosen: CostModelEvaluation | None = None
+) -> Chart:
+    """The chart of :func:`mappings_chart`, of costs that were gathered before.
+
+    Raises:
+        ValueError: if there are none.
+    """
+    if not found:
+        raise ValueError("no mapping was evaluated; expected at least one")
+    costs = _costs(found)
+    front = front_rows(costs.energy, costs.latency)
+    drawn = _sampled(costs)
+    summary = mappings_text(found, len(front), len(drawn.rows))
+    data = {
+        _MAPPINGS: list(_points(costs, drawn)),
+        _FRONT: [*({**_place(costs, row), "kind": FRONT} for row in front), *_star(chosen)],
+    }
+    labels = _labels(found)
+    chart = _chart(costs, labels, starred=chosen is not None).properties(description=summary)
+    text = spec_text(chart, data, letters(labels))
+    return Chart(name=name, title=title, summary=summary, spec=text)
+
+
+def _costs(found: Sequence[Cloud]) -> _Costs:
+    return _Costs(
+        energy=np.concatenate([cloud.energy for cloud in found]),
+        latency=np.concatenate([cloud.latency for cloud in found]),
+        cloud=np.repeat(np.arange(len(found)), [len(cloud.energy) for cloud in found]),
+    )
+
+
+def _sampled(costs: _Costs) -> _Shown:
+    """All mappings, or of those in each cell of a grid the one with the least energy."""
+    total = len(costs.energy)
+    if total <= MOST_POINTS:
+        return _Shown(np.arange(total), np.ones(total, np.intp))
+    cells = _cells(costs.latency) * _CELLS + _cells(costs.energy)
+    order = np.lexsort((costs.latency, costs.energy, cells))
+    _, first, counts = np.unique(cells[order], return_index=True, return_counts=True)
+    return _Shown(order[first], counts)
+
+
+def _cells(values: Floats) -> Rows:
+    """In which of the cells along an axis each value is."""
+    scaled = np.log(values) if is_wide(values) else values
+    low, high = scaled.min(), scaled.max()
+    places: Floats = (scaled - low) / ((high - low) or 1.0) * _CELLS
+    return np.minimum(places, _CELLS - 1).astype(np.intp)
+
+
+def _points(costs: _Costs, drawn: _Shown) -> Iterator[Row]:
+    for row, count in zip(drawn.rows, drawn.counts, strict=True):
+        cloud = min(int(costs.cloud[row]), _MOST_COLORS)
+        yield {**_place(costs, row), "cloud": cloud, "count": int(count)}
+
+
+def _place(costs: _Costs, row: np.intp) -> Row:
+    return {"x": float(costs.latency[row]), "y": float(costs.energy[row])}
+
+
+def _star(chosen: CostModelEvaluation | None) -> Iterator[Row]:
+    if chosen is not None:
+        yield {"x": float(chosen.latency), "y": chosen.energy, "kind": CHOSEN}
+
+
+def _labels(found: Sequence[Cloud]) -> list[str]:
+    """The spatial mappings that have a colour of their own, and how many have not."""
+    labels = [plain(cloud.name) or "none" for cloud in found[:_MOST_COLORS]]
+    more = len(found) - _MOST_COLORS
+    return [*labels, f"{more} more spatial mappings"] if more > 0 else labels
+
+
+def _chart(costs: _Costs, labels: Sequence[str], *, starred: bool) -> alt.LayerChart:
+    """Mappings, the front above them, and the chosen one on it."""
+    across, up = latency_axis(costs.latency), energy_axis(costs.energy)
+    line = alt.Chart(
+        alt.NamedData(_FRONT),
+        mark=alt.MarkDef(
+            type="line", interpolate="step-after", clip=True, style=INK, strokeWidth=1.2, aria=False
+        ),
+    ).transform_filter(f"datum.kind === '{FRONT}'")
+    layers = (_cloud(labels).add_params(picked("label"), zoom()), line, _front(starred=starred))
+    return (
+        alt.LayerChart(layer=[layer.encode(x=across, y=up) for layer in layers])
+        .add_params(parameter(DARK, value=False), parameter(_LABELS, list(labels)))
+        .properties(width="container", height=_HEIGHT)
+    )
+
+
+def _cloud(labels: Sequence[str]) -> alt.Chart:
+    looks = [look(i) if i < _MOST_COLORS else _OTHERS for i in range(len(labels))]
+    mark = alt.MarkDef(type="point", filled=True, clip=True, size=22)
+    return (
+        _plot(_MAPPINGS, mark)
+        .transform_calculate(label=f"{_LABELS}[datum.cloud]", kind="'mapping'")
+        .transform_calculate(aria=_ARIA)
+        .encode(
+            color=alt.Color(
+                field="label", type="nominal", scale=scale_of(labels, looks), legend=legend()
+            ),
+            opacity=faded(0.6),
+            tooltip=[
+                shown("label", "spatial mapping"),
+                *_TOLD,
+                shown("count", "mappings it stands for"),
+            ],
+        )
+    )
+
+
+def _front(*, starred: bool) -> alt.Chart:
+    """The front, and the chosen one as a star."""
+    mark = alt.MarkDef(type="point", filled=True, clip=True, style=OUTLINED, opacity=1)
+    kinds = [FRONT, CHOSEN] if starred else [FRONT]
+    scale = alt.Scale(domain=kinds, range=["circle", STAR][: len(kinds)])
+    below = alt.Legend(title=None, orient="bottom", direction="horizontal")
+    chosen = f"datum.kind === '{CHOSEN}'"
+    return (
+        _plot(_FRONT, mark)
+        .transform_calculate(aria=_ARIA)
+        .encode(
+            shape=alt.Shape(field="kind", type="nominal", scale=scale, legend=below),
+            size=alt.condition(chosen, alt.value(320), alt.value(50)),
+            color=alt.value(VERMILLION),
+            tooltip=[shown("kind", "mapping"), *_TOLD],
+        )
+    )
+
+
+def _plot(data: str, mark: alt.MarkDef) -> alt.Chart:
+    """Marks that say what they cost."""
+    return (
+        alt.Chart(alt.NamedData(data), mark=mark)
+        .transform_calculate(energy=exact("y", "pJ"), latency=exact("x", "cycles"))
+        .encode(description=described())
+    )
+
+
+def latency_axis(latency: Floats) -> alt.X:
+    """Latencies across, in cycles."""
+    unit = cycles_unit(float(latency.max()))
+    return alt.X(
+        field="x",
+        type="quantitative",
+        scale=_scale(latency),
+        axis=_axis(latency)("Latency", unit, "bottom"),
+    )
+
+
+def energy_axis(energy: Floats) -> alt.Y:
+    """Energies upwards, in pJ."""
+    unit = energy_unit(float(energy.max()))
+    return alt.Y(
+        field="y",
+        type="quantitative",
+        scale=_scale(energy),
+        axis=_axis(energy)("Energy", unit, "left"),
+    )
+
+
+def _axis(values: Floats) -> Callable[[str, Unit, Side], alt.Axis]:
+    return log_axis if is_wide(values) else axis
+
+
+def _scale(values: Floats) -> alt.Scale:
+    """Logarithmic where values differ by much, with a little room around what there is."""
+    low, high = float(values.min()), float(values.max())
+    if is_wide(values):
+        room = (high / low) ** _ROOM
+        return alt.Scale(type="log", domain=[low / room, high * room], nice=False)
+    room = (high - low) * _ROOM or high * _ROOM or 1.0
+    return alt.Scale(type="linear", domain=[low - room, high + room], nice=False, zero=False)

@@ -1,0 +1,268 @@
+"""The schedule as a chart: what cores and wires do when; parts of the time can be looked at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import altair as alt
+import numpy as np
+
+from nestmap.model.multicore.schedule import Schedule
+from nestmap.pipeline.analysis.schedule.comparison import together, without_wires
+from nestmap.pipeline.analysis.schedule.gantt import gantt
+from nestmap.pipeline.analysis.schedule.tables import BarKind, Gantt, RowKind
+from nestmap.pipeline.format.axis_units import shortened
+from nestmap.pipeline.format.numbers import count, cycles
+from nestmap.pipeline.format.palette import Look
+from nestmap.pipeline.pages.report.charts.chart import Chart
+from nestmap.pipeline.pages.report.charts.palette import tone
+from nestmap.pipeline.pages.report.charts.schedule.bars import Levels, bar_rows, levels
+from nestmap.pipeline.pages.report.charts.schedule.stall_marks import critical_rows, stall_rows
+from nestmap.pipeline.pages.report.charts.schedule.time_axis import (
+    is_narrow,
+    shown_length,
+    time_axis,
+    until,
+    window,
+    within,
+)
+from nestmap.pipeline.pages.report.charts.schedule.transfer_kinds import row_name
+from nestmap.pipeline.pages.report.charts.vega_spec import (
+    DARK,
+    INK,
+    described,
+    exact,
+    faded,
+    legend,
+    letters,
+    parameter,
+    picked,
+    plain,
+    shown,
+    spec_text,
+)
+from nestmap.pipeline.render.figures.schedule_colors import STALL_LABELS, layer_colors
+
+MOST_NAMED: Final = 12
+"""Layers in the legend: those that cores work on longest."""
+
+_STEPS: Final = ((8, 30.0), (20, 22.0), (40, 18.0))
+_SMALLEST: Final = 14.0
+_BARS: Final = "bars"
+_STALLS: Final = "stalls"
+_CRITICAL: Final = "critical"
+_ROWS: Final = "rows"
+_SHORT: Final = "short"
+_LAYERS: Final = "layers"
+_KINDS: Final = "kinds"
+_REASONS: Final = "reasons"
+
+_WORDS: Final = {
+    BarKind.NODE: "runs",
+    BarKind.CONSTANT: "constants sent",
+    BarKind.ACTIVATION: "output sent",
+    BarKind.EVICTION: "evicted",
+    BarKind.RESULT: "result sent",
+    BarKind.STREAM: "streamed",
+}
+
+
+def gantt_chart(schedule: Schedule) -> Chart:
+    """A row for each core and each wire that is used; bars in the colours of layers.
+
+    Of many bars the narrowest are drawn as one, until a part of the time is looked at. A line below
+    bars is the critical path.
+    """
+    return _drawn("schedule", "Schedule", schedule, gantt(schedule))
+
+
+def gantt_charts(named: Sequence[tuple[str, Schedule]]) -> tuple[Chart, ...]:
+    """Schedules by name over the same time, the same layers in the same colours.
+
+    Without wires between cores.
+    """
+    found = together([without_wires(gantt(schedule)) for _, schedule in named])
+    longest = max(chart.latency for chart in found)
+    return tuple(
+        _drawn(f"schedule-{place}", plain(name), schedule, replace(chart, latency=longest))
+        for place, ((name, schedule), chart) in enumerate(zip(named, found, strict=True), start=1)
+    )
+
+
+def _drawn(name: str, title: str, schedule: Schedule, found: Gantt) -> Chart:
+    drawn = levels(found.bars, schedule.latency)
+    fine = () if drawn.fine is None else bar_rows(schedule, drawn.fine, fine=True)
+    data = {
+        _BARS: [*bar_rows(schedule, drawn.coarse, fine=False), *fine],
+        _STALLS: [*stall_rows(schedule, found)],
+        _CRITICAL: [*critical_rows(found)],
+    }
+    named = _named_layers(found)
+    rows = [shortened(plain(row_name(row))) for row in found.rows]
+    summary = _summary(schedule, found, drawn)
+    chart = _chart(found, drawn, named).properties(description=summary)
+    longest = letters((shortened(plain(found.layers[i])) for i in named), rows)
+    text = spec_text(chart, data, longest, time=found.latency)
+    return Chart(name=name, title=title, summary=summary, spec=text)
+
+
+def _named_layers(found: Gantt) -> list[int]:
+    """The layers in the legend, in their order."""
+    bars = found.bars
+    runs = bars.kind == BarKind.NODE
+    spans = (bars.end - bars.start)[runs]
+    busy = np.bincount(bars.layer[runs], weights=spans, minlength=len(found.layers))
+    return sorted(np.argsort(-busy, kind="stable")[:MOST_NAMED].tolist())
+
+
+def _chart(found: Gantt, drawn: Levels, named: Sequence[int]) -> alt.LayerChart:
+    rows = len(found.rows)
+    step = next((step for most, step in _STEPS if rows <= most), _SMALLEST)
+    names = [plain(row_name(row)) for row in found.rows]
+    across, down = time_axis(found.latency, "top" if rows > 15 else "bottom"), _rows(rows)
+    parts = (_stalls(found), _bars(found, drawn, named), _critical(found, step))
+    layers = [part.encode(x=across, x2=until(), y=down) for part in parts]
+    return (
+        alt.LayerChart(layer=layers)
+        .add_params(
+            parameter(DARK, value=False),
+            parameter(_ROWS, names),
+            parameter(_SHORT, [shortened(name) for name in names]),
+            parameter(_LAYERS, [plain(name) for name in found.layers]),
+            parameter(_KINDS, list(_WORDS.values())),
+            parameter(_REASONS, list(STALL_LABELS.values())),
+        )
+        .properties(width="container", height=step * rows)
+    )
+
+
+def _rows(count_: int) -> alt.Y:
+    names = alt.Axis(
+        title=None,
+        labelExpr=f"{_SHORT}[datum.value]",
+        labelOverlap=False,
+        ticks=False,
+        domain=False,
+        grid=True,
+    )
+    scale = alt.Scale(domain=list(range(count_)), paddingInner=0.2, paddingOuter=0.1)
+    return alt.Y(field="row", type="ordinal", axis=names, scale=scale)
+
+
+def _bars(found: Gantt, drawn: Levels, named: Sequence[int]) -> alt.Chart:
+    fine = is_narrow(found.latency, drawn.fine_below)
+    mark = alt.MarkDef(type="bar", clip=True)
+    return (
+        alt.Chart(alt.NamedData(_BARS), mark=mark)
+        .transform_filter(within(found.latency))
+        .transform_filter(f"datum.fine ? {fine} : {_coarse(drawn, fine)}")
+        .transform_calculate(
+            place=f"{_ROWS}[datum.row]",
+            what=f"{_KINDS}[datum.kind] + (isValid(datum.from) ? "
+            "' from core ' + datum.from + ' to ' + datum.to : '')",
+            of=f"{_LAYERS}[datum.layer] + ' ' + datum.node"
+            " + (datum.count > 1 ? ' and ' + (datum.count - 1) + ' more' : '')",
+            begin=exact("start", "cycles"),
+            finish=exact("end", "cycles"),
+            runtime="format(datum.end - datum.start, ',') + ' cycles'",
+            size="datum.count > 1 ? '' : format(datum.bits, ',') + ' bit'",
+        )
+        .transform_calculate(
+            aria="datum.place + ': ' + datum.of + ' ' + datum.what + ', ' + datum.begin + ' to '"
+            " + datum.finish"
+        )
+        .encode(
+            color=_colors(found, named),
+            opacity=faded(),
+            strokeWidth=alt.StrokeWidthValue(0.5, condition={"test": _thin(found), "value": 0}),
+            description=described(),
+            tooltip=[
+                shown("place", "on"),
+                shown("of", "layer and node"),
+                shown("what"),
+                shown("begin", "start"),
+                shown("finish", "end"),
+                shown("runtime"),
+                shown("size", "output or sent"),
+            ],
+        )
+        .add_params(picked("layer"), window())
+    )
+
+
+def _thin(found: Gantt) -> str:
+    """An expression: whether little but its outline would be seen of a bar."""
+    return f"(datum.end - datum.start) * width < 4 * ({shown_length(found.latency)})"
+
+
+def _coarse(drawn: Levels, fine: str) -> str:
+    """An expression: whether the bars for all of the time are drawn."""
+    return "true" if drawn.fine is None else f"!({fine})"
+
+
+def _colors(found: Gantt, named: Sequence[int]) -> alt.Color:
+    tones = [tone(Look(color)) for color in layer_colors(len(found.layers))]
+    colors = [alt.ExprRef(f"{DARK} ? '{x.dark}' : '{x.light}'") for x in tones]
+    scale = alt.Scale(domain=list(range(len(tones))), range=colors)
+    names = legend()
+    names.labelExpr = f"{_LAYERS}[datum.value]"
+    names["values"] = list(named)
+    return alt.Color(field="layer", type="nominal", scale=scale, legend=names)
+
+
+def _stalls(found: Gantt) -> alt.Chart:
+    """Idle times of cores, in the colour of letters and hardly seen."""
+    mark = alt.MarkDef(type="rect", clip=True, style=INK, aria=False, strokeOpacity=0, opacity=0.07)
+    return (
+        alt.Chart(alt.NamedData(_STALLS), mark=mark)
+        .transform_filter(within(found.latency))
+        .transform_calculate(
+            place=f"{_ROWS}[datum.row]",
+            why=f"{_REASONS}[datum.reason]",
+            of=f"isValid(datum.layer) ? {_LAYERS}[datum.layer] + ' ' + datum.node : ''",
+            length="format(datum.end - datum.start, ',') + ' cycles'",
+        )
+        .encode(
+            tooltip=[
+                shown("place", "idle"),
+                shown("why"),
+                shown("of", "next node"),
+                shown("length", "idle for"),
+            ]
+        )
+    )
+
+
+def _critical(found: Gantt, step: float) -> alt.Chart:
+    """A line below what is on the critical path."""
+    mark = alt.MarkDef(
+        type="rect", clip=True, style=INK, aria=False, height=2.5, yOffset=0.45 * step, tooltip=None
+    )
+    return alt.Chart(alt.NamedData(_CRITICAL), mark=mark).transform_filter(within(found.latency))
+
+
+def _summary(schedule: Schedule, found: Gantt, drawn: Levels) -> str:
+    """What is there, how busy the cores are, and what stands for what."""
+    kinds = Counter(row.kind for row in found.rows)
+    spans = schedule.end - schedule.start
+    latency = max(schedule.latency, 1)
+    shares = {
+        row.number: int(spans[schedule.core == row.number].sum()) / latency
+        for row in found.rows
+        if row.kind is RowKind.CORE
+    }
+    busiest = max(shares, key=lambda core: shares[core])
+    layers = len(schedule.problem.nodes.layers)
+    text = (
+        f"{count(len(schedule.core))} nodes of {count(layers)} layers on "
+        f"{kinds[RowKind.CORE]} cores in {cycles(schedule.latency)} cycles; core {busiest} is "
+        f"busy for {shares[busiest]:.1%} of them, the cores together for "
+        f"{sum(shares.values()) / len(shares):.1%}. Grey: a core is idle. A line below bars: the "
+        "critical path."
+    )
+    if drawn.fine is not None:
+        text += " Bars too narrow to be seen are drawn together until you zoom in."
+    return text

@@ -1,0 +1,171 @@
+"""Strips below each other over the time of a schedule: a row each, as high as something is full."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import altair as alt
+
+from nestmap.pipeline.format.axis_units import shortened
+from nestmap.pipeline.format.palette import Look
+from nestmap.pipeline.pages.report.charts.chart import Chart
+from nestmap.pipeline.pages.report.charts.schedule.time_axis import (
+    brush,
+    time_axis,
+    until,
+    window,
+    within,
+)
+from nestmap.pipeline.pages.report.charts.vega_spec import (
+    DARK,
+    INK,
+    Row,
+    described,
+    exact,
+    faded,
+    legend,
+    letters,
+    parameter,
+    picked,
+    plain,
+    scale_of,
+    shown,
+    spec_text,
+)
+
+MOST_CELLS: Final = 4000
+"""Cells that are drawn in all strips together, about."""
+
+_HIGH: Final = 0.85
+"""How much of its row a strip takes that is full."""
+
+_STEP: Final = 34.0
+_DATA: Final = "cells"
+_LINES: Final = "lines"
+_ROWS: Final = "rows"
+_SHORT: Final = "short"
+_PARTS: Final = "parts"
+
+
+class Part(NamedTuple):
+    """A colour of the strips, and what it stands for."""
+
+    label: str
+    look: Look
+
+
+class Strips(NamedTuple):
+    """What is drawn: strips by name, parts in colours, and what their heights mean.
+
+    ``text`` is an expression that tells the height of a cell in full. ``chooses``: who drags over
+    it chooses the time that other charts show; else that moves and zooms.
+    """
+
+    name: str
+    title: str
+    summary: str
+    rows: Sequence[str]
+    parts: Sequence[Part]
+    quantity: str
+    text: str
+    latency: int
+    chooses: bool = False
+
+
+def cell(row: int, start: int, end: int, low: float, high: float) -> dict[str, int | float]:
+    """A cell of a strip: from when to when, from and up to which part of a full row."""
+    bottom, top = (round(row + 1 - _HIGH * min(part, 1.0), 5) for part in (low, high))
+    return {"row": row, "start": start, "end": end, "y": bottom, "top": top}
+
+
+def strips_chart(strips: Strips, cells: Sequence[Row]) -> Chart:
+    """The strips; each cell has at least the fields of :func:`cell`, and ``part``."""
+    labels = [part.label for part in strips.parts]
+    names = [plain(name) for name in strips.rows]
+    layers = [_full(), _cells(strips, labels)]
+    chart = (
+        alt.LayerChart(layer=[x.encode(y=_down(strips)) for x in layers])
+        .add_params(
+            parameter(DARK, value=False),
+            parameter(_ROWS, names),
+            parameter(_SHORT, [shortened(name) for name in names]),
+            parameter(_PARTS, labels),
+        )
+        .properties(width="container", height=_STEP * len(names) * (1.6 if strips.chooses else 1.0))
+        .properties(description=strips.summary)
+    )
+    longest = letters(labels, map(shortened, names))
+    text = spec_text(chart, {_DATA: cells, _LINES: _heights(strips)}, longest, time=strips.latency)
+    return Chart(name=strips.name, title=strips.title, summary=strips.summary, spec=text)
+
+
+def _down(strips: Strips) -> alt.Y:
+    """Rows from the top, each one unit high."""
+    count = len(strips.rows)
+    names = alt.Axis(
+        title=None,
+        values=[row + 1 - _HIGH / 2 for row in range(count)],
+        labelExpr=f"{_SHORT}[floor(datum.value)]",
+        labelOverlap=False,
+        ticks=False,
+        domain=False,
+        grid=False,
+    )
+    scale = alt.Scale(domain=[0, count], reverse=True, nice=False, zero=False)
+    return alt.Y(field="y", type="quantitative", axis=names, scale=scale)
+
+
+def _cells(strips: Strips, labels: Sequence[str]) -> alt.Chart:
+    mark = alt.MarkDef(type="bar", clip=True, strokeWidth=0, minBandSize=0)
+    looks = [part.look for part in strips.parts]
+    several = len(labels) > 1
+    color = alt.Color(
+        field="label",
+        type="nominal",
+        scale=scale_of(labels, looks),
+        legend=legend() if several else None,
+    )
+    chosen = [brush()] if strips.chooses else [window()]
+    return (
+        alt.Chart(alt.NamedData(_DATA), mark=mark)
+        .transform_filter("true" if strips.chooses else within(strips.latency))
+        .transform_calculate(
+            name=f"{_ROWS}[datum.row]",
+            label=f"{_PARTS}[datum.part]",
+            text=strips.text,
+            begin=exact("start", "cycles"),
+            finish=exact("end", "cycles"),
+        )
+        .transform_calculate(
+            aria="datum.name + ', ' + datum.label + ', ' + datum.begin + ': ' + datum.text"
+        )
+        .encode(
+            x=time_axis(strips.latency),
+            x2=until(),
+            y2=alt.Y2(field="top"),
+            color=color,
+            opacity=faded() if several else alt.value(1),
+            description=described(),
+            tooltip=[
+                shown("name", "of"),
+                *([shown("label", "what")] if several else []),
+                shown("text", strips.quantity),
+                shown("begin", "from"),
+                shown("finish", "to"),
+            ],
+        )
+        .add_params(*([picked("label")] if several else []), *chosen)
+    )
+
+
+def _full() -> alt.Chart:
+    """Lines at which strips are empty and full."""
+    mark = alt.MarkDef(type="rule", style=INK, strokeWidth=0.7, strokeOpacity=0.35, aria=False)
+    return alt.Chart(alt.NamedData(_LINES), mark=mark)
+
+
+def _heights(strips: Strips) -> list[Row]:
+    """Where the lines are."""
+    rows = range(len(strips.rows))
+    return [{"y": round(y, 5)} for row in rows for y in (row + 1.0, row + 1 - _HIGH)]

@@ -1,0 +1,162 @@
+"""What a schedule takes in all: energy by part, time of the cores, bits over wires."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from nestmap.model.multicore.schedule import Schedule, ScheduleEnergy
+from nestmap.pipeline.analysis.network.stacked_bars import Bars, Part
+from nestmap.pipeline.analysis.schedule.core_loads import core_loads
+from nestmap.pipeline.analysis.schedule.energy import energy_bars, layer_energy_bars
+from nestmap.pipeline.analysis.schedule.tables import Sent, StallReason
+from nestmap.pipeline.analysis.schedule.traffic import sent_between_cores, sent_over_wires
+from nestmap.pipeline.format.axis_units import Unit, cycles_unit, energy_text, energy_unit
+from nestmap.pipeline.format.numbers import capacity
+from nestmap.pipeline.format.palette import (
+    BLUE,
+    ORANGE,
+    VERMILLION,
+    YELLOW,
+    Look,
+    grey_look,
+)
+from nestmap.pipeline.pages.report.charts.alt_text import bars_text, compared_text, cycles_text
+from nestmap.pipeline.pages.report.charts.bars import Drawing, Exact, stacked_chart
+from nestmap.pipeline.pages.report.charts.chart import Chart
+from nestmap.pipeline.pages.report.charts.schedule.transfer_kinds import SENT_KINDS, sent_parts
+from nestmap.pipeline.render.figures.schedule_colors import STALL_LABELS
+
+_IDLE_LOOKS: Final = {
+    StallReason.PREDECESSOR: Look(ORANGE),
+    StallReason.TRANSFER: Look(VERMILLION),
+    StallReason.MEMORY: Look(YELLOW),
+    StallReason.NOTHING: grey_look(4),
+}
+
+_BITS: Final = ((8e9, "GB"), (8e6, "MB"), (8e3, "kB"), (8.0, "B"))
+
+
+def energies_chart(names: Sequence[str], energies: Sequence[ScheduleEnergy]) -> Chart:
+    """The energies of schedules side by side."""
+    bars = energy_bars(names, energies)
+    totals = list(zip(names, bars.totals, strict=True))
+    summary = compared_text(totals, energy_text) if len(names) > 1 else ""
+    return _energy_chart("schedule-energy", "Energy by part", bars, summary)
+
+
+def layers_chart(schedule: Schedule) -> Chart:
+    """The energy of each layer: what its nodes take, and sending what it makes and reads."""
+    bars = layer_energy_bars(schedule)
+    return _energy_chart("layer-energies", "Energy per layer", bars)
+
+
+def _energy_chart(name: str, title: str, bars: Bars, summary: str = "") -> Chart:
+    return stacked_chart(
+        Drawing(
+            name=name,
+            title=title,
+            summary=summary or bars_text(bars, energy_text),
+            of="schedule" if name == "schedule-energy" else "layer",
+            quantity="Energy",
+            unit=energy_unit(max(bars.totals)),
+            exact=Exact.ENERGY,
+            bars=bars,
+        )
+    )
+
+
+def load_bars(schedule: Schedule) -> Bars:
+    """The cycles of each core: busy, or idle by reason."""
+    loads = core_loads(schedule)
+    parts = (
+        Part("busy", Look(BLUE), tuple(float(load.busy) for load in loads)),
+        *(
+            Part(STALL_LABELS[reason], look, tuple(float(load.idle[reason]) for load in loads))
+            for reason, look in _IDLE_LOOKS.items()
+        ),
+    )
+    return Bars(tuple(f"core {x.core}: {x.name}" for x in loads), parts)
+
+
+def busy_share(schedule: Schedule) -> float:
+    """The share of the time of all cores in which they run."""
+    whole = len(schedule.problem.accelerator.compute_cores) * schedule.latency
+    return int((schedule.end - schedule.start).sum()) / max(whole, 1)
+
+
+def loads_chart(schedule: Schedule) -> Chart:
+    """What each core does with its time."""
+    bars = load_bars(schedule)
+    return stacked_chart(
+        Drawing(
+            name="core-time",
+            title="Time of the cores",
+            summary=bars_text(bars, cycles_text),
+            of="core",
+            quantity="Cycles",
+            unit=cycles_unit(schedule.latency),
+            exact=Exact.CYCLES,
+            bars=bars,
+        )
+    )
+
+
+def times_chart(named: Sequence[tuple[str, Schedule]]) -> Chart:
+    """Of schedules side by side how long the cores are busy or idle, on average over the cores."""
+    found = [load_bars(schedule) for _, schedule in named]
+    labels = (part.label for part in found[0].parts)
+    parts = (
+        Part(label, found[0].parts[i].look, tuple(_mean(bars.parts[i]) for bars in found))
+        for i, label in enumerate(labels)
+    )
+    bars = Bars(tuple(name for name, _ in named), tuple(parts))
+    return stacked_chart(
+        Drawing(
+            name="schedule-latency",
+            title="Latency, as a core spends it on average",
+            summary=compared_text([(name, x.latency) for name, x in named], cycles_text),
+            of="schedule",
+            quantity="Cycles",
+            unit=cycles_unit(max(bars.totals)),
+            exact=Exact.CYCLES,
+            bars=bars,
+        )
+    )
+
+
+def _mean(part: Part) -> float:
+    return sum(part.values) / len(part.values)
+
+
+def sent_charts(schedule: Schedule) -> tuple[Chart, ...]:
+    """Bits over each wire, and from each core to each other one; none where nothing is sent."""
+    found = (
+        ("sent-wires", "Data over each wire", "wire", sent_over_wires(schedule)),
+        ("sent-cores", "Data from core to core", "way", sent_between_cores(schedule)),
+    )
+    return tuple(_sent_chart(name, title, of, sent) for name, title, of, sent in found if sent)
+
+
+def _sent_chart(name: str, title: str, of: str, sent: Sequence[Sent]) -> Chart:
+    parts = (
+        Part(part.label, part.look, tuple(float(row.bits[kind]) for row in sent))
+        for kind, part in zip(SENT_KINDS, sent_parts(), strict=True)
+    )
+    bars = Bars(tuple(row.name for row in sent), tuple(x for x in parts if any(x.values)))
+    return stacked_chart(
+        Drawing(
+            name=name,
+            title=title,
+            summary=bars_text(bars, lambda bits: capacity(int(bits))),
+            of=of,
+            quantity="Data",
+            unit=_unit(max(bars.totals)),
+            exact=Exact.BITS,
+            bars=bars,
+        )
+    )
+
+
+def _unit(bits: float) -> Unit:
+    return next((Unit(*unit) for unit in _BITS if bits >= unit[0]), Unit(1.0, "bit"))

@@ -1,0 +1,164 @@
+"""What all charts share: parameters, colours, axes, and the text of a specification."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Literal, NamedTuple
+
+import altair as alt
+from altair.utils.schemapi import debug_mode
+
+from nestmap.pipeline.format.axis_units import Unit
+from nestmap.pipeline.format.palette import Look
+from nestmap.pipeline.pages.report.charts.palette import tone
+from nestmap.pipeline.render.text.plain_table import printable
+
+Value = str | int | float | bool
+Row = Mapping[str, Value]
+Data = Mapping[str, Sequence[Row]]
+"""Named tables, row by row."""
+
+Side = Literal["top", "bottom", "left"]
+
+DARK: Final = "dark"
+"""The parameter that says whether the page is dark; ``charts.js`` sets it."""
+
+INK: Final = "ink"
+"""The style of lines in the colour of letters; ``charts.js`` knows that too."""
+
+OUTLINED: Final = "outlined"
+"""The style of areas with a line around in that colour."""
+
+ZOOM: Final = "zoom"
+"""The parameter that says what part of its axes a chart shows; ``charts.js`` knows that too."""
+
+_PICKED: Final = "picked"
+_FADED: Final = 0.12
+
+
+def exact(field: str, unit: str) -> str:
+    """An expression: a field with all digits that count, and its unit."""
+    return f"format(datum.{field}, ',.15~r') + ' {unit}'"
+
+
+def percent(field: str) -> str:
+    """An expression: a field, a share of 1, in percent."""
+    return f"format(100 * datum.{field}, ',.4~r') + ' %'"
+
+
+def plain(name: str) -> str:
+    """A name that a user has given, with characters that cannot be seen spelled out."""
+    return printable(name)
+
+
+def axis(title: str, unit: Unit, orient: Side, *, grid: bool = True) -> alt.Axis:
+    """An axis of numbers in a unit, on a side of the chart."""
+    return alt.Axis(
+        title=f"{title} ({unit.name})",
+        orient=orient,
+        labelExpr=f"format(datum.value / {unit.divisor!r}, ',.4~g')",
+        labelOverlap="greedy",
+        tickCount=ticks(orient),
+        grid=grid,
+    )
+
+
+def log_axis(title: str, unit: Unit, orient: Side) -> alt.Axis:
+    """As :func:`axis`, for a logarithmic scale: only 1, 2 and 5 have labels and lines."""
+    value = f"datum.value / {unit.divisor!r}"
+    labelled = f"indexof('125', format({value}, '.0e')[0]) >= 0"
+    written = f"{value} < 1 ? format({value}, '~g') : format({value}, '~s')"
+    only = {"condition": {"test": labelled, "value": 1}, "value": 0}
+    return alt.Axis(
+        title=[title, f"({unit.name})"],
+        orient=orient,
+        labelExpr=f"{labelled} ? {written} : ''",
+        labelOverlap="greedy",
+        gridOpacity=only,
+        tickOpacity=only,
+        tickCount=ticks(orient),
+    )
+
+
+def ticks(orient: Side) -> alt.ExprRef:
+    """As many marks on an axis as there is room for their labels."""
+    return alt.ExprRef("ceil(height / 50)" if orient == "left" else "ceil(width / 90)")
+
+
+def scale_of(labels: Sequence[str], looks: Sequence[Look]) -> alt.Scale:
+    """The colours of labelled parts."""
+    tones = [tone(look) for look in looks]
+    colors = [alt.ExprRef(f"{DARK} ? '{x.dark}' : '{x.light}'") for x in tones]
+    return alt.Scale(domain=list(labels), range=colors)
+
+
+def legend() -> alt.Legend:
+    """A legend above the chart, with as many columns as ``charts.js`` finds room for."""
+    return alt.Legend(
+        title=None, orient="top", direction="horizontal", labelLimit=260, symbolLimit=0
+    )
+
+
+def picked(field: str) -> alt.Parameter:
+    """What was clicked in the legend."""
+    return alt.selection_point(name=_PICKED, fields=[field], bind="legend")
+
+
+def faded(opacity: float = 1.0) -> alt.OpacityValue:
+    """What was not clicked in the legend while something else was is hardly seen."""
+    return alt.OpacityValue(_FADED, condition={"param": _PICKED, "value": opacity})
+
+
+def zoom() -> alt.Parameter:
+    """Dragging moves the chart, Ctrl and the wheel zoom, a double click puts it back."""
+    return alt.selection_interval(
+        name=ZOOM, bind="scales", zoom="wheel![event.ctrlKey || event.metaKey]"
+    )
+
+
+def shown(field: str, title: str = "") -> alt.Tooltip:
+    """A line of what appears under the pointer."""
+    return alt.Tooltip(field=field, type="nominal", title=title or field)
+
+
+def described() -> alt.Description:
+    """What a mark is called to those who do not see it: its field ``aria``."""
+    return alt.Description(field="aria", type="nominal")
+
+
+def parameter(name: str, value: object) -> alt.Parameter:
+    """A constant that expressions use by its name."""
+    return alt.param(name=name, value=value)
+
+
+class Letters(NamedTuple):
+    """Of how many letters the longest texts are; ``charts.js`` makes room for them."""
+
+    legend: int
+    axis: int
+
+
+def letters(legend: Iterable[str], axis: Iterable[str] = ("0.123",)) -> Letters:
+    """The lengths of texts in a legend and at the axis on the left."""
+    return Letters(max(map(len, legend)), max(map(len, axis)))
+
+
+def spec_text(
+    chart: alt.Chart | alt.LayerChart, data: Data, longest: Letters, time: int | None = None
+) -> str:
+    """The specification with its data in it, and no address of anything else.
+
+    Charts over a time from 0 up to ``time`` show the same part of it, where they are of one run.
+    """
+    room = {"legendLetters": longest.legend, "axisLetters": longest.axis}
+    if time is not None:
+        room["time"] = time
+    with debug_mode(False):  # what was built is valid (a test validates it all): sooner done
+        spec: dict[str, object] = chart.properties(usermeta=room).to_dict(validate=False)
+    for name in ("$schema", "config"):
+        spec.pop(name, None)
+    tables = {name: [dict(row) for row in rows] for name, rows in data.items()}
+    return json.dumps(
+        spec | {"datasets": tables}, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+    )

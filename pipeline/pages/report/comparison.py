@@ -1,0 +1,214 @@
+"""Runs side by side: totals, what was different about them, and every layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+from nestmap.model import CostModelEvaluation
+from nestmap.pipeline.explore.accelerator_diff import differences
+from nestmap.pipeline.pages.report import table_cells as cells
+from nestmap.pipeline.pages.report.charts.chart import Chart
+from nestmap.pipeline.pages.report.links import Links
+from nestmap.pipeline.pages.report.provenance import status_text
+from nestmap.pipeline.pages.report.run import ReportedRun
+from nestmap.pipeline.pages.report.stages import options_of
+from nestmap.pipeline.pages.report.summary import EDP_UNIT, edp
+from nestmap.pipeline.pages.report.table_cells import Cell, Heading, Row, Table, words
+
+_MOST: Final = 6
+"""Differences of accelerators that are written out."""
+
+_MISSING: Final = Cell(cells.NONE)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two tables, and in sentences what was different."""
+
+    title: str
+    totals: Table
+    differences: tuple[str, ...]
+    layers: Table
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ComparisonView:
+    """What the template of a comparison prints; ``times`` are charts over ``latency`` cycles."""
+
+    comparison: Comparison
+    charts: tuple[Chart, ...]
+    times: tuple[Chart, ...] = ()
+    latency: int = 0
+
+
+def run_names(runs: Sequence[ReportedRun]) -> tuple[str, ...]:
+    """What to call each run: by accelerator, and where that is the same by id as well."""
+    names = [run.record.accelerator for run in runs]
+    if len(set(names)) == len(names):
+        return tuple(names)
+    return tuple(f"{run.record.accelerator} {str(run.id)[:8]}" for run in runs)
+
+
+def comparison(runs: Sequence[ReportedRun], links: Links) -> Comparison:
+    """Two or more runs compared; changes are those from the first one."""
+    names = run_names(runs)
+    return Comparison(
+        title=f"{len(runs)} runs compared",
+        totals=_totals(runs, names, links),
+        differences=tuple(_all_differences(runs, names)),
+        layers=_layers(runs, names, links),
+    )
+
+
+def _totals(runs: Sequence[ReportedRun], names: Sequence[str], links: Links) -> Table:
+    headings = (
+        words("Run"),
+        words("Workload"),
+        words("Objective"),
+        words("Status"),
+        Heading("Energy"),
+        Heading("Change"),
+        Heading("Latency", "cycles"),
+        Heading("Change"),
+        Heading("EDP", EDP_UNIT),
+        Heading("Change"),
+        Heading("MAC util."),
+        Heading("Mappings", "evaluated"),
+    )
+    first = runs[0].evaluation
+    rows: list[tuple[Cell, ...]] = []
+    for run, name in zip(runs, names, strict=True):
+        total = run.evaluation
+        rows.append(
+            (
+                Cell(name, link=links.run(run)),
+                *cells.texts(run.record.workload, run.record.objective, status_text(run.record)),
+                cells.energy(total.energy),
+                cells.change(first.energy, total.energy),
+                cells.cycles(total.latency),
+                cells.change(first.latency, total.latency),
+                edp(total.edp),
+                cells.change(first.edp, total.edp),
+                cells.share(total.utilization),
+                cells.count(total.evaluations),
+            )
+        )
+    return cells.table("Totals; changes are those from the first run", headings, rows)
+
+
+def _layers(runs: Sequence[ReportedRun], names: Sequence[str], links: Links) -> Table:
+    """A row for each layer of any run, matched by name."""
+    found = [{x.cme.layer: x.cme for x in run.evaluation.layers} for run in runs]
+    layers = dict.fromkeys(name for cmes in found for name in cmes)
+    figures = [
+        heading
+        for title, unit in (("Energy", ""), ("Latency", "cycles"))
+        for heading in _headings(title, unit, names)
+    ]
+    rows = [
+        Row(
+            (
+                cells.count(place),
+                Cell(layer, link=_home(layer, runs, links)),
+                *_figures([cmes.get(layer) for cmes in found]),
+            )
+        )
+        for place, layer in enumerate(layers, start=1)
+    ]
+    return Table(
+        "Layers; changes are those from the first run",
+        (Heading("#"), words("Layer"), *figures, words("Mapping", hint="against the first run")),
+        tuple(rows),
+        head=1,
+    )
+
+
+def _headings(title: str, unit: str, names: Sequence[str]) -> Iterator[Heading]:
+    for i, name in enumerate(names):
+        yield Heading(f"{title} {name}", unit)
+        if i:
+            yield Heading(f"{title} change")
+
+
+def _home(layer: str, runs: Sequence[ReportedRun], links: Links) -> str:
+    """Where the first run that has the layer explains it."""
+    return next(links.layer(run, layer) for run in runs if layer in run.results)
+
+
+def _figures(cmes: Sequence[CostModelEvaluation | None]) -> tuple[Cell, ...]:
+    """Energies, latencies, their changes, and whether the mappings are the same."""
+    first = cmes[0]
+    energies = [cells.energy(x.energy) if x else _MISSING for x in cmes]
+    latencies = [cells.cycles(x.latency) if x else _MISSING for x in cmes]
+    ratios = [
+        (cells.change(first.energy, x.energy), cells.change(first.latency, x.latency))
+        if first and x
+        else (_MISSING, _MISSING)
+        for x in cmes
+    ]
+    return (
+        *_between(energies, [ratio[0] for ratio in ratios]),
+        *_between(latencies, [ratio[1] for ratio in ratios]),
+        Cell(_same(cmes)),
+    )
+
+
+def _between(figures: Sequence[Cell], changes: Sequence[Cell]) -> Iterator[Cell]:
+    """The figure of the first run, then of each further one figure and change."""
+    for i, (figure, change) in enumerate(zip(figures, changes, strict=True)):
+        yield figure
+        if i:
+            yield change
+
+
+def _same(cmes: Sequence[CostModelEvaluation | None]) -> str:
+    """Whether all runs map a layer alike, and if not what is different."""
+    present = [x for x in cmes if x is not None]
+    if len(present) < len(cmes):
+        return "not in all runs"
+    if len({x.spatial_mapping for x in present}) > 1:
+        return "other spatial mapping"
+    if len({x.temporal_mapping.order for x in present}) > 1:
+        return "other order of loops"
+    return "same" if len({x.temporal_mapping for x in present}) == 1 else "other use of memories"
+
+
+def _all_differences(runs: Sequence[ReportedRun], names: Sequence[str]) -> Iterator[str]:
+    first = runs[0]
+    for run, name in zip(runs[1:], names[1:], strict=True):
+        parts = [*_inputs(first, run), *_options(first, run)]
+        yield f"{name}: {'; '.join(parts)}." if parts else f"{name}: asked the same as {names[0]}."
+
+
+def _inputs(first: ReportedRun, run: ReportedRun) -> Iterator[str]:
+    """Differences in what was asked."""
+    before, after = first.network, run.network
+    if before.workload != after.workload:
+        yield "another workload, or another version of it"
+    if before.constraints != after.constraints:
+        yield "other mapping constraints"
+    if before.accelerator == after.accelerator:
+        return
+    found = differences(before.accelerator, after.accelerator)
+    yield from map(str, found[:_MOST])
+    if len(found) > _MOST:
+        yield f"{len(found) - _MOST} more differences of the accelerators"
+    if not found:
+        yield "an accelerator with other energies, areas or names"
+
+
+def _options(first: ReportedRun, run: ReportedRun) -> Iterator[str]:
+    """Differences in how it was searched, and with what."""
+    for what, before, after in (
+        ("", first.info.options, run.info.options),
+        ("version of ", first.info.versions, run.info.versions),
+    ):
+        known = {option.name: option.value for option in options_of(before)}
+        for option in options_of(after):
+            old = known.get(option.name, "none")
+            if option.value != old:
+                yield f"{what}{option.name} {option.value} instead of {old}"

@@ -1,0 +1,122 @@
+"""The table of layers: a row each, to sort and to filter."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from nestmap.model import LayerResult, NetworkEvaluation
+from nestmap.pipeline.format import numbers as figures
+from nestmap.pipeline.format.mappings import sizes_text, spatial_text
+from nestmap.pipeline.format.palette import BLUE, VERMILLION
+from nestmap.pipeline.pages.report import table_cells as cells
+from nestmap.pipeline.pages.report.links import Links
+from nestmap.pipeline.pages.report.run import ReportedRun
+from nestmap.pipeline.pages.report.summary import EDP_UNIT, binding_port, edp
+from nestmap.pipeline.pages.report.table_cells import Cell, Heading, Row, Table, words
+
+_HEADINGS: Final = (
+    Heading("#", hint="position in the network"),
+    words("Layer"),
+    Heading("Energy"),
+    Heading("Share"),
+    Heading("Latency", "cycles"),
+    Heading("Share"),
+    Heading("MAC util.", hint="ideal cycles over latency"),
+    Heading("EDP", EDP_UNIT, hint="energy-delay product of the layer"),
+    Heading("MACs"),
+    words("Waits for", hint="memory and port that make the array wait longest"),
+    words("Operator"),
+    words("Dimensions"),
+    words("Spatial mapping", hint="array dimension: loops unrolled over it"),
+    Heading("Mappings", "evaluated"),
+    words("Same as", hint="an earlier layer with the same content, mapping and cost"),
+)
+
+
+def layer_table(run: ReportedRun, links: Links) -> Table:
+    """A row for each layer, and the total; it is named by the second cell."""
+    sizes = {layer.name: sizes_text(layer.loops) for layer in run.network.workload.layers}
+    total = run.evaluation
+    energy = _Shares(total.energy, max(x.cme.energy for x in total.layers), VERMILLION)
+    latency = _Shares(total.latency, max(x.cme.latency for x in total.layers), BLUE)
+    rows = [
+        Row(
+            (
+                cells.count(position),
+                Cell(result.cme.layer, link=links.layer(run, result.cme.layer)),
+                *_figures(result, energy, latency),
+                *cells.texts(result.cme.operator, sizes[result.cme.layer]),
+                Cell(spatial_text(result.cme.spatial_mapping)),
+                cells.count(result.statistics.evaluations),
+                Cell(result.repeats or ""),
+            ),
+            group=result.cme.operator,
+            repeats=result.repeats is not None,
+        )
+        for position, result in enumerate(total.layers, start=1)
+    ]
+    vector = _vector_row(total, energy, latency)
+    return Table(f"Layers of {run.title}", _HEADINGS, (*rows, *vector), Row(_total(total)), head=1)
+
+
+class _Shares(NamedTuple):
+    """What shares are parts of; bars are as long as a part of the largest one."""
+
+    total: float
+    largest: float
+    color: str
+
+    def of(self, part: float) -> Cell:
+        """A share with its bar."""
+        if not self.total:
+            return Cell(cells.NONE)
+        bar = cells.bar(0.0, min(part, self.largest), self.largest, self.color).bar
+        return Cell(figures.share(part / self.total), repr(part / self.total), bar=bar)
+
+
+def _figures(result: LayerResult, energy: _Shares, latency: _Shares) -> tuple[Cell, ...]:
+    cme = result.cme
+    return (
+        cells.energy(cme.energy),
+        energy.of(cme.energy),
+        cells.cycles(cme.latency),
+        latency.of(cme.latency),
+        cells.share(cme.utilization),
+        edp(cme.energy * cme.latency),
+        cells.engineering(cme.macs),
+        Cell(binding_port(cme) or cells.NONE),
+    )
+
+
+def _vector_row(total: NetworkEvaluation, energy: _Shares, latency: _Shares) -> tuple[Row, ...]:
+    """That of all vector operators, where they count."""
+    if not (total.vector and total.vector_counted):
+        return ()
+    found = (
+        cells.count(len(total.layers) + 1),
+        Cell("vector operators"),
+        cells.energy(total.vector_energy),
+        energy.of(total.vector_energy),
+        cells.cycles(total.vector_latency),
+        latency.of(total.vector_latency),
+    )
+    blank = (Cell(""),) * (len(_HEADINGS) - len(found))
+    return (Row((*found, *blank), group="vector"),)
+
+
+def _total(total: NetworkEvaluation) -> tuple[Cell, ...]:
+    blank = Cell("")
+    return (
+        cells.count(len(total.layers)),
+        Cell("total"),
+        cells.energy(total.energy),
+        cells.share(total.energy, total.energy),
+        cells.cycles(total.latency),
+        cells.share(total.latency, total.latency),
+        cells.share(total.utilization),
+        edp(total.edp),
+        cells.engineering(total.macs),
+        *(blank,) * 4,
+        cells.count(total.evaluations),
+        blank,
+    )

@@ -1,0 +1,129 @@
+"""The parts of pages about schedules: one of them, and several side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from markupsafe import Markup
+
+from nestmap.pipeline.analysis.schedule.search_progress import front_view
+from nestmap.pipeline.pages.report.charts.chart import Chart
+from nestmap.pipeline.pages.report.charts.schedule.front import front_chart
+from nestmap.pipeline.pages.report.charts.schedule.gantt import gantt_chart, gantt_charts
+from nestmap.pipeline.pages.report.charts.schedule.totals import (
+    energies_chart,
+    layers_chart,
+    loads_chart,
+    sent_charts,
+    times_chart,
+)
+from nestmap.pipeline.pages.report.charts.schedule.utilization import (
+    memory_chart,
+    overview_chart,
+    wire_chart,
+)
+from nestmap.pipeline.pages.report.comparison import ComparisonView
+from nestmap.pipeline.pages.report.multicore.comparison import (
+    Link,
+    in_page,
+    stream_comparison,
+    stream_names,
+)
+from nestmap.pipeline.pages.report.multicore.provenance import stream_facts, unfinished_stream
+from nestmap.pipeline.pages.report.multicore.reported_run import ReportedStream
+from nestmap.pipeline.pages.report.multicore.summary import stream_summary
+from nestmap.pipeline.pages.report.multicore.tables import (
+    allocations_table,
+    layers_table,
+    machine_tables,
+    nodes_table,
+)
+from nestmap.pipeline.pages.report.provenance import Facts
+from nestmap.pipeline.pages.report.render import render
+from nestmap.pipeline.pages.report.stages import StageView, pipeline_stages
+from nestmap.pipeline.pages.report.summary import Summary
+from nestmap.pipeline.pages.report.table_cells import Table
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _StreamView:
+    """What the template of a schedule prints; ``times`` are charts over its time."""
+
+    anchor: str
+    title: str
+    unfinished: str
+    latency: int
+    summary: Summary
+    times: tuple[Chart, ...]
+    charts: tuple[Chart, ...]
+    search: tuple[Chart, ...]
+    allocations: Table | None
+    layers: Table
+    nodes: Table
+    machine: str
+    parts: tuple[Table, ...]
+    stages: tuple[StageView, ...]
+    facts: Facts
+
+
+def stream_body(run: ReportedStream) -> Markup:
+    """All of a schedule and of the search for it."""
+    schedule = run.schedule
+    view = _StreamView(
+        anchor=run.anchor,
+        title=run.title,
+        unfinished=unfinished_stream(run),
+        latency=schedule.latency,
+        summary=stream_summary(run),
+        times=tuple(_times(run)),
+        charts=(
+            energies_chart([schedule.problem.nodes.name], [schedule.energy]),
+            layers_chart(schedule),
+            loads_chart(schedule),
+            *sent_charts(schedule),
+        ),
+        search=tuple(_search(run)),
+        allocations=allocations_table(run),
+        layers=layers_table(schedule),
+        nodes=nodes_table(schedule),
+        machine=schedule.problem.accelerator.name,
+        parts=tuple(machine_tables(schedule)),
+        stages=pipeline_stages(run.run.info.pipeline) if run.run else (),
+        facts=stream_facts(run),
+    )
+    return render("stream", view)
+
+
+def _times(run: ReportedStream) -> Iterator[Chart]:
+    """The charts over time, which show the same part of it."""
+    schedule = run.schedule
+    yield overview_chart(schedule)
+    yield gantt_chart(schedule)
+    for chart in (memory_chart(schedule), wire_chart(schedule)):
+        if chart is not None:
+            yield chart
+
+
+def _search(run: ReportedStream) -> Iterator[Chart]:
+    view = front_view(run.generations)
+    if view.allocations:
+        yield front_chart(view, run.schedule.problem.space, run.schedule.allocation)
+
+
+def stream_comparison_body(runs: Sequence[ReportedStream], link: Link = in_page) -> Markup:
+    """Schedules side by side; differences are to the first one."""
+    names = stream_names(runs)
+    schedules = [(name, run.schedule) for name, run in zip(names, runs, strict=True)]
+    view = ComparisonView(
+        stream_comparison(runs, link),
+        charts=(
+            energies_chart(names, [schedule.energy for _, schedule in schedules]),
+            times_chart(schedules),
+        ),
+        times=gantt_charts(schedules),
+        latency=max(schedule.latency for _, schedule in schedules),
+    )
+    return render("comparison", view)

@@ -1,0 +1,101 @@
+"""A run on several cores as the pages show it: its schedule, and the search for its allocation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+from uuid import UUID
+
+from nestmap.model import InfeasibleError, InputError
+from nestmap.model.multicore.bound import StreamBound
+from nestmap.model.multicore.population import AllocationObjective, Fitness, Generation
+from nestmap.model.multicore.schedule import Schedule
+from nestmap.model.multicore.search_result import AllocationSearch
+from nestmap.model.multicore.top_memories import Homes
+from nestmap.pipeline.multicore.plan import Costing, costing_stage, splitting_stage
+from nestmap.pipeline.multicore.recording import Reader, recorded_job
+from nestmap.pipeline.stages.multicore.inter_core import scheduler
+from nestmap.store import RunRecord, RunStatus, Store, StreamInfo
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """What the store lists of a run on several cores, and what it was asked."""
+
+    record: RunRecord
+    info: StreamInfo
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ReportedStream:
+    """A schedule to report; ``anchor`` is what the ids of its places in a page begin with.
+
+    ``generations`` are those of the search for its allocation, ``bound`` is what constraints say
+    of all, ``run`` is what the store knows, as far as these are there.
+    """
+
+    anchor: str
+    schedule: Schedule
+    generations: tuple[Generation, ...] = ()
+    bound: StreamBound | None = None
+    run: RecordedRun | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is the result of a run that is done, or of none."""
+        return self.run is None or self.run.record.status is RunStatus.DONE
+
+    @property
+    def title(self) -> str:
+        """The network and the machine."""
+        problem = self.schedule.problem
+        return f"{problem.nodes.name} on {problem.accelerator.name}"
+
+    @property
+    def splitting(self) -> str:
+        """How the network is split, in short."""
+        nodes = self.schedule.problem.nodes
+        split = any(layer.tiling.count > 1 for layer in nodes.layers)
+        return f"{len(nodes):,} nodes" if split else "layer by layer"
+
+    @cached_property
+    def fitness(self) -> Fitness:
+        """What the schedule costs."""
+        homes = Homes(accelerator=self.schedule.problem.accelerator)
+        peaks = enumerate(self.schedule.peaks)
+        return Fitness(
+            latency=self.schedule.latency,
+            energy=self.schedule.energy.total,
+            memory=sum(peak for place, peak in peaks if place not in homes.offchip),
+        )
+
+
+def read_stream(store: Store, run: UUID) -> ReportedStream:
+    """Reads a run; of one that is not done the best allocation that it has recorded so far.
+
+    Raises:
+        StoreError: if there is no such run, or it is one of one core.
+        InputError: if nothing that can be scheduled was recorded of it.
+    """
+    record, info = store.run(run), store.stream_info(run)
+    job, found = recorded_job(run, info, 1), store.stream(run)
+    split = splitting_stage(job.plan)(job.problem)
+    problem = costing_stage(job.plan, Costing(Reader(store)))(split)
+    search = AllocationSearch(problem, job.plan.genetic.objectives, found.generation)
+    allocation = found.reported
+    if allocation is None:
+        try:
+            allocation = search.best(AllocationObjective(job.plan.objective.value)).allocation
+        except InfeasibleError:
+            told = f"no schedule: it is {record.status}, and has recorded no allocation"
+            raise InputError(f"run {run}", told, "a run that is done") from None
+    return ReportedStream(
+        anchor=f"run-{run.hex[:12]}",
+        schedule=scheduler(problem, allocation),
+        generations=store.generations(run) or (found.generation,),
+        bound=found.bound,
+        run=RecordedRun(record, info),
+    )

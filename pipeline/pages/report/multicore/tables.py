@@ -1,0 +1,249 @@
+"""The tables of a schedule: layers, nodes, cores, wires, memories, the front of allocations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from nestmap.model.multicore.accelerator import StorageCore
+from nestmap.model.multicore.interconnect import Ways
+from nestmap.model.multicore.population import Fitness
+from nestmap.model.multicore.schedule import Schedule
+from nestmap.pipeline.analysis.schedule.names import ScheduleNames
+from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, memory_loads, wire_loads
+from nestmap.pipeline.format.mappings import array_text
+from nestmap.pipeline.format.numbers import count
+from nestmap.pipeline.format.palette import BLUE
+from nestmap.pipeline.pages.report import table_cells as cells
+from nestmap.pipeline.pages.report.charts.schedule.front import allocation_text
+from nestmap.pipeline.pages.report.multicore.reported_run import ReportedStream
+from nestmap.pipeline.pages.report.summary import EDP_UNIT, edp
+from nestmap.pipeline.pages.report.table_cells import NONE, Cell, Heading, Row, Table, words
+from nestmap.pipeline.render.text.split import tiles_text
+
+MOST_NODES: Final = 1000
+"""Rows of the table of nodes; all of them are in the JSON of a schedule, and in the store."""
+
+_LAYERS: Final = (
+    Heading("#", hint="number of the layer"),
+    words("Layer"),
+    words("Operator"),
+    words("Split", hint="tiles of the loops that are cut, the innermost first"),
+    Heading("Nodes"),
+    Heading("Groups", hint="nodes of a group read the same constants, and run on one core"),
+    words("Cores", hint="and how many nodes run there, where there are several"),
+    Heading("Start", "cycles", hint="of the first node"),
+    Heading("End", "cycles", hint="of the last node"),
+    cells.bars("From start to end"),
+    Heading("Busy", "cycles", hint="all nodes together"),
+    Heading("Energy", hint="in the cores, and off the chip for what is streamed"),
+    Heading("Output"),
+)
+_NODES: Final = (
+    Heading("Node", hint="place in the workload, from 0"),
+    words("Layer"),
+    Heading("#", hint="number in its layer"),
+    words("Ranges", hint="of the loops that are cut, the end excluded"),
+    Heading("Group"),
+    Heading("Core"),
+    Heading("Start", "cycles"),
+    Heading("End", "cycles"),
+    Heading("Runtime", "cycles"),
+    Heading("Energy"),
+    Heading("Output"),
+)
+_CORES: Final = (
+    Heading("Core"),
+    words("Name"),
+    words("Array"),
+    words("Runs", hint="operators; empty: all that layers have"),
+    Heading("Nodes"),
+    Heading("Busy", "cycles"),
+    Heading("Share"),
+    Heading("First start", "cycles"),
+    Heading("Last end", "cycles"),
+    Heading("Energy"),
+)
+_WIRES: Final = (
+    words("Wire"),
+    Heading("Bandwidth", "bit/cycle"),
+    Heading("Energy", "pJ/bit"),
+    Heading("Energy", "pJ/busy cycle"),
+    Heading("Transfers"),
+    Heading("Sent"),
+    Heading("Busy", "cycles"),
+    Heading("Share"),
+)
+_MEMORIES: Final = (
+    words("Memory"),
+    words("Cores"),
+    Heading("Size"),
+    Heading("Peak"),
+    Heading("Share"),
+)
+_FRONT: Final = (
+    Heading("#"),
+    Heading("Latency", "cycles"),
+    Heading("Energy"),
+    Heading("EDP", EDP_UNIT),
+    Heading("Memory", hint="peaks of the memories on the chip, added up"),
+    words("Reported"),
+    words("Cores of the layers", hint="by the number of the layer, where there is a choice"),
+)
+
+
+def layers_table(schedule: Schedule) -> Table:
+    """A row for each layer."""
+    rows = [Row(row, group=row[2].text) for row in _layers(ScheduleNames(schedule))]
+    return Table("Layers", _LAYERS, tuple(rows), head=1)
+
+
+def _layers(names: ScheduleNames) -> Iterator[tuple[Cell, ...]]:
+    schedule, first = names.schedule, names.nodes.first.tolist()
+    for place, layer in enumerate(names.nodes.layers):
+        here = slice(first[place], first[place + 1])
+        nodes = range(*here.indices(len(schedule.core)))
+        start, end = int(schedule.start[here].min()), int(schedule.end[here].max())
+        yield (
+            cells.count(layer.nest.number),
+            Cell(layer.nest.name),
+            Cell(layer.nest.operator),
+            Cell(tiles_text(layer)),
+            cells.count(len(nodes)),
+            cells.count(len(np.unique(layer.groups))),
+            Cell(_cores_text(schedule.core[here].tolist())),
+            cells.cycles(start),
+            cells.cycles(end),
+            cells.bar(start, end, schedule.latency, BLUE),
+            cells.cycles(int((schedule.end[here] - schedule.start[here]).sum())),
+            cells.energy(sum(names.onchip(x) + names.offchip(x) for x in nodes)),
+            cells.capacity(int(schedule.tensors.bits[here].sum())),
+        )
+
+
+def _cores_text(cores: Sequence[int]) -> str:
+    """Which cores: ``2``, or ``0 (5), 1 (3)``."""
+    numbers, counts = np.unique(cores, return_counts=True)
+    if len(numbers) == 1:
+        return str(numbers[0])
+    pairs = zip(numbers.tolist(), counts.tolist(), strict=True)
+    return ", ".join(f"{core} ({count(nodes)})" for core, nodes in pairs)
+
+
+def nodes_table(schedule: Schedule) -> Table:
+    """A row for each node in the order in which they start, at most so many."""
+    names, order = ScheduleNames(schedule), np.argsort(schedule.start, kind="stable")
+    chosen = order[:MOST_NODES].tolist()
+    left = len(order) - len(chosen)
+    caption = "Nodes as they start" + (f", the first {count(MOST_NODES)}" if left else "")
+    return Table(caption, _NODES, tuple(Row(_node(names, node)) for node in chosen))
+
+
+def _node(names: ScheduleNames, node: int) -> tuple[Cell, ...]:
+    schedule, layer, number = names.schedule, names.layer(node), names.number(node)
+    start, end = int(schedule.start[node]), int(schedule.end[node])
+    return (
+        cells.count(node),
+        Cell(layer.nest.name),
+        cells.count(number),
+        Cell(names.ranges(node) or "whole"),
+        cells.count(int(layer.groups[number])),
+        cells.count(int(schedule.core[node])),
+        cells.cycles(start),
+        cells.cycles(end),
+        cells.cycles(end - start),
+        cells.energy(names.onchip(node) + names.offchip(node)),
+        cells.capacity(int(schedule.tensors.bits[node])),
+    )
+
+
+def machine_tables(schedule: Schedule) -> Iterator[Table]:
+    """The cores, wires and memories of the machine, and how much of each is used."""
+    name = schedule.problem.accelerator.name
+    yield cells.table(f"Cores of {name}", _CORES, [*_cores(schedule)])
+    yield cells.table(f"Wires of {name}", _WIRES, [*_wires(schedule)])
+    yield cells.table(f"Outermost memories of {name}", _MEMORIES, [*_memories(schedule)])
+
+
+def _cores(schedule: Schedule) -> Iterator[tuple[Cell, ...]]:
+    latency = schedule.latency
+    for load in core_loads(schedule):
+        yield (
+            cells.count(load.core.id),
+            Cell(load.core.name),
+            Cell(array_text(load.core.accelerator)),
+            Cell(", ".join(load.core.operators)),
+            cells.count(load.nodes),
+            cells.cycles(load.busy),
+            cells.share(load.busy, latency),
+            cells.cycles(load.begins) if load.nodes else Cell(NONE),
+            cells.cycles(load.ends) if load.nodes else Cell(NONE),
+            cells.energy(load.energy),
+        )
+    for core in schedule.problem.accelerator.cores:
+        if isinstance(core, StorageCore):
+            nothing = (Cell(NONE),) * 6
+            yield cells.count(core.id), Cell(core.name), Cell("memory only"), Cell(""), *nothing
+
+
+def _wires(schedule: Schedule) -> Iterator[tuple[Cell, ...]]:
+    loads = {load.wire.name: load for load in wire_loads(schedule)}
+    for wire in Ways(accelerator=schedule.problem.accelerator).wires:
+        load = loads.get(wire.name)
+        yield (
+            Cell(wire.name),
+            Cell("no limit") if wire.bandwidth is None else cells.count(wire.bandwidth),
+            cells.plain(wire.energy_per_bit),
+            cells.plain(wire.energy_per_cycle),
+            cells.count(load.transfers if load else 0),
+            cells.capacity(load.bits if load else 0),
+            cells.cycles(load.busy if load else 0),
+            cells.share(load.busy if load else 0, schedule.latency),
+        )
+
+
+def _memories(schedule: Schedule) -> Iterator[tuple[Cell, ...]]:
+    for load in memory_loads(schedule):
+        size = load.home.level.instance.size
+        yield (
+            Cell(load.home.name),
+            Cell(", ".join(map(str, load.home.cores))),
+            cells.capacity(size),
+            cells.capacity(load.peak),
+            cells.share(load.peak, size),
+        )
+
+
+def allocations_table(run: ReportedStream) -> Table | None:
+    """A row for each allocation on the last front; ``None``: there was no search."""
+    known = [
+        (individual.fitness, individual.allocation)
+        for individual in (run.generations[-1].front if run.generations else ())
+        if individual.fitness is not None
+    ]
+    if not known:
+        return None
+    known.sort(key=lambda pair: (pair[0].latency, pair[0].energy))
+    space = run.schedule.problem.space
+    rows = [
+        (
+            cells.count(place),
+            *fitness_cells(fitness),
+            Cell("yes" if allocation == run.schedule.allocation else ""),
+            Cell(allocation_text(allocation, space)),
+        )
+        for place, (fitness, allocation) in enumerate(known, start=1)
+    ]
+    return cells.table("Allocations that no other one beats", _FRONT, rows)
+
+
+def fitness_cells(fitness: Fitness) -> tuple[Cell, ...]:
+    """Latency, energy, EDP and memory."""
+    return (
+        cells.cycles(fitness.latency),
+        cells.energy(fitness.energy),
+        edp(fitness.edp),
+        cells.capacity(fitness.memory),
+    )

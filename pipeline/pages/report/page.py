@@ -1,0 +1,251 @@
+"""The pages: of a run, a layer, a comparison, and a document around any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Final, final
+from uuid import UUID
+
+from markupsafe import Markup
+
+from nestmap.model import InputError, LayerResult
+from nestmap.pipeline.analysis.mapping import explain, searched_problem
+from nestmap.pipeline.analysis.network.run_comparison import NamedRun
+from nestmap.pipeline.analysis.network.stacked_bars import cmes_of, memory_looks
+from nestmap.pipeline.pages.report.accelerator import Machine, machine
+from nestmap.pipeline.pages.report.assets import INLINE, SCRIPTS, Assets, Static, inline, policy
+from nestmap.pipeline.pages.report.charts import comparison_charts, mappings_chart, run_charts
+from nestmap.pipeline.pages.report.charts.chart import Chart
+from nestmap.pipeline.pages.report.comparison import ComparisonView, comparison, run_names
+from nestmap.pipeline.pages.report.explanation import ExplainedLayer, explained_layer, front_table
+from nestmap.pipeline.pages.report.layers import layer_table
+from nestmap.pipeline.pages.report.links import IN_PAGE, Links, layer_anchor
+from nestmap.pipeline.pages.report.multicore.comparison import stream_names
+from nestmap.pipeline.pages.report.multicore.page import stream_body, stream_comparison_body
+from nestmap.pipeline.pages.report.multicore.reported_run import ReportedStream, read_stream
+from nestmap.pipeline.pages.report.provenance import Facts, facts, unfinished
+from nestmap.pipeline.pages.report.render import render
+from nestmap.pipeline.pages.report.run import ReportedRun, read_reported
+from nestmap.pipeline.pages.report.stages import StageView, pipeline_stages
+from nestmap.pipeline.pages.report.summary import Summary, summary
+from nestmap.pipeline.pages.report.table_cells import Table
+from nestmap.pipeline.pages.report.vector_operators import node_table, operator_table
+from nestmap.store import RunKind, Store
+
+NOTHING: Final = Markup("")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _RunView:
+    """What the template of a run prints."""
+
+    anchor: str
+    title: str
+    unfinished: str
+    summary: Summary
+    charts: tuple[Chart, ...]
+    table: Table
+    layers: Markup
+    vector: tuple[Table, ...]
+    machine: Machine
+    stages: tuple[StageView, ...]
+    facts: Facts
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A layer and where it is explained; the link may be empty."""
+
+    name: str
+    link: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _LayerView:
+    """What the template of a layer prints; of one that ``repeats`` another little else is there."""
+
+    anchor: str
+    name: str
+    first: bool
+    repeats: _Named | None = None
+    repeated: tuple[_Named, ...] = ()
+    explained: ExplainedLayer | None = None
+    front: Table | None = None
+    charts: tuple[Chart, ...] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _DocumentView:
+    """What the template of a whole page prints."""
+
+    title: str
+    version: str
+    policy: str
+    body: Markup
+    menu: Markup
+    style: Markup
+    theme: Markup
+    scripts: tuple[Markup, ...]
+    assets: Assets
+
+
+def run_body(run: ReportedRun, links: Links = IN_PAGE, layers: Markup = NOTHING) -> Markup:
+    """All of a run but the explanations of its layers, which may be given as ``layers``."""
+    network, evaluation = run.network, run.evaluation
+    vector = (operator_table(evaluation), node_table(evaluation)) if evaluation.vector else ()
+    view = _RunView(
+        anchor=run.anchor,
+        title=run.title,
+        unfinished=unfinished(run),
+        summary=summary(run),
+        charts=run_charts(evaluation, network.accelerator),
+        table=layer_table(run, links),
+        layers=layers,
+        vector=vector,
+        machine=machine(network.accelerator),
+        stages=pipeline_stages(run.info.pipeline),
+        facts=facts(run),
+    )
+    return render("run", view)
+
+
+def layer_body(store: Store, run: ReportedRun, layer: str, links: Links = IN_PAGE) -> Markup:
+    """The explained mapping of a layer, with the recorded mappings as a chart.
+
+    A layer that repeats another one refers to it.
+
+    Raises:
+        InputError: if the run has no result for a layer of that name, or it was made by another
+            version of the cost model.
+        StoreError: if the store cannot be read.
+    """
+    result, anchor = run.result(layer), layer_anchor(run, layer)
+    first = layer == _costliest(run)
+    if result.repeats is not None:
+        view = _LayerView(anchor, layer, first, _named(run, result.repeats, links))
+    else:
+        spatial = searched_problem(store, run.id, run.network, result)
+        explanation = explain(spatial, result.cme)
+        looks = memory_looks(cmes_of(run.evaluation))
+        front = run.fronts.get(layer)
+        view = _LayerView(
+            anchor,
+            layer,
+            first,
+            repeated=tuple(_named(run, name, links) for name in run.repeating(layer)),
+            explained=explained_layer(result, explanation, looks),
+            front=front_table(front) if front else None,
+            charts=_layer_charts(store, run, result),
+        )
+    return render("layer", view)
+
+
+def _named(run: ReportedRun, layer: str, links: Links) -> _Named:
+    return _Named(layer, links.layer(run, layer) if layer in run.results else "")
+
+
+def _layer_charts(store: Store, run: ReportedRun, result: LayerResult) -> tuple[Chart, ...]:
+    """All recorded mappings of a layer, if any were kept."""
+    layer = result.cme.layer
+    batches = store.evaluations(run.id, layer)
+    if not any(map(len, batches)):
+        return ()
+    return (mappings_chart("mappings", batches, f"{layer}: mappings tried", result.cme),)
+
+
+def _costliest(run: ReportedRun) -> str:
+    """The layer that is shown first: the one that costs most of the objective."""
+    layers = run.evaluation.layers
+    return max(layers, key=lambda result: run.record.objective.of(result.cme)).cme.layer
+
+
+def comparison_body(runs: Sequence[ReportedRun], links: Links = IN_PAGE) -> Markup:
+    """Runs side by side; differences are to the first one."""
+    named = [
+        NamedRun(name, run.evaluation) for name, run in zip(run_names(runs), runs, strict=True)
+    ]
+    view = ComparisonView(comparison(runs, links), comparison_charts(named))
+    return render("comparison", view)
+
+
+def document(title: str, body: Markup, assets: Assets = INLINE, menu: Markup = NOTHING) -> str:
+    """A whole page; ``menu`` are the links of its head (``<a>`` elements)."""
+    inside = assets.folder is None
+    scripts = tuple(inline(file) for file in SCRIPTS) if inside else ()
+    theme = inline(Static.THEME) if inside else NOTHING
+    view = _DocumentView(
+        title=title,
+        version=version("nestmap"),
+        policy=policy((theme, *scripts) if inside else ()),
+        body=body,
+        menu=menu,
+        style=inline(Static.STYLE) if inside else NOTHING,
+        theme=theme,
+        scripts=scripts,
+        assets=assets,
+    )
+    return render("document", view) + "\n"
+
+
+def report(store: Store, runs: Sequence[UUID]) -> str:
+    """One page with everything about the runs, which needs nothing else.
+
+    Raises:
+        StoreError: if there is no such run.
+        InputError: if a run is given twice, there is nothing to show of one, or some are of one
+            core and others of several.
+    """
+    for given in runs:
+        if list(runs).count(given) > 1:
+            raise InputError(f"run {given}", "it twice", "different runs")
+    if are_streams(store, runs):
+        return stream_report([read_stream(store, run) for run in runs])
+    found = [read_reported(store, run) for run in runs]
+    bodies = [_whole(store, run) for run in found]
+    if len(found) == 1:
+        return document(found[0].title, bodies[0])
+    menu = Markup('<a href="#comparison">Comparison</a>')
+    for run, name in zip(found, run_names(found), strict=True):
+        menu += Markup('<a href="#{}">{}</a>').format(run.anchor, name)
+    body = render("runs", (comparison_body(found), *bodies))
+    return document(f"{len(found)} runs compared", body, menu=menu)
+
+
+def are_streams(store: Store, runs: Sequence[UUID]) -> bool:
+    """Whether the runs are of several cores.
+
+    Raises:
+        StoreError: if there is no such run.
+        InputError: if some are of one core and others of several.
+    """
+    kinds = [store.run(run).kind for run in runs]
+    for run, kind in zip(runs, kinds, strict=True):
+        if kind is not kinds[0]:
+            what = {RunKind.EXPLORE: "one core", RunKind.STREAM: "several cores"}
+            found, expected = what[kind], what[kinds[0]]
+            raise InputError(f"run {run}", f"a run on {found}", f"one on {expected}, as the first")
+    return kinds[0] is RunKind.STREAM
+
+
+def stream_report(runs: Sequence[ReportedStream]) -> str:
+    """One page with everything about schedules on several cores, which needs nothing else."""
+    bodies = [stream_body(run) for run in runs]
+    if len(runs) == 1:
+        return document(runs[0].title, bodies[0])
+    menu = Markup('<a href="#comparison">Comparison</a>')
+    for run, name in zip(runs, stream_names(runs), strict=True):
+        menu += Markup('<a href="#{}">{}</a>').format(run.anchor, name)
+    body = render("runs", (stream_comparison_body(runs), *bodies))
+    return document(f"{len(runs)} schedules compared", body, menu=menu)
+
+
+def _whole(store: Store, run: ReportedRun) -> Markup:
+    """A run with the explanations of all its layers."""
+    layers = Markup("\n").join(layer_body(store, run, layer) for layer in run.results)
+    return run_body(run, layers=layers)

@@ -1,0 +1,180 @@
+"""What a run has found, in words and figures: totals, and where energy and cycles go."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+from nestmap.model import CostModelEvaluation, NetworkEvaluation, Objective
+from nestmap.pipeline.analysis.network.stacked_bars import Bars, energy_bars, latency_bars
+from nestmap.pipeline.format import numbers as figures
+from nestmap.pipeline.format.axis_units import TIMES
+from nestmap.pipeline.pages.report import table_cells as cells
+from nestmap.pipeline.pages.report.run import ReportedRun
+from nestmap.pipeline.pages.report.table_cells import Cell, Heading, Row, Table
+from nestmap.pipeline.render.text.network import machine_note, pruned_note, says_area
+from nestmap.pipeline.render.text.vector import vector_note
+from nestmap.pipeline.render.text.workload import operator_notes
+from nestmap.pipeline.stages.mapping.imc_skipped import skipped_note
+
+GOALS: Final = {
+    Objective.ENERGY: "energy",
+    Objective.LATENCY: "latency",
+    Objective.EDP: "energy-delay product",
+}
+EDP_UNIT: Final = f"J{TIMES}cycles"
+_MOST_LAYERS: Final = 3
+_PARTS: Final = (cells.words("Part"),)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A figure with its name; ``note`` says more."""
+
+    name: str
+    cell: Cell
+    note: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Key figures, sentences, two tables of parts, and what has to be known besides."""
+
+    facts: tuple[Fact, ...]
+    sentences: tuple[str, ...]
+    energy: Table
+    latency: Table
+    notes: tuple[str, ...]
+
+
+def summary(run: ReportedRun) -> Summary:
+    """The summary of a run."""
+    evaluation = run.evaluation
+    energies, latencies = energy_bars(evaluation), latency_bars(evaluation)
+    return Summary(
+        facts=tuple(_facts(evaluation)),
+        sentences=tuple(_sentences(run, energies, latencies)),
+        energy=parts_table("Energy of the network by part", "Energy", energies, cells.energy),
+        latency=parts_table("Cycles of the network by cause", "Cycles", latencies, cells.cycles),
+        notes=tuple(_notes(run)),
+    )
+
+
+def _facts(evaluation: NetworkEvaluation) -> Iterator[Fact]:
+    counted = "with vector operators" if evaluation.vector_counted else ""
+    layers = len(evaluation.layers)
+    yield Fact("Energy", cells.energy(evaluation.energy), counted)
+    yield Fact("Latency", cells.cycles(evaluation.latency), "cycles" + (counted and f", {counted}"))
+    if evaluation.clock_period is not None:
+        seconds = evaluation.latency * evaluation.clock_period * 1e-9
+        text = cells.seconds_text(seconds)
+        yield Fact("Time", Cell(text, repr(seconds)), f"{evaluation.clock_period:.4g} ns a cycle")
+    yield Fact("EDP", edp(evaluation.edp), EDP_UNIT)
+    yield Fact("MAC utilization", cells.share(evaluation.utilization), "ideal cycles over latency")
+    yield Fact("MACs", cells.engineering(evaluation.macs), f"{layers} layer{'s' * (layers > 1)}")
+    if evaluation.static_energy:
+        part = figures.share(evaluation.static_energy / evaluation.energy)
+        yield Fact("Leakage", cells.energy(evaluation.static_energy), f"{part} of the energy")
+    if says_area(evaluation.largest):
+        yield Fact("Area", cells.plain(evaluation.area), "in the unit of the description")
+    yield Fact("Mappings", cells.count(evaluation.evaluations), "evaluated")
+
+
+def edp(value: float) -> Cell:
+    """An energy-delay product in J x cycles; exact in pJ x cycles."""
+    return Cell(cells.engineering(value * 1e-12).text, repr(value))
+
+
+def _sentences(run: ReportedRun, energies: Bars, latencies: Bars) -> Iterator[str]:
+    cmes = [result.cme for result in run.evaluation.layers]
+    yield (
+        f"Of each layer the mapping with the least {GOALS[run.record.objective]}: "
+        f"{figures.cycles(run.evaluation.latency)} cycles and "
+        f"{cells.energy(run.evaluation.energy).text} for the whole network."
+    )
+    if any(energies.totals):
+        yield f"Energy goes to {largest(energies)}."
+    yield f"Cycles: {largest(latencies)}."
+    if len(cmes) > _MOST_LAYERS:
+        yield _costliest(cmes, "cycles", lambda cme: float(cme.latency))
+        yield _costliest(cmes, "energy", lambda cme: cme.energy)
+    yield _waiting(cmes)
+
+
+def largest(bars: Bars) -> str:
+    """The parts that make up most, with their shares."""
+    sums = sorted(((sum(part.values), part.label) for part in bars.parts), reverse=True)
+    total = sum(value for value, _ in sums)
+    shown = [f"{name} {figures.share(value / total)}" for value, name in sums if value]
+    rest = len(shown) - 4
+    return ", ".join(shown[:4]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _costliest(
+    cmes: Sequence[CostModelEvaluation], what: str, number: Callable[[CostModelEvaluation], float]
+) -> str:
+    order = sorted(cmes, key=number, reverse=True)[:_MOST_LAYERS]
+    total = sum(map(number, cmes))
+    if not total:
+        return f"No layer takes {what}."
+    names = ", ".join(f"{cme.layer} ({figures.share(number(cme) / total)})" for cme in order)
+    return f"Layers that take most {what}: {names}."
+
+
+def _waiting(cmes: Sequence[CostModelEvaluation]) -> str:
+    """Which ports make the array wait, in how many layers."""
+    blamed = Counter(port for port in map(binding_port, cmes) if port)
+    if not blamed:
+        return "No memory port makes the array wait while it computes."
+    ports = ", ".join(f"{name} ({n} layer{'s' * (n > 1)})" for name, n in blamed.most_common(3))
+    return f"The array waits in {blamed.total()} of {len(cmes)} layers, most often for {ports}."
+
+
+def binding_port(cme: CostModelEvaluation) -> str:
+    """The port that makes the array wait longest; empty if none does."""
+    worst = max(cme.port_stalls, key=lambda port: port.stall, default=None)
+    if worst is None or worst.stall <= 0:
+        return ""
+    return f"{worst.memory} {worst.port}"
+
+
+def parts_table(caption: str, title: str, bars: Bars, of: Callable[[float], Cell]) -> Table:
+    """The parts of all bars together: figures, shares, and bars from one to the next."""
+    headings = (*_PARTS, Heading(title), Heading("Share"), cells.bars("Share of all"))
+    sums = [(part, sum(part.values)) for part in bars.parts]
+    total, end = sum(value for _, value in sums), 0.0
+    rows: list[Row] = []
+    for part, value in sums:
+        begin, end = end, end + value
+        bar = cells.bar(begin, end, total, part.look.color)
+        rows.append(Row((Cell(part.label), of(value), cells.share(value, total), bar)))
+    return Table(caption, headings, tuple(rows))
+
+
+def _notes(run: ReportedRun) -> Iterator[str]:
+    evaluation, workload = run.evaluation, run.network.workload
+    candidates = (
+        machine_note(evaluation),
+        pruned_note(evaluation),
+        vector_note(evaluation),
+        skipped_note(workload.layers, evaluation) if run.complete else "",
+        *operator_notes(workload),
+        _skipped(evaluation),
+    )
+    yield from (cells.lettered(note) for note in candidates if note)
+
+
+def _skipped(evaluation: NetworkEvaluation) -> str:
+    """How many orders of loops did not fit; empty if all did."""
+    layers = [x for x in evaluation.layers if x.statistics.infeasible]
+    orders = sum(reason.count for x in layers for reason in x.statistics.infeasible)
+    if not orders:
+        return ""
+    return (
+        f"{figures.count(orders)} orders of loops skipped in {len(layers)} "
+        f"layer{'s' * (len(layers) > 1)}: what does not fit is said where a layer is explained."
+    )

@@ -1,0 +1,1 @@
+"""Models and numbers as text, pictures and files."""

@@ -1,0 +1,38 @@
+"""All figures of a network's evaluation, with names for their files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from matplotlib.figure import Figure
+
+from nestmap.model import Accelerator, NetworkEvaluation
+from nestmap.pipeline.render.figures.accelerator import accelerator_figure
+from nestmap.pipeline.render.figures.layers import layers_figure, utilization_figure
+from nestmap.pipeline.render.figures.loops import loops_figure
+from nestmap.pipeline.render.figures.memory_energy import memories_figure
+from nestmap.pipeline.render.figures.preconditions import file_name
+from nestmap.pipeline.render.figures.roofline import roofline_figure
+
+
+def network_figures(
+    evaluation: NetworkEvaluation, accelerator: Accelerator | None
+) -> Iterator[tuple[str, Figure]]:
+    """Figures and their names, one after the other; of each different layer its loops.
+
+    ``accelerator`` is the one of the evaluation; without it some figures cannot be drawn.
+    """
+    yield "layers", layers_figure(evaluation)
+    yield "memories", memories_figure(evaluation)
+    yield "utilization", utilization_figure(evaluation)
+    if accelerator is not None:
+        yield "accelerator", accelerator_figure(accelerator)
+        yield "roofline", roofline_figure(evaluation, accelerator)
+    seen: Counter[str] = Counter()
+    for result in evaluation.layers:
+        if result.repeats is None:
+            name = f"loops-{file_name(result.cme.layer)}"
+            seen[name] += 1
+            number = "" if seen[name] == 1 else f"-{seen[name]}"
+            yield f"{name}{number}", loops_figure(result.cme)

@@ -1,0 +1,116 @@
+"""Stacked horizontal bars, a row for each name, in as many panels as their number asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from nestmap.pipeline.analysis.network.stacked_bars import Bars
+from nestmap.pipeline.format.axis_units import Unit
+from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
+from nestmap.pipeline.render.figures.style import WIDTH, entitle, new_figure
+from nestmap.pipeline.render.figures.text_metrics import drawable, short_name, unit_formatter
+
+MOST_ROWS: Final = 60
+"""Rows below each other; more of them stand in panels side by side."""
+
+_ROW: Final = 0.135
+_THICK_ROW: Final = 0.26
+_BAR: Final = 0.78
+
+
+class Chart(NamedTuple):
+    """Bars, what their length means, and its unit."""
+
+    quantity: str
+    unit: Unit
+    bars: Bars
+
+    @property
+    def label(self) -> str:
+        """What stands at the axis."""
+        return f"{self.quantity} ({self.unit.name})"
+
+
+def bar_figure(title: str, charts: Sequence[Chart]) -> Figure:
+    """Charts with the same rows, side by side: names on the left, legends above."""
+    rows = len(charts[0].bars.names)
+    panels = -(-rows // MOST_ROWS)
+    each = -(-rows // panels)
+    legend = max(legend_rows(chart) for chart in charts)
+    figure = new_figure(WIDTH * panels, each * _row_height(each) + 0.15 * legend + 0.95)
+    axes = [
+        page_of(figure).add_subplot(1, panels * len(charts), i + 1)
+        for i in range(panels * len(charts))
+    ]
+    for panel in range(panels):
+        shown = slice(panel * each, (panel + 1) * each)
+        for i, chart in enumerate(charts):
+            draw_bars(axes[panel * len(charts) + i], chart, shown, names=i == 0)
+    for i, chart in enumerate(charts):
+        add_legend(axes[i], chart)
+    entitle(figure, title)
+    return figure
+
+
+def draw_bars(axes: Plot, chart: Chart, shown: slice, *, names: bool) -> None:
+    """Draws the rows of a slice, the first at the top."""
+    rows = range(len(chart.bars.names))[shown]
+    left = [0.0] * len(rows)
+    for part in chart.bars.parts:
+        values = part.values[shown]
+        axes.barh(
+            rows,
+            values,
+            left=left,
+            height=_BAR,
+            color=part.look.color,
+            hatch=part.look.hatch,
+            label=drawable(part.label),
+            edgecolor="white" if part.look.color != "#ffffff" else "#888888",
+            linewidth=[0.2 if value else 0.0 for value in values],
+        )
+        left = [a + b for a, b in zip(left, values, strict=True)]
+    name_rows(axes, rows, chart.bars.names[shown], names=names)
+    scale_axis(axes, chart, max(chart.bars.totals))
+
+
+def name_rows(axes: Plot, rows: Sequence[int], labels: Sequence[str], *, names: bool) -> None:
+    """Rows from the top down, with their names where these are wanted."""
+    axes.set_ylim(rows[-1] + 0.6, rows[0] - 0.6)
+    axes.set_yticks(rows, [short_name(label) for label in labels])
+    axes.tick_params("y", length=0, labelleft=names)
+    axes.spines["left"].set_visible(False)
+
+
+def scale_axis(axes: Plot, chart: Chart, longest: float) -> None:
+    """The same scale for all panels of a chart, with its unit."""
+    axes.set_xlim(0, longest * 1.02 or 1.0)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
+    axes.xaxis.set_major_formatter(unit_formatter(chart.unit))
+    axes.set_xlabel(chart.label)
+    axes.grid(visible=True, axis="x")
+
+
+def add_legend(axes: Plot, chart: Chart) -> None:
+    """What the colours mean, above the bars."""
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=_columns(chart), borderpad=0.1)
+
+
+def _columns(chart: Chart) -> int:
+    """Columns of a legend over half the width of a figure."""
+    longest = max(len(drawable(part.label)) for part in chart.bars.parts)
+    return max(1, min(4, 56 // (longest + 6)))
+
+
+def legend_rows(chart: Chart) -> int:
+    """Rows of the legend of a chart."""
+    return -(-len(chart.bars.parts) // _columns(chart))
+
+
+def _row_height(rows: int) -> float:
+    """The height of a row (inches): thin where there are many."""
+    return min(_THICK_ROW, max(_ROW, 4.5 / rows))

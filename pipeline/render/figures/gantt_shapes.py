@@ -1,0 +1,201 @@
+"""The shapes of a Gantt chart: bars, idle times, numbers of layers, the critical path."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from matplotlib.collections import PolyCollection
+
+from nestmap.pipeline.analysis.schedule.critical_path_rows import path_line
+from nestmap.pipeline.analysis.schedule.gantt_rows import Layout
+from nestmap.pipeline.analysis.schedule.tables import (
+    NONE,
+    BarKind,
+    Floats,
+    Gantt,
+    GanttBars,
+    Ints,
+    StallReason,
+)
+from nestmap.pipeline.format.palette import INK, MUTED, on
+from nestmap.pipeline.render.figures.matplotlib_types import Plot
+from nestmap.pipeline.render.figures.schedule_colors import (
+    KIND_LOOKS,
+    STALL_LOOKS,
+    layer_colors,
+    row_label,
+)
+from nestmap.pipeline.render.figures.style import SMALL
+from nestmap.pipeline.render.figures.text_metrics import short_name
+
+_MOST_SHAPES: Final = 5_000
+"""More than these are pixels in files of lines, too."""
+
+_BAR: Final = (-0.46, 0.28)
+_STALL: Final = (-0.3, 0.12)
+_PATH: Final = (0.34, 0.48)
+"""Where bars, idle times and the critical path are in a row: from -0.5, its top, to 0.5."""
+
+_MOST_CROSSINGS: Final = 80
+"""Changes of row that are drawn; with more of them they would be all that is seen."""
+
+_FILLED: Final = 0.6
+"""The part of the time from the first to the last bar of a layer that must be bars to name it."""
+
+_PIXEL: Final = 1 / 1200
+_EDGED: Final = 5 * _PIXEL
+"""Bars that take at least that part of the time have an edge."""
+
+_LETTER: Final = 13 * _PIXEL
+"""The part of the time that a letter in a bar takes."""
+
+
+class _Boxes(NamedTuple):
+    """Rectangles as columns: their rows, when they begin and when they end."""
+
+    row: Ints
+    start: Ints
+    end: Ints
+
+
+class _Panel(NamedTuple):
+    """Where a chart is drawn, and the time at the right border."""
+
+    axes: Plot
+    chart: Gantt
+    layout: Layout
+    until: int
+
+    def places(self, rows: Ints, place: float) -> Floats:
+        """A place in each of some rows: 0 the middle, 0.5 the lower border."""
+        heights, middles = np.array(self.layout.heights), np.array(self.layout.middles)
+        found: Floats = middles[rows] + heights[rows] * place
+        return found
+
+    def corners(self, boxes: _Boxes, part: tuple[float, float]) -> list[Floats]:
+        """The corners of each box; they fill that part of their rows."""
+        low, high = (self.places(boxes.row, place) for place in part)
+        left, right = boxes.start.astype(np.float64), boxes.end.astype(np.float64)
+        x = np.stack((left, right, right, left), axis=1)
+        return list(np.stack((x, np.stack((low, low, high, high), axis=1)), axis=2))
+
+    def add(self, shapes: PolyCollection, count: int) -> None:
+        """Draws so many shapes."""
+        shapes.set_rasterized(count > _MOST_SHAPES)
+        self.axes.add_collection(shapes, autolim=False)
+
+
+def draw_chart(axes: Plot, chart: Gantt, layout: Layout, until: int) -> None:
+    """All rows with their names, without the axis of the time, which ends at ``until``."""
+    panel = _Panel(axes, chart, layout, max(until, 1))
+    _draw_stalls(panel)
+    _draw_bars(panel)
+    _write_layers(panel)
+    _draw_path(panel)
+    axes.set_ylim(layout.inches, 0)
+    axes.set_yticks(layout.middles, [short_name(row_label(row), 22) for row in chart.rows])
+    axes.tick_params("y", length=0, labelleft=True)
+    axes.spines["left"].set_visible(False)
+    axes.grid(visible=True, axis="x")
+    for place, text in layout.headings:
+        _head(axes, text, place)
+
+
+def _head(axes: Plot, text: str, place: float) -> None:
+    """A heading, in front of lines."""
+    axes.annotate(
+        text, (0, place), (0, 0), textcoords="offset points", va="center", fontsize=SMALL,
+        fontweight="bold", bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4}, zorder=3,
+    )  # fmt: skip
+
+
+def _draw_stalls(panel: _Panel) -> None:
+    """Times in which cores are idle, light; neither what cannot be seen, nor what is behind."""
+    stalls = panel.chart.stalls
+    seen = stalls.end - stalls.start >= panel.until * _PIXEL
+    shown = np.flatnonzero(seen & (stalls.reason != StallReason.NOTHING))
+    boxes = _Boxes(stalls.row[shown], stalls.start[shown], stalls.end[shown])
+    colors = [STALL_LOOKS[StallReason(reason)].color for reason in stalls.reason[shown].tolist()]
+    corners = panel.corners(boxes, _STALL)
+    panel.add(PolyCollection(corners, facecolors=colors, edgecolors="none"), len(shown))
+
+
+def _draw_bars(panel: _Panel) -> None:
+    """Nodes and transfers in colours, streams hatched."""
+    bars = panel.chart.bars
+    edges = np.where(bars.end - bars.start >= panel.until * _EDGED, 0.3, 0.0)
+    plain = np.flatnonzero(bars.kind != BarKind.STREAM)
+    filled = PolyCollection(
+        panel.corners(_Boxes(bars.row[plain], bars.start[plain], bars.end[plain]), _BAR),
+        facecolors=_colors(bars, plain, len(panel.chart.layers)),
+        edgecolors="white",
+        linewidths=edges[plain],
+    )
+    panel.add(filled, len(bars))
+    streams = np.flatnonzero(bars.kind == BarKind.STREAM)
+    color, hatch = KIND_LOOKS[BarKind.STREAM]
+    hatched = PolyCollection(
+        panel.corners(_Boxes(bars.row[streams], bars.start[streams], bars.end[streams]), _BAR),
+        facecolors=color,
+        edgecolors=MUTED,
+        hatch=hatch,
+        linewidths=0.3,
+    )
+    panel.add(hatched, len(bars))
+
+
+def _colors(bars: GanttBars, shown: Ints, layers: int) -> list[str]:
+    of_layers = layer_colors(layers)
+    of_kinds = {int(kind): look.color for kind, look in KIND_LOOKS.items()}
+    pairs = zip(bars.kind[shown].tolist(), bars.layer[shown].tolist(), strict=True)
+    return [of_layers[i] if kind == BarKind.NODE else of_kinds[kind] for kind, i in pairs]
+
+
+def _write_layers(panel: _Panel) -> None:
+    """The number of the layer on bars of the same one that follow each other and have room."""
+    bars = panel.chart.bars
+    colors = layer_colors(len(panel.chart.layers))
+    found = _runs(bars)
+    letters = np.char.str_len(bars.layer[found.first].astype(str)) + 0.6
+    spans = found.end - bars.start[found.first]
+    shown = (spans >= letters * _LETTER * panel.until) & (found.busy >= _FILLED * spans)
+    places = panel.places(bars.row[found.first], sum(_BAR) / 2)
+    for i in np.flatnonzero(shown).tolist():
+        number, start = int(bars.layer[found.first[i]]), int(bars.start[found.first[i]])
+        panel.axes.text(
+            (start + int(found.end[i])) / 2, float(places[i]), str(number), ha="center",
+            va="center_baseline", fontsize=SMALL - 0.5, color=on(colors[number]), zorder=4,
+        )  # fmt: skip
+
+
+class _Runs(NamedTuple):
+    """Bars of one layer that follow each other: the first one, where they end, cycles of all."""
+
+    first: Ints
+    end: Ints
+    busy: Ints
+
+
+def _runs(bars: GanttBars) -> _Runs:
+    nodes = np.flatnonzero(bars.kind == BarKind.NODE)
+    if not len(nodes):
+        return _Runs(nodes, nodes, nodes)
+    row, layer, start, end = (x[nodes] for x in (bars.row, bars.layer, bars.start, bars.end))
+    new = np.concatenate(([True], (np.diff(row) != 0) | (np.diff(layer) != 0)))
+    firsts = np.flatnonzero(new)
+    busy = np.add.reduceat(end - start, firsts)
+    return _Runs(nodes[firsts], np.maximum.reduceat(end, firsts), busy)
+
+
+def _draw_path(panel: _Panel) -> None:
+    """The critical path: a line below its bars, and thin ones from row to row if they are few."""
+    path, path_rows = panel.chart.critical, panel.chart.path_rows
+    shown = np.flatnonzero(path_rows != NONE)
+    boxes = _Boxes(path_rows[shown], path.start[shown], path.end[shown])
+    corners = panel.corners(boxes, _PATH)
+    panel.add(PolyCollection(corners, facecolors=INK, edgecolors=INK, linewidths=0.3), len(shown))
+    if np.count_nonzero(np.diff(path_rows[shown])) <= _MOST_CROSSINGS:
+        times, rows = path_line(panel.chart)
+        places = panel.places(rows, sum(_PATH) / 2)
+        panel.axes.plot(times, places, color=MUTED, linewidth=0.45, zorder=0.9)

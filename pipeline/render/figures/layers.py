@@ -1,0 +1,45 @@
+"""Where the energy and the cycles of each layer go, and how much of the array it uses."""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from nestmap.model import NetworkEvaluation
+from nestmap.pipeline.analysis.network.stacked_bars import energy_bars, latency_bars, share_bars
+from nestmap.pipeline.format.axis_units import PERCENT, cycles_unit, energy_text, energy_unit
+from nestmap.pipeline.format.numbers import count, cycles, share
+from nestmap.pipeline.render.figures.bars import Chart, bar_figure
+from nestmap.pipeline.render.figures.style import styled
+from nestmap.pipeline.render.figures.text_metrics import short_name
+
+
+@styled()
+def layers_figure(evaluation: NetworkEvaluation) -> Figure:
+    """Energy (by part of the array, memory, leakage) and latency (by cause) of each layer."""
+    energies, latencies = energy_bars(evaluation), latency_bars(evaluation)
+    charts = (
+        Chart("Energy", energy_unit(max(energies.totals)), energies),
+        Chart("Latency", cycles_unit(max(latencies.totals)), latencies),
+    )
+    return bar_figure(totals_title(evaluation), charts)
+
+
+@styled()
+def utilization_figure(evaluation: NetworkEvaluation) -> Figure:
+    """The share of its latency in which each layer uses the whole array, and why not more."""
+    chart = Chart("Share of latency", PERCENT, share_bars(evaluation))
+    title = f"MAC utilization (ideal) on {_machine(evaluation)}: {share(evaluation.utilization)}"
+    return bar_figure(title, (chart,))
+
+
+def totals_title(evaluation: NetworkEvaluation) -> str:
+    """How many layers, where, and what they cost together."""
+    layers = len(evaluation.layers)
+    return (
+        f"{count(layers)} {'layer' if layers == 1 else 'layers'} on {_machine(evaluation)}: "
+        f"{energy_text(evaluation.energy)}, {cycles(evaluation.latency)} cycles"
+    )
+
+
+def _machine(evaluation: NetworkEvaluation) -> str:
+    return short_name(evaluation.layers[0].cme.accelerator)

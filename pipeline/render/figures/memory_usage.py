@@ -1,0 +1,99 @@
+"""How full the memories of a schedule are over time, and how much of them that needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from nestmap.model.multicore.schedule import Schedule
+from nestmap.pipeline.analysis.schedule.tables import MemoryUse
+from nestmap.pipeline.analysis.schedule.utilization import memory_uses
+from nestmap.pipeline.format.numbers import capacity, share
+from nestmap.pipeline.format.palette import BLUE, SKY, VERMILLION
+from nestmap.pipeline.render.figures.gantt import hide_time, scale_time, schedule_title
+from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
+from nestmap.pipeline.render.figures.style import SMALL, WIDTH, entitle, new_figure, styled
+from nestmap.pipeline.render.figures.text_metrics import short_name
+
+_CELLS: Final = 600
+_MOST_SINGLE: Final = 6
+"""More panels than these stand in two columns."""
+
+_PANEL: Final = 0.85
+_NEAR: Final = 2.5
+"""A capacity of up to so many times the peak is in the picture."""
+
+_ROOM: Final = 1.3
+
+
+@styled()
+def memory_use_figure(schedule: Schedule) -> Figure:
+    """What each memory on the chip holds over time, its peak, and its capacity.
+
+    The dashed line is the capacity; where the peak is far below it, only the numbers say so.
+    Memories that hold nothing are named, that off the chip is left out.
+    """
+    found = [use for use in memory_uses(schedule, _CELLS) if not use.offchip]
+    used = [use for use in found if use.peak]
+    idle = [use for use in found if not use.peak]
+    columns = 1 if len(used) <= _MOST_SINGLE else 2
+    rows = max(1, -(-len(used) // columns))
+    figure = new_figure(WIDTH, rows * _PANEL + 0.85)
+    for i, use in enumerate(used):
+        axes = page_of(figure).add_subplot(rows, columns, i + 1)
+        _draw(axes, use, schedule.latency)
+        if i // columns + 1 < rows:
+            hide_time(axes)
+    entitle(figure, schedule_title(schedule))
+    if idle:
+        page_of(figure).supxlabel(_not_used(idle), x=0.01, ha="left", fontsize=SMALL)
+    return figure
+
+
+def _draw(axes: Plot, use: MemoryUse, latency: int) -> None:
+    """The bits of a memory as steps, from the first change up to the end."""
+    times = np.concatenate(([0], use.times, [latency])).astype(np.float64)
+    bits = np.concatenate(([0], use.bits, use.bits[-1:])).astype(np.float64)
+    axes.fill_between(times, bits, step="post", facecolor=SKY, linewidth=0)
+    axes.plot(times, bits, color=BLUE, linewidth=0.7, drawstyle="steps-post")
+    high = use.peak * _ROOM
+    if use.capacity <= _NEAR * use.peak:
+        high = max(high, use.capacity * 1.12)
+        axes.plot([0, latency], [use.capacity] * 2, color=VERMILLION, linewidth=0.9, linestyle="--")
+    scale_time(axes, latency)
+    axes.set_ylim(0, high)
+    ticks = _ticks(int(high))
+    axes.set_yticks(ticks, [capacity(bits) for bits in ticks])
+    axes.set_title(f"{_name(use)}: {_peak(use)}", loc="left", fontsize=SMALL, pad=3)
+    axes.grid(visible=True)
+
+
+def _ticks(high: int) -> list[int]:
+    """Two or three sizes up to one: 1, 2 or 5 times 1, 10 or 100 units."""
+    unit = 8
+    while high >= 1024 * unit:
+        unit *= 1024
+    steps = (unit * 10**power * first for power in range(4) for first in (1, 2, 5))
+    step = next((x for x in steps if high < 3 * x), unit)
+    return list(range(0, high + 1, step))
+
+
+def _peak(use: MemoryUse) -> str:
+    """The peak and the capacity in words."""
+    part = share(use.peak / use.capacity)
+    return f"peak {capacity(use.peak)} of {capacity(use.capacity)} ({part})"
+
+
+def _name(use: MemoryUse) -> str:
+    cores = ", ".join(map(str, use.cores))
+    return f"{short_name(use.name, 20)} of core{'s' if len(use.cores) > 1 else ''} {cores}"
+
+
+def _not_used(idle: Sequence[MemoryUse]) -> str:
+    """The names of memories that nothing is in, of many the first ones."""
+    names = [_name(use) for use in idle]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"Not used: {', '.join(names[:3])}{more}"

@@ -1,0 +1,149 @@
+"""Results as JSON: energies in pJ, latencies in cycles, sizes in bits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from uuid import UUID
+
+from nestmap.model import (
+    CostModelEvaluation,
+    LayerFront,
+    LayerResult,
+    NetworkEvaluation,
+    NetworkFront,
+)
+from nestmap.pipeline.util.atomic_files import write_text
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+
+def summary_json(evaluation: NetworkEvaluation, run: UUID | None = None) -> Json:
+    """The totals, and energy and latency of each layer."""
+    layers: list[Json] = [_headline(result) for result in evaluation.layers]
+    return {
+        "run": _text(run),
+        "total": _total(evaluation),
+        "layers": layers,
+        "vector": _vector_total(evaluation),
+    }
+
+
+def full_json(evaluation: NetworkEvaluation, run: UUID | None = None) -> Json:
+    """The totals, and everything known of each layer."""
+    layers: list[Json] = [
+        _headline(result) | _details(result.cme) | _statistics(result)
+        for result in evaluation.layers
+    ]
+    vector = _vector_total(evaluation) | _vector_nodes(evaluation)
+    return {
+        "run": _text(run),
+        "total": _total(evaluation),
+        "layers": layers,
+        "vector": vector,
+    }
+
+
+def front_json(front: NetworkFront, run: UUID | None = None) -> Json:
+    """Of each layer the mappings between which one has to choose, with everything known of them."""
+    layers: list[Json] = [_front(layer) for layer in front.layers]
+    counted: dict[str, Json] = {"counted": front.vector_counted}
+    return {"run": _text(run), "layers": layers, "vector": counted | _vector_nodes(front)}
+
+
+def _front(layer: LayerFront) -> Json:
+    results = [
+        LayerResult(cme=cme, statistics=layer.statistics, repeats=layer.repeats)
+        for cme in layer.cmes
+    ]
+    front: list[Json] = [_headline(result) | _details(result.cme) for result in results]
+    named: dict[str, Json] = {"name": layer.layer, "front": front}
+    return named | _statistics(results[0])
+
+
+def write_json(path: Path, value: Json) -> None:
+    """Writes a value to a file, as :func:`~nestmap.pipeline.util.atomic_files.write_text` does.
+
+    Raises:
+        InputError: where that cannot be done.
+    """
+    write_text(path, json.dumps(value, indent=2) + "\n")
+
+
+def _text(run: UUID | None) -> str | None:
+    return None if run is None else str(run)
+
+
+def _total(evaluation: NetworkEvaluation) -> Json:
+    return {
+        "energy": evaluation.energy,
+        "latency": evaluation.latency,
+        "edp": evaluation.edp,
+        "static_energy": evaluation.static_energy,
+        "area": evaluation.area,
+        "clock_period": evaluation.clock_period,
+        "macs": evaluation.macs,
+        "utilization": evaluation.utilization,
+        "evaluations": evaluation.evaluations,
+    }
+
+
+def _vector_total(evaluation: NetworkEvaluation) -> dict[str, Json]:
+    """What all vector operators cost, and whether the totals include it."""
+    return {
+        "counted": evaluation.vector_counted,
+        "energy": evaluation.vector_energy,
+        "latency": evaluation.vector_latency,
+    }
+
+
+def _vector_nodes(found: NetworkEvaluation | NetworkFront) -> dict[str, Json]:
+    nodes: list[Json] = [
+        entry.model_dump() | {"energy": entry.energy, "latency": entry.latency}
+        for entry in found.vector
+    ]
+    return {"nodes": nodes}
+
+
+def _headline(result: LayerResult) -> dict[str, Json]:
+    cme = result.cme
+    return {
+        "name": cme.layer,
+        "operator": cme.operator,
+        "energy": cme.energy,
+        "latency": cme.latency,
+    }
+
+
+def _details(cme: CostModelEvaluation) -> dict[str, Json]:
+    """All fields of the evaluation, the mappings in short form."""
+    fields: dict[str, Json] = json.loads(cme.model_dump_json(exclude={"layer", "operator"}))
+    spatial: dict[str, Json] = {
+        unrolling.array_dimension: [[loop.dimension, loop.size] for loop in unrolling.loops]
+        for unrolling in cme.spatial_mapping.unrollings
+    }
+    temporal: dict[str, Json] = {
+        "order": [[loop.dimension, loop.size] for loop in cme.temporal_mapping.order],
+        "cuts": {cuts.operand: list(cuts.positions) for cuts in cme.temporal_mapping.cuts},
+    }
+    derived: dict[str, Json] = {
+        "latency0": cme.latency0,
+        "latency1": cme.latency1,
+        "latency2": cme.latency2,
+        "static_energy": cme.static_energy,
+        "spatial_utilization": cme.spatial_utilization,
+        "utilization": cme.utilization,
+    }
+    mappings: dict[str, Json] = {"spatial_mapping": spatial, "temporal_mapping": temporal}
+    return fields | mappings | derived
+
+
+def _statistics(result: LayerResult) -> dict[str, Json]:
+    infeasible: dict[str, Json] = {x.reason: x.count for x in result.statistics.infeasible}
+    statistics = result.statistics
+    return {
+        "evaluations": statistics.evaluations,
+        "infeasible": infeasible,
+        "pruned_spatial_mappings": statistics.pruned,
+        "repeats": result.repeats,
+    }

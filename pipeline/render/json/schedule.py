@@ -1,0 +1,213 @@
+"""A whole schedule as JSON: energies in pJ, times in cycles, sizes in bits.
+
+What there are thousands of are columns, lists of equal length: the first node is the first item of
+each column of ``nodes``. Numbers there that name a node, a tensor, a wire or a memory are places in
+those columns or lists, counted from 0; cores and layers are named by their own numbers. A node of
+``ranges`` runs a loop from the first number up to the second one. ``until`` of a stay is ``null``
+for what stays to the end; ``operand`` of a tensor is that of its node.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nestmap.model.multicore.accelerator import ComputeCore, CoreId
+from nestmap.model.multicore.interconnect import Wire
+from nestmap.model.multicore.schedule import Schedule, TransferKind
+from nestmap.pipeline.analysis.schedule.names import ScheduleNames
+from nestmap.pipeline.render.json.results import Json
+
+FORMAT: Final = "nestmap schedule"
+VERSION: Final = 1
+"""Raised whenever a reader of the form would have to be changed."""
+
+
+def schedule_json(schedule: Schedule) -> Json:
+    """The problem in short, the allocation, and all columns of the schedule."""
+    names = ScheduleNames(schedule)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "problem": _problem(schedule),
+        "latency": schedule.latency,
+        "energy": _energy(schedule),
+        "cores": [_core(names, core.id) for core in schedule.problem.accelerator.cores],
+        "wires": [_wire(wire) for wire in names.ways.wires],
+        "memories": _memories(names),
+        "layers": _layers(names),
+        "allocation": _allocation(schedule),
+        "nodes": _nodes(names),
+        "tensors": _tensors(names),
+        "transfers": _transfers(names),
+        "streams": _streams(names),
+        "stays": _stays(schedule),
+    }
+
+
+def _problem(schedule: Schedule) -> Json:
+    problem = schedule.problem
+    return {
+        "workload": problem.nodes.name,
+        "workload_hash": problem.nodes.content_hash,
+        "accelerator": problem.accelerator.name,
+        "accelerator_hash": problem.accelerator.content_hash,
+        "convention": problem.convention.value,
+        "rule": problem.options.rule.value,
+        "prefetch": list(problem.options.prefetch),
+    }
+
+
+def _energy(schedule: Schedule) -> Json:
+    parts: dict[str, Json] = {name: float(value) for name, value in schedule.energy}
+    return {"total": schedule.energy.total, "parts": parts}
+
+
+def _core(names: ScheduleNames, number: CoreId) -> Json:
+    accelerator = names.schedule.problem.accelerator
+    core = accelerator.core(number)
+    return {
+        "core": core.id,
+        "name": core.name,
+        "computes": isinstance(core, ComputeCore),
+        "offchip": core.id == accelerator.offchip,
+    }
+
+
+def _wire(wire: Wire) -> Json:
+    return {
+        "name": wire.name,
+        "bits_per_cycle": wire.bandwidth,
+        "energy_per_bit": wire.energy_per_bit,
+        "energy_per_cycle": wire.energy_per_cycle,
+    }
+
+
+def _memories(names: ScheduleNames) -> list[Json]:
+    """Each memory with the times at which its use changes, and the bits in it from then on."""
+    usage = names.schedule.memory_usage
+    nothing = np.zeros(0, dtype=np.int64)
+    found: list[Json] = []
+    for place, home in enumerate(names.memories):
+        times, used = usage[place] if place < len(usage) else (nothing, nothing)
+        found.append(
+            {
+                "name": home.name,
+                "cores": list(home.cores),
+                "size": home.level.instance.size,
+                "peak": int(used.max(initial=0)),
+                "times": _numbers(times),
+                "bits": _numbers(used),
+            }
+        )
+    return found
+
+
+def _layers(names: ScheduleNames) -> list[Json]:
+    found: list[Json] = []
+    for place, layer in enumerate(names.nodes.layers):
+        tiling = layer.tiling
+        ranges: dict[str, Json] = {
+            d: [
+                list(pair)
+                for pair in zip(tiling.starts(d).tolist(), tiling.ends(d).tolist(), strict=True)
+            ]
+            for d in tiling.sizes
+            if tiling.tiles[d] > 1
+        }
+        found.append(
+            {
+                "layer": layer.nest.number,
+                "name": layer.nest.name,
+                "operator": layer.nest.operator,
+                "first_node": int(names.nodes.first[place]),
+                "nodes": layer.tiling.count,
+                "ranges": ranges,
+            }
+        )
+    return found
+
+
+def _allocation(schedule: Schedule) -> list[Json]:
+    genes = zip(schedule.problem.space.genes, schedule.allocation, strict=True)
+    return [{"layer": gene.layer, "group": gene.group, "core": core} for gene, core in genes]
+
+
+def _nodes(names: ScheduleNames) -> Json:
+    schedule, layers = names.schedule, names.nodes.layers
+    numbers = np.array([layer.nest.number for layer in layers], dtype=np.int64)
+    nodes = range(len(schedule.core))
+    return {
+        "layer": _numbers(numbers[names.layer_of]),
+        "node": [names.number(node) for node in nodes],
+        "group": _numbers(np.concatenate([layer.groups for layer in layers])),
+        "core": _numbers(schedule.core),
+        "start": _numbers(schedule.start),
+        "end": _numbers(schedule.end),
+        "core_energy": [names.onchip(node) for node in nodes],
+        "offchip_energy": [names.offchip(node) for node in nodes],
+    }
+
+
+def _tensors(names: ScheduleNames) -> Json:
+    tensors = names.schedule.tensors
+    return {
+        "node": _numbers(tensors.node),
+        "operand": [names.operand(tensor) for tensor in range(len(tensors))],
+        "bits": _numbers(tensors.bits),
+    }
+
+
+def _transfers(names: ScheduleNames) -> Json:
+    sent = names.schedule.transfers
+    ends = zip(sent.sending.tolist(), sent.receiving.tolist(), strict=True)
+    return {
+        "tensor": _numbers(sent.tensor),
+        "kind": [TransferKind(kind).name.lower() for kind in sent.kind.tolist()],
+        "sender": _numbers(sent.sender),
+        "receiver": _numbers(sent.receiver),
+        "from_core": _numbers(sent.sending),
+        "to_core": _numbers(sent.receiving),
+        "wires": [list(names.path(*pair)) for pair in ends],
+        "start": _numbers(sent.start),
+        "end": _numbers(sent.end),
+        "node": _numbers(sent.node),
+        "wire_energy": _figures(sent.link_energy),
+        "memory_energy": _figures(sent.memory_energy),
+    }
+
+
+def _streams(names: ScheduleNames) -> Json:
+    streams = names.schedule.streams
+    ends = zip(streams.sending.tolist(), streams.receiving.tolist(), strict=True)
+    return {
+        "node": _numbers(streams.node),
+        "from_core": _numbers(streams.sending),
+        "to_core": _numbers(streams.receiving),
+        "wires": [list(names.path(*pair)) for pair in ends],
+        "start": _numbers(streams.start),
+        "end": _numbers(streams.end),
+        "bits_per_cycle": _numbers(streams.rate),
+        "wire_energy": _figures(streams.link_energy),
+    }
+
+
+def _stays(schedule: Schedule) -> Json:
+    stays = schedule.stays
+    return {
+        "tensor": _numbers(stays.tensor),
+        "memory": _numbers(stays.memory),
+        "since": _numbers(stays.since),
+        "available": _numbers(stays.available),
+        "until": [None if time < 0 else int(time) for time in stays.until.tolist()],
+    }
+
+
+def _numbers(values: NDArray[np.int64]) -> Json:
+    return [int(x) for x in values.tolist()]
+
+
+def _figures(values: NDArray[np.float64]) -> Json:
+    return [float(x) for x in values.tolist()]

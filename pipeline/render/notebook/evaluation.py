@@ -1,0 +1,35 @@
+"""The cost of a mapping of a layer as tables: parts, memories, loop nest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nestmap.pipeline.format.numbers import energy
+from nestmap.pipeline.render.notebook.mapping import level_names, nest_html, spatial_html
+from nestmap.pipeline.render.notebook.markup import table, together
+from nestmap.pipeline.render.tables.breakdown import (
+    LEVEL_COLUMNS,
+    PART_COLUMNS,
+    cost_parts,
+    level_cells,
+)
+
+if TYPE_CHECKING:
+    from nestmap.model.evaluation.cme import CostModelEvaluation
+
+
+def evaluation_html(cme: CostModelEvaluation) -> str:
+    """Energy and latency in parts, every operand at every memory level, and the mapping."""
+    levels = [level_cells(entry) for entry in cme.levels]
+    total = ("all", "", "", "", "", "", energy(cme.memory_energy))
+    named = {(entry.operand, entry.level): entry.memory for entry in cme.levels}
+    memories = {
+        operand: [named.get((operand, n), name) for n, name in enumerate(names)]
+        for operand, names in level_names(cme.temporal_mapping).items()
+    }
+    return together(
+        table(f"{cme.layer} ({cme.operator}) on {cme.accelerator}", PART_COLUMNS, cost_parts(cme)),
+        table("Operands in memories, the innermost first", LEVEL_COLUMNS, levels, total),
+        spatial_html(cme.spatial_mapping),
+        nest_html(cme.temporal_mapping, memories),
+    )

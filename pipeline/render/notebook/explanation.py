@@ -1,0 +1,33 @@
+"""The text of an explanation as HTML: a part that folds for each title."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Final
+
+from nestmap.pipeline.render.notebook import folding, paragraph, plain, together
+from nestmap.pipeline.render.text.plain_table import Line
+
+_PROSE: Final = ("WHY",)
+
+
+def explanation_html(lines: Sequence[Line], notes: Sequence[str]) -> str:
+    """An explanation: ``lines`` are its heading, its titled parts and, wrapped, its notes."""
+    heading, *parts, _ = _blocks(lines)
+    return together(
+        paragraph(*heading),
+        *(_part(title, body) for title, *body in parts),
+        paragraph(*notes),
+    )
+
+
+def _blocks(lines: Sequence[Line]) -> Iterator[list[str]]:
+    for is_blank, block in groupby(lines, key=lambda line: not line.text):
+        if not is_blank:
+            yield [line.text for line in block]
+
+
+def _part(title: str, body: Sequence[str]) -> str:
+    inside = paragraph(" ".join(body)) if title in _PROSE else plain(body)
+    return folding(title, inside)

@@ -1,0 +1,42 @@
+"""Spatial and temporal mappings as tables: loops side by side, loops one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from nestmap.model.dims import LayerOperand
+from nestmap.pipeline.format.mappings import unrolled_text
+from nestmap.pipeline.format.numbers import count
+from nestmap.pipeline.render.notebook.markup import table
+from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.results import nest_columns, nest_rows
+
+if TYPE_CHECKING:
+    from nestmap.model.mapping.spatial import SpatialMapping
+    from nestmap.model.mapping.temporal import TemporalMapping
+
+_UNROLLINGS: Final = (Column("Array dimension"), Column("Loops"), figures("Units used"))
+
+
+def spatial_html(mapping: SpatialMapping) -> str:
+    """A row for each dimension of the array."""
+    rows = [(x.array_dimension, unrolled_text(x), count(x.factor)) for x in mapping.unrollings]
+    return table("Spatial mapping", _UNROLLINGS, rows)
+
+
+def temporal_html(mapping: TemporalMapping) -> str:
+    """The loop nest; memories, which a mapping does not name, are numbered."""
+    return nest_html(mapping, level_names(mapping))
+
+
+def level_names(mapping: TemporalMapping) -> dict[LayerOperand, list[str]]:
+    """What the memories of each operand are called where their names are not known."""
+    levels = {cuts.operand: len(cuts.positions) for cuts in mapping.cuts}
+    return {operand: [f"level {n}" for n in range(top)] for operand, top in levels.items()}
+
+
+def nest_html(mapping: TemporalMapping, memories: Mapping[LayerOperand, Sequence[str]]) -> str:
+    """The loop nest; ``memories`` are those of each operand, innermost first."""
+    caption = f"Temporal mapping, the outermost loop first: {count(mapping.cycles)} iterations"
+    return table(caption, nest_columns(list(memories)), nest_rows(mapping, memories))

@@ -1,0 +1,107 @@
+"""Tables and paragraphs of HTML in the notebook's own colours; whatever they are given is text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Final
+
+from nestmap.pipeline.format.mappings import printable
+from nestmap.pipeline.format.numbers import count
+from nestmap.pipeline.render.tables.columns import Column
+
+MOST_ROWS: Final = 60
+"""How many rows of a table are shown at most."""
+
+Cell = str | tuple[str, ...]
+"""Text, or several lines of it."""
+
+_BOLD: Final = "bold"
+_NORMAL: Final = "normal"
+_CAPTION: Final = "caption-side:top;text-align:left;font-weight:bold;white-space:nowrap"
+_TABLE: Final = "border-collapse:collapse;font-size:0.85em"
+_CLASS: Final = "nestmap"  # pages have wider styles for tables without a class
+_INDENT: Final = "\N{EM SPACE}"
+
+
+def table(
+    caption: str,
+    columns: Sequence[Column],
+    rows: Iterable[Sequence[Cell]],
+    total: Sequence[Cell] = (),
+    note: str = "",
+) -> str:
+    """A table whose first column names the rows; ``total`` is its last row, ``note`` stands below.
+
+    Each two blanks at the beginning of a cell indent it.
+    """
+    head = "".join(_title(column) for column in columns)
+    body = "".join(_row(columns, row, _NORMAL) for row in rows)
+    foot = f"<tfoot>{_row(columns, total, _BOLD)}</tfoot>" if total else ""
+    name = f'<caption style="{_CAPTION}">{text(caption)}</caption>'
+    parts = f"{name}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>{foot}"
+    whole = f'<table class="{_CLASS}" style="{_TABLE}">{parts}</table>'
+    return whole + (paragraph(note) if note else "")
+
+
+def cut_note(number: int, what: str) -> str:
+    """That not all of so many rows are shown; empty where they are."""
+    if number <= MOST_ROWS:
+        return ""
+    return f"{count(number)} {what}; the first {count(MOST_ROWS)} are shown."
+
+
+def paragraph(*lines: str) -> str:
+    """A paragraph of text, broken after each line."""
+    return f'<p style="margin:0.6em 0">{_lines(lines)}</p>'
+
+
+def plain(lines: Iterable[str]) -> str:
+    """Lines of text whose blanks and breaks stay as they are."""
+    style = "overflow-x:auto;white-space:pre;font-family:monospace;line-height:1.3"
+    return f'<pre style="{style}">{_lines(lines)}</pre>'
+
+
+def folding(title: str, inside: str) -> str:
+    """A part, which is HTML already, that can be folded away; it is open at first."""
+    summary = f"<summary><b>{text(title)}</b></summary>"
+    return f'<details open="open" style="margin:0.6em 0">{summary}{inside}</details>'
+
+
+def together(*parts: str) -> str:
+    """Tables and paragraphs, one below the other."""
+    return f"<div>{''.join(parts)}</div>"
+
+
+def text(given: str) -> str:
+    """Text as HTML: nothing in it is markup, and no character is hidden."""
+    return escape(printable(given))
+
+
+def _lines(given: Iterable[str]) -> str:
+    return "<br/>".join(map(text, given))
+
+
+def _title(column: Column) -> str:
+    title = tuple(part for part in (column.title, column.unit) if part)
+    style = f"{_style(column)};font-weight:bold;border-bottom:1px solid"
+    return f'<th scope="col" style="{style}">{_cell(title)}</th>'
+
+
+def _row(columns: Sequence[Column], cells: Sequence[Cell], weight: str) -> str:
+    (column, name), *others = zip(columns, cells, strict=True)
+    first = f'<th scope="row" style="{_style(column)};font-weight:{weight}">{_cell(name)}</th>'
+    bold = "" if weight == _NORMAL else f";font-weight:{weight}"
+    rest = (f'<td style="{_style(x)}{bold}">{_cell(cell)}</td>' for x, cell in others)
+    return f"<tr>{first}{''.join(rest)}</tr>"
+
+
+def _style(column: Column) -> str:
+    return f"text-align:{column.align.value};white-space:nowrap;padding:.2em .6em"
+
+
+def _cell(given: Cell) -> str:
+    if isinstance(given, tuple):
+        return _lines(given)
+    blanks = len(given) - len(given.lstrip(" "))
+    return _INDENT * (blanks // 2) + text(given.strip(" "))

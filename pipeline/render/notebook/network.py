@@ -1,0 +1,55 @@
+"""The results of all layers of a network as a table, and the fronts of layers as another."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from nestmap.pipeline.format.numbers import count
+from nestmap.pipeline.render.notebook.markup import MOST_ROWS, cut_note, table, together
+from nestmap.pipeline.render.tables.columns import Column
+from nestmap.pipeline.render.tables.results import (
+    MAPPING_COLUMNS,
+    RESULT_COLUMNS,
+    TIMES,
+    layer_figures,
+    mapping_cells,
+    times_of,
+    total_figures,
+    vector_figures,
+)
+
+if TYPE_CHECKING:
+    from nestmap.model.evaluation.front import LayerFront
+    from nestmap.model.evaluation.result import NetworkEvaluation
+
+_NAMES: Final = (Column("Layer"), Column("Operator"), TIMES)
+_FRONT: Final = (Column("Layer"), TIMES, *MAPPING_COLUMNS)
+
+
+def network_html(evaluation: NetworkEvaluation, caption: str = "Best mappings") -> str:
+    """A row for each layer that repeats none, one for vector operators, and the sum."""
+    results = [x for x in evaluation.layers if x.repeats is None]
+    times = times_of(evaluation)
+    rows = [
+        (x.cme.layer, x.cme.operator, n, *layer_figures(x))
+        for x, n in islice(zip(results, times, strict=True), MOST_ROWS)
+    ]
+    counted = "" if evaluation.vector_counted else " (not in the total)"
+    if evaluation.vector:
+        name, number = f"vector operators{counted}", count(len(evaluation.vector))
+        rows.append((name, "", number, *vector_figures(evaluation)))
+    total = ("total", "", count(len(evaluation.layers)), *total_figures(evaluation))
+    note = cut_note(len(results), "different layers")
+    return together(table(caption, (*_NAMES, *RESULT_COLUMNS), rows, total, note))
+
+
+def front_html(fronts: Sequence[LayerFront], caption: str = "Energy against latency") -> str:
+    """A row for each mapping on the front of a layer that repeats none, by rising energy."""
+    times = Counter(front.repeats or front.layer for front in fronts)
+    different = [front for front in fronts if front.repeats is None] or fronts
+    points = [(x.layer, times[x.repeats or x.layer], cme) for x in different for cme in x.cmes]
+    rows = [(name, count(n), *mapping_cells(cme)) for name, n, cme in points[:MOST_ROWS]]
+    return together(table(caption, _FRONT, rows, note=cut_note(len(points), "mappings")))

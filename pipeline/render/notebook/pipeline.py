@@ -1,0 +1,41 @@
+"""A pipeline as nested lists, for notebooks: its stages, their options, what runs inside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Final, Never, cast
+
+from nestmap.pipeline.describe import StageDescription, describe
+from nestmap.pipeline.render.notebook import text, together
+from nestmap.pipeline.stage import Stage
+
+_LONGEST: Final = 200
+
+
+def pipeline_html(pipeline: Stage[Never, object]) -> str:
+    """The stages in sequence; what a stage runs on each item stands indented below it."""
+    return together(_list(describe(pipeline)))
+
+
+def _list(stages: Sequence[StageDescription]) -> str:
+    items = "".join(f"<li>{_stage(stage)}</li>" for stage in stages)
+    return f"<ol>{items}</ol>"
+
+
+def _stage(stage: StageDescription) -> str:
+    options = f" {text(_options(stage.options))}" if stage.options != "{}" else ""
+    inner = _list(stage.inner) if stage.inner else ""
+    return f"<code>{text(stage.name)}</code>{options}{inner}"
+
+
+def _options(given: str) -> str:
+    """The options of a stage, but for those that say nothing: ``lpf_limit 6, workers 2``."""
+    options = cast("dict[str, object]", json.loads(given))
+    said = (f"{name} {_value(value)}" for name, value in options.items() if value is not None)
+    line = ", ".join(said)
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,112 @@
+"""A schedule as tables of its cores, energies and memories; what a search has found as another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from nestmap.model.multicore.top_memories import Homes
+from nestmap.pipeline.format.numbers import capacity, count, cycles, energy, engineering, share
+from nestmap.pipeline.render.notebook.markup import MOST_ROWS, Cell, cut_note, table, together
+from nestmap.pipeline.render.tables.columns import Column, figures
+
+if TYPE_CHECKING:
+    from nestmap.model.multicore.accelerator import ComputeCore
+    from nestmap.model.multicore.population import Individual
+    from nestmap.model.multicore.schedule import Schedule
+    from nestmap.model.multicore.search_result import AllocationSearch
+
+_CORES: Final = (
+    Column("Core"),
+    figures("Nodes"),
+    figures("Busy", "cycles"),
+    figures("Share"),
+    figures("Energy"),
+)
+_ENERGIES: Final = (Column("Energy"), figures("Spent"), figures("Share"))
+_MEMORIES: Final = (Column("Memory"), figures("Size"), figures("Peak"), figures("Share"))
+_FRONT: Final = (
+    figures("Latency", "cycles"),
+    figures("Energy"),
+    figures("EDP", "J x cycles"),
+    figures("Memory"),
+    Column("Cores of the groups"),
+)
+_LONGEST: Final = 80
+"""Letters of an allocation."""
+
+
+def schedule_html(schedule: Schedule) -> str:
+    """A row for each core, each part of the energy, and each memory that holds something."""
+    problem, latency = schedule.problem, cycles(schedule.latency)
+    cores = problem.accelerator.compute_cores
+    total = schedule.energy.total
+    title = f"{problem.nodes.name} on {problem.accelerator.name}: {latency} cycles, {energy(total)}"
+    rows = [_core(schedule, core) for core in cores[:MOST_ROWS]]
+    parts = [(_worded(x), energy(y), share(y / total)) for x, y in schedule.energy if y]
+    memories = list(_memories(schedule))
+    return together(
+        table(title, _CORES, rows, note=cut_note(len(cores), "cores")),
+        table("Energy by part", _ENERGIES, parts, ("total", energy(total), "")),
+        table(
+            "Outermost memories",
+            _MEMORIES,
+            memories[:MOST_ROWS],
+            note=cut_note(len(memories), "memories"),
+        ),
+    )
+
+
+def _core(schedule: Schedule, core: ComputeCore) -> tuple[Cell, ...]:
+    here, costs = schedule.core == core.id, schedule.problem.costs
+    at = costs.kind[here], costs.column(core.id)
+    busy = int((schedule.end - schedule.start)[here].sum())
+    return (
+        f"{core.id}: {core.name}",
+        count(int(here.sum())),
+        cycles(busy),
+        share(busy / max(schedule.latency, 1)),
+        energy(float(costs.onchip[at].sum() + costs.offchip[at].sum())),
+    )
+
+
+def _worded(part: str) -> str:
+    """A part of the energy of a schedule in words."""
+    return part.replace("_", ", ")
+
+
+def _memories(schedule: Schedule) -> Iterator[tuple[Cell, ...]]:
+    homes = Homes(accelerator=schedule.problem.accelerator).memories
+    for home, peak in zip(homes, schedule.peaks, strict=False):
+        size = home.level.instance.size
+        if peak:
+            yield str(home), capacity(size), capacity(peak), share(peak / size)
+
+
+def search_html(search: AllocationSearch) -> str:
+    """A row for each allocation that no other one beats, by rising latency."""
+    problem, generation = search.problem, search.generation
+    title = (
+        f"{problem.nodes.name} on {problem.accelerator.name}: generation {generation.number}, "
+        f"{count(generation.evaluations)} allocations scheduled"
+    )
+    found = [row for individual in search.front for row in _individual(individual)]
+    rows = [cells for _, cells in sorted(found)]
+    note = cut_note(len(rows), "allocations")
+    return together(table(title, _FRONT, rows[:MOST_ROWS], note=note))
+
+
+def _individual(individual: Individual) -> Iterator[tuple[float, tuple[str, ...]]]:
+    """Its latency and its row; nothing for one that cannot be scheduled."""
+    fitness = individual.fitness
+    if fitness is None:
+        return
+    text = " ".join(map(str, individual.allocation))
+    cells = (
+        cycles(fitness.latency),
+        energy(fitness.energy),
+        engineering(fitness.edp * 1e-12),
+        capacity(fitness.memory),
+        text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}...",
+    )
+    yield fitness.latency, cells

@@ -1,0 +1,188 @@
+"""Where to draw the nodes and edges of an acyclic graph: in rows, producers above consumers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, final
+
+import networkx as nx
+
+from nestmap.pipeline.render.svg.layered_layout.coordinates import centres
+from nestmap.pipeline.render.svg.layered_layout.ranks import (
+    Links,
+    Stop,
+    first_order,
+    links_between,
+    ordered,
+    ranks_of,
+    turned,
+)
+
+_ROW_GAP: Final = 26.0
+_SLOPE: Final = 0.12
+"""How much higher the space between two rows is for an edge that goes far sideways."""
+_MOST_EXTRA: Final = 120.0
+_COMPONENT_GAP: Final = 48.0
+_STRAIGHT: Final = 1e-6
+_SHELF: Final = 1200.0
+"""Parts that are not connected stand side by side up to this width."""
+
+
+class Point(NamedTuple):
+    """A place on the page; ``y`` grows downwards."""
+
+    x: float
+    y: float
+
+
+class Box(NamedTuple):
+    """A rectangle: its left upper corner and its size."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The place of each node and the way of each edge, on a page of this size.
+
+    An edge is a sequence of points: straight down from the first to the second, over to the third
+    between two rows, straight down to the fourth past rows, and so on.
+    """
+
+    width: float
+    height: float
+    boxes: Mapping[str, Box]
+    edges: Mapping[tuple[str, str], tuple[Point, ...]]
+
+
+def layered(graph: nx.DiGraph[str], width: float, heights: Mapping[str, float]) -> Layout:
+    """The layout of an acyclic graph with boxes of one width and these heights.
+
+    Boxes overlap neither boxes nor edges.
+    """
+    parts = [_connected(part, width, heights) for part in _parts(graph)]
+    return _shelved(sorted(parts, key=lambda part: -part.height))
+
+
+def _parts(graph: nx.DiGraph[str]) -> Iterator[nx.DiGraph[str]]:
+    """What is connected, nodes and edges in the order of the graph, whatever the seed of hashes."""
+    position = {node: i for i, node in enumerate(graph)}
+    for nodes in nx.weakly_connected_components(graph):
+        part: nx.DiGraph[str] = nx.DiGraph()
+        in_order = sorted(nodes, key=position.__getitem__)
+        part.add_nodes_from(in_order)
+        part.add_edges_from((node, reader) for node in in_order for reader in graph[node])
+        yield part
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """The row of each node, the x of each stop, and where each row begins and ends."""
+
+    ranks: Mapping[str, int]
+    x: Mapping[Stop, float]
+    tops: Sequence[float]
+    bottoms: Sequence[float]
+
+    def over(self, here: Stop, there: Stop) -> tuple[Point, ...]:
+        """From one row to the next one; nothing where that is straight down."""
+        if abs(self.x[here] - self.x[there]) < _STRAIGHT:
+            return ()
+        start = Point(self.x[here], self.bottoms[here.row])
+        return (start, Point(self.x[there], self.tops[there.row]))
+
+
+def _connected(graph: nx.DiGraph[str], width: float, heights: Mapping[str, float]) -> Layout:
+    ranks = ranks_of(graph)
+    down = links_between(graph, ranks)
+    up = turned(down)
+    rows = ordered(first_order(down, up), down, up)
+    half = {stop: width / 2 if ranks[stop.node] == stop.row else 0.0 for stop in down}
+    x = centres(rows, down, up, half)
+    left = min(x[stop] - half[stop] for stop in x)
+    x = {stop: centre - left for stop, centre in x.items()}
+    grid = _Grid(ranks, x, *_row_bounds(rows, down, x, _row_heights(ranks, heights)))
+    boxes = {node: _box(grid, node, Point(width, heights[node])) for node in graph}
+    edges = {
+        (source, reader): way
+        for source in graph
+        for reader, way in _ways(grid, source, graph.successors(source), boxes)
+    }
+    return Layout(max(x[stop] + half[stop] for stop in x), grid.bottoms[-1], boxes, edges)
+
+
+def _box(grid: _Grid, node: str, size: Point) -> Box:
+    """In the middle of its row."""
+    row = grid.ranks[node]
+    y = (grid.tops[row] + grid.bottoms[row] - size.y) / 2
+    return Box(grid.x[Stop(node, row)] - size.x / 2, y, *size)
+
+
+def _ways(
+    grid: _Grid, source: str, readers: Iterable[str], boxes: Mapping[str, Box]
+) -> Iterator[tuple[str, tuple[Point, ...]]]:
+    """To each reader; all go the same way as far as they can."""
+    row, box = grid.ranks[source], boxes[source]
+    way = [Point(grid.x[Stop(source, row)], box.y + box.height)]
+    for reader in sorted(readers, key=grid.ranks.__getitem__):
+        end = Stop(reader, grid.ranks[reader])
+        while row < end.row - 1:
+            way.extend(grid.over(Stop(source, row), Stop(source, row + 1)))
+            row += 1
+        last = Point(grid.x[end], boxes[reader].y)
+        yield reader, (*way, *grid.over(Stop(source, row), end), last)
+
+
+def _row_heights(ranks: Mapping[str, int], heights: Mapping[str, float]) -> list[float]:
+    """The height of the highest node of each row."""
+    highest = [0.0] * (1 + max(ranks.values()))
+    for node, row in ranks.items():
+        highest[row] = max(highest[row], heights[node])
+    return highest
+
+
+def _row_bounds(
+    rows: Sequence[Sequence[Stop]],
+    down: Links,
+    x: Mapping[Stop, float],
+    heights: Sequence[float],
+) -> tuple[list[float], list[float]]:
+    """Where each row begins and ends; the further edges go sideways, the more room they have."""
+    tops, bottoms, y = list[float](), list[float](), 0.0
+    for row, height in zip(rows, heights, strict=True):
+        tops.append(y)
+        bottoms.append(y + height)
+        aside = max((abs(x[a] - x[b]) for a in row for b in down[a]), default=0.0)
+        y += height + _ROW_GAP + min(_MOST_EXTRA, _SLOPE * aside)
+    return tops, bottoms
+
+
+def _shelved(parts: Sequence[Layout]) -> Layout:
+    """The parts on one page, side by side, on shelves below each other."""
+    boxes: dict[str, Box] = {}
+    edges: dict[tuple[str, str], tuple[Point, ...]] = {}
+    width = bottom = 0.0
+    for part, corner in zip(parts, _corners(parts), strict=True):
+        for node, box in part.boxes.items():
+            boxes[node] = box._replace(x=box.x + corner.x, y=box.y + corner.y)
+        for edge, way in part.edges.items():
+            edges[edge] = tuple(Point(p.x + corner.x, p.y + corner.y) for p in way)
+        width = max(width, corner.x + part.width)
+        bottom = max(bottom, corner.y + part.height)
+    return Layout(width, bottom, boxes, edges)
+
+
+def _corners(parts: Sequence[Layout]) -> Iterator[Point]:
+    most = max(_SHELF, *(part.width for part in parts), 0.0)
+    x = y = shelf = 0.0
+    for part in parts:
+        if x and (x + part.width > most or part.height < shelf / 2):
+            x, y, shelf = 0.0, y + shelf + _COMPONENT_GAP, 0.0
+        yield Point(x, y)
+        x, shelf = x + part.width + _COMPONENT_GAP, max(shelf, part.height)

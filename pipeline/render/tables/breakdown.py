@@ -1,0 +1,108 @@
+"""One evaluation in parts, as rows of text: energy, latency, operands at memory levels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from nestmap.model.dims import MOVEMENTS
+from nestmap.model.hardware.imc import ArrayPart
+from nestmap.pipeline.format.mappings import printable
+from nestmap.pipeline.format.numbers import capacity, count, cycles, energy, engineering, share
+from nestmap.pipeline.render.tables.columns import Column, figures
+
+if TYPE_CHECKING:
+    from nestmap.model.evaluation.cme import CostModelEvaluation, LevelEvaluation
+
+LEVEL_COLUMNS: Final = (
+    Column("Operand"),
+    Column("Memory"),
+    figures("Holds"),
+    figures("Memory", "used"),
+    figures("Words", "read"),
+    figures("Words", "written"),
+    figures("Energy"),
+)
+PART_COLUMNS: Final = (Column("Part"), figures("Figure"), Column("Meaning"))
+_ARRAY_PARTS: Final = {
+    ArrayPart.CELLS: "SRAM cells",
+    ArrayPart.DACS: "converters of the activations",
+    ArrayPart.ADCS: "converters of the sums",
+    ArrayPart.MULTIPLIERS: "one-bit multipliers",
+    ArrayPart.BIT_LINES: "sums on the bit lines",
+    ArrayPart.ADDER_TREES: "adder trees over the rows",
+    ArrayPart.PLACE_VALUE_ADDERS: "adders over the bits of a weight or activation",
+    ArrayPart.ACCUMULATORS: "accumulators over the cycles of an operation",
+}
+
+
+def cost_parts(cme: CostModelEvaluation) -> list[tuple[str, str, str]]:
+    """Name, figure and meaning of each part; parts of a part are indented."""
+    return [
+        *_energy_parts(cme),
+        *_latency_parts(cme),
+        *_utilizations(cme),
+        *_machine_parts(cme),
+    ]
+
+
+def _energy_parts(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
+    yield "Energy", energy(cme.energy), "the sum of"
+    yield "  MACs", energy(cme.mac_energy), f"{count(cme.macs)} multiply-accumulates"
+    for part in cme.array_energies:
+        yield f"    {part.part}", energy(part.energy), _ARRAY_PARTS[part.part]
+    yield "  memories", energy(cme.memory_energy), "all word accesses"
+    if cme.static_energies:
+        yield "  leakage", energy(cme.static_energy), "what leaks meanwhile"
+        for entry in cme.static_energies:
+            yield f"    {printable(entry.part)}", energy(entry.energy), f"{entry.power:.4g} mW"
+
+
+def _machine_parts(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
+    """Area and clock, where the description says something of them."""
+    if cme.clock_period is not None:
+        nanoseconds = cme.latency * cme.clock_period
+        yield "Clock period", f"{cme.clock_period:.4g} ns", "of the array"
+        yield "  time", engineering(nanoseconds * 1e-9, "s"), "latency x clock period"
+    if cme.area:
+        yield "Area", f"{cme.area:.4g}", "of the accelerator, in the unit of its description"
+        for part in cme.areas:
+            yield f"  {printable(part.part)}", f"{part.area:.4g}", share(part.area / cme.area)
+
+
+def _latency_parts(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
+    idle = cme.ideal_temporal_cycles - cme.ideal_cycles
+    yield "Latency", cycles(cme.latency), "cycles, the sum of"
+    yield "  ideal", cycles(cme.ideal_cycles), "all units of the array busy all the time"
+    yield "  idle units", cycles(idle), "what the spatial mapping leaves unused"
+    yield "  stall", cycles(cme.stall), _blamed(cme)
+    yield "  on-loading", cycles(cme.onloading), "the first data on their way in"
+    yield "  off-loading", cycles(cme.offloading), "the last results on their way out"
+    yield "  drain", cycles(cme.drain), "the systolic array runs empty"
+
+
+def _utilizations(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
+    yield "MAC utilization", share(cme.utilization), "ideal cycles over latency"
+    yield "  spatial", share(cme.spatial_utilization), "without stall, loading and drain"
+
+
+def _blamed(cme: CostModelEvaluation) -> str:
+    """The port that makes the array wait longest."""
+    worst = max(cme.port_stalls, key=lambda port: port.stall, default=None)
+    if worst is None or worst.stall <= 0:
+        return "no memory port makes the array wait"
+    return f"waiting for {printable(worst.memory)}, port {printable(worst.port)}"
+
+
+def level_cells(entry: LevelEvaluation) -> tuple[str, ...]:
+    """An operand at a memory level."""
+    moved = list(zip(MOVEMENTS, entry.costs.accesses, strict=True))
+    return (
+        entry.operand,
+        printable(entry.memory),
+        capacity(entry.bits),
+        share(entry.utilization),
+        engineering(sum(n for movement, n in moved if movement.reads)),
+        engineering(sum(n for movement, n in moved if not movement.reads)),
+        energy(entry.costs.energy),
+    )

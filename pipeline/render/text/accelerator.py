@@ -1,0 +1,87 @@
+"""What an accelerator consists of: its array, with parts if it computes in memory, and memories."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from nestmap.costmodel.area_leakage import total_area
+from nestmap.costmodel.imc.array import (
+    array_areas,
+    array_delays,
+    clock_period,
+    peak_energies,
+    peak_performance,
+)
+from nestmap.model import Accelerator, ArrayPart, InMemoryCompute, MemoryLevel
+from nestmap.pipeline.format.numbers import count
+from nestmap.pipeline.render.tables.results import (
+    MEMORY_COLUMNS,
+    MEMORY_COST_COLUMNS,
+    memory_cells,
+    memory_cost_cells,
+)
+from nestmap.pipeline.render.text.plain_table import Column, Line, figures, table
+
+_WIDTH: Final = figures("Width", "bit/cycle")
+_PARTS: Final = (
+    Column("Part"),
+    figures("Area", "mm2"),
+    figures("Delay", "ns"),
+    figures("Peak", "pJ/cycle"),
+)
+
+
+def array_facts(accelerator: Accelerator) -> str:
+    """What the array takes, its clock, and the area of everything, in a sentence each."""
+    array = accelerator.array
+    facts = [_imc_facts(accelerator, array.imc)] if array.imc else []
+    if not array.imc:
+        facts.append(f"A multiply-accumulate takes {array.unit_energy:.4g} pJ.")
+        if array.clock_period is not None:
+            facts.append(f"Clock period {array.clock_period:.4g} ns.")
+    area = total_area(accelerator)
+    if area:
+        facts.append(f"Area {area:.4g}, of array and memories together.")
+    return " ".join(facts)
+
+
+def _imc_facts(accelerator: Accelerator, imc: InMemoryCompute) -> str:
+    sizes, peak = accelerator.array.imc_sizes, peak_performance(accelerator)
+    banks = "1 bank" if sizes.banks == 1 else f"{count(sizes.banks)} banks"
+    bits = f"activations of {imc.activation_precision} bit, {imc.bit_serial_precision} a cycle"
+    return (
+        f"Computes in memory, {imc.kind}: {count(sizes.columns)} columns x {count(sizes.rows)} "
+        f"rows x {banks}, {bits}, weights of {imc.weight_precision} bit. "
+        f"{imc.technology:.4g} nm at {imc.supply_voltage:.4g} V: clock period "
+        f"{clock_period(accelerator):.4g} ns, peak {peak.tops:.4g} TOPS, "
+        f"{peak.tops_per_watt:.4g} TOPS/W, {peak.tops_per_mm2:.4g} TOPS/mm2 (array only)."
+    )
+
+
+def part_table(accelerator: Accelerator) -> list[Line]:
+    """A row for each part of an array that computes in memory; nothing for any other."""
+    if accelerator.array.imc is None:
+        return []
+    areas = {x.part: x.area for x in array_areas(accelerator)}
+    energies = {x.part: x.energy for x in peak_energies(accelerator)}
+    delays = array_delays(accelerator)
+    rows = [
+        (
+            part.value,
+            *(f"{x:.4g}" for x in (areas.get(part, 0.0), delays.get(part, 0.0))),
+            f"{energies.get(part, 0.0):.4g}",
+        )
+        for part in ArrayPart
+    ]
+    return [Line(), *table(_PARTS, rows)]
+
+
+def memory_table(accelerator: Accelerator) -> list[Line]:
+    """A row for each memory, innermost first."""
+    columns = (*MEMORY_COLUMNS, _WIDTH, *MEMORY_COST_COLUMNS)
+    return table(columns, [_memory(accelerator, level) for level in accelerator.memories])
+
+
+def _memory(accelerator: Accelerator, level: MemoryLevel) -> tuple[str, ...]:
+    width = count(max(port.width_max for port in level.instance.ports))
+    return (*memory_cells(accelerator, level), width, *memory_cost_cells(level.instance))

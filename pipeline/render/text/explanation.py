@@ -1,0 +1,151 @@
+"""The explanation of one mapping of one layer, as a model and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from textwrap import wrap
+from typing import Final
+
+from nestmap.model import CostModelEvaluation, Frozen, Loop, SpatialProblem
+from nestmap.model.units import Count
+from nestmap.pipeline.analysis.mapping.costs import binding, energy_breakdown, waterfall
+from nestmap.pipeline.analysis.mapping.explanation import (
+    Binding,
+    EnergyBreakdown,
+    LoopNest,
+    PortTraffic,
+    Waterfall,
+    WhatIf,
+)
+from nestmap.pipeline.analysis.mapping.loop_nest import loop_nest
+from nestmap.pipeline.analysis.mapping.traffic import evaluated, port_traffic
+from nestmap.pipeline.analysis.mapping.what_if import what_ifs
+from nestmap.pipeline.explore.recorded_problem import check_answers
+from nestmap.pipeline.format.mappings import sizes_text
+from nestmap.pipeline.format.numbers import engineering
+from nestmap.pipeline.render.notebook.explanation import explanation_html
+from nestmap.pipeline.render.text.explanation_reasons import (
+    advice,
+    energy_reason,
+    headline,
+    latency_reason,
+    unchanged,
+    what_if_lines,
+)
+from nestmap.pipeline.render.text.explanation_tables import (
+    array_text,
+    energy_lines,
+    latency_lines,
+    level_lines,
+    nest_lines,
+    port_lines,
+    title,
+)
+from nestmap.pipeline.render.text.plain_table import Line, Tone, printable
+
+WIDTH: Final = 100
+"""Columns that sentences are broken at, if nothing else is said."""
+
+_NARROWEST: Final = 20
+
+_NOTES: Final = (
+    "LOOP NEST  # memory: the tile that one of its instances holds while the loops below run. "
+    "Loops that do not index an operand leave its tile in place.",
+    "PORTS  Stall: cycles that the array would wait for this port alone (below 0: slack). The "
+    "largest one counts, the others hide behind it. tl, fl: to and from the level below; th, fh: "
+    "to and from the level above.",
+    "ACCESSES  Tiles: how many an instance holds one after the other. To and from below and above: "
+    "accesses of a port's full width, of all instances.",
+    "WHAT IF  Each row is evaluated. 2x width: the largest width of a port, with the same energy a "
+    "bit. 2x capacity: with the same ports, leakage and energy an access, and the same mapping, or "
+    "the same order of loops and the memories filled anew for it as LOMA does.",
+)
+
+
+class Explanation(Frozen, frozen=True):
+    """What a mapping of a layer does, what it costs, why, and what would help.
+
+    Energies in pJ, latencies in cycles, sizes in bits; ``cme`` is what is explained.
+    """
+
+    layer: str
+    operator: str
+    accelerator: str
+    sizes: tuple[Loop, ...]
+    macs: Count
+    nest: LoopNest
+    latency: Waterfall
+    ports: tuple[PortTraffic, ...]
+    energy: EnergyBreakdown
+    binding: Binding
+    what_ifs: tuple[WhatIf, ...]
+    cme: CostModelEvaluation
+
+    def text(self, width: int = WIDTH) -> str:
+        """The explanation as text; sentences are broken at ``width``."""
+        return "\n".join(line.text for line in self.lines(width))
+
+    def lines(self, width: int = WIDTH) -> list[Line]:
+        """The lines of the text, with the tones that a terminal sets them in."""
+        return [
+            *_prose(self._heading(), width),
+            *(Line(), title("WHY"), *_prose(self.why(), width)),
+            *(Line(), title("LOOP NEST"), *nest_lines(self.nest)),
+            *(Line(), title("LATENCY"), *latency_lines(self.latency)),
+            *(Line(), title("ENERGY"), *energy_lines(self.energy)),
+            *(Line(), title("PORTS"), *port_lines(self.ports)),
+            *(Line(), title("ACCESSES"), *level_lines(self.cme, self.nest)),
+            *(Line(), title("WHAT IF"), *what_if_lines(self.cme, self.binding, self.what_ifs)),
+            *_prose([unchanged(self.cme, self.binding, self.what_ifs)], width),
+            *(Line(), *_prose(_NOTES, width, Tone.FAINT)),
+        ]
+
+    def _repr_html_(self) -> str:
+        """The text in parts that fold, for notebooks."""
+        return explanation_html(self.lines(), _NOTES)
+
+    def why(self) -> Iterable[str]:
+        """In sentences: the figures, what binds, where the energy goes, and what would help."""
+        yield headline(self.cme)
+        yield from latency_reason(self.binding, self.latency, self.ports)
+        yield from energy_reason(self.cme)
+        yield advice(self.cme, self.what_ifs)
+
+    def _heading(self) -> Iterable[str]:
+        yield f"{printable(self.layer)} ({printable(self.operator)}): {self.nest.statement}"
+        yield f"{sizes_text(self.sizes)}: {engineering(self.macs)} MACs"
+        yield f"on {printable(self.accelerator)}: {array_text(self.nest.parallel)}"
+
+
+def explain(spatial: SpatialProblem, cme: CostModelEvaluation) -> Explanation:
+    """Explains a mapping: its loop nest, its costs, what binds and what would help.
+
+    ``spatial`` is the problem that the evaluation answers: layer, accelerator and spatial mapping
+    (:func:`~nestmap.pipeline.analysis.mapping.recorded_problem` finds that of a result). Machines
+    with wider ports and larger memories are evaluated, some dozens of them.
+
+    Raises:
+        InputError: where the evaluation is not that of a mapping of this problem.
+    """
+    check_answers(spatial, cme)
+    records = evaluated(spatial, cme.temporal_mapping)
+    ports = port_traffic(spatial, records)
+    return Explanation(
+        layer=cme.layer,
+        operator=cme.operator,
+        accelerator=cme.accelerator,
+        sizes=spatial.layer.loops,
+        macs=cme.macs,
+        nest=loop_nest(spatial, cme, records),
+        latency=waterfall(cme),
+        ports=ports,
+        energy=energy_breakdown(spatial.accelerator, cme),
+        binding=binding(cme, ports),
+        what_ifs=what_ifs(spatial, cme, ports),
+        cme=cme,
+    )
+
+
+def _prose(sentences: Iterable[str], width: int, tone: Tone = Tone.PLAIN) -> list[Line]:
+    rows = (row for sentence in sentences for row in wrap(sentence, max(_NARROWEST, width)))
+    return [Line(row, tone) for row in rows]

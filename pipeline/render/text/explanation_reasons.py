@@ -1,0 +1,236 @@
+"""Why it takes so long and so much, in sentences, and what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from nestmap.model import CostModelEvaluation, Movement
+from nestmap.pipeline.analysis.mapping.explanation import (
+    Binding,
+    Bound,
+    Change,
+    PortName,
+    PortTraffic,
+    PortTransfer,
+    Waterfall,
+    WhatIf,
+)
+from nestmap.pipeline.analysis.mapping.explanation import LatencyPart as Part
+from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, share
+from nestmap.pipeline.render.text.plain_table import Column, Line, figures, printable, table
+
+_COLUMNS: Final = (
+    Column("If"),
+    figures("Latency", "cycles"),
+    figures("change"),
+    figures("Energy"),
+    figures("change"),
+)
+_ALONE: Final = (Change.PORT, Change.CAPACITY, Change.CAPACITY_FILLED)
+_VERBS: Final = {
+    Movement.RD_TO_LOW: "read towards the array",
+    Movement.WR_BY_LOW: "written from below",
+    Movement.RD_TO_HIGH: "read for the level above",
+    Movement.WR_BY_HIGH: "written from above",
+}
+_NOTABLE: Final = 0.001
+"""Changes smaller than this share are not worth a sentence."""
+_SHOWN: Final = 0.0005
+"""Changes smaller than this share would be shown as 0.0%."""
+
+
+def headline(cme: CostModelEvaluation) -> str:
+    """The figures, in a sentence."""
+    period = cme.clock_period
+    time = f" ({engineering(cme.latency * period * 1e-9, 's')})" if period is not None else ""
+    return (
+        f"{cycles(cme.latency)} cycles{time}, {energy(cme.energy)}, MAC utilization "
+        f"{share(cme.utilization)}."
+    )
+
+
+def latency_reason(
+    binding: Binding, latency: Waterfall, ports: Sequence[PortTraffic]
+) -> Iterator[str]:
+    """What binds, and by how much; what costs more cycles first."""
+    idle = latency.cycles_of(Part.IDLE_UNITS)
+    reasons = [(binding.cycles, list(_bound(binding, latency, ports)))]
+    if idle:
+        reasons.append((idle, [_idle(latency, idle)]))
+    for _, sentences in sorted(reasons, key=lambda reason: -reason[0]):
+        yield from sentences
+
+
+def _bound(binding: Binding, latency: Waterfall, ports: Sequence[PortTraffic]) -> Iterator[str]:
+    part = f"{cycles(binding.cycles)} cycles ({share(binding.cycles / latency.total)})"
+    match binding.bound:
+        case Bound.PORT:
+            yield f"The array waits {part} for {_named(binding.ports)}."
+            yield from _overloads([x for x in ports if x.name in binding.ports])
+        case Bound.LOADING:
+            where = f", above all at {_named(binding.ports)}" if binding.ports else ""
+            yield (
+                "No port makes the array wait. Loading the first data and storing the last takes "
+                f"{part}{where}."
+            )
+        case Bound.ARRAY:
+            yield "The array itself binds: it waits for nothing."
+
+
+def _idle(latency: Waterfall, idle: float) -> str:
+    ideal = latency.cycles_of(Part.IDEAL)
+    return (
+        f"The spatial mapping keeps {share(ideal / (ideal + idle))} of the array busy: idle units "
+        f"cost {cycles(idle)} cycles ({share(idle / latency.total)})."
+    )
+
+
+def _overloads(ports: Sequence[PortTraffic]) -> Iterator[str]:
+    """Which transfers take longer than they may, port by port."""
+    for port in ports:
+        late = [x for x in port.transfers if x.needed > x.allowed and x.times > 1]
+        for transfer in late:
+            yield _late(transfer, port)
+        if not late:
+            carried = ", ".join(_moved(x) for x in port.transfers)
+            yield f"Each transfer alone would be in time; together ({carried}) they are not."
+
+
+def _late(transfer: PortTransfer, port: PortTraffic) -> str:
+    full = f" ({_no_room(transfer.near)})" if transfer.near and not transfer.ahead else ""
+    return (
+        f"{_moved(transfer)}, {count(transfer.times)} times: {count(transfer.bits)} bit take "
+        f"{count(transfer.needed)} cycles at {count(port.width_max)} bit/cycle, and "
+        f"{count(transfer.allowed)} are free for it{full}."
+    )
+
+
+def _moved(transfer: PortTransfer) -> str:
+    return f"{transfer.operand} from {_place(transfer.source)} to {_place(transfer.target)}"
+
+
+def _place(memory: str | None) -> str:
+    return "the array" if memory is None else printable(memory)
+
+
+def _no_room(memory: str) -> str:
+    return f"{printable(memory)} has no room for a second tile"
+
+
+def energy_reason(cme: CostModelEvaluation) -> Iterator[str]:
+    """What takes most of the energy: the array, leakage, or a movement of an operand."""
+    spent = [
+        (value, f"{entry.operand} in {printable(entry.memory)} ({_VERBS[movement]})")
+        for entry in cme.levels
+        for movement, value in zip(Movement, entry.costs.energies, strict=True)
+    ]
+    spent += [(cme.mac_energy, "the array"), (cme.static_energy, "leakage")]
+    most, what = max(spent, key=lambda pair: pair[0])
+    if most:
+        yield f"The largest part of the energy, {share(most / cme.energy)}, goes to {what}."
+
+
+def advice(cme: CostModelEvaluation, answers: Sequence[WhatIf]) -> str:
+    """Which one port or memory, twice as wide or large, lowers latency and energy most.
+
+    And which ports together, where they do more.
+    """
+    alone = [answer for answer in answers if answer.change in _ALONE]
+    together = [answer for answer in answers if answer.change is Change.BINDING_PORTS]
+    found: list[str] = []
+    latency = cme.latency
+    for some in (alone, together):
+        fastest = min(some, key=lambda x: (x.latency, x.energy), default=None)
+        if fastest is not None and fastest.latency < latency * (1 - _NOTABLE):
+            latency = fastest.latency
+            found.append(f"latency {_change(cme.latency, latency)} with {described(fastest)}")
+    thriftiest = min(alone, key=lambda x: (x.energy, x.latency), default=None)
+    if thriftiest is not None and thriftiest.energy < cme.energy * (1 - _NOTABLE):
+        change = _change(cme.energy, thriftiest.energy)
+        found.append(f"energy {change} with {described(thriftiest)}")
+    if found:
+        return f"What would help most: {'; '.join(found)}."
+    return "No port twice as wide and no memory twice as large would help."
+
+
+def what_if_lines(
+    cme: CostModelEvaluation, binding: Binding, answers: Sequence[WhatIf]
+) -> list[Line]:
+    """A row for the mapping as it is, for what binds, and for each answer that matters."""
+    rows = [
+        (described(x), *_figures(cme, x.latency, x.energy)) for x in notable(cme, binding, answers)
+    ]
+    first = ("as it is", cycles(cme.latency), "", energy(cme.energy), "")
+    return table(_COLUMNS, [first, *rows])
+
+
+def notable(cme: CostModelEvaluation, binding: Binding, answers: Sequence[WhatIf]) -> list[WhatIf]:
+    """The answers about what binds, and those that matter; the fastest first."""
+    shown = [x for x in answers if matters(cme, x) or _asks_for(binding, x)]
+    return sorted(shown, key=lambda x: (x.latency, x.energy))
+
+
+def unchanged(cme: CostModelEvaluation, binding: Binding, answers: Sequence[WhatIf]) -> str:
+    """What has no row: the ports and memories that change nothing to speak of."""
+    same = [x for x in answers if not matters(cme, x) and not _asks_for(binding, x)]
+    ports = sum(x.change is Change.PORT for x in same)
+    helpful = {x.memory for x in answers if matters(cme, x)}
+    memories = [
+        printable(x.memory)
+        for x in same
+        if x.memory and x.memory not in helpful and x.change is Change.CAPACITY
+    ]
+    parts = [f"the width of {count(ports)} other port{'s' if ports > 1 else ''}"] if ports else []
+    parts += [f"the capacity of {' or '.join(memories)}"] if memories else []
+    return f"Without effect (below 0.05%): twice {', and twice '.join(parts)}." if parts else ""
+
+
+def described(answer: WhatIf) -> str:
+    """What is changed, in a few words."""
+    match answer.change:
+        case Change.PORT | Change.BINDING_PORTS:
+            ports = (f"{printable(x.memory)} {printable(x.port)}" for x in answer.ports)
+            return f"2x width of {', '.join(ports)}"
+        case Change.EVERY_PORT:
+            return "2x width of every port"
+        case Change.CAPACITY:
+            return f"2x capacity of {printable(answer.memory or '')}, same mapping"
+        case Change.CAPACITY_FILLED:
+            return f"2x capacity of {printable(answer.memory or '')}, filled anew"
+        case Change.FILLED:
+            return "memories filled anew, none larger"
+
+
+def _figures(cme: CostModelEvaluation, latency: float, spent: float) -> tuple[str, ...]:
+    return (
+        cycles(latency),
+        _change(cme.latency, latency),
+        energy(spent),
+        _change(cme.energy, spent),
+    )
+
+
+def _change(before: float, after: float) -> str:
+    """The change in percent, where there is any."""
+    if after == before:
+        return "-"
+    if not before:
+        return "more"
+    return f"{100 * (after / before - 1):+.1f}%"
+
+
+def matters(cme: CostModelEvaluation, answer: WhatIf) -> bool:
+    """Whether latency or energy differ so much that a percentage with one decimal shows it."""
+    pairs = ((cme.latency, answer.latency), (cme.energy, answer.energy))
+    return any(abs(after - before) >= before * _SHOWN for before, after in pairs if after != before)
+
+
+def _asks_for(binding: Binding, answer: WhatIf) -> bool:
+    """Whether it is about what binds, so that it is told even where it changes nothing."""
+    return answer.change is Change.PORT and set(answer.ports) <= set(binding.ports)
+
+
+def _named(ports: Sequence[PortName]) -> str:
+    names = [f"port {printable(x.port)} of {printable(x.memory)}" for x in ports]
+    return " and ".join(names)

@@ -1,0 +1,35 @@
+"""The table of a front: of each layer the mappings between which one has to choose."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from nestmap.model import NetworkFront
+from nestmap.pipeline.format.numbers import count
+from nestmap.pipeline.render.tables.results import MAPPING_COLUMNS, TIMES, mapping_cells
+from nestmap.pipeline.render.text.plain_table import Column, Line, printable, table
+
+_NAME = Column("Layer")
+
+
+def front_table(front: NetworkFront) -> list[Line]:
+    """A row for each mapping, by rising energy; the layer's name stands in its first row.
+
+    Layers that repeat an earlier one share its rows: there is a column that counts them then.
+    """
+    times = Counter(layer.repeats or layer.layer for layer in front.layers)
+    fronts = [layer for layer in front.layers if layer.repeats is None]
+    repeated = len(fronts) < len(front.layers)
+    cells: list[tuple[str, ...]] = []
+    for layer in fronts:
+        names: tuple[str, ...] = (printable(layer.layer),)
+        if repeated:
+            names = (*names, count(times[layer.layer]))
+        for cme in layer.cmes:
+            cells.append((*names, *mapping_cells(cme)))
+            names = ("",) * len(names)
+    columns = (_NAME, TIMES, *MAPPING_COLUMNS) if repeated else (_NAME, *MAPPING_COLUMNS)
+    points = sum(len(layer.cmes) for layer in fronts)
+    evaluated = sum(layer.statistics.evaluations for layer in fronts)
+    note = f"{count(points)} of {count(evaluated)} mappings evaluated."
+    return [*table(columns, cells), Line(), Line(note)]

@@ -1,0 +1,208 @@
+"""The report on a network that was mapped onto several cores: front and schedule as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from nestmap.model.multicore.bound import StreamBound
+from nestmap.model.multicore.population import Fitness, Individual
+from nestmap.model.multicore.schedule import Schedule, ScheduleEnergy, ScheduleProblem
+from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, memory_loads, wire_loads
+from nestmap.pipeline.format.numbers import capacity, count, cycles, energy, engineering, share
+from nestmap.pipeline.render.text.plain_table import Column, Line, figures, printable, table
+
+PARTS: Final = {
+    "computation": "computation in cores",
+    "streaming": "streamed operands: memory off the chip",
+    "streaming_links": "streamed operands: links",
+    "constant_links": "constants: links",
+    "constant_memory": "constants: memories",
+    "activation_links": "activations: links",
+    "activation_memory": "activations: memories",
+    "eviction_links": "evictions: links",
+    "eviction_memory": "evictions: memories",
+    "result_links": "results: links",
+    "result_memory": "results: memories",
+}
+"""The parts of the energy of a schedule, in words."""
+
+_FRONT: Final = (
+    figures("Latency"),
+    figures("Energy"),
+    figures("EDP"),
+    figures("Memory"),
+    Column("Cores of the groups"),
+)
+_ENERGY: Final = (Column("Energy"), figures("Spent"), figures("Share"))
+_CORES: Final = (
+    Column("Core"),
+    figures("Nodes"),
+    figures("Busy"),
+    figures("Load"),
+    figures("From"),
+    figures("To"),
+    figures("Energy"),
+)
+_WIRES: Final = (
+    Column("Link or bus"),
+    figures("Transfers"),
+    figures("Sent"),
+    figures("Busy"),
+    figures("Load"),
+)
+_MEMORIES: Final = (Column("Memory"), figures("Size"), figures("Peak"), figures("Share"))
+_COMPARED: Final = (
+    Column("Schedule"),
+    figures("Nodes"),
+    figures("Latency"),
+    figures("Energy"),
+    figures("EDP"),
+    figures("Memory"),
+)
+_LONGEST: Final = 48
+
+
+def front_of_allocations(front: Sequence[Individual], most: int) -> list[Line]:
+    """A row for each allocation that no other one beats, at most so many of them."""
+    known = [(x.fitness, x) for x in front if x.fitness is not None]
+    known.sort(key=lambda pair: (pair[0].latency, pair[0].energy))
+    cells = [(*_fitness(fitness), _cores(x)) for fitness, x in known[:most]]
+    left = len(known) - most
+    note = [Line(f"and {count(left)} more")] if left > 0 else []
+    return [*table(_FRONT, cells), *note]
+
+
+def _fitness(fitness: Fitness) -> tuple[str, str, str, str]:
+    return (
+        cycles(fitness.latency),
+        energy(fitness.energy),
+        engineering(fitness.edp * 1e-12, "J x cycles"),
+        capacity(fitness.memory),
+    )
+
+
+def _cores(individual: Individual) -> str:
+    text = " ".join(map(str, individual.allocation))
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def problem_note(problem: ScheduleProblem) -> str:
+    """What there was to choose, in one sentence."""
+    nodes, space = problem.nodes, problem.space
+    return (
+        f"{count(len(nodes))} computation nodes of {count(len(nodes.layers))} layers, "
+        f"{count(len(problem.costs.runtime))} kinds; {count(len(space.genes))} groups, "
+        f"{count(len(space.free))} with a choice of cores: {_many(space.size)} allocations."
+    )
+
+
+def _many(number: int) -> str:
+    return count(number) if number < 1_000_000 else f"about 10^{len(str(number)) - 1}"
+
+
+def bound_note(bound: StreamBound) -> str:
+    """What constraints say of the latency."""
+    if bound.best is None or bound.best.fitness is None:
+        least = "there is no schedule" if bound.proven else "no schedule was found"
+        return f"By constraints: {least}, after {count(bound.evaluations)} allocations."
+    found = cycles(bound.best.fitness.latency)
+    if bound.proven:
+        return f"By constraints: {found} cycles; no allocation has a shorter schedule."
+    return (
+        f"By constraints: {found} cycles, no schedule is shorter than {cycles(bound.bound)} cycles "
+        f"(gap {share(bound.gap)})."
+    )
+
+
+def energy_table(schedule: Schedule) -> list[Line]:
+    """A row for each part of the energy that is not zero."""
+    total = schedule.energy.total
+    cells = [
+        (PARTS.get(name, name), energy(spent), share(spent / total))
+        for name, spent in spent_parts(schedule.energy)
+        if spent
+    ]
+    return table(_ENERGY, [*cells, ("total", energy(total), share(1.0))])
+
+
+def spent_parts(spent: ScheduleEnergy) -> Iterator[tuple[str, float]]:
+    """The parts of an energy by name, in pJ."""
+    for name, value in spent:
+        yield name, float(value)
+
+
+def core_table(schedule: Schedule) -> list[Line]:
+    """A row for each core that computes."""
+    cells = [
+        (
+            f"{load.core.id} {printable(load.core.name)}",
+            count(load.nodes),
+            cycles(load.busy),
+            _load(load.busy, schedule.latency),
+            cycles(load.begins) if load.nodes else "-",
+            cycles(load.ends) if load.nodes else "-",
+            energy(load.energy),
+        )
+        for load in core_loads(schedule)
+    ]
+    return table(_CORES, cells)
+
+
+def wire_table(schedule: Schedule, most: int) -> list[Line]:
+    """The busiest links and buses, at most so many; none where nothing is sent."""
+    loads = wire_loads(schedule)
+    if not loads:
+        return []
+    cells = [
+        (
+            printable(load.wire.name),
+            count(load.transfers),
+            capacity(load.bits),
+            cycles(load.busy),
+            _load(load.busy, schedule.latency),
+        )
+        for load in loads[:most]
+    ]
+    left = len(loads) - most
+    note = [Line(f"and {count(left)} less busy ones")] if left > 0 else []
+    return [*table(_WIRES, cells), *note]
+
+
+def memory_table(schedule: Schedule) -> list[Line]:
+    """A row for each outermost memory that ever holds something."""
+    cells = [
+        (
+            printable(str(load.home)),
+            capacity(load.home.level.instance.size),
+            capacity(load.peak),
+            share(load.peak / load.home.level.instance.size),
+        )
+        for load in memory_loads(schedule)
+        if load.peak
+    ]
+    return table(_MEMORIES, cells) if cells else []
+
+
+def comparison_table(rows: Sequence[tuple[str, int, Fitness]]) -> list[Line]:
+    """Schedules beside each other: name, nodes, figures."""
+    return table(_COMPARED, [(name, count(nodes), *_fitness(fit)) for name, nodes, fit in rows])
+
+
+def comparison_note(fused: Fitness, layers: Fitness) -> str:
+    """What the first of two schedules saves against the second, in one sentence."""
+    parts = (
+        ("latency", fused.latency, layers.latency),
+        ("energy", fused.energy, layers.energy),
+        ("memory", fused.memory, layers.memory),
+    )
+    said = (_ratio(name, one, other) for name, one, other in parts)
+    return f"Against layer by layer: {', '.join(said)}."
+
+
+def _ratio(name: str, one: float, other: float) -> str:
+    return f"{name} x {one / other:.3f}" if other else f"{name} {one:g} instead of 0"
+
+
+def _load(busy: int, latency: int) -> str:
+    return share(busy / latency) if latency else "-"

@@ -1,0 +1,165 @@
+"""The table of an exploration: a row for each layer, the totals, and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from nestmap.model import (
+    CostModelEvaluation,
+    Layer,
+    LayerResult,
+    NetworkEvaluation,
+    PartKind,
+)
+from nestmap.pipeline.format.mappings import sizes_text, spatial_text, unrolled_text
+from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, share
+from nestmap.pipeline.render.tables.results import (
+    RESULT_COLUMNS,
+    TIMES,
+    layer_figures,
+    times_of,
+    total_figures,
+    vector_figures,
+)
+from nestmap.pipeline.render.text.plain_table import Column, Line, printable
+from nestmap.pipeline.render.text.wrapping_table import Row, RowColumns, rows_table
+
+MOST_NOTES: Final = 10
+"""How many notes on skipped orders are written out."""
+
+_NAMES: Final = (Column("Layer"), Column("Operator"))
+
+
+def layer_table(layers: Sequence[Layer], evaluation: NetworkEvaluation, width: int) -> list[Line]:
+    """A row for each layer, one for vector operators if totals include them, one for the sum.
+
+    Layers that repeat an earlier one share its row: there is a column that counts them then, and
+    the figures are those of one of them. Where a row is wider than ``width``, dimensions and
+    spatial mapping go to a line of their own, so that no figure leaves its column.
+    """
+    by_name = {layer.name: layer for layer in layers}
+    different = [result for result in evaluation.layers if result.repeats is None]
+    rows = [_row(by_name[result.cme.layer], result) for result in different]
+    every = [*rows, *_vector(evaluation), _total(evaluation)]
+    sides = " | ".join(
+        x.array_dimension for x in evaluation.layers[0].cme.spatial_mapping.unrollings
+    )
+    details = (Column("Dimensions"), Column("Spatial", sides))
+    columns = RowColumns(_NAMES, details, "Dimensions; spatial mapping", RESULT_COLUMNS)
+    if len(rows) < len(evaluation.layers):
+        columns = columns._replace(figures=(TIMES, *RESULT_COLUMNS))
+        every = _counted(every, evaluation)
+    return rows_table(columns, every, width)
+
+
+def totals(evaluation: NetworkEvaluation) -> str:
+    """The totals in one sentence, with units."""
+    edp = engineering(evaluation.energy * 1e-12 * evaluation.latency, "J x cycles")
+    return (
+        f"Total: energy {energy(evaluation.energy)}, latency {cycles(evaluation.latency)} cycles, "
+        f"EDP {edp}, MAC utilization {share(evaluation.utilization)}, "
+        f"{count(evaluation.evaluations)} mappings evaluated."
+    )
+
+
+def machine_note(evaluation: NetworkEvaluation) -> str:
+    """Leakage, time and area, as far as the accelerator's description says something of them."""
+    said: list[str] = []
+    if evaluation.largest.static_energies:
+        said.append(f"leakage {energy(evaluation.static_energy)} of the energy")
+    if evaluation.clock_period is not None:
+        seconds = engineering(evaluation.latency * evaluation.clock_period * 1e-9, "s")
+        said.append(f"time {seconds} at {evaluation.clock_period:.4g} ns a cycle")
+    if says_area(evaluation.largest):
+        said.append(f"area {evaluation.area:.4g} ({_area_parts(evaluation.largest)})")
+    text = ", ".join(said)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def says_area(cme: CostModelEvaluation) -> bool:
+    """Whether the area is more than a number for each unit of the array."""
+    memories = any(x.area for x in cme.areas if x.kind is PartKind.MEMORY)
+    return bool(cme.area) and (memories or bool(cme.array_energies))
+
+
+def _area_parts(cme: CostModelEvaluation) -> str:
+    """The share of the array, the memories and the vector unit."""
+    sums = {kind: sum(x.area for x in cme.areas if x.kind is kind) for kind in PartKind}
+    names = {PartKind.MEMORY: "memories", PartKind.VECTOR_UNIT: "vector unit"}
+    return ", ".join(
+        f"{names.get(kind, kind.value)} {share(area / cme.area)}"
+        for kind, area in sums.items()
+        if area
+    )
+
+
+def pruned_note(evaluation: NetworkEvaluation) -> str:
+    """How many spatial mappings were left out; empty if none was."""
+    pruned = sum(result.statistics.pruned for result in evaluation.layers)
+    if not pruned:
+        return ""
+    return f"{count(pruned)} spatial mappings left out: their lower bounds are above the best."
+
+
+def skipped_orders(evaluation: NetworkEvaluation) -> list[str]:
+    """How many loop orders did not fit, of which layer, and why; the first ten notes in full."""
+    notes = [note for result in evaluation.layers for note in skipped_of(result)]
+    more = len(notes) - MOST_NOTES
+    rest = [f"{more} more notes on skipped orders are in the JSON file (--json)."]
+    return notes[:MOST_NOTES] + (rest if more > 0 else [])
+
+
+def no_cost_note(operators: dict[str, int]) -> str:
+    """Which operators are kept in the graph and cost nothing; empty if there are none."""
+    if not operators:
+        return ""
+    counted = ", ".join(f"{printable(name)} ({n})" for name, n in sorted(operators.items()))
+    return f"Operators that cost nothing here: {counted}."
+
+
+def _row(layer: Layer, result: LayerResult) -> Row:
+    cme, dimensions = result.cme, sizes_text(layer.loops)
+    return Row(
+        names=(printable(cme.layer), printable(cme.operator)),
+        details=(dimensions, " | ".join(map(unrolled_text, cme.spatial_mapping.unrollings))),
+        below=f"{dimensions}; {spatial_text(cme.spatial_mapping)}",
+        figures=layer_figures(result),
+    )
+
+
+def _counted(rows: Sequence[Row], evaluation: NetworkEvaluation) -> list[Row]:
+    """The rows with how often each layer occurs before their figures."""
+    counts = times_of(evaluation)
+    vector = [count(len(evaluation.vector))] * (len(rows) - len(counts) - 1)  # one row, or none
+    texts = (*counts, *vector, count(len(evaluation.layers)))
+    return [
+        row._replace(figures=(text, *row.figures)) for row, text in zip(rows, texts, strict=True)
+    ]
+
+
+def _vector(evaluation: NetworkEvaluation) -> list[Row]:
+    """The row of all vector operators, where the total includes them."""
+    if not evaluation.vector or not evaluation.vector_counted:
+        return []
+    return [Row(("vector operators", ""), ("", ""), "", vector_figures(evaluation))]
+
+
+def _total(evaluation: NetworkEvaluation) -> Row:
+    return Row(
+        names=("total", ""),
+        details=("", ""),
+        below="",
+        figures=total_figures(evaluation),
+    )
+
+
+def skipped_of(result: LayerResult) -> Iterator[str]:
+    """The same of one layer, all notes."""
+    failed = result.statistics.infeasible
+    orders = result.statistics.evaluations + sum(reason.count for reason in failed)
+    for reason in failed:
+        yield (
+            f"{count(reason.count)} of {count(orders)} orders of layer "
+            f"{printable(result.cme.layer)} skipped: {reason.reason}."
+        )

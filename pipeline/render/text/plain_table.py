@@ -1,0 +1,101 @@
+"""Plain-text tables: columns that line up and never hide a character."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from rich.cells import cell_len
+
+from nestmap.pipeline.format.mappings import printable
+from nestmap.pipeline.render.tables.columns import Align, Column, figures
+
+__all__ = [
+    "GAP",
+    "Align",
+    "Column",
+    "Line",
+    "Tone",
+    "figures",
+    "header",
+    "joined",
+    "listing",
+    "printable",
+    "rule",
+    "table",
+    "titles",
+    "total_width",
+    "widths_of",
+]
+
+GAP = "  "
+
+
+class Tone(Enum):
+    """How a line is set where the terminal can."""
+
+    PLAIN = "plain"
+    STRONG = "strong"
+    FAINT = "faint"
+
+
+class Line(NamedTuple):
+    """One line of a report."""
+
+    text: str = ""
+    tone: Tone = Tone.PLAIN
+
+
+def table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[Line]:
+    """The titles, a rule, and a line for each row, as wide as the longest cells ask for."""
+    widths = widths_of([*titles(columns), *rows])
+    return [*header(columns, widths), *(Line(joined(columns, widths, row)) for row in rows)]
+
+
+def listing(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[Line]:
+    """A line for each row, and no titles."""
+    widths = widths_of(rows)
+    return [Line(joined(columns, widths, row)) for row in rows]
+
+
+def header(columns: Sequence[Column], widths: Sequence[int]) -> list[Line]:
+    """The titles and a rule."""
+    lines = [Line(joined(columns, widths, row), Tone.STRONG) for row in titles(columns)]
+    return [*lines, rule(widths)]
+
+
+def titles(columns: Sequence[Column]) -> list[list[str]]:
+    """The one or two rows of titles."""
+    units = [column.unit for column in columns]
+    first = [column.title for column in columns]
+    return [first, units] if any(units) else [first]
+
+
+def widths_of(rows: Iterable[Sequence[str]]) -> list[int]:
+    """The width of the longest cell of each column, in terminal cells."""
+    return [max(map(cell_len, cells)) for cells in zip(*rows, strict=True)]
+
+
+def rule(widths: Sequence[int]) -> Line:
+    """A line across all columns."""
+    return Line("-" * total_width(widths), Tone.FAINT)
+
+
+def total_width(widths: Sequence[int]) -> int:
+    """The width of a row."""
+    return sum(widths) + len(GAP) * (len(widths) - 1)
+
+
+def joined(columns: Sequence[Column], widths: Sequence[int], row: Sequence[str]) -> str:
+    """One row, its cells lined up."""
+    cells = (
+        _padded(cell, width, column.align)
+        for cell, width, column in zip(row, widths, columns, strict=True)
+    )
+    return GAP.join(cells).rstrip()
+
+
+def _padded(cell: str, width: int, align: Align) -> str:
+    blank = " " * (width - cell_len(cell))
+    return blank + cell if align is Align.RIGHT else cell + blank

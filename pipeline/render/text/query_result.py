@@ -1,0 +1,119 @@
+"""The answer to an SQL query: a table for people, CSV and JSON for programs."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, time
+from decimal import Decimal
+from io import StringIO
+from itertools import islice
+from math import isfinite
+from typing import Final, cast
+
+from nestmap.pipeline.render.json.results import Json
+from nestmap.pipeline.render.text.plain_table import Align, Column, Line, Tone, printable, table
+from nestmap.store import Relation
+
+MOST_ROWS: Final = 1000
+"""How many rows a table shows: it is for reading; CSV and JSON give all."""
+
+_END: Final = "\r\n"
+
+
+def answer_table(answer: Relation) -> list[Line]:
+    """The first rows as a table, and how many there are."""
+    if not answer.columns:
+        return [Line("The statement gives no rows.", Tone.FAINT)]
+    rows = list(islice(answer_rows(answer), MOST_ROWS))
+    columns = [
+        Column(printable(name), align=_alignment(row[i] for row in rows))
+        for i, name in enumerate(answer.columns)
+    ]
+    cells = [[cell_text(value) for value in row] for row in rows]
+    return [*table(columns, cells), Line(_count(len(answer)), Tone.FAINT)]
+
+
+def answer_csv(answer: Relation) -> Iterator[str]:
+    """Lines of CSV with a head line; what is nested stands as JSON, NULL as nothing."""
+    yield _csv_line(answer.columns)
+    for row in answer_rows(answer):
+        yield _csv_line([_field(value) for value in row])
+
+
+def answer_json(answer: Relation) -> Iterator[str]:
+    """The lines of a JSON list with an object for each row."""
+    yield "["
+    for number, row in enumerate(answer_rows(answer), start=1):
+        entry = dict(zip(answer.columns, row, strict=True))
+        yield json.dumps(entry, ensure_ascii=False) + ("," if number < len(answer) else "")
+    yield "]"
+
+
+def answer_rows(answer: Relation) -> Iterator[tuple[Json, ...]]:
+    """The rows, made when they are asked for."""
+    for row in answer:
+        yield tuple(_plain(value) for value in row.values())
+
+
+def _plain(value: object) -> Json:
+    """A value of DuckDB as JSON has it."""
+    if isinstance(value, dict):
+        items = cast("Mapping[object, object]", value).items()
+        return {str(key): _plain(item) for key, item in items}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in cast("Sequence[object]", value)]
+    return _scalar(value)
+
+
+def _scalar(value: object) -> Json:
+    """A number or a text: exact, or as text."""
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case Decimal():  # a sum of whole numbers is a decimal without a fraction
+            return int(value) if value == value.to_integral_value() else float(value)
+        case float() if isfinite(value):
+            return value
+        case date() | time():
+            return value.isoformat()
+        case bytes():
+            return value.hex()
+        case _:
+            return str(value)
+
+
+def _alignment(values: Iterable[Json]) -> Align:
+    numbers = all(isinstance(value, int | float) for value in values if value is not None)
+    return Align.RIGHT if numbers else Align.LEFT
+
+
+def cell_text(value: Json) -> str:
+    """A value in a table: ``[K 2, C 3]`` for a list of loops."""
+    if isinstance(value, float):
+        return f"{value:.10g}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(cell_text, value))}]"
+    if isinstance(value, dict):
+        return " ".join(map(cell_text, value.values()))
+    return "" if value is None else printable(str(value))
+
+
+def _field(value: Json) -> str | int | float | None:
+    if isinstance(value, list | dict | bool):
+        return json.dumps(value, ensure_ascii=False)
+    return value
+
+
+def _csv_line(fields: Sequence[str | int | float | None]) -> str:
+    line = StringIO()
+    csv.writer(line, lineterminator=_END).writerow(fields)  # quotes what has a character of it
+    return line.getvalue().removesuffix(_END)
+
+
+def _count(rows: int) -> str:
+    note = f"({rows:,} row{'s' * (rows != 1)}"
+    if rows > MOST_ROWS:
+        note += f"; the first {MOST_ROWS:,} are shown, --format csv gives all"
+    return note + ")"

@@ -1,0 +1,109 @@
+"""The formats of answers, and answers in files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from nestmap.model import InputError
+from nestmap.pipeline.render.text.query_result import answer_csv, answer_json, answer_table
+from nestmap.pipeline.util.atomic_files import replacing
+from nestmap.store import Relation
+
+
+class Layout(StrEnum):
+    """How an answer is written."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+    PARQUET = "parquet"
+    ARROW = "arrow"
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether it is for files only."""
+        return self in (Layout.PARQUET, Layout.ARROW)
+
+
+_SUFFIXES: Final = {
+    ".txt": Layout.TABLE,
+    ".csv": Layout.CSV,
+    ".json": Layout.JSON,
+    ".parquet": Layout.PARQUET,
+    ".arrow": Layout.ARROW,
+    ".feather": Layout.ARROW,
+}
+
+
+def layout_of(asked: Layout | None, output: Path | None) -> Layout:
+    """The layout asked for, else that of the file's name; a table where there is no file.
+
+    Raises:
+        InputError: where the name does not say it, or the layout is for files and there is none.
+    """
+    if output is None:
+        layout = asked or Layout.TABLE
+        if layout.is_binary:
+            raise InputError(
+                f"--format {layout}", "no file to write it to", "--output FILE: it is not text"
+            )
+        return layout
+    if asked is not None:
+        return asked
+    if output.suffix.lower() not in _SUFFIXES:
+        raise InputError(
+            f"--output {output}",
+            f"the suffix {output.suffix!r}",
+            f"{', '.join(_SUFFIXES)}, or a --format",
+        )
+    return _SUFFIXES[output.suffix.lower()]
+
+
+def answer_text(answer: Relation, layout: Layout) -> Iterable[str]:
+    """The lines of an answer as CSV, JSON or a table.
+
+    Raises:
+        ValueError: if the layout has no lines.
+    """
+    match layout:
+        case Layout.TABLE:
+            return (line.text for line in answer_table(answer))
+        case Layout.CSV:
+            return answer_csv(answer)
+        case Layout.JSON:
+            return answer_json(answer)
+        case Layout.PARQUET | Layout.ARROW:
+            raise ValueError(f"{layout} is not text")
+
+
+def write_answer(path: Path, answer: Relation, layout: Layout) -> None:
+    """Writes an answer to a file, which is there whole or not at all.
+
+    Raises:
+        InputError: where it cannot be written.
+    """
+    with replacing(path) as part:
+        match layout:
+            case Layout.PARQUET:
+                _write_parquet(part, answer.arrow())
+            case Layout.ARROW:
+                with pa.ipc.new_file(str(part), answer.arrow().schema) as file:
+                    file.write_table(answer.arrow())
+            case _:
+                with part.open("w", encoding="utf-8", newline="") as file:
+                    file.writelines(line + "\n" for line in answer_text(answer, layout))
+
+
+def _write_parquet(path: Path, table: pa.Table) -> None:
+    from pyarrow import parquet  # noqa: PLC0415 (takes long to import)
+
+    try:
+        with parquet.ParquetWriter(path, table.schema) as file:
+            file.write_table(table)
+    except pa.ArrowNotImplementedError as error:  # of intervals and unions
+        raise InputError("--format parquet", str(error), "types that Parquet has") from None

@@ -1,0 +1,201 @@
+"""The report on a workload: a row for each different layer, totals, and all other operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from nestmap.model import Workload
+from nestmap.pipeline.analysis.network.workload_summary import (
+    LayerGroup,
+    activation_bits,
+    intensity,
+    known_no_cost,
+    vector_summaries,
+    weight_bits,
+)
+from nestmap.pipeline.format.mappings import precisions_text, sizes_text
+from nestmap.pipeline.format.numbers import capacity, count, engineering
+from nestmap.pipeline.render.json.results import Json
+from nestmap.pipeline.render.text.network import no_cost_note
+from nestmap.pipeline.render.text.plain_table import Column, Line, figures, printable, table
+from nestmap.pipeline.render.text.wrapping_table import Row, RowColumns, rows_table
+
+DEFINITIONS: Final = (
+    "Times: how many layers have the same content; the figures of a row are those of one. "
+    "Weights: operands that are known before the network runs; activations: all others. "
+    "MACs per byte (arithmetic intensity): multiply-accumulates per byte of weights and "
+    "activations, each read or written once."
+)
+
+_NAMES: Final = (Column("Layer"), Column("Operator"))
+_DETAILS: Final = (Column("Dimensions"), Column("Bits of an element"))
+_FIGURES: Final = (
+    figures("MACs"),
+    figures("Weights"),
+    figures("Activations"),
+    figures("MACs", "per byte"),
+    figures("Times"),
+)
+_VECTOR: Final = (
+    Column("Vector operator"),
+    figures("Nodes"),
+    figures("Operations"),
+    figures("Read"),
+    figures("Written"),
+)
+
+
+def group_table(groups: Sequence[LayerGroup], width: int) -> list[Line]:
+    """A row for each group of layers and one for the sum of all layers.
+
+    Where a row is wider than ``width``, dimensions and precisions go to a line of their own, so
+    that no figure leaves its column.
+    """
+    if not groups:
+        return [Line("No layer that the array computes.")]
+    columns = RowColumns(_NAMES, _DETAILS, "Dimensions; bits of an element", _FIGURES)
+    return rows_table(columns, [*map(_row, groups), _total(groups)], width)
+
+
+def vector_table(workload: Workload) -> list[Line]:
+    """A row for each type of vector operator; empty if there is none."""
+    rows = [
+        (
+            printable(x.operator),
+            count(x.nodes),
+            engineering(x.operations),
+            size_text(x.bits_read),
+            size_text(x.bits_written),
+        )
+        for x in vector_summaries(workload)
+    ]
+    return table(_VECTOR, rows) if rows else []
+
+
+def workload_totals(workload: Workload, groups: Sequence[LayerGroup]) -> str:
+    """The totals in one sentence; ``groups`` are those of identical layers."""
+    vectors = vector_summaries(workload)
+    read, written = sum(x.bits_read for x in vectors), sum(x.bits_written for x in vectors)
+    return (
+        f"Total: layers {count(len(workload.layers))}, different ones {count(len(groups))}, "
+        f"MACs {engineering(workload.macs)}, "
+        f"weights {size_text(sum(group.weight_bits for group in groups))}; "
+        f"vector operators {count(len(workload.vector_nodes))}, "
+        f"their operations {engineering(sum(x.operations for x in vectors))}, "
+        f"read {size_text(read)}, written {size_text(written)}."
+    )
+
+
+def operator_notes(workload: Workload) -> list[str]:
+    """Which operators cost nothing, and which of those nobody knows."""
+    return [note for note in (no_cost_note(known_no_cost(workload)), _unknown(workload)) if note]
+
+
+def workload_json(workload: Workload, groups: Sequence[LayerGroup]) -> Json:
+    """All that the report says, sizes in bits; ``groups`` are the rows."""
+    vectors = vector_summaries(workload)
+    no_cost: dict[str, Json] = dict(known_no_cost(workload))
+    unknown: dict[str, Json] = dict(workload.unknown_operators)
+    return {
+        "workload": workload.name,
+        "total": {
+            "nodes": len(workload.nodes),
+            "layers": len(workload.layers),
+            "different_layers": len({layer.anonymous for layer in workload.layers}),
+            "macs": workload.macs,
+            "weight_bits": sum(group.weight_bits for group in groups),
+            "vector_operators": len(workload.vector_nodes),
+            "vector_operations": sum(x.operations for x in vectors),
+            "vector_bits_read": sum(x.bits_read for x in vectors),
+            "vector_bits_written": sum(x.bits_written for x in vectors),
+        },
+        "layers": [_group_json(group) for group in groups],
+        "vector_operators": [
+            {
+                "operator": x.operator,
+                "nodes": x.nodes,
+                "operations": x.operations,
+                "bits_read": x.bits_read,
+                "bits_written": x.bits_written,
+            }
+            for x in vectors
+        ],
+        "no_cost_operators": no_cost,
+        "unknown_operators": unknown,
+    }
+
+
+def size_text(bits: int) -> str:
+    """What data takes, in whole bytes; ``-`` for none."""
+    return capacity(-(-bits // 8) * 8) if bits else "-"
+
+
+def _group_json(group: LayerGroup) -> Json:
+    layer, names = group.layer, group.names
+    sizes: dict[str, Json] = dict(layer.sizes)
+    precisions: dict[str, Json] = {x.name: x.precision for x in layer.operands}
+    weights, activations = weight_bits(layer), activation_bits(layer)
+    return {
+        "name": layer.name,
+        "operator": layer.operator,
+        "equation": layer.equation,
+        "sizes": sizes,
+        "precision": precisions,
+        "macs": layer.macs,
+        "weight_bits": weights,
+        "activation_bits": activations,
+        "macs_per_byte": intensity(layer.macs, weights + activations),
+        "times": group.times,
+        "names": [*names],
+    }
+
+
+def _unknown(workload: Workload) -> str:
+    unknown = sorted(workload.unknown_operators.items())
+    if not unknown:
+        return ""
+    counted = ", ".join(f"{printable(name)} ({n})" for name, n in unknown)
+    return f"Unknown operators, kept in the graph at no cost: {counted}."
+
+
+def _row(group: LayerGroup) -> Row:
+    layer = group.layer
+    weights, activations = weight_bits(layer), activation_bits(layer)
+    details = (sizes_text(layer.loops), precisions_text(layer))
+    return Row(
+        names=(printable(layer.name), printable(layer.operator)),
+        details=details,
+        below="; ".join(details),
+        figures=(
+            engineering(layer.macs),
+            size_text(weights),
+            size_text(activations),
+            _ratio(intensity(layer.macs, weights + activations)),
+            count(group.times),
+        ),
+    )
+
+
+def _total(groups: Sequence[LayerGroup]) -> Row:
+    macs = sum(group.macs for group in groups)
+    weights = sum(group.weight_bits for group in groups)
+    bits = sum(group.operand_bits for group in groups)
+    return Row(
+        names=("total", ""),
+        details=("", ""),
+        below="",
+        figures=(
+            engineering(macs),
+            size_text(weights),
+            size_text(bits - weights),
+            _ratio(intensity(macs, bits)),
+            count(sum(group.times for group in groups)),
+        ),
+    )
+
+
+def _ratio(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -1,0 +1,1 @@
+"""Stages that read, write and draw."""

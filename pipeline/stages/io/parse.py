@@ -1,0 +1,76 @@
+"""The parser stages: from files to a network problem."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nestmap.model import Frozen, MappingConstraints, NetworkProblem, Workload
+from nestmap.pipeline.frontend.yaml.accelerator import parse_accelerator
+from nestmap.pipeline.frontend.yaml.mapping import parse_mapping
+from nestmap.pipeline.frontend.yaml.workload import parse_workload_yaml
+from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stages.mapping.constraint_checks import check_constraints
+
+
+class Sources(Frozen, frozen=True):
+    """The files that describe an exploration."""
+
+    workload: Path
+    accelerator: Path
+    mapping: Path | None = None
+
+
+class ParsedWorkload(Frozen, frozen=True):
+    """A workload, and the files that are still to be read."""
+
+    workload: Workload
+    sources: Sources
+
+
+class ONNXModelParserStage(Frozen, Stage[Sources, ParsedWorkload], frozen=True):
+    """The workload from an ONNX file.
+
+    Raises:
+        InputError: where the file or a node is not right.
+    """
+
+    def __call__(self, sources: Sources, /) -> ParsedWorkload:
+        # onnx takes long to import, and only those who use it shall wait
+        from nestmap.pipeline.frontend.onnx import parse_onnx  # noqa: PLC0415
+
+        return ParsedWorkload(workload=parse_onnx(sources.workload), sources=sources)
+
+
+class WorkloadParserStage(Frozen, Stage[Sources, ParsedWorkload], frozen=True):
+    """The workload from a YAML list of layers.
+
+    Raises:
+        InputError: where the file is not right: line, field, what was found, what would be right.
+    """
+
+    def __call__(self, sources: Sources, /) -> ParsedWorkload:
+        return ParsedWorkload(workload=parse_workload_yaml(sources.workload), sources=sources)
+
+
+class AcceleratorParserStage(Frozen, Stage[ParsedWorkload, NetworkProblem], frozen=True):
+    """The accelerator and the mapping file beside the workload.
+
+    Raises:
+        InputError: where a file is not right, or the mapping does not suit the other two.
+    """
+
+    def __call__(self, parsed: ParsedWorkload, /) -> NetworkProblem:
+        mapping = parsed.sources.mapping
+        network = NetworkProblem(
+            workload=parsed.workload,
+            accelerator=parse_accelerator(parsed.sources.accelerator),
+            constraints=MappingConstraints() if mapping is None else parse_mapping(mapping),
+        )
+        check_constraints(network, str(mapping))
+        return network
+
+
+def workload_parser(path: Path) -> Stage[Sources, ParsedWorkload]:
+    """The parser stage for a workload file, by its ending: YAML, else ONNX."""
+    yaml = path.suffix.lower() in (".yaml", ".yml")
+    return WorkloadParserStage() if yaml else ONNXModelParserStage()

@@ -1,0 +1,1 @@
+"""Stages that map layers onto one core."""

@@ -1,0 +1,63 @@
+"""The stages that look at what spatial mappings cost at least before anything is searched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import final
+
+from pydantic import PositiveInt
+
+from nestmap.model import EvaluationBatch, Frozen, Objective, SearchStatistics, SpatialProblem
+from nestmap.pipeline.stage import Stage
+from nestmap.search import best_of
+from nestmap.search.spatial.lower_bounds import lower_bounds
+
+_ROUNDING = 1e-9
+
+
+class RankByBoundStage(
+    Frozen, Stage[Iterable[SpatialProblem], Iterator[SpatialProblem]], frozen=True
+):
+    """Of several spatial mappings those that promise most: with the least bounds, the least first.
+
+    The bounds are those of :func:`~nestmap.search.spatial.lower_bounds.lower_bounds`; of equal
+    ones the first candidates count. At most ``most`` are kept.
+    """
+
+    objective: Objective
+    most: PositiveInt
+
+    def __call__(self, candidates: Iterable[SpatialProblem], /) -> Iterator[SpatialProblem]:
+        ranked = sorted(candidates, key=lambda problem: lower_bounds(problem).of(self.objective))
+        return iter(ranked[: self.most])
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BoundedSearchStage(Stage[Iterable[SpatialProblem], EvaluationBatch]):
+    """The best evaluation over several spatial mappings, the most promising one searched first.
+
+    Promising is what has the least lower bound of the objective (see
+    :func:`~nestmap.search.spatial.lower_bounds.lower_bounds`). A spatial mapping whose bound is
+    above what was
+    found before is not searched: the result is the same as without, the statistics tell how
+    many were left out. ``inner`` gives the best evaluation of one of them.
+    """
+
+    inner: Stage[SpatialProblem, EvaluationBatch]
+    objective: Objective
+
+    def __call__(self, candidates: Iterable[SpatialProblem], /) -> EvaluationBatch:
+        problems = list(candidates)
+        bounds = [lower_bounds(problem).of(self.objective) for problem in problems]
+        found: dict[int, EvaluationBatch] = {}
+        best = float("inf")
+        for i in sorted(range(len(problems)), key=lambda i: bounds[i]):
+            if bounds[i] * (1 - _ROUNDING) > best:
+                break
+            found[i] = self.inner(problems[i])
+            best = min([best, *found[i].values(self.objective).tolist()])
+        chosen = best_of((found[i] for i in sorted(found)), self.objective)
+        left_out = SearchStatistics(pruned=len(problems) - len(found))
+        return chosen.with_statistics(chosen.statistics + left_out)

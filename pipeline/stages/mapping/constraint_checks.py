@@ -1,0 +1,132 @@
+"""Whether mapping constraints suit a workload and an accelerator, before any search begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from nestmap.model import (
+    InputError,
+    Layer,
+    LayerConstraints,
+    MappingConstraints,
+    NetworkProblem,
+)
+from nestmap.model.base import replaced
+from nestmap.model.dims import ArrayDimension, Dimension
+from nestmap.pipeline.stages.mapping.imc_skipped import counted, mapped_layers
+
+
+def check_constraints(network: NetworkProblem, where: str) -> None:
+    """Checks that there is a layer, and what every entry that some layer uses says of the array.
+
+    Raises:
+        InputError: for an unrolling or a hint over something that neither the array nor any of
+            the layers has, or over more units than there are; ``where`` names the file.
+    """
+    check_layers(network)
+    dimensions: dict[str, set[Dimension]] = {}
+    for layer in mapped_layers(network):
+        target = network.constraints.of(layer).target
+        dimensions.setdefault(target, set()).update(layer.sizes)
+    for entry in network.constraints.entries:
+        if entry.target in dimensions:
+            _check_entry(network, entry, dimensions[entry.target], f"{where}: {entry.target}")
+
+
+def with_suited_mapping(network: NetworkProblem) -> NetworkProblem:
+    """The problem whose spatial mappings and hints name nothing that a layer does not have.
+
+    A bundled mapping is made for convolutions: of the pixels that it unrolls a matrix product has
+    none, and would leave most of the array idle. For such a layer nothing is unrolled beforehand,
+    and hints say what is left of them.
+    """
+    constraints = network.constraints
+    pairs = [(x, constraints.of(x)) for x in network.workload.layers]
+    own = [
+        replaced(suited, {"target": layer.name})
+        for layer, entry in pairs
+        if (suited := _suited(entry, layer)) != entry
+    ]
+    named = {entry.target for entry in own}
+    kept = [entry for entry in constraints.entries if entry.target not in named]
+    return replaced(network, {"constraints": MappingConstraints(entries=(*kept, *own))})
+
+
+def _suited(constraints: LayerConstraints, layer: Layer) -> LayerConstraints:
+    """What of the constraints a layer has the dimensions for."""
+    known = set(layer.sizes)
+    fixed = constraints.spatial_mapping if _unrolled(constraints) <= known else None
+    hints = tuple(
+        replaced(hint, {"dimensions": left})
+        for hint in constraints.spatial_hints
+        if (left := tuple(x for x in hint.dimensions if x in known))
+    )
+    return replaced(constraints, {"spatial_mapping": fixed, "spatial_hints": hints})
+
+
+def _unrolled(constraints: LayerConstraints) -> set[Dimension]:
+    mapping = constraints.spatial_mapping
+    unrollings = mapping.unrollings if mapping else ()
+    return {loop.dimension for x in unrollings for loop in x.loops if loop.size > 1}
+
+
+def check_layers(network: NetworkProblem) -> None:
+    """Checks that there is a layer, of which a mapping can be found.
+
+    Raises:
+        InputError: where there is none; it names what there is instead.
+    """
+    if mapped_layers(network):
+        return
+    workload = network.workload
+    only = {
+        "vector operators": counted(node.operator for node in workload.vector_nodes),
+        "layers that an IMC array skips": counted(layer.operator for layer in workload.layers),
+    }
+    told = " and ".join(f"{what}: {names}" for what, names in only.items() if names)
+    raise InputError(
+        f"workload {workload.name}",
+        f"no layer that the array computes{f', only {told}' if told else ''}",
+        "at least one convolution or matrix product",
+    )
+
+
+def _check_entry(
+    network: NetworkProblem, entry: LayerConstraints, dimensions: set[Dimension], where: str
+) -> None:
+    for unrolling in entry.spatial_mapping.unrollings if entry.spatial_mapping else ():
+        here = f"{where}: spatial_mapping.{unrolling.array_dimension}"
+        units = _units(network, unrolling.array_dimension, here)
+        if unrolling.factor > units:
+            raise InputError(
+                here,
+                f"{unrolling}, {unrolling.factor} units",
+                f"at most the {units} units of the array",
+            )
+        unrolled = [loop.dimension for loop in unrolling.loops if loop.size > 1]
+        _check_dimensions(unrolled, dimensions, here)
+    for hint in entry.spatial_hints:
+        here = f"{where}: spatial_mapping_hint.{hint.array_dimension}"
+        _units(network, hint.array_dimension, here)
+        _check_dimensions(hint.dimensions, dimensions, here)
+
+
+def _units(network: NetworkProblem, array_dimension: ArrayDimension, where: str) -> int:
+    sizes = network.accelerator.array.sizes
+    if array_dimension not in sizes:
+        raise InputError(
+            where,
+            f"array dimension {array_dimension}",
+            f"one of {', '.join(sizes)}, the array of {network.accelerator.name}",
+        )
+    return sizes[array_dimension]
+
+
+def _check_dimensions(used: Iterable[Dimension], known: set[Dimension], where: str) -> None:
+    for dimension in used:
+        if dimension not in known:
+            raise InputError(
+                where,
+                f"loop dimension {dimension}",
+                f"a dimension of some layer it is for: {', '.join(sorted(known))}",
+            )

@@ -1,0 +1,91 @@
+"""Reducers that keep more than one evaluation: the front, the k best, all with the best first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import final
+
+from pydantic import PositiveInt
+
+from nestmap.costmodel import evaluate
+from nestmap.model import EvaluationBatch, Frozen, LayerFront, NetworkFront, Objective
+from nestmap.model.base import replaced
+from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stages.mapping.reduce import Costing, no_mapping_fits
+from nestmap.search import Shortlist, best_first, k_best, pareto_front
+
+
+class ParetoStage(Frozen, Stage[Iterable[EvaluationBatch], Shortlist], frozen=True):
+    """The evaluations than which none is better in energy or latency without being worse in one.
+
+    By rising energy. For one front of a layer over all its spatial mappings, ``FlattenStage``
+    makes one stream of theirs.
+    """
+
+    def __call__(self, evaluations: Iterable[EvaluationBatch], /) -> Shortlist:
+        return pareto_front(evaluations)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FrontSumStage(Stage[Iterable[Shortlist], NetworkFront]):
+    """The front of each layer, every point of it costed in full.
+
+    Raises:
+        InfeasibleError: at the first layer of which no mapping fits: which memory is too small.
+    """
+
+    cost: Costing = evaluate
+
+    def __call__(self, fronts: Iterable[Shortlist], /) -> NetworkFront:
+        return NetworkFront(layers=tuple(_layer_fronts(fronts, self.cost)))
+
+
+def _layer_fronts(fronts: Iterable[Shortlist], cost: Costing) -> Iterator[LayerFront]:
+    """The fronts of the layers; what has the same content and mappings is costed once."""
+    costed: dict[object, LayerFront] = {}
+    for front in fronts:
+        name, rows = front.problem.layer.name, (row.mappings for row in front.rows)
+        mappings = tuple((row.problem.spatial_mapping, row.row(0)) for row in rows)
+        content = (front.problem.content, mappings)
+        if content not in costed:
+            costed[content] = _layer_front(front, cost)
+            yield costed[content]
+        else:
+            first = costed[content]
+            cmes = tuple(replaced(cme, {"layer": name}) for cme in first.cmes)
+            yield LayerFront(cmes=cmes, statistics=front.statistics, repeats=first.layer)
+
+
+def _layer_front(front: Shortlist, cost: Costing) -> LayerFront:
+    if not front.rows:
+        raise no_mapping_fits(front.problem, front.statistics)
+    mappings = (row.mappings for row in front.rows)
+    cmes = tuple(cost(mapping.problem, mapping.row(0)) for mapping in mappings)
+    return LayerFront(cmes=cmes, statistics=front.statistics)
+
+
+class KBestStage(Frozen, Stage[Iterable[EvaluationBatch], Shortlist], frozen=True):
+    """The ``k`` best evaluations, best first, ranked as the Minimal stages do."""
+
+    objective: Objective
+    k: PositiveInt
+
+    def __call__(self, evaluations: Iterable[EvaluationBatch], /) -> Shortlist:
+        return k_best(evaluations, self.objective, self.k)
+
+
+class BestFirstStage(
+    Frozen, Stage[Iterable[EvaluationBatch], tuple[EvaluationBatch, ...]], frozen=True
+):
+    """All evaluations, the best as the first row of the first batch, each batch best first.
+
+    What ZigZag does with ``reduce_minimal_keep_others``. All of them stay in memory (about 100
+    bytes each): where only some are wanted, ``KBestStage`` keeps those.
+    """
+
+    objective: Objective
+
+    def __call__(self, evaluations: Iterable[EvaluationBatch], /) -> tuple[EvaluationBatch, ...]:
+        return best_first(evaluations, self.objective)

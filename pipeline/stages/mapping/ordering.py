@@ -1,0 +1,53 @@
+"""The stages that make a user's temporal ordering explicit for a layer, or say why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from nestmap.model import Frozen, InputError, SpatialProblem
+from nestmap.model.base import replaced
+from nestmap.pipeline.stage import Stage
+from nestmap.search.temporal.ordering import explicit_ordering
+from nestmap.search.temporal.pinned import pinned_mapping
+
+
+class TemporalOrderingConversionStage(Frozen, Stage[SpatialProblem, SpatialProblem], frozen=True):
+    """The problem with the user's ordering as this layer has to meet it.
+
+    Items that are met by themselves, because nothing is left of their dimension to iterate in
+    time, are left out, and memory levels count the others.
+
+    Raises:
+        InputError: where an item of the ordering, or a memory level, cannot hold: which, and why.
+    """
+
+    def __call__(self, spatial: SpatialProblem, /) -> SpatialProblem:
+        pinned_mapping(spatial)
+        constraints = explicit_ordering(spatial)
+        if constraints == spatial.problem.constraints:
+            return spatial
+        problem = replaced(spatial.problem, {"constraints": constraints})
+        return replaced(spatial, {"problem": problem})
+
+
+class OrderedCandidatesStage(
+    Frozen, Stage[Iterable[SpatialProblem], Iterator[SpatialProblem]], frozen=True
+):
+    """Of several spatial mappings of a layer those under which the user's ordering can hold.
+
+    Raises:
+        InputError: where it can hold under none of them: why not under the first.
+    """
+
+    def __call__(self, candidates: Iterable[SpatialProblem], /) -> Iterator[SpatialProblem]:
+        convert, refused, held = TemporalOrderingConversionStage(), list[InputError](), 0
+        for spatial in candidates:
+            try:
+                converted = convert(spatial)
+            except InputError as error:
+                refused.append(error)
+                continue
+            held += 1
+            yield converted
+        if refused and not held:
+            raise refused[0]

@@ -1,0 +1,46 @@
+"""The stage that anneals loop orders where there are too many to try all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nestmap.model import EvaluationBatch, Frozen, MappingType, Objective, SpatialProblem
+from nestmap.model.units import Cooling, PositiveCount, Seed, Temperature
+from nestmap.pipeline.stage import Stage
+from nestmap.search.temporal.salsa import Annealing, salsa
+
+_USUAL = Annealing()
+
+
+class SalsaStage(Frozen, Stage[SpatialProblem, Iterator[EvaluationBatch]], frozen=True):
+    """Simulated annealing over the orders of all prime factors, every visit with its cost.
+
+    ``chains`` walks of ``iterations`` orders each, on ``workers`` threads; the temperature begins
+    at ``start_temperature`` (relative to the objective) and is multiplied by ``cooling`` after
+    each order. The same ``seed`` gives the same result whatever the number of workers. Where no
+    more orders exist than all chains together visit, each is tried once instead.
+
+    Source: SALSA (Jung et al., AICAS 2023).
+
+    Raises:
+        InputError: where the user's temporal ordering cannot hold.
+    """
+
+    objective: Objective = Objective.LATENCY
+    chains: PositiveCount = _USUAL.chains
+    iterations: PositiveCount = _USUAL.iterations
+    start_temperature: Temperature = _USUAL.start_temperature
+    cooling: Cooling = _USUAL.cooling
+    seed: Seed = _USUAL.seed
+    mapping_type: MappingType = MappingType.UNEVEN
+    workers: PositiveCount = 1
+
+    def __call__(self, spatial: SpatialProblem, /) -> Iterator[EvaluationBatch]:
+        annealing = Annealing(
+            chains=self.chains,
+            iterations=self.iterations,
+            start_temperature=self.start_temperature,
+            cooling=self.cooling,
+            seed=self.seed,
+        )
+        return salsa(spatial, self.objective, annealing, self.mapping_type, self.workers)

@@ -1,0 +1,60 @@
+"""Stages that choose spatial mappings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import PositiveInt, ValidationError
+
+from nestmap.model import Frozen, InputError, MappingProblem, SpatialMapping, SpatialProblem
+from nestmap.pipeline.frontend.yaml.located_node import explained
+from nestmap.pipeline.stage import Stage
+from nestmap.search import conform, spatial_mappings
+from nestmap.search.spatial.weight_diagonal import weight_diagonal
+
+
+class SpatialMappingConversionStage(Frozen, Stage[MappingProblem, SpatialProblem], frozen=True):
+    """The user's spatial mapping, cut down to the layer; without one, the most promising.
+
+    Raises:
+        InputError: where it does not fit the array.
+    """
+
+    def __call__(self, problem: MappingProblem, /) -> SpatialProblem:
+        wanted = problem.constraints.spatial_mapping
+        if wanted is None:
+            return _spatial_problem(problem, spatial_mappings(problem, 1)[0])
+        return _spatial_problem(problem, conform(problem, wanted))
+
+
+class SpatialMappingGeneratorStage(
+    Frozen, Stage[MappingProblem, Iterator[SpatialProblem]], frozen=True
+):
+    """The most promising spatial mappings of a layer, at most ``max_mappings``, the best first.
+
+    What the user's mapping says of array dimensions stays; the others are filled with the loop
+    dimensions that the user's hints name, else with any. With ``mixed``, several loop dimensions
+    may share an array dimension. With ``weight_diagonal``, output pixels go next to output channels
+    where inputs are multicast (see :mod:`nestmap.search.spatial.weight_diagonal`); the accelerator
+    of such a mapping has wider input registers.
+
+    Raises:
+        InputError: where the user's mapping does not fit the array.
+    """
+
+    max_mappings: PositiveInt = 3
+    mixed: bool = False
+    weight_diagonal: bool = False
+
+    def __call__(self, problem: MappingProblem, /) -> Iterator[SpatialProblem]:
+        for mapping in spatial_mappings(problem, self.max_mappings, self.mixed):
+            spatial = _spatial_problem(problem, mapping)
+            yield weight_diagonal(spatial) if self.weight_diagonal else spatial
+
+
+def _spatial_problem(problem: MappingProblem, mapping: SpatialMapping) -> SpatialProblem:
+    try:
+        return SpatialProblem(problem=problem, spatial_mapping=mapping)
+    except ValidationError as error:
+        where = f"spatial mapping for layer {problem.layer.name}"
+        raise InputError(where, *explained(error)) from None

@@ -1,0 +1,1 @@
+"""Stages that split, cost and schedule networks on several cores."""

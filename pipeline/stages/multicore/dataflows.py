@@ -1,0 +1,48 @@
+"""The stages that choose spatial mappings for a core: its dataflows, or what its memories feed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import final
+
+from nestmap.model import Frozen, MappingProblem, SpatialProblem
+from nestmap.model.mapping.problem import CoreProblem
+from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stages.mapping.spatial import SpatialMappingGeneratorStage
+from nestmap.search.multicore.core_costs.dataflows import dataflow_mappings, dividing_mappings
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CustomSpatialMappingGeneratorStage(Stage[CoreProblem, Iterator[SpatialProblem]]):
+    """The dataflows that a core supports, cut down to the layer; ``usual`` ones if it names none.
+
+    Of a dataflow a loop dimension that the layer does not have leaves its part of the array idle;
+    one that iterates less often is unrolled as far as it goes.
+    """
+
+    usual: Stage[MappingProblem, Iterator[SpatialProblem]] = field(
+        default_factory=SpatialMappingGeneratorStage
+    )
+
+    def __call__(self, core: CoreProblem, /) -> Iterator[SpatialProblem]:
+        if not core.dataflows:
+            yield from self.usual(core.problem)
+            return
+        for mapping in dataflow_mappings(core):
+            yield SpatialProblem(problem=core.problem, spatial_mapping=mapping)
+
+
+class DividingSpatialMappingStage(
+    Frozen, Stage[MappingProblem, Iterator[SpatialProblem]], frozen=True
+):
+    """All combinations of the largest unrollings that divide a loop and that the memories feed.
+
+    So does the generator of the same purpose in Stream where a core names no dataflows. There are
+    many: one for each choice of a loop dimension for each array dimension.
+    """
+
+    def __call__(self, problem: MappingProblem, /) -> Iterator[SpatialProblem]:
+        for mapping in dividing_mappings(problem):
+            yield SpatialProblem(problem=problem, spatial_mapping=mapping)

@@ -1,0 +1,236 @@
+"""The stages that map computation nodes onto single cores: what each kind costs on each core."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Self, final
+
+from nestmap.costmodel import evaluate
+from nestmap.costmodel.version import VERSION as COST_MODEL_VERSION
+from nestmap.model import EvaluationBatch, Objective
+from nestmap.model.base import replaced
+from nestmap.model.mapping.problem import CoreProblem
+from nestmap.model.multicore.accelerator import CoreId
+from nestmap.model.multicore.cn_costs import KnownCost
+from nestmap.model.multicore.cn_kinds import CoreCosts
+from nestmap.model.multicore.cn_layer import CnNest
+from nestmap.model.multicore.interconnect import Ways
+from nestmap.model.multicore.problem import SplitProblem
+from nestmap.model.multicore.schedule import ScheduleOptions, ScheduleProblem
+from nestmap.model.multicore.split_options import Convention
+from nestmap.pipeline.stage import Stage, each
+from nestmap.pipeline.stages.mapping.loma import CostModelStage, LomaStage
+from nestmap.pipeline.stages.mapping.reduce import Costing, minimal
+from nestmap.pipeline.stages.multicore.cost_ledger import CostLedger
+from nestmap.pipeline.stages.multicore.dataflows import CustomSpatialMappingGeneratorStage
+from nestmap.search.multicore.core_costs.cn_kinds import cn_kinds
+from nestmap.search.multicore.core_costs.core_groups import Groups, gene_space, groups_of
+from nestmap.search.multicore.core_costs.cost_table import Cell, CoreView, Costs, columns
+from nestmap.search.multicore.core_costs.offchip_memory import offchip_of
+from nestmap.search.version import VERSION as SEARCH_VERSION
+
+KEPT_AT_ONCE = 32
+"""Costs that a ledger gets at a time: so many are lost at most where a run is killed."""
+
+CoreSearch = Stage[CoreProblem, EvaluationBatch]
+"""The best mapping of a layer on a core; no row where none fits."""
+
+Watcher = Callable[[int, int], None]
+"""Who wants to know how many of how many searches are done."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A ledger of costs; ``search`` says all of the search that decides what it finds."""
+
+    ledger: CostLedger
+    search: str
+
+    def key(self, cell: Cell) -> str:
+        """The key of a kind of nodes on a core: 32 hex digits."""
+        parts = [
+            "node",
+            cell.kind.content_hash,
+            cell.view.content_hash,
+            cell.exact,
+            self.search,
+            COST_MODEL_VERSION,
+            SEARCH_VERSION,
+        ]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+
+    def recall(self, cells: Sequence[Cell]) -> list[KnownCost | None]:
+        """What is known of each."""
+        keys = [self.key(cell) for cell in cells]
+        known = self.ledger.recall(keys)
+        possible = {key: found for key, found in known.items() if found.cost is not None}
+        return [possible.get(key) for key in keys]
+
+    def keep(self, found: Mapping[Cell, KnownCost]) -> None:
+        """Takes down what was found."""
+        self.ledger.keep({self.key(cell): cost for cell, cost in found.items()})
+
+
+def core_search(objective: Objective = Objective.LATENCY) -> CoreSearch:
+    """All loop orders on the dataflows of a core, else on the most promising unrollings."""
+    orders = LomaStage() >> each(CostModelStage()) >> minimal(objective)
+    return CustomSpatialMappingGeneratorStage() >> each(orders) >> minimal(objective)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class CoreCostStage(Stage[SplitProblem, CoreCosts]):
+    """What each kind of computation nodes costs on each core that some of its layers may run on.
+
+    Operands that are too large for a core's memory stream from off the chip while a node runs.
+    Equal layers on equal cores are searched once, by ``search``; ``cost`` says what its best
+    mapping costs in full. What is ``remembered`` is not searched at all; ``watcher`` is told how
+    far it is.
+
+    Raises:
+        InputError: where the mapping leaves a layer no core, or fixes cores for too few groups.
+    """
+
+    search: CoreSearch = field(default_factory=core_search)
+    cost: Costing = evaluate
+    remembered: Remembered | None = None
+    watcher: Watcher | None = None
+
+    def __call__(self, split: SplitProblem, /) -> CoreCosts:
+        kinds = cn_kinds(split.problem.workload, split.nodes)
+        cells = _Cells.of(split, groups_of(split, kinds))
+        found: dict[tuple[int, CoreId], KnownCost] = {}
+        refused: dict[tuple[int, CoreId], str] = {}
+        for place, result in self._results(cells):
+            kind, _ = place
+            for number in cells.cores[place]:
+                if isinstance(result, str):
+                    refused[kind, number] = result
+                else:
+                    found[kind, number] = result
+        numbers = [core.id for core in split.problem.accelerator.compute_cores]
+        return CoreCosts(split, kinds, columns(kinds, numbers, found), found, refused)
+
+    def _results(self, cells: _Cells) -> Iterator[tuple[_Place, KnownCost | str]]:
+        """What each kind costs on each different core, recalled or found; or why it cannot run."""
+        costs, places = Costs(self.search, self.cost), list(cells.cores)
+        for start in range(0, len(places), KEPT_AT_ONCE):
+            some = places[start : start + KEPT_AT_ONCE]
+            results = self._recalled(cells, some)
+            new: dict[_Place, KnownCost] = {}
+            for done, place in enumerate(some, start + 1):
+                result = results.get(place) or costs.of(cells.cell(place), cells.nest(place))
+                if isinstance(result, KnownCost) and place not in results:
+                    new[place] = result
+                if self.watcher is not None:
+                    self.watcher(done, len(places))
+                yield place, result
+            if self.remembered is not None and new:
+                self.remembered.keep({cells.cell(place): cost for place, cost in new.items()})
+
+    def _recalled(self, cells: _Cells, places: Sequence[_Place]) -> dict[_Place, KnownCost]:
+        if self.remembered is None:
+            return {}
+        known = self.remembered.recall([cells.cell(place) for place in places])
+        return {
+            place: _named(cost, cells.nest(place).name)
+            for place, cost in zip(places, known, strict=True)
+            if cost is not None
+        }
+
+
+def _named(known: KnownCost, layer: str) -> KnownCost:
+    """What was found for a layer, for another one."""
+    if known.cme is None:
+        return known
+    return replaced(known, {"cme": replaced(known.cme, {"layer": layer})})
+
+
+_Place = tuple[int, int]
+"""A kind of nodes, and one of the different cores."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """The kinds of nodes with the different cores that some of them may run on.
+
+    ``cores`` are the numbers of the equal cores that stand for each place.
+    """
+
+    split: SplitProblem
+    groups: Groups
+    views: tuple[CoreView, ...]
+    cores: dict[_Place, list[CoreId]]
+
+    @classmethod
+    def of(cls, split: SplitProblem, groups: Groups) -> Self:
+        """Those of a split network."""
+        accelerator, exact = split.problem.accelerator, _exact(split)
+        ways = Ways(accelerator=accelerator)
+        numbers: dict[CoreView, int] = {}
+        view_of: dict[CoreId, int] = {}
+        for core in accelerator.compute_cores:
+            offchip = offchip_of(accelerator, ways, core.id, narrowed=exact)
+            view_of[core.id] = numbers.setdefault(CoreView.of(core, offchip), len(numbers))
+        cores: dict[_Place, list[CoreId]] = {}
+        for kind, wanted in enumerate(groups.cores_of_kinds):
+            for number in wanted:
+                cores.setdefault((kind, view_of[number]), []).append(number)
+        return cls(split, groups, tuple(numbers), cores)
+
+    def cell(self, place: _Place) -> Cell:
+        """What decides the cost at a place."""
+        kind, view = place
+        kinds = self.groups.kinds.kinds
+        return Cell(kind=kinds[kind], view=self.views[view], exact=_exact(self.split))
+
+    def nest(self, place: _Place) -> CnNest:
+        """The first layer with nodes of that kind."""
+        first = int(self.groups.kinds.first[place[0]])
+        return self.split.nodes.layer_of(first)[0].nest
+
+
+def _exact(split: SplitProblem) -> bool:
+    return split.nodes.convention is Convention.EXACT
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class IntraCoreMappingStage(Stage[SplitProblem, ScheduleProblem]):
+    """The problem of allocating computation nodes to cores, which it takes to know their costs.
+
+    ``costs`` finds those, :func:`schedule_problem` puts the rest to them. Who also wants to see the
+    mappings behind the costs runs the two one after the other.
+
+    Raises:
+        InputError: where the mapping leaves a layer no core, or fixes cores for too few groups.
+        InfeasibleError: where nodes of a layer fit none of its cores: which memory is too small.
+    """
+
+    costs: Stage[SplitProblem, CoreCosts] = field(default_factory=CoreCostStage)
+    options: ScheduleOptions = field(default_factory=ScheduleOptions)
+
+    def __call__(self, split: SplitProblem, /) -> ScheduleProblem:
+        return schedule_problem(self.costs(split), self.options)
+
+
+def schedule_problem(costs: CoreCosts, options: ScheduleOptions | None = None) -> ScheduleProblem:
+    """What is to be allocated and scheduled, with what it costs.
+
+    Raises:
+        InputError: where the mapping fixes cores for too few groups.
+        InfeasibleError: where nodes of a layer fit none of its cores: which memory is too small.
+    """
+    split = costs.split
+    return ScheduleProblem(
+        accelerator=split.problem.accelerator,
+        nodes=split.nodes,
+        space=gene_space(groups_of(split, costs.kinds), costs.refused),
+        costs=costs.costs,
+        options=options or ScheduleOptions(),
+    )

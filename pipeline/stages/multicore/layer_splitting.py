@@ -1,0 +1,99 @@
+"""The stage that splits layers whose constants are too large for the cores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import final
+
+from nestmap.model import Frozen, InputOperand, LayerNode
+from nestmap.model.base import replaced
+from nestmap.model.multicore.core_constraints import CoreAllocation, CoreMapping
+from nestmap.model.multicore.problem import StreamProblem
+from nestmap.model.multicore.split_options import Share
+from nestmap.pipeline.stage import Stage
+from nestmap.search.multicore.split.rewrite import LayerSplit, split_layers
+from nestmap.search.multicore.split.weight_split_plan import SplitAlong
+
+
+class Fitting(StrEnum):
+    """In whose memories the constants of a layer have to fit."""
+
+    SOME_CORE = "some core"
+    """The largest one of the cores that may run it."""
+    EVERY_CORE = "every core"
+    """The smallest one, as in Stream: each core may run each part."""
+
+
+class SplitModel(Frozen, frozen=True):
+    """The ONNX file that a workload was read from, and the one for the split network."""
+
+    source: Path
+    target: Path
+
+
+class LayerSplittingStage(Frozen, Stage[StreamProblem, StreamProblem], frozen=True):
+    """Layers whose constants fit in no core that may run them become several that fit.
+
+    What the mapping says of such a layer counts for its parts; fixed cores, as many as there are
+    parts, are those of the parts. Stream's ``split_W_double_buffered`` is a ``share`` of 0.5.
+    ``share`` is the part of the memory that the constants of a layer may take, ``along`` which
+    channels are cut first, ``fitting`` which memory counts. With ``model`` the split network is
+    written as an ONNX file, without data of weights.
+
+    Raises:
+        InputError: where even single channels do not fit, or a model cannot be written.
+    """
+
+    share: Share = 1.0
+    along: SplitAlong = SplitAlong.OUTPUTS
+    fitting: Fitting = Fitting.SOME_CORE
+    model: SplitModel | None = None
+
+    def __call__(self, problem: StreamProblem, /) -> StreamProblem:
+        room = _Room(problem, self.share, self.fitting)
+        split = split_layers(problem.workload, room, self.along)
+        if self.model is not None:
+            # onnx takes long to import, and only those who use it shall wait
+            from nestmap.pipeline.frontend.onnx_export.model import write_split_model  # noqa: PLC0415
+
+            write_split_model(self.model.source, self.model.target, split.splits)
+        parts = {each.layer.name: each for each in split.splits}
+        mapping = CoreMapping(
+            entries=tuple(
+                made
+                for entry in problem.mapping.entries
+                for made in _entries(entry, parts.get(entry.target))
+            )
+        )
+        return replaced(problem, {"workload": split.workload, "mapping": mapping})
+
+
+@final
+class _Room:
+    """What the cores have for a constant operand."""
+
+    def __init__(self, problem: StreamProblem, share: float, fitting: Fitting) -> None:
+        self._problem = problem
+        self._share = share
+        self._fitting = fitting
+
+    def __call__(self, node: LayerNode, operand: InputOperand) -> int | None:
+        rooms = self._problem.constant_rooms(node, operand.name)
+        if not rooms:
+            return None
+        chosen = max(rooms) if self._fitting is Fitting.SOME_CORE else min(rooms)
+        return int(self._share * chosen)
+
+
+def _entries(entry: CoreAllocation, split: LayerSplit | None) -> Iterator[CoreAllocation]:
+    """What the mapping says of the parts of a layer instead of what it says of the layer."""
+    if split is None:
+        yield entry
+        return
+    parts = split.parts
+    own = entry.fixed and len(entry.cores) == len(parts)
+    for place, part in enumerate(parts):
+        cores = entry.cores[place : place + 1] if own else entry.cores
+        yield replaced(entry, {"target": part.name, "cores": cores})

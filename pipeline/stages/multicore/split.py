@@ -1,0 +1,126 @@
+"""The first and the last stage of splitting: from files to a problem, to computation nodes."""
+
+from __future__ import annotations
+
+from typing import final
+
+from nestmap.model import Frozen, InputError, LayerNode, NoCostNode, VectorNode, Workload
+from nestmap.model.multicore.cn_layer import CnNest
+from nestmap.model.multicore.cn_workload import CnWorkload
+from nestmap.model.multicore.core_constraints import CoreMapping, check_allocations, hinted_split
+from nestmap.model.multicore.problem import SplitProblem, StreamProblem, StreamSources
+from nestmap.model.multicore.split_options import SplitOptions
+from nestmap.model.workload.graph import Node
+from nestmap.pipeline.frontend.yaml.located_node import suggestion
+from nestmap.pipeline.frontend.yaml.mapping import parse_core_mapping
+from nestmap.pipeline.frontend.yaml.multicore import parse_multicore
+from nestmap.pipeline.frontend.yaml.workload import parse_workload_yaml
+from nestmap.pipeline.stage import Stage
+from nestmap.search.multicore.split.split_workload import split_workload
+
+
+class StreamONNXModelParserStage(Frozen, Stage[StreamSources, StreamProblem], frozen=True):
+    """The workload from an ONNX file, the cores and the mapping from YAML files.
+
+    Raises:
+        InputError: where a file is not right, or the mapping does not suit the other two.
+    """
+
+    def __call__(self, sources: StreamSources, /) -> StreamProblem:
+        # onnx takes long to import, and only those who use it shall wait
+        from nestmap.pipeline.frontend.onnx import parse_onnx  # noqa: PLC0415
+
+        return _problem(parse_onnx(sources.workload), sources)
+
+
+class UserDefinedModelParserStage(Frozen, Stage[StreamSources, StreamProblem], frozen=True):
+    """The workload from a YAML list of layers, the cores and the mapping from YAML files.
+
+    Raises:
+        InputError: where a file is not right, or the mapping does not suit the other two.
+    """
+
+    def __call__(self, sources: StreamSources, /) -> StreamProblem:
+        return _problem(parse_workload_yaml(sources.workload), sources)
+
+
+def _problem(workload: Workload, sources: StreamSources) -> StreamProblem:
+    accelerator = parse_multicore(sources.accelerator)
+    mapping = CoreMapping() if sources.mapping is None else parse_core_mapping(sources.mapping)
+    check_allocations(mapping, workload, accelerator, str(sources.mapping or "mapping"))
+    return StreamProblem(workload=workload, accelerator=accelerator, mapping=mapping)
+
+
+class GenerateCNWorkloadHybridStage(Frozen, Stage[StreamProblem, SplitProblem], frozen=True):
+    """The network of a problem, split into computation nodes.
+
+    Without ``options`` as the tilings of the mapping say, and layer by layer where it has none.
+
+    Raises:
+        InputError: where a hint is over a dimension that no layer has, a list of hints is for no
+            layer, nothing computes, a layer has no core, or its constants fit none however split.
+    """
+
+    options: SplitOptions | None = None
+
+    def __call__(self, problem: StreamProblem, /) -> SplitProblem:
+        workload = problem.workload
+        options = self.options or hinted_split(problem.mapping, workload) or SplitOptions()
+        _check_cutoffs(options, len(workload.nodes))
+        if not any(_is_computed(problem, node) for node in workload.nodes):
+            raise InputError(
+                f"workload {workload.name}",
+                "no node that computes",
+                "a layer, or a vector operator that some core names or the mapping allocates",
+            )
+        nodes = split_workload(workload, options, problem.computes, _Rooms(problem).smallest)
+        _check_hints(options, nodes)
+        return SplitProblem(problem, options, nodes)
+
+
+def _is_computed(problem: StreamProblem, node: Node) -> bool:
+    return isinstance(node, LayerNode) or (isinstance(node, VectorNode) and problem.computes(node))
+
+
+@final
+class _Rooms:
+    """What the cores of a problem have for constants."""
+
+    def __init__(self, problem: StreamProblem) -> None:
+        self._problem = problem
+        self._nodes = {node.name: node for node in problem.workload.nodes}
+
+    def smallest(self, nest: CnNest) -> int | None:
+        """Bits for the constants of a node in the smallest memory of the cores that may run it."""
+        node = self._nodes[nest.name]
+        if isinstance(node, NoCostNode) or not self._problem.cores_of(node):
+            raise InputError(
+                f"layer {nest.name}",
+                f"operator {nest.operator}, which no core of {self._problem.accelerator.name} runs",
+                "a core that names this operator, or that names none",
+            )
+        if not nest.constants:
+            return None
+        rooms = self._problem.constant_rooms(node, nest.constants[-1].operand)
+        return min(rooms, default=None)
+
+
+def _check_cutoffs(options: SplitOptions, nodes: int) -> None:
+    for cutoff in options.cutoffs:
+        if not 0 < cutoff < nodes:
+            raise InputError(
+                "layer_cutoffs",
+                f"{cutoff} for a network of {nodes} nodes",
+                f"1 to {nodes - 1}: a list of loops is for the nodes from its cutoff on",
+            )
+
+
+def _check_hints(options: SplitOptions, nodes: CnWorkload) -> None:
+    known = sorted({dimension for layer in nodes.layers for dimension in layer.nest.sizes})
+    for hint in (hint for hints in options.hints for hint in hints):
+        if hint.dimension not in known:
+            raise InputError(
+                "hint_loops",
+                f"dimension {hint.dimension}, which no layer has",
+                suggestion(hint.dimension, known),
+            )

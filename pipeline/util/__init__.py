@@ -1,0 +1,1 @@
+"""Files, optional packages, provenance: knows nothing of accelerators."""

@@ -1,0 +1,116 @@
+"""Items of a pipeline in pickle files: one a file, or numbered in a folder.
+
+A pickle can run code when it is read: read only those that you or people you trust have written.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, TypeVar
+
+from nestmap.model import InputError
+from nestmap.pipeline.util.atomic_files import explained, part_of, replacing
+
+A = TypeVar("A")
+
+ENDING: Final = ".pickle"
+_DIGITS: Final = 6
+
+
+def write_pickle(path: Path, item: object) -> None:
+    """Writes an item to a file, which is there whole or not at all; makes the folders above it.
+
+    Raises:
+        InputError: where that cannot be done, or the item is no data (a stream is none).
+    """
+    data = _pickled(path, item)
+    with explained(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as part:
+        part.write_bytes(data)
+
+
+def read_pickle(path: Path, kind: type[A]) -> A:
+    """The item in a file, of the class that is asked for.
+
+    Raises:
+        InputError: where the file cannot be read, or holds something else.
+    """
+    wanted = f"a pickle file that holds {kind.__name__}"
+    try:
+        item: object = pickle.loads(path.read_bytes())
+    except OSError as error:
+        raise InputError(str(path), error.strerror or str(error), wanted) from None
+    except Exception:  # data that is no pickle makes pickle raise whatever it stumbles over
+        raise InputError(str(path), "data that is truncated or no pickle", wanted) from None
+    if not isinstance(item, kind):
+        raise InputError(str(path), f"a pickle of {type(item).__name__}", wanted)
+    return item
+
+
+def dump(folder: Path, item: object) -> Path:
+    """Writes an item to the next free number in a folder, and gives the path.
+
+    Several threads or processes may write into one folder.
+
+    Raises:
+        InputError: as :func:`write_pickle`.
+    """
+    data = _pickled(folder, item)
+    with explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        path = _claim(folder)
+    with replacing(path) as part:
+        part.write_bytes(data)
+    return path
+
+
+def dumped(folder: Path) -> tuple[Path, ...]:
+    """The files that :func:`dump` has written into a folder, in their order.
+
+    Raises:
+        InputError: where there is no such folder.
+    """
+    if not folder.is_dir():
+        raise InputError(str(folder), "no such folder", "a folder that DumpStage has written")
+    return tuple(sorted(folder.glob(f"*{ENDING}"), key=_number))
+
+
+def load(folder: Path, kind: type[A]) -> Iterator[A]:
+    """The items that were dumped into a folder, one at a time.
+
+    Raises:
+        InputError: as :func:`dumped` at once, as :func:`read_pickle` on the way.
+    """
+    return (read_pickle(path, kind) for path in dumped(folder))
+
+
+def _pickled(where: Path, item: object) -> bytes:
+    try:
+        return pickle.dumps(item, protocol=pickle.HIGHEST_PROTOCOL)
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        found = f"{type(item).__name__}, which cannot be saved ({error})"
+        raise InputError(str(where), found, "data; ListifyStage makes data of a stream") from None
+
+
+def _claim(folder: Path) -> Path:
+    """A path that nobody else writes to: its part exists from now on."""
+    number = max(map(_number, dumped(folder)), default=-1) + 1
+    while True:
+        path = folder / f"{number:0{_DIGITS}}{ENDING}"
+        number += 1
+        try:
+            part_of(path).touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        if not path.exists():
+            return path
+        part_of(path).unlink(missing_ok=True)  # who wrote that path may have removed it as its own
+
+
+def _number(path: Path) -> int:
+    if not path.stem.isdecimal():
+        raise InputError(str(path), "a name that is no number", f"dumped files only, as 0{ENDING}")
+    return int(path.stem)

@@ -1,0 +1,1 @@
+"""Several cores: split networks, cost nodes on cores, allocate, schedule."""

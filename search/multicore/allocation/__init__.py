@@ -1,0 +1,1 @@
+"""The allocation of nodes to cores: genetic algorithm, constraint programming."""

@@ -1,0 +1,101 @@
+"""How tensors can get from one core to another, over memories on the way or straight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum
+from functools import cache, cached_property
+from itertools import product
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nestmap.model.multicore.accelerator import CoreId, MultiCoreAccelerator
+from nestmap.model.multicore.interconnect import Path, Ways
+
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+class Stops(IntEnum):
+    """Into which memories a tensor may be put on its way from one core to another."""
+
+    NONE = 0
+    """It comes straight, over the path between the two."""
+    CHIP = 1
+    """Those of other cores on the chip."""
+    ALL = 2
+    """Also off the chip, from where it comes back."""
+
+
+@final
+class Routes:
+    """The least time between cores, and the wires that no way between them avoids.
+
+    Rows of matrices are the cores at which ways begin, columns those at which they end.
+    """
+
+    def __init__(self, accelerator: MultiCoreAccelerator) -> None:
+        self.offchip = accelerator.offchip
+        self._ways = Ways(accelerator=accelerator)
+        self._cores = tuple(core.id for core in accelerator.cores)
+        self._times = cache(self._least_times)
+        self._needed = cache(self._unavoided)
+
+    def place(self, core: CoreId) -> int:
+        """The row and the column of a core."""
+        return self._cores.index(core)
+
+    @cached_property
+    def bandwidths(self) -> dict[int, int]:
+        """Bit/cycle of each wire on which transfers take time."""
+        wires = enumerate(self._ways.wires)
+        return {i: wire.bandwidth for i, wire in wires if wire.bandwidth is not None}
+
+    def times(self, bits: int, stops: Stops) -> Ints:
+        """The fewest cycles that so many bits take."""
+        return self._times(bits, stops)
+
+    def needed(self, wire: int, stops: Stops) -> Flags:
+        """Whether nothing gets there without a wire."""
+        return self._needed(wire, stops)
+
+    @cached_property
+    def _paths(self) -> dict[tuple[int, int], Path]:
+        pairs = product(enumerate(self._cores), repeat=2)
+        return {(i, j): self._ways.path(sender, receiver) for (i, sender), (j, receiver) in pairs}
+
+    def _between(self, stops: Stops) -> Iterable[int]:
+        """The places of the cores on the way."""
+        if stops is Stops.NONE:
+            return ()
+        cores = enumerate(self._cores)
+        return (i for i, core in cores if stops is Stops.ALL or core != self.offchip)
+
+    def _least_times(self, bits: int, stops: Stops) -> Ints:
+        times = np.zeros((len(self._cores), len(self._cores)), dtype=np.int64)
+        for ends, path in self._paths.items():
+            widths = (self.bandwidths[wire] for wire in path if wire in self.bandwidths)
+            times[ends] = max((cycles(bits, width) for width in widths), default=0)
+        for by in self._between(stops):
+            times = np.minimum(times, times[:, by, None] + times[by])
+        return times
+
+    def _unavoided(self, wire: int, stops: Stops) -> Flags:
+        avoided = np.zeros((len(self._cores), len(self._cores)), dtype=np.bool_)
+        for ends, path in self._paths.items():
+            avoided[ends] = wire not in path
+        for by in self._between(stops):
+            avoided |= avoided[:, by, None] & avoided[by]
+        return ~avoided
+
+
+def cycles(bits: int, bandwidth: int) -> int:
+    """How long bits take over a wire."""
+    return -(-bits // bandwidth)
+
+
+def listed(column: Ints) -> list[int]:
+    """The numbers of a column as plain ones."""
+    return [int(x) for x in column]

@@ -1,0 +1,316 @@
+"""The relaxation of all allocations as a constraint program for CP-SAT of OR-Tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from functools import cached_property
+from itertools import product
+from typing import Final, NamedTuple, final
+
+import numpy as np
+from ortools.sat.python import cp_model
+
+from nestmap.search.multicore.allocation.core_distances import Ints, listed
+from nestmap.search.multicore.allocation.link_traffic import (
+    Condition,
+    Crossings,
+    Sent,
+    ready_at,
+    rest_of,
+)
+from nestmap.search.multicore.allocation.lower_bounds import Bounds
+from nestmap.search.multicore.allocation.requirements import Choices, Demands, Flow
+
+Term = cp_model.LinearExpr | int
+"""A sum of variables."""
+
+
+PATHS: Final = 100
+"""How many times more nodes and edges may be in paths than there may be intervals."""
+
+
+class Relaxation(StrEnum):
+    """How much of a schedule a program knows; more of it bounds better and takes longer."""
+
+    INTERVALS = "intervals"
+    """The start of each node and of each first transfer; one at a time on each core and wire."""
+    PATHS = "paths"
+    """The start of each node; cores and wires have time for all that is on them."""
+    LOADS = "loads"
+    """Cores and wires have time for all that is on them."""
+
+
+class Limits(NamedTuple):
+    """How long CP-SAT may work: in its own count, which is the same every time, and in seconds."""
+
+    work: float
+    seconds: float | None
+    seed: int
+
+
+class Answer(NamedTuple):
+    """What CP-SAT found: an allocation as columns, a bound for all that are not cut off.
+
+    ``exhausted``: nothing is left. ``work`` is what it took.
+    """
+
+    columns: tuple[int, ...] | None
+    bound: int
+    exhausted: bool
+    work: float
+
+
+@final
+class Program:
+    """Variables and constraints; an allocation that satisfies them may have the latency there."""
+
+    def __init__(self, demands: Demands, detail: int) -> None:
+        self.demands = demands
+        self.model = cp_model.CpModel()
+        self.bounds = Bounds(demands, demands.columns)
+        self.crossings = Crossings(demands)
+        self._genes = listed(demands.gene)
+        self._kinds = listed(demands.kind)
+        self._pairs: dict[tuple[int, int], dict[tuple[int, int], Term]] = {}
+        self._literals: dict[frozenset[Condition], cp_model.IntVar] = {}
+        self.relaxation: Final = self._relaxation(detail)
+        self.on = [self._choice(gene, columns) for gene, columns in enumerate(demands.columns)]
+        least = self.bounds.latency
+        self.latency = self.model.new_int_var(least, max(least, self._horizon), "latency")
+        self.model.minimize(self.latency)
+        self._add_cores()
+        if self.relaxation is not Relaxation.LOADS:
+            self._add_paths()
+        for wire in demands.wires:
+            self._add_wire(wire)
+
+    def solve(self, limits: Limits) -> Answer:
+        """The allocation of the least latency that is possible as far as the program knows."""
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = 1
+        solver.parameters.random_seed = limits.seed
+        solver.parameters.max_deterministic_time = limits.work
+        if limits.seconds is not None:
+            solver.parameters.max_time_in_seconds = limits.seconds
+        status = solver.solve(self.model)
+        work = solver.response_proto.deterministic_time
+        if status == cp_model.INFEASIBLE:
+            return Answer(None, 0, True, work)
+        bound = int(np.ceil(solver.best_objective_bound - 1e-6))
+        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            return Answer(None, bound, False, work)
+        columns = tuple(
+            next(column for column, there in on.items() if solver.value(there)) for on in self.on
+        )
+        return Answer(columns, bound, False, work)
+
+    def cut(self, choices: Choices) -> None:
+        """Leaves out all allocations with each gene on one of its choices."""
+        pairs = zip(choices, self.on, strict=True)
+        self.model.add_bool_or(
+            [there for chosen, on in pairs for c, there in on.items() if c not in chosen]
+        )
+
+    def keep(self, least: int, most: int | None) -> None:
+        """Leaves out all latencies below and, if known, above."""
+        self.model.add(self.latency >= least)
+        if most is not None:
+            self.model.add(self.latency <= most)
+
+    def _relaxation(self, detail: int) -> Relaxation:
+        """The closest one that is not too large."""
+        demands = self.demands
+        intervals = sum(len(demands.columns[gene]) for gene in self._genes)
+        intervals += sum(map(len, self._sent.values()))
+        if intervals <= detail:
+            return Relaxation.INTERVALS
+        paths = len(self._genes) + len(demands.problem.nodes.edges)
+        return Relaxation.PATHS if paths <= PATHS * detail else Relaxation.LOADS
+
+    @cached_property
+    def _horizon(self) -> int:
+        """A latency by which everything can be done one after the other, on any allocation."""
+        demands = self.demands
+        total = int(demands.problem.costs.runtime[demands.kind].max(axis=1).sum())
+        total += sum(int(demands.onloading(need).max()) for need in demands.needs)
+        delays = [int(demands.delay(flow).max()) for flow in demands.flows]
+        total += sum(delays[flow] for _, _, flow in demands.edges)
+        for node, bits in demands.results.items():
+            total += int(demands.offloading(self._kinds[node], bits).max())
+        for wire, width in demands.wires.items():
+            total += sum(sent.time for sent in self._sent[wire])
+            total += sum(int(demands.stream_bits(x, wire).max()) for x in self._kinds) // width + 1
+        return total
+
+    @cached_property
+    def _sent(self) -> dict[int, tuple[Sent, ...]]:
+        return {wire: self.crossings.sent(wire) for wire in self.demands.wires}
+
+    def _choice(self, gene: int, columns: Sequence[int]) -> dict[int, cp_model.IntVar]:
+        """For each column a variable that says whether the gene is there."""
+        if len(columns) == 1:
+            return {columns[0]: self.model.new_constant(1)}
+        on = {column: self.model.new_bool_var(f"gene {gene} on {column}") for column in columns}
+        self.model.add_exactly_one(on.values())
+        return on
+
+    def _both(self, one: int, other: int) -> dict[tuple[int, int], Term]:
+        """For each combination of columns a variable that says whether two genes are there."""
+        if (one, other) not in self._pairs:
+            self._pairs[one, other] = self._new_both(one, other)
+        return self._pairs[one, other]
+
+    def _new_both(self, one: int, other: int) -> dict[tuple[int, int], Term]:
+        ends = self.on[one], self.on[other]
+        if one == other:
+            return {(c, c): there for c, there in ends[0].items()}
+        for place in (0, 1):
+            if len(ends[place]) == 1:
+                return {x: ends[1 - place][x[1 - place]] for x in product(*ends)}
+        both = {x: self.model.new_bool_var(f"genes {one}, {other} on {x}") for x in product(*ends)}
+        for place in (0, 1):
+            for column, there in ends[place].items():
+                part = [both[x] for x in both if x[place] == column]
+                self.model.add(sum(part) == there)
+        return {x: term for x, term in both.items()}
+
+    def _by_core(self, gene: int, values: Ints) -> Term:
+        """The value of the core that a gene is on."""
+        return sum(int(values[c]) * there for c, there in self.on[gene].items())
+
+    def _delay(self, flow: Flow) -> Term:
+        """The least time between the ends of a flow."""
+        times = self.demands.delay(flow)
+        ends = (self.demands.columns[flow.producer], self.demands.columns[flow.consumer])
+        least = int(times[np.ix_(*ends)].min())
+        if (times[np.ix_(*ends)] == least).all():
+            return least
+        both = self._both(flow.producer, flow.consumer).items()
+        return sum(int(times[at]) * there for at, there in both if times[at])
+
+    @cached_property
+    def _starts(self) -> list[cp_model.IntVar]:
+        bounds, count = self.bounds, len(self._genes)
+        return [
+            self.model.new_int_var(bounds.heads[x], max(bounds.heads[x], self._horizon), f"{x}")
+            for x in range(count)
+        ]
+
+    @cached_property
+    def _ends(self) -> list[Term]:
+        runtime = self.demands.problem.costs.runtime
+        nodes = zip(self._starts, self._genes, self._kinds, strict=True)
+        return [start + self._by_core(gene, runtime[kind]) for start, gene, kind in nodes]
+
+    def _add_paths(self) -> None:
+        """Nodes start after those before them, and when they can have what is off the chip."""
+        demands = self.demands
+        delays = [self._delay(flow) for flow in demands.flows]
+        for producer, consumer, flow in demands.edges:
+            self.model.add(self._starts[consumer] >= self._ends[producer] + delays[flow])
+        for node, need in enumerate(demands.needs):
+            times = demands.onloading(need)
+            if times.any():
+                self.model.add(self._starts[node] >= self._by_core(self._genes[node], times))
+        for node, tail in enumerate(self.bounds.tails):
+            self.model.add(self.latency >= self._ends[node] + tail)
+        for node, bits in demands.results.items():
+            times = demands.offloading(self._kinds[node], bits)
+            after = self._by_core(self._genes[node], times)
+            self.model.add(self.latency >= self._ends[node] + after)
+
+    def _add_cores(self) -> None:
+        """Cores run one node at a time, or at least have the time for theirs."""
+        runtime, bounds = self.demands.problem.costs.runtime, self.bounds
+        for column in range(len(self.demands.places)):
+            nodes = [x for x, gene in enumerate(self._genes) if column in self.on[gene]]
+            if not nodes:
+                continue
+            loads: dict[int, int] = {}
+            for x in nodes:
+                time = int(runtime[self._kinds[x], column])
+                loads[self._genes[x]] = loads.get(self._genes[x], 0) + time
+            around = min(bounds.heads[x] for x in nodes) + min(bounds.tails[x] for x in nodes)
+            load = sum(time * self.on[gene][column] for gene, time in loads.items())
+            self.model.add(self.latency >= load + around)
+            if self.relaxation is Relaxation.INTERVALS:
+                self.model.add_no_overlap([self._node(x, column) for x in nodes])
+
+    def _node(self, node: int, column: int) -> cp_model.IntervalVar:
+        """A node while it runs on a core, if it does."""
+        time = int(self.demands.problem.costs.runtime[self._kinds[node], column])
+        there = self.on[self._genes[node]][column]
+        start, name = self._starts[node], f"{node} on {column}"
+        return self.model.new_optional_fixed_size_interval_var(start, time, there, name)
+
+    def _add_wire(self, wire: int) -> None:
+        """Wires carry one tensor at a time beside streams, or at least have the time for all."""
+        width, sent = self.demands.wires[wire], self._sent[wire]
+        rows = [(x, self.demands.stream_bits(kind, wire)) for x, kind in enumerate(self._kinds)]
+        streams = [(node, bits) for node, bits in rows if bits.any()]
+        heads = [*(ready_at(x, self.bounds) for x in sent)]
+        tails = [*(rest_of(x, self.bounds) for x in sent)]
+        heads += [self.bounds.heads[node] for node, _ in streams]
+        tails += [self.bounds.tails[node] for node, _ in streams]
+        if not heads:
+            return
+        total: dict[frozenset[Condition], int] = {}
+        for each in sent:
+            total[each.conditions] = total.get(each.conditions, 0) + each.time
+        sending = sum(time * width * self._any(x) for x, time in total.items())
+        load = sending + sum(self._by_core(self._genes[node], bits) for node, bits in streams)
+        self.model.add((self.latency - min(heads) - min(tails)) * width >= load)
+        if self.relaxation is Relaxation.INTERVALS:
+            self._add_transfers(wire, streams)
+
+    def _add_transfers(self, wire: int, streams: Iterable[tuple[int, Ints]]) -> None:
+        """The first transfer of each tensor over a wire, before all its uses; and streams."""
+        width = self.demands.wires[wire]
+        taken = [self._transfer(sent) for sent in self._sent[wire] if sent.time]
+        rates = [width] * len(taken)
+        runtime = self.demands.problem.costs.runtime
+        for node, bits in streams:
+            for column in self.on[self._genes[node]]:
+                if bits[column]:
+                    taken.append(self._node(node, column))
+                    rates.append(int(bits[column] // runtime[self._kinds[node], column]))
+        self.model.add_cumulative(taken, rates, width)
+
+    def _transfer(self, sent: Sent) -> cp_model.IntervalVar:
+        first = self.model.new_int_var(0, self._horizon, "sent")
+        if sent.maker is not None:
+            self._only_if(sent.conditions, first >= self._ends[sent.maker])
+        for use in sent.uses:
+            before = self.latency if use.node is None else self._starts[use.node]
+            self._only_if(frozenset((use.condition,)), before >= first + sent.time)
+        there = self._any(sent.conditions)
+        return self.model.new_optional_fixed_size_interval_var(first, sent.time, there, "sent")
+
+    def _only_if(
+        self, conditions: frozenset[Condition], expression: cp_model.BoundedLinearExpression | bool
+    ) -> None:
+        """A constraint that counts only where one of some conditions holds."""
+        constraint = self.model.add(expression)
+        constraint.only_enforce_if([self._any(conditions)])  # pyright: ignore[reportUnknownMemberType]
+
+    def _any(self, conditions: frozenset[Condition]) -> cp_model.IntVar:
+        """Whether one of some conditions holds."""
+        if conditions not in self._literals:
+            self._literals[conditions] = self._new_any(conditions)
+        return self._literals[conditions]
+
+    def _new_any(self, conditions: frozenset[Condition]) -> cp_model.IntVar:
+        if any(map(self.crossings.is_certain, conditions)):
+            return self.model.new_constant(1)
+        there = self.model.new_bool_var("taken")
+        for condition in sorted(conditions, key=lambda x: (x.genes, sorted(x.columns))):
+            self.model.add(self._holds(condition) <= there)
+        return there
+
+    def _holds(self, condition: Condition) -> Term:
+        if len(condition.genes) == 1:
+            on = self.on[condition.genes[0]]
+            return sum(on[columns[0]] for columns in sorted(condition.columns))
+        both = self._both(condition.genes[0], condition.genes[1])
+        return sum(both[columns[0], columns[1]] for columns in sorted(condition.columns))

@@ -1,0 +1,199 @@
+"""Inter-core allocation by constraint programming: the least latency, and a proof or a gap.
+
+No model knows all that a scheduler does, so CP-SAT is asked for the allocation with the least
+latency that is possible at all; the scheduler says what it really takes, and that allocation is cut
+off. What CP-SAT finds next bounds all allocations that are left: when that is no less than the best
+one scheduled, no allocation is better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import monotonic
+from typing import Annotated, Final, final
+
+from pydantic import Field
+
+from nestmap.model.base import Frozen
+from nestmap.model.multicore.allocation import Allocation
+from nestmap.model.multicore.population import Individual
+from nestmap.model.multicore.schedule import ScheduleProblem
+from nestmap.model.units import Count, Cycles, PositiveCount, Seed
+from nestmap.search.multicore.allocation.genetic import Evaluate
+from nestmap.search.multicore.allocation.lower_bounds import Bounds
+from nestmap.search.multicore.allocation.requirements import Choices, Demands
+
+CALLS: Final = 4
+"""A call of CP-SAT may do this part of the work that is left, so that others follow."""
+
+LEAST_WORK: Final = 1e-3
+"""What a call of CP-SAT counts at least, so that many short ones end, too."""
+
+
+class ConstraintOptions(Frozen, frozen=True):
+    """How long to look for a proof.
+
+    Attributes:
+        work: what CP-SAT may do, in its own unit, about a second; the result is always the same.
+        time_limit: seconds after which no more is done; with it the result depends on the machine.
+        max_evaluations: allocations that may be scheduled.
+        detail: nodes times cores, and tensors, up to which the program has all their times; with a
+            hundred times as many it still has the paths of nodes, beyond that loads only.
+        seed: decides all that is random in CP-SAT.
+    """
+
+    work: Annotated[float, Field(gt=0)] = 30.0
+    time_limit: Annotated[float, Field(gt=0)] | None = None
+    max_evaluations: PositiveCount = 10_000
+    detail: Count = 500
+    seed: Seed = 0
+
+
+class ConstraintResult(Frozen, frozen=True):
+    """The best allocation that was scheduled, and how far from the best one it may be.
+
+    Attributes:
+        best: the one of least latency; ``None``: none of those that were tried can be scheduled.
+        bound: no allocation has a latency below.
+        proven: whether no allocation has a lower latency than ``best``, or none has one at all.
+        evaluations: how many allocations were scheduled.
+    """
+
+    best: Individual | None
+    bound: Cycles
+    proven: bool
+    evaluations: Count
+
+    @property
+    def gap(self) -> float:
+        """The share of the latency that a better allocation could save at most; 1 without any."""
+        if self.proven:
+            return 0.0
+        if self.best is None or self.best.fitness is None:
+            return 1.0
+        latency = self.best.fitness.latency
+        return (latency - self.bound) / latency if latency else 0.0
+
+
+def prove(
+    problem: ScheduleProblem,
+    evaluate: Evaluate,
+    options: ConstraintOptions | None = None,
+    seeds: Sequence[Allocation] = (),
+) -> ConstraintResult:
+    """The allocation of the least latency, as far as that can be proven within the limits.
+
+    Needs OR-Tools. Equal cores are not taken for the same, since the scheduler need not do so; what
+    memories hold is its business, too: evictions only make a schedule longer.
+
+    Args:
+        problem: what is scheduled.
+        evaluate: schedules allocations.
+        options: the limits.
+        seeds: allocations to begin with.
+    """
+    proof = Proof(problem, evaluate, options or ConstraintOptions())
+    proof.schedule(seeds)
+    while proof.step():
+        pass
+    return proof.result
+
+
+@final
+class Proof:
+    """A search for the best allocation, step by step."""
+
+    def __init__(
+        self, problem: ScheduleProblem, evaluate: Evaluate, options: ConstraintOptions
+    ) -> None:
+        # OR-Tools takes seconds to import, and only those who use it shall wait
+        from nestmap.search.multicore.allocation import cp_sat_model as program  # noqa: PLC0415
+
+        self._evaluate = evaluate
+        self._options = options
+        self._limits = program.Limits
+        self._until = None if options.time_limit is None else monotonic() + options.time_limit
+        self._costs = problem.costs
+        self._demands = Demands(problem)
+        self._possible = all(self._demands.columns)
+        if self._possible:
+            self._program = program.Program(self._demands, options.detail)
+        self._known: dict[Allocation, Individual] = {}
+        self._best: Individual | None = None
+        self._bound = self._program.bounds.latency if self._possible else 0
+        self._left = options.work
+        self._exhausted = not self._possible
+
+    @property
+    def result(self) -> ConstraintResult:
+        """What is known so far."""
+        least = self._least
+        proven = self._exhausted or (least is not None and least <= self._bound)
+        bound = least if proven and least is not None else self._bound
+        return ConstraintResult(
+            best=self._best, bound=bound, proven=proven, evaluations=len(self._known)
+        )
+
+    def schedule(self, allocations: Sequence[Allocation]) -> None:
+        """Learns what allocations really take, and looks at others from then on."""
+        new = [x for x in dict.fromkeys(allocations) if x not in self._known]
+        new = new[: self._options.max_evaluations - len(self._known)]
+        for allocation, fitness in zip(new, self._evaluate(new) if new else (), strict=True):
+            made = Individual(allocation=allocation, fitness=fitness)
+            self._known[allocation] = made
+            if fitness is not None and (self._least is None or fitness.latency < self._least):
+                self._best = made
+            if self._possible:
+                self._program.cut(self._columns(allocation))
+
+    def step(self) -> bool:
+        """Looks at one more allocation; false where that is not needed or not allowed."""
+        if self.result.proven or self._left <= 0 or self._is_late:
+            return False
+        most = None if self._least is None else self._least - 1
+        self._program.keep(self._bound, most)
+        work = max(self._left / CALLS, LEAST_WORK)
+        answer = self._program.solve(self._limits(work, self._seconds, self._options.seed))
+        self._left -= answer.work + LEAST_WORK
+        self._exhausted = answer.exhausted
+        self._bound = max(self._bound, answer.bound)
+        if len(self._known) >= self._options.max_evaluations:
+            return False
+        if answer.columns is not None:
+            self._look(answer.columns)
+        return True
+
+    def _look(self, columns: tuple[int, ...]) -> None:
+        """Schedules an allocation, or cuts it off with all others that are as bad for sure."""
+        choices = tuple((column,) for column in columns)
+        if self._is_worse(choices):
+            self._program.cut(self._widened(choices))
+        else:
+            self.schedule([tuple(self._costs.cores[column] for column in columns)])
+
+    def _widened(self, choices: Choices) -> Choices:
+        """As many allocations as still are no better than the best one: gene by gene any core."""
+        for gene, columns in enumerate(self._demands.columns):
+            wider = (*choices[:gene], columns, *choices[gene + 1 :])
+            choices = wider if self._is_worse(wider) else choices
+        return choices
+
+    def _is_worse(self, choices: Choices) -> bool:
+        least = self._least
+        return least is not None and Bounds(self._demands.among(choices), choices).latency >= least
+
+    def _columns(self, allocation: Allocation) -> Choices:
+        return tuple((self._costs.column(core),) for core in allocation)
+
+    @property
+    def _least(self) -> int | None:
+        fitness = self._best.fitness if self._best else None
+        return fitness.latency if fitness else None
+
+    @property
+    def _seconds(self) -> float | None:
+        return None if self._until is None else max(0.0, self._until - monotonic())
+
+    @property
+    def _is_late(self) -> bool:
+        return self._seconds == 0.0

@@ -1,0 +1,248 @@
+"""Inter-core allocation by a genetic algorithm: each generation is a function of the one before.
+
+All chance of a generation comes from the seed and its number. So a search that was interrupted goes
+on from its last generation as if nothing had happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice, product
+from typing import Annotated, Final, final
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from nestmap.model.base import Frozen, replaced
+from nestmap.model.errors import InputError
+from nestmap.model.multicore.allocation import Allocation, GeneSpace
+from nestmap.model.multicore.population import AllocationObjective, Fitness, Generation, Individual
+from nestmap.model.units import Count, PositiveCount, Seed
+from nestmap.search.multicore.allocation.crossover_mutation import (
+    Random,
+    crossed,
+    mutated,
+    random_allocation,
+)
+from nestmap.search.multicore.allocation.survivor_selection import pareto_front, survivors
+
+Evaluate = Callable[[Sequence[Allocation]], Sequence[Fitness | None]]
+"""What several allocations cost; ``None`` for one that cannot be scheduled."""
+
+Probability = Annotated[float, Field(ge=0, le=1)]
+
+TRIES: Final = 20
+"""Mutations in a row of an offspring that is nothing new, before there is one less."""
+
+
+class GeneticOptions(Frozen, frozen=True):
+    """How long to search, for what, and how new allocations are made.
+
+    Attributes:
+        individuals: allocations that each generation looks at; half as many go on to the next.
+        generations: how many follow the initial population.
+        crossover: how many of them are a crossover of two that went on.
+        mutation: how many are a mutation of one; all others are any allocations.
+        objectives: what shall be small; of several the Pareto front is looked for.
+        seed: decides all that is random.
+        patience: ends the search after so many generations without a better front.
+    """
+
+    individuals: PositiveCount = 32
+    generations: Count = 100
+    crossover: Probability = 0.3
+    mutation: Probability = 0.7
+    objectives: tuple[AllocationObjective, ...] = Field(
+        default=(AllocationObjective.ENERGY, AllocationObjective.LATENCY), min_length=1
+    )
+    seed: Seed = 0
+    patience: PositiveCount | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> GeneticOptions:
+        if self.crossover + self.mutation > 1 + 1e-9:
+            raise ValueError(
+                f"crossover of {self.crossover:g} and mutation of {self.mutation:g} of the "
+                "offspring; expected at most 1 together"
+            )
+        if len(set(self.objectives)) != len(self.objectives):
+            names = ", ".join(self.objectives)
+            raise ValueError(f"objectives {names}; expected different ones")
+        return self
+
+    @property
+    def parents(self) -> int:
+        """How many allocations the next generation descends from."""
+        return max(1, self.individuals // 2)
+
+    @property
+    def budget(self) -> int:
+        """The most allocations that a search looks at."""
+        return self.individuals * (self.generations + 1)
+
+
+def evolve(
+    space: GeneSpace,
+    options: GeneticOptions,
+    evaluate: Evaluate,
+    seeds: Sequence[Allocation] = (),
+    start: Generation | None = None,
+    known: Iterable[Individual] = (),
+) -> Iterator[Generation]:
+    """The generations of a search, from the initial population on, or those after ``start``.
+
+    Every allocation is evaluated once, all new ones of a generation together. Where there are no
+    more allocations than the search would look at, all of them are evaluated, and it ends.
+
+    Args:
+        space: the genes and the cores that each may run on.
+        options: how long to search, and for what.
+        evaluate: says what allocations cost.
+        seeds: allocations to begin with, the most promising first. At most half of the individuals
+            are seeds, the others random ones: simple rules are often wrong in the same way.
+        start: a generation of an interrupted search with the same options (but it may be longer).
+        known: what that search had scheduled before: no allocation is evaluated again. Without it
+            the search takes the same way, but may count what it schedules a second time.
+
+    Raises:
+        InputError: where a seed or the start is not of this space.
+    """
+    for allocation in (*seeds, *(x.allocation for x in _state(start))):
+        _check(space, allocation)
+    search = Search(space, options, evaluate, (*known, *_state(start)))
+    if start is None:
+        start = search.initial(seeds)
+        yield start
+    while not search.is_done(start):
+        start = search.step(start)
+        yield start
+
+
+def _state(generation: Generation | None) -> tuple[Individual, ...]:
+    """All individuals that a generation knows."""
+    if generation is None:
+        return ()
+    return (*generation.population, *generation.front, *generation.scheduled)
+
+
+def _check(space: GeneSpace, allocation: Allocation) -> None:
+    if len(allocation) != len(space.genes):
+        raise InputError(
+            "allocation", f"{len(allocation)} cores", f"{len(space.genes)}, one for each gene"
+        )
+    for gene, core in zip(space.genes, allocation, strict=True):
+        if core not in gene.cores:
+            raise InputError(
+                f"allocation of layer {gene.layer}, group {gene.group}",
+                f"core {core}",
+                f"one of {', '.join(map(str, gene.cores))}",
+            )
+
+
+@final
+class Search:
+    """The steps of a search; what was evaluated is remembered, which changes no result."""
+
+    def __init__(
+        self,
+        space: GeneSpace,
+        options: GeneticOptions,
+        evaluate: Evaluate,
+        known: Iterable[Individual] = (),
+    ) -> None:
+        self._space = space
+        self._options = options
+        self._evaluate = evaluate
+        self._known = {individual.allocation: individual for individual in known}
+
+    def initial(self, seeds: Sequence[Allocation] = ()) -> Generation:
+        """The initial population."""
+        exhaustive = self._space.size <= self._options.budget
+        nothing = Generation(
+            number=0, population=(), front=(), evaluations=0, exhaustive=exhaustive
+        )
+        return self._after(nothing, self._listed(0) if exhaustive else self._first(seeds))
+
+    def step(self, previous: Generation) -> Generation:
+        """The next generation."""
+        number = previous.number + 1
+        allocations = self._listed(number) if previous.exhaustive else self._offspring(previous)
+        return self._after(replaced(previous, {"number": number}), allocations)
+
+    def is_done(self, generation: Generation) -> bool:
+        """Whether that is the last generation."""
+        options = self._options
+        if generation.number >= options.generations:
+            return True
+        if generation.exhaustive:
+            return (generation.number + 1) * options.individuals >= self._space.size
+        stale = generation.number - generation.improved
+        return options.patience is not None and stale >= options.patience
+
+    def _after(self, previous: Generation, allocations: Sequence[Allocation]) -> Generation:
+        """The generation that has looked at these allocations as well."""
+        new = [x for x in allocations if x not in self._known]
+        costs = self._evaluate(new) if new else ()
+        scheduled = tuple(
+            Individual(allocation=allocation, fitness=fitness)
+            for allocation, fitness in zip(new, costs, strict=True)
+        )
+        self._known |= {individual.allocation: individual for individual in scheduled}
+        offspring = [self._known[allocation] for allocation in allocations]
+        objectives, number = self._options.objectives, previous.number
+        front = pareto_front((*previous.front, *offspring), objectives)
+        population = (*previous.population, *offspring)
+        return Generation(
+            number=number,
+            population=survivors(population, objectives, self._options.parents),
+            front=front,
+            evaluations=previous.evaluations + len(scheduled),
+            scheduled=scheduled,
+            improved=previous.improved if front == previous.front else number,
+            exhaustive=previous.exhaustive,
+        )
+
+    def _listed(self, number: int) -> list[Allocation]:
+        """As many of all allocations, in their order, as that generation looks at."""
+        first = number * self._options.individuals
+        everything = product(*(gene.cores for gene in self._space.genes))
+        return list(islice(everything, first, first + self._options.individuals))
+
+    def _first(self, seeds: Sequence[Allocation]) -> list[Allocation]:
+        """Half of them seeds, if there are so many, then any others."""
+        chosen = dict.fromkeys(list(dict.fromkeys(seeds))[: self._options.parents])
+        random = self._random(0)
+        while len(chosen) < self._options.individuals:
+            chosen[random_allocation(self._space, random)] = None
+        return list(chosen)
+
+    def _offspring(self, previous: Generation) -> list[Allocation]:
+        """New allocations, none of them twice and none that the generation before knows."""
+        parents = [individual.allocation for individual in previous.population]
+        random = self._random(previous.number + 1)
+        known = {x.allocation for x in (*previous.population, *previous.front)}
+        found: list[Allocation] = []
+        for _ in range(self._options.individuals):
+            child = self._child(parents, random)
+            for _ in range(TRIES):
+                if child not in known:
+                    known.add(child)
+                    found.append(child)
+                    break
+                child = mutated(self._space, child, random)
+        return found
+
+    def _child(self, parents: Sequence[Allocation], random: Random) -> Allocation:
+        """An offspring: a crossover, a mutation or any allocation, as the options say."""
+        chance, options = random.random(), self._options
+        one, other = (parents[int(i)] for i in random.integers(len(parents), size=2))
+        if chance < options.crossover:
+            return crossed(self._space, one, other, random)
+        if chance < options.crossover + options.mutation:
+            return mutated(self._space, one, random)
+        return random_allocation(self._space, random)
+
+    def _random(self, number: int) -> Random:
+        """The random numbers of a generation."""
+        seed = np.random.SeedSequence(self._options.seed, spawn_key=(number,))
+        return np.random.Generator(np.random.PCG64(seed))

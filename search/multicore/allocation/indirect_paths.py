@@ -1,0 +1,137 @@
+"""On which ways outputs may come to who reads them, as others may have moved them in between.
+
+The scheduler sends a tensor from the memory that has had it longest: from that of its writer,
+unless it had to leave that or was sent on. Both happen only while another node is scheduled that
+comes neither before the writer nor after the reader.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import final
+
+from nestmap.model.dims import OUTPUT
+from nestmap.model.multicore.cn_workload import WITHIN_GROUP
+from nestmap.model.multicore.schedule import ScheduleProblem
+from nestmap.model.multicore.top_memories import NOWHERE, Homes
+from nestmap.search.multicore.allocation.core_distances import Stops, listed
+from nestmap.search.multicore.allocation.memory_pressure import Holdings, NodeSet
+
+
+@final
+class Detours:
+    """Where outputs lie, and who could move them; ``columns`` are the cores of each gene."""
+
+    def __init__(
+        self,
+        problem: ScheduleProblem,
+        columns: tuple[tuple[int, ...], ...],
+        holdings: Holdings,
+    ) -> None:
+        self._problem = problem
+        self._holdings = holdings
+        self._genes = listed(problem.space.gene_of)
+        self._kinds = listed(problem.costs.kind)
+        self._columns = columns
+        self._homes = Homes(accelerator=problem.accelerator)
+        self._everything = (1 << len(problem.nodes)) - 1
+
+    @cached_property
+    def sharing(self) -> tuple[tuple[int, ...], ...]:
+        """For each column the cores, in order, that share the memory for its core's outputs."""
+        places = [self._homes.of(core, OUTPUT) for core in self._problem.costs.cores]
+        return tuple(
+            (core,) if place == NOWHERE else self._homes.memories[place].cores
+            for core, place in zip(self._problem.costs.cores, places, strict=True)
+        )
+
+    def stops(self, writer: int, reader: int) -> tuple[Stops, ...]:
+        """By the column of the writer, where its output may be put until a reader has it."""
+        between = self._everything & ~(self._before[writer] | self._after[reader])
+        between &= ~(1 << writer | 1 << reader)
+        crowding = self._crowding(writer, reader, between)
+        readers = between & self._readers[writer]
+        if readers:
+            leaves = crowding or self._streaming & readers
+            return (Stops.ALL if leaves else Stops.CHIP,) * len(self.sharing)
+        return tuple(Stops.ALL if crowding & movers else Stops.NONE for movers in self._movers)
+
+    def _crowding(self, writer: int, reader: int, between: NodeSet) -> NodeSet:
+        """The nodes for which something may have to leave a memory."""
+        planned = self._everything & ~(self._after[reader] | 1 << reader)
+        waiting = self._everything & ~(self._before[writer] | 1 << writer)
+        crowding = between & self._streaming
+        left = between & ~crowding
+        held = self._holdings.held(planned, waiting) if left else 0
+        if held is None:
+            return between
+        while left:
+            node = left.bit_length() - 1
+            left ^= 1 << node
+            if held + self._holdings.own[node] > self._rooms[self._genes[node]]:
+                crowding |= 1 << node
+        return crowding
+
+    @cached_property
+    def _rooms(self) -> list[int]:
+        """For each gene the bits of the smallest memory of the cores that it may be on."""
+        homes, numbers = self._homes.memories, self._problem.costs.cores
+        sizes = [
+            min((x.level.instance.size for x in homes if core in x.cores), default=0)
+            for core in numbers
+        ]
+        return [min((sizes[x] for x in columns), default=0) for columns in self._columns]
+
+    @cached_property
+    def _streaming(self) -> NodeSet:
+        """The nodes that empty memories, since they may stream something."""
+        streamed, nodes = self._problem.costs.streamed, 0
+        for node, (gene, kind) in enumerate(zip(self._genes, self._kinds, strict=True)):
+            if any(streamed[kind, column] for column in self._columns[gene]):
+                nodes |= 1 << node
+        return nodes
+
+    @cached_property
+    def _movers(self) -> list[NodeSet]:
+        """For each column the nodes that may need room in the memory for its core's outputs."""
+        on = [0] * len(self._problem.costs.cores)
+        for node, gene in enumerate(self._genes):
+            for column in self._columns[gene]:
+                on[column] |= 1 << node
+        movers = [0] * len(on)
+        for column, cores in enumerate(self.sharing):
+            for other, core in enumerate(self._problem.costs.cores):
+                if core in cores:
+                    movers[column] |= on[other]
+        return movers
+
+    @cached_property
+    def _edges(self) -> list[tuple[int, int, int]]:
+        edges = self._problem.nodes.edges
+        columns = listed(edges.producer), listed(edges.consumer), listed(edges.read)
+        return sorted(zip(*columns, strict=True))
+
+    @cached_property
+    def _readers(self) -> list[NodeSet]:
+        """Who reads what each node writes."""
+        readers = [0] * len(self._problem.nodes)
+        for writer, reader, read in self._edges:
+            if read != WITHIN_GROUP:
+                readers[writer] |= 1 << reader
+        return readers
+
+    @cached_property
+    def _before(self) -> list[NodeSet]:
+        """For each node all that must end before it."""
+        before = [0] * len(self._problem.nodes)
+        for writer, reader, _ in self._edges:
+            before[reader] |= before[writer] | 1 << writer
+        return before
+
+    @cached_property
+    def _after(self) -> list[NodeSet]:
+        """For each node all that must wait for it."""
+        after = [0] * len(self._problem.nodes)
+        for writer, reader, _ in reversed(self._edges):
+            after[writer] |= after[reader] | 1 << reader
+        return after

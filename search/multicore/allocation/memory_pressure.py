@@ -1,0 +1,81 @@
+"""What may lie in memories while a node is scheduled: whose readers are not all scheduled yet.
+
+All else leaves when its last reader ends, so that there is room for the node at some time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple, final
+
+from nestmap.model.multicore.cn_workload import WITHIN_GROUP
+from nestmap.model.multicore.schedule import ScheduleProblem
+from nestmap.search.multicore.allocation.core_distances import listed
+from nestmap.search.multicore.allocation.offchip_inputs import Supply
+
+NodeSet = int
+"""A bit for each node."""
+
+LARGEST: Final = 500
+"""Networks of more nodes are not looked at so closely."""
+
+
+class Held(NamedTuple):
+    """A tensor: its bits, and the nodes that make it appear in a memory, and that read it."""
+
+    bits: int
+    makers: NodeSet
+    readers: NodeSet
+
+
+@final
+class Holdings:
+    """The tensors of a problem, and the most that is held of them at a time.
+
+    ``own`` are the bits that each node needs for itself, beside what others wrote.
+    """
+
+    def __init__(
+        self, problem: ScheduleProblem, supplies: tuple[tuple[Supply, ...], ...], bits: list[int]
+    ) -> None:
+        self._prefetches = bool(problem.options.prefetch)
+        self.own: Final = [
+            made + sum(x.bits for x in read) for made, read in zip(bits, supplies, strict=True)
+        ]
+        self._tensors = (*self._outputs(problem, bits), *self._parts(supplies))
+        self._close = len(bits) <= LARGEST
+
+    def held(self, planned: NodeSet, waiting: NodeSet) -> int | None:
+        """The most bits that a memory holds for nodes that may not be scheduled yet.
+
+        ``planned`` are all nodes that may be scheduled by then, ``waiting`` those that may not be.
+        ``None``: not looked at.
+        """
+        if not self._close:
+            return None
+        return sum(x.bits for x in self._tensors if x.makers & planned and x.readers & waiting)
+
+    def _outputs(self, problem: ScheduleProblem, bits: list[int]) -> Iterable[Held]:
+        edges, readers = problem.nodes.edges, [0] * len(bits)
+        columns = listed(edges.producer), listed(edges.consumer), listed(edges.read)
+        for producer, consumer, read in zip(*columns, strict=True):
+            if read != WITHIN_GROUP:
+                readers[producer] |= 1 << consumer
+        return (Held(size, 1 << x, readers[x]) for x, size in enumerate(bits))
+
+    def _parts(self, supplies: tuple[tuple[Supply, ...], ...]) -> Iterable[Held]:
+        """What comes from off the chip, for its first reader or before anything runs.
+
+        With one reader it is not held while that one waits.
+        """
+        sizes: dict[int, int] = {}
+        readers: dict[int, NodeSet] = {}
+        for node, read in enumerate(supplies):
+            for x in read:
+                sizes[x.part] = x.bits
+                readers[x.part] = readers.get(x.part, 0) | 1 << node
+        for part, nodes in readers.items():
+            if self._prefetches:
+                yield Held(sizes[part], -1, nodes)
+            elif nodes.bit_count() > 1:
+                yield Held(sizes[part], nodes, nodes)

@@ -1,0 +1,1 @@
+"""Costs of computation nodes on cores."""

@@ -1,0 +1,135 @@
+"""What is to be allocated: the groups of each layer, on the cores that they may run on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from nestmap.model import InfeasibleError, InputError, NoCostNode
+from nestmap.model.multicore.accelerator import CoreId
+from nestmap.model.multicore.allocation import Gene, GeneSpace
+from nestmap.model.multicore.cn_kinds import CnKinds
+from nestmap.model.multicore.cn_layer import CnLayer, Ints
+from nestmap.model.multicore.problem import SplitProblem, StreamProblem
+
+Reasons = Mapping[tuple[int, CoreId], str]
+"""Why nodes of a kind cannot run on a core."""
+
+
+@final
+@dataclass(frozen=True)
+class Group:
+    """Nodes of a layer that read the same constants, and the cores that are said to run them."""
+
+    layer: CnLayer
+    number: int
+    cores: tuple[CoreId, ...]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """All groups, and which one each node belongs to."""
+
+    groups: tuple[Group, ...]
+    group_of: Ints
+    kinds: CnKinds
+
+    @cached_property
+    def kinds_of(self) -> list[list[int]]:
+        """The kinds of the nodes of each group."""
+        count = len(self.kinds)
+        found = [list[int]() for _ in self.groups]
+        for pair in map(int, np.unique(self.group_of * count + self.kinds.kind)):
+            found[pair // count].append(pair % count)
+        return found
+
+    @cached_property
+    def cores_of_kinds(self) -> list[list[CoreId]]:
+        """The cores that some node of each kind may run on, in ascending order."""
+        wanted = [set[CoreId]() for _ in range(len(self.kinds))]
+        for group, kinds in zip(self.groups, self.kinds_of, strict=True):
+            for kind in kinds:
+                wanted[kind].update(group.cores)
+        return [sorted(cores) for cores in wanted]
+
+
+def groups_of(split: SplitProblem, kinds: CnKinds) -> Groups:
+    """The groups of all layers, with the cores that the mapping and the operators leave them.
+
+    Raises:
+        InputError: where there is no such core, or a mapping fixes cores for fewer groups than
+            there are.
+    """
+    by_name = {node.name: node for node in split.problem.workload.nodes}
+    groups: list[Group] = []
+    columns: list[Ints] = []
+    for layer in split.nodes.layers:
+        node = by_name[layer.nest.name]
+        assert not isinstance(node, NoCostNode)
+        columns.append(layer.groups + len(groups))
+        count = int(layer.groups.max(initial=0)) + 1
+        able = [core.id for core in split.problem.cores_of(node)]
+        fixed = _fixed(split.problem, layer, count, able)
+        for number in range(count):
+            cores = (fixed[number],) if fixed else tuple(sorted(able))
+            groups.append(Group(layer, number, cores))
+    return Groups(tuple(groups), np.concatenate(columns), kinds)
+
+
+def _fixed(
+    problem: StreamProblem, layer: CnLayer, groups: int, able: Sequence[CoreId]
+) -> tuple[CoreId, ...]:
+    """The core of each group; none where there is something to choose."""
+    nest = layer.nest
+    entry = problem.mapping.of(nest.name, nest.operator)
+    if not able:
+        raise InputError(
+            f"layer {nest.name}",
+            f"operator {nest.operator}, which no core of {problem.accelerator.name} runs",
+            "a core that names this operator, or that names none",
+        )
+    if not entry.fixed or not set(entry.cores) <= set(able):
+        return ()
+    if len(entry.cores) == 1:
+        return entry.cores * groups
+    if len(entry.cores) < groups:
+        raise InputError(
+            f"mapping: core_allocation for {entry.target!r}",
+            f"{len(entry.cores)} fixed cores for the {groups} groups of layer {nest.name}",
+            "one core for all groups, or one for each",
+        )
+    return entry.cores[:groups]
+
+
+def gene_space(groups: Groups, refused: Reasons) -> GeneSpace:
+    """The groups as genes, on the cores where all of their nodes can run.
+
+    Raises:
+        InfeasibleError: where none is left: why not, core by core.
+    """
+    genes: list[Gene] = []
+    for group, kinds in zip(groups.groups, groups.kinds_of, strict=True):
+        able = tuple(x for x in group.cores if all((kind, x) not in refused for kind in kinds))
+        if not able:
+            raise InfeasibleError(_no_core(group, kinds, refused))
+        genes.append(Gene(layer=group.layer.nest.number, group=group.number, cores=able))
+    return GeneSpace(tuple(genes), groups.group_of)
+
+
+def _no_core(group: Group, kinds: Sequence[int], refused: Reasons) -> str:
+    """Why a group can run nowhere; cores with the same reason together."""
+    alike: dict[str, list[CoreId]] = {}
+    for core in group.cores:
+        reason = next(refused[kind, core] for kind in kinds if (kind, core) in refused)
+        alike.setdefault(reason, []).append(core)
+    nest = group.layer.nest
+    told = "; ".join(
+        f"core{'s' if cores[1:] else ''} {', '.join(map(str, cores))}: {reason}"
+        for reason, cores in alike.items()
+    )
+    return f"layer {nest.name} ({nest.operator}), group {group.number}: no core can run it: {told}"

@@ -1,0 +1,210 @@
+"""The cost table: what each kind of nodes costs on each core, searched once for what is equal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from math import ceil
+from typing import final
+
+import numpy as np
+
+from nestmap.model import (
+    Accelerator,
+    CostModelEvaluation,
+    EvaluationBatch,
+    Layer,
+    MappingProblem,
+    SearchStatistics,
+    SpatialProblem,
+    TemporalMapping,
+)
+from nestmap.model.base import Frozen, replaced
+from nestmap.model.dims import MemoryOperand
+from nestmap.model.mapping.problem import CoreProblem, ProblemContent
+from nestmap.model.mapping.spatial import SpatialMapping
+from nestmap.model.multicore.accelerator import ComputeCore, CoreId
+from nestmap.model.multicore.cn_costs import IMPOSSIBLE, CnCost, CnCosts, KnownCost
+from nestmap.model.multicore.cn_kinds import CnKind, CnKinds
+from nestmap.model.multicore.cn_layer import CnNest
+from nestmap.model.multicore.top_memories import memory_operands
+from nestmap.search.multicore.core_costs.offchip_memory import OffChip, streaming, traffic
+from nestmap.search.multicore.core_costs.operand_residency import (
+    Held,
+    growing,
+    leaves_room,
+    reserved,
+    tightened,
+)
+from nestmap.search.multicore.core_costs.single_core_layer import (
+    held_by_memory,
+    layer_of,
+    streamed_operands,
+)
+from nestmap.search.spatial.candidates import conform, spatial_mappings
+
+Search = Callable[[CoreProblem], EvaluationBatch]
+"""The best mapping of a layer on a core; no row where none fits."""
+
+Costing = Callable[[SpatialProblem, TemporalMapping], CostModelEvaluation]
+"""What says what a mapping costs in full."""
+
+
+class CoreView(Frozen, frozen=True):
+    """What of a core decides what nodes cost on it; equal for equal cores, whatever their numbers.
+
+    ``core`` is the first of them under the number 0.
+    """
+
+    core: ComputeCore
+    offchip: OffChip
+
+    @classmethod
+    def of(cls, core: ComputeCore, offchip: OffChip) -> CoreView:
+        """The view of a core."""
+        anonymous: dict[str, object] = {"id": 0, "operators": (), "coordinates": None}
+        return cls(core=replaced(core, anonymous), offchip=offchip)
+
+
+class Cell(Frozen, frozen=True):
+    """A kind of nodes on a core; with ``exact`` what others have made beside it takes room, too."""
+
+    kind: CnKind
+    view: CoreView
+    exact: bool
+
+
+Found = tuple[CostModelEvaluation | None, SearchStatistics]
+"""The best mapping of a layer on a core, if there is one, and what was looked at."""
+
+
+@final
+@dataclass(frozen=True)
+class Costs:
+    """Finds what nodes cost on cores; layers that are equal on equal cores are searched once."""
+
+    search: Search
+    cost: Costing
+    _found: dict[tuple[ProblemContent, tuple[SpatialMapping, ...]], Found] = field(
+        default_factory=dict[tuple[ProblemContent, tuple[SpatialMapping, ...]], Found]
+    )
+
+    def of(self, cell: Cell, nest: CnNest) -> KnownCost | str:
+        """What a kind costs on a core; else why it cannot run there.
+
+        As few operands stream from off the chip as let the others, and what the array works on at
+        a time, fit the core's memories. Only where nothing fits, inner memories are used in part.
+        """
+        core, kind = cell.view.core, cell.kind
+        carried = memory_operands(nest, core)
+        if carried is None or (not kind.vector and len(set(carried)) < len(carried)):
+            return _lacking(core, kind)
+        layer, held = layer_of(kind, carried, nest.name), held_by_memory(kind, carried)
+        own = working(core.accelerator, kind.operations)
+        statistics = SearchStatistics()
+        for accelerator, streamed in product((own, tightened(own)), _streamed(layer, core, held)):
+            plain = MappingProblem(layer=layer, accelerator=accelerator)
+            taken = reserved(plain, core, held, streamed) if cell.exact else {}
+            machine = streaming(accelerator, streamed, cell.view.offchip, taken)
+            problem = replaced(plain, {"accelerator": machine})
+            cme, statistics = self._best(problem, core.dataflows)
+            if cme is not None:
+                return _known(cell, cme, problem, (carried, streamed))
+        return "; ".join(entry.reason for entry in statistics.infeasible)
+
+    def _best(self, problem: MappingProblem, dataflows: tuple[SpatialMapping, ...]) -> Found:
+        content = (problem.content, dataflows)
+        if content not in self._found:
+            batch = self.search(CoreProblem(problem=problem, dataflows=dataflows))
+            self._found[content] = (self._in_full(batch), batch.statistics)
+        return self._found[content]
+
+    def _in_full(self, batch: EvaluationBatch) -> CostModelEvaluation | None:
+        if not len(batch):
+            return None
+        return self.cost(batch.mappings.problem, batch.mappings.row(0))
+
+
+def _lacking(core: ComputeCore, kind: CnKind) -> str:
+    names = ", ".join(core.accelerator.operands) or "none"
+    needed = ", ".join(kind.operands)
+    return f"{core.name} has memories for {names}; a node needs one for each of {needed}"
+
+
+def working(accelerator: Accelerator, operations: int) -> Accelerator:
+    """The accelerator whose units do so many operations one after the other each time."""
+    array = accelerator.array
+    if operations == 1 or array.imc is not None:
+        return accelerator
+    changed = {
+        "unit_energy": array.unit_energy * operations,
+        "cycles_per_operation": array.cycles_per_operation * operations,
+    }
+    return replaced(accelerator, {"array": replaced(array, {**changed})})
+
+
+def _streamed(layer: Layer, core: ComputeCore, held: Held) -> list[tuple[MemoryOperand, ...]]:
+    """The memory operands that may stream, the fewest first; the others leave room for them."""
+    problem = MappingProblem(layer=layer, accelerator=core.accelerator)
+    flows = tuple(conform(problem, flow) for flow in core.dataflows)
+    meant = flows or spatial_mappings(problem, 1)
+    return [
+        streamed
+        for streamed in growing(core.top_levels, held)
+        if not streamed or leaves_room(problem, core, held, streamed, meant)
+    ]
+
+
+def _known(
+    cell: Cell,
+    cme: CostModelEvaluation,
+    problem: MappingProblem,
+    operands: tuple[Sequence[MemoryOperand], Sequence[MemoryOperand]],
+) -> KnownCost:
+    """The cost out of the best mapping; ``operands`` are all memory operands, and what streams."""
+    carried, streamed = operands
+    runtime = max(1, ceil(cme.latency1))
+    own = {level.name for level in cell.view.core.accelerator.memories}
+    added = [level for level in problem.accelerator.memories if level.name not in own]
+    moved = traffic(cme, added, runtime)
+    cost = CnCost(
+        runtime=runtime,
+        onchip_energy=max(0.0, cme.energy - moved.energy),
+        offchip_energy=moved.energy,
+        streamed=streamed_operands(cell.kind, carried, streamed),
+        read_rate=moved.read_rate,
+        write_rate=moved.write_rate,
+    )
+    return KnownCost(cost=cost, cme=replaced(cme, {"layer": problem.layer.name}))
+
+
+def columns(
+    kinds: CnKinds, cores: Sequence[CoreId], known: Mapping[tuple[int, CoreId], KnownCost]
+) -> CnCosts:
+    """The table as columns; what is not known is impossible."""
+    shape = (len(kinds), len(cores))
+    table = CnCosts(
+        kind=kinds.kind,
+        cores=tuple(cores),
+        runtime=np.full(shape, IMPOSSIBLE, dtype=np.int64),
+        onchip=np.zeros(shape),
+        offchip=np.zeros(shape),
+        streamed=np.zeros(shape, dtype=np.int64),
+        read_rate=np.zeros(shape, dtype=np.int64),
+        write_rate=np.zeros(shape, dtype=np.int64),
+    )
+    place = {core: column for column, core in enumerate(cores)}
+    for (kind, core), entry in known.items():
+        if entry.cost is not None:
+            _put(table, (kind, place[core]), entry.cost, kinds.kinds[kind])
+    return table
+
+
+def _put(table: CnCosts, at: tuple[int, int], cost: CnCost, kind: CnKind) -> None:
+    table.runtime[at] = cost.runtime
+    table.onchip[at] = cost.onchip_energy
+    table.offchip[at] = cost.offchip_energy
+    table.streamed[at] = sum(1 << kind.operands.index(name) for name in cost.streamed)
+    table.read_rate[at] = cost.read_rate
+    table.write_rate[at] = cost.write_rate

@@ -1,0 +1,64 @@
+"""Spatial mappings of a core: its dataflows cut down to a layer, or what its memories can feed."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from nestmap.model import ArraySide, Loop, MappingProblem, SpatialMapping, Unrolling
+from nestmap.model.mapping.problem import CoreProblem
+from nestmap.search.spatial.candidates import conform
+from nestmap.search.spatial.unrolling import Limits, unrolling_limits
+
+
+def dataflow_mappings(core: CoreProblem) -> tuple[SpatialMapping, ...]:
+    """The dataflows of a core, each cut down to the layer; those that become equal count once."""
+    return tuple(dict.fromkeys(conform(core.problem, flow) for flow in core.dataflows))
+
+
+def dividing_mappings(problem: MappingProblem) -> tuple[SpatialMapping, ...]:
+    """Each loop dimension over each array dimension as far as it divides, in all combinations.
+
+    Not further than the array is long and the innermost memories that serve the array dimension
+    can deliver (of the output: take in) different words in a cycle. An array dimension stays idle
+    only where there is no dimension left to unroll over it.
+
+    Source: Stream (Symons et al., IEEE TC 2024), custom spatial mapping generator.
+    """
+    limits = unrolling_limits(problem)
+    sides = problem.accelerator.array.sides
+    choices = [_choices(problem, limits, side) for side in sides]
+    found = [loops for loops in product(*choices) if _different(loops)]
+    if not found:
+        idle = (dict.fromkeys([*x, None]) for x in choices)
+        found = [loops for loops in product(*idle) if _different(loops)]
+    most = max(sum(loop is not None for loop in loops) for loops in found)
+    return tuple(
+        _mapping(sides, loops) for loops in found if sum(loop is not None for loop in loops) == most
+    )
+
+
+def _choices(problem: MappingProblem, limits: Limits, side: ArraySide) -> list[Loop | None]:
+    """What may be unrolled over an array dimension; ``None``: nothing."""
+    loops: list[Loop | None] = []
+    for dimension, size in problem.layer.sizes.items():
+        factor = limits[side.name][dimension]
+        while size % factor:
+            factor -= 1
+        if factor > 1:
+            loops.append(Loop(dimension=dimension, size=factor))
+    return loops or [None]
+
+
+def _different(loops: tuple[Loop | None, ...]) -> bool:
+    """Whether no dimension is unrolled twice."""
+    names = [loop.dimension for loop in loops if loop is not None]
+    return len(set(names)) == len(names)
+
+
+def _mapping(sides: tuple[ArraySide, ...], loops: tuple[Loop | None, ...]) -> SpatialMapping:
+    return SpatialMapping(
+        unrollings=tuple(
+            Unrolling(array_dimension=side.name, loops=() if loop is None else (loop,))
+            for side, loop in zip(sides, loops, strict=True)
+        )
+    )

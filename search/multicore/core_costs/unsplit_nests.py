@@ -1,0 +1,153 @@
+"""The loops and operands of nodes before they are split: layers, and vector operators as such.
+
+Of a vector operator an iteration of its loops counts as one operation of a core's array, times
+those that the node says it does each time. It reads an element of each input that its loops index,
+and sums up, or keeps, what it writes at the precision of the output. Where it needs all of an axis,
+as a softmax needs rows, it reads each element once: that is indexed as the output is there. What
+is read as a whole, nobody knows for which element, is spread over all iterations evenly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import final
+
+from nestmap.model import AffineIndex, InputOperand, LayerNode, Loop, OutputOperand, VectorNode
+from nestmap.model.base import replaced
+from nestmap.model.dims import Dimension
+from nestmap.model.multicore.cn_layer import CnNest
+from nestmap.model.units import Bits
+from nestmap.model.workload.access import AxisIndex
+from nestmap.model.workload.affine import Term
+from nestmap.model.workload.tensor import Tensor
+
+Indices = tuple[AffineIndex, ...]
+Sizes = dict[Dimension, int]
+
+
+@final
+@dataclass(frozen=True)
+class WholeNest:
+    """All loops of a node with its operands; sums of two loops have the length of their axis.
+
+    ``spread`` are the bits of inputs that are read as a whole, by position.
+    """
+
+    loops: tuple[Loop, ...]
+    output: OutputOperand
+    inputs: tuple[InputOperand, ...]
+    spread: dict[int, Bits]
+    operations: int = 1
+    vector: bool = False
+
+
+def whole_nest(node: LayerNode | VectorNode, nest: CnNest) -> WholeNest:
+    """The loops and operands of a node, whose parts the nest splits."""
+    if isinstance(node, LayerNode):
+        return _of_layer(node)
+    return _of_vector(node, nest)
+
+
+def _of_layer(node: LayerNode) -> WholeNest:
+    layer = node.layer
+    sizes = layer.sizes
+    return WholeNest(
+        loops=layer.loops,
+        output=replaced(layer.output, {"indices": _measured(layer.output.indices, sizes)}),
+        inputs=tuple(
+            replaced(x, {"indices": _measured(x.indices, sizes), "source": None})
+            for x in layer.inputs
+        ),
+        spread={},
+    )
+
+
+def _measured(indices: Sequence[AffineIndex], sizes: Sizes) -> Indices:
+    """The indices, sums with the length of their axis."""
+    return tuple(
+        replaced(index, {"size": index.axis_length(tuple(sizes[d] for d in index.dimensions))})
+        if index.terms[1:]
+        else index
+        for index in indices
+    )
+
+
+def _of_vector(node: VectorNode, nest: CnNest) -> WholeNest:
+    loops = node.nest.loops if node.nest and node.nest.loops else _numbered(node.iterations)
+    made = node.outputs[0]
+    output = _digits(node.nest.output) if node.nest else _all(loops)
+    reads = _reads(node)
+    return WholeNest(
+        loops=loops,
+        output=OutputOperand(
+            name=nest.output.operand,
+            indices=output,
+            precision=made.precision,
+            partial_precision=made.precision,
+        ),
+        inputs=tuple(
+            InputOperand(
+                name=use.operand,
+                indices=_all(loops) if axes is None else _read(axes, tensor, node),
+                precision=tensor.precision,
+                constant=tensor.constant,
+            )
+            for use, tensor, axes in zip(nest.inputs, node.inputs, reads, strict=True)
+        ),
+        spread={place: node.inputs[place].bits for place, axes in enumerate(reads) if axes is None},
+        operations=max(1, node.operations),
+        vector=True,
+    )
+
+
+def _numbered(iterations: Sequence[int]) -> tuple[Loop, ...]:
+    """Loops that nobody has named."""
+    return tuple(Loop(dimension=f"D{i}", size=n) for i, n in enumerate(iterations or (1,)))
+
+
+def _reads(node: VectorNode) -> list[tuple[AxisIndex, ...] | None]:
+    """How each input is indexed; ``None``: as a whole."""
+    if node.nest is None:
+        return [None] * len(node.inputs)
+    return [access.axes if access else None for access in node.nest.inputs]
+
+
+def _all(loops: Sequence[Loop]) -> Indices:
+    return tuple(_single(loop.dimension) for loop in loops)
+
+
+def _single(dimension: Dimension) -> AffineIndex:
+    return AffineIndex(terms=(Term(dimension=dimension),))
+
+
+def _digits(indices: Sequence[AffineIndex]) -> Indices:
+    """The indices of an output: two loops that count an axis like digits are one each."""
+    return tuple(_single(d) for index in indices for d in index.dimensions)
+
+
+def _read(axes: Sequence[AxisIndex], tensor: Tensor, node: VectorNode) -> Indices:
+    """The indices of an input; each loop counts once."""
+    found: list[AffineIndex] = []
+    taken: set[Dimension] = set()
+    for index in _indexed(axes, tensor, node):
+        if taken.isdisjoint(index.dimensions):
+            found.append(index)
+            taken.update(index.dimensions)
+    return tuple(found)
+
+
+def _indexed(axes: Sequence[AxisIndex], tensor: Tensor, node: VectorNode) -> Iterator[AffineIndex]:
+    assert node.nest is not None
+    assert tensor.sizes is not None
+    sizes = {loop.dimension: loop.size for loop in node.nest.loops}
+    output = node.nest.output
+    offset = len(output) - len(axes)
+    for place, (index, extent) in enumerate(zip(axes, tensor.sizes, strict=True)):
+        if index is not None:
+            yield replaced(index, {"size": max(1, extent)}) if index.terms[1:] else index
+        elif 0 <= place + offset < len(output):
+            across = output[place + offset].dimensions
+            if prod(sizes[d] for d in across) == extent:
+                yield from (_single(d) for d in across)

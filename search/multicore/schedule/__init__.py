@@ -1,0 +1,1 @@
+"""The scheduler: when every node runs and every tensor is sent."""

@@ -1,0 +1,40 @@
+"""What the schedules of many allocations cost, worked out side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from queue import SimpleQueue
+from typing import final
+
+from nestmap.model.multicore.allocation import Allocation
+from nestmap.model.multicore.population import Fitness
+from nestmap.model.multicore.schedule import ScheduleProblem
+from nestmap.search.multicore.schedule.scheduler import Scheduler
+from nestmap.search.parallel import in_order
+
+
+@final
+class Evaluator:
+    """Schedules allocations on so many threads; results do not depend on their number."""
+
+    def __init__(self, problem: ScheduleProblem, workers: int = 1) -> None:
+        self._workers = max(1, workers)
+        self._idle = SimpleQueue[Scheduler]()
+        first = Scheduler(problem)
+        for scheduler in (first, *(first.another() for _ in range(self._workers - 1))):
+            self._idle.put(scheduler)
+
+    def __call__(self, allocations: Sequence[Allocation], /) -> tuple[Fitness | None, ...]:
+        """The costs of each allocation's schedule; ``None``: it finds no room.
+
+        Raises:
+            InputError: where an allocation has a core for a gene that it cannot run on.
+        """
+        return tuple(in_order(self._fitness, allocations, self._workers))
+
+    def _fitness(self, allocation: Allocation) -> Fitness | None:
+        scheduler = self._idle.get()
+        try:
+            return scheduler.fitness(allocation)
+        finally:
+            self._idle.put(scheduler)

@@ -1,0 +1,246 @@
+"""What a node needs: inputs are brought where it reads them, and leave when nobody reads them."""
+
+from __future__ import annotations
+
+from nestmap.costmodel.kernel.jit import inlined, kernel
+from nestmap.search.multicore.schedule.eviction import evict, make_room, make_room_as_stream
+from nestmap.search.multicore.schedule.operand_streaming import is_streamed
+from nestmap.search.multicore.schedule.packed_tables import (
+    Job,
+    add,
+    count,
+    get,
+    get3,
+    held,
+    put,
+    sent,
+)
+from nestmap.search.multicore.schedule.table_layout import (
+    AVAILABLE,
+    COPIES,
+    CORE,
+    END_NEED,
+    FAILURE,
+    FINE,
+    FIRST_COPY,
+    FIRST_NEED,
+    GONE,
+    HOMES,
+    IS_OFFCHIP,
+    LAST_READ,
+    LAYER,
+    LEFT,
+    MEMORIES,
+    MEMORY,
+    NEEDED,
+    NEEDS,
+    NEXT_COPY,
+    NEXT_THERE,
+    NODES,
+    NONE,
+    OFFCHIP_HOME,
+    ORDER,
+    PROGRESS,
+    READ_UNTIL,
+    READS,
+    READS_LEFT,
+    SENDING,
+    SINCE,
+    SLOT,
+    TENSOR,
+    TENSORS,
+    THERE,
+    WANTED,
+    WRITER,
+)
+from nestmap.search.multicore.schedule.tensor_copies import (
+    copy_in,
+    is_elsewhere,
+    oldest_copy,
+    remove,
+    unused_from,
+)
+from nestmap.search.multicore.schedule.transfers import plan, send
+
+FROM_OFFCHIP = 0
+FROM_CORE = 1
+"""The reasons of transfers to a core (those of ``TransferKind``)."""
+
+
+@inlined
+def home_of(job: Job, node: int, slot: int) -> int:
+    """The memory of an operand of a node on its core."""
+    return get3(job, HOMES, get(job, NODES, node, LAYER), get(job, PROGRESS, node, CORE), slot)
+
+
+@inlined
+def place_of(job: Job, node: int, need: int) -> int:
+    """Where a node reads what it needs: off the chip what is streamed (``NONE`` in Stream)."""
+    slot = get(job, NEEDS, need, SLOT)
+    if is_streamed(job, node, slot):
+        tensor = get(job, NEEDS, need, NEEDED)
+        return NONE if job.stream else get(job, TENSORS, tensor, OFFCHIP_HOME)
+    return home_of(job, node, slot)
+
+
+@kernel
+def claim(job: Job, node: int) -> None:
+    """Marks what a node needs and what is where it reads it (in Stream wherever it is)."""
+    for need in range(get(job, NODES, node, FIRST_NEED), get(job, NODES, node, END_NEED)):
+        memory = place_of(job, node, need)
+        copy = get(job, READS, get(job, NEEDS, need, NEEDED), FIRST_COPY)
+        while copy != NONE:
+            if memory != NONE and (job.stream or held(job, copy, MEMORY) == memory):
+                put(job, COPIES, copy, WANTED, node)
+            copy = held(job, copy, NEXT_COPY)
+
+
+@kernel
+def clear(job: Job, node: int, slot: int, time: int) -> int:
+    """Empties the memory of a streamed operand but for what the node needs; returns when it is."""
+    copy, at = get(job, THERE, home_of(job, node, slot), 0), time
+    while copy != NONE and count(job, FAILURE) == FINE:
+        after = held(job, copy, NEXT_THERE)
+        if held(job, copy, WANTED) != node and held(job, copy, SINCE) <= at:
+            time = evict(job, copy, time, node)
+        copy = after
+    return time
+
+
+@kernel
+def fetch_all(job: Job, node: int, time: int) -> int:
+    """Brings all that a node needs; returns when, at a time or later, all is there.
+
+    What has been available longest comes first; in Stream what is smallest.
+    """
+    first, end = get(job, NODES, node, FIRST_NEED), get(job, NODES, node, END_NEED)
+    if job.stream:
+        for need in range(first, end):
+            time = max(time, _fetch(job, node, need))
+        return time
+    _sort(job, first, end)
+    for place in range(first, end):
+        time = max(time, _fetch(job, node, get(job, ORDER, place, 0)))
+    return time
+
+
+@kernel
+def _sort(job: Job, first: int, end: int) -> None:
+    """Puts needs in the order in which their tensors became available.
+
+    By insertion: those who write what a node reads mostly end one after the other.
+    """
+    for need in range(first, end):
+        time = held(job, oldest_copy(job, get(job, NEEDS, need, NEEDED)), AVAILABLE)
+        place = need
+        while place > first and get(job, ORDER, place - 1, 1) > time:
+            put(job, ORDER, place, 0, get(job, ORDER, place - 1, 0))
+            put(job, ORDER, place, 1, get(job, ORDER, place - 1, 1))
+            place -= 1
+        put(job, ORDER, place, 0, need)
+        put(job, ORDER, place, 1, time)
+
+
+@kernel
+def _fetch(job: Job, node: int, need: int) -> int:
+    """Brings a tensor that a node needs; returns when it is there (in Stream 0 if it was)."""
+    memory = place_of(job, node, need)
+    if memory == NONE or count(job, FAILURE) != FINE:
+        return 0
+    return bring(job, get(job, NEEDS, need, NEEDED), memory, node)
+
+
+@kernel
+def bring(job: Job, tensor: int, memory: int, node: int) -> int:
+    """Brings a tensor into a memory that is of the node's core, or off the chip."""
+    copy = copy_in(job, tensor, memory)
+    if copy != NONE:
+        return 0 if job.stream else held(job, copy, AVAILABLE)
+    source = oldest_copy(job, tensor)
+    time = held(job, source, AVAILABLE)
+    if job.stream:
+        time = make_room_as_stream(job, tensor, memory, time, node)
+    else:
+        time = max(time, get(job, GONE, tensor, memory))
+        time = make_room(job, tensor, memory, time, node)
+    if count(job, FAILURE) != FINE:
+        return time
+    offchip = get(job, MEMORIES, memory, IS_OFFCHIP) == 1
+    core = job.offchip if offchip else get(job, PROGRESS, node, CORE)
+    from_offchip = get(job, MEMORIES, held(job, source, MEMORY), IS_OFFCHIP) == 1
+    planned = plan(job, source, memory, core)
+    reason = FROM_OFFCHIP if from_offchip else FROM_CORE
+    time = send(job, planned, time, reason, node)
+    put(job, COPIES, copy_in(job, tensor, memory), WANTED, node)
+    _release(job, source, planned, time)
+    return time
+
+
+@kernel
+def _release(job: Job, source: int, planned: int, time: int) -> None:
+    """Removes the copy that was sent if nobody will read it there."""
+    memory, tensor = held(job, source, MEMORY), held(job, source, TENSOR)
+    if get(job, MEMORIES, memory, IS_OFFCHIP):
+        return
+    left = get(job, LEFT, tensor, memory)
+    if not job.stream:
+        if left <= 0:
+            remove(job, source, unused_from(job, source))
+        return
+    writer = get(job, TENSORS, tensor, WRITER)
+    passed_on = writer != NONE and sent(job, planned, SENDING) != get(job, PROGRESS, writer, CORE)
+    if left == NONE or (passed_on and left <= 0):
+        remove(job, source, time)
+
+
+@kernel
+def count_down(job: Job, node: int, end: int) -> None:
+    """Counts what a node has read, and removes what nobody reads any more."""
+    for need in range(get(job, NODES, node, FIRST_NEED), get(job, NODES, node, END_NEED)):
+        memory = place_of(job, node, need)
+        if memory != NONE:
+            tensor = get(job, NEEDS, need, NEEDED)
+            add(job, LEFT, tensor, memory, -1)
+            add(job, READS, tensor, READS_LEFT, -1)
+            put(job, READS, tensor, LAST_READ, max(get(job, READS, tensor, LAST_READ), end))
+            copy = copy_in(job, tensor, memory)
+            if copy != NONE:
+                put(job, COPIES, copy, READ_UNTIL, max(held(job, copy, READ_UNTIL), end))
+    for need in range(get(job, NODES, node, FIRST_NEED), get(job, NODES, node, END_NEED)):
+        memory = place_of(job, node, need)
+        if memory != NONE:
+            _forget(job, get(job, NEEDS, need, NEEDED), memory, end)
+
+
+@kernel
+def _forget(job: Job, tensor: int, memory: int, end: int) -> None:
+    """Removes all copies of a tensor that nobody reads, or this one if nobody reads it here.
+
+    Off the chip there is room: a copy stays there as long as somebody reads the tensor.
+    """
+    if get(job, READS, tensor, READS_LEFT) == 0:
+        copy = get(job, READS, tensor, FIRST_COPY)
+        while copy != NONE:
+            after = held(job, copy, NEXT_COPY)
+            remove(job, copy, _last_read(job, copy, end))
+            copy = after
+    elif not (
+        job.stream or get(job, MEMORIES, memory, IS_OFFCHIP) or get(job, LEFT, tensor, memory)
+    ):
+        copy = copy_in(job, tensor, memory)
+        if copy != NONE and is_elsewhere(job, tensor, memory):
+            remove(job, copy, unused_from(job, copy))
+
+
+@kernel
+def _last_read(job: Job, copy: int, end: int) -> int:
+    """When the last reader of a copy ends."""
+    if not job.stream:
+        return unused_from(job, copy)
+    tensor, memory = held(job, copy, TENSOR), held(job, copy, MEMORY)
+    if get(job, TENSORS, tensor, WRITER) == NONE:
+        return end
+    if get(job, MEMORIES, memory, IS_OFFCHIP):
+        return get(job, READS, tensor, LAST_READ)
+    read = held(job, copy, READ_UNTIL)
+    return end if read == NONE else read

@@ -1,0 +1,252 @@
+"""The scheduler: one node after the other, each as early as its core, inputs and room allow."""
+
+from __future__ import annotations
+
+from nestmap.costmodel.kernel.jit import inlined, kernel
+from nestmap.search.multicore.schedule.eviction import evict_as_stream, make_room, send_off
+from nestmap.search.multicore.schedule.input_transfers import (
+    bring,
+    claim,
+    clear,
+    count_down,
+    fetch_all,
+    home_of,
+)
+from nestmap.search.multicore.schedule.occupancy import low_from
+from nestmap.search.multicore.schedule.operand_streaming import (
+    cost,
+    is_streamed,
+    stream,
+    streaming_time,
+)
+from nestmap.search.multicore.schedule.packed_tables import (
+    Job,
+    add,
+    addf,
+    count,
+    count_up,
+    get,
+    get3f,
+    put,
+    rows,
+    set_count,
+)
+from nestmap.search.multicore.schedule.table_layout import (
+    BITS,
+    BY_LATENCY,
+    BY_START,
+    CANNOT_RUN,
+    CAPACITY,
+    COMPUTATION,
+    CORE,
+    END_NEED,
+    END_NEXT,
+    ENERGIES,
+    FAILED_NODE,
+    FAILURE,
+    FINE,
+    FIRST_NEED,
+    FIRST_NEXT,
+    FOLLOWING,
+    IDLE,
+    IS_OFFCHIP,
+    IS_RESULT,
+    KIND,
+    LEFT,
+    MEMORIES,
+    N_READY,
+    NEEDED,
+    NEEDS,
+    NODE_END,
+    NODE_START,
+    NODES,
+    NONE,
+    OFFCHIP,
+    OFFCHIP_HOME,
+    ONCHIP,
+    PREFETCHED,
+    PROGRESS,
+    QUEUE,
+    RANK,
+    READS,
+    READS_LEFT,
+    READY_FROM,
+    ROOMS,
+    RUNTIME,
+    SLOT,
+    SPENT,
+    STREAMED,
+    STREAMING,
+    TENSORS,
+    WAITING,
+    WAITS_FOR,
+    WRITER,
+)
+from nestmap.search.multicore.schedule.tensor_copies import copy_in, remove, store, unused_from
+
+RESULT = 3
+"""The reason of a transfer of a result off the chip."""
+
+
+@kernel
+def run(job: Job) -> None:
+    """Schedules all nodes; the state begins empty, but for the core of each node."""
+    _begin(job)
+    for row in range(rows(job, PREFETCHED)):
+        if count(job, FAILURE) == FINE:
+            _prefetch(job, row)
+    while count(job, N_READY) > 0 and count(job, FAILURE) == FINE:
+        node = _take_next(job)
+        _run_node(job, node)
+        _release_followers(job, node)
+
+
+@kernel
+def _begin(job: Job) -> None:
+    """Counts who reads what where, puts constants off the chip, finds the first nodes."""
+    for tensor in range(rows(job, TENSORS)):
+        if get(job, TENSORS, tensor, WRITER) == NONE:
+            store(job, tensor, get(job, TENSORS, tensor, OFFCHIP_HOME), 0, 0)
+    for node in range(rows(job, NODES)):
+        if cost(job, node, RUNTIME) < 0:
+            set_count(job, FAILURE, CANNOT_RUN)
+            set_count(job, FAILED_NODE, node)
+            return
+        for need in range(get(job, NODES, node, FIRST_NEED), get(job, NODES, node, END_NEED)):
+            _count(job, node, need)
+        put(job, PROGRESS, node, WAITING, get(job, NODES, node, WAITS_FOR))
+        if get(job, PROGRESS, node, WAITING) == 0:
+            _make_ready(job, node)
+
+
+@inlined
+def _count(job: Job, node: int, need: int) -> None:
+    """Counts that a node will read a tensor, where it will do that (in Stream on its core)."""
+    tensor, slot = get(job, NEEDS, need, NEEDED), get(job, NEEDS, need, SLOT)
+    memory = home_of(job, node, slot)
+    if not job.stream and is_streamed(job, node, slot):
+        memory = get(job, TENSORS, tensor, OFFCHIP_HOME)
+    put(job, LEFT, tensor, memory, max(get(job, LEFT, tensor, memory), 0) + 1)
+    add(job, READS, tensor, READS_LEFT, 1)
+
+
+@inlined
+def _make_ready(job: Job, node: int) -> None:
+    put(job, QUEUE, count(job, N_READY), 0, node)
+    count_up(job, N_READY, 1)
+
+
+@kernel
+def _prefetch(job: Job, row: int) -> None:
+    """Sends a constant to the core of a node before anything runs.
+
+    Unless it is streamed, or there is no room beside what was sent before (Stream then evicts).
+    """
+    node, need = get(job, PREFETCHED, row, 0), get(job, PREFETCHED, row, 1)
+    tensor, slot = get(job, NEEDS, need, NEEDED), get(job, NEEDS, need, SLOT)
+    if is_streamed(job, node, slot):
+        return
+    memory = home_of(job, node, slot)
+    most = get(job, MEMORIES, memory, CAPACITY) - get(job, TENSORS, tensor, BITS)
+    if job.stream or low_from(job, ROOMS, memory, 0, most) != NONE:
+        bring(job, tensor, memory, node)
+
+
+@kernel
+def _take_next(job: Job) -> int:
+    """Takes the node that the candidate rule puts first out of those that are ready."""
+    best = 0
+    for i in range(1, count(job, N_READY)):
+        if _is_before(job, get(job, QUEUE, i, 0), get(job, QUEUE, best, 0)):
+            best = i
+    node = get(job, QUEUE, best, 0)
+    count_up(job, N_READY, -1)
+    put(job, QUEUE, best, 0, get(job, QUEUE, count(job, N_READY), 0))
+    return node
+
+
+@inlined
+def _is_before(job: Job, node: int, other: int) -> bool:
+    if job.rule == BY_LATENCY:
+        mine, others = get(job, PROGRESS, node, READY_FROM), get(job, PROGRESS, other, READY_FROM)
+        return mine < others or (mine == others and node < other)
+    if job.rule == BY_START:
+        mine, others = _could_start(job, node), _could_start(job, other)
+        if mine != others:
+            return mine < others
+    return get(job, NODES, node, RANK) < get(job, NODES, other, RANK)
+
+
+@inlined
+def _could_start(job: Job, node: int) -> int:
+    return max(
+        get(job, IDLE, get(job, PROGRESS, node, CORE), 0), get(job, PROGRESS, node, READY_FROM)
+    )
+
+
+@kernel
+def _run_node(job: Job, node: int) -> None:
+    """Schedules a node, and all that has to be sent for it."""
+    core = get(job, PROGRESS, node, CORE)
+    time = max(get(job, IDLE, core, 0), get(job, PROGRESS, node, READY_FROM))
+    claim(job, node)
+    streamed = cost(job, node, STREAMED)
+    slot = 0
+    while streamed >> slot:
+        if is_streamed(job, node, slot):
+            time = clear(job, node, slot, time)
+        slot += 1
+    time = fetch_all(job, node, time)
+    memory = home_of(job, node, 0)
+    if is_streamed(job, node, 0):
+        memory = get(job, TENSORS, node, OFFCHIP_HOME)
+    start = _start_of(job, node, memory, time)
+    if count(job, FAILURE) != FINE:
+        return
+    end = start + cost(job, node, RUNTIME)
+    store(job, node, memory, start, end)
+    put(job, PROGRESS, node, NODE_START, start)
+    put(job, PROGRESS, node, NODE_END, end)
+    put(job, IDLE, core, 0, end)
+    addf(
+        job, SPENT, COMPUTATION, 0, get3f(job, ENERGIES, get(job, NODES, node, KIND), core, ONCHIP)
+    )
+    addf(job, SPENT, STREAMING, 0, get3f(job, ENERGIES, get(job, NODES, node, KIND), core, OFFCHIP))
+    count_down(job, node, end)
+    if get(job, NODES, node, IS_RESULT) and not get(job, MEMORIES, memory, IS_OFFCHIP):
+        _send_result(job, node, memory, end)
+
+
+@kernel
+def _start_of(job: Job, node: int, memory: int, time: int) -> int:
+    """When a node starts: there is room for its output, and for its streams on the wires."""
+    if job.stream:
+        if cost(job, node, STREAMED):
+            time = streaming_time(job, node, time)
+            stream(job, node, time)
+        return evict_as_stream(job, node, memory, time, node)
+    time = make_room(job, node, memory, time, node)
+    if cost(job, node, STREAMED) and count(job, FAILURE) == FINE:
+        time = streaming_time(job, node, time)
+        stream(job, node, time)
+    return time
+
+
+@kernel
+def _send_result(job: Job, node: int, memory: int, end: int) -> None:
+    """Sends a result of the network off the chip, and frees its room."""
+    copy = copy_in(job, node, memory)
+    sent = send_off(job, copy, RESULT, node)
+    remove(job, copy, max(end, sent) if job.stream else unused_from(job, copy))
+
+
+@kernel
+def _release_followers(job: Job, node: int) -> None:
+    """Makes those ready that waited for a node alone."""
+    for i in range(get(job, NODES, node, FIRST_NEXT), get(job, NODES, node, END_NEXT)):
+        after = get(job, FOLLOWING, i, 0)
+        end = get(job, PROGRESS, node, NODE_END)
+        put(job, PROGRESS, after, READY_FROM, max(get(job, PROGRESS, after, READY_FROM), end))
+        add(job, PROGRESS, after, WAITING, -1)
+        if get(job, PROGRESS, after, WAITING) == 0:
+            _make_ready(job, after)

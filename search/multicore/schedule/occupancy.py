@@ -1,0 +1,102 @@
+"""Curves: how much of a memory or a wire is used from when on, as steps in the order of time."""
+
+from __future__ import annotations
+
+from nestmap.costmodel.kernel.jit import inlined, kernel
+from nestmap.search.multicore.schedule.packed_tables import Job, begin, get, put, set_count
+from nestmap.search.multicore.schedule.table_layout import (
+    CURVE_STEPS,
+    FAILURE,
+    FULL,
+    NONE,
+    STEP,
+    TIME,
+    USED,
+)
+
+
+@inlined
+def steps_of(job: Job, curves: int, row: int) -> int:
+    """How many steps a curve has."""
+    return get(job, curves + 1, row, 0)
+
+
+@inlined
+def _steps_until(job: Job, curves: int, row: int, time: int) -> int:
+    """How many steps of a curve are at a time or before."""
+    base = begin(job, curves, row)
+    low, high = 0, steps_of(job, curves, row)
+    while low < high:
+        middle = (low + high) // 2
+        if job.ints[base + STEP * middle + TIME] <= time:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inlined
+def level_at(job: Job, curves: int, row: int, time: int) -> int:
+    """What is used at a time."""
+    place = _steps_until(job, curves, row, time)
+    return int(job.ints[begin(job, curves, row) + STEP * (place - 1) + USED]) if place else 0
+
+
+@inlined
+def last_change(job: Job, curves: int, row: int) -> int:
+    """When a curve changes last."""
+    last = steps_of(job, curves, row) - 1
+    return int(job.ints[begin(job, curves, row) + STEP * last + TIME])
+
+
+@kernel
+def change(job: Job, curves: int, row: int, time: int, by: int) -> None:
+    """Uses more (or less) from a time on; ``FULL`` is noted where there is no step left."""
+    ints, base, steps = job.ints, begin(job, curves, row), steps_of(job, curves, row)
+    place = _steps_until(job, curves, row, time)
+    if place == 0 or ints[base + STEP * (place - 1) + TIME] != time:
+        if steps == get(job, CURVE_STEPS, 0, 0):
+            set_count(job, FAILURE, FULL)
+            return
+        for i in range(base + STEP * steps - 1, base + STEP * place - 1, -1):
+            ints[i + STEP] = ints[i]
+        ints[base + STEP * place + TIME] = time
+        ints[base + STEP * place + USED] = ints[base + STEP * (place - 1) + USED] if place else 0
+        steps += 1
+        place += 1
+        put(job, curves + 1, row, 0, steps)
+    for i in range(place - 1, steps):
+        ints[base + STEP * i + USED] += by
+
+
+@kernel
+def low_from(job: Job, curves: int, row: int, time: int, most: int) -> int:
+    """From when on, at a time or later, no more than ``most`` is used for good; else ``NONE``."""
+    ints, base, steps = job.ints, begin(job, curves, row), steps_of(job, curves, row)
+    place = steps - 1
+    while place >= 0 and ints[base + STEP * place + USED] <= most:
+        place -= 1
+    if place == steps - 1:
+        return NONE
+    return max(time, int(ints[base + STEP * (place + 1) + TIME])) if place >= 0 else time
+
+
+@kernel
+def low_for(job: Job, curves: int, row: int, time: int, most: int, duration: int) -> int:
+    """When first, at a time or later, no more than ``most`` is used for so long.
+
+    ``NONE`` if never. After its last step a curve stays as it is.
+    """
+    ints, base, steps = job.ints, begin(job, curves, row), steps_of(job, curves, row)
+    place = max(_steps_until(job, curves, row, time) - 1, 0)
+    start = time
+    while place < steps:
+        after = base + STEP * (place + 1) + TIME
+        if ints[base + STEP * place + USED] > most:
+            if place + 1 == steps:
+                return NONE
+            start = max(time, int(ints[after]))
+        elif place + 1 < steps and ints[after] - start >= duration:
+            return start
+        place += 1
+    return start

@@ -1,0 +1,124 @@
+"""Streams: what passes between a core and off chip while a node runs, too large to be kept."""
+
+from __future__ import annotations
+
+from nestmap.costmodel.kernel.jit import inlined, kernel
+from nestmap.search.multicore.schedule.interconnect import free_from, is_on, load, way, wire_energy
+from nestmap.search.multicore.schedule.packed_tables import (
+    Job,
+    addf,
+    count,
+    get,
+    get3,
+    put,
+    rows,
+    set_count,
+)
+from nestmap.search.multicore.schedule.table_layout import (
+    BANDWIDTHS,
+    CORE,
+    COSTS,
+    FAILURE,
+    FULL,
+    KIND,
+    N_STREAMS,
+    NODES,
+    PATH_WIRES,
+    PROGRESS,
+    READ_RATE,
+    RECEIVING,
+    RUNTIME,
+    SENDING,
+    SPENT,
+    STREAM_NODE,
+    STREAM_RATE,
+    STREAMED,
+    STREAMING_LINKS,
+    STREAMS,
+    WRITE_RATE,
+)
+
+
+@inlined
+def cost(job: Job, node: int, column: int) -> int:
+    """A figure of the cost table: of a node on its core."""
+    return get3(job, COSTS, get(job, NODES, node, KIND), get(job, PROGRESS, node, CORE), column)
+
+
+@inlined
+def is_streamed(job: Job, node: int, slot: int) -> bool:
+    """Whether an operand of a node (0: its output) is too large for its core."""
+    return (cost(job, node, STREAMED) >> slot) & 1 == 1
+
+
+@inlined
+def _rate_on(job: Job, node: int, wire: int) -> int:
+    """Bit/cycle of a node's streams on a wire, both directions together, at most its width."""
+    core = get(job, PROGRESS, node, CORE)
+    rate = 0
+    if is_on(job, job.offchip, core, wire):
+        rate += cost(job, node, READ_RATE)
+    if is_on(job, core, job.offchip, wire):
+        rate += cost(job, node, WRITE_RATE)
+    return min(rate, get(job, BANDWIDTHS, wire, 0))
+
+
+@kernel
+def streaming_time(job: Job, node: int, time: int) -> int:
+    """When first the wires to and from off chip have room for a node's streams."""
+    duration = cost(job, node, RUNTIME)
+    again = True
+    while again:
+        again = False
+        for wire in range(rows(job, BANDWIDTHS)):
+            rate = _rate_on(job, node, wire)
+            if rate > 0:
+                most = get(job, BANDWIDTHS, wire, 0) - rate
+                start = free_from(job, wire, time, most, duration)
+                again = again or start != time
+                time = start
+    return time
+
+
+@kernel
+def stream(job: Job, node: int, start: int) -> None:
+    """Takes room on the wires to and from off chip while a node runs."""
+    core, duration = get(job, PROGRESS, node, CORE), cost(job, node, RUNTIME)
+    for wire in range(rows(job, BANDWIDTHS)):
+        rate = _rate_on(job, node, wire)
+        if rate > 0:
+            load(job, wire, start, start + duration, rate)
+    read = cost(job, node, READ_RATE)
+    write = cost(job, node, WRITE_RATE)
+    _note(job, node, job.offchip, core, read)
+    _note(job, node, core, job.offchip, write)
+    if not job.stream:
+        energy = stream_energy(job, job.offchip, core, read, duration)
+        energy += stream_energy(job, core, job.offchip, write, duration)
+        addf(job, SPENT, STREAMING_LINKS, 0, energy)
+
+
+@kernel
+def stream_energy(job: Job, sending: int, receiving: int, rate: int, duration: int) -> float:
+    """Energy in pJ on the wires of a stream."""
+    energy = 0.0
+    first, end = way(job, sending, receiving)
+    for i in range(first, end if rate else first):
+        energy += wire_energy(job, get(job, PATH_WIRES, i, 0), rate * duration, duration)
+    return energy
+
+
+@kernel
+def _note(job: Job, node: int, sending: int, receiving: int, rate: int) -> None:
+    """Writes down a stream; its times are those of the node."""
+    row = count(job, N_STREAMS)
+    if rate == 0:
+        return
+    if row == rows(job, STREAMS):
+        set_count(job, FAILURE, FULL)
+        return
+    set_count(job, N_STREAMS, row + 1)
+    put(job, STREAMS, row, STREAM_NODE, node)
+    put(job, STREAMS, row, STREAM_RATE, rate)
+    put(job, STREAMS, row, SENDING, sending)
+    put(job, STREAMS, row, RECEIVING, receiving)

@@ -1,0 +1,193 @@
+"""What a scheduling kernel works on: all tables in two arrays, so that calls pass little.
+
+A NumPy array costs a compiled call seven machine words, and the thirty tables of a schedule more
+than most calls do. So they stand one behind the other in one array of integers and one of floats;
+its first words say where each begins. Outside of kernels the same memory is seen as arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nestmap.costmodel.kernel.jit import inlined
+from nestmap.costmodel.kernel.record import F64, I64
+from nestmap.search.multicore.schedule.table_layout import (
+    BITS,
+    COPIES,
+    COUNTS,
+    END,
+    START,
+    TABLES,
+    TENSOR,
+    TENSORS,
+    TRANSFERS,
+)
+
+HEADER: Final = 4
+"""Words for each table: where it begins, how far rows and planes are apart, how many rows."""
+
+
+class Job(NamedTuple):
+    """The tables, the candidate rule, whether to do as Stream does, the core off the chip."""
+
+    ints: I64
+    floats: F64
+    rule: int
+    stream: bool
+    offchip: int
+
+
+@inlined
+def get(job: Job, table: int, row: int, column: int) -> int:
+    """A word of a table."""
+    ints = job.ints
+    place = ints[HEADER * table] + row * ints[HEADER * table + 1] + column
+    return int(ints[place])
+
+
+@inlined
+def put(job: Job, table: int, row: int, column: int, value: int) -> None:
+    """Sets a word of a table."""
+    ints = job.ints
+    ints[ints[HEADER * table] + row * ints[HEADER * table + 1] + column] = value
+
+
+@inlined
+def add(job: Job, table: int, row: int, column: int, value: int) -> None:
+    """Adds to a word of a table."""
+    ints = job.ints
+    ints[ints[HEADER * table] + row * ints[HEADER * table + 1] + column] += value
+
+
+@inlined
+def rows(job: Job, table: int) -> int:
+    """How many rows a table has."""
+    return int(job.ints[HEADER * table + 3])
+
+
+@inlined
+def begin(job: Job, table: int, plane: int) -> int:
+    """Where a plane of a table with three axes begins."""
+    ints = job.ints
+    return int(ints[HEADER * table] + plane * ints[HEADER * table + 1])
+
+
+@inlined
+def get3(job: Job, table: int, plane: int, row: int, column: int) -> int:
+    """A word of a table with three axes."""
+    ints = job.ints
+    return int(ints[begin(job, table, plane) + row * ints[HEADER * table + 2] + column])
+
+
+@inlined
+def getf(job: Job, table: int, row: int, column: int) -> float:
+    """A number of a table of floats."""
+    place = job.ints[HEADER * table] + row * job.ints[HEADER * table + 1] + column
+    return float(job.floats[place])
+
+
+@inlined
+def get3f(job: Job, table: int, plane: int, row: int, column: int) -> float:
+    """A number of a table of floats with three axes."""
+    place = begin(job, table, plane) + row * job.ints[HEADER * table + 2] + column
+    return float(job.floats[place])
+
+
+@inlined
+def putf(job: Job, table: int, row: int, column: int, value: float) -> None:
+    """Sets a number of a table of floats."""
+    job.floats[job.ints[HEADER * table] + row * job.ints[HEADER * table + 1] + column] = value
+
+
+@inlined
+def addf(job: Job, table: int, row: int, column: int, value: float) -> None:
+    """Adds to a number of a table of floats."""
+    job.floats[job.ints[HEADER * table] + row * job.ints[HEADER * table + 1] + column] += value
+
+
+@inlined
+def count(job: Job, what: int) -> int:
+    """A counter."""
+    return get(job, COUNTS, what, 0)
+
+
+@inlined
+def set_count(job: Job, what: int, value: int) -> None:
+    """Sets a counter."""
+    put(job, COUNTS, what, 0, value)
+
+
+@inlined
+def count_up(job: Job, what: int, by: int) -> None:
+    """Adds to a counter."""
+    add(job, COUNTS, what, 0, by)
+
+
+@inlined
+def held(job: Job, copy: int, column: int) -> int:
+    """A word of a copy."""
+    return get(job, COPIES, copy, column)
+
+
+@inlined
+def sent(job: Job, transfer: int, column: int) -> int:
+    """A word of a transfer."""
+    return get(job, TRANSFERS, transfer, column)
+
+
+@inlined
+def lasts(job: Job, transfer: int) -> int:
+    """Cycles that a transfer takes."""
+    return sent(job, transfer, END) - sent(job, transfer, START)
+
+
+@inlined
+def bits_sent(job: Job, transfer: int) -> int:
+    """Bits of the tensor of a transfer."""
+    return get(job, TENSORS, sent(job, transfer, TENSOR), BITS)
+
+
+@inlined
+def bits_held(job: Job, copy: int) -> int:
+    """Bits of the tensor of a copy."""
+    return get(job, TENSORS, held(job, copy, TENSOR), BITS)
+
+
+Shape = tuple[int, ...]
+
+
+def joined(
+    integers: Sequence[I64 | Shape], numbers: Sequence[F64 | Shape]
+) -> tuple[I64, F64, list[I64], list[F64]]:
+    """Tables put one behind the other, the header first; and each of them as an array again.
+
+    Of a table that begins empty the shape is enough; its memory is not touched.
+    """
+    header = np.zeros((TABLES, HEADER), dtype=np.int64)
+    ints, views = _behind_each_other(integers, header, 0, header.size)
+    floats, float_views = _behind_each_other(numbers, header, len(integers), 0)
+    ints[: header.size] = header.reshape(-1)
+    return ints, floats.view(np.float64), views, [x.view(np.float64) for x in float_views]
+
+
+def _behind_each_other(
+    tables: Sequence[NDArray[np.generic] | Shape], header: I64, first: int, at: int
+) -> tuple[I64, list[I64]]:
+    """Tables of words, from a place on; where they begin is written into the header."""
+    shapes = [x if isinstance(x, tuple) else x.shape for x in tables]
+    starts = at + np.cumsum([0, *(prod(shape) for shape in shapes)])
+    words = np.zeros(int(starts[-1]), dtype=np.int64)
+    views: list[I64] = []
+    for place, (table, shape) in enumerate(zip(tables, shapes, strict=True)):
+        start, stop = starts[place : place + 2].tolist()
+        header[first + place] = start, prod(shape[1:]), prod(shape[2:]), shape[0]
+        view = words[start:stop].reshape(shape)
+        if not isinstance(table, tuple):
+            view[...] = np.ascontiguousarray(table).view(np.int64)
+        views.append(view)
+    return words, views

@@ -1,0 +1,237 @@
+"""A scheduling problem as the tables that the kernels read."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nestmap.model.dims import OUTPUT, MemoryOperand
+from nestmap.model.multicore.accelerator import ComputeCore
+from nestmap.model.multicore.cn_costs import IMPOSSIBLE
+from nestmap.model.multicore.cn_layer import CnLayer
+from nestmap.model.multicore.cn_workload import WITHIN_GROUP
+from nestmap.model.multicore.interconnect import Ways
+from nestmap.model.multicore.schedule import CandidateRule, ScheduleProblem
+from nestmap.model.multicore.split_options import Convention
+from nestmap.model.multicore.top_memories import NOWHERE, Homes, memory_operands
+from nestmap.search.multicore.schedule.node_reads import Needs
+from nestmap.search.multicore.schedule.priorities import ranks
+from nestmap.search.multicore.schedule.scheduler_state import Mode
+from nestmap.search.multicore.schedule.table_layout import (
+    BY_LATENCY,
+    BY_RANK,
+    BY_START,
+    NODE_COLUMNS,
+    NONE,
+    Energies,
+    Network,
+)
+
+Ints = NDArray[np.int64]
+
+RULES: Final = {
+    CandidateRule.LATENCY: BY_LATENCY,
+    CandidateRule.MEMORY: BY_RANK,
+    CandidateRule.CRITICAL: BY_START,
+}
+
+
+def mode_of(problem: ScheduleProblem) -> Mode:
+    """How the kernels schedule a problem."""
+    cores = _core_numbers(problem)
+    return Mode(
+        rule=RULES[problem.options.rule],
+        stream=problem.convention is Convention.STREAM,
+        offchip=cores.index(problem.accelerator.offchip),
+    )
+
+
+def network_of(problem: ScheduleProblem, needs: Needs) -> Network:
+    """The tables of a problem."""
+    homes, ways = Homes(accelerator=problem.accelerator), Ways(accelerator=problem.accelerator)
+    paths, path_wires = _paths(problem, ways)
+    followers = _followers(problem)
+    return Network(
+        nodes=_nodes(problem, needs, followers),
+        needs=np.stack((needs.tensor, needs.slot), axis=1),
+        following=followers[:, 1:],
+        tensors=_tensors(problem, needs, homes),
+        prefetched=_prefetched(problem, needs),
+        costs=_costs(problem),
+        homes=_homes(problem, homes),
+        memories=_memories(problem, homes),
+        is_at=_is_at(problem, homes),
+        bandwidths=np.array([[wire.bandwidth or 0] for wire in ways.wires], dtype=np.int64),
+        paths=paths.reshape(-1, 1),
+        path_wires=path_wires.reshape(-1, 1),
+    )
+
+
+def energies_of(problem: ScheduleProblem) -> Energies:
+    """The energies of a problem."""
+    homes, ways = Homes(accelerator=problem.accelerator), Ways(accelerator=problem.accelerator)
+    wires = [(wire.energy_per_bit, wire.energy_per_cycle) for wire in ways.wires]
+    instances = [home.level.instance for home in homes.memories]
+    memories = [(instance.read_energy, instance.write_energy) for instance in instances]
+    return Energies(
+        nodes=_energies(problem),
+        memories=np.array(memories, dtype=np.float64),
+        wires=np.array(wires, dtype=np.float64).reshape(-1, 2),
+    )
+
+
+def _core_numbers(problem: ScheduleProblem) -> list[int]:
+    return sorted(core.id for core in problem.accelerator.cores)
+
+
+def places_of_cores(problem: ScheduleProblem) -> dict[int, int]:
+    """The place of each core in the tables, by its number."""
+    return {number: place for place, number in enumerate(_core_numbers(problem))}
+
+
+def _followers(problem: ScheduleProblem) -> Ints:
+    """Pairs of nodes of which the second waits for the first, each once, in order."""
+    edges = problem.nodes.edges
+    pairs = np.stack((edges.producer, edges.consumer), axis=1)
+    return np.array(np.unique(pairs, axis=0), dtype=np.int64)
+
+
+def _nodes(problem: ScheduleProblem, needs: Needs, followers: Ints) -> Ints:
+    nodes = problem.nodes
+    places = np.arange(len(nodes))
+    layers = np.searchsorted(nodes.first, places, side="right") - 1
+    columns = (
+        problem.costs.kind,
+        layers,
+        np.searchsorted(needs.node, places, side="left"),
+        np.searchsorted(needs.node, places, side="right"),
+        np.searchsorted(followers[:, 0], places, side="left"),
+        np.searchsorted(followers[:, 0], places, side="right"),
+        _results(problem),
+        np.bincount(followers[:, 1], minlength=len(nodes)),
+        ranks(problem),
+    )
+    assert len(columns) == NODE_COLUMNS
+    return np.ascontiguousarray(np.stack(columns, axis=1), dtype=np.int64)
+
+
+def _results(problem: ScheduleProblem) -> Ints:
+    """Whether each node's output is a result: nobody reads it.
+
+    In Stream those of a layer are if one of its nodes has nothing after it, not even in order.
+    """
+    nodes, edges = problem.nodes, problem.nodes.edges
+    if problem.convention is Convention.EXACT:
+        written = edges.producer[edges.read != WITHIN_GROUP]
+        return np.array(np.bincount(written, minlength=len(nodes)) == 0, dtype=np.int64)
+    last = np.bincount(edges.producer, minlength=len(nodes)) == 0
+    results = [
+        layer.final & last[first:end].any()
+        for layer, first, end in zip(nodes.layers, nodes.first, nodes.first[1:], strict=False)
+    ]
+    return np.concatenate(results).astype(np.int64)
+
+
+def _operands(problem: ScheduleProblem, layer: CnLayer, core: int) -> tuple[MemoryOperand, ...]:
+    """The memory operands of a layer on a core; none where it cannot run there."""
+    found = problem.accelerator.core(core)
+    if not isinstance(found, ComputeCore):
+        return ()
+    return memory_operands(layer.nest, found) or ()
+
+
+def _homes(problem: ScheduleProblem, homes: Homes) -> Ints:
+    layers, cores = problem.nodes.layers, _core_numbers(problem)
+    slots = 1 + max((len(layer.nest.inputs) for layer in layers), default=0)
+    found = np.full((len(layers), len(cores), slots), NOWHERE, dtype=np.int64)
+    for (row, layer), (column, core) in product(enumerate(layers), enumerate(cores)):
+        for slot, operand in enumerate(_operands(problem, layer, core)):
+            found[row, column, slot] = homes.of(core, operand)
+    return found
+
+
+def _tensors(problem: ScheduleProblem, needs: Needs, homes: Homes) -> Ints:
+    """Of each tensor its bits, who writes it, and its memory off the chip."""
+    tensors, count = needs.tensors, len(problem.nodes)
+    writer = np.where(np.arange(len(tensors)) < count, tensors.node, NONE)
+    layers = np.searchsorted(problem.nodes.first, tensors.node, side="right") - 1
+    home = np.empty(len(tensors), dtype=np.int64)
+    pairs: list[list[int]] = np.unique(np.stack((layers, tensors.operand), axis=1), axis=0).tolist()
+    for row, slot in pairs:
+        layer = problem.nodes.layers[row]
+        home[(layers == row) & (tensors.operand == slot)] = _offchip(problem, homes, layer, slot)
+    return np.ascontiguousarray(np.stack((tensors.bits, writer, home), axis=1), dtype=np.int64)
+
+
+def _offchip(problem: ScheduleProblem, homes: Homes, layer: CnLayer, slot: int) -> int:
+    """The memory off the chip for an operand: that of its memory operand, else the first one."""
+    number = problem.accelerator.offchip
+    for core in problem.accelerator.compute_cores:
+        operands = _operands(problem, layer, core.id)
+        found = homes.of(number, operands[slot]) if operands else NOWHERE
+        if found != NOWHERE:
+            return found
+    found = homes.of(number, OUTPUT)
+    return homes.offchip[0] if found == NOWHERE else found
+
+
+def _prefetched(problem: ScheduleProblem, needs: Needs) -> Ints:
+    """The needs that are sent before anything runs, operand by operand: node, place."""
+    rows: list[tuple[int, int]] = []
+    names = [[read.operand for read in layer.nest.inputs] for layer in problem.nodes.layers]
+    layers = np.searchsorted(problem.nodes.first, needs.node, side="right") - 1
+    constant = needs.tensor >= len(problem.nodes)
+    for operand in problem.options.prefetch:
+        for need in np.flatnonzero(constant).tolist():
+            if names[layers[need]][needs.slot[need] - 1] == operand:
+                rows.append((int(needs.node[need]), need))
+    return np.array(rows, dtype=np.int64).reshape(-1, 2)
+
+
+def _costs(problem: ScheduleProblem) -> Ints:
+    costs, places = problem.costs, places_of_cores(problem)
+    table = np.zeros((len(costs.runtime), len(places), 4), dtype=np.int64)
+    table[:, :, 0] = IMPOSSIBLE
+    columns = [places[core] for core in costs.cores]
+    figures = (costs.runtime, costs.streamed, costs.read_rate, costs.write_rate)
+    table[:, columns] = np.stack(figures, axis=2)
+    return table
+
+
+def _energies(problem: ScheduleProblem) -> NDArray[np.float64]:
+    costs, places = problem.costs, places_of_cores(problem)
+    table = np.zeros((len(costs.runtime), len(places), 2), dtype=np.float64)
+    columns = [places[core] for core in costs.cores]
+    table[:, columns] = np.stack((costs.onchip, costs.offchip), axis=2)
+    return table
+
+
+def _memories(problem: ScheduleProblem, homes: Homes) -> Ints:
+    places = places_of_cores(problem)
+    rows = [
+        (
+            home.level.instance.size,
+            int(i in homes.offchip),
+            home.read_width,
+            home.write_width,
+            places[home.cores[0]],
+        )
+        for i, home in enumerate(homes.memories)
+    ]
+    return np.array(rows, dtype=np.int64)
+
+
+def _is_at(problem: ScheduleProblem, homes: Homes) -> Ints:
+    cores = _core_numbers(problem)
+    rows = [[int(core in home.cores) for home in homes.memories] for core in cores]
+    return np.array(rows, dtype=np.int64)
+
+
+def _paths(problem: ScheduleProblem, ways: Ways) -> tuple[Ints, Ints]:
+    cores = _core_numbers(problem)
+    paths = [ways.path(a, b) for a, b in product(cores, cores)]
+    ends = np.cumsum([0, *map(len, paths)], dtype=np.int64)
+    return ends, np.array([wire for path in paths for wire in path], dtype=np.int64)

@@ -1,0 +1,190 @@
+"""What comes out of scheduling: figures of a state, and the whole of it as a schedule."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nestmap.model.multicore.allocation import Allocation
+from nestmap.model.multicore.schedule import (
+    Schedule,
+    ScheduleEnergy,
+    ScheduleProblem,
+    Stays,
+    Streams,
+    Transfers,
+)
+from nestmap.search.multicore.schedule.node_reads import Needs
+from nestmap.search.multicore.schedule.operand_streaming import stream_energy
+from nestmap.search.multicore.schedule.scheduler_state import Desk
+from nestmap.search.multicore.schedule.table_layout import (
+    AVAILABLE,
+    BITS,
+    CAUSE,
+    COMPUTATION,
+    CORE,
+    END,
+    IN_MEMORIES,
+    IS_OFFCHIP,
+    MEMORY,
+    N_COPIES,
+    N_STREAMS,
+    N_TRANSFERS,
+    NODE_END,
+    NODE_START,
+    NONE,
+    ON_WIRES,
+    REASON,
+    RECEIVER,
+    RECEIVING,
+    SENDER,
+    SENDING,
+    SENT,
+    SINCE,
+    START,
+    STREAM_NODE,
+    STREAM_RATE,
+    STREAMING,
+    STREAMING_LINKS,
+    TENSOR,
+    UNTIL,
+    USED,
+    Network,
+    Spending,
+    State,
+)
+
+Ints = NDArray[np.int64]
+
+
+def latency_of(state: State) -> int:
+    """The last end of nodes and transfers."""
+    sent = state.transfers[: state.counters[N_TRANSFERS, 0], END]
+    return int(max(state.nodes[:, NODE_END].max(initial=0), sent.max(initial=0)))
+
+
+def onchip_peaks(network: Network, state: State) -> Ints:
+    """The most bits that each memory on the chip ever holds; 0 for those off the chip."""
+    places: Ints = np.arange(state.rooms.shape[1], dtype=np.int64)
+    known: NDArray[np.bool_] = np.less(places, state.room_steps)
+    peaks = np.where(known, state.rooms[:, :, USED], 0).max(axis=1)
+    return np.asarray(np.where(network.memories[:, IS_OFFCHIP], 0, peaks), dtype=np.int64)
+
+
+def offchip_peak(network: Network, state: State, memory: int) -> int:
+    """The most bits that a memory off the chip ever holds; all that it ever gets if that fits."""
+    copies = state.copies[: state.counters[N_COPIES, 0]]
+    there = copies[copies[:, MEMORY] == memory]
+    bits = network.tensors[there[:, TENSOR], BITS]
+    if int(bits.sum()) <= network.memories[memory, 0]:
+        return int(bits.sum())
+    gone = there[:, UNTIL] != NONE
+    times = np.concatenate((there[:, SINCE], there[gone, UNTIL]))
+    changes = np.concatenate((bits, -bits[gone]))
+    at, place = np.unique(times, return_inverse=True)
+    used = np.zeros(len(at), dtype=np.int64)
+    np.add.at(used, place, changes)
+    return int(np.cumsum(used).max(initial=0))
+
+
+def energy_of(spending: Spending) -> ScheduleEnergy:
+    """The energy by what it was spent for."""
+    parts = spending.parts[:, 0].tolist()
+    sent = parts[SENT:STREAMING_LINKS]
+    links, memory = sent[ON_WIRES::2], sent[IN_MEMORIES::2]
+    return ScheduleEnergy(
+        computation=parts[COMPUTATION],
+        streaming=parts[STREAMING],
+        constant_links=links[0],
+        constant_memory=memory[0],
+        activation_links=links[1],
+        activation_memory=memory[1],
+        eviction_links=links[2],
+        eviction_memory=memory[2],
+        result_links=links[3],
+        result_memory=memory[3],
+        streaming_links=parts[STREAMING_LINKS],
+    )
+
+
+def schedule_of(
+    problem: ScheduleProblem, allocation: Allocation, needs: Needs, desk: Desk
+) -> Schedule:
+    """What scheduling came to, as a schedule that does not change any more."""
+    state = desk.state
+    numbers = np.array(sorted(core.id for core in problem.accelerator.cores), dtype=np.int64)
+    return Schedule(
+        problem=problem,
+        allocation=allocation,
+        core=_fixed(numbers[state.nodes[:, CORE]]),
+        start=_fixed(state.nodes[:, NODE_START]),
+        end=_fixed(state.nodes[:, NODE_END]),
+        tensors=needs.tensors,
+        transfers=_transfers(state, desk.spending, numbers),
+        streams=_streams(desk, numbers),
+        stays=_stays(state),
+        latency=latency_of(state),
+        energy=energy_of(desk.spending),
+    )
+
+
+def _fixed(column: NDArray[np.int64]) -> Ints:
+    """A copy that cannot be written to."""
+    made = np.array(column, dtype=np.int64)
+    made.setflags(write=False)
+    return made
+
+
+def _transfers(state: State, spending: Spending, numbers: Ints) -> Transfers:
+    rows = state.transfers[: state.counters[N_TRANSFERS, 0]]
+    energies = spending.transfers[: len(rows)].copy()
+    return Transfers(
+        tensor=_fixed(rows[:, TENSOR]),
+        sender=_fixed(rows[:, SENDER]),
+        receiver=_fixed(rows[:, RECEIVER]),
+        sending=_fixed(numbers[rows[:, SENDING]]),
+        receiving=_fixed(numbers[rows[:, RECEIVING]]),
+        start=_fixed(rows[:, START]),
+        end=_fixed(rows[:, END]),
+        kind=_fixed(rows[:, REASON]),
+        node=_fixed(rows[:, CAUSE]),
+        link_energy=energies[:, ON_WIRES],
+        memory_energy=energies[:, IN_MEMORIES],
+    )
+
+
+def _streams(desk: Desk, numbers: Ints) -> Streams:
+    state = desk.state
+    rows = state.streams[: state.counters[N_STREAMS, 0]]
+    start = state.nodes[rows[:, STREAM_NODE], NODE_START]
+    end = state.nodes[rows[:, STREAM_NODE], NODE_END]
+    energies = [
+        0.0 if desk.job.stream else stream_energy(desk.job, sending, receiving, rate, duration)
+        for sending, receiving, rate, duration in zip(
+            rows[:, SENDING].tolist(),
+            rows[:, RECEIVING].tolist(),
+            rows[:, STREAM_RATE].tolist(),
+            (end - start).tolist(),
+            strict=True,
+        )
+    ]
+    return Streams(
+        node=_fixed(rows[:, STREAM_NODE]),
+        sending=_fixed(numbers[rows[:, SENDING]]),
+        receiving=_fixed(numbers[rows[:, RECEIVING]]),
+        start=_fixed(start),
+        end=_fixed(end),
+        rate=_fixed(rows[:, STREAM_RATE]),
+        link_energy=np.array(energies, dtype=np.float64),
+    )
+
+
+def _stays(state: State) -> Stays:
+    rows = state.copies[: state.counters[N_COPIES, 0]]
+    return Stays(
+        tensor=_fixed(rows[:, TENSOR]),
+        memory=_fixed(rows[:, MEMORY]),
+        since=_fixed(rows[:, SINCE]),
+        available=_fixed(rows[:, AVAILABLE]),
+        until=_fixed(rows[:, UNTIL]),
+    )

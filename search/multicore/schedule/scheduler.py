@@ -1,0 +1,149 @@
+"""Schedules allocations of one problem, one after another, with the same tables."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Final, final
+
+import numpy as np
+
+from nestmap.costmodel.kernel.record import I64
+from nestmap.model.errors import InfeasibleError, InputError
+from nestmap.model.multicore.allocation import Allocation
+from nestmap.model.multicore.population import Fitness
+from nestmap.model.multicore.schedule import ScheduleProblem
+from nestmap.model.multicore.top_memories import Homes
+from nestmap.search.multicore.schedule.list_scheduler import run
+from nestmap.search.multicore.schedule.node_reads import needs_of
+from nestmap.search.multicore.schedule.problem_tables import (
+    energies_of,
+    mode_of,
+    network_of,
+    places_of_cores,
+)
+from nestmap.search.multicore.schedule.read_schedule import latency_of, offchip_peak, onchip_peaks
+from nestmap.search.multicore.schedule.scheduler_state import Desk, clear, new_desk
+from nestmap.search.multicore.schedule.table_layout import (
+    CANNOT_RUN,
+    FAILED_MEMORY,
+    FAILED_NODE,
+    FAILED_TENSOR,
+    FAILURE,
+    FINE,
+    FULL,
+    State,
+)
+
+_LARGEST: Final = 2**20
+"""By how much the tables may grow before something must be wrong."""
+
+
+@final
+class Scheduler:
+    """Schedules allocations of a problem, one at a time; every thread needs one of its own."""
+
+    def __init__(self, problem: ScheduleProblem) -> None:
+        self.problem = problem
+        self.needs = needs_of(problem.nodes)
+        self.network = network_of(problem, self.needs)
+        self.mode = mode_of(problem)
+        self.homes = Homes(accelerator=problem.accelerator)
+        self._places = places_of_cores(problem)
+        self._scale = 1
+        self._energies = energies_of(problem)
+        self._desk = self._new_desk()
+
+    def _new_desk(self) -> Desk:
+        return new_desk(self.network, self._energies, self.mode, self._scale)
+
+    def another(self) -> Scheduler:
+        """One for another thread."""
+        made = copy(self)
+        made._desk = self._new_desk()
+        return made
+
+    def scheduled(self, allocation: Allocation) -> Desk:
+        """The state after all nodes are scheduled; it is good until the next call.
+
+        Raises:
+            InputError: where the allocation has a core for a gene that it cannot run on.
+            InfeasibleError: where something finds no room.
+        """
+        cores = self._cores(allocation)
+        while True:
+            clear(self._desk, cores)
+            run(self._desk.job)
+            if self._desk.state.counters[FAILURE] != FULL:
+                break
+            assert self._scale < _LARGEST, "a schedule without end"
+            self._scale *= 2
+            self._desk = self._new_desk()
+        self._check(self._desk.state)
+        return self._desk
+
+    def fitness(self, allocation: Allocation) -> Fitness | None:
+        """What the schedule of an allocation costs; ``None``: it does not fit.
+
+        Raises:
+            InputError: where the allocation has a core for a gene that it cannot run on.
+        """
+        try:
+            state, spending = self.scheduled(allocation)[1:]
+        except InfeasibleError:
+            return None
+        return Fitness(
+            latency=latency_of(state),
+            energy=float(spending.parts.sum()),
+            memory=int(onchip_peaks(self.network, state).sum()),
+        )
+
+    def _cores(self, allocation: Allocation) -> I64:
+        genes = self.problem.space.genes
+        if len(allocation) != len(genes):
+            found = f"{len(allocation)} cores for {len(genes)} groups of nodes"
+            raise InputError("allocation", found, "a core for each of them")
+        for gene, core in zip(genes, allocation, strict=True):
+            if core not in gene.cores:
+                raise InputError(
+                    f"allocation of layer {gene.layer}, group {gene.group}",
+                    f"core {core}",
+                    f"one of {', '.join(map(str, gene.cores))}",
+                )
+        places = np.array([self._places[core] for core in allocation], dtype=np.int64)
+        return places[self.problem.space.gene_of]
+
+    def _check(self, state: State) -> None:
+        counters = state.counters[:, 0]
+        failure, node = counters[FAILURE], int(counters[FAILED_NODE])
+        if failure == FINE:
+            self._check_offchip(state)
+            return
+        nodes = self.problem.nodes
+        layer = nodes.layer_of(node)[0].nest.name
+        if failure == CANNOT_RUN:
+            raise InfeasibleError(f"layer {layer}: node {nodes.id(node)} cannot run on its core")
+        tensor, memory = int(counters[FAILED_TENSOR]), int(counters[FAILED_MEMORY])
+        home = self.homes.memories[memory]
+        raise InfeasibleError(
+            f"layer {layer}: no room for {self._name(tensor)}, "
+            f"{self.needs.tensors.bits[tensor]} bits, in {home}, "
+            f"{home.level.instance.size} bits, beside what node {nodes.id(node)} needs there; "
+            "expected a larger memory, or smaller nodes"
+        )
+
+    def _name(self, tensor: int) -> str:
+        nodes, tensors = self.problem.nodes, self.needs.tensors
+        node, slot = int(tensors.node[tensor]), int(tensors.operand[tensor])
+        nest = nodes.layer_of(node)[0].nest
+        operand = nest.inputs[slot - 1].operand if slot else nest.output.operand
+        return f"{operand} of {nest.name} ({nodes.id(node)})"
+
+    def _check_offchip(self, state: State) -> None:
+        for memory in self.homes.offchip:
+            home = self.homes.memories[memory]
+            size, peak = home.level.instance.size, offchip_peak(self.network, state, memory)
+            if peak > size:
+                raise InfeasibleError(
+                    f"network {self.problem.nodes.name}: {peak} bits off the chip, in {home}, "
+                    f"{size} bits; expected a larger memory there"
+                )

@@ -1,0 +1,116 @@
+"""A job for the kernels, made empty, and as large as it turns out to have to be."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nestmap.costmodel.kernel.record import F64, I64
+from nestmap.search.multicore.schedule.packed_tables import Job, Shape, joined
+from nestmap.search.multicore.schedule.table_layout import (
+    COPY_COLUMNS,
+    CORE,
+    COUNTERS,
+    ENERGY_PARTS,
+    FIRST_COPY,
+    LAST_READ,
+    LAST_TRANSFER,
+    NONE,
+    STATE_COLUMNS,
+    STREAM_COLUMNS,
+    TENSOR_COLUMNS,
+    TRANSFER_COLUMNS,
+    Energies,
+    Network,
+    Spending,
+    State,
+)
+
+
+class Mode(NamedTuple):
+    """How to schedule: the candidate rule, whether as Stream does, the core off the chip."""
+
+    rule: int
+    stream: bool
+    offchip: int
+
+
+class Desk(NamedTuple):
+    """A job, and what it changes as arrays."""
+
+    job: Job
+    state: State
+    spending: Spending
+
+
+def new_desk(network: Network, energies: Energies, mode: Mode, scale: int = 1) -> Desk:
+    """A job with room for some evictions; ``scale`` makes the room larger."""
+    integers: list[I64 | Shape] = [*network, *_state_shapes(network, scale)]
+    numbers: list[F64 | Shape] = [*energies, *_spending_shapes(scale, network)]
+    ints, floats, views, float_views = joined(integers, numbers)
+    state = State(*views[len(network) :])
+    state.most_steps[:] = _most_steps(network, scale)
+    return Desk(
+        Job(ints, floats, mode.rule, mode.stream, mode.offchip),
+        state,
+        Spending(*float_views[len(energies) :]),
+    )
+
+
+def _most_copies(network: Network, scale: int) -> int:
+    return scale * (2 * len(network.needs) + 2 * len(network.tensors) + 64)
+
+
+def _most_steps(network: Network, scale: int) -> int:
+    return scale * (len(network.needs) + 2 * len(network.nodes) + 64)
+
+
+def _state_shapes(network: Network, scale: int) -> list[Shape]:
+    nodes, tensors, needs = len(network.nodes), len(network.tensors), len(network.needs)
+    memories, wires = len(network.memories), len(network.bandwidths)
+    copies, steps = _most_copies(network, scale), _most_steps(network, scale)
+    shapes: dict[str, Shape] = {
+        "rooms": (memories, steps, 2),
+        "room_steps": (memories, 1),
+        "traffic": (wires, steps, 2),
+        "traffic_steps": (wires, 1),
+        "most_steps": (1, 1),
+        "copies": (copies, COPY_COLUMNS),
+        "there": (memories, 2),
+        "transfers": (copies, TRANSFER_COLUMNS),
+        "streams": (2 * nodes, STREAM_COLUMNS),
+        "reads": (tensors, TENSOR_COLUMNS),
+        "left": (tensors, memories),
+        "gone": (tensors, memories),
+        "nodes": (nodes, STATE_COLUMNS),
+        "order": (needs, 2),
+        "ready": (nodes, 1),
+        "idle": (len(network.is_at), 1),
+        "counters": (COUNTERS, 1),
+    }
+    return [shapes[name] for name in State._fields]
+
+
+def _spending_shapes(scale: int, network: Network) -> list[Shape]:
+    return [(_most_copies(network, scale), 2), (ENERGY_PARTS, 1)]
+
+
+def clear(desk: Desk, cores: I64) -> None:
+    """Makes a job empty again; ``cores`` are the places of the cores that run the nodes.
+
+    Rows of copies, transfers and streams that are not counted do not matter.
+    """
+    state = desk.state
+    state.rooms[:, 0] = 0
+    state.traffic[:, 0] = 0
+    state.room_steps[:] = 1
+    state.traffic_steps[:] = 1
+    state.there[:] = NONE
+    state.reads[:] = 0
+    state.reads[:, (FIRST_COPY, LAST_TRANSFER, LAST_READ)] = NONE
+    state.left[:] = NONE
+    state.gone[:] = 0
+    state.nodes[:] = 0
+    state.nodes[:, CORE] = cores
+    state.idle[:] = 0
+    state.counters[:] = 0
+    desk.spending.parts[:] = 0.0

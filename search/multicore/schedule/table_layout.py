@@ -1,0 +1,240 @@
+"""The tables that the scheduling kernels read and write: what their rows and columns mean."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from nestmap.costmodel.kernel.record import F64, I64
+
+NONE: Final = -1
+"""No row, no time."""
+
+# tables of integers, as the fields of Network, then of State
+NODES: Final = 0
+NEEDS: Final = 1
+FOLLOWING: Final = 2
+TENSORS: Final = 3
+PREFETCHED: Final = 4
+COSTS: Final = 5
+HOMES: Final = 6
+MEMORIES: Final = 7
+IS_AT: Final = 8
+BANDWIDTHS: Final = 9
+PATHS: Final = 10
+PATH_WIRES: Final = 11
+ROOMS: Final = 12  # the table behind a table of curves says how many steps each of them has
+ROOM_STEPS: Final = 13
+TRAFFIC: Final = 14
+TRAFFIC_STEPS: Final = 15
+CURVE_STEPS: Final = 16
+COPIES: Final = 17
+THERE: Final = 18
+TRANSFERS: Final = 19
+STREAMS: Final = 20
+READS: Final = 21
+LEFT: Final = 22
+GONE: Final = 23
+PROGRESS: Final = 24
+ORDER: Final = 25
+QUEUE: Final = 26
+IDLE: Final = 27
+COUNTS: Final = 28
+
+# tables of floats
+ENERGIES: Final = 29
+MEMORY_ENERGIES: Final = 30
+WIRE_ENERGIES: Final = 31
+SENDING_ENERGIES: Final = 32
+SPENT: Final = 33
+TABLES: Final = 34
+
+# nodes: a row each
+KIND: Final = 0
+LAYER: Final = 1
+FIRST_NEED: Final = 2
+END_NEED: Final = 3
+FIRST_NEXT: Final = 4
+END_NEXT: Final = 5
+IS_RESULT: Final = 6
+WAITS_FOR: Final = 7
+RANK: Final = 8
+NODE_COLUMNS: Final = 9
+
+# needs: a row for each tensor that a node reads; needs of a node stand together
+NEEDED: Final = 0
+SLOT: Final = 1
+
+# tensors: a row each, the outputs of the nodes first, in their order
+BITS: Final = 0
+WRITER: Final = 1
+OFFCHIP_HOME: Final = 2
+
+# costs by kind and core
+RUNTIME: Final = 0
+STREAMED: Final = 1
+READ_RATE: Final = 2
+WRITE_RATE: Final = 3
+ONCHIP: Final = 0
+OFFCHIP: Final = 1
+
+# memories: a row each
+CAPACITY: Final = 0
+IS_OFFCHIP: Final = 1
+READ_WIDTH: Final = 2
+WRITE_WIDTH: Final = 3
+FIRST_CORE: Final = 4
+READ: Final = 0
+WRITE: Final = 1
+
+# energies of wires
+PER_BIT: Final = 0
+PER_CYCLE: Final = 1
+
+# candidate rules
+BY_LATENCY: Final = 0
+BY_RANK: Final = 1
+BY_START: Final = 2
+
+
+class Network(NamedTuple):
+    """What stays the same for all allocations of a problem.
+
+    ``paths`` has where the wires of each pair of cores begin in ``path_wires``; pairs are numbered
+    ``sender * cores + receiver``. A wire of bandwidth 0 takes no time. ``homes`` is the memory of
+    each operand by layer, core and operand (0: output). ``is_at`` says which core has which memory.
+    """
+
+    nodes: I64
+    needs: I64
+    following: I64
+    tensors: I64
+    prefetched: I64
+    costs: I64
+    homes: I64
+    memories: I64
+    is_at: I64
+    bandwidths: I64
+    paths: I64
+    path_wires: I64
+
+
+class Energies(NamedTuple):
+    """The energies of nodes (by kind and core), memories and wires, in pJ."""
+
+    nodes: F64
+    memories: F64
+    wires: F64
+
+
+# steps of a curve
+STEP: Final = 2
+TIME: Final = 0
+USED: Final = 1
+
+# copies of tensors in memories, a row each; it is in a list of its tensor and in one of its memory
+TENSOR: Final = 0
+MEMORY: Final = 1
+SINCE: Final = 2
+AVAILABLE: Final = 3
+UNTIL: Final = 4
+READ_UNTIL: Final = 5
+SENT_UNTIL: Final = 6
+NEXT_COPY: Final = 7
+NEXT_THERE: Final = 8
+LAST_THERE: Final = 9
+WANTED: Final = 10
+COPY_COLUMNS: Final = 11
+
+# transfers, a row each; those of a tensor are in a list, the last one first
+SENDER: Final = 1
+RECEIVER: Final = 2
+SENDING: Final = 3
+RECEIVING: Final = 4
+START: Final = 5
+END: Final = 6
+REASON: Final = 7
+CAUSE: Final = 8
+EARLIER: Final = 9
+TRANSFER_COLUMNS: Final = 10
+ON_WIRES: Final = 0
+IN_MEMORIES: Final = 1
+
+# streams, a row each; their times are those of the nodes
+STREAM_NODE: Final = 0
+STREAM_RATE: Final = 1
+STREAM_COLUMNS: Final = 5  # SENDING and RECEIVING stand as in transfers
+
+# what changes of a tensor
+FIRST_COPY: Final = 0
+READS_LEFT: Final = 1
+LAST_TRANSFER: Final = 2
+LAST_READ: Final = 3
+TENSOR_COLUMNS: Final = 4
+
+# what changes of a node
+CORE: Final = 0
+NODE_START: Final = 1
+NODE_END: Final = 2
+READY_FROM: Final = 3
+WAITING: Final = 4
+STATE_COLUMNS: Final = 5
+
+# counters
+N_COPIES: Final = 0
+N_TRANSFERS: Final = 1
+N_STREAMS: Final = 2
+N_READY: Final = 3
+FAILURE: Final = 4
+FAILED_TENSOR: Final = 5
+FAILED_MEMORY: Final = 6
+FAILED_NODE: Final = 7
+COUNTERS: Final = 8
+
+# failures
+FINE: Final = 0
+FULL: Final = 1
+NO_ROOM: Final = 2
+CANNOT_RUN: Final = 3
+
+# parts of the energy; those of transfers stand at 2 * reason + 2 (wires) and + 3 (memories)
+COMPUTATION: Final = 0
+STREAMING: Final = 1
+SENT: Final = 2
+STREAMING_LINKS: Final = 10
+ENERGY_PARTS: Final = 11
+
+
+class State(NamedTuple):
+    """What scheduling changes.
+
+    ``rooms`` and ``traffic`` are curves (steps of time and use) of the memories on the chip and of
+    the wires, with so many steps each; ``most_steps`` is how many they can have. ``left`` counts
+    the reads of each tensor in each memory that are not scheduled yet (-1: there never was one);
+    ``gone`` is until when it last was there.
+    ``there`` is the first and the last copy in each memory.
+    """
+
+    rooms: I64
+    room_steps: I64
+    traffic: I64
+    traffic_steps: I64
+    most_steps: I64
+    copies: I64
+    there: I64
+    transfers: I64
+    streams: I64
+    reads: I64
+    left: I64
+    gone: I64
+    nodes: I64
+    order: I64
+    ready: I64
+    idle: I64
+    counters: I64
+
+
+class Spending(NamedTuple):
+    """The energy of each transfer, on wires and in memories, and of everything by its parts."""
+
+    transfers: F64
+    parts: F64

@@ -1,0 +1,158 @@
+"""Copies of tensors in memories: from when to when, and who still reads them there."""
+
+from __future__ import annotations
+
+from nestmap.costmodel.kernel.jit import inlined
+from nestmap.search.multicore.schedule.occupancy import change
+from nestmap.search.multicore.schedule.packed_tables import (
+    Job,
+    count,
+    get,
+    held,
+    put,
+    rows,
+    set_count,
+)
+from nestmap.search.multicore.schedule.table_layout import (
+    AVAILABLE,
+    BITS,
+    COPIES,
+    FAILURE,
+    FIRST_COPY,
+    FULL,
+    GONE,
+    IS_OFFCHIP,
+    LAST_THERE,
+    MEMORIES,
+    MEMORY,
+    N_COPIES,
+    NEXT_COPY,
+    NEXT_THERE,
+    NONE,
+    READ_UNTIL,
+    READS,
+    ROOMS,
+    SENT_UNTIL,
+    SINCE,
+    TENSOR,
+    TENSORS,
+    THERE,
+    UNTIL,
+    WANTED,
+)
+
+FIRST: int = 0
+LAST: int = 1
+
+
+@inlined
+def copy_in(job: Job, tensor: int, memory: int) -> int:
+    """The copy of a tensor in a memory, or ``NONE``."""
+    copy = get(job, READS, tensor, FIRST_COPY)
+    while copy != NONE and held(job, copy, MEMORY) != memory:
+        copy = held(job, copy, NEXT_COPY)
+    return copy
+
+
+@inlined
+def oldest_copy(job: Job, tensor: int) -> int:
+    """The copy that has been available longest; of equal ones that in the first memory."""
+    best = get(job, READS, tensor, FIRST_COPY)
+    copy = best
+    while copy != NONE:
+        older = held(job, copy, AVAILABLE) - held(job, best, AVAILABLE)
+        first = held(job, copy, MEMORY) < held(job, best, MEMORY)
+        if older < 0 or (older == 0 and first):
+            best = copy
+        copy = held(job, copy, NEXT_COPY)
+    return best
+
+
+@inlined
+def is_elsewhere(job: Job, tensor: int, memory: int) -> bool:
+    """Whether another memory has the tensor, too."""
+    copy = get(job, READS, tensor, FIRST_COPY)
+    while copy != NONE:
+        if held(job, copy, MEMORY) != memory:
+            return True
+        copy = held(job, copy, NEXT_COPY)
+    return False
+
+
+@inlined
+def fill(job: Job, memory: int, time: int, bits: int) -> None:
+    """Uses more of a memory from a time on; off the chip that is counted at the end."""
+    if get(job, MEMORIES, memory, IS_OFFCHIP):
+        return
+    change(job, ROOMS, memory, time, bits)
+
+
+@inlined
+def store(job: Job, tensor: int, memory: int, since: int, available: int) -> None:
+    """Puts a copy of a tensor into a memory."""
+    copy = count(job, N_COPIES)
+    if copy == rows(job, COPIES):
+        set_count(job, FAILURE, FULL)
+        return
+    set_count(job, N_COPIES, copy + 1)
+    put(job, COPIES, copy, TENSOR, tensor)
+    put(job, COPIES, copy, MEMORY, memory)
+    put(job, COPIES, copy, SINCE, since)
+    put(job, COPIES, copy, AVAILABLE, available)
+    put(job, COPIES, copy, UNTIL, NONE)
+    put(job, COPIES, copy, READ_UNTIL, NONE)
+    put(job, COPIES, copy, SENT_UNTIL, NONE)
+    put(job, COPIES, copy, WANTED, NONE)
+    put(job, COPIES, copy, NEXT_COPY, get(job, READS, tensor, FIRST_COPY))
+    put(job, READS, tensor, FIRST_COPY, copy)
+    _enter(job, copy, memory)
+    fill(job, memory, since, get(job, TENSORS, tensor, BITS))
+
+
+@inlined
+def remove(job: Job, copy: int, time: int) -> None:
+    """Frees a copy's room from a time on; nobody finds it any more."""
+    tensor, memory = held(job, copy, TENSOR), held(job, copy, MEMORY)
+    put(job, COPIES, copy, UNTIL, time)
+    put(job, GONE, tensor, memory, time)
+    before = get(job, READS, tensor, FIRST_COPY)
+    if before == copy:
+        put(job, READS, tensor, FIRST_COPY, held(job, copy, NEXT_COPY))
+    else:
+        while held(job, before, NEXT_COPY) != copy:
+            before = held(job, before, NEXT_COPY)
+        put(job, COPIES, before, NEXT_COPY, held(job, copy, NEXT_COPY))
+    _leave(job, copy, memory)
+    fill(job, memory, time, -get(job, TENSORS, tensor, BITS))
+
+
+@inlined
+def unused_from(job: Job, copy: int) -> int:
+    """From when on nobody reads a copy: it was there, and the last reader and sending ended."""
+    read = max(held(job, copy, READ_UNTIL), held(job, copy, SENT_UNTIL))
+    return max(held(job, copy, AVAILABLE), read)
+
+
+@inlined
+def _enter(job: Job, copy: int, memory: int) -> None:
+    last = get(job, THERE, memory, LAST)
+    put(job, COPIES, copy, LAST_THERE, last)
+    put(job, COPIES, copy, NEXT_THERE, NONE)
+    if last == NONE:
+        put(job, THERE, memory, FIRST, copy)
+    else:
+        put(job, COPIES, last, NEXT_THERE, copy)
+    put(job, THERE, memory, LAST, copy)
+
+
+@inlined
+def _leave(job: Job, copy: int, memory: int) -> None:
+    before, after = held(job, copy, LAST_THERE), held(job, copy, NEXT_THERE)
+    if before == NONE:
+        put(job, THERE, memory, FIRST, after)
+    else:
+        put(job, COPIES, before, NEXT_THERE, after)
+    if after == NONE:
+        put(job, THERE, memory, LAST, before)
+    else:
+        put(job, COPIES, after, LAST_THERE, before)

@@ -1,0 +1,157 @@
+"""Sending a tensor from one memory to another."""
+
+from __future__ import annotations
+
+from nestmap.costmodel.kernel.jit import inlined, kernel
+from nestmap.search.multicore.schedule.interconnect import (
+    cycles_on,
+    is_read_anyway,
+    occupy,
+    sending_time,
+    way_of,
+)
+from nestmap.search.multicore.schedule.packed_tables import (
+    Job,
+    addf,
+    bits_sent,
+    count,
+    get,
+    getf,
+    held,
+    put,
+    putf,
+    rows,
+    sent,
+    set_count,
+)
+from nestmap.search.multicore.schedule.table_layout import (
+    CAUSE,
+    COPIES,
+    EARLIER,
+    END,
+    FAILURE,
+    FIRST_CORE,
+    FULL,
+    IN_MEMORIES,
+    IS_AT,
+    LAST_TRANSFER,
+    MEMORIES,
+    MEMORY,
+    MEMORY_ENERGIES,
+    N_TRANSFERS,
+    ON_WIRES,
+    READ,
+    READ_WIDTH,
+    READS,
+    REASON,
+    RECEIVER,
+    RECEIVING,
+    SENDER,
+    SENDING,
+    SENDING_ENERGIES,
+    SENT,
+    SENT_UNTIL,
+    SPENT,
+    START,
+    TENSOR,
+    TRANSFERS,
+    WRITE,
+    WRITE_WIDTH,
+)
+from nestmap.search.multicore.schedule.tensor_copies import copy_in, store
+
+
+@inlined
+def plan(job: Job, copy: int, memory: int, core: int) -> int:
+    """A new row for sending a copy to a core's memory; its times are not set yet.
+
+    ``FULL`` is noted where there is no row left.
+    """
+    planned = count(job, N_TRANSFERS)
+    if planned == rows(job, TRANSFERS):
+        set_count(job, FAILURE, FULL)
+        planned = 0
+    sender = held(job, copy, MEMORY)
+    near = get(job, IS_AT, core, sender) == 1
+    put(job, TRANSFERS, planned, TENSOR, held(job, copy, TENSOR))
+    put(job, TRANSFERS, planned, SENDER, sender)
+    put(job, TRANSFERS, planned, RECEIVER, memory)
+    put(job, TRANSFERS, planned, SENDING, core if near else get(job, MEMORIES, sender, FIRST_CORE))
+    put(job, TRANSFERS, planned, RECEIVING, core)
+    return planned
+
+
+@inlined
+def duration(job: Job, planned: int) -> int:
+    """Cycles that a planned transfer takes: as its narrowest wire, or as the memories of a core.
+
+    Within a core Stream takes no time.
+    """
+    bits = bits_sent(job, planned)
+    first, end = way_of(job, planned)
+    if first < end:
+        return cycles_on(
+            job,
+            sent(job, planned, SENDING),
+            sent(job, planned, RECEIVING),
+            bits,
+        )
+    if job.stream:
+        return 0
+    read = get(job, MEMORIES, sent(job, planned, SENDER), READ_WIDTH)
+    write = get(job, MEMORIES, sent(job, planned, RECEIVER), WRITE_WIDTH)
+    return max(-(-bits // read), -(-bits // write))
+
+
+@kernel
+def send(job: Job, planned: int, time: int, reason: int, node: int) -> int:
+    """Carries out a planned transfer, no earlier than a time; returns when it ends."""
+    lasts = duration(job, planned)
+    put(job, TRANSFERS, planned, START, time)
+    put(job, TRANSFERS, planned, END, time + lasts)
+    start = sending_time(job, planned)
+    put(job, TRANSFERS, planned, START, start)
+    put(job, TRANSFERS, planned, END, start + lasts)
+    put(job, TRANSFERS, planned, REASON, reason)
+    put(job, TRANSFERS, planned, CAUSE, node)
+    _pay(job, planned)
+    _enlist(job, planned)
+    copy = copy_in(job, sent(job, planned, TENSOR), sent(job, planned, SENDER))
+    put(job, COPIES, copy, SENT_UNTIL, max(held(job, copy, SENT_UNTIL), start + lasts))
+    store(
+        job,
+        sent(job, planned, TENSOR),
+        sent(job, planned, RECEIVER),
+        start,
+        start + lasts,
+    )
+    return start + lasts
+
+
+@kernel
+def _pay(job: Job, planned: int) -> None:
+    """Counts the energy of a transfer and takes its wires."""
+    bits = bits_sent(job, planned)
+    sender, receiver = sent(job, planned, SENDER), sent(job, planned, RECEIVER)
+    words = -(-bits // get(job, MEMORIES, receiver, WRITE_WIDTH))
+    memories = words * getf(job, MEMORY_ENERGIES, receiver, WRITE)
+    if job.stream or not is_read_anyway(job, planned):
+        memories += -(-bits // get(job, MEMORIES, sender, READ_WIDTH)) * getf(
+            job, MEMORY_ENERGIES, sender, READ
+        )
+    wires = occupy(job, planned)
+    part = SENT + 2 * sent(job, planned, REASON)
+    addf(job, SPENT, part + ON_WIRES, 0, wires)
+    addf(job, SPENT, part + IN_MEMORIES, 0, memories)
+    putf(job, SENDING_ENERGIES, planned, ON_WIRES, wires)
+    putf(job, SENDING_ENERGIES, planned, IN_MEMORIES, memories)
+
+
+@inlined
+def _enlist(job: Job, planned: int) -> None:
+    """Makes a planned transfer one of its tensor's."""
+    tensor = sent(job, planned, TENSOR)
+    put(job, TRANSFERS, planned, EARLIER, get(job, READS, tensor, LAST_TRANSFER))
+    put(job, READS, tensor, LAST_TRANSFER, planned)
+    if count(job, FAILURE) != FULL:
+        set_count(job, N_TRANSFERS, planned + 1)

@@ -1,0 +1,1 @@
+"""Splits networks into computation nodes."""

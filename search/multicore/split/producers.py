@@ -1,0 +1,105 @@
+"""Which node writes what another one reads, and the way back through those in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from nestmap.model import LayerNode, NoCostNode, Tensor, VectorNode, Workload
+from nestmap.model.multicore.cn_layer import CnNest, TensorUse
+from nestmap.model.workload.access import AnyIndex, Anywhere, Repeated, Route, Step, VectorNest
+
+AnyNode = LayerNode | VectorNode | NoCostNode
+
+
+@final
+@dataclass(frozen=True)
+class Feed:
+    """An input of a node, the node that makes it, and the way back from one tensor to the other.
+
+    ``through`` are the operators in between.
+    """
+
+    read: TensorUse
+    writer: str
+    steps: tuple[Step, ...]
+    through: tuple[str, ...]
+
+
+@final
+class Feeds:
+    """Finds the feeds of a workload whose nodes of these names are split; all others let pass."""
+
+    def __init__(self, workload: Workload, nests: Mapping[str, CnNest]) -> None:
+        self._nests = nests
+        self._nodes: dict[str, AnyNode] = {node.name: node for node in workload.nodes}
+        self._makers: dict[str, tuple[str, int]] = {
+            tensor.name: (node.name, place)
+            for node in workload.nodes
+            for place, tensor in enumerate(node.outputs)
+        }
+
+    def of(self, nest: CnNest) -> Iterator[Feed]:
+        """The feeds of a node."""
+        for read in nest.inputs:
+            maker = self._maker(read.tensor, read.source)
+            if maker is not None:
+                for writer, steps, through in self._back(*maker):
+                    yield Feed(read, writer, steps, through)
+
+    def _maker(self, tensor: str | None, source: str | None) -> tuple[str, int] | None:
+        if tensor is not None and tensor in self._makers:
+            return self._makers[tensor]
+        return (source, 0) if source is not None else None
+
+    def _back(
+        self, name: str, output: int
+    ) -> Iterator[tuple[str, tuple[Step, ...], tuple[str, ...]]]:
+        """The nodes that make an output of a node, with the ways back to what they write."""
+        if name in self._nests:
+            yield name, (), ()
+            return
+        node = self._nodes[name]
+        for tensor, source, steps in _inputs(node, output):
+            maker = self._maker(tensor, source)
+            for writer, more, through in self._back(*maker) if maker else ():
+                yield writer, (*steps, *more), (node.operator, *through)
+
+
+Inputs = Iterator[tuple[str | None, str | None, tuple[Step, ...]]]
+
+
+def _inputs(node: AnyNode, output: int) -> Inputs:
+    """What an output of a node comes from: tensors or nodes, and the way back to each."""
+    if not node.inputs:
+        yield from ((None, source, ()) for source in node.sources)
+        return
+    for route in _routes(node, output):
+        yield node.inputs[route.input].name, None, route.steps
+
+
+def _routes(node: AnyNode, output: int) -> Iterator[Route]:
+    if isinstance(node, NoCostNode) and node.routes is not None:
+        yield from (route for route in node.routes if route.output == output)
+        return
+    nest = node.nest if isinstance(node, VectorNode) else None
+    for place, tensor in enumerate(node.inputs):
+        if not tensor.constant:
+            yield Route(output=output, input=place, steps=_steps(nest, place, tensor))
+
+
+def _steps(nest: VectorNest | None, place: int, tensor: Tensor) -> tuple[Step, ...]:
+    """The way back through an operator that computes, but is not split."""
+    sizes = tensor.sizes or ()
+    access = nest.inputs[place] if nest else None
+    if nest is None or access is None or len(nest.output) != len(sizes):
+        return (Anywhere(sizes=sizes),)
+    return tuple(_aligned(nest, access.axes, sizes))
+
+
+def _aligned(nest: VectorNest, axes: Sequence[object], sizes: Sequence[int]) -> Iterator[Step]:
+    for place, size in enumerate(sizes):
+        if axes[place] != nest.output[place]:
+            step = Repeated if size == 1 else AnyIndex
+            yield step(axis=place, size=size)

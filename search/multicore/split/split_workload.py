@@ -1,0 +1,136 @@
+"""Splits a network into computation nodes, and finds which of them read what others write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from nestmap.model import LayerNode, VectorNode, Workload
+from nestmap.model.multicore.cn_layer import CnLayer, CnNest, dimensions_of
+from nestmap.model.multicore.cn_workload import PARTIAL_SUMS, WITHIN_GROUP, CnEdges, CnWorkload
+from nestmap.model.multicore.split_options import Convention, SplitOptions
+from nestmap.search.multicore.split.access_factors import read_factors
+from nestmap.search.multicore.split.edges import Written, edges
+from nestmap.search.multicore.split.node_nests import layer_nest, vector_nest
+from nestmap.search.multicore.split.outer_loops import split_layer
+from nestmap.search.multicore.split.producers import Feed, Feeds
+from nestmap.search.multicore.split.regions import Ints
+from nestmap.search.multicore.split.trace_back import traced
+
+Capacity = Callable[[CnNest], int | None]
+"""Bits for the constants of a node in the smallest memory of the cores that it may run on."""
+
+COUNTED_TWICE: Final = frozenset({"Reshape", "Flatten", "Transpose", "Gather", "LpNormalization"})
+"""Operators behind which Stream counts the bits of an edge twice (a defect)."""
+
+Columns = tuple[Ints, Ints, Ints, Ints]
+"""Producers, consumers, inputs, bits."""
+
+
+def split_workload(
+    workload: Workload,
+    options: SplitOptions,
+    computes: Callable[[VectorNode], bool],
+    capacity: Capacity,
+) -> CnWorkload:
+    """The computation nodes of a network.
+
+    Args:
+        workload: the network.
+        options: along which loops it is split.
+        computes: whether a vector operator becomes computation nodes; the others let their data
+            pass at no cost, as the operators do that only move data.
+        capacity: see :data:`Capacity`.
+
+    Raises:
+        InputError: where a layer cannot be split so that its constants fit.
+    """
+    nests = {nest.name: nest for nest in _nests(workload, computes)}
+    layers = {name: split_layer(nest, options, capacity(nest)) for name, nest in nests.items()}
+    edges = _all_edges(layers, Feeds(workload, nests), options.convention)
+    return CnWorkload(workload.name, tuple(layers.values()), edges, options.convention)
+
+
+def _all_edges(layers: Mapping[str, CnLayer], feeds: Feeds, convention: Convention) -> CnEdges:
+    """The edges within the groups of each layer, and those along each feed."""
+    counts = [layer.tiling.count for layer in layers.values()]
+    first = dict(zip(layers, np.cumsum([0, *counts]).tolist(), strict=False))
+    written = {name: Written(layer) for name, layer in layers.items()}
+    columns = [_moved(_chains(layer), first[name], first[name]) for name, layer in layers.items()]
+    if convention is Convention.EXACT:
+        columns += [
+            _moved(_sums(layer), first[name], first[name]) for name, layer in layers.items()
+        ]
+    for name, layer in layers.items():
+        for feed in feeds.of(layer.nest):
+            fed = _fed(written[feed.writer], layer, feed, convention)
+            columns.append(_moved(fed, first[feed.writer], first[name]))
+    return _sorted(columns)
+
+
+def _nests(workload: Workload, computes: Callable[[VectorNode], bool]) -> Iterator[CnNest]:
+    for number, node in enumerate(workload.nodes):
+        if isinstance(node, LayerNode):
+            yield layer_nest(node, number)
+        elif isinstance(node, VectorNode) and computes(node):
+            yield vector_nest(node, number)
+
+
+def _chains(layer: CnLayer) -> Columns:
+    """The edges that keep the nodes of each group in their order."""
+    order = np.argsort(layer.groups, kind="stable")
+    same = np.diff(layer.groups[order]) == 0
+    before, after = order[:-1][same], order[1:][same]
+    nothing = np.zeros(len(before), dtype=np.int64)
+    return before, after, nothing + WITHIN_GROUP, nothing
+
+
+def _sums(layer: CnLayer) -> Columns:
+    """The edges between nodes of which one goes on with the sums of the other.
+
+    Where a reduction is split, what a node adds up is sent to the next one that adds to the same
+    part of the output, wherever that runs; the last one finishes it. Stream has no such edges.
+    """
+    none = np.zeros(0, dtype=np.int64)
+    if layer.final.all():
+        return none, none, none, none
+    part = layer.tiling.numbers(dimensions_of(layer.nest.output.axes))
+    order = np.argsort(part, kind="stable")
+    same = np.diff(part[order]) == 0
+    before, after = order[:-1][same], order[1:][same]
+    bits = layer.bits_of(layer.nest.output, Convention.EXACT)[before]
+    return before, after, np.full(len(before), PARTIAL_SUMS, dtype=np.int64), bits
+
+
+def _fed(written: Written, reader: CnLayer, feed: Feed, convention: Convention) -> Columns:
+    """The edges from the nodes that write a tensor to those that read it as this input."""
+    axes = feed.read.axes
+    factors = read_factors(axes, reader.tiling, convention)
+    factors, _ = traced(factors, tuple(axis.size for axis in axes), feed.steps)
+    producers, consumers = edges(reader.tiling, factors, written)
+    writer = written.layer
+    bits = writer.bits_of(writer.nest.output, convention)[producers]
+    if convention is Convention.STREAM and not COUNTED_TWICE.isdisjoint(feed.through):
+        bits = 2 * bits
+    place = reader.nest.inputs.index(feed.read)
+    return producers, consumers, np.full(len(producers), place, dtype=np.int64), bits
+
+
+def _moved(columns: Columns, writer: int, reader: int) -> Columns:
+    """The edges between places in the network, not in layers."""
+    producers, consumers, reads, bits = columns
+    return producers + writer, consumers + reader, reads, bits
+
+
+def _sorted(columns: Sequence[Columns]) -> CnEdges:
+    """All edges, by producer, consumer and input, each once."""
+    none = np.zeros(0, dtype=np.int64)
+    every = zip((none,) * 4, *columns, strict=True)
+    producer, consumer, read, bits = (np.concatenate(parts) for parts in every)
+    order = np.lexsort((read, consumer, producer))
+    producer, consumer, read, bits = (x[order] for x in (producer, consumer, read, bits))
+    new = np.ones(len(producer), dtype=np.bool_)
+    new[1:] = (np.diff(producer) != 0) | (np.diff(consumer) != 0) | (np.diff(read) != 0)
+    return CnEdges(producer[new], consumer[new], read[new], bits[new])

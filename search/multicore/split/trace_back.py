@@ -1,0 +1,144 @@
+"""What is read of a tensor, traced back through operators that only move data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+from typing import final
+
+import numpy as np
+
+from nestmap.model.workload.access import (
+    AnyIndex,
+    Anywhere,
+    Permuted,
+    Repeated,
+    Reshaped,
+    Shifted,
+    Step,
+    Taken,
+)
+from nestmap.search.multicore.split.access_factors import Factor
+from nestmap.search.multicore.split.regions import Box, Region, along, reshaped
+
+Sizes = tuple[int, ...]
+
+
+def traced(
+    factors: Sequence[Factor], sizes: Sizes, steps: Sequence[Step]
+) -> tuple[tuple[Factor, ...], Sizes]:
+    """What is read of the tensor that the steps lead back to, and its sizes.
+
+    Args:
+        factors: what is read of the tensor from which they lead.
+        sizes: the sizes of that one.
+        steps: the way back.
+    """
+    now = tuple(factors)
+    for step in steps:
+        now, sizes = _traced(now, sizes, step)
+    return now, sizes
+
+
+def _traced(
+    factors: tuple[Factor, ...], sizes: Sizes, step: Step
+) -> tuple[tuple[Factor, ...], Sizes]:
+    match step:
+        case Permuted():
+            moved = tuple(
+                replace(factor, axes=tuple(step.axes.index(axis) for axis in factor.axes))
+                for factor in factors
+            )
+            return moved, tuple(sizes[axis] for axis in step.axes)
+        case Reshaped():
+            return _reshape(factors, sizes, step.sizes), step.sizes
+        case Anywhere():
+            whole = ((np.arange(n, dtype=np.int64),) for n in step.sizes)
+            everything = tuple(Factor((i,), (), (), ((box,),)) for i, box in enumerate(whole))
+            return everything, step.sizes
+        case _:
+            moved = tuple(_shifted(factor, step) for factor in factors)
+            return moved, (*sizes[: step.axis], step.size, *sizes[step.axis + 1 :])
+
+
+def _shifted(factor: Factor, step: Shifted | Repeated | Taken | AnyIndex) -> Factor:
+    if step.axis not in factor.axes:
+        return factor
+    place = factor.axes.index(step.axis)
+    regions = (
+        tuple((*box[:place], along(step, box[place]), *box[place + 1 :]) for box in region)
+        for region in factor.regions
+    )
+    return replace(factor, regions=tuple(regions))
+
+
+def _reshape(factors: tuple[Factor, ...], old: Sizes, new: Sizes) -> tuple[Factor, ...]:
+    """The factors of the tensor of new sizes: stretch by stretch of axes that become others."""
+    if not prod(old):
+        return ()
+    now = factors
+    for before, after in _stretches(old, new):
+        touched = tuple(factor for factor in now if set(factor.axes) & set(before))
+        apart = tuple(factor for factor in now if factor not in touched)
+        stretch = _Stretch(before, tuple(old[i] for i in before), tuple(new[j] for j in after))
+        # new axes are negative until all old ones are gone
+        made = stretch.of(merged(touched), tuple(-1 - j for j in after))
+        now = (*apart, made)
+    return tuple(replace(x, axes=tuple(-1 - axis for axis in x.axes)) for x in now)
+
+
+def _stretches(old: Sizes, new: Sizes) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Axes that together become others: as few as have as many elements."""
+    i = j = 0
+    while i < len(old) or j < len(new):
+        first, other = i, j
+        i, j = min(i + 1, len(old)), min(j + 1, len(new))
+        while prod(old[first:i]) != prod(new[other:j]):
+            if prod(old[first:i]) < prod(new[other:j]):
+                i += 1
+            else:
+                j += 1
+        yield tuple(range(first, i)), tuple(range(other, j))
+
+
+@final
+@dataclass(frozen=True)
+class _Stretch:
+    """Axes of a tensor, their sizes, and the sizes of the axes that they become."""
+
+    axes: tuple[int, ...]
+    old: Sizes
+    new: Sizes
+
+    def of(self, factor: Factor, axes: tuple[int, ...]) -> Factor:
+        """The factor with these axes in place of the stretch's."""
+        rest = tuple(axis for axis in factor.axes if axis not in self.axes)
+        order = tuple(factor.axes.index(axis) for axis in (*rest, *self.axes))
+        regions = (
+            tuple(made for box in region for made in self._box(tuple(box[i] for i in order)))
+            for region in factor.regions
+        )
+        return replace(factor, axes=(*rest, *axes), regions=tuple(regions))
+
+    def _box(self, box: Box) -> Iterator[Box]:
+        rest, mine = box[: len(box) - len(self.axes)], box[len(box) - len(self.axes) :]
+        for made in reshaped((mine,), self.old, self.new):
+            yield (*rest, *made)
+
+
+def merged(factors: Sequence[Factor]) -> Factor:
+    """Several factors as one."""
+    tiles = {
+        dimension: count
+        for factor in factors
+        for dimension, count in zip(factor.dimensions, factor.tiles, strict=True)
+    }
+    places = {dimension: place for place, dimension in enumerate(tiles)}
+    regions: list[Region] = []
+    for at in product(*map(range, tiles.values())):
+        parts = (factor.region([at[places[d]] for d in factor.dimensions]) for factor in factors)
+        regions.append(tuple(sum(boxes, ()) for boxes in product(*parts)))
+    axes = tuple(axis for factor in factors for axis in factor.axes)
+    return Factor(axes, tuple(tiles), tuple(tiles.values()), tuple(regions))

@@ -1,0 +1,1 @@
+"""Selection: the best, the k best, the Pareto front."""

@@ -1,0 +1,88 @@
+"""The best of many evaluations: one, a few, or all of them with the best first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from nestmap.model import EvaluationBatch, Objective
+from nestmap.search.select.shortlist import (
+    Choose,
+    Columns,
+    Compared,
+    Rows,
+    Shortlist,
+    shortlist,
+    winnow,
+)
+
+
+def best_of(batches: Iterable[EvaluationBatch], objective: Objective) -> EvaluationBatch:
+    """One row: the smallest objective, of equals the least energy, then latency, then the first.
+
+    Its statistics add up those of all batches. Where no batch has a row, the result has none.
+    It is the first of :func:`k_best`.
+
+    Raises:
+        ValueError: if there is no batch at all.
+    """
+    rows, nothing = winnow(batches, _compared(objective), _choose(1))
+    return rows[0].with_statistics(nothing.statistics) if rows else nothing
+
+
+def k_best(batches: Iterable[EvaluationBatch], objective: Objective, k: int) -> Shortlist:
+    """The ``k`` rows that :func:`best_of` would choose one after the other, best first.
+
+    Raises:
+        ValueError: if there is no batch at all, or ``k`` is not positive.
+    """
+    if k < 1:
+        raise ValueError(f"k is {k}; expected at least 1")
+    return shortlist(batches, _compared(objective), _choose(k))
+
+
+def best_first(
+    batches: Iterable[EvaluationBatch], objective: Objective
+) -> tuple[EvaluationBatch, ...]:
+    """All rows: each batch best first, and the batch with the best row of all first.
+
+    Batches without rows come last.
+    """
+    compared = _compared(objective)
+    ordered = [batch.take(_order(compared(batch))) for batch in batches]
+    return tuple(sorted(ordered, key=lambda batch: _head(compared(batch))))
+
+
+def _compared(objective: Objective) -> Compared:
+    return lambda batch: (batch.values(objective), batch.energy, batch.latency2)
+
+
+def _choose(k: int) -> Choose:
+    def choose(columns: Columns) -> Rows:
+        rows = _smallest(columns, np.arange(len(columns[0])), k)
+        return rows[_order(tuple(column[rows] for column in columns))]
+
+    return choose
+
+
+def _smallest(columns: Columns, rows: Rows, k: int) -> Rows:
+    """The ``k`` smallest of some rows, where equal ones stay in order; takes linear time.
+
+    Those below the k-th smallest value are in, and of those equal to it as many as are missing.
+    """
+    if len(rows) <= k or not columns:
+        return rows[:k]
+    values = columns[0][rows]
+    bound = values.min() if k == 1 else np.partition(values, k - 1)[k - 1]
+    below, equal = rows[values < bound], rows[values == bound]
+    return np.concatenate([below, _smallest(columns[1:], equal, k - len(below))])
+
+
+def _order(columns: Columns) -> Rows:
+    return np.lexsort(columns[::-1])
+
+
+def _head(columns: Columns) -> tuple[float, ...]:
+    """The first row as a key to sort by; after all others, where there is none."""
+    return tuple(float(column[0]) if len(column) else np.inf for column in columns)

@@ -1,0 +1,120 @@
+"""A few evaluations chosen out of a stream that is too long to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from nestmap.model import EvaluationBatch, Layer, MappingProblem, SearchStatistics
+from nestmap.model.base import replaced
+from nestmap.model.evaluation.batch import Floats
+
+Rows = npt.NDArray[np.intp]
+Columns = tuple[Floats, ...]
+
+Compared = Callable[[EvaluationBatch], Columns]
+"""The columns by which the rows of a batch are compared."""
+
+Choose = Callable[[Columns], Rows]
+"""From such columns to the indices of the rows to keep, in order.
+
+Of equal rows the first must win, and what is turned down among some rows must be turned down
+among more of them: then it does not matter how a stream is cut into batches.
+"""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Shortlist:
+    """The rows chosen among all evaluations of a layer, in order, each as a batch of one.
+
+    They may belong to different spatial mappings. ``statistics`` are those of the whole stream,
+    and each row has them too. Without rows no mapping fits, and they tell why.
+    """
+
+    problem: MappingProblem
+    rows: tuple[EvaluationBatch, ...]
+    statistics: SearchStatistics
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def handed_to(self, layer: Layer) -> Shortlist:
+        """The same rows for another layer of the same content, for which nothing was searched."""
+        return Shortlist(
+            problem=replaced(self.problem, {"layer": layer}),
+            rows=tuple(row.handed_to(layer) for row in self.rows),
+            statistics=SearchStatistics(),
+        )
+
+    @property
+    def energies(self) -> tuple[float, ...]:
+        """Energy of each row, in pJ."""
+        return tuple(float(row.energy[0]) for row in self.rows)
+
+    @property
+    def latencies(self) -> tuple[float, ...]:
+        """Latency (``latency2``) of each row, in cycles."""
+        return tuple(float(row.latency2[0]) for row in self.rows)
+
+
+def shortlist(batches: Iterable[EvaluationBatch], compared: Compared, choose: Choose) -> Shortlist:
+    """The rows that are left when ``choose`` goes over a stream, batch by batch.
+
+    What is kept meanwhile is what was chosen so far, and one batch.
+
+    Raises:
+        ValueError: if there is no batch at all.
+    """
+    rows, nothing = winnow(batches, compared, choose)
+    statistics = nothing.statistics
+    return Shortlist(
+        problem=nothing.mappings.problem.problem,
+        rows=tuple(row.with_statistics(statistics) for row in rows),
+        statistics=statistics,
+    )
+
+
+def winnow(
+    batches: Iterable[EvaluationBatch], compared: Compared, choose: Choose
+) -> tuple[tuple[EvaluationBatch, ...], EvaluationBatch]:
+    """The rows that are left, and a batch without rows that has the statistics of all batches.
+
+    Raises:
+        ValueError: if there is no batch at all.
+    """
+    kept, nothing, statistics = _Kept(), None, SearchStatistics()
+    for batch in batches:
+        statistics = statistics + batch.statistics
+        if nothing is None:
+            nothing = batch.take(np.empty(0, np.intp))
+        kept = kept.merged(batch, compared(batch), choose)
+    if nothing is None:
+        raise ValueError("there is no batch to choose from")
+    return kept.rows, nothing.with_statistics(statistics)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kept:
+    """The rows chosen so far, and their columns."""
+
+    rows: tuple[EvaluationBatch, ...] = ()
+    columns: Columns = ()
+
+    def merged(self, batch: EvaluationBatch, columns: Columns, choose: Choose) -> _Kept:
+        """What is left of these rows and those of a batch, which come after them."""
+        old = len(self.rows)
+        if old:
+            pairs = zip(self.columns, columns, strict=True)
+            columns = tuple(np.concatenate(pair) for pair in pairs)
+        chosen = choose(columns)
+        rows = tuple(
+            self.rows[i] if i < old else batch.take(np.array([i - old], np.intp))
+            for i in map(int, chosen)
+        )
+        return _Kept(rows, tuple(column[chosen] for column in columns))

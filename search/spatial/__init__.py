@@ -1,0 +1,1 @@
+"""Spatial mappings: what to unroll over the array."""

@@ -1,0 +1,141 @@
+"""The best ways to unroll loops over all dimensions of an array, found without trying every one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.record import F64, I64
+from nestmap.model import Loop
+from nestmap.model.dims import Dimension
+
+Choice = tuple[Loop, ...]
+"""The loops unrolled over one array dimension."""
+
+
+def best_combinations(
+    choices: Sequence[Sequence[Choice]], sizes: Mapping[Dimension, int], count: int
+) -> list[tuple[Choice, ...]]:
+    """The ``count`` best combinations of one choice per array dimension, the best first.
+
+    A combination is worth its utilization (units that work) plus its diversity: utilization
+    over the largest unrolling of any one loop dimension, less 1. No dimension may be unrolled
+    more often than it iterates. Of equals the first in the order of the choices counts.
+
+    Two depth-first searches that leave out what cannot be among the best: the first, with the
+    largest choices first, finds out what the last of the best is worth; the second collects.
+    """
+    tables = [_table(options, sizes) for options in choices]
+    limits = np.array(list(sizes.values()), np.int64)
+    first = np.cumsum([0, *map(len, tables)])
+    by_size = [table[np.argsort(-table.prod(axis=1), kind="stable")] for table in tables]
+    worth, _ = _search(np.concatenate(by_size), first, limits, count, 0.0)
+    worth, chosen = _search(np.concatenate(tables), first, limits, count, worth[-1])
+    rows: list[list[int]] = chosen[worth > 0].tolist()
+    return [tuple(options[i] for options, i in zip(choices, row, strict=True)) for row in rows]
+
+
+def _table(options: Sequence[Choice], sizes: Mapping[Dimension, int]) -> I64:
+    """[option, dimension] how often it unrolls the dimension."""
+    positions = {dimension: d for d, dimension in enumerate(sizes)}
+    table = np.ones((len(options), len(sizes)), np.int64)
+    for row, option in enumerate(options):
+        for loop in option:
+            table[row, positions[loop.dimension]] *= loop.size
+    return table
+
+
+@kernel
+def _search(table: I64, first: I64, limits: I64, count: int, floor: float) -> tuple[F64, I64]:
+    """The best worths, descending (0: none), and the option chosen on each side.
+
+    ``table`` has the options of all sides, those of side ``s`` from ``first[s]`` on. What is worth
+    less than ``floor`` need not be found.
+    """
+    sides, dimensions = len(first) - 1, len(limits)
+    worths, chosen = np.zeros(count), np.zeros((count, sides), np.int64)
+    totals = np.ones((sides + 1, dimensions), np.int64)
+    reached = np.ones((sides + 1, 2))
+    rest = _largest_rest(table, first)
+    at = np.zeros(sides + 1, np.int64)
+    side = 0
+    while side >= 0:
+        if at[side] == first[side + 1] - first[side]:
+            at[side] = 0
+            side -= 1
+            continue
+        row = first[side] + at[side]
+        at[side] += 1
+        if not _add(table, row, limits, totals, side, reached):
+            continue
+        units, largest = reached[side + 1, 0], reached[side + 1, 1]
+        bound = _worth(units * rest[side + 1], largest, dimensions)
+        if bound < floor or bound <= worths[count - 1]:
+            continue
+        if side < sides - 1:
+            side += 1
+            continue
+        value = units + units / largest - 1.0
+        if value >= floor and value > worths[count - 1]:
+            _keep(worths, chosen, at, value)
+    return worths, chosen
+
+
+@kernel
+def _largest_rest(table: I64, first: I64) -> F64:
+    """[side] units that the options of this side and those after it can use at most."""
+    sides = len(first) - 1
+    rest = np.ones(sides + 1)
+    for side in range(sides - 1, -1, -1):
+        most = 1.0
+        for row in range(first[side], first[side + 1]):
+            units = 1.0
+            for d in range(table.shape[1]):
+                units *= table[row, d]
+            most = max(most, units)
+        rest[side] = rest[side + 1] * most
+    return rest
+
+
+@kernel
+def _add(table: I64, row: int, limits: I64, totals: I64, side: int, reached: F64) -> bool:
+    """Puts an option on top of the sides before it; whether no dimension is unrolled too often.
+
+    ``totals`` [side, dimension] and ``reached`` [side, 2] (units, largest total) say what all sides
+    before a side unroll.
+    """
+    units, most = reached[side, 0], reached[side, 1]
+    for d in range(len(limits)):
+        total = totals[side, d] * table[row, d]
+        if total > limits[d]:
+            return False
+        units *= table[row, d]
+        most = max(most, float(total))
+        totals[side + 1, d] = total
+    reached[side + 1, 0] = units
+    reached[side + 1, 1] = most
+    return True
+
+
+@kernel
+def _worth(units: float, largest: float, dimensions: int) -> float:
+    """What a combination can be worth at most: its product spread evenly over all dimensions."""
+    evenly = units ** (1.0 / dimensions) * (1.0 - 1e-12)
+    bound: float = units + units / max(largest, evenly, 1.0) - 1.0
+    return bound
+
+
+@kernel
+def _keep(worths: F64, chosen: I64, at: I64, value: float) -> None:
+    """Inserts a combination behind those that are worth as much."""
+    place = len(worths) - 1
+    while place > 0 and worths[place - 1] < value:
+        worths[place] = worths[place - 1]
+        for side in range(chosen.shape[1]):
+            chosen[place, side] = chosen[place - 1, side]
+        place -= 1
+    worths[place] = value
+    for side in range(chosen.shape[1]):
+        chosen[place, side] = at[side] - 1

@@ -1,0 +1,222 @@
+"""What a spatial mapping costs at least, whatever order its temporal loops run in.
+
+Three facts bound the cost from below. Every word of an operand crosses every link of its hierarchy
+at least once (compulsory traffic). Each cycle the array writes its sums, and reads those inputs
+anew to which the innermost loop is relevant, so that it cannot spare all operands at once. And
+the array needs one cycle for every iteration that is left in time, a port one for every word of
+its width. Where unrollings do not divide their loops the whole part of them counts, which is what
+all rounding in the cost model stays above.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from nestmap.costmodel.flatten import FlatProblem, flatten
+from nestmap.costmodel.footprint import distinct_values
+from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT, RD_LOW, WR_HIGH
+from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.record import F64
+from nestmap.costmodel.reuse import IRRELEVANT
+from nestmap.costmodel.transfers import link_of
+from nestmap.model import Objective, SpatialProblem
+
+ARRAY = 0
+"""The link between the array and level 1."""
+
+
+class Bounds(NamedTuple):
+    """What no temporal mapping can stay below: energy in pJ, latency in cycles."""
+
+    energy: float
+    latency: float
+
+    def of(self, objective: Objective) -> float:
+        """The bound of an objective."""
+        match objective:
+            case Objective.ENERGY:
+                return self.energy
+            case Objective.LATENCY:
+                return self.latency
+            case Objective.EDP:
+                return self.energy * self.latency
+
+
+def lower_bounds(spatial: SpatialProblem) -> Bounds:
+    """The energy and the latency that every temporal mapping of the problem exceeds or meets.
+
+    Raises:
+        InputError: where the layer or the accelerator has more parts than a record holds.
+    """
+    sizes = np.array(list(spatial.temporal_sizes.values()), np.float64)
+    total = float(prod(spatial.temporal_sizes.values()))
+    problem = flatten(spatial)
+    energy, latency = _bounds(problem, sizes, total, np.empty(len(sizes)))
+    return Bounds(float(energy + problem.leakage * latency), float(latency))
+
+
+@kernel
+def _bounds(problem: FlatProblem, sizes: F64, total: float, extent: F64) -> tuple[float, float]:
+    """Energy without leakage, and latency.
+
+    ``sizes`` are the iterations left in time, ``total`` their product.
+    """
+    energy = problem.computation
+    latency = total * problem.cycles_per_operation + problem.drain
+    for t in range(problem.transfers):
+        if _is_backward(problem, t):
+            continue
+        if link_of(problem, t) != ARRAY:
+            energy += _energy_once(problem, t, sizes, extent)
+            latency = max(latency, _cycles_once(problem, t, sizes, extent))
+        elif problem.transfer_operand[t] == OUT or problem.holds_inputs == 0:
+            energy += _energy_always(problem, t, total)
+            latency = max(latency, _cycles_always(problem, t, total))
+    if problem.holds_inputs == 0:
+        return energy, latency
+    least, fastest = np.inf, np.inf
+    for d in range(problem.dimensions):
+        if sizes[d] > 1.0:
+            reads, cycles = _reads(problem, d, sizes, total, extent)
+            least, fastest = min(least, reads), min(fastest, cycles)
+    if least == np.inf:
+        return energy, latency
+    return energy + least, max(latency, fastest)
+
+
+@kernel
+def _reads(
+    problem: FlatProblem, innermost: int, sizes: F64, total: float, extent: F64
+) -> tuple[float, float]:
+    """Energy and cycles of reading the inputs into the array with that innermost dimension."""
+    energy, cycles = 0.0, 0.0
+    for t in range(problem.transfers):
+        x = problem.transfer_operand[t]
+        if x == OUT or link_of(problem, t) != ARRAY:
+            continue
+        if problem.relevance[x, innermost] == IRRELEVANT:
+            energy += _energy_once(problem, t, sizes, extent)
+        else:
+            energy += _energy_always(problem, t, total)
+            cycles = max(cycles, _cycles_always(problem, t, total))
+    return energy, cycles
+
+
+@kernel
+def _energy_once(problem: FlatProblem, t: int, sizes: F64, extent: F64) -> float:
+    """Every word crosses the link once, and once more for every copy of it above."""
+    x, level = problem.transfer_operand[t], problem.transfer_level[t]
+    words = _words(problem, x, int(problem.levels[x]) + 1, sizes, extent)
+    bits = words * _copies(problem, x, level) * _precision(problem, x)
+    accesses = max(0.0, bits / problem.port_max[_port(problem, t)] - 1.0)
+    return float(accesses * problem.transfer_energy[t])
+
+
+@kernel
+def _cycles_once(problem: FlatProblem, t: int, sizes: F64, extent: F64) -> float:
+    """Cycles of loading all words from the top memory, or of storing them there.
+
+    A single input does not wait for a link that another could use, as in the reference.
+    """
+    x, level = problem.transfer_operand[t], int(problem.transfer_level[t])
+    alone = problem.operands == 2 and problem.link_sharing[x, level - 1] != 0
+    if level != problem.levels[x] or (x != OUT and alone):
+        return 0.0
+    words = _words(problem, x, level, sizes, extent)
+    return float(words * _precision(problem, x) / problem.port_max[_port(problem, t)])
+
+
+@kernel
+def _energy_always(problem: FlatProblem, t: int, total: float) -> float:
+    """The array's words of one cycle, as often as there are cycles."""
+    x, level, port = problem.transfer_operand[t], problem.transfer_level[t], _port(problem, t)
+    narrow, wide = problem.port_min[port], problem.port_max[port]
+    bits = problem.boost[FRACTIONAL, x, ARRAY] * _precision(problem, x)
+    accesses = (
+        np.ceil(bits / narrow) * (narrow / wide) * total * problem.units[FRACTIONAL, x, level]
+    )
+    return float(max(0.0, accesses - 1.0) * problem.transfer_energy[t])
+
+
+@kernel
+def _cycles_always(problem: FlatProblem, t: int, total: float) -> float:
+    """Cycles in which the port is busy with them, but for the last."""
+    if np.floor(problem.cycles_per_operation) != problem.cycles_per_operation:
+        return 0.0  # windows are rounded up, which may add up to more than all cycles
+    x = problem.transfer_operand[t]
+    bits = problem.boost[problem.views - 1, x, ARRAY] * _precision(problem, x)
+    return float(np.ceil(bits / problem.port_max[_port(problem, t)]) * (total - 1.0))
+
+
+@kernel
+def _port(problem: FlatProblem, t: int) -> int:
+    """The port of a transfer."""
+    port = 0
+    while problem.first_transfer[port + 1] <= t:
+        port += 1
+    return port
+
+
+@kernel
+def _is_backward(problem: FlatProblem, t: int) -> bool:
+    """Whether a transfer only happens where partial sums come back."""
+    movement = problem.transfer_movement[t]
+    return problem.transfer_operand[t] == OUT and movement in (RD_LOW, WR_HIGH)
+
+
+@kernel
+def _precision(problem: FlatProblem, x: int) -> float:
+    """The fewest bits that an element of the operand ever has."""
+    return float(min(problem.precision[x], problem.partial_precision[x]))
+
+
+@kernel
+def _copies(problem: FlatProblem, x: int, level: int) -> float:
+    """How many units of a level work on the same word."""
+    copies = 1.0
+    for i in range(
+        problem.first_unrolled[x, level], problem.first_unrolled[x, problem.levels[x] + 1]
+    ):
+        if problem.relevance[x, problem.unrolled_dimension[x, i]] == IRRELEVANT:
+            copies *= problem.unrolled_factor[problem.views - 1, x, i]
+    return copies
+
+
+@kernel
+def _words(problem: FlatProblem, x: int, level: int, sizes: F64, extent: F64) -> float:
+    """Elements of an operand in all temporal loops and the unrollings below a level.
+
+    Of the unrollings the whole parts count, and of an affine index only where one level holds all
+    of them: the cost model rounds the growth through each level by itself.
+    """
+    for d in range(problem.dimensions):
+        extent[d] = sizes[d]
+    for i in range(problem.first_unrolled[x, level]):
+        extent[problem.unrolled_dimension[x, i]] *= problem.unrolled_factor[problem.views - 1, x, i]
+    words = 1.0
+    for i in range(problem.first_r[x], problem.first_r[x + 1]):
+        words *= extent[problem.r_dimension[i]]
+    for q in range(problem.first_pr[x], problem.first_pr[x + 1]):
+        first, second = problem.pr_dimensions[q, 0], problem.pr_dimensions[q, 1]
+        spread = _is_spread(problem, x, q)
+        a = float(sizes[first] if spread else extent[first])
+        b = float(sizes[second] if spread else extent[second])
+        values = distinct_values(a, b, problem.pr_steps[q, 0], problem.pr_steps[q, 1])
+        words *= min(values, a * b, problem.pr_length[q])
+    return float(words)
+
+
+@kernel
+def _is_spread(problem: FlatProblem, x: int, q: int) -> bool:
+    """Whether the unrollings of a pr index stand at several levels."""
+    levels = 0
+    for level in range(problem.levels[x] + 1):
+        for i in range(problem.first_unrolled[x, level], problem.first_unrolled[x, level + 1]):
+            d, factor = problem.unrolled_dimension[x, i], problem.unrolled_factor[0, x, i]
+            if factor > 1.0 and d in (problem.pr_dimensions[q, 0], problem.pr_dimensions[q, 1]):
+                levels += 1
+                break
+    return levels > 1

@@ -1,0 +1,1 @@
+"""Temporal mappings: loop orders, and the memories that hold the tiles."""

@@ -1,0 +1,134 @@
+"""One chain of simulated annealing over loop orders, compiled: swap, allocate, cost, accept."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, final
+
+import numpy as np
+
+from nestmap.costmodel.evaluate import Columns, evaluate_row, load_order, write_costs
+from nestmap.costmodel.flatten import FlatProblem
+from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.record import F64, I64, new_record
+from nestmap.costmodel.kernel.work import Work
+from nestmap.model.evaluation.batch import Codes
+from nestmap.search.temporal.memory_allocation import Failures, Shelf, allocate, write_cuts
+
+
+@final
+class Rules:
+    """What a chain may swap, what it makes small, how it cools."""
+
+    first: int  # range of positions whose loops may be swapped
+    end: int
+    counts_energy: int  # the objective is the product of those that count
+    counts_latency: int
+    even: int
+    temperature: float  # at the start; relative to the objective, so without unit
+    cooling: float  # factor on the temperature after each step
+
+
+class Visited(NamedTuple):
+    """The orders that a chain looked at and that fit, a row each in the sequence of visits."""
+
+    orders: Codes
+    cuts: Codes
+    columns: Columns
+
+    @classmethod
+    def room(cls, problem: FlatProblem, rows: int, loops: int) -> Visited:
+        """Room for so many rows."""
+        return cls(
+            np.empty((rows, loops), np.uint8),
+            np.empty((rows, problem.operands, max(problem.levels)), np.uint8),
+            Columns(np.empty(rows), np.empty(rows), np.empty(rows), np.empty(rows)),
+        )
+
+    def head(self, rows: int) -> Visited:
+        """The first rows."""
+        columns = Columns(*(column[:rows] for column in self.columns))
+        return Visited(self.orders[:rows], self.cuts[:rows], columns)
+
+
+class Walk(NamedTuple):
+    """The start of a chain and all of its chance.
+
+    ``order`` is the first order to look at and serves as scratch; ``draws`` (steps x 3) has the
+    random numbers of each step: two from [0, 1) that choose the swap, an exponential one to accept.
+    """
+
+    rules: Rules
+    order: Codes
+    draws: F64
+
+
+def anneal(problem: FlatProblem, factors: I64, walk: Walk, failures: Failures) -> Visited:
+    """Looks at one order a step; ``failures`` counts those that fit nowhere."""
+    visited = Visited.room(problem, len(walk.draws), len(walk.order))
+    scratch = new_record(Work), new_record(Shelf), failures
+    return visited.head(_anneal(problem, scratch, factors, walk, visited))
+
+
+@kernel
+def _anneal(
+    problem: FlatProblem,
+    scratch: tuple[Work, Shelf, Failures],
+    factors: I64,
+    walk: Walk,
+    visited: Visited,
+) -> int:
+    """Fills ``visited``; gives how many rows.
+
+    Worse orders are taken as by Metropolis: by the share ``r`` worse with probability
+    ``exp(-r / temperature)``, which is how often an exponential draw is at least that large. An
+    order that does not fit costs infinitely much: until one fits, every swap is taken.
+    """
+    rules, order, draws = walk.rules, walk.order, walk.draws
+    work = scratch[0]
+    rows, current, temperature, a, b = 0, np.inf, rules.temperature, 0, 0
+    for step in range(len(draws)):
+        if step > 0:
+            a, b = _choose_swap(rules, order, draws[step, 0], draws[step, 1])
+        order[a], order[b] = order[b], order[a]
+        load_order(work, factors, order)
+        value = np.inf
+        if allocate(problem, work, scratch[1], rules.even == 1, scratch[2]):
+            value = _visit(problem, work, rules, visited, rows)
+            for n in range(len(order)):
+                visited.orders[rows, n] = order[n]
+            rows += 1
+        if value <= current * (1 + temperature * draws[step, 2]):
+            current = value
+        else:
+            order[a], order[b] = order[b], order[a]
+        temperature *= rules.cooling
+    return rows
+
+
+@kernel
+def _choose_swap(rules: Rules, order: Codes, one: float, other: float) -> tuple[int, int]:
+    """Two positions with different loops, if there are any; both draws are from [0, 1)."""
+    a = rules.first + int(one * (rules.end - rules.first))
+    different = 0
+    for b in range(rules.first, rules.end):
+        different += int(order[b] != order[a])
+    skip = int(other * different)
+    for b in range(rules.first, rules.end):
+        if order[b] != order[a]:
+            if skip == 0:
+                return a, b
+            skip -= 1
+    return a, a
+
+
+@kernel
+def _visit(problem: FlatProblem, work: Work, rules: Rules, visited: Visited, row: int) -> float:
+    """Records cuts and costs of the mapping in the work arrays; gives its objective."""
+    write_cuts(problem, work, visited.cuts, row)
+    write_costs(problem, evaluate_row(problem, work), visited.columns, row)
+    value = 1.0
+    if rules.counts_energy == 1:
+        value *= visited.columns.energy[row]
+    if rules.counts_latency == 1:
+        value *= visited.columns.latency2[row]
+    return value

@@ -1,0 +1,32 @@
+"""Why orders do not fit, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nestmap.model import Infeasibility, SearchStatistics, SpatialProblem
+from nestmap.search.temporal.memory_allocation import Failures
+
+
+def explain(spatial: SpatialProblem, failures: Failures) -> SearchStatistics:
+    """The failures in words: which memory is too small for what, and by how much."""
+    by_memory_operand = {m: operand for operand, m in spatial.problem.links.items()}
+    reasons: list[Infeasibility] = []
+    for m, memory in enumerate(spatial.accelerator.memories):
+        names = [by_memory_operand[o] for o in memory.operands if o in by_memory_operand]
+        for i in np.flatnonzero(failures.orders[m]):
+            what = names[i] if i < len(names) else " and ".join(names)
+            reason = (
+                f"{memory.name} too small for {what}: "
+                f"needs at least {int(failures.need[m, i])} bit, has {memory.instance.size}"
+            )
+            reasons.append(Infeasibility(reason=reason, count=int(failures.orders[m, i])))
+    return SearchStatistics(infeasible=tuple(reasons))
+
+
+def add_failures(failures: Failures, more: Failures) -> None:
+    """Counts more failures; of two needs the smaller one is kept."""
+    known, new = failures.orders > 0, more.orders > 0
+    failures.need[new & ~known] = more.need[new & ~known]
+    failures.need[new & known] = np.minimum(failures.need, more.need)[new & known]
+    failures.orders[new] += more.orders[new]

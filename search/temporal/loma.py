@@ -1,0 +1,66 @@
+"""LOMA: every order of the loop factors, each with its memory allocation.
+
+Source: Symons et al., "LOMA: Fast Auto-Scheduling on DNN Accelerators through Loop-Order-based
+Memory Allocation", AICAS 2021; spec section 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import final
+
+from nestmap.costmodel.flatten import flatten
+from nestmap.costmodel.kernel.record import new_record
+from nestmap.costmodel.readout import factor_table
+from nestmap.model import Loop, MappingBatch, MappingType, SpatialProblem
+from nestmap.model.evaluation.batch import Codes
+from nestmap.search.parallel import in_order
+from nestmap.search.temporal.infeasibility import add_failures, explain
+from nestmap.search.temporal.memory_allocation import Failures, allocate_rows
+from nestmap.search.temporal.ordering import pinned_orders
+from nestmap.search.temporal.permutations import encode, permutations
+from nestmap.search.temporal.pinned import pinned_batch
+
+CHUNK = 8192
+"""Orders handled at once: large enough to keep kernels busy, small enough to stay in cache."""
+
+
+def loma(
+    spatial: SpatialProblem, lpf_limit: int | None, mapping_type: MappingType, workers: int = 1
+) -> Iterator[MappingBatch]:
+    """All orders of the loop factors that fit the memories, lexicographic, in chunks.
+
+    Those of them, that is, which meet the user's temporal ordering; with memory levels pinned
+    there is that one mapping, whatever the type.
+
+    ``lpf_limit`` bounds the number of loop factors (``None``: all prime factors). So many chunks
+    at a time as there are ``workers`` get their memories; the result does not depend on their
+    number. The last batch carries the counts of the orders that do not fit.
+    """
+    pinned_one = pinned_batch(spatial)
+    if pinned_one is not None:
+        yield pinned_one
+        return
+    failures, even = new_record(Failures), mapping_type is MappingType.EVEN
+    for pinned in pinned_orders(spatial, lpf_limit):
+        factors, codes = encode(pinned.loops)
+        chunks = permutations(codes, len(pinned.inner), CHUNK, len(pinned.outer))
+        for batch, failed in in_order(_Allocation(spatial, factors, even), chunks, workers):
+            add_failures(failures, failed)
+            if len(batch):
+                yield batch
+    yield MappingBatch.empty(spatial, explain(spatial, failures))
+
+
+@final
+class _Allocation:
+    """The memory allocation of loop orders: those that fit, and why the others do not."""
+
+    def __init__(self, spatial: SpatialProblem, factors: tuple[Loop, ...], even: bool) -> None:
+        self._spatial, self._factors, self._even = spatial, factors, even
+        self._problem, self._table = flatten(spatial), factor_table(spatial, factors)
+
+    def __call__(self, orders: Codes) -> tuple[MappingBatch, Failures]:
+        failures = new_record(Failures)
+        kept, cuts = allocate_rows(self._problem, self._table, orders, self._even, failures)
+        return MappingBatch(self._spatial, self._factors, kept, cuts), failures

@@ -1,0 +1,222 @@
+"""Temporal orderings that a user asks for, and the loop factors that they leave to the search."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import final
+
+from nestmap.model import (
+    InputError,
+    LayerConstraints,
+    Loop,
+    OrderedLoop,
+    PinnedLevels,
+    PinnedMemory,
+    SpatialProblem,
+)
+from nestmap.model.base import replaced
+from nestmap.search.temporal.loop_factors import (
+    idle_loop,
+    loop_factors,
+    prime_factors,
+    split_loops,
+    temporal_sizes,
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PinnedOrder:
+    """One way to meet a temporal ordering.
+
+    ``inner`` (innermost first) lies below all others and ``outer`` (innermost first) above; the
+    ``free`` loops stand between them in any order.
+    """
+
+    inner: tuple[Loop, ...]
+    free: tuple[Loop, ...]
+    outer: tuple[Loop, ...] = ()
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """All loops, innermost first, the free ones in one of their orders."""
+        return (*self.inner, *self.free, *self.outer)
+
+
+def pinned_orders(spatial: SpatialProblem, limit: int | None) -> Iterator[PinnedOrder]:
+    """Every way in which the user's temporal ordering can be met; no two share an order.
+
+    An item with a size pins one loop of that size; ``*`` pins one loop factor of the dimension,
+    whichever. Items of dimensions that have no loop left in time are met by themselves. What the
+    sizes leave of a dimension is cut into factors as without constraints, so that all loops
+    together are at most ``limit`` unless the user asks for more.
+
+    Raises:
+        InputError: where an ordering cannot hold, with the item that is at fault.
+    """
+    constraints = explicit_ordering(spatial)
+    inner, outer = _items(constraints)
+    if not inner and not outer:
+        yield PinnedOrder((), loop_factors(spatial, limit))
+        return
+    sized = sum(1 for item in (*inner, *outer) if item.loop.size is not None)
+    rest = None if limit is None else limit - sized
+    loops = Counter(split_loops(_left_over(spatial, (*inner, *outer)), rest))
+    for chosen, free in _choose(spatial, (*inner, *outer), (), loops):
+        yield PinnedOrder(chosen[: len(inner)], free, chosen[len(inner) :])
+
+
+def explicit_ordering(spatial: SpatialProblem) -> LayerConstraints:
+    """The constraints of a problem with those items of the ordering that need a loop.
+
+    An item is met by itself and left out where its dimension has size 1 in the layer, or all its
+    iterations are unrolled and the item asks for no size above 1. Memory levels count the items
+    that are left.
+
+    Raises:
+        InputError: where an item cannot hold.
+    """
+    given = spatial.problem.constraints
+    inner, outer = _items(given)
+    needed = [_needs_loop(spatial, item) for item in (*inner, *outer)]
+    kept = tuple(
+        item for item, is_needed in zip((*inner, *outer), needed, strict=True) if is_needed
+    )
+    _check_loops(spatial, kept)
+    if all(needed):
+        return given
+    below = sum(needed[: len(inner)])
+    updates: dict[str, object] = {
+        "temporal_ordering": tuple(item.loop for item in kept[:below]),
+        "outer_ordering": tuple(item.loop for item in kept[below:]),
+        "memory_levels": tuple(_recounted(levels, needed) for levels in given.memory_levels),
+    }
+    return replaced(given, updates)
+
+
+def complete_order(spatial: SpatialProblem) -> tuple[Loop, ...] | None:
+    """The order that the user's temporal ordering leaves nothing open of; none if it does.
+
+    Raises:
+        InputError: where the ordering cannot hold.
+    """
+    inner, outer = _items(explicit_ordering(spatial))
+    items = (*inner, *outer)
+    loops = tuple(_loop(i.loop.dimension, i.loop.size) for i in items if i.loop.size is not None)
+    is_whole = all(size == 1 for size in _left_over(spatial, items).values())
+    if len(loops) < len(items) or not is_whole:
+        return None
+    return loops or (idle_loop(spatial),)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """An item of the ordering, with its place in the list as the user wrote it."""
+
+    place: int
+    loop: OrderedLoop
+
+    def __str__(self) -> str:
+        return f"item {self.place}, {self.loop}"
+
+
+def _items(constraints: LayerConstraints) -> tuple[tuple[_Item, ...], tuple[_Item, ...]]:
+    """The inner and the outer items; the wildcard between them has a place of its own."""
+    inner, outer = constraints.temporal_ordering, constraints.outer_ordering
+    above = len(inner) + 2
+    return (
+        tuple(_Item(place, loop) for place, loop in enumerate(inner, start=1)),
+        tuple(_Item(place, loop) for place, loop in enumerate(outer, start=above)),
+    )
+
+
+def _needs_loop(spatial: SpatialProblem, item: _Item) -> bool:
+    sizes, dimension = spatial.layer.sizes, item.loop.dimension
+    if dimension not in sizes:
+        expected = f"a loop dimension of the layer: {', '.join(sizes)}"
+        raise _fault(spatial, str(item), expected)
+    asks_for_size = sizes[dimension] > 1 and (item.loop.size or 1) > 1
+    return dimension in temporal_sizes(spatial) or asks_for_size
+
+
+def _check_loops(spatial: SpatialProblem, items: Sequence[_Item]) -> None:
+    """Whether the sizes divide what is left in time, and loops are there for the other items."""
+    left = spatial.temporal_sizes
+    for item in items:
+        size, iterations = item.loop.size or 1, left[item.loop.dimension]
+        if iterations % size:
+            raise _fault(spatial, str(item), _divisor(spatial, item.loop.dimension, iterations))
+        left[item.loop.dimension] //= size
+    for dimension, iterations in left.items():
+        wild = [i for i in items if i.loop.dimension == dimension and i.loop.size is None]
+        factors = prime_factors(iterations)
+        if len(wild) > len(factors):
+            raise _too_many(spatial, wild[len(factors)], len(factors))
+
+
+def _divisor(spatial: SpatialProblem, dimension: str, left: int) -> str:
+    whole, unrolled = spatial.layer.sizes[dimension], spatial.spatial_mapping.factor_of(dimension)
+    in_time = spatial.temporal_sizes[dimension]
+    text = f"a divisor of {left}: {dimension} has size {whole}"
+    if unrolled > 1:
+        text += f", is unrolled {unrolled} times and iterates {in_time} times"
+    return text if left == in_time else f"{text}, and the items before it take {in_time // left}"
+
+
+def _too_many(spatial: SpatialProblem, item: _Item, loops: int, note: str = "") -> InputError:
+    dimension = item.loop.dimension
+    expected = f"at most {loops} such items: {loops} factors are left of {dimension}{note}"
+    return _fault(spatial, str(item), expected)
+
+
+def _fault(spatial: SpatialProblem, found: str, expected: str) -> InputError:
+    return InputError(f"temporal_ordering for layer {spatial.layer.name}", found, expected)
+
+
+def _recounted(levels: PinnedLevels, needed: Sequence[bool]) -> PinnedLevels:
+    """The levels, counting only the items that are needed."""
+    memories = tuple(
+        PinnedMemory(memory=entry.memory, loops=sum(needed[: entry.loops]))
+        for entry in levels.memories
+    )
+    return PinnedLevels(operand=levels.operand, memories=memories)
+
+
+def _left_over(spatial: SpatialProblem, items: Sequence[_Item]) -> dict[str, int]:
+    """What the items with sizes leave of each dimension's iterations in time."""
+    left = temporal_sizes(spatial)
+    for dimension in left:
+        pinned = (i.loop.size or 1 for i in items if i.loop.dimension == dimension)
+        left[dimension] //= prod(pinned)
+    return left
+
+
+def _loop(dimension: str, size: int) -> Loop:
+    return Loop(dimension=dimension, size=size)
+
+
+def _choose(
+    spatial: SpatialProblem,
+    items: tuple[_Item, ...],
+    chosen: tuple[Loop, ...],
+    loops: Counter[Loop],
+) -> Iterator[tuple[tuple[Loop, ...], tuple[Loop, ...]]]:
+    """All choices of a loop for each item, with the loops that are then left over."""
+    if len(chosen) == len(items):
+        yield chosen, tuple(loops.elements())
+        return
+    item = items[len(chosen)]
+    if item.loop.size is not None:
+        pinned = (*chosen, _loop(item.loop.dimension, item.loop.size))
+        yield from _choose(spatial, items, pinned, loops)
+        return
+    candidates = [x for x in loops if x.dimension == item.loop.dimension and loops[x]]
+    if not candidates:
+        taken = [i for i in items[: len(chosen)] if i.loop == item.loop]
+        raise _too_many(spatial, item, len(taken), ", more with a larger lpf_limit")
+    for loop in candidates:
+        yield from _choose(spatial, items, (*chosen, loop), loops - Counter([loop]))

@@ -1,0 +1,97 @@
+"""Temporal mappings that are given and not searched: pinned by the user, or found before."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from nestmap.costmodel.flatten import flatten
+from nestmap.costmodel.kernel.record import new_record
+from nestmap.costmodel.readout import factor_table
+from nestmap.model import (
+    Cuts,
+    InputError,
+    MappingBatch,
+    PinnedLevels,
+    SpatialProblem,
+    TemporalMapping,
+)
+from nestmap.model.dims import LayerOperand
+from nestmap.search.temporal.infeasibility import explain
+from nestmap.search.temporal.loop_factors import temporal_sizes
+from nestmap.search.temporal.memory_allocation import Failures, fits
+from nestmap.search.temporal.ordering import complete_order, explicit_ordering
+
+
+def pinned_batch(spatial: SpatialProblem) -> MappingBatch | None:
+    """The one mapping that the user has pinned, as :func:`placed` gives it; none without levels.
+
+    Raises:
+        InputError: where what is pinned is no mapping of this problem.
+    """
+    mapping = pinned_mapping(spatial)
+    return None if mapping is None else placed(spatial, mapping)
+
+
+def placed(spatial: SpatialProblem, mapping: TemporalMapping) -> MappingBatch:
+    """A batch of that mapping; where it does not fit the memories, of none, with the reason.
+
+    Raises:
+        InputError: where it is no mapping of this problem.
+    """
+    spatial.check(mapping)
+    batch, failures = MappingBatch.of(spatial, mapping), new_record(Failures)
+    table = factor_table(spatial, batch.factors)
+    if fits(flatten(spatial), table, batch.orders[0], batch.cuts[0], failures):
+        return batch
+    return MappingBatch.empty(spatial, explain(spatial, failures))
+
+
+def pinned_mapping(spatial: SpatialProblem) -> TemporalMapping | None:
+    """The user's order with the user's memory levels; none where no levels are given.
+
+    Raises:
+        InputError: where the order leaves something open, or the levels do not go with it or
+            with the memories of the layer's operands.
+    """
+    constraints = explicit_ordering(spatial)
+    if not constraints.memory_levels:
+        return None
+    order = complete_order(spatial)
+    if order is None:
+        left = ", ".join(f"{d} {n}" for d, n in temporal_sizes(spatial).items())
+        expected = f"loops with sizes that run through all that is left in time: {left}"
+        where = f"temporal_ordering for layer {spatial.layer.name}"
+        raise InputError(where, "memory_levels for an ordering that leaves loops open", expected)
+    given = {levels.operand: levels for levels in constraints.memory_levels}
+    names = [operand.name for operand in spatial.layer.operands]
+    for name in [*given, *names]:
+        if name not in names or name not in given:
+            found = f"levels of {name}" if name in given else f"no levels of {name}"
+            raise _fault(spatial, found, f"levels of each of {', '.join(names)}")
+    cuts = tuple(_cuts(spatial, name, given[name], len(order)) for name in names)
+    return TemporalMapping(order=order, cuts=cuts)
+
+
+def _cuts(spatial: SpatialProblem, operand: LayerOperand, levels: PinnedLevels, loops: int) -> Cuts:
+    """The cuts of one operand; the one loop of a layer that has none left is everywhere."""
+    given = {entry.memory: entry.loops for entry in levels.memories}
+    memories = [level.name for level in spatial.problem.levels(operand)]
+    for memory in [*given, *memories]:
+        if memory not in memories or memory not in given:
+            found = f"{memory}" if memory in given else f"no {memory}"
+            expected = f"each memory of {operand} once: {', '.join(memories)}"
+            raise _fault(spatial, f"{found} for {operand}", expected)
+    for lower, upper in pairwise(memories):
+        if given[lower] > given[upper]:
+            found = f"{given[lower]} loops of {operand} in {lower} and {given[upper]} in {upper}"
+            raise _fault(spatial, found, f"as many or more in {upper}, which lies above {lower}")
+    if not temporal_sizes(spatial):
+        return Cuts(operand=operand, positions=(loops,) * len(memories))
+    if given[memories[-1]] != loops:
+        found = f"{given[memories[-1]]} loops of {operand} in {memories[-1]}"
+        raise _fault(spatial, found, f"all {loops} there, at the top")
+    return Cuts(operand=operand, positions=tuple(given[memory] for memory in memories))
+
+
+def _fault(spatial: SpatialProblem, found: str, expected: str) -> InputError:
+    return InputError(f"memory_levels for layer {spatial.layer.name}", found, expected)

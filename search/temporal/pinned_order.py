@@ -1,0 +1,29 @@
+"""One loop order with the memory allocation that LOMA gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from nestmap.costmodel.flatten import flatten
+from nestmap.costmodel.kernel.record import new_record
+from nestmap.costmodel.readout import factor_table
+from nestmap.model import Loop, MappingBatch, SpatialProblem
+from nestmap.search.temporal.infeasibility import explain
+from nestmap.search.temporal.memory_allocation import Failures, allocate_rows
+
+
+def filled(spatial: SpatialProblem, order: Sequence[Loop]) -> MappingBatch:
+    """A batch of that order, the memories filled for it; where they are too small, of none.
+
+    ``order`` has the innermost loop first and runs through all that is left in time. The
+    statistics of an empty batch say which memory is too small for what.
+    """
+    factors, failures = tuple(dict.fromkeys(order)), new_record(Failures)
+    codes = np.array([[factors.index(loop) for loop in order]], np.uint8)
+    table = factor_table(spatial, factors)
+    orders, cuts = allocate_rows(flatten(spatial), table, codes, False, failures)
+    if not len(orders):
+        return MappingBatch.empty(spatial, explain(spatial, failures))
+    return MappingBatch(spatial, factors, orders, cuts)

@@ -1,0 +1,84 @@
+"""Stores whose process was killed while DuckDB wrote a checkpoint, made readable again.
+
+A checkpoint of DuckDB (seen with 2.0.0) writes blocks of metadata again where they are: what is in
+use in them as it was, and more beside it. Killed in the middle of one, only its checksum is wrong.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+
+from nestmap.model import StoreError
+from nestmap.store.connection.connect import connect_read_only
+
+_TORN = re.compile(r"computed checksum (\d+) does not match .* in block at location (\d+)")
+_HEADERS = 12_288
+_METADATA = "SELECT block_id FROM pragma_metadata_info()"
+_TABLES = "SELECT table_name FROM duckdb_tables() WHERE NOT internal"
+
+
+def mend(path: Path) -> None:
+    """Sets the checksums of blocks right that are torn; or else leaves the file as it is.
+
+    Only where there is a log of what no checkpoint has completed, and only of blocks that hold
+    metadata: others are never written twice, so there it is the content that is wrong.
+    """
+    if not path.with_name(path.name + ".wal").exists() or not os.access(path, os.W_OK):
+        return
+    before: dict[int, bytes] = {}
+    try:
+        while torn := _first_torn(path, before):
+            place, checksum = torn
+            before[place] = _exchange(path, place, checksum)
+    except StoreError:  # it is damaged in another way, or somebody has it open
+        for place, checksum in before.items():
+            _exchange(path, place, checksum)
+
+
+def _first_torn(path: Path, mended: dict[int, bytes]) -> tuple[int, bytes] | None:
+    """Where a block begins that is torn, and the checksum of what is in it.
+
+    Raises:
+        StoreError: if something else is wrong.
+    """
+    try:
+        with closing(connect_read_only(path)) as connection:
+            _read_metadata(connection, path, mended)
+    except (StoreError, duckdb.Error) as error:
+        torn = _TORN.search(str(error))
+        if torn is None or (place := int(torn[2])) < _HEADERS or place in mended:
+            raise StoreError(str(error)) from None
+        return place, struct.pack("<Q", int(torn[1]))
+    return None
+
+
+def _read_metadata(
+    connection: duckdb.DuckDBPyConnection, path: Path, mended: dict[int, bytes]
+) -> None:
+    """Reads all of it, which DuckDB does not do before it needs it."""
+    tables: list[tuple[str]] = connection.execute(_TABLES).fetchall()
+    for (table,) in tables:
+        connection.execute("SELECT count(*) FROM pragma_storage_info(?)", [table]).fetchall()
+    rows: list[tuple[int]] = connection.execute(_METADATA).fetchall()
+    sizes: list[tuple[int]] = connection.execute(
+        "SELECT block_size FROM pragma_database_size()"
+    ).fetchall()
+    metadata = {_HEADERS + block * sizes[0][0] for (block,) in rows}
+    if not mended.keys() <= metadata:
+        raise StoreError(f"store {path}: a block of data is damaged")
+
+
+def _exchange(path: Path, place: int, checksum: bytes) -> bytes:
+    """Writes the checksum of a block; gives the one that was there."""
+    with path.open("r+b") as file:
+        file.seek(place)
+        before = file.read(len(checksum))
+        file.seek(place)
+        file.write(checksum)
+    return before

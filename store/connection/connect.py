@@ -1,0 +1,127 @@
+"""Opening a DuckDB file, with a clear word where that cannot be done, and transactions in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+import duckdb
+
+from nestmap.model import StoreError
+from nestmap.store.connection.errors import explained, is_full
+
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "python_enable_replacements": False,  # a table name in SQL is never a Python variable
+    "autoinstall_known_extensions": False,  # never reach for the network
+}
+# Inserting needs no more, and the search that is recorded wants the rest; a query spills to disk.
+# Blocks of 64 KiB instead of 256 KiB make a small store 1.5 MB instead of 5, a large one no slower.
+_WRITING = {
+    **_CONFIG,
+    "memory_limit": "128MB",
+    "threads": 2,
+    "default_block_size": 65536,
+}
+
+
+def connect(path: Path | None) -> duckdb.DuckDBPyConnection:
+    """A connection for reading and writing; ``None``: a database in memory.
+
+    Raises:
+        StoreError: if the file cannot be made or opened, or is not a DuckDB file.
+    """
+    if path is None:
+        return duckdb.connect(":memory:", config=_CONFIG)
+    if path.exists():
+        _check_file(path)
+    elif not path.parent.is_dir():
+        raise StoreError(
+            f"store {path}: folder {path.parent} does not exist; expected an existing folder: "
+            "make it, or name another file"
+        )
+    for needed in (path.parent, path):
+        if needed.exists() and not os.access(needed, os.W_OK):
+            raise StoreError(
+                f"store {path}: {needed} is read-only; expected a file and a folder that may be "
+                "written: change the permissions or name another file"
+            )
+    new = not path.exists()
+    try:
+        with explained(str(path)):
+            return duckdb.connect(path.resolve(), config=_WRITING)
+    except StoreError as error:
+        if new and is_full(error):
+            path.unlink(missing_ok=True)  # not even the beginning could be written
+        raise
+
+
+def connect_read_only(path: Path) -> duckdb.DuckDBPyConnection:
+    """A connection that cannot change anything.
+
+    Raises:
+        StoreError: if there is no such file, it cannot be opened, or is not a DuckDB file.
+    """
+    if not path.exists():
+        raise StoreError(
+            f"store {path}: no such file; expected a store that nestmap explore wrote: run it "
+            "first, or name another file"
+        )
+    _check_file(path)
+    with explained(str(path)):
+        return duckdb.connect(path.resolve(), read_only=True, config=_CONFIG)
+
+
+def take_log(path: Path) -> None:
+    """What is in the log of a file that was closed becomes part of the file, if that can be done.
+
+    Closing a file does that, but not where a full disk has once cut the file off.
+    """
+    if path.with_name(path.name + ".wal").exists():
+        with (
+            suppress(duckdb.Error),  # no room, or another process has it: the log stays
+            closing(duckdb.connect(path.resolve(), config=_WRITING)) as connection,
+        ):
+            connection.execute("CHECKPOINT")
+
+
+def _check_file(path: Path) -> None:
+    """Looks at a file without opening it.
+
+    Where this process has the file open in DuckDB, closing it once would free it for others: its
+    lock is one of the process. (For the same reason each file is opened under one name.)
+    """
+    if not path.is_file():
+        what = "a folder" if path.is_dir() else "not a regular file"
+        raise StoreError(f"store {path}: found {what}; expected a DuckDB file: name another one")
+    if not os.access(path, os.R_OK):
+        raise StoreError(
+            f"store {path}: it must not be read; expected a file that may be read: change the "
+            "permissions or name another file"
+        )
+
+
+@contextmanager
+def transaction(connection: duckdb.DuckDBPyConnection) -> Generator[None]:
+    """Everything inside is committed together, or not at all."""
+    connection.begin()
+    try:
+        yield
+        connection.commit()
+    except BaseException:
+        _roll_back(connection)
+        raise
+
+
+def _roll_back(connection: duckdb.DuckDBPyConnection) -> None:
+    try:
+        connection.rollback()
+    except duckdb.Error:
+        return  # DuckDB has ended the transaction itself; the first error is the one to report
+
+
+def number(connection: duckdb.DuckDBPyConnection, sql: str) -> int:
+    """The one number that the query gives."""
+    rows: list[tuple[int]] = connection.execute(sql).fetchall()
+    return rows[0][0]

@@ -1,0 +1,1 @@
+"""Maintains store files: check, merge, prune, export."""

@@ -1,0 +1,242 @@
+"""Whether a store is sound: its rows fit together, its models are what their keys say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+from pydantic import ValidationError
+
+from nestmap.model import (
+    Accelerator,
+    CostModelEvaluation,
+    Frozen,
+    Layer,
+    NestmapError,
+    SpatialMapping,
+    Workload,
+)
+from nestmap.model.multicore.accelerator import MultiCoreAccelerator
+from nestmap.store.connection.connect import connect_read_only, number
+from nestmap.store.connection.database import patiently
+from nestmap.store.connection.errors import explained
+from nestmap.store.maintenance.integrity import broken_rules
+from nestmap.store.maintenance.parquet_reader import named, open_parts
+from nestmap.store.read.results import read_evaluation
+from nestmap.store.rows.memory_costs import wrong_memory_costs
+from nestmap.store.schema.migrate import check_schema, schema_version
+from nestmap.store.schema.tables import ROWS, SMALL
+from nestmap.store.store import PATIENCE
+
+
+class CheckReport(Frozen, frozen=True):
+    """What is in a store, and a sentence for each thing in it that is wrong.
+
+    ``incomplete_searches`` and ``unfinished_runs`` are no problems: runs that go on or that were
+    interrupted have them. ``recomputed`` evaluations were compared with the cost model;
+    ``recomputable`` is how many it could have been, all that were recorded with the cost model of
+    today.
+    """
+
+    schema_version: int
+    tables: tuple[tuple[str, int], ...]
+    problems: tuple[str, ...]
+    incomplete_searches: int
+    unfinished_runs: int
+    recomputable: int
+    recomputed: int
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+
+class _Evaluated(NamedTuple):
+    """A recorded evaluation."""
+
+    search: int
+    number: int
+    energy: float
+    latency0: float
+    latency1: float
+    latency2: float
+
+
+class _Cme(NamedTuple):
+    """A row of ``cmes``, and how many rows of its parts there are."""
+
+    hash: str
+    json: str
+    energy: float
+    latency2: float
+    levels: int
+    ports: int
+    parts: int
+    leaks: int
+
+
+_MODELS: tuple[tuple[str, type[Frozen]], ...] = (
+    ("workloads", Workload),
+    ("layers", Layer),
+    ("accelerators WHERE cores = 1", Accelerator),
+    ("accelerators WHERE cores > 1", MultiCoreAccelerator),
+    ("spatial_mappings", SpatialMapping),
+)
+_CMES = """
+SELECT hash, json, energy, latency2,
+  (SELECT count(*) FROM level_usage WHERE cme = hash),
+  (SELECT count(*) FROM port_stalls WHERE cme = hash),
+  (SELECT count(*) FROM array_energies WHERE cme = hash),
+  (SELECT count(*) FROM static_energies WHERE cme = hash)
+FROM cmes ORDER BY hash
+"""
+_CHECKED = (
+    *("energy", "latency2", "rows in level_usage", "rows in port_stalls"),
+    *("rows in array_energies", "rows in static_energies"),
+)
+# The key of a search holds the version of the cost model: of all its runs it is the same.
+_OF_TODAY = """
+FROM evaluation_rows WHERE search IN (
+  SELECT search FROM run_searches JOIN runs ON runs.id = run
+  WHERE TRY_CAST(versions->>'cost_model' AS INTEGER) = $version
+)
+"""
+_EVENLY = f"""
+SELECT * EXCLUDE (place) FROM (
+  SELECT search, number, energy, latency0, latency1, latency2,
+    row_number() OVER () - 1 AS place
+  {_OF_TODAY}
+) WHERE place % $step = 0 LIMIT $most
+"""
+
+
+def check_store(path: Path, recompute: int = 100) -> CheckReport:
+    """Checks a store, or a folder of Parquet parts; it changes nothing.
+
+    So many evaluations, taken evenly from all, are evaluated again and compared exactly.
+
+    Raises:
+        StoreError: if it cannot be read, or has another schema than that of today.
+    """
+
+    def opening() -> duckdb.DuckDBPyConnection:
+        return open_parts(path) if path.is_dir() else connect_read_only(path)
+
+    with closing(patiently(opening, PATIENCE)) as connection, named(path), explained(str(path)):
+        check_schema(connection, str(path))
+        return _report(connection, str(path), recompute)
+
+
+def _report(connection: duckdb.DuckDBPyConnection, store: str, recompute: int) -> CheckReport:
+    problems = list(broken_rules(connection))
+    problems += _wrong_models(connection)
+    problems += _wrong_cmes(connection)
+    problems += wrong_memory_costs(connection)
+    recomputable = _recomputable(connection)
+    sample = _sample(connection, recomputable, recompute)
+    problems += _wrong_costs(connection, sample)
+    return CheckReport(
+        schema_version=schema_version(connection, store),
+        tables=tuple((x, number(connection, f"SELECT count(*) FROM {x}")) for x in (*SMALL, ROWS)),
+        problems=tuple(problems),
+        incomplete_searches=number(
+            connection, "SELECT count(*) FROM searches WHERE evaluations IS NULL"
+        ),
+        unfinished_runs=number(connection, "SELECT count(*) FROM runs WHERE status <> 'done'"),
+        recomputable=recomputable,
+        recomputed=len(sample),
+    )
+
+
+def _wrong_models(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
+    for source, kind in _MODELS:
+        table = source.partition(" ")[0]
+        rows: list[tuple[str, str]]
+        rows = connection.execute(f"SELECT hash, json FROM {source} ORDER BY hash").fetchall()
+        for key, json in rows:
+            try:
+                model = kind.model_validate_json(json)
+            except ValidationError as error:
+                yield f"{table} {key}: no valid {kind.__name__}: {_first(error)}"
+                continue
+            if model.content_hash != key:
+                yield f"{table} {key}: its content has the hash {model.content_hash}"
+            yield from _missing_parts(connection, table, key, model)
+
+
+def _missing_parts(
+    connection: duckdb.DuckDBPyConnection, table: str, key: str, model: Frozen
+) -> Iterator[str]:
+    match model:
+        case Workload():
+            parts, owner, expected = "workload_layers", "workload", len(model.layers)
+        case Accelerator():
+            parts, owner, expected = "memories", "accelerator", len(model.memories)
+        case MultiCoreAccelerator():
+            parts, owner, expected = "cores", "accelerator", len(model.cores)
+        case _:
+            return
+    sql = f"SELECT count(*) FROM {parts} WHERE {owner} = ?"
+    found: list[tuple[int]] = connection.execute(sql, [key]).fetchall()
+    if found != [(expected,)]:
+        yield f"{table} {key}: found {found[0][0]} rows in {parts}; expected {expected}"
+
+
+def _wrong_cmes(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
+    for row in map(_Cme._make, connection.execute(_CMES).fetchall()):
+        try:
+            cme = CostModelEvaluation.model_validate_json(row.json)
+        except ValidationError as error:
+            yield f"cmes {row.hash}: no valid CostModelEvaluation: {_first(error)}"
+            continue
+        said = row[2:]
+        meant = (
+            *(cme.energy, cme.latency2, len(cme.levels), len(cme.port_stalls)),
+            *(len(cme.array_energies), len(cme.static_energies)),
+        )
+        for name, found, expected in zip(_CHECKED, said, meant, strict=True):
+            if found != expected:
+                yield f"cmes {row.hash}: {name}: found {found}; expected {expected} as in its json"
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    return f"{place}: {first['msg']}" if place else first["msg"]
+
+
+def _recomputable(connection: duckdb.DuckDBPyConnection) -> int:
+    rows: list[tuple[int]]
+    rows = connection.execute(f"SELECT count(*) {_OF_TODAY}", {"version": _version()}).fetchall()
+    return rows[0][0]
+
+
+def _sample(connection: duckdb.DuckDBPyConnection, rows: int, most: int) -> list[_Evaluated]:
+    if not (rows and most):
+        return []
+    chosen = {"version": _version(), "step": max(-(-rows // most), 1), "most": most}
+    return [_Evaluated._make(row) for row in connection.execute(_EVENLY, chosen).fetchall()]
+
+
+def _version() -> int:
+    from nestmap.costmodel.version import VERSION  # noqa: PLC0415 (the cost model loads long)
+
+    return VERSION
+
+
+def _wrong_costs(connection: duckdb.DuckDBPyConnection, sample: list[_Evaluated]) -> Iterator[str]:
+    for row in sample:
+        name = f"{row.search}:{row.number}"
+        try:
+            cme = read_evaluation(connection, name)
+        except (NestmapError, LookupError, ValueError) as error:
+            yield f"evaluation {name}: cannot be computed again: {error}"
+            continue
+        costs = (cme.energy, cme.latency0, cme.latency1, cme.latency2)
+        for cost, found, expected in zip(row._fields[2:], row[2:], costs, strict=True):
+            if found != expected:
+                yield f"evaluation {name}: {cost}: found {found}; computed again it is {expected}"

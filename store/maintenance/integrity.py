@@ -1,0 +1,157 @@
+"""What must hold between the rows of a store, as questions whose answers say what does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import duckdb
+
+from nestmap.store.maintenance.multicore_integrity import STREAM_RULES
+from nestmap.store.schema.migrate import migrations
+from nestmap.store.schema.references import references
+from nestmap.store.schema.tables import literal
+
+SHOWN = 20
+"""So many problems of one kind are told, of the others the number."""
+
+_ORPHANS = """
+SELECT 'table {table}: ' || count(*) || ' rows with a {column} that is not in {owner}.{key}, '
+  || 'such as ' || min({column})
+FROM {table} ANTI JOIN {owner} AS owner ON owner.{key} = {table}.{column}
+WHERE {column} IS NOT NULL HAVING count(*) > 0
+"""
+_COUNTS = """
+CREATE OR REPLACE TEMP TABLE counts AS
+SELECT search, count(*) AS rows, count(DISTINCT number) AS numbers, min(number) AS lowest,
+       max(number) AS highest, min(energy) AS energy, min(latency2) AS latency
+FROM evaluation_rows GROUP BY search
+"""
+_MIGRATIONS = """
+SELECT 'schema: migration ' || coalesce(known.version, schema_version.version) || ' is '
+  || if(known.version IS NULL, 'not known', 'missing')
+FROM schema_version FULL JOIN (
+  SELECT unnest([{versions}]) AS version, unnest([{names}]) AS name
+) AS known ON known.version = schema_version.version AND known.name = schema_version.name
+WHERE known.version IS NULL OR schema_version.version IS NULL
+ORDER BY ALL
+"""
+_RULES = (
+    # evaluations of a search
+    """
+    SELECT 'search ' || search || ': ' || (rows - numbers) || ' evaluations have the number of '
+      || 'another one'
+    FROM counts WHERE rows > numbers ORDER BY search
+    """,
+    """
+    SELECT 'search ' || id || ': found ' || coalesce(rows, 0) || ' evaluations, numbers '
+      || coalesce(lowest || ' to ' || highest, 'none') || '; expected all ' || evaluations
+    FROM searches LEFT JOIN counts ON search = id
+    WHERE record = 'all' AND evaluations IS NOT NULL AND (
+      coalesce(numbers, 0) <> evaluations OR lowest <> 0 OR highest <> evaluations - 1
+    ) ORDER BY id
+    """,
+    """
+    SELECT 'search ' || id || ': found evaluation ' || if(lowest < 0, lowest, highest)
+      || '; expected numbers below ' || evaluations
+    FROM searches JOIN counts ON search = id
+    WHERE record = 'best' AND (lowest < 0 OR highest >= evaluations) ORDER BY id
+    """,
+    """
+    SELECT 'search ' || id || ': found ' || rows || ' evaluations; expected none, it records none'
+    FROM searches JOIN counts ON search = id WHERE record = 'none' ORDER BY id
+    """,
+    """
+    SELECT 'search ' || search || ': ' || count(*) || ' evaluations have codes that do not fit it, '
+      || 'such as number ' || min(number)
+    FROM (
+      SELECT
+        search, number, factors, operands[-1].last AS count,
+        spelled_ordering(range(len(factors)), ordering, code_bits) AS loops,
+        unpacked(cuts, code_bits) AS positions
+      FROM evaluation_rows JOIN searches ON id = search
+    )
+    WHERE list_count(loops) < len(loops) OR len(positions) < count
+      OR list_max(positions[1 : count]) > len(loops)
+    GROUP BY search ORDER BY search
+    """,
+    """
+    SELECT 'search ' || search || ': ' || count(*) || ' evaluations have costs that are negative '
+      || 'or not finite, such as number ' || min(number)
+    FROM evaluation_rows
+    WHERE NOT (isfinite(energy) AND isfinite(latency0) AND isfinite(latency1) AND isfinite(latency2)
+      AND least(energy, latency0, latency1, latency2) >= 0)
+    GROUP BY search ORDER BY search
+    """,
+    # fronts
+    """
+    SELECT 'search ' || id || ': ' || if(len(front) = 0, 'no evaluation', 'an evaluation')
+      || ' in its front, of ' || evaluations
+    FROM searches WHERE front IS NOT NULL AND (len(front) = 0) <> (evaluations = 0) ORDER BY id
+    """,
+    """
+    SELECT 'search ' || found.id || ': ' || count(*) || ' evaluations of its front are not '
+      || 'recorded with these costs, such as number ' || min(best.number)
+    FROM (SELECT id, unnest(front) AS best FROM searches WHERE record <> 'none') AS found
+    ANTI JOIN evaluation_rows AS evaluated
+      ON evaluated.search = found.id AND evaluated.number = found.best.number
+      AND evaluated.energy = found.best.energy AND evaluated.latency2 = found.best.latency2
+    GROUP BY found.id ORDER BY found.id
+    """,
+    """
+    SELECT 'search ' || id || ': an evaluation is better than all of its front'
+    FROM searches JOIN counts ON search = id
+    WHERE front IS NOT NULL AND (
+      counts.energy < list_min([x.energy FOR x IN front])
+      OR counts.latency < list_min([x.latency2 FOR x IN front])
+    ) ORDER BY id
+    """,
+    """
+    SELECT 'search ' || id || ': it has a front and is not complete' FROM searches
+    WHERE evaluations IS NULL AND front IS NOT NULL ORDER BY id
+    """,
+    # runs
+    """
+    SELECT 'run ' || id || ': it is done and has no results' FROM runs
+    WHERE status = 'done' AND id NOT IN (
+      SELECT run FROM results UNION ALL SELECT run FROM schedules
+    ) ORDER BY started, id
+    """,
+    """
+    SELECT 'run ' || id || ': it is ' || status || ' and has results' FROM runs
+    WHERE status <> 'done' AND id IN (
+      SELECT run FROM results UNION ALL SELECT run FROM schedules
+    ) ORDER BY started, id
+    """,
+    """
+    SELECT DISTINCT 'run ' || id || ': its workload has no layer ' || layer
+    FROM (SELECT run, layer FROM results UNION SELECT run, layer FROM run_searches) AS linked
+    JOIN runs ON id = run
+    WHERE (workload, layer) NOT IN (SELECT (workload, name) FROM workload_layers) ORDER BY ALL
+    """,
+    """
+    SELECT 'run ' || run || ': it is done and search ' || search || ' is not complete'
+    FROM run_searches JOIN searches ON searches.id = search JOIN runs ON runs.id = run
+    WHERE status = 'done' AND searches.evaluations IS NULL ORDER BY ALL
+    """,
+    *STREAM_RULES,
+)
+
+
+def broken_rules(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
+    """A sentence for each thing that is wrong."""
+    steps = migrations()
+    versions = ", ".join(str(step.version) for step in steps)
+    names = ", ".join(literal(step.name) for step in steps)
+    yield from _told(connection, _MIGRATIONS.format(versions=versions, names=names))
+    for reference in references(connection):
+        yield from _told(connection, _ORPHANS.format(**reference._asdict()))
+    connection.execute(_COUNTS)
+    for rule in _RULES:
+        yield from _told(connection, rule)
+
+
+def _told(connection: duckdb.DuckDBPyConnection, sql: str) -> Iterator[str]:
+    rows: list[tuple[str]] = connection.execute(sql).fetchall()
+    yield from (text for (text,) in rows[:SHOWN])
+    if len(rows) > SHOWN:
+        yield f"and {len(rows) - SHOWN} more like the one before"

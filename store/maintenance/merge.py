@@ -1,0 +1,122 @@
+"""Two stores put together: every run, search and evaluation of both, once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import duckdb
+
+from nestmap.model import Frozen
+from nestmap.store.connection.connect import number
+from nestmap.store.schema.tables import CONTENT, ROWS, RUNS, SEARCHES
+
+# A run that is in several places counts in the state that came furthest: the same in any order
+_CHOOSE_RUNS = """
+CREATE OR REPLACE TEMP TABLE chosen_runs AS
+SELECT DISTINCT ON (run.id) run.id, run.origin
+FROM ({runs}) AS run
+LEFT JOIN (
+  SELECT run, origin, count(*) AS count FROM (
+    SELECT run, origin FROM ({run_searches}) UNION ALL SELECT run, origin FROM ({generations})
+  ) GROUP BY ALL
+) AS linked ON linked.run = run.id AND linked.origin = run.origin
+ORDER BY
+  run.id, run.status = 'done' DESC, run.resumed DESC, run.ended DESC NULLS LAST,
+  linked.count DESC NULLS LAST, run.status DESC, run.reason DESC NULLS LAST, run.origin
+"""
+_CHOOSE_SEARCHES = """
+CREATE OR REPLACE TEMP TABLE chosen_searches AS
+WITH found AS ({searches}),
+several AS (SELECT id FROM found GROUP BY id HAVING count(*) > 1),
+counted AS (
+  SELECT search, origin, count(*) AS count FROM ({evaluation_rows})
+  WHERE search IN (SELECT id FROM several) GROUP BY ALL
+)
+SELECT DISTINCT ON (found.id) found.id, found.origin
+FROM found
+LEFT JOIN counted ON counted.search = found.id AND counted.origin = found.origin
+ORDER BY found.id, found.evaluations IS NULL, counted.count DESC NULLS LAST, found.origin
+"""
+_BOTH = """
+SELECT *, 0 AS origin FROM {table} UNION ALL BY NAME SELECT *, 1 AS origin FROM {source}.{table}
+"""
+_DELETE = "DELETE FROM {table} WHERE {column} IN (SELECT id FROM {chosen} WHERE origin = 1)"
+_INSERT = """
+INSERT INTO {table} BY NAME SELECT * FROM {source}.{table}
+WHERE {column} IN (SELECT id FROM {chosen} WHERE origin = 1)
+"""
+_KEEP = "INSERT INTO {table} BY NAME SELECT * FROM {source}.{table} ON CONFLICT DO NOTHING"
+# The one thing that equal keys leave open is for which of equal layers the text was written.
+_SAME_TEXT = """
+UPDATE cmes SET json = theirs.json FROM {source}.cmes AS theirs
+WHERE theirs.hash = cmes.hash AND theirs.json::VARCHAR < cmes.json::VARCHAR
+"""
+
+
+class Merged(Frozen, frozen=True):
+    """How many runs, searches and evaluations a store took over from another one.
+
+    Those that it had before in an earlier state count as well.
+    """
+
+    runs: int
+    searches: int
+    evaluations: int
+
+
+class _Part(NamedTuple):
+    """A table whose rows belong to what ``chosen`` lists."""
+
+    table: str
+    column: str
+    chosen: str
+
+
+def merge(connection: duckdb.DuckDBPyConnection, source: str) -> Merged:
+    """Takes over all that the database attached as ``source`` has and this store has not.
+
+    Both have the schema of today. Call it in a transaction. Doing it again changes nothing, and
+    merging several sources gives the same in any order.
+    """
+    runs, linked, searches, rows = (
+        _BOTH.format(table=table, source=source)
+        for table in ("runs", "run_searches", "searches", ROWS)
+    )
+    bred = _BOTH.format(table="generations", source=source)
+    choose_runs(connection, runs, linked, bred)
+    choose_searches(connection, searches, rows)
+    for table in CONTENT:
+        connection.execute(_KEEP.format(table=table, source=source))
+    connection.execute(_SAME_TEXT.format(source=source))
+    parts = [_Part(table, column, "chosen_runs") for table, column in RUNS.items()]
+    of_searches = {**SEARCHES, ROWS: "search"}
+    parts += [_Part(table, column, "chosen_searches") for table, column in of_searches.items()]
+    counts = {part.table: _replace(connection, source, part) for part in parts}
+    return Merged(runs=counts["runs"], searches=counts["searches"], evaluations=counts[ROWS])
+
+
+def choose_runs(
+    connection: duckdb.DuckDBPyConnection, runs: str, run_searches: str, generations: str
+) -> None:
+    """Makes the table ``chosen_runs`` (id, origin): from where to take each run.
+
+    The parameters are queries for all rows of the tables, with a column ``origin`` (a number).
+    """
+    connection.execute(
+        _CHOOSE_RUNS.format(runs=runs, run_searches=run_searches, generations=generations)
+    )
+
+
+def choose_searches(connection: duckdb.DuckDBPyConnection, searches: str, rows: str) -> None:
+    """Makes the table ``chosen_searches`` (id, origin): from where to take each search.
+
+    A complete search comes first, then one with more evaluations. The parameters are queries for
+    all rows of ``searches`` and ``evaluation_rows``, with a column ``origin``.
+    """
+    connection.execute(_CHOOSE_SEARCHES.format(searches=searches, evaluation_rows=rows))
+
+
+def _replace(connection: duckdb.DuckDBPyConnection, source: str, part: _Part) -> int:
+    """Takes the chosen rows of a table over; gives their number."""
+    connection.execute(_DELETE.format(**part._asdict()))
+    return number(connection, _INSERT.format(source=source, **part._asdict()))

@@ -1,0 +1,107 @@
+"""A folder of Parquet parts: what runs on several machines write side by side, without a database.
+
+Each run has a folder of its own, named by its id, with a file for each table, and numbered files
+for its evaluations. A file that is there is whole: it is written under another name first.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, final
+from uuid import UUID
+
+import duckdb
+
+from nestmap.model import StoreError
+from nestmap.store.connection.connect import number
+from nestmap.store.connection.errors import explained
+from nestmap.store.schema.tables import ROWS, SEARCHES, SMALL, VERSION, name
+
+SUFFIX: Final = ".parquet"
+_UNFINISHED = ".part"
+# Rows of these change; the other tables only grow.
+_CHANGING = frozenset({"runs", "run_searches", *SEARCHES})
+
+
+def row_parts(folder: Path) -> list[Path]:
+    """The files with the evaluations of one run, in the order of writing."""
+    return sorted(folder.glob(f"{ROWS}*{SUFFIX}"))
+
+
+@final
+class PartsWriter:
+    """Writes what one run commits into its folder of Parquet parts.
+
+    The folder is made if it is not there; a run that is continued goes on where it was.
+
+    Raises:
+        StoreError: if the folder cannot be made or read.
+    """
+
+    def __init__(self, folder: Path, run: UUID) -> None:
+        self.folder = folder / str(run)
+        self._written: dict[str, int] = {}
+        with told(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            parts = row_parts(self.folder)
+        self._next = 1 + max((_number(part) for part in parts), default=0)
+
+    def write(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Writes what is new in a store in memory, and drops the evaluations there.
+
+        Evaluations come first, and what others refer to comes before these: who reads the folder
+        at any time finds everything that is referred to. Call it outside of a transaction.
+
+        Raises:
+            StoreError: if it cannot be written. The parts of before stay as they were; what is
+                not written yet is written by the next call.
+        """
+        with told(self.folder):
+            self._write_rows(connection)
+            for table in (VERSION, *reversed(SMALL)):
+                self._write_table(connection, table)
+
+    def _write_rows(self, connection: duckdb.DuckDBPyConnection) -> None:
+        if not number(connection, f"SELECT count(*) FROM {ROWS}"):
+            return
+        write_table(connection, ROWS, self.folder / f"{ROWS}-{self._next:06}{SUFFIX}")
+        self._next += 1
+        connection.execute(f"DELETE FROM {ROWS}")
+
+    def _write_table(self, connection: duckdb.DuckDBPyConnection, table: str) -> None:
+        rows = number(connection, f"SELECT count(*) FROM {table}")
+        if table in _CHANGING or self._written.get(table) != rows:
+            write_table(connection, table, self.folder / f"{table}{SUFFIX}")
+            self._written[table] = rows
+
+
+def write_table(connection: duckdb.DuckDBPyConnection, table: str, path: Path) -> None:
+    """Writes all rows of a table to a file, or leaves the file as it was."""
+    unfinished = path.with_name(path.name + _UNFINISHED)
+    try:
+        connection.table(name(table)).write_parquet(str(unfinished), compression="zstd")
+        os.replace(unfinished, path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def told(folder: Path) -> Generator[None]:
+    """Turns what can go wrong with a folder of parts into one :class:`StoreError`."""
+    try:
+        with explained(str(folder)):
+            yield
+    except OSError as error:
+        raise StoreError(
+            f"store {folder}: {error.strerror}; expected a folder that may be read and written: "
+            "change the permissions, make room, or name another folder"
+        ) from None
+
+
+def _number(part: Path) -> int:
+    digits = part.name.removeprefix(f"{ROWS}-").removesuffix(SUFFIX)
+    return int(digits) if digits.isdecimal() else 0

@@ -1,0 +1,269 @@
+"""Folders of Parquet parts read as one database, also while runs are writing to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+import duckdb
+
+from nestmap.model import StoreError
+from nestmap.store.connection.connect import connect
+from nestmap.store.maintenance.merge import choose_runs, choose_searches
+from nestmap.store.maintenance.parquet_parts import SUFFIX, row_parts, told
+from nestmap.store.schema.migrate import migrate, migrations
+from nestmap.store.schema.tables import (
+    CONTENT,
+    PARTS,
+    ROWS,
+    RUNS,
+    SEARCHES,
+    SMALL,
+    VERSION,
+    literal,
+)
+
+_VERSIONS = "SELECT file_index, max(version) FROM read_parquet($files) GROUP BY ALL ORDER BY ALL"
+_EMPTY = "CREATE TABLE {to}.{table} AS SELECT *, 0 AS origin FROM {table} LIMIT 0"
+_READ = """
+INSERT INTO {to}.{table} BY NAME
+SELECT {distinct} * EXCLUDE (file_index), ($folders::INTEGER[])[file_index::BIGINT + 1] AS origin
+FROM (SELECT *, file_index FROM read_parquet($files))
+"""
+_ALL_ROWS = """
+CREATE VIEW {to}.all_rows AS
+SELECT * EXCLUDE (file_index), ({folders}::INTEGER[])[file_index::BIGINT + 1] AS origin
+FROM (SELECT *, file_index FROM read_parquet([{files}]))
+"""
+_NO_ROWS = "CREATE TABLE {to}.all_rows AS SELECT *, 0 AS origin FROM evaluation_rows LIMIT 0"
+# A run that was killed between two files, and continued, has written some evaluations twice.
+_OVERLAPS = """
+SELECT count(*) FROM (
+  SELECT lowest <= lag(highest) OVER (PARTITION BY search ORDER BY lowest) AS is_twice
+  FROM (
+    SELECT search, min(number) AS lowest, max(number) AS highest
+    FROM (SELECT search, number, file_index FROM read_parquet($files)) GROUP BY search, file_index
+  )
+) WHERE is_twice
+"""
+_ROWS = """
+CREATE TABLE {to}.taken_searches AS FROM chosen_searches;
+CREATE VIEW {to}.evaluation_rows AS
+SELECT {distinct} * EXCLUDE (origin) FROM {to}.all_rows
+WHERE (search, origin) IN (SELECT (id, origin) FROM {to}.taken_searches)
+"""
+_DROP_OTHERS = """
+DELETE FROM {to}.{table} AS found WHERE NOT EXISTS (
+  SELECT 1 FROM {chosen} AS chosen
+  WHERE chosen.id = found.{column} AND chosen.origin = found.origin
+)
+"""
+_DROP_ORPHANS = """
+DELETE FROM {to}.{table} WHERE {column} NOT IN (SELECT {key} FROM {to}.{owner})
+"""
+# A run that ended between reading runs and reading results is running, and has none
+_DROP_EARLY = """
+DELETE FROM {to}.{table} WHERE run NOT IN (SELECT id FROM {to}.runs WHERE status = 'done')
+"""
+_READ_ALL = "SELECT bit_xor(hash(found)) FROM read_parquet(?) AS found"
+_DONE = "ALTER TABLE {to}.{table} DROP COLUMN origin"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """Files of one table, and the position of the folder of each."""
+
+    paths: tuple[str, ...]
+    folders: tuple[int, ...]
+
+    @property
+    def parameters(self) -> dict[str, list[str] | list[int]]:
+        return {"files": list(self.paths), "folders": list(self.folders)}
+
+
+def read_parts(connection: duckdb.DuckDBPyConnection, folder: Path, alias: str) -> None:
+    """Attaches a folder of parts to a store with the schema of today, as a database to merge.
+
+    ``alias`` is the name of the database, quoted where SQL needs it. The folder holds parts
+    itself, or in folders inside it, or both. Evaluations stay in their files until they are used.
+
+    Raises:
+        StoreError: if there are no parts, one is damaged, or another version of nestmap wrote them.
+    """
+    folders = _part_folders(folder)
+    with named(folder), told(folder):
+        _check_versions(connection, folders)
+        connection.execute(f"ATTACH ':memory:' AS {alias}")
+        for table in SMALL:
+            _read(connection, alias, table, folders)
+        distinct = "DISTINCT ON (search, number)" if _read_rows(connection, alias, folders) else ""
+        _choose(connection, alias)
+        connection.execute(_ROWS.format(to=alias, distinct=distinct))
+        for table in SMALL:
+            connection.execute(_DONE.format(to=alias, table=table))
+
+
+def load_parts(connection: duckdb.DuckDBPyConnection, folder: Path, alias: str) -> None:
+    """Fills an empty store of today's schema with all that the parts say but the evaluations.
+
+    Raises:
+        StoreError: as :func:`read_parts` does.
+    """
+    read_parts(connection, folder, alias)
+    with named(folder), told(folder):
+        for table in SMALL:
+            connection.execute(f"INSERT INTO {table} BY NAME FROM {alias}.{table}")
+
+
+def open_parts(folder: Path) -> duckdb.DuckDBPyConnection:
+    """A store in memory with all that a folder of parts has, as it is at this moment.
+
+    Evaluations are read from their files whenever a query asks for them.
+
+    Raises:
+        StoreError: as :func:`read_parts` does.
+    """
+    connection = connect(None)
+    try:
+        migrate(connection, str(folder))
+        load_parts(connection, folder, "parts")
+        connection.execute(f"DROP TABLE {ROWS}")
+        connection.execute(f"CREATE VIEW {ROWS} AS FROM parts.{ROWS}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def named(folder: Path) -> Generator[None]:
+    """Where reading parts fails: says which file is damaged, if one is.
+
+    Raises:
+        StoreError: that names the file.
+    """
+    try:
+        yield
+    except (duckdb.Error, StoreError):
+        for path in sorted(folder.rglob(f"*{SUFFIX}")):
+            if reason := _damage(path):
+                raise StoreError(
+                    f"store {folder}: found a damaged file, {path} ({reason}); expected a whole "
+                    "Parquet file: copy it again, or take the folder of its run away"
+                ) from None
+        raise
+
+
+def _damage(path: Path) -> str | None:
+    """What keeps a file from being read to its end."""
+    with closing(connect(None)) as connection:
+        try:
+            connection.execute(_READ_ALL, [_no_pattern(path)])
+        except duckdb.Error as error:
+            return str(error).splitlines()[0] if path.exists() else None  # its run replaced it
+    return None
+
+
+def _with_parts(folder: Path) -> tuple[Path, ...]:
+    inside = sorted(path for path in folder.iterdir() if path.is_dir())
+    return tuple(x for x in (folder, *inside) if (x / f"{VERSION}{SUFFIX}").exists())
+
+
+def _part_folders(folder: Path) -> tuple[Path, ...]:
+    with told(folder):
+        found = _with_parts(folder)
+    if not found:
+        raise StoreError(
+            f"store {folder}: found no Parquet parts in it; expected a folder that runs record to, "
+            "or that nestmap db export wrote: name another one"
+        )
+    return found
+
+
+def _check_versions(connection: duckdb.DuckDBPyConnection, folders: Sequence[Path]) -> None:
+    newest = migrations()[-1].version
+    files = {"files": list(_files_of(VERSION, folders).paths)}
+    versions: list[tuple[int, int]] = connection.execute(_VERSIONS, files).fetchall()
+    for index, version in versions:
+        if version != newest:
+            advice = (
+                "a newer nestmap wrote it, upgrade nestmap"
+                if version > newest
+                else "an older nestmap wrote it, import it with that one into a store"
+            )
+            raise StoreError(
+                f"store {folders[index]}: found Parquet parts of schema version {version}; "
+                f"expected {newest}: {advice}"
+            )
+
+
+def _files_of(table: str, folders: Sequence[Path]) -> _Files:
+    """The files of a table that are there now."""
+    found = [
+        (_no_pattern(path), i)
+        for i, folder in enumerate(folders)
+        for path in (row_parts(folder) if table == ROWS else [folder / f"{table}{SUFFIX}"])
+        if path.exists()
+    ]
+    return _Files(tuple(path for path, _ in found), tuple(i for _, i in found))
+
+
+def _no_pattern(path: Path) -> str:
+    """The path, with the signs that DuckDB takes for a pattern meaning themselves."""
+    return re.sub(r"([*?\[])", r"[\1]", str(path.absolute()))
+
+
+def _read(
+    connection: duckdb.DuckDBPyConnection, alias: str, table: str, folders: Sequence[Path]
+) -> None:
+    connection.execute(_EMPTY.format(to=alias, table=table))
+    files = _files_of(table, folders)
+    keys = CONTENT.get(table)
+    distinct = f"DISTINCT ON ({', '.join(keys)})" if keys else ""
+    if files.paths:
+        connection.execute(_READ.format(to=alias, table=table, distinct=distinct), files.parameters)
+
+
+def _read_rows(connection: duckdb.DuckDBPyConnection, alias: str, folders: Sequence[Path]) -> bool:
+    """Makes a view of all evaluations; says whether some may be there twice."""
+    files = _files_of(ROWS, folders)
+    if not files.paths:
+        connection.execute(_NO_ROWS.format(to=alias))
+        return False
+    paths = ", ".join(literal(path) for path in files.paths)
+    connection.execute(_ALL_ROWS.format(to=alias, files=paths, folders=list(files.folders)))
+    overlaps = connection.execute(_OVERLAPS, {"files": list(files.paths)}).fetchall()
+    return overlaps != [(0,)]
+
+
+def _choose(connection: duckdb.DuckDBPyConnection, alias: str) -> None:
+    """Takes each run and each search from one folder only, the one where it came furthest."""
+    # its run was killed after it had written this search, and before it said that it is its own
+    connection.execute(
+        _DROP_ORPHANS.format(
+            to=alias, table="searches", column="id", owner="run_searches", key="search"
+        )
+    )
+    runs, linked, bred, searches, rows = (
+        f"FROM {alias}.{table}"
+        for table in ("runs", "run_searches", "generations", "searches", "all_rows")
+    )
+    choose_runs(connection, runs, linked, bred)
+    choose_searches(connection, searches, rows)
+    for chosen, tables in (("chosen_runs", RUNS), ("chosen_searches", SEARCHES)):
+        for table, column in tables.items():
+            connection.execute(
+                _DROP_OTHERS.format(to=alias, table=table, column=column, chosen=chosen)
+            )
+    for table in ("results", "vector_results", "schedules"):
+        connection.execute(_DROP_EARLY.format(to=alias, table=table))
+    for table in CONTENT.keys() & PARTS.keys():
+        column, owner, key = PARTS[table]
+        connection.execute(
+            _DROP_ORPHANS.format(to=alias, table=table, column=column, owner=owner, key=key)
+        )

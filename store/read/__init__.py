@@ -1,0 +1,1 @@
+"""Reads what a store holds."""

@@ -1,0 +1,120 @@
+"""Complete searches and what they have found, as many as a run may ask for read at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, TypedDict, cast
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nestmap.model import EvaluationBatch, RecordMode, SpatialProblem
+from nestmap.store.read.searches import Known, LoopRow, batches_of
+
+
+class Scope(NamedTuple):
+    """Searches of the layers of a workload on an accelerator, done in one way.
+
+    Content hashes of the two, and the options of the search. ``record``: of which at least so much
+    is recorded.
+    """
+
+    workload: str
+    accelerator: str
+    options: str
+    record: RecordMode
+
+
+class KnownSearch(NamedTuple):
+    """A complete search: what no evaluation of it beats, and how many candidates failed."""
+
+    search: Known
+    failed: list[tuple[str, int]]
+    front: pa.Table
+
+    @property
+    def id(self) -> int:
+        """The number of the search."""
+        return self.search.id
+
+    def batches(self, spatial: SpatialProblem) -> tuple[EvaluationBatch, ...]:
+        """The evaluations that no other one beats, with the statistics of all."""
+        return batches_of(self.search, spatial, self.front, self.failed)
+
+
+class _Failed(TypedDict):
+    reason: str
+    count: int
+
+
+class _Row(TypedDict):
+    key: str
+    id: int
+    layer: str
+    factors: list[LoopRow]
+    code_bits: int
+    ideal_cycles: int
+    evaluations: int
+    failed: list[_Failed] | None
+
+
+_COMPLETE = """
+WITH known AS (
+  SELECT key, id, layer, factors, code_bits, ideal_cycles, evaluations, front
+  FROM searches WHERE evaluations IS NOT NULL AND front IS NOT NULL AND {wanted}
+),
+counted AS (
+  SELECT search, list({{'reason': reason, 'count': count}} ORDER BY position) AS failed
+  FROM infeasible WHERE search IN (SELECT id FROM known) GROUP BY search
+)
+SELECT known.*, failed FROM known LEFT JOIN counted ON search = id ORDER BY id DESC
+"""
+_IN_SCOPE = _COMPLETE.format(
+    wanted="""
+    accelerator = ? AND options::VARCHAR = ? AND record <= ?::record_mode
+    AND content IN (SELECT layer FROM workload_layers WHERE workload = ?)
+"""
+)
+_ONE = _COMPLETE.format(wanted="id = ?")
+
+
+def read_known(connection: duckdb.DuckDBPyConnection, scope: Scope) -> dict[str, KnownSearch]:
+    """All complete searches of a scope by their keys; of several with one key the first."""
+    parameters = [scope.accelerator, scope.options, scope.record.value, scope.workload]
+    return dict(_read(connection, _IN_SCOPE, parameters))
+
+
+def read_complete(connection: duckdb.DuckDBPyConnection, number: int) -> KnownSearch | None:
+    """The search with that id, if there is one and it is complete."""
+    return next((search for _, search in _read(connection, _ONE, [number])), None)
+
+
+def _read(
+    connection: duckdb.DuckDBPyConnection, sql: str, parameters: list[str] | list[int]
+) -> Iterator[tuple[str, KnownSearch]]:
+    """Searches with their keys."""
+    table = connection.sql(sql, params=parameters).to_arrow_table().combine_chunks()
+    rows = cast("list[_Row]", table.drop_columns(["front"]).to_pylist())
+    for i, row in enumerate(rows):
+        failed = [(x["reason"], x["count"]) for x in row["failed"] or ()]
+        yield row["key"], KnownSearch(_search(row), failed, _front(table.slice(i, 1)))
+
+
+def _search(row: _Row) -> Known:
+    return Known(
+        id=row["id"],
+        layer=row["layer"],
+        factors=row["factors"],
+        code_bits=row["code_bits"],
+        ideal_cycles=row["ideal_cycles"],
+        evaluations=row["evaluations"],
+        has_front=True,
+    )
+
+
+def _front(search: pa.Table) -> pa.Table:
+    """The evaluations that stand in the one row of a table."""
+    # the stubs say otherwise, but the values of a chunked column are one too
+    rows = cast("pa.ChunkedArray[pa.StructScalar]", pc.list_flatten(search.column("front")))
+    return pa.Table.from_struct_array(rows)

@@ -1,0 +1,137 @@
+"""The questions that come with nestmap: table macros in the store, under their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import final
+from uuid import UUID
+
+import duckdb
+
+from nestmap.model import StoreError
+from nestmap.store.read.relation import Relation
+from nestmap.store.read.results import Value, query
+from nestmap.store.rows.runs import read_run
+
+
+class Parameter(StrEnum):
+    """What a named query may want to know."""
+
+    RUN = "run"
+    AGAINST = "against"
+    LAYER = "layer"
+    K = "k"
+
+
+Arguments = Mapping[Parameter, Value]
+"""The values of parameters: ids of runs, the name of a layer, a number."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NamedQuery:
+    """A question with a name: what it answers, in one line, and what it wants to know."""
+
+    name: str
+    description: str
+    parameters: tuple[Parameter, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(self.parameters)})"
+
+    @property
+    def sql(self) -> str:
+        """The question, with ``?`` for the parameters in their order."""
+        name = self.name.replace('"', '""')
+        return f'SELECT * FROM "{name}"({", ".join("?" for _ in self.parameters)})'
+
+    def missing(self, arguments: Arguments) -> tuple[Parameter, ...]:
+        """Parameters that it wants and that are not given."""
+        return tuple(x for x in self.parameters if x not in arguments)
+
+    def unwanted(self, arguments: Arguments) -> tuple[Parameter, ...]:
+        """Parameters that are given and that it does not want."""
+        return tuple(x for x in arguments if x not in self.parameters)
+
+
+# the store says itself which questions it knows; one that a user adds, with a comment, is one too
+_CATALOGUE = """
+SELECT function_name, comment, parameters FROM duckdb_functions()
+WHERE function_type = 'table_macro' AND NOT internal AND comment IS NOT NULL
+ORDER BY function_name
+"""
+_LAYERS = """
+SELECT place.name FROM runs JOIN workload_layers AS place ON place.workload = runs.workload
+WHERE runs.id = ? ORDER BY place.position
+"""
+_KNOWN = frozenset(Parameter)
+
+
+def named_queries(connection: duckdb.DuckDBPyConnection) -> tuple[NamedQuery, ...]:
+    """All named queries, by name."""
+    rows: list[tuple[str, str, list[str]]] = connection.execute(_CATALOGUE).fetchall()
+    return tuple(
+        NamedQuery(name, description, tuple(Parameter(x) for x in parameters))
+        for name, description, parameters in rows
+        if _KNOWN.issuperset(parameters)
+    )
+
+
+def find_query(connection: duckdb.DuckDBPyConnection, name: str) -> NamedQuery:
+    """The named query.
+
+    Raises:
+        StoreError: if there is none of that name.
+    """
+    known = {entry.name: entry for entry in named_queries(connection)}
+    if name not in known:
+        raise StoreError(
+            f"query {name!r}: there is none of that name; expected {_suggestion(name, list(known))}"
+        )
+    return known[name]
+
+
+def ask(connection: duckdb.DuckDBPyConnection, name: str, arguments: Arguments) -> Relation:
+    """The answer to a named query, whose parameters are bound and never become SQL.
+
+    Raises:
+        StoreError: if there is no such query, a parameter is missing or not wanted, there is no
+            such run, or its workload has no such layer.
+    """
+    wanted = find_query(connection, name)
+    missing, unwanted = wanted.missing(arguments), wanted.unwanted(arguments)
+    if missing or unwanted:
+        raise StoreError(
+            f"query {name}: found {_listed(tuple(arguments))}; expected "
+            f"{_listed(wanted.parameters)}"
+        )
+    for parameter in (Parameter.RUN, Parameter.AGAINST):
+        if isinstance(run := arguments.get(parameter), UUID):
+            read_run(connection, run)
+    _check_layer(connection, arguments)
+    return query(connection, wanted.sql, [arguments[x] for x in wanted.parameters])
+
+
+def _check_layer(connection: duckdb.DuckDBPyConnection, arguments: Arguments) -> None:
+    if Parameter.LAYER not in arguments or Parameter.RUN not in arguments:
+        return
+    run, layer = arguments[Parameter.RUN], arguments[Parameter.LAYER]
+    rows: list[tuple[str]] = connection.execute(_LAYERS, [run]).fetchall()
+    known = [name for (name,) in rows]
+    if layer not in known:
+        raise StoreError(
+            f"run {run}: found no layer {layer!r}; expected {_suggestion(str(layer), known)}"
+        )
+
+
+def _suggestion(name: str, known: list[str]) -> str:
+    near = get_close_matches(name, known, n=1)
+    choices = f"one of {', '.join(known)}"
+    return f"{near[0]} ({choices})" if near else choices
+
+
+def _listed(parameters: tuple[Parameter, ...]) -> str:
+    return ", ".join(parameters) or "no parameter"

@@ -1,0 +1,241 @@
+"""The answer to a question: columns that turn into rows, models or data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar, cast, final
+
+import pyarrow as pa
+from pydantic import BaseModel, ValidationError
+
+from nestmap.model import StoreError
+from nestmap.pipeline.render.notebook import MOST_ROWS, paragraph, table
+from nestmap.pipeline.render.tables.columns import Align, Column
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Row = dict[str, object]
+"""A row: values by column. Lists are lists, structs are dicts, sums of whole numbers are int."""
+
+M = TypeVar("M", bound=BaseModel)
+
+_SHOWN: Final = 10
+_WIDEST: Final = 40
+_WIDEST_HTML: Final = 80
+
+
+class _Pandas(Protocol):
+    """What turns into a data frame; pyarrow does not say all of its type."""
+
+    def to_pandas(self) -> pd.DataFrame: ...
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Relation:
+    """What a query answered, in its order; reads as a sequence of rows.
+
+    Energies are in pJ and latencies in cycles wherever nestmap's views and named queries give them.
+
+    >>> import pyarrow as pa
+    >>> Relation(pa.table({"layer": ["a", "b"], "energy": [1.5, 20.0]}))
+    layer  energy
+    a         1.5
+    b          20
+    (2 rows)
+    """
+
+    table: pa.Table
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns; those that occur again have a number behind."""
+        return different(self.table.column_names)
+
+    def __len__(self) -> int:
+        return self.table.num_rows
+
+    def __iter__(self) -> Iterator[Row]:
+        names = self.columns
+        for batch in self.table.to_batches(max_chunksize=4096):
+            columns = [_values(batch, i) for i in range(batch.num_columns)]
+            for row in zip(*columns, strict=True):
+                yield dict(zip(names, row, strict=True))
+
+    def rows(self) -> list[Row]:
+        """All rows. UUIDs are text; times have no zone and are UTC, as in the whole store."""
+        return list(self)
+
+    def models(self, model: type[M]) -> tuple[M, ...]:
+        """Each row as that model, whose fields are the columns: UUIDs, enums, tuples, nested ones.
+
+        Raises:
+            StoreError: if a column is missing, is not wanted, or holds what its field cannot.
+        """
+        _check_columns(model, self.columns)
+        return tuple(_model(model, row, number) for number, row in enumerate(self, start=1))
+
+    def arrow(self) -> pa.Table:
+        """As an Arrow table, without a copy."""
+        return self.table.rename_columns(list(self.columns))
+
+    def pandas(self) -> pd.DataFrame:
+        """As a pandas data frame; whole numbers of more than 64 bits, as sums are, become floats.
+
+        Raises:
+            StoreError: if pandas is not installed.
+        """
+        _check_installed("pandas")
+        table = self.arrow()
+        kinds = [pa.float64() if _is_whole(kind) else kind for kind in table.schema.types]
+        wanted = pa.schema(list(zip(table.column_names, kinds, strict=True)))
+        return cast("_Pandas", table.cast(wanted)).to_pandas()
+
+    def polars(self) -> object:
+        """As a polars ``DataFrame``, which nestmap's types cannot name as polars is optional.
+
+        Raises:
+            StoreError: if polars is not installed.
+        """
+        _check_installed("polars")
+        from_arrow = import_module("polars").from_arrow
+        return cast("object", from_arrow(self.arrow()))
+
+    def __repr__(self) -> str:
+        if not self.columns:
+            return "(no columns)"
+        head = Relation(self.table.slice(0, _SHOWN))
+        cells = [self.columns, *([_text(x) for x in row.values()] for row in head)]
+        numbers = [_is_number(column.type) for column in self.table.columns]
+        lines = _aligned([[_clipped(cell) for cell in row] for row in cells], numbers)
+        return "\n".join([*lines, f"({self._count(_SHOWN)})"])
+
+    def _repr_html_(self) -> str:
+        """The first rows as a table, for notebooks."""
+        if not self.columns:
+            return paragraph("No columns.")
+        head = Relation(self.table.slice(0, MOST_ROWS))
+        kinds = (column.type for column in self.table.columns)
+        pairs = zip(self.columns, kinds, strict=True)
+        titles = [Column(name, align=_side(kind)) for name, kind in pairs]
+        rows = ([_clipped(_text(x), _WIDEST_HTML) for x in row.values()] for row in head)
+        return table(self._count(MOST_ROWS), titles, rows)
+
+    def _count(self, shown: int) -> str:
+        rows = len(self)
+        note = f"{rows:,} row{'s' * (rows != 1)}"
+        return note + (f"; the first {shown} are shown" if rows > shown else "")
+
+
+def different(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, those that occur again with a number behind."""
+    found: list[str] = []
+    for name in names:
+        candidate, number = name, 2
+        while candidate in found:
+            candidate, number = f"{name}_{number}", number + 1
+        found.append(candidate)
+    return tuple(found)
+
+
+def _values(batch: pa.RecordBatch, column: int) -> list[object]:
+    values = cast("list[object]", batch.column(column).to_pylist())
+    simple = not _holds_decimals(batch.schema.types[column])
+    return values if simple else [_whole(value) for value in values]
+
+
+def _holds_decimals(kind: pa.DataType) -> bool:
+    return "decimal" in str(kind)
+
+
+def _whole(value: object) -> object:
+    """The value with whole numbers as ``int`` where DuckDB has a type that Arrow lacks."""
+    match value:
+        case Decimal() if value.as_tuple().exponent == 0:
+            return int(value)
+        case list():
+            return [_whole(item) for item in cast("list[object]", value)]
+        case dict():
+            return {key: _whole(item) for key, item in cast("Row", value).items()}
+        case tuple():  # an entry of a map
+            return tuple(_whole(item) for item in cast("tuple[object, ...]", value))
+        case _:
+            return value
+
+
+def _is_whole(kind: pa.DataType) -> bool:
+    return pa.types.is_decimal(kind) and cast("pa.Decimal128Type[int, int]", kind).scale == 0
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+def _check_columns(model: type[BaseModel], columns: Sequence[str]) -> None:
+    """Finds out by names alone, so that an answer without rows is checked too."""
+    fields = {field.alias or name: field for name, field in model.model_fields.items()}
+    have, want = ", ".join(columns) or "none", ", ".join(fields)
+    for name, field in fields.items():
+        if field.is_required() and name not in columns:
+            raise StoreError(
+                f"column {name}: found only {have}; expected what {model.__name__} needs: {want}"
+            )
+    if model.model_config.get("extra") == "forbid":
+        for name in columns:
+            if name not in fields:
+                raise StoreError(
+                    f"column {name}: found in the answer; expected only fields of "
+                    f"{model.__name__}: {want}"
+                )
+
+
+def _model(model: type[M], row: Row, number: int) -> M:
+    try:
+        return model.model_validate(row, strict=False)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "(all)"
+        raise StoreError(
+            f"column {place}, row {number}: found {_clipped(repr(first['input']))}; expected what "
+            f"{model.__name__} takes: {first['msg']}"
+        ) from None
+
+
+def _check_installed(package: Literal["pandas", "polars"]) -> None:
+    if find_spec(package) is None:
+        raise StoreError(f"{package} is not installed; expected it: pip install {package}")
+
+
+def _side(kind: pa.DataType) -> Align:
+    return Align.RIGHT if _is_number(kind) else Align.LEFT
+
+
+def _aligned(rows: list[list[str]], numbers: Sequence[bool]) -> list[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(numbers))]
+    return [
+        "  ".join(
+            cell.rjust(width) if number else cell.ljust(width)
+            for cell, width, number in zip(row, widths, numbers, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.10g}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, cast('list[object]', value)))}]"
+    if isinstance(value, dict):
+        return " ".join(map(_text, cast("Row", value).values()))
+    return "" if value is None else str(value)
+
+
+def _clipped(text: str, widest: int = _WIDEST) -> str:
+    line = "".join(x if x.isprintable() else repr(x)[1:-1] for x in text)
+    return line if len(line) <= widest else line[: widest - 3] + "..."

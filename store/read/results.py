@@ -1,0 +1,248 @@
+"""Reading the store: SQL for users, and typed models back from rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TypedDict, cast
+from uuid import UUID
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from nestmap.model import (
+    CostModelEvaluation,
+    EvaluationBatch,
+    Infeasibility,
+    Layer,
+    LayerFront,
+    LayerResult,
+    NetworkEvaluation,
+    NetworkFront,
+    SearchStatistics,
+    SpatialProblem,
+    StoreError,
+    TemporalMapping,
+    VectorEvaluation,
+    Workload,
+    front_rows,
+)
+from nestmap.model.base import replaced
+from nestmap.store.read.relation import Relation
+from nestmap.store.read.searches import (
+    read_front,
+    read_problem,
+    read_row,
+    read_rows,
+    search_with_id,
+    searches_of,
+)
+from nestmap.store.rows.runs import check_explored, read_run, unknown_run
+
+
+class _InfeasibleRow(TypedDict):
+    reason: str
+    count: int
+
+
+_ResultRow = tuple[str, str, int, list[_InfeasibleRow], int, str | None]
+
+Value = str | int | float | bool | datetime | UUID | None
+"""What a parameter of a query may be."""
+
+_RESULTS = (
+    "SELECT layer, cme, evaluations, infeasible, pruned, repeats FROM results WHERE run = ? "
+    "ORDER BY position"
+)
+_CMES = "SELECT hash, json FROM cmes WHERE hash IN (SELECT cme FROM results WHERE run = ?)"
+_FIELDS = tuple(VectorEvaluation.model_fields)
+_VECTOR = f"SELECT {', '.join(_FIELDS)} FROM vector_results WHERE run = ? ORDER BY position"
+_COUNTED = "SELECT vector_counted FROM runs WHERE id = ?"
+_WORKLOAD = """
+SELECT workload.json FROM runs AS run
+JOIN workloads AS workload ON workload.hash = run.workload
+WHERE run.id = ?
+"""
+
+
+def query(
+    connection: duckdb.DuckDBPyConnection, sql: str, parameters: Sequence[Value] = ()
+) -> Relation:
+    """The answer to a question in SQL, each ``?`` in it standing for one of the parameters.
+
+    Raises:
+        StoreError: with DuckDB's own words, if it is not valid.
+    """
+    try:
+        if not connection.extract_statements(sql):
+            raise StoreError(f"query: found no statement in {sql!r}; expected SQL")
+        # the stubs do not say that a statement without an answer gives no relation
+        answer = cast(
+            "duckdb.DuckDBPyRelation | None", connection.sql(sql, params=list(parameters))
+        )
+        return Relation(pa.table({}) if answer is None else answer.to_arrow_table())
+    except duckdb.Error as error:
+        raise StoreError(f"query: {error}") from None
+
+
+def read_results(connection: duckdb.DuckDBPyConnection, run: UUID) -> NetworkEvaluation:
+    """The results of a finished run.
+
+    Raises:
+        StoreError: if there is no such run, or it has no results.
+    """
+    rows: list[_ResultRow] = connection.execute(_RESULTS, [run]).fetchall()
+    if not rows:
+        record = read_run(connection, run)
+        check_explored(record)
+        raise StoreError(
+            f"run {run}: found no results, it is {record.status}; expected a run that is done"
+        )
+    texts: list[tuple[str, str]] = connection.execute(_CMES, [run]).fetchall()
+    cmes = {key: CostModelEvaluation.model_validate_json(text) for key, text in texts}
+    counted: list[tuple[bool]] = connection.execute(_COUNTED, [run]).fetchall()
+    return NetworkEvaluation(
+        layers=tuple(_layer_result(row, cmes[row[1]]) for row in rows),
+        vector=_vector_evaluations(connection, run),
+        vector_counted=counted[0][0],
+    )
+
+
+def _layer_result(row: _ResultRow, cme: CostModelEvaluation) -> LayerResult:
+    layer, _, evaluations, infeasible, pruned, repeats = row
+    failed = tuple(Infeasibility(reason=x["reason"], count=x["count"]) for x in infeasible)
+    return LayerResult(
+        cme=cme if cme.layer == layer else replaced(cme, {"layer": layer}),
+        statistics=SearchStatistics(evaluations=evaluations, infeasible=failed, pruned=pruned),
+        repeats=repeats,
+    )
+
+
+def _vector_evaluations(
+    connection: duckdb.DuckDBPyConnection, run: UUID
+) -> tuple[VectorEvaluation, ...]:
+    rows: list[tuple[str | int | float, ...]] = connection.execute(_VECTOR, [run]).fetchall()
+    return tuple(
+        VectorEvaluation.model_validate(dict(zip(_FIELDS, row, strict=True))) for row in rows
+    )
+
+
+def read_evaluations(
+    connection: duckdb.DuckDBPyConnection, run: UUID, layer: str
+) -> tuple[EvaluationBatch, ...]:
+    """The recorded evaluations of a layer in a run, in batches, a search after the other.
+
+    A search is one spatial mapping. Of those batches of a search that differ in how many loops
+    their mappings have, the first has the statistics of all.
+
+    Raises:
+        StoreError: if there is no such run, or its workload has no such layer.
+    """
+    layers = {x.name: x for x in _workload(connection, run).layers}
+    if layer not in layers:
+        raise StoreError(
+            f"run {run}: found no layer {layer!r}; expected one of {', '.join(layers)}"
+        )
+    batches: list[EvaluationBatch] = []
+    for search in searches_of(connection, run, layer):
+        spatial = read_problem(connection, search).handed_to(layers[layer])
+        batches += read_rows(connection, search, spatial)
+    return tuple(batches)
+
+
+def read_evaluation(connection: duckdb.DuckDBPyConnection, name: str) -> CostModelEvaluation:
+    """One recorded evaluation in full, computed again.
+
+    Raises:
+        StoreError: if there is none with that name.
+    """
+    first, _, second = name.partition(":")
+    if not (first.isdecimal() and second.isdecimal()):
+        raise StoreError(
+            f"evaluation {name!r}: found no number of a search and one in it; expected an id "
+            "as in the view evaluations: 1234:5"
+        )
+    search = search_with_id(connection, int(first))
+    if search is not None:
+        spatial = read_problem(connection, search)
+        row = read_row(connection, search, spatial, int(second))
+        if len(row):
+            return _evaluate(spatial, row.mappings.row(0))
+    raise StoreError(f"evaluation {name}: not recorded in this store")
+
+
+def read_fronts(connection: duckdb.DuckDBPyConnection, run: UUID) -> NetworkFront:
+    """Of each layer the mappings than which none is better in energy or latency at no cost.
+
+    Of searches that are not complete, what is recorded counts, and so far searched layers only.
+
+    Raises:
+        StoreError: if there is no such run, or nothing is known of it.
+    """
+    fronts: list[LayerFront] = []
+    first: dict[Layer, LayerFront] = {}
+    for layer in _workload(connection, run).layers:
+        batches = _fronts_of(connection, run, layer)
+        if batches:
+            first[layer.anonymous] = front = _layer_front(batches)
+            fronts.append(front)
+        elif layer.anonymous in first:
+            fronts.append(_repeated(first[layer.anonymous], layer))
+    if not fronts:
+        check_explored(read_run(connection, run))
+        raise StoreError(
+            f"run {run}: found no evaluations; expected a run that nestmap of today has recorded"
+        )
+    counted: list[tuple[bool]] = connection.execute(_COUNTED, [run]).fetchall()
+    return NetworkFront(
+        layers=tuple(fronts),
+        vector=_vector_evaluations(connection, run),
+        vector_counted=counted[0][0],
+    )
+
+
+def _workload(connection: duckdb.DuckDBPyConnection, run: UUID) -> Workload:
+    found: list[tuple[str]] = connection.execute(_WORKLOAD, [run]).fetchall()
+    if not found:
+        raise unknown_run(run)
+    return Workload.model_validate_json(found[0][0])
+
+
+def _fronts_of(
+    connection: duckdb.DuckDBPyConnection, run: UUID, layer: Layer
+) -> list[EvaluationBatch]:
+    batches: list[EvaluationBatch] = []
+    for search in searches_of(connection, run, layer.name):
+        spatial = read_problem(connection, search).handed_to(layer)
+        known = search.evaluations is not None and search.has_front
+        batches += (read_front if known else read_rows)(connection, search, spatial)
+    return [batch for batch in batches if len(batch)]
+
+
+def _layer_front(batches: list[EvaluationBatch]) -> LayerFront:
+    energy, latency = (
+        np.concatenate([getattr(batch, column) for batch in batches])
+        for column in ("energy", "latency2")
+    )
+    places = [(batch, i) for batch in batches for i in range(len(batch))]
+    chosen = [places[int(row)] for row in front_rows(energy, latency)]
+    statistics = sum((batch.statistics for batch in batches), SearchStatistics())
+    mappings = ((batch.mappings.problem, batch.mappings.row(i)) for batch, i in chosen)
+    return LayerFront(cmes=tuple(_evaluate(*pair) for pair in mappings), statistics=statistics)
+
+
+def _evaluate(spatial: SpatialProblem, mapping: TemporalMapping) -> CostModelEvaluation:
+    from nestmap.costmodel import evaluate  # noqa: PLC0415 (few questions need it; it loads long)
+
+    return evaluate(spatial, mapping)
+
+
+def _repeated(front: LayerFront, layer: Layer) -> LayerFront:
+    cmes = tuple(_renamed(front.cmes, layer.name))
+    return LayerFront(cmes=cmes, repeats=front.layer)
+
+
+def _renamed(cmes: Sequence[CostModelEvaluation], layer: str) -> Iterator[CostModelEvaluation]:
+    for cme in cmes:
+        yield replaced(cme, {"layer": layer})

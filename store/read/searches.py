@@ -1,0 +1,156 @@
+"""Searches read back from the store: their problems, fronts, and recorded evaluations."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypedDict
+from uuid import UUID
+
+import duckdb
+import pyarrow as pa
+from pydantic import TypeAdapter
+
+from nestmap.model import (
+    Accelerator,
+    EvaluationBatch,
+    Infeasibility,
+    Layer,
+    LayerConstraints,
+    Loop,
+    MappingProblem,
+    SearchStatistics,
+    SpatialMapping,
+    SpatialProblem,
+    TopLevel,
+)
+from nestmap.model.base import replaced
+from nestmap.store.rows.evaluations import Coding, from_arrow
+
+_TopLevels = TypeAdapter(tuple[TopLevel, ...])
+
+
+class LoopRow(TypedDict):
+    """A loop as a struct."""
+
+    dimension: str
+    size: int
+
+
+class Known(NamedTuple):
+    """A search in the store: ``evaluations`` is ``None`` while it is not complete.
+
+    It has no front while it is not complete, and if an older nestmap has recorded it.
+    """
+
+    id: int
+    layer: str
+    factors: list[LoopRow]
+    code_bits: int
+    ideal_cycles: int
+    evaluations: int | None
+    has_front: bool
+
+
+_COLUMNS = "id, layer, factors, code_bits, ideal_cycles, evaluations, front IS NOT NULL"
+_BY_ID = f"SELECT {_COLUMNS} FROM searches WHERE id = ?"
+_OF_RUN = (
+    "SELECT search.id, linked.layer, factors, code_bits, ideal_cycles, evaluations, "
+    "front IS NOT NULL "
+    "FROM run_searches AS linked JOIN searches AS search ON search.id = linked.search "
+    "WHERE linked.run = ? AND linked.layer = ? ORDER BY linked.position"
+)
+_PROBLEM = """
+SELECT layer.json, accelerator.json, mapping.json, constraints, top_levels
+FROM searches AS search
+JOIN layers AS layer ON layer.hash = search.content
+JOIN accelerators AS accelerator ON accelerator.hash = search.accelerator
+JOIN spatial_mappings AS mapping ON mapping.hash = search.spatial_mapping
+WHERE search.id = ?
+"""
+_FRONT = "SELECT found.* FROM (SELECT unnest(front) AS found FROM searches WHERE id = ?)"
+_ROWS = """
+SELECT number, ordering, cuts, energy, latency0, latency1, latency2
+FROM evaluation_rows WHERE search = ? ORDER BY number
+"""
+_ROW = """
+SELECT number, ordering, cuts, energy, latency0, latency1, latency2
+FROM evaluation_rows WHERE search = $search AND number = $number
+UNION ALL
+SELECT found.* FROM (SELECT unnest(front) AS found FROM searches WHERE id = $search)
+WHERE found.number = $number
+LIMIT 1
+"""
+_FAILED = "SELECT reason, count FROM infeasible WHERE search = ? ORDER BY position"
+
+
+def search_with_id(connection: duckdb.DuckDBPyConnection, number: int) -> Known | None:
+    """The search with that id, complete or not."""
+    found = connection.execute(_BY_ID, [number]).fetchall()
+    return Known(*found[0]) if found else None
+
+
+def searches_of(connection: duckdb.DuckDBPyConnection, run: UUID, layer: str) -> list[Known]:
+    """The searches of a layer in a run, in order, under the name that it has there."""
+    return [Known(*row) for row in connection.execute(_OF_RUN, [run, layer]).fetchall()]
+
+
+def read_problem(connection: duckdb.DuckDBPyConnection, search: Known) -> SpatialProblem:
+    """What was searched, under the name of the layer that is given."""
+    rows: list[tuple[str, str, str, str, str]]
+    rows = connection.execute(_PROBLEM, [search.id]).fetchall()
+    layer, accelerator, mapping, constraints, top_levels = rows[0]
+    return SpatialProblem(
+        problem=MappingProblem(
+            layer=replaced(Layer.model_validate_json(layer), {"name": search.layer}),
+            accelerator=Accelerator.model_validate_json(accelerator),
+            constraints=LayerConstraints.model_validate_json(constraints),
+            top_levels=_TopLevels.validate_json(top_levels),
+        ),
+        spatial_mapping=SpatialMapping.model_validate_json(mapping),
+    )
+
+
+def read_front(
+    connection: duckdb.DuckDBPyConnection, search: Known, spatial: SpatialProblem
+) -> tuple[EvaluationBatch, ...]:
+    """The evaluations of a complete search that no other one beats, with its statistics."""
+    table = connection.sql(_FRONT, params=[search.id]).to_arrow_table()
+    return _batches(connection, search, spatial, table)
+
+
+def read_rows(
+    connection: duckdb.DuckDBPyConnection, search: Known, spatial: SpatialProblem
+) -> tuple[EvaluationBatch, ...]:
+    """The recorded evaluations of a search, with its statistics as far as they are known."""
+    table = connection.sql(_ROWS, params=[search.id]).to_arrow_table()
+    return _batches(connection, search, spatial, table)
+
+
+def read_row(
+    connection: duckdb.DuckDBPyConnection, search: Known, spatial: SpatialProblem, number: int
+) -> EvaluationBatch:
+    """One recorded evaluation; a batch without rows where there is none with that number."""
+    table = connection.sql(_ROW, params={"search": search.id, "number": number}).to_arrow_table()
+    return _batches(connection, search, spatial, table)[0]
+
+
+def _batches(
+    connection: duckdb.DuckDBPyConnection,
+    search: Known,
+    spatial: SpatialProblem,
+    table: pa.Table,
+) -> tuple[EvaluationBatch, ...]:
+    failed: list[tuple[str, int]] = connection.execute(_FAILED, [search.id]).fetchall()
+    return batches_of(search, spatial, table, failed)
+
+
+def batches_of(
+    search: Known, spatial: SpatialProblem, table: pa.Table, failed: list[tuple[str, int]]
+) -> tuple[EvaluationBatch, ...]:
+    """Rows of a search as batches; ``failed`` counts the candidates that do not fit, by reason."""
+    statistics = SearchStatistics(
+        evaluations=table.num_rows if search.evaluations is None else search.evaluations,
+        infeasible=tuple(Infeasibility(reason=reason, count=count) for reason, count in failed),
+    )
+    loops = tuple(Loop(dimension=x["dimension"], size=x["size"]) for x in search.factors)
+    coding = Coding(loops, search.code_bits)
+    return from_arrow(table, spatial, coding, search.ideal_cycles, statistics)

@@ -1,0 +1,1 @@
+"""Rows of each table: from models and back."""

@@ -1,0 +1,211 @@
+"""Batches of evaluations as Arrow columns, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from nestmap.model import EvaluationBatch, Loop, MappingBatch, SearchStatistics, SpatialProblem
+from nestmap.store.rows.codes import Codes, Words, code_bits, lengths, pack, unpack
+
+Numbers = npt.NDArray[np.int64]
+T = TypeVar("T", bound=np.generic)
+_Column: TypeAlias = "pa.ChunkedArray[pa.Scalar[pa.DataType]]"
+
+
+class Coding(NamedTuple):
+    """How the mappings of a search are coded: the loops that codes count into, bits of a code."""
+
+    factors: tuple[Loop, ...]
+    bits: int
+
+
+def taken(table: pa.Table, rows: npt.NDArray[np.intp]) -> pa.Table:
+    """The rows of a table with these indices, in that order."""
+    indices = pa.Array.from_buffers(pa.int64(), len(rows), [None, _buffer(rows.astype(np.int64))])
+    return table.take(indices)
+
+
+def levels_of(problem: SpatialProblem) -> tuple[int, ...]:
+    """How many memory levels each operand of the layer has, in the layer's order."""
+    return tuple(len(problem.problem.levels(x.name)) for x in problem.layer.operands)
+
+
+def to_arrow(batch: EvaluationBatch, search: int, numbers: Numbers) -> pa.Table:
+    """The rows of a batch as rows of ``evaluation_rows``.
+
+    ``search`` is the id of its search, ``numbers`` are those of the rows in it. Cuts of levels
+    that an operand does not have are left out.
+    """
+    rows, bits = len(batch), code_bits(batch.mappings.problem)
+    cuts = batch.mappings.cuts
+    levels = levels_of(batch.mappings.problem)
+    flat = cuts.reshape(rows, cuts.shape[1] * cuts.shape[2])
+    return pa.table(
+        {
+            "search": _array(np.full(rows, search, np.int64), pa.int64()),
+            "number": _array(numbers, pa.int64()),
+            "ordering": _lists(pack(batch.mappings.orders, bits)),
+            "cuts": _lists(pack(flat[:, _real_cuts(cuts.shape[2], levels)], bits)),
+            "energy": _array(batch.energy, pa.float64()),
+            "latency0": _array(batch.latency0, pa.float64()),
+            "latency1": _array(batch.latency1, pa.float64()),
+            "latency2": _array(batch.latency2, pa.float64()),
+        }
+    )
+
+
+def _real_cuts(depth: int, levels: tuple[int, ...]) -> npt.NDArray[np.intp]:
+    return np.concatenate([x * depth + np.arange(count) for x, count in enumerate(levels)])
+
+
+# pa.array would do for these two as well, but where pandas is installed it takes 0.9 s to import it
+
+
+def _array(values: npt.NDArray[np.generic], kind: pa.DataType) -> pa.Array[pa.Scalar[pa.DataType]]:
+    return pa.Array.from_buffers(kind, len(values), [None, _buffer(values)])
+
+
+def numbers_table(
+    columns: Mapping[str, npt.NDArray[np.int64] | npt.NDArray[np.float64]],
+) -> pa.Table:
+    """Columns of BIGINT and DOUBLE."""
+    kinds: dict[str, pa.DataType] = {"i": pa.int64(), "f": pa.float64()}
+    return pa.table({name: _array(x, kinds[x.dtype.kind]) for name, x in columns.items()})
+
+
+def _lists(words: Words) -> pa.Array[pa.Scalar[pa.DataType]]:
+    rows, length = words.shape
+    offsets = np.arange(rows + 1, dtype=np.int32) * np.int32(length)
+    items = _array(words.ravel(), pa.uint64())
+    lists = pa.list_(pa.uint64())
+    return pa.Array.from_buffers(lists, rows, [None, _buffer(offsets)], children=[items])
+
+
+def _buffer(values: npt.NDArray[np.generic]) -> pa.Buffer:
+    return pa.py_buffer(np.ascontiguousarray(values).data)
+
+
+def from_arrow(
+    table: pa.Table,
+    problem: SpatialProblem,
+    coding: Coding,
+    ideal_cycles: int,
+    statistics: SearchStatistics,
+) -> tuple[EvaluationBatch, ...]:
+    """The batches that those columns of ``evaluation_rows`` hold; the first has the statistics.
+
+    One batch, unless the mappings have different numbers of loops; where there are no rows, one
+    without any.
+    """
+    if not table.num_rows:
+        return (_empty(problem, ideal_cycles, statistics),)
+    batches: list[EvaluationBatch] = []
+    for part in _alike(table, coding.bits):
+        counted = SearchStatistics() if batches else statistics
+        batches.append(_batch(part, problem, coding, ideal_cycles, counted))
+    return tuple(batches)
+
+
+def _alike(table: pa.Table, bits: int) -> Iterator[pa.Table]:
+    """The table cut where the number of loops changes."""
+    # the stubs say otherwise, but of a chunked column both of these functions give one
+    counts = cast(_Column, pc.list_value_length(table.column("ordering")))
+    for part in _cut(table, _numbers(counts, np.int32)):
+        yield from _cut(part, lengths(_codes(part, "ordering", bits), bits))
+
+
+def _cut(table: pa.Table, values: npt.NDArray[np.signedinteger]) -> Iterator[pa.Table]:
+    """The table cut where these values, one for each row, change."""
+    inner: list[int] = (np.flatnonzero(np.diff(values)) + 1).tolist()
+    for first, end in pairwise([0, *inner, table.num_rows]):
+        yield table.slice(first, end - first)
+
+
+def _empty(
+    problem: SpatialProblem, ideal_cycles: int, statistics: SearchStatistics
+) -> EvaluationBatch:
+    nothing = np.empty(0)
+    return EvaluationBatch(
+        mappings=MappingBatch.empty(problem, statistics),
+        energy=nothing,
+        latency0=nothing,
+        latency1=nothing,
+        latency2=nothing,
+        ideal_cycles=ideal_cycles,
+        statistics=statistics,
+    )
+
+
+def _batch(
+    table: pa.Table,
+    problem: SpatialProblem,
+    coding: Coding,
+    ideal_cycles: int,
+    statistics: SearchStatistics,
+) -> EvaluationBatch:
+    """Rows that all have the same number of loops."""
+    bits = coding.bits
+    codes = _codes(table, "ordering", bits)
+    orders = np.ascontiguousarray(codes[:, : lengths(codes[:1], bits)[0]])
+    mappings = MappingBatch(
+        problem=problem,
+        factors=coding.factors,
+        orders=orders,
+        cuts=_all_cuts(_codes(table, "cuts", bits), orders, levels_of(problem)),
+        statistics=statistics,
+    )
+    return EvaluationBatch(
+        mappings=mappings,
+        energy=floats(table, "energy"),
+        latency0=floats(table, "latency0"),
+        latency1=floats(table, "latency1"),
+        latency2=floats(table, "latency2"),
+        ideal_cycles=ideal_cycles,
+        statistics=statistics,
+    )
+
+
+def floats(table: pa.Table, name: str) -> npt.NDArray[np.float64]:
+    """A column of DOUBLE."""
+    return _numbers(table.column(name), np.float64)
+
+
+def integers(table: pa.Table, name: str) -> Numbers:
+    """A column of BIGINT."""
+    return _numbers(table.column(name), np.int64)
+
+
+def _codes(table: pa.Table, name: str, bits: int) -> Codes:
+    """A column of packed codes, of which all rows have the same number of words."""
+    values = cast(_Column, pc.list_flatten(table.column(name)))
+    return unpack(_numbers(values, np.uint64).reshape(table.num_rows, -1), bits)
+
+
+# to_numpy would do as well, but where pandas is installed it takes 0.9 s to import it
+
+
+def _numbers(column: _Column, kind: type[T]) -> npt.NDArray[T]:
+    """The values of a column that is of this kind and has no NULL."""
+    parts = [
+        np.frombuffer(memoryview(values), kind)[chunk.offset : chunk.offset + len(chunk)]
+        for chunk in column.chunks
+        if (values := chunk.buffers()[1]) is not None
+    ]
+    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, kind), *parts])
+
+
+def _all_cuts(codes: Codes, orders: Codes, levels: tuple[int, ...]) -> Codes:
+    """Cuts as rows x operands x levels; a level that an operand does not have holds all loops."""
+    rows, loops = orders.shape
+    cuts = np.full((rows, len(levels), max(levels)), loops, np.uint8)
+    parts = np.split(codes[:, : sum(levels)], np.cumsum(levels)[:-1], axis=1)
+    for x, part in enumerate(parts):
+        cuts[:, x, : part.shape[1]] = part
+    return cuts

@@ -1,0 +1,87 @@
+"""Machines of several cores as rows: their cores, the memories tensors live in, wires and paths."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TypedDict
+
+import duckdb
+
+from nestmap.model.multicore.accelerator import ComputeCore, Core, MultiCoreAccelerator
+from nestmap.model.multicore.interconnect import Ways
+from nestmap.model.multicore.top_memories import Homes
+from nestmap.store.rows.content import OnConflict, Row, insert, known_hashes
+
+
+class _Accelerator(TypedDict):
+    accelerator: str
+
+
+def write_machine(connection: duckdb.DuckDBPyConnection, machine: MultiCoreAccelerator) -> None:
+    """Writes a machine with its cores, memories, wires and paths, if it is not there yet."""
+    key = machine.content_hash
+    if key in known_hashes(connection, "accelerators", [key]):
+        return
+    insert(connection, "accelerators", [_machine_row(key, machine)], OnConflict.KEEP)
+    of: _Accelerator = {"accelerator": key}
+    cores: list[Row] = [{**of, **_core_columns(machine, core)} for core in machine.cores]
+    insert(connection, "cores", cores, OnConflict.KEEP)
+    homes: list[Row] = [
+        {
+            **of,
+            "memory": place,
+            "name": home.name,
+            "cores": list(home.cores),
+            "size": home.level.instance.size,
+        }
+        for place, home in enumerate(Homes(accelerator=machine).memories)
+    ]
+    insert(connection, "homes", homes, OnConflict.KEEP)
+    _write_ways(connection, of, Ways(accelerator=machine))
+
+
+def _machine_row(key: str, machine: MultiCoreAccelerator) -> Row:
+    from nestmap.costmodel.area_leakage import total_area  # noqa: PLC0415 (it loads a compiler)
+
+    return {
+        "hash": key,
+        "name": machine.name,
+        "cores": len(machine.cores),
+        "units": sum(core.accelerator.array.units for core in machine.compute_cores),
+        "area": sum(total_area(core.accelerator) for core in machine.compute_cores),
+        "json": machine.model_dump_json(),
+    }
+
+
+def _core_columns(machine: MultiCoreAccelerator, core: Core) -> Row:
+    computing = core if isinstance(core, ComputeCore) else None
+    return {
+        "core": core.id,
+        "name": core.name,
+        "kind": core.kind,
+        "offchip": core.id == machine.offchip,
+        "operators": list(computing.operators) if computing else [],
+        "units": computing.accelerator.array.units if computing else 0,
+    }
+
+
+def _write_ways(connection: duckdb.DuckDBPyConnection, of: _Accelerator, ways: Ways) -> None:
+    wires: list[Row] = [
+        {**of, "wire": place, **wire.model_dump()} for place, wire in enumerate(ways.wires)
+    ]
+    insert(connection, "wires", wires, OnConflict.KEEP)
+    numbers = [core.id for core in ways.accelerator.cores]
+    paths: list[Row] = [
+        {**of, "sender": sender, "receiver": receiver, "wires": list(ways.path(sender, receiver))}
+        for sender, receiver in product(numbers, repeat=2)
+        if _is_path(ways, sender, receiver)
+    ]
+    insert(connection, "paths", paths, OnConflict.KEEP)
+
+
+def _is_path(ways: Ways, sender: int, receiver: int) -> bool:
+    try:
+        ways.path(sender, receiver)
+    except KeyError:
+        return False
+    return True

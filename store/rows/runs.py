@@ -1,0 +1,334 @@
+"""The rows of runs: how they begin, end, and are read."""
+
+from __future__ import annotations
+
+import os
+import socket
+from datetime import UTC, datetime
+from uuid import UUID
+
+import duckdb
+from pydantic import TypeAdapter
+
+from nestmap.model import (
+    Accelerator,
+    LayerTopLevels,
+    MappingConstraints,
+    NetworkProblem,
+    Objective,
+    Recording,
+    RecordMode,
+    StoreError,
+    Workload,
+)
+from nestmap.model.multicore.accelerator import MultiCoreAccelerator
+from nestmap.model.multicore.core_constraints import CoreMapping
+from nestmap.store.rows.content import Row, insert, write_accelerators, write_workload
+from nestmap.store.rows.multicore_accelerators import write_machine
+from nestmap.store.rows.run_records import RunInfo, RunKind, RunRecord, RunStatus, StreamInfo
+
+_RunRow = tuple[
+    UUID, str, str, str, str, str, datetime, datetime | None, str, str | None, str, int,
+    float | None, int, str,
+]  # fmt: skip
+_InfoRow = tuple[
+    str, str, str, str, str, str, bool, int | None, str, int | None, bool, str, str, str, str
+]  # fmt: skip
+_StreamRow = tuple[str, str, str, str, str, str, int | None, str, str, str]
+
+_RUNS = """
+SELECT run.id, command, version, objective, workload.name, accelerator.name, started, ended,
+       status, reason, host, pid, cpu_seconds, resumed, kind
+FROM runs AS run
+JOIN workloads AS workload ON workload.hash = run.workload
+JOIN accelerators AS accelerator ON accelerator.hash = run.accelerator
+"""
+_ORDER = " ORDER BY started, run.id"
+_ONE = _RUNS + "WHERE run.id = ?"
+_INFO = """
+SELECT command, version, objective, pipeline, options, versions, pareto, seed, record,
+       record_limit, fresh, workload.json, accelerator.json, constraints, top_levels
+FROM runs AS run
+JOIN workloads AS workload ON workload.hash = run.workload
+JOIN accelerators AS accelerator ON accelerator.hash = run.accelerator
+WHERE run.id = ? AND kind = 'explore'
+"""
+_STREAM_INFO = """
+SELECT command, version, objective, pipeline, options, versions, seed, workload.json,
+       accelerator.json, constraints
+FROM runs AS run
+JOIN workloads AS workload ON workload.hash = run.workload
+JOIN accelerators AS accelerator ON accelerator.hash = run.accelerator
+WHERE run.id = ? AND kind = 'stream'
+"""
+_RESUME = """
+UPDATE runs SET status = 'running', reason = NULL, ended = NULL, host = ?, pid = ?,
+                resumed = resumed + 1
+WHERE id = ?
+"""
+_END = """
+UPDATE runs SET status = ?, reason = ?, ended = ?, cpu_seconds = coalesce(cpu_seconds, 0) + ?
+WHERE id = ?
+"""
+_RUNNING_HERE = "SELECT id, pid FROM runs WHERE status = 'running' AND host = ?"
+_KILLED = """
+UPDATE runs SET status = 'interrupted', reason = 'its process ended without a word'
+WHERE id IN (SELECT unnest(?::UUID[]))
+"""
+_COUNT = """
+SELECT count(*) FROM evaluation_rows
+WHERE search IN (SELECT search FROM run_searches WHERE run = ? AND NOT recalled)
+"""
+_COUNT_ONE = "SELECT count(*) FROM evaluation_rows WHERE search = ?"
+_UNLINKED = "SELECT id FROM searches WHERE id NOT IN (SELECT search FROM run_searches)"
+_DELETE = (
+    "DELETE FROM evaluation_rows WHERE search IN (SELECT unnest(?))",
+    "DELETE FROM infeasible WHERE search IN (SELECT unnest(?))",
+    "DELETE FROM searches WHERE id IN (SELECT unnest(?))",
+)
+
+_TopLevels = TypeAdapter(tuple[LayerTopLevels, ...])
+
+_OURS: set[UUID] = set()
+
+
+def begin_run(
+    connection: duckdb.DuckDBPyConnection, run: UUID, info: RunInfo | StreamInfo, resumed: bool
+) -> None:
+    """Writes that a run of this process has begun, or goes on."""
+    _OURS.add(run)
+    if resumed:
+        connection.execute(_RESUME, [socket.gethostname(), os.getpid(), run])
+        return
+    if isinstance(info, StreamInfo):
+        write_workload(connection, info.workload)
+        write_machine(connection, info.accelerator)
+        own = _stream_row(info)
+    else:
+        write_workload(connection, info.network.workload)
+        write_accelerators(connection, [info.network.accelerator])
+        own = _explore_row(info)
+    insert(connection, "runs", [{**_row(run, info), **own}])
+
+
+def _row(run: UUID, info: RunInfo | StreamInfo) -> Row:
+    return {
+        "id": str(run),
+        "command": info.command,
+        "version": info.version,
+        "versions": info.versions,
+        "objective": info.objective.value,
+        "pipeline": info.pipeline,
+        "options": info.options,
+        "seed": info.seed,
+        "host": socket.gethostname(),
+        "pid": os.getpid(),
+        "started": _now(),
+        "status": RunStatus.RUNNING.value,
+    }
+
+
+def _stream_row(info: StreamInfo) -> Row:
+    return {
+        "kind": RunKind.STREAM.value,
+        "workload": info.workload.content_hash,
+        "accelerator": info.accelerator.content_hash,
+        "constraints": info.mapping.model_dump_json(),
+    }
+
+
+def _explore_row(info: RunInfo) -> Row:
+    network = info.network
+    top_levels = ", ".join(entry.model_dump_json() for entry in network.top_levels)
+    return {
+        "kind": RunKind.EXPLORE.value,
+        "pareto": info.pareto,
+        "record": info.recording.record.value,
+        "record_limit": info.recording.limit,
+        "fresh": info.recording.fresh,
+        "workload": network.workload.content_hash,
+        "accelerator": network.accelerator.content_hash,
+        "constraints": network.constraints.model_dump_json(),
+        "top_levels": f"[{top_levels}]",
+    }
+
+
+def end_run(
+    connection: duckdb.DuckDBPyConnection,
+    run: UUID,
+    status: RunStatus,
+    reason: str | None,
+    cpu_seconds: float,
+) -> None:
+    """Writes how a run has ended; the processor time is that since it began or went on."""
+    connection.execute(_END, [status.value, reason, _now(), cpu_seconds, run])
+
+
+def let_go(run: UUID) -> None:
+    """Says that this process does no more for a run, whether its end can be written or not."""
+    _OURS.discard(run)
+
+
+def mark_killed(connection: duckdb.DuckDBPyConnection) -> None:
+    """Runs whose process on this machine is gone become ``interrupted``."""
+    rows: list[tuple[UUID, int]]
+    rows = connection.execute(_RUNNING_HERE, [socket.gethostname()]).fetchall()
+    gone = [str(run) for run, pid in rows if not _goes_on(run, pid)]
+    if gone:
+        connection.execute(_KILLED, [gone])
+
+
+def _goes_on(run: UUID, pid: int) -> bool:
+    if pid == os.getpid():  # which, in a container, may be what the process of a killed run had
+        return run in _OURS
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # another user's
+        return True
+    return True
+
+
+def count_rows(connection: duckdb.DuckDBPyConnection, run: UUID, search: int | None = None) -> int:
+    """How many evaluations a run has recorded, or are recorded of one search."""
+    sql, key = (_COUNT, run) if search is None else (_COUNT_ONE, search)
+    rows: list[tuple[int]] = connection.execute(sql, [key]).fetchall()
+    return rows[0][0]
+
+
+def drop_unlinked(connection: duckdb.DuckDBPyConnection) -> None:
+    """Removes searches that were interrupted and that, since, another run has completed."""
+    rows: list[tuple[int]] = connection.execute(_UNLINKED).fetchall()
+    unlinked = [search for (search,) in rows]
+    if not unlinked:
+        return
+    for table, column in (
+        ("evaluation_rows", "search"),
+        ("infeasible", "search"),
+        ("searches", "id"),
+    ):
+        connection.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT unnest(?))", [unlinked])
+
+
+def read_runs(connection: duckdb.DuckDBPyConnection) -> tuple[RunRecord, ...]:
+    """All runs, oldest first."""
+    return tuple(_record(row) for row in connection.execute(_RUNS + _ORDER).fetchall())
+
+
+def read_run(connection: duckdb.DuckDBPyConnection, run: UUID) -> RunRecord:
+    """One run.
+
+    Raises:
+        StoreError: if there is no such run.
+    """
+    rows = connection.execute(_ONE, [run]).fetchall()
+    if not rows:
+        raise unknown_run(run)
+    return _record(rows[0])
+
+
+def _record(row: _RunRow) -> RunRecord:
+    (run, command, version, objective, workload, accelerator, started, ended, status, reason,
+     host, pid, cpu_seconds, resumed, kind) = row  # fmt: skip
+    return RunRecord(
+        id=run,
+        command=command,
+        version=version,
+        objective=Objective(objective),
+        workload=workload,
+        accelerator=accelerator,
+        started=started.replace(tzinfo=UTC),
+        ended=None if ended is None else ended.replace(tzinfo=UTC),
+        status=RunStatus(status),
+        reason=reason,
+        host=host,
+        pid=pid,
+        cpu_seconds=cpu_seconds,
+        resumed=resumed,
+        kind=RunKind(kind),
+    )
+
+
+def read_info(connection: duckdb.DuckDBPyConnection, run: UUID) -> RunInfo:
+    """What a run was asked.
+
+    Raises:
+        StoreError: if there is no such run, or it is one of several cores.
+    """
+    rows: list[_InfoRow] = connection.execute(_INFO, [run]).fetchall()
+    if not rows:
+        check_explored(read_run(connection, run))
+    (command, version, objective, pipeline, options, versions, pareto, seed, record, limit,
+     fresh, workload, accelerator, constraints, top_levels) = rows[0]  # fmt: skip
+    return RunInfo(
+        command=command,
+        version=version,
+        objective=Objective(objective),
+        network=NetworkProblem(
+            workload=Workload.model_validate_json(workload),
+            accelerator=Accelerator.model_validate_json(accelerator),
+            constraints=MappingConstraints.model_validate_json(constraints),
+            top_levels=_TopLevels.validate_json(top_levels),
+        ),
+        pipeline=pipeline,
+        options=options,
+        versions=versions,
+        pareto=pareto,
+        seed=seed,
+        recording=Recording(record=RecordMode(record), limit=limit, fresh=fresh),
+    )
+
+
+def check_explored(record: RunRecord) -> None:
+    """Checks that a run is one of a single core.
+
+    Raises:
+        StoreError: if it is one of several cores.
+    """
+    if record.kind is not RunKind.EXPLORE:
+        raise StoreError(
+            f"run {record.id}: found a schedule on several cores; expected an exploration of one "
+            "core, as nestmap explore makes"
+        )
+
+
+def read_stream_info(connection: duckdb.DuckDBPyConnection, run: UUID) -> StreamInfo:
+    """What a run of several cores was asked.
+
+    Raises:
+        StoreError: if there is no such run, or it is one of one core.
+    """
+    rows: list[_StreamRow] = connection.execute(_STREAM_INFO, [run]).fetchall()
+    if not rows:
+        read_run(connection, run)
+        raise StoreError(
+            f"run {run}: found an exploration of one core; expected one of several cores, as "
+            "nestmap stream makes"
+        )
+    (command, version, objective, pipeline, options, versions, seed, workload, accelerator,
+     mapping) = rows[0]  # fmt: skip
+    return StreamInfo(
+        command=command,
+        version=version,
+        objective=Objective(objective),
+        workload=Workload.model_validate_json(workload),
+        accelerator=MultiCoreAccelerator.model_validate_json(accelerator),
+        mapping=CoreMapping.model_validate_json(mapping),
+        pipeline=pipeline,
+        options=options,
+        versions=versions,
+        seed=seed,
+    )
+
+
+def unknown_run(run: UUID) -> StoreError:
+    """The error for a run that is not there."""
+    return StoreError(
+        f"run {run}: not in this store; expected one of those that nestmap query history lists"
+    )
+
+
+def _now() -> datetime:
+    """The time (UTC), without saying that it is UTC: DuckDB's TIMESTAMP has no zone."""
+    return datetime.now(UTC).replace(tzinfo=None)

@@ -1,0 +1,269 @@
+"""A process of its own for questions of people one does not trust, ended when it takes too much.
+
+DuckDB stops when it is told to, and counts its memory: but not within one call of a function
+(``repeat('x', 3000000000)``, ``range(300000000)``). A process can always be ended.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock, Timer
+from time import monotonic
+from typing import Final, final
+
+import pyarrow as pa
+
+from nestmap.model import Frozen, NestmapError, StoreError
+from nestmap.store.read.relation import Relation
+from nestmap.store.sandbox.allow_list import Found, Limits, answer, too_long, too_much
+
+_PATIENCE: Final = 3.0
+_GRACE: Final = 1.0
+_ROOM: Final = 2 * 2**30
+"""What a process may have beside what it starts with (bytes); DuckDB alone has less."""
+
+_WORN: Final = 2**28
+"""A process that has once had so much more (bytes) is replaced: not all of it is given back."""
+
+_START: Final = "from nestmap.store.sandbox.process import work; work()"
+
+
+class _Question(Frozen, frozen=True):
+    path: str
+    sql: str
+    limits: Limits
+
+
+class _Head(Frozen, frozen=True):
+    """What comes before the bytes of an answer; a process that is worn has memory left over."""
+
+    size: int = 0
+    is_cut: bool = False
+    error: str | None = None
+    is_worn: bool = False
+
+
+class Answer(Frozen, frozen=True, arbitrary_types_allowed=True):
+    """The rows that were found, and whether there are more."""
+
+    relation: Relation
+    is_cut: bool
+
+
+@final
+class Question:
+    """A question that is being asked; whoever has it can cancel it."""
+
+    def __init__(self, sql: str, limits: Limits) -> None:
+        self.sql = sql
+        self.limits = limits
+        self.is_cancelled = False
+        self._lock = Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def cancel(self) -> None:
+        """Nobody wants the answer any more; can be called from any thread."""
+        with self._lock:
+            self.is_cancelled = True
+            if self._process is not None:
+                self._process.kill()
+
+    def answered_by(self, process: subprocess.Popen[bytes] | None) -> None:
+        """Which process is to be ended when the question is cancelled."""
+        with self._lock:
+            if self.is_cancelled:
+                raise _cancelled()
+            self._process = process
+
+
+@final
+class Warden:
+    """Answers questions about one store, one after the other; close it at the end.
+
+    The process is there before the first question, as it takes a second to start, and goes on
+    unless it has to be ended. The store is open while a question is answered, and free in between.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = Lock()
+        self._is_closed = False
+        self._process = _started()
+
+    def ask(self, question: Question) -> Answer:
+        """The answer to a question.
+
+        Raises:
+            StoreError: as :func:`nestmap.store.sandbox.allow_list.answer` does; if it was
+            cancelled, or
+                another question is still being answered after the time that one may take.
+        """
+        _check_text(question.sql)
+        if not self._lock.acquire(timeout=question.limits.seconds + _PATIENCE):
+            raise StoreError(
+                "query: another one is still being answered; expected one at a time: try again"
+            )
+        try:
+            if self._process.poll() is not None:
+                self._replace()
+            return self._asked(question, self._process)
+        finally:
+            self._lock.release()
+
+    def close(self) -> None:
+        """Ends the process, whatever it does."""
+        self._is_closed = True
+        self._process.kill()
+        with self._lock:
+            _end(self._process)
+
+    def _replace(self) -> None:
+        """Another process instead of one that has ended or has to."""
+        _end(self._process)
+        if self._is_closed:
+            raise _cancelled()
+        self._process = _started()
+
+    def _asked(self, question: Question, process: subprocess.Popen[bytes]) -> Answer:
+        asked = _Question(path=str(self._path), sql=question.sql, limits=question.limits)
+        longest = question.limits.seconds + _PATIENCE + _GRACE
+        end = monotonic() + longest
+        question.answered_by(process)
+        timer = Timer(longest, process.kill)
+        timer.start()
+        try:
+            head, body = _exchanged(process, asked)
+        except (OSError, ValueError):  # the process has ended
+            self._replace()
+            if question.is_cancelled:
+                raise _cancelled() from None
+            raise (too_long if monotonic() >= end else too_much)(question.limits) from None
+        finally:
+            timer.cancel()
+        question.answered_by(None)
+        if head.is_worn:
+            self._replace()
+        if head.error is not None:
+            raise StoreError(head.error)
+        with pa.ipc.open_stream(body) as reader:
+            return Answer(relation=Relation(reader.read_all()), is_cut=head.is_cut)
+
+
+def _check_text(sql: str) -> None:
+    try:
+        sql.encode()
+    except UnicodeEncodeError:
+        raise StoreError("query: found half a character in it; expected Unicode text") from None
+
+
+def _cancelled() -> StoreError:
+    return StoreError("query: it was cancelled; expected somebody who waits for the answer")
+
+
+def _started() -> subprocess.Popen[bytes]:
+    """A process that waits for questions; Ctrl-C does not reach it."""
+    return subprocess.Popen(
+        [sys.executable, "-c", _START],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        start_new_session=True,
+    )
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):  # of what could not be written to a process that has ended
+                pipe.close()
+
+
+def _exchanged(process: subprocess.Popen[bytes], question: _Question) -> tuple[_Head, bytes]:
+    """What the process answers.
+
+    Raises:
+        OSError, ValueError: if it ends before it has answered.
+    """
+    if process.stdin is None or process.stdout is None:
+        raise OSError("no pipes")
+    process.stdin.write(question.model_dump_json().encode() + b"\n")
+    process.stdin.flush()
+    head = _Head.model_validate_json(process.stdout.readline())
+    body = process.stdout.read(head.size)
+    if len(body) < head.size:
+        raise OSError("the process has ended")
+    return head, body
+
+
+def work() -> None:
+    """Answers questions until there are no more; what the other process runs."""
+    questions, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # nothing else may be printed between the answers
+    _give_up_what_is_not_needed()
+    before = _peak()
+    while line := questions.readline():
+        head, body = _worked_out(_Question.model_validate_json(line))
+        if _peak() - before > _WORN:
+            head = head.model_copy(update={"is_worn": True})
+        answers.write(head.model_dump_json().encode() + b"\n" + body)
+        answers.flush()
+
+
+def _worked_out(question: _Question) -> tuple[_Head, bytes]:
+    limits = question.limits
+    _end_after(limits.seconds + _PATIENCE + 2 * _GRACE)  # should nobody be there to do it
+    try:
+        found = answer(Path(question.path), question.sql, limits, _PATIENCE)
+        body = _bytes(found)
+        return _Head(size=len(body), is_cut=found.is_cut), body
+    except NestmapError as error:
+        return _Head(error=str(error)), b""
+    except MemoryError:
+        return _Head(error=str(too_much(limits))), b""
+    finally:
+        _end_after(0)
+
+
+def _bytes(found: Found) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, found.table.schema) as writer:
+        writer.write_table(found.table)
+    return sink.getvalue().to_pybytes()
+
+
+def _give_up_what_is_not_needed() -> None:
+    """No file can be written from here on, and memory is limited, where systems can do that."""
+    if sys.platform == "win32":
+        return
+    import resource  # noqa: PLC0415 (not on Windows)
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        most = pages * resource.getpagesize() + _ROOM
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _peak() -> int:
+    """The most memory that this process ever had (bytes), where systems tell."""
+    if sys.platform == "win32":
+        return 0
+    import resource  # noqa: PLC0415 (not on Windows)
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _end_after(seconds: float) -> None:
+    """Ends this process after that time, also in the middle of a function; 0: it goes on."""
+    if sys.platform != "win32":
+        signal.setitimer(signal.ITIMER_REAL, seconds)

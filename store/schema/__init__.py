@@ -1,0 +1,1 @@
+"""The tables of a store, and migrations to them."""

@@ -1,0 +1,102 @@
+"""The schema of the store, brought up to date by numbered SQL files, each applied once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import final
+
+import duckdb
+
+from nestmap.model import StoreError
+from nestmap.store.connection.connect import number, transaction
+
+_NAME = re.compile(r"(\d{4})_(\w+)\.sql")
+
+_CREATE_VERSION = """
+CREATE TABLE IF NOT EXISTS schema_version (
+  version INTEGER PRIMARY KEY, name VARCHAR NOT NULL, applied TIMESTAMP NOT NULL
+);
+COMMENT ON TABLE schema_version IS 'The migrations applied to this file';
+COMMENT ON COLUMN schema_version.version IS 'Number of the migration';
+COMMENT ON COLUMN schema_version.name IS 'Name of the migration';
+COMMENT ON COLUMN schema_version.applied IS 'When it was applied (UTC)';
+"""
+_HAS_TABLES = "SELECT count(*) FROM duckdb_tables() WHERE NOT internal"
+_HAS_VERSION = _HAS_TABLES + " AND table_name = 'schema_version'"
+_APPLIED = "INSERT INTO schema_version VALUES (?, ?, now() AT TIME ZONE 'UTC')"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step of the schema: its number, its name and the statements."""
+
+    version: int
+    name: str
+    sql: str
+
+
+def migrations() -> tuple[Migration, ...]:
+    """All migrations that come with this version of nestmap, oldest first."""
+    found: list[Migration] = []
+    for file in files("nestmap.store").joinpath("migrations").iterdir():
+        if match := _NAME.fullmatch(file.name):
+            found.append(Migration(int(match[1]), match[2], file.read_text(encoding="utf-8")))
+    return tuple(sorted(found, key=lambda migration: migration.version))
+
+
+def migrate(connection: duckdb.DuckDBPyConnection, store: str) -> None:
+    """Brings the database to the newest schema.
+
+    Raises:
+        StoreError: if it holds something else, or a newer nestmap wrote it.
+    """
+    version = schema_version(connection, store)
+    pending = [step for step in migrations() if step.version > version]
+    if not pending:
+        return
+    with transaction(connection):
+        connection.execute(_CREATE_VERSION)
+        for step in pending:
+            connection.execute(step.sql)
+            connection.execute(_APPLIED, [step.version, step.name])
+
+
+def check_schema(connection: duckdb.DuckDBPyConnection, store: str) -> None:
+    """Makes sure that a database opened for reading has our schema.
+
+    Raises:
+        StoreError: if it holds something else, or an older or newer nestmap wrote it.
+    """
+    version = schema_version(connection, store)
+    newest = migrations()[-1].version
+    if version < newest:
+        raise StoreError(
+            f"store {store}: found schema version {version}; expected {newest}: run nestmap "
+            "explore on it once, which brings it up to date"
+        )
+
+
+def schema_version(connection: duckdb.DuckDBPyConnection, store: str) -> int:
+    """The schema version of the database, 0 if it is empty.
+
+    Raises:
+        StoreError: if it holds something else, or a newer nestmap wrote it.
+    """
+    if not number(connection, _HAS_VERSION):
+        if number(connection, _HAS_TABLES):
+            raise StoreError(
+                f"store {store}: found a DuckDB file with tables that are not nestmap's; expected "
+                "a store of nestmap, or no file at all: name another file"
+            )
+        return 0
+    version = number(connection, "SELECT coalesce(max(version), 0) FROM schema_version")
+    newest = migrations()[-1].version
+    if version > newest:
+        raise StoreError(
+            f"store {store}: found schema version {version}; expected at most {newest}: a newer "
+            "nestmap wrote it, upgrade nestmap or name another file"
+        )
+    return version

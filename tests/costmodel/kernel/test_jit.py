@@ -1,0 +1,121 @@
+"""Compiled kernels are the plain functions that they are made from."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FunctionType
+from typing import ParamSpec, Protocol, TypeVar, cast
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nestmap.costmodel.evaluate import evaluate_row, load_row
+from nestmap.costmodel.flatten import flatten
+from nestmap.costmodel.footprint import distinct_values
+from nestmap.costmodel.kernel.jit import kernel_sources
+from nestmap.costmodel.kernel.record import new_record
+from nestmap.costmodel.kernel.work import Totals, Work
+from nestmap.costmodel.readout import factor_table
+from nestmap.model import MappingBatch
+from nestmap.model.workload import affine
+from tests.costmodel import sample
+from tests.costmodel.machines import ordered
+from tests.properties.variants import examples
+
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+class Compiled(Protocol[P, R]):
+    """What Numba makes of a function."""
+
+    @property
+    def py_func(self) -> Callable[P, R]:
+        """The function it was made from."""
+        ...
+
+
+def plain(kernel: Callable[P, R]) -> Callable[P, R]:
+    """The function that a kernel was made from."""
+    return cast(Compiled[P, R], kernel).py_func
+
+
+def run(arguments: list[str], settings: dict[str, str]) -> str:
+    """What Python prints, with other environment variables."""
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+    environment = os.environ | {"PYTHONPATH": paths} | settings
+    command = [sys.executable, *arguments]
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_without_compilation_the_numbers_are_the_same() -> None:
+    output = run(["-m", "tests.costmodel.sample"], {"NUMBA_DISABLE_JIT": "1"})
+    expected = sample.numbers()
+    assert len(expected) > 100
+    assert json.loads(output) == expected
+
+
+sizes = st.integers(1, 200).map(float)
+steps = st.integers(1, 9)
+
+
+@examples
+@given(sizes, sizes, steps, steps)
+def test_a_kernel_is_its_plain_function(a: float, b: float, step_a: int, step_b: int) -> None:
+    assert plain(distinct_values) is affine.distinct_values
+    expected = affine.distinct_values(a, b, step_a, step_b)
+    assert distinct_values(a, b, step_a, step_b) == expected
+
+
+def test_the_outer_kernel_can_be_stepped_through() -> None:
+    spatial = sample.problems()[0]
+    order = ordered("K 2 C 6", {"O": (1, 2), "W": (0, 1, 2), "I": (2, 2)})
+    batch = MappingBatch.of(spatial, order)
+    problem, table = flatten(spatial), factor_table(spatial, batch.factors)
+    totals = list[Totals]()
+    for kernel in (evaluate_row, plain(evaluate_row)):
+        work = new_record(Work)
+        load_row(work, table, batch.orders[0], batch.cuts[0])
+        totals.append(kernel(problem, work))
+    assert totals[0] == totals[1]
+    assert np.isfinite(totals[0]).all()
+
+
+COMPILE = """
+from nestmap.costmodel.footprint import distinct_values
+from nestmap.costmodel.kernel.jit import kernel_sources
+from nestmap.costmodel.kernel.jit import is_compiled_before
+print(is_compiled_before())
+distinct_values(1.0, 1.0, 1, 1)
+print(is_compiled_before())
+"""
+
+
+def test_what_was_compiled_is_found_again(tmp_path: Path) -> None:
+    fresh = {"XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": ""}
+    assert run(["-c", COMPILE], fresh).split() == ["False", "True"]
+    assert run(["-c", COMPILE], fresh).split() == ["True", "True"]
+
+
+def test_the_cache_folder_depends_on_every_file_that_a_kernel_takes_from() -> None:
+    watched = {path.resolve() for path in kernel_sources()}
+    modules = [m for m in list(sys.modules.values()) if m.__name__.startswith("nestmap.")]
+    kernels = [x for m in modules for x in vars(m).values() if hasattr(x, "py_func")]
+    assert len(kernels) > 20
+    for kernel in kernels:
+        function = plain(kernel)
+        used = [function.__globals__.get(name) for name in function.__code__.co_names]
+        called: list[object] = [function, *(getattr(x, "py_func", x) for x in used)]
+        codes = [x.__code__ for x in called if isinstance(x, FunctionType)]
+        sources = {Path(code.co_filename).resolve() for code in codes}
+        assert {source for source in sources if source.is_relative_to(ROOT)} <= watched

@@ -1,0 +1,143 @@
+"""``--dim NAME=N`` and ``--float-bits N``: read as written, errors that say what would be right."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nestmap.model import InputError
+from nestmap.pipeline.cli.workload_argument import parse_dims
+from nestmap.pipeline.explore.api import explore
+from nestmap.pipeline.frontend.read import read_workload
+from tests.pipeline.cli.inputs import Inputs, run
+from tests.pipeline.frontend.onnx.build import model, node, weights
+
+OPEN = model(
+    [node("MatMul", "x w", "y", name="product")],
+    {"x": ["batch", "seq", 8]},
+    [weights("w", 8, 4)],
+)
+"""A product whose input leaves two dimensions open."""
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> str:
+    """The open network as a file."""
+    file = tmp_path / "open.onnx"
+    file.write_bytes(OPEN.SerializeToString())
+    return str(file)
+
+
+@given(st.dictionaries(st.text(st.characters(categories=["L", "N", "P"]), min_size=1),
+                       st.integers(1, 2**31 - 1)))  # fmt: skip
+def test_sizes_are_read_as_written(dims: dict[str, int]) -> None:
+    assert parse_dims([f"{name}={size}" for name, size in dims.items()]) == dims
+    assert parse_dims([f" {name} = {size} " for name, size in dims.items()]) == dims
+
+
+def test_the_same_may_be_said_twice_and_nothing_else() -> None:
+    assert parse_dims(["a=1", "a=1"]) == {"a": 1}
+    with pytest.raises(InputError) as error:
+        parse_dims(["a=1", "b=2", "a=3"])
+    assert str(error.value) == "--dim: found a=1 and a=3; expected one size for a dimension"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "batch", "batch=", "=4", "batch=0", "batch=-1", "batch=x", "batch=1.5", "batch=2147483648",
+     "batch=" + "9" * 5000, "batch=1e3", "batch=\u00b2", "batch=\u0663", "batch:4"],
+)  # fmt: skip
+def test_what_is_no_size_is_shown(text: str) -> None:
+    with pytest.raises(InputError) as error:
+        parse_dims([text])
+    assert error.value.where == "--dim"
+    assert error.value.found == repr(text)
+    assert error.value.expected.endswith("as in batch=1")
+
+
+def test_commands_give_open_dimensions_their_sizes(network: str) -> None:
+    dims = ("--dim", "batch=2", "--dim", "seq=3")
+    macs = 2 * 3 * 8 * 4
+    shown = run("show", network, *dims)
+    assert (shown.code, shown.err) == (0, "")
+    assert f"layers 1, different ones 1, MACs {macs}," in shown.out
+    explored = run("explore", network, *dims, "-a", "tpu_like", "--lpf-limit", "3", "--no-store")
+    assert explored.code == 0
+    row = next(line for line in explored.out.splitlines() if line.startswith("product"))
+    assert str(macs) in row.split()
+    order = "B 2, D 3"
+    layer = ("--layer", "product", "--order", order)
+    evaluated = run("evaluate", network, *dims, "-a", "tpu_like", *layer)
+    assert f": {macs} MACs\non tpu_like" in evaluated.out
+
+
+def test_the_python_call_takes_them_too() -> None:
+    result = explore(OPEN, "tpu_like", dims={"batch": 2, "seq": 3}, lpf_limit=3)
+    assert result.total.macs == 192
+    assert read_workload(OPEN, {"batch": 1, "seq": 5}).macs == 160
+
+
+def test_generated_networks_have_dimensions() -> None:
+    name = "bert-base-block"
+    short, long = (run("show", name, "--dim", f"seq={size}") for size in (128, 256))
+    assert (short.code, long.code) == (0, 0)
+    assert "D 128" in short.out
+    assert "D 256" in long.out
+    wrong = run("show", name, "--dim", "sequence=128")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "'sequence'" in wrong.err
+    macs = read_workload(name, {"seq": 128}).macs
+    assert explore(name, "tpu_like", dims={"seq": 128}, lpf_limit=2).total.macs == macs
+
+
+def test_a_network_must_have_the_dimension(network: str, inputs: Inputs) -> None:
+    given = ("--dim", "batch=2", "--dim", "seq=3", "--dim", "sequence=4")
+    wrong = run("show", network, *given)
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "'sequence'" in wrong.err
+    assert "seq" in wrong.err.partition("expected")[2]
+    fixed = run("show", inputs.network, "--dim", "batch=2")
+    assert (fixed.code, fixed.out) == (2, "")
+    assert fixed.err == (
+        f"error: {inputs.network}: found no dimension 'batch'; "
+        "expected no --dim: all its sizes are fixed\n"
+    )
+    with pytest.raises(InputError, match="found no dimension 'batch'"):
+        read_workload(read_workload(inputs.network), {"batch": 1})
+
+
+@pytest.mark.parametrize("command", ["show", "explore", "evaluate"])
+def test_a_wrong_size_ends_every_command(inputs: Inputs, command: str) -> None:
+    more = {
+        "show": (),
+        "explore": inputs.explore[2:],
+        "evaluate": (*inputs.evaluate[2:], "--order", "C 5"),
+    }
+    ended = run(command, inputs.network, *more[command], "--dim", "batch")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("error: --dim: found 'batch'; expected a name and a whole number")
+
+
+@pytest.mark.parametrize("command", ["show", "explore"])
+def test_floats_count_as_asked(command: str, tmp_path: Path) -> None:
+    more = {"show": (), "explore": ("-a", "tpu_like", "--lpf-limit", "2", "--no-store")}[command]
+    file = tmp_path / "out.json"
+    ended = run(command, "light:alexnet", *more, "--float-bits", "4", "--json", str(file))
+    assert ended.code == 0
+    first = json.loads(file.read_text())["layers"][0]
+    if command == "show":
+        assert first["precision"] == {"O": 4, "W": 4, "I": 4}
+    else:
+        weights = next(x for x in first["levels"] if (x["operand"], x["level"]) == ("W", 0))
+        assert weights["bits"] == 4 * weights["elements"]
+
+
+def test_floats_of_what_is_no_onnx_model(inputs: Inputs) -> None:
+    for name in (inputs.network, "bert-base"):
+        ended = run("show", name, "--float-bits", "4")
+        assert ended.code == 2
+        assert "--float-bits 4 for what is no ONNX model" in ended.err

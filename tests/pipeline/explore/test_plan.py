@@ -1,0 +1,236 @@
+"""Searches by plan: the workers change nothing, pruning changes nothing but the time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, cast, final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nestmap.model import (
+    EvaluationBatch,
+    InputError,
+    MappingConstraints,
+    MappingProblem,
+    NetworkEvaluation,
+    NetworkProblem,
+    Objective,
+    SpatialProblem,
+    Workload,
+)
+from nestmap.model.base import replaced
+from nestmap.pipeline import Stage, each
+from nestmap.pipeline.explore.api import explore, explore_network
+from nestmap.pipeline.explore.plan import SearchPlan, available_workers, search_plan
+from nestmap.pipeline.stages import (
+    BoundedSearchStage,
+    CostModelStage,
+    LomaStage,
+    SalsaStage,
+    SpatialMappingGeneratorStage,
+    minimal,
+)
+from nestmap.store import Store
+from tests.costmodel.machines import machine, matmul, memory
+from tests.pipeline.networks import PROBLEM
+from tests.properties.variants import examples
+from tests.strategies import mapping_problems
+
+# 20,160 orders and more: several chunks of LOMA, and more than all chains of SALSA look at. The
+# outlet has room for eight finished sums (8 bit) and not for as many partial ones (16 bit).
+LARGE = NetworkProblem(
+    workload=Workload.of(replaced(matmul(k=120, c=84, b=10), {"name": "large"}), name="net"),
+    accelerator=machine(
+        memory("cell", size=16, operands="O", width=16),
+        memory("outlet", size=64, operands="O", served="D1 D2", width=64),
+        memory("buffer", size=2**14, served="D1 D2", width=64),
+        memory("top", served="D1 D2", width=64),
+        sides={"D1": 4, "D2": 2},
+    ),
+)
+
+
+@final
+@dataclass(frozen=True)
+class Recorded:
+    """What a search found, and all that it recorded on the way, in order."""
+
+    total: NetworkEvaluation
+    batches: tuple[object, ...]
+
+
+def recorded(search: Literal["loma", "salsa"], workers: int) -> Recorded:
+    """A search of the large layer."""
+    plan = search_plan(search=search, lpf_limit=None, workers=workers, objective="edp", seed=7)
+    with Store.open(None) as store:
+        found = explore_network(LARGE, plan, store=store)
+        batches = store.evaluations(found.run, "large")
+    return Recorded(found.total, tuple(map(content, batches)))
+
+
+def content(batch: EvaluationBatch) -> object:
+    """All that a batch holds, comparable."""
+    mappings = batch.mappings
+    columns = (mappings.orders, mappings.cuts, batch.energy, batch.latency0, batch.latency2)
+    return (
+        mappings.problem,
+        mappings.factors,
+        tuple(column.tobytes() for column in columns),
+        batch.statistics,
+    )
+
+
+@pytest.mark.parametrize("search", ["loma", "salsa"])
+def test_results_and_records_do_not_depend_on_the_workers(
+    search: Literal["loma", "salsa"],
+) -> None:
+    alone = recorded(search, 1)
+    (layer,) = alone.total.layers
+    assert layer.statistics.infeasible
+    assert layer.statistics.evaluations > 3 * 8192  # the size of a chunk
+    assert len(alone.batches) >= 3  # spatial mappings
+    for workers in (2, 5):
+        assert recorded(search, workers) == alone
+
+
+def test_the_seed_decides_what_annealing_looks_at() -> None:
+    def orders(seed: int) -> list[bytes]:
+        plan = search_plan(search="salsa", seed=seed, spatial_mappings=1)
+        with Store.open(None) as store:
+            run = explore_network(LARGE, plan, store=store).run
+            return [x.energy.tobytes() for x in store.evaluations(run, "large")]
+
+    assert orders(1) == orders(1) != orders(2)
+
+
+@pytest.mark.parametrize("objective", Objective)
+def test_annealing_looks_for_the_objective_of_the_plan(objective: Objective) -> None:
+    # the stage's own objective is that of the stage alone
+    plan = SearchPlan(objective=objective, search=SalsaStage(objective=Objective.ENERGY))
+    assert (
+        explore_network(LARGE, plan).total
+        == explore_network(
+            LARGE, replaced(plan, {"search": SalsaStage(objective=Objective.LATENCY)})
+        ).total
+    )
+
+
+@pytest.mark.parametrize("objective", Objective)
+@pytest.mark.parametrize(
+    ("network", "machine"),
+    [("light:alexnet", "tpu_like"), ("light:squeezenet", "meta_prototype")],
+)
+def test_pruning_changes_no_result(network: str, machine: str, objective: Objective) -> None:
+    whole, pruned = (
+        explore(
+            network,
+            machine,
+            MappingConstraints(),  # nothing fixed, so that there is something to choose
+            objective=objective,
+            lpf_limit=3,
+            spatial_mappings=8,
+            prune=prune,
+        )
+        for prune in (False, True)
+    )
+    assert [x.cme for x in pruned.layers] == [x.cme for x in whole.layers]
+    left_out = [x.statistics.pruned for x in pruned.layers]
+    assert max(left_out) <= 7
+    assert not any(x.statistics.pruned for x in whole.layers)
+    for one, other in zip(pruned.layers, whole.layers, strict=True):
+        fewer = one.statistics.evaluations < other.statistics.evaluations
+        assert fewer is (one.statistics.pruned > 0)
+
+
+def test_pruning_leaves_something_out() -> None:
+    plan = search_plan(spatial_mappings=20, prune=True)
+    pruned = explore_network(PROBLEM, plan).total
+    whole = explore_network(PROBLEM, replaced(plan, {"prune": False})).total
+    assert sum(x.statistics.pruned for x in pruned.layers) > 0
+    assert pruned.evaluations < whole.evaluations
+
+
+@final
+@dataclass(frozen=True)
+class Noting(Stage[SpatialProblem, EvaluationBatch]):
+    """The best mapping, noting of what."""
+
+    inner: Stage[SpatialProblem, EvaluationBatch]
+    seen: list[SpatialProblem]
+
+    def __call__(self, item: SpatialProblem, /) -> EvaluationBatch:
+        self.seen.append(item)
+        return self.inner(item)
+
+
+@examples
+@given(mapping_problems(2**10), st.sampled_from(Objective), st.integers(1, 6))
+def test_bounds_change_no_result(problem: MappingProblem, objective: Objective, most: int) -> None:
+    candidates = list(SpatialMappingGeneratorStage(max_mappings=most)(problem))
+    best = LomaStage(lpf_limit=3) >> each(CostModelStage()) >> minimal(objective)
+    seen = list[SpatialProblem]()
+    bounded = BoundedSearchStage(Noting(best, seen), objective)(iter(candidates))
+    whole = (each(best) >> minimal(objective))(candidates)
+    assert figures([bounded]) == figures([whole])
+    assert bounded.statistics.pruned == len(candidates) - len(seen)
+    assert len(set(seen)) == len(seen)
+    looked_at = [best(x).statistics for x in candidates if x in seen]
+    assert bounded.statistics.evaluations == sum(x.evaluations for x in looked_at)
+    if len(seen) == len(candidates):
+        assert bounded.statistics == whole.statistics
+
+
+def figures(batches: Iterable[EvaluationBatch]) -> list[tuple[str, float, float]]:
+    """The mappings of batches with their costs."""
+    return [
+        (f"{x.mappings.problem.spatial_mapping} {x.mappings.row(i)}", x.energy[i], x.latency2[i])
+        for x in batches
+        for i in range(len(x))
+    ]
+
+
+def test_bounds_need_a_candidate() -> None:
+    best = LomaStage() >> each(CostModelStage()) >> minimal(Objective.ENERGY)
+    with pytest.raises(ValueError, match="no batch"):
+        BoundedSearchStage(best, Objective.ENERGY)(())
+
+
+def test_every_candidate_is_searched_where_none_fits() -> None:
+    inner = memory("inner", size=2**10, served="D1", width=64)
+    small = machine(inner, memory("top", size=7, served="D1"), sides={"D1": 4})
+    problem = MappingProblem(layer=matmul(k=8, c=12), accelerator=small)
+    candidates = tuple(SpatialMappingGeneratorStage(max_mappings=4)(problem))
+    best = LomaStage() >> each(CostModelStage()) >> minimal(Objective.ENERGY)
+    found = BoundedSearchStage(best, Objective.ENERGY)(candidates)
+    assert (len(found), found.statistics.pruned) == (0, 0)
+    assert sum(x.count for x in found.statistics.infeasible) > len(candidates) > 1
+
+
+def test_without_workers_all_cores_are_used() -> None:
+    plan = search_plan()
+    assert plan.search.workers == available_workers() >= 1
+    assert plan == replaced(SearchPlan(), {"search": LomaStage(workers=available_workers())})
+
+
+@pytest.mark.parametrize(
+    ("planned", "found"),
+    [
+        (partial(search_plan, workers=0), "0 as workers"),
+        (partial(search_plan, workers=-1), "-1 as workers"),
+        (partial(search_plan, lpf_limit=0), "0 as lpf_limit"),
+        (partial(search_plan, spatial_mappings=0), "0 as max_mappings"),
+        (partial(search_plan, search="salsa", seed=-1), "-1 as seed"),
+        (partial(search_plan, search=cast("Literal['loma']", "random")), "'random'"),
+    ],
+)
+def test_choices_that_are_not_possible_are_wrong_input(
+    planned: Callable[[], SearchPlan], found: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        planned()
+    assert caught.value.where == "search"
+    assert caught.value.found == found

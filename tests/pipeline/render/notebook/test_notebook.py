@@ -1,0 +1,283 @@
+"""Models in notebooks: the figures are those of the model, names are text, tables stay small."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nestmap.model import (
+    MOVEMENTS,
+    CostModelEvaluation,
+    LayerFront,
+    LayerResult,
+    NetworkEvaluation,
+    NetworkFront,
+    VectorNode,
+    Workload,
+)
+from nestmap.model.base import Frozen, replaced
+from nestmap.pipeline.frontend.read import read_accelerator
+from nestmap.pipeline.render.notebook import MOST_ROWS, table
+from nestmap.pipeline.render.tables.columns import Column, figures
+from tests.model.builders import convolution, fully_connected
+from tests.notebooks.shown import Table, html_of, page_of, tables_of, text_of
+from tests.pipeline.render.figures.samples import evaluated, network, pooling
+from tests.pipeline.render.text.read_explanation import bits, figure, percent
+from tests.store.builders import network as network_problem
+from tests.store.builders import results
+
+HOSTILE = "<script>alert(1)</script>&amp;\"'\n\u202e\x00</td>"
+"""A name that is markup, breaks lines, turns text around and is no valid XML."""
+
+
+@cache
+def cme() -> CostModelEvaluation:
+    return evaluated("tpu_like", 8, 64, 128)
+
+
+def workload(count: int = 2) -> Workload:
+    layers = [replaced(convolution(), {"name": f"layer {n}"}) for n in range(count)]
+    return Workload.of(
+        *layers, VectorNode(name="relu", operator="Relu", iterations=(3, 4)), name="net"
+    )
+
+
+def front(*names: str) -> NetworkFront:
+    cmes = (evaluated("tpu_like", 8, 64, 128), evaluated("tpu_like", 1, 256, 64))
+    fronts = (LayerFront(cmes=tuple(replaced(x, {"layer": n}) for x in cmes)) for n in names)
+    return NetworkFront(layers=tuple(fronts))
+
+
+MODELS: list[Frozen] = [
+    workload(),
+    fully_connected(),
+    read_accelerator("tpu_like"),
+    read_accelerator("dimc"),
+    cme().spatial_mapping,
+    cme().temporal_mapping,
+    cme(),
+    evaluated("edge_22nm", 8, 64, 128),
+    LayerResult(cme=cme()),
+    network(["a", "b"], vector=True),
+    front("a", "b"),
+    front("a").layers[0],
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_models_show_themselves_and_stay_what_they_are(model: Frozen) -> None:
+    before = (model.content_hash, model.model_dump_json())
+    assert tables_of(model)
+    assert "color" not in html_of(model)  # the notebook's own, light or dark
+    assert not {x.tag for x in page_of(model).iter()} & {"script", "style", "link", "img"}
+    again = type(model).model_validate_json(before[1])
+    assert again == model
+    assert (again.content_hash, again.model_dump_json()) == before
+
+
+def test_a_workload() -> None:
+    net = workload()
+    (shown,) = tables_of(net)
+    assert shown.column("Layer") == ("layer 0", "layer 1")
+    assert shown.column("Operator") == ("Conv", "Conv")
+    assert shown.column("Sizes") == ("K 4, C 3, OX 5, FX 3",) * 2
+    first = net.layers[0]
+    for cell in shown.column("Bits of an element"):
+        said = dict(part.split() for part in cell.split(", "))
+        assert said == {x.name: str(x.precision) for x in first.operands}
+    assert [figure(cell).value for cell in shown.column("MACs")] == [180, 180]
+    assert (shown.total[0], figure(shown.total[-1]).value) == ("2 layers", net.macs)
+    assert "Relu 1; 12 operations" in text_of(net)
+
+
+def test_a_layer() -> None:
+    layer = convolution()
+    (shown,) = tables_of(layer)
+    assert layer.equation in shown.caption
+    for operand in layer.operands:
+        row = shown.row(operand.name)
+        elements = layer.elements(operand.name)
+        assert figure(row["Elements"]).value == elements
+        assert row["Bits an element"] == str(operand.precision)
+        assert bits(row["Size"]).tells(elements * operand.precision)
+
+
+@pytest.mark.parametrize("name", ["tpu_like", "dimc", "edge_22nm"])
+def test_an_accelerator(name: str) -> None:
+    machine = read_accelerator(name)
+    (shown,) = tables_of(machine)
+    assert name in shown.caption
+    for side in machine.array.sides:
+        assert f"{side.name} {side.size}" in shown.caption
+    assert shown.column("Memory") == tuple(level.name for level in machine.memories)
+    for level in machine.memories:
+        row, instance = shown.row(level.name), level.instance
+        assert tuple(row["Operands"].split()) == level.operands
+        assert bits(row["Size"]).tells(instance.size)
+        assert figure(row["Instances"]).value == machine.instances_of(level)
+        assert float(row["Read pJ"]) == pytest.approx(instance.read_energy, rel=1e-3)
+        assert float(row["Write pJ"]) == pytest.approx(instance.write_energy, rel=1e-3)
+        for port in instance.ports:
+            assert f"{port.name} ({port.kind})" in row["Ports bit/cycle"]
+            assert f" {port.width_max:,}: " in row["Ports bit/cycle"]
+
+
+def check_costs(shown: Table, found: CostModelEvaluation) -> None:
+    """That the parts of a cost are those of the evaluation."""
+    said = {name.strip("\N{EM SPACE}"): cell for name, cell, _ in shown.rows}
+    joules = {"Energy": found.energy, "MACs": found.mac_energy, "memories": found.memory_energy}
+    for name, picojoules in joules.items():
+        assert figure(said[name]).tells(picojoules * 1e-12)
+    cycles = {
+        "Latency": found.latency,
+        "ideal": found.ideal_cycles,
+        "stall": found.stall,
+        "on-loading": found.onloading,
+        "off-loading": found.offloading,
+        "drain": found.drain,
+    }
+    for name, exact in cycles.items():
+        assert figure(said[name]).tells(exact)
+    assert percent(said["MAC utilization"]).tells(found.utilization)
+    for entry in found.static_energies:
+        assert entry.part in said
+
+
+@pytest.mark.parametrize("machine", ["tpu_like", "edge_22nm", "dimc"])
+def test_the_cost_of_a_mapping(machine: str) -> None:
+    found = evaluated(machine, 8, 64, 128)
+    parts, levels, spatial, temporal = tables_of(LayerResult(cme=found))
+    assert [parts, levels, spatial, temporal] == tables_of(found)
+    check_costs(parts, found)
+    for entry, row in zip(found.levels, levels.rows, strict=True):
+        assert row[:2] == (entry.operand, entry.memory)
+        cells = dict(zip(levels.columns, row, strict=True))
+        moved = zip(MOVEMENTS, entry.costs.accesses, strict=True)
+        assert bits(cells["Holds"]).tells(entry.bits)
+        assert percent(cells["Memory used"]).tells(entry.utilization)
+        assert figure(cells["Words read"]).tells(sum(n for x, n in moved if x.reads))
+        assert figure(cells["Energy"]).tells(entry.costs.energy * 1e-12)
+    assert figure(levels.total[-1]).tells(found.memory_energy * 1e-12)
+    assert len(temporal.rows) == len(found.temporal_mapping.order)
+    for unrolling in found.spatial_mapping.unrollings:
+        cells = spatial.row(unrolling.array_dimension)
+        assert cells["Units used"] == str(unrolling.factor)
+        assert cells["Loops"].split() == [x for loop in unrolling.loops for x in str(loop).split()]
+
+
+def test_each_loop_names_the_memory_that_its_operands_are_in() -> None:
+    mapping = cme().temporal_mapping
+    *_, nest = tables_of(cme())
+    (numbered,) = tables_of(mapping)
+    assert nest.column("Loop") == tuple(str(loop) for loop in reversed(mapping.order))
+    for cuts in mapping.cuts:
+        for n, row in enumerate(reversed(nest.rows)):
+            level = next(i for i, cut in enumerate(cuts.positions) if cut > n)
+            at = nest.columns.index(f"{cuts.operand} in")
+            assert row[at] == cme().level(cuts.operand, level).memory
+            assert numbered.rows[-1 - n][at] == f"level {level}"
+
+
+def test_a_network() -> None:
+    evaluation = network(["a", "b", "a again"])
+    results = (*evaluation.layers[:2], replaced(evaluation.layers[0], {"repeats": "a"}))
+    found = NetworkEvaluation(layers=results, vector=(pooling(),))
+    (shown,) = tables_of(found)
+    assert shown.column("Times")[:2] == ("2", "1")
+    for result in found.layers[:2]:
+        row = shown.row(result.cme.layer)
+        assert figure(row["Energy"]).tells(result.cme.energy * 1e-12)
+        assert figure(row["Latency cycles"]).tells(result.cme.latency)
+        assert percent(row["MAC util."]).tells(result.cme.utilization)
+    vector = shown.row("vector operators (not in the total)")
+    assert figure(vector["Energy"]).tells(found.vector_energy * 1e-12)
+    total = dict(zip(shown.columns, shown.total, strict=True))
+    assert total["Times"] == "3"
+    assert figure(total["Energy"]).tells(found.energy * 1e-12)
+    assert figure(total["Latency cycles"]).tells(found.latency)
+    (counted,) = tables_of(replaced(found, {"vector_counted": True}))
+    assert counted.rows[-1][0] == "vector operators"
+
+
+def test_a_front() -> None:
+    found = front("a", "b")
+    (shown,) = tables_of(found)
+    assert shown.column("Layer") == ("a", "a", "b", "b")
+    cmes = [x for layer in found.layers for x in layer.cmes]
+    for cme, energy, latency in zip(
+        cmes, shown.column("Energy"), shown.column("Latency cycles"), strict=True
+    ):
+        assert figure(energy).tells(cme.energy * 1e-12)
+        assert figure(latency).tells(cme.latency)
+    repeated = replaced(found.layers[0], {"repeats": "z"})
+    assert [x.rows for x in tables_of(repeated)] == [shown.rows[:2]]
+
+
+@pytest.mark.parametrize("count", [MOST_ROWS, MOST_ROWS + 1, 720])
+def test_large_networks_are_cut_and_say_so(count: int) -> None:
+    for model in (workload(count), network([f"layer {n}" for n in range(count)])):
+        (shown,) = tables_of(model)
+        assert len(shown.rows) == min(count, MOST_ROWS)
+        assert f"{count:,}" in " ".join(shown.total)  # the total is that of all
+        note = f"layers; the first {MOST_ROWS} are shown." in text_of(model)
+        assert note is (count > MOST_ROWS)
+        assert len(html_of(model)) < 100_000
+
+
+def test_large_fronts_are_cut_and_say_so() -> None:
+    (shown,) = tables_of(front(*(f"layer {n}" for n in range(100))))
+    assert len(shown.rows) == MOST_ROWS
+    assert f"200 mappings; the first {MOST_ROWS} are shown." in text_of(
+        front(*(f"layer {n}" for n in range(100)))
+    )
+
+
+def hostile() -> list[Frozen]:
+    found = replaced(cme(), {"layer": HOSTILE, "operator": HOSTILE, "accelerator": HOSTILE})
+    result = LayerResult(cme=found)
+    layer = replaced(fully_connected(), {"name": HOSTILE, "operator": HOSTILE})
+    vector = VectorNode(name="v", operator=HOSTILE, iterations=(1,))
+    return [
+        found,
+        layer,
+        Workload.of(layer, vector, name=HOSTILE),
+        NetworkEvaluation(layers=(result,)),
+        NetworkFront(layers=(LayerFront(cmes=(found,)),)),
+        replaced(read_accelerator("tpu_like"), {"name": HOSTILE}),
+    ]
+
+
+@pytest.mark.parametrize("model", hostile(), ids=lambda model: type(model).__name__)
+def test_names_are_text(model: Frozen) -> None:
+    assert "<script" not in html_of(model)
+    said = text_of(model)
+    assert "<script>alert(1)</script>&amp;\"'\\n\\u202e\\x00</td>" in said
+    assert "\u202e" not in said
+
+
+@settings(max_examples=25)
+@given(results(network_problem()), st.text(min_size=1))
+def test_any_results_can_be_shown(found: NetworkEvaluation, name: str) -> None:
+    assert len(tables_of(found)) == 1
+    renamed = replaced(found.layers[0].cme, {"layer": name})
+    (parts, *_) = tables_of(renamed)
+    assert all(c.isprintable() for c in parts.caption)
+    assert tables_of(NetworkFront(layers=(LayerFront(cmes=(renamed,)),)))
+
+
+@given(st.lists(st.tuples(st.text(), st.text()), max_size=5), st.text())
+def test_any_text_fits_into_a_table(rows: list[tuple[str, str]], caption: str) -> None:
+    columns = (Column("name"), figures("number", "unit"))
+
+    class Shown:
+        def _repr_html_(self) -> str:
+            return table(caption, columns, rows)
+
+    (shown,) = tables_of(Shown())
+    assert len(shown.rows) == len(rows)
+    for (name, _), row in zip(rows, shown.rows, strict=True):
+        if name.isprintable():
+            assert row[0].strip("\N{EM SPACE}") == name.strip(" ").strip("\N{EM SPACE}")

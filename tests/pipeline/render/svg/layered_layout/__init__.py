@@ -1,0 +1,1 @@
+"""Tests of pipeline/render/svg/layered_layout."""

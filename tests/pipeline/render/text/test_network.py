@@ -1,0 +1,121 @@
+"""The per-layer table hides nothing, whatever the width and the names."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nestmap.model import (
+    Infeasibility,
+    Layer,
+    LayerResult,
+    NetworkEvaluation,
+    SearchStatistics,
+    Workload,
+    layer_from_equation,
+)
+from nestmap.model.base import replaced
+from nestmap.pipeline.explore.api import explore
+from nestmap.pipeline.format.mappings import spatial_text
+from nestmap.pipeline.format.numbers import cycles, energy
+from nestmap.pipeline.render.text.network import (
+    MOST_NOTES,
+    layer_table,
+    no_cost_note,
+    skipped_orders,
+    totals,
+)
+
+LAYERS = tuple(
+    layer_from_equation(
+        "O[b][k][oy][ox]+=W[k][c][fy][fx]*I[b][c][iy][ix]",
+        {"B": 1, "K": k, "C": 64, "OY": 56, "OX": 56, "FY": 3, "FX": 3},
+        relations=("ix=ox+fx", "iy=oy+fy"),
+        name=name,
+        operator="Conv",
+    )
+    for name, k in (("conv1", 64), ("conv2", 100))
+)
+
+
+@pytest.fixture(scope="module")
+def evaluation() -> NetworkEvaluation:
+    """Two layers explored."""
+    return explore(Workload.of(*LAYERS), "tpu_like", lpf_limit=3).total
+
+
+def named(
+    evaluation: NetworkEvaluation, names: tuple[str, ...]
+) -> tuple[tuple[Layer, ...], NetworkEvaluation]:
+    """The layers and their results under other names."""
+    layers = tuple(replaced(x, {"name": n}) for x, n in zip(LAYERS, names, strict=True))
+    results = tuple(
+        replaced(x, {"cme": replaced(x.cme, {"layer": n})})
+        for x, n in zip(evaluation.layers, names, strict=True)
+    )
+    return layers, NetworkEvaluation(layers=results)
+
+
+@settings(deadline=None)
+@given(
+    names=st.tuples(*[st.text(st.characters(codec="utf-8"), min_size=1, max_size=90)] * 2),
+    width=st.integers(1, 200),
+)
+def test_all_figures_are_in_the_table(
+    evaluation: NetworkEvaluation, names: tuple[str, str], width: int
+) -> None:
+    layers, renamed = named(evaluation, names)
+    lines = [line.text for line in layer_table(layers, renamed, width)]
+    for result in renamed.layers:
+        (row,) = (x for x in lines if cycles(result.cme.latency) in x.split())
+        assert energy(result.cme.energy) in row
+    assert lines[-1].startswith("total")
+    assert cycles(renamed.latency) in lines[-1]
+    assert all(line.isprintable() for line in lines)
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 1000])
+def test_no_line_is_wider_than_the_terminal(evaluation: NetworkEvaluation, width: int) -> None:
+    for names in (("conv1", "conv2"), ("encoder/layer.0/attention/self/query/MatMul" * 2, "x")):
+        layers, renamed = named(evaluation, names)
+        assert max(len(line.text) for line in layer_table(layers, renamed, width)) <= width
+
+
+def test_long_names_are_broken_and_not_cut(evaluation: NetworkEvaluation) -> None:
+    name = "encoder/layer.0/attention/self/query/MatMul"
+    layers, renamed = named(evaluation, (name, "x"))
+    text = "".join(line.text.split(" ")[0] for line in layer_table(layers, renamed, 80))
+    assert name in text
+
+
+def test_wide_and_narrow_tables_say_the_same(evaluation: NetworkEvaluation) -> None:
+    wide, narrow = (layer_table(LAYERS, evaluation, width) for width in (1000, 80))
+    assert len(wide) < len(narrow)
+    for lines in (wide, narrow):
+        text = "\n".join(line.text for line in lines)
+        assert "K 64, C 64, OY 56, OX 56, FY 3, FX 3" in text
+        assert "K 32" in text
+        assert " B 1" not in text
+
+
+def test_totals_and_spatial_mapping(evaluation: NetworkEvaluation) -> None:
+    assert spatial_text(evaluation.layers[0].cme.spatial_mapping) == "D1: K 32, D2: C 32"
+    assert f"latency {cycles(evaluation.latency)} cycles" in totals(evaluation)
+
+
+def test_notes_on_skipped_orders_are_not_too_many(evaluation: NetworkEvaluation) -> None:
+    failed = tuple(Infeasibility(reason=f"r{i}", count=i + 1) for i in range(MOST_NOTES + 2))
+    statistics = SearchStatistics(evaluations=5, infeasible=failed)
+    result = LayerResult(cme=evaluation.layers[0].cme, statistics=statistics)
+    first, *_, last = notes = skipped_orders(NetworkEvaluation(layers=(result,)))
+    assert first == "1 of 83 orders of layer conv1 skipped: r0."
+    assert last.startswith("2 more notes")
+    assert len(notes) == MOST_NOTES + 1
+
+
+def test_operators_that_cost_nothing() -> None:
+    assert no_cost_note({}) == ""
+    assert no_cost_note({"Relu": 3, "Add": 1}) == (
+        "Operators that cost nothing here: Add (1), Relu (3)."
+    )

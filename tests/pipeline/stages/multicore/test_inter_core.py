@@ -1,0 +1,159 @@
+"""The stages that allocate nodes to cores: what they pass on, keep, resume and schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import pytest
+
+from nestmap.model import InfeasibleError, InputError
+from nestmap.model.multicore.allocation import Allocation
+from nestmap.model.multicore.population import AllocationObjective, Fitness, Generation
+from nestmap.model.multicore.schedule import ScheduleProblem
+from nestmap.model.multicore.search_result import AllocationSearch
+from nestmap.pipeline.stages.multicore.inter_core import (
+    BestAllocationStage,
+    FrontSchedulesStage,
+    InterCoreMappingStage,
+)
+from nestmap.search.multicore.allocation.genetic import GeneticOptions
+from nestmap.search.multicore.allocation.initial_allocations import initial_allocations
+from nestmap.search.multicore.schedule.schedule_one import schedule
+from tests.search.multicore.schedule.lines import WIDE, Row, core, line, machine, problem
+
+LATENCY, ENERGY = AllocationObjective.LATENCY, AllocationObjective.ENERGY
+SHORT = GeneticOptions(individuals=4, generations=5, seed=3)
+LARGE = GeneticOptions(individuals=16, generations=5)
+
+
+def small(layers: int = 6) -> ScheduleProblem:
+    """A line of layers on two cores."""
+    return problem(line([Row(16, 8)] * layers, rows=2), machine(core(0), core(1), between=WIDE))
+
+
+def cramped() -> ScheduleProblem:
+    """What no core has room for."""
+    return problem(line([Row(64, 64)] * 2), machine(core(0, 10), core(1, 10), between=WIDE))
+
+
+def same(one: AllocationSearch, other: AllocationSearch) -> bool:
+    return one.generation == other.generation and one.objectives == other.objectives
+
+
+def test_the_best_is_what_the_scheduler_says() -> None:
+    search = InterCoreMappingStage(SHORT)(small())
+    for objective in (LATENCY, ENERGY):
+        best = search.best(objective)
+        found = BestAllocationStage(objective)(search)
+        assert found.allocation == best.allocation
+        assert best.fitness is not None
+        assert (found.latency, found.energy.total) == (best.fitness.latency, best.fitness.energy)
+        assert best in search.front
+
+
+def test_everything_is_looked_at_where_that_is_not_too_much() -> None:
+    made = small()
+    search = InterCoreMappingStage(LARGE)(made)
+    costs = {
+        (found.energy.total, found.latency)
+        for found in (schedule(made, x) for x in product((0, 1), repeat=6))
+    }
+    best = [x for x in costs if not any(y[0] <= x[0] and y[1] <= x[1] and y != x for y in costs)]
+    assert [(x.fitness.energy, x.fitness.latency) for x in search.front if x.fitness] == sorted(
+        best
+    )
+    assert search.is_complete
+    assert not InterCoreMappingStage(SHORT)(made).is_complete
+
+
+def test_the_schedules_of_the_front_follow_the_first_objective() -> None:
+    search = InterCoreMappingStage(SHORT)(small())
+    found = list(FrontSchedulesStage()(search))
+    assert [x.allocation for x in found] == [x.allocation for x in search.front]
+    energies = [x.energy.total for x in found]
+    assert energies == sorted(energies)
+
+
+def test_workers_change_nothing() -> None:
+    made = small()
+    one, three = (InterCoreMappingStage(SHORT, workers=n)(made) for n in (1, 3))
+    assert same(one, three)
+
+
+def test_every_generation_is_kept_in_turn_by_all() -> None:
+    kept = list[tuple[str, Generation]]()
+    search = InterCoreMappingStage(
+        SHORT,
+        keepers=(lambda x: kept.append(("store", x)), lambda x: kept.append(("bar", x))),
+    )(small())
+    assert [(who, x.number) for who, x in kept] == [
+        (who, number) for number in range(6) for who in ("store", "bar")
+    ]
+    assert kept[-1][1] == search.generation
+
+
+def test_the_first_generation_begins_with_seeds_and_rules() -> None:
+    made, kept = small(), list[Generation]()
+    seed = (0, 1, 1, 0, 0, 1)
+    options = GeneticOptions(individuals=12, generations=1)
+    stage = InterCoreMappingStage(options, seeds=(seed,), keepers=(kept.append,))
+    _ = stage(made)
+    first = [x.allocation for x in kept[0].scheduled]
+    expected = list(dict.fromkeys((seed, *initial_allocations(made))))[:6]
+    assert first[: len(expected)] == expected
+
+
+@pytest.mark.parametrize("place", range(6))
+def test_a_search_goes_on_where_it_was_interrupted(place: int) -> None:
+    made, kept = small(), list[Generation]()
+    whole = InterCoreMappingStage(SHORT, keepers=(kept.append,))(made)
+    known = tuple(x for generation in kept[: place + 1] for x in generation.scheduled)
+    rest = list[Generation]()
+    resumed = InterCoreMappingStage(SHORT, start=kept[place], known=known, keepers=(rest.append,))(
+        made
+    )
+    assert same(resumed, whole)
+    assert rest == kept[place + 1 :]
+
+
+def test_a_seed_of_another_problem_is_wrong_input() -> None:
+    with pytest.raises(InputError, match="layer 2, group 0: found core 7; expected one of 0, 1"):
+        _ = InterCoreMappingStage(SHORT, seeds=((0, 0, 7, 0, 0, 0),))(small())
+
+
+def test_a_problem_that_fits_nowhere_says_which_memory_is_too_small() -> None:
+    search = InterCoreMappingStage(SHORT)(cramped())
+    assert search.front == ()
+    with pytest.raises(InfeasibleError, match=r"none of 4 allocations of line to hand-made"):
+        _ = search.best(LATENCY)
+    with pytest.raises(InfeasibleError, match="buffer"):
+        _ = BestAllocationStage()(search)
+
+
+def test_evaluation_can_be_replaced() -> None:
+    asked = list[tuple[int, int]]()
+
+    class Constant:
+        def __call__(self, several: Sequence[Allocation]) -> list[Fitness | None]:
+            return [Fitness(latency=sum(x), energy=1.0, memory=0) for x in several]
+
+    def evaluation(made: ScheduleProblem, workers: int) -> Constant:
+        asked.append((len(made.nodes), workers))
+        return Constant()
+
+    search = InterCoreMappingStage(LARGE, workers=2, evaluation=evaluation)(small())
+    assert asked == [(12, 2)]
+    assert search.best(LATENCY).allocation == (0,) * 6
+
+
+@pytest.mark.parametrize("objective", AllocationObjective)
+def test_of_equally_good_ones_the_best_in_something_else_is_taken(
+    objective: AllocationObjective,
+) -> None:
+    search = InterCoreMappingStage(GeneticOptions(objectives=(objective,)))(small())
+    best = search.best(objective)
+    assert best.fitness is not None
+    for other in (*search.front, *search.generation.population):
+        assert other.fitness is not None
+        assert other.fitness.of(objective) >= best.fitness.of(objective)

@@ -1,0 +1,151 @@
+"""Opening stores: new ones, old ones, those of others; their schema and their runs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from nestmap.model import StoreError
+from nestmap.store import RunStatus, Store
+from nestmap.store.schema.migrate import migrations
+from tests.store.builders import info, network, result
+
+
+@pytest.fixture(name="path")
+def _path(tmp_path: Path) -> Path:
+    return tmp_path / 'it\'s a "store"; ü?.duckdb'
+
+
+def run_sql(path: Path, *statements: str) -> None:
+    with duckdb.connect(path.absolute()) as connection:
+        for sql in statements:
+            connection.execute(sql)
+
+
+def test_migrations_are_numbered_without_a_gap() -> None:
+    assert [step.version for step in migrations()] == list(range(1, len(migrations()) + 1))
+
+
+def test_migrations_are_applied_once(path: Path) -> None:
+    Store.open(path).close()
+    with Store.open(path) as store:
+        applied = store.query("SELECT version, name FROM schema_version ORDER BY version")
+    assert applied.rows() == [{"version": x.version, "name": x.name} for x in migrations()]
+
+
+def test_a_migration_that_fails_leaves_the_file_as_it_was(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nestmap.store.schema import migrate  # noqa: PLC0415 (the module, to patch it)
+
+    broken = migrate.Migration(2, "broken", "CREATE TABLE half (x INTEGER); SELECT nonsense")
+    known = migrations()
+    monkeypatch.setattr(migrate, "migrations", lambda: (*known, broken))
+    with pytest.raises(StoreError, match="nonsense"):
+        Store.open(path)
+    monkeypatch.setattr(migrate, "migrations", lambda: known)
+    with duckdb.connect(path.absolute()) as connection:
+        assert connection.execute("SHOW TABLES").fetchall() == []
+
+
+def test_runs_are_kept_in_the_file(path: Path) -> None:
+    with Store.open(path) as store:
+        with store.start_run(info(command="first")) as run:
+            run.finish(result(network()))
+        first = store.runs()
+    with Store.open(path) as store:
+        assert store.runs() == first
+        with store.start_run(info(command="second")) as run:
+            run.finish(result(network()))
+        assert [x.command for x in store.runs()] == ["first", "second"]
+    with Store.open_read_only(path) as store:
+        assert [x.command for x in store.runs()] == ["first", "second"]
+        assert store.best(first[0].id) == result(network())
+
+
+def test_what_a_run_was_told_is_kept() -> None:
+    given = info()
+    with Store.open(None) as store:
+        with store.start_run(given):
+            pass
+        (row,) = store.query(
+            "SELECT runs.*, workloads.json AS network, accelerators.json AS machine FROM runs "
+            "JOIN workloads ON workloads.hash = workload "
+            "JOIN accelerators ON accelerators.hash = accelerator"
+        ).rows()
+    problem = given.network
+    assert row["objective"] == given.objective.value
+    assert row["pipeline"] == given.pipeline
+    assert row["options"] == given.options
+    assert type(problem.workload).model_validate_json(str(row["network"])) == problem.workload
+    assert type(problem.accelerator).model_validate_json(str(row["machine"])) == problem.accelerator
+    assert (
+        type(problem.constraints).model_validate_json(str(row["constraints"]))
+        == problem.constraints
+    )
+
+
+def test_a_run_of_a_process_that_is_gone_becomes_interrupted(path: Path) -> None:
+    with Store.open(path) as store:
+        mine, other = store.start_run(info()), store.start_run(info())
+    run_sql(path, f"UPDATE runs SET pid = 2147483647 WHERE id = '{other.id}'")
+    with Store.open(path) as store:
+        status = {record.id: record.status for record in store.runs()}
+    assert status == {mine.id: RunStatus.RUNNING, other.id: RunStatus.INTERRUPTED}
+
+
+def test_a_newer_schema_is_refused(path: Path) -> None:
+    Store.open(path).close()
+    run_sql(path, "INSERT INTO schema_version VALUES (999, 'future', now()::TIMESTAMP)")
+    for opening in (Store.open, Store.open_read_only):
+        with pytest.raises(StoreError, match="found schema version 999; expected at most"):
+            opening(path)
+
+
+def test_an_older_schema_cannot_be_read_before_it_is_brought_up_to_date(path: Path) -> None:
+    run_sql(path, "CREATE TABLE schema_version (version INTEGER)")
+    with pytest.raises(StoreError, match="found schema version 0; expected"):
+        Store.open_read_only(path)
+    # an empty file that DuckDB made is brought up to date as well
+    path.unlink()
+    run_sql(path, "SELECT 1")
+    Store.open(path).close()
+    Store.open_read_only(path).close()
+
+
+def test_a_database_of_something_else_is_left_alone(path: Path) -> None:
+    run_sql(path, "CREATE TABLE songs (title VARCHAR)")
+    for opening in (Store.open, Store.open_read_only):
+        with pytest.raises(StoreError, match="tables that are not nestmap's; expected a store"):
+            opening(path)
+    with duckdb.connect(path.absolute()) as connection:
+        assert connection.execute("SHOW TABLES").fetchall() == [("songs",)]
+
+
+def test_a_store_that_is_only_read_cannot_be_changed(path: Path) -> None:
+    Store.open(path).close()
+    with Store.open_read_only(path) as store:
+        with pytest.raises(StoreError, match="read-only"):
+            store.query("DELETE FROM runs")
+        with pytest.raises(StoreError, match="read-only"):
+            store.start_run(info())
+
+
+def test_the_file_is_free_after_an_error_in_the_block(path: Path) -> None:
+    def fail() -> None:
+        with Store.open(path):
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    Store.open_read_only(path).close()
+
+
+def test_who_only_asks_waits_for_no_compiler() -> None:
+    """Numba takes half a second to load, which is all that a small question takes."""
+    code = "import sys, nestmap.store; assert 'numba' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
