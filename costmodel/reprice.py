@@ -12,12 +12,12 @@ from nestmap.costmodel.area_leakage import (
     sum_of,
 )
 from nestmap.costmodel.energy import memory_energy
+from nestmap.costmodel.evaluate import Place, movement_costs, port_names
 from nestmap.costmodel.flatten import FlatProblem, put_transfers
 from nestmap.costmodel.kernel.record import new_record, put
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.mac_energy import plain_energy
 from nestmap.costmodel.ports import operand_transfers
-from nestmap.costmodel.readout import Place, movement_costs, port_names
 from nestmap.costmodel.vector_unit import operation_energy, traffic_energy
 from nestmap.model import (
     MOVEMENTS,

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import (
     EvaluationBatch,
     Frozen,

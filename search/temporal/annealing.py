@@ -6,7 +6,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from nestmap.costmodel.evaluate import Columns, evaluate_row, load_order, write_costs
+from nestmap.costmodel.evaluate_rows import Columns, evaluate_row, load_order, write_costs
 from nestmap.costmodel.flatten import FlatProblem
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import F64, I64, new_record

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import final
 
+from nestmap.costmodel.evaluate import factor_table
 from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.kernel.record import new_record
-from nestmap.costmodel.readout import factor_table
 from nestmap.model import Loop, MappingBatch, MappingType, SpatialProblem
 from nestmap.model.evaluation.batch import Codes
 from nestmap.search.parallel import in_order

@@ -13,7 +13,7 @@ from typing import Annotated, final
 
 import numpy as np
 
-from nestmap.costmodel.evaluate import load_order, load_row
+from nestmap.costmodel.evaluate_rows import load_order, load_row
 from nestmap.costmodel.flatten import FlatProblem
 from nestmap.costmodel.footprint import start_tile, tile_elements, widen, widen_to_level
 from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT

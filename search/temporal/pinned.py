@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from nestmap.costmodel.evaluate import factor_table
 from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.kernel.record import new_record
-from nestmap.costmodel.readout import factor_table
 from nestmap.model import (
     Cuts,
     InputError,

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from nestmap.costmodel.evaluate import factor_table
 from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.kernel.record import new_record
-from nestmap.costmodel.readout import factor_table
 from nestmap.model import Loop, MappingBatch, SpatialProblem
 from nestmap.search.temporal.infeasibility import explain
 from nestmap.search.temporal.memory_allocation import Failures, allocate_rows

@@ -13,10 +13,9 @@ from typing import final
 
 import numpy as np
 
-from nestmap.costmodel import evaluate_batch
+from nestmap.costmodel.evaluate import evaluate_batch, factor_table
 from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.kernel.record import F64, check_loops, new_record
-from nestmap.costmodel.readout import factor_table
 from nestmap.model import (
     EvaluationBatch,
     Frozen,

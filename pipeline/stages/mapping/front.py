@@ -8,7 +8,7 @@ from typing import final
 
 from pydantic import PositiveInt
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import EvaluationBatch, Frozen, LayerFront, NetworkFront, Objective
 from nestmap.model.base import replaced
 from nestmap.pipeline.stage import Stage

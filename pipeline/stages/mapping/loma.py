@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from pydantic import PositiveInt, ValidationError
 
-from nestmap.costmodel import evaluate_batch
+from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.model import (
     EvaluationBatch,
     Frozen,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar, final
 
-from nestmap.costmodel import evaluate_vector
+from nestmap.costmodel.vector_unit import evaluate_vector
 from nestmap.model import NetworkEvaluation, NetworkFront, NetworkProblem
 from nestmap.model.base import replaced
 from nestmap.pipeline.stage import Stage

@@ -15,13 +15,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.costmodel.evaluate import evaluate_row, load_row
+from nestmap.costmodel.evaluate import factor_table
+from nestmap.costmodel.evaluate_rows import evaluate_row, load_row
 from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.footprint import distinct_values
 from nestmap.costmodel.kernel.jit import kernel_sources
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Totals, Work
-from nestmap.costmodel.readout import factor_table
 from nestmap.model import MappingBatch
 from nestmap.model.workload import affine
 from tests.costmodel import sample

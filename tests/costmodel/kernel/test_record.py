@@ -7,7 +7,7 @@ from typing import Annotated, final
 import numpy as np
 import pytest
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.kernel.record import DIMENSIONS, F64, I64, LEVELS, new_record, put
 from nestmap.model import InputError, Layer, Loop, MemoryLevel

@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 import pytest
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import (
     CostModelEvaluation,
     EvaluationBatch,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import Accelerator, Layer, LayerNode, MemoryLevel, Objective
 from nestmap.model.multicore.accelerator import ComputeCore
 from nestmap.model.multicore.cn_costs import KnownCost
