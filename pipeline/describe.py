@@ -12,7 +12,7 @@ import networkx as nx
 
 from nestmap.model import Frozen
 from nestmap.pipeline.render.json.results import Json
-from nestmap.pipeline.stage import FunctionStage, Stage, Then, each
+from nestmap.pipeline.stage_graph import FunctionStage, Stage, Then, each
 from nestmap.pipeline.stages import BoundedSearchStage, EachOnceStage, VectorStage
 
 

@@ -111,6 +111,33 @@ def test_each_layer_uses_the_libraries_it_is_made_of(folder: str) -> None:
     assert tops - sys.stdlib_module_names - {"nestmap"} <= LIBRARIES[folder]
 
 
+def bound_names(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """The names that a package's face binds or lists, and from where it imports each."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            yield from ((x.asname or x.name, f"{node.module}.{x.name}") for x in node.names)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name, ""
+        elif isinstance(node, ast.List):
+            yield from ((str(ast.literal_eval(x)), "") for x in node.elts)  # ``__all__``
+
+
+def test_no_package_binds_the_name_of_a_submodule_to_something_else() -> None:
+    faces = [path for path in sources() if path.name == "__init__.py"]
+    shadowed: list[str] = []
+    for face in faces:
+        folder = LINKS if face.parent == LINKS else face.parent
+        inside = [path for path in folder.iterdir() if path.is_dir() or path.suffix == ".py"]
+        package = ".".join(["nestmap", *face.parent.relative_to(ROOT).parts])
+        names = {path.stem for path in inside}
+        shadowed += [
+            f"{package}.{name}"
+            for name, origin in bound_names(parsed(face))
+            if name in names and origin != f"{package}.{name}"
+        ]
+    assert not shadowed
+
+
 def test_each_module_says_in_a_sentence_what_it_is() -> None:
     docstrings = {name_of(path): ast.get_docstring(parsed(path)) for path in sources()}
     assert not [name for name, text in docstrings.items() if not text]

@@ -24,7 +24,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import replaced
 from nestmap.pipeline.frontend.yaml.located_node import explained
-from nestmap.pipeline.stage import Stage, each
+from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages import (
     BoundedSearchStage,
     CostModelStage,

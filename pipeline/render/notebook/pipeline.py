@@ -8,7 +8,7 @@ from typing import Final, Never, cast
 
 from nestmap.pipeline.describe import StageDescription, describe
 from nestmap.pipeline.render.notebook import text, together
-from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stage_graph import Stage
 
 _LONGEST: Final = 200
 

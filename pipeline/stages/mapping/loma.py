@@ -19,7 +19,7 @@ from nestmap.model import (
     SpatialProblem,
 )
 from nestmap.pipeline.frontend.yaml.located_node import explained
-from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.constraint_checks import check_layers
 from nestmap.pipeline.stages.mapping.imc_skipped import mapped_layers
 from nestmap.search import loma

@@ -26,7 +26,7 @@ from nestmap.model import (
     TemporalMapping,
 )
 from nestmap.model.base import replaced
-from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stage_graph import Stage
 from nestmap.search import best_of
 
 A = TypeVar("A")

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar, final
 from nestmap.costmodel.vector_unit import evaluate_vector
 from nestmap.model import NetworkEvaluation, NetworkFront, NetworkProblem
 from nestmap.model.base import replaced
-from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stage_graph import Stage
 
 R = TypeVar("R", NetworkEvaluation, NetworkFront)
 

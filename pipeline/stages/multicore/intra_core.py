@@ -21,7 +21,7 @@ from nestmap.model.multicore.interconnect import Ways
 from nestmap.model.multicore.problem import SplitProblem
 from nestmap.model.multicore.schedule import ScheduleOptions, ScheduleProblem
 from nestmap.model.multicore.split_options import Convention
-from nestmap.pipeline.stage import Stage, each
+from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages.mapping.loma import CostModelStage, LomaStage
 from nestmap.pipeline.stages.mapping.reduce import Costing, minimal
 from nestmap.pipeline.stages.multicore.cost_ledger import CostLedger

@@ -14,7 +14,7 @@ from nestmap.model.multicore.accelerator import ComputeCore
 from nestmap.model.multicore.cn_costs import KnownCost
 from nestmap.model.multicore.cn_kinds import CnKind
 from nestmap.model.multicore.top_memories import memory_operands
-from nestmap.pipeline.stage import each
+from nestmap.pipeline.stage_graph import each
 from nestmap.pipeline.stages import (
     CostModelStage,
     LomaStage,
