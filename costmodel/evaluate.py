@@ -16,7 +16,7 @@ from nestmap.costmodel.evaluate_rows import (
     load_row,
 )
 from nestmap.costmodel.flatten import FlatProblem, flatten
-from nestmap.costmodel.kernel.record import I64, check_loops, new_record
+from nestmap.costmodel.kernel.record import check_loops, new_record
 from nestmap.costmodel.kernel.work import Totals, Work
 from nestmap.costmodel.mac_energy import computation_energies
 from nestmap.model import (
@@ -34,6 +34,7 @@ from nestmap.model import (
     SpatialProblem,
     TemporalMapping,
 )
+from nestmap.model.arrays import Ints
 
 N = TypeVar("N")
 
@@ -76,7 +77,7 @@ def evaluate(spatial: SpatialProblem, temporal: TemporalMapping) -> CostModelEva
     return _evaluation(spatial, temporal, problem, work, totals)
 
 
-def factor_table(spatial: SpatialProblem, factors: tuple[Loop, ...]) -> I64:
+def factor_table(spatial: SpatialProblem, factors: tuple[Loop, ...]) -> Ints:
     """[f, 2] position of the dimension in the layer, and size, of each factor."""
     positions = {dimension: d for d, dimension in enumerate(spatial.layer.sizes)}
     rows = [(positions[loop.dimension], loop.size) for loop in factors]

@@ -10,27 +10,27 @@ from nestmap.costmodel.energy import count_accesses, memory_energy
 from nestmap.costmodel.flatten import FlatProblem
 from nestmap.costmodel.footprint import count_elements, find_partial_sums, hold_bits
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import F64, I64, new_record
+from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Totals, Work
 from nestmap.costmodel.loading import load_ports, offloading, onloading
 from nestmap.costmodel.reuse import count_cycles, measure_tops, place_loops
 from nestmap.costmodel.stall import time_transfers, worst_stall
 from nestmap.costmodel.transfers import measure_transfers
 from nestmap.costmodel.utilization import find_double_buffers, utilize_memories
-from nestmap.model.evaluation.batch import Codes
+from nestmap.model.arrays import Codes, Floats, Ints
 
 
 class Columns(NamedTuple):
     """Costs of a batch, a row each: energy in pJ, latencies in cycles."""
 
-    energy: F64
-    latency0: F64
-    latency1: F64
-    latency2: F64
+    energy: Floats
+    latency0: Floats
+    latency1: Floats
+    latency2: Floats
 
 
 @kernel
-def load_order(work: Work, factors: I64, order: Codes) -> None:
+def load_order(work: Work, factors: Ints, order: Codes) -> None:
     """Puts the loops of one mapping into the work arrays."""
     work.loops = len(order)
     for n in range(len(order)):
@@ -39,7 +39,7 @@ def load_order(work: Work, factors: I64, order: Codes) -> None:
 
 
 @kernel
-def load_row(work: Work, factors: I64, order: Codes, cuts: Codes) -> None:
+def load_row(work: Work, factors: Ints, order: Codes, cuts: Codes) -> None:
     """Puts one mapping into the work arrays.
 
     ``factors`` [f, 2]: dimension and size of each factor; ``order`` [n]; ``cuts`` [x, level].
@@ -78,7 +78,7 @@ def evaluate_row(problem: FlatProblem, work: Work) -> Totals:
 
 
 def evaluate_rows(
-    problem: FlatProblem, factors: I64, orders: Codes, cuts: Codes, columns: Columns
+    problem: FlatProblem, factors: Ints, orders: Codes, cuts: Codes, columns: Columns
 ) -> None:
     """Fills ``columns`` with the cost of every row of ``orders`` and ``cuts``."""
     _evaluate_rows(problem, new_record(Work), factors, orders, cuts, columns)
@@ -86,7 +86,7 @@ def evaluate_rows(
 
 @kernel
 def _evaluate_rows(
-    problem: FlatProblem, work: Work, factors: I64, orders: Codes, cuts: Codes, columns: Columns
+    problem: FlatProblem, work: Work, factors: Ints, orders: Codes, cuts: Codes, columns: Columns
 ) -> None:
     for row in range(len(orders)):
         load_row(work, factors, orders[row], cuts[row])

@@ -12,11 +12,13 @@ from __future__ import annotations
 import numpy as np
 
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import F64
+from nestmap.model.arrays import Floats
 
 
 @kernel
-def covered(y: float, windows_used: int, periods: F64, gain: F64, rest: F64, windows: F64) -> float:
+def covered(
+    y: float, windows_used: int, periods: Floats, gain: Floats, rest: Floats, windows: Floats
+) -> float:
     """Cycles among the first ``y`` that one of the first ``windows_used`` windows covers."""
     total = 0.0
     for k in range(windows_used - 1, -1, -1):
@@ -30,7 +32,7 @@ def covered(y: float, windows_used: int, periods: F64, gain: F64, rest: F64, win
 
 
 @kernel
-def window_union(n: int, periods: F64, windows: F64, gain: F64, rest: F64) -> float:
+def window_union(n: int, periods: Floats, windows: Floats, gain: Floats, rest: Floats) -> float:
     """Cycles that ``n`` windows cover within the longest period.
 
     ``periods`` ascend and each divides the next; ``0 <= windows <= periods``. ``gain`` and

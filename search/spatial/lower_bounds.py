@@ -19,10 +19,10 @@ from nestmap.costmodel.flatten import FlatProblem, flatten
 from nestmap.costmodel.footprint import distinct_values
 from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT, RD_LOW, WR_HIGH
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import F64
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.costmodel.transfers import link_of
 from nestmap.model import Objective, SpatialProblem
+from nestmap.model.arrays import Floats
 
 ARRAY = 0
 """The link between the array and level 1."""
@@ -59,7 +59,9 @@ def lower_bounds(spatial: SpatialProblem) -> Bounds:
 
 
 @kernel
-def _bounds(problem: FlatProblem, sizes: F64, total: float, extent: F64) -> tuple[float, float]:
+def _bounds(
+    problem: FlatProblem, sizes: Floats, total: float, extent: Floats
+) -> tuple[float, float]:
     """Energy without leakage, and latency.
 
     ``sizes`` are the iterations left in time, ``total`` their product.
@@ -89,7 +91,7 @@ def _bounds(problem: FlatProblem, sizes: F64, total: float, extent: F64) -> tupl
 
 @kernel
 def _reads(
-    problem: FlatProblem, innermost: int, sizes: F64, total: float, extent: F64
+    problem: FlatProblem, innermost: int, sizes: Floats, total: float, extent: Floats
 ) -> tuple[float, float]:
     """Energy and cycles of reading the inputs into the array with that innermost dimension."""
     energy, cycles = 0.0, 0.0
@@ -106,7 +108,7 @@ def _reads(
 
 
 @kernel
-def _energy_once(problem: FlatProblem, t: int, sizes: F64, extent: F64) -> float:
+def _energy_once(problem: FlatProblem, t: int, sizes: Floats, extent: Floats) -> float:
     """Every word crosses the link once, and once more for every copy of it above."""
     x, level = problem.transfer_operand[t], problem.transfer_level[t]
     words = _words(problem, x, int(problem.levels[x]) + 1, sizes, extent)
@@ -116,7 +118,7 @@ def _energy_once(problem: FlatProblem, t: int, sizes: F64, extent: F64) -> float
 
 
 @kernel
-def _cycles_once(problem: FlatProblem, t: int, sizes: F64, extent: F64) -> float:
+def _cycles_once(problem: FlatProblem, t: int, sizes: Floats, extent: Floats) -> float:
     """Cycles of loading all words from the top memory, or of storing them there.
 
     A single input does not wait for a link that another could use, as in the reference.
@@ -186,7 +188,7 @@ def _copies(problem: FlatProblem, x: int, level: int) -> float:
 
 
 @kernel
-def _words(problem: FlatProblem, x: int, level: int, sizes: F64, extent: F64) -> float:
+def _words(problem: FlatProblem, x: int, level: int, sizes: Floats, extent: Floats) -> float:
     """Elements of an operand in all temporal loops and the unrollings below a level.
 
     Of the unrollings the whole parts count, and of an affine index only where one level holds all

@@ -9,9 +9,9 @@ import numpy as np
 from nestmap.costmodel.evaluate_rows import Columns, evaluate_row, load_order, write_costs
 from nestmap.costmodel.flatten import FlatProblem
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import F64, I64, new_record
+from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Work
-from nestmap.model.evaluation.batch import Codes
+from nestmap.model.arrays import Codes, Floats, Ints
 from nestmap.search.temporal.memory_allocation import Failures, Shelf, allocate, write_cuts
 
 
@@ -59,10 +59,10 @@ class Walk(NamedTuple):
 
     rules: Rules
     order: Codes
-    draws: F64
+    draws: Floats
 
 
-def anneal(problem: FlatProblem, factors: I64, walk: Walk, failures: Failures) -> Visited:
+def anneal(problem: FlatProblem, factors: Ints, walk: Walk, failures: Failures) -> Visited:
     """Looks at one order a step; ``failures`` counts those that fit nowhere."""
     visited = Visited.room(problem, len(walk.draws), len(walk.order))
     scratch = new_record(Work), new_record(Shelf), failures
@@ -73,7 +73,7 @@ def anneal(problem: FlatProblem, factors: I64, walk: Walk, failures: Failures) -
 def _anneal(
     problem: FlatProblem,
     scratch: tuple[Work, Shelf, Failures],
-    factors: I64,
+    factors: Ints,
     walk: Walk,
     visited: Visited,
 ) -> int:

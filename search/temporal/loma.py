@@ -13,7 +13,7 @@ from nestmap.costmodel.evaluate import factor_table
 from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.model import Loop, MappingBatch, MappingType, SpatialProblem
-from nestmap.model.evaluation.batch import Codes
+from nestmap.model.arrays import Codes
 from nestmap.search.parallel import in_order
 from nestmap.search.temporal.infeasibility import add_failures, explain
 from nestmap.search.temporal.memory_allocation import Failures, allocate_rows

@@ -19,8 +19,6 @@ from nestmap.costmodel.footprint import start_tile, tile_elements, widen, widen_
 from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import (
-    F64,
-    I64,
     LOOPS,
     MEMORIES,
     OPERANDS,
@@ -29,7 +27,7 @@ from nestmap.costmodel.kernel.record import (
 )
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT
-from nestmap.model.evaluation.batch import Codes
+from nestmap.model.arrays import Codes, Floats, Ints
 
 FITS = -1
 
@@ -38,25 +36,25 @@ FITS = -1
 class Failures:
     """Why orders failed, by memory and holder; the column after them stands for all together."""
 
-    orders: Annotated[I64, (MEMORIES, OPERANDS + 1)]
-    need: Annotated[F64, (MEMORIES, OPERANDS + 1)]  # fewest bits asked for
+    orders: Annotated[Ints, (MEMORIES, OPERANDS + 1)]
+    need: Annotated[Floats, (MEMORIES, OPERANDS + 1)]  # fewest bits asked for
 
 
 @final
 class Shelf:
     """What one memory could hold, by its holders (``i``); scratch of one allocation."""
 
-    taken: Annotated[I64, (OPERANDS,)]  # [x] loops that memories below have taken
-    first: Annotated[I64, (OPERANDS,)]  # [i] range of prefixes worth trying
-    last: Annotated[I64, (OPERANDS,)]
-    bits: Annotated[F64, (OPERANDS, LOOPS + 1)]  # [i] room that a prefix needs
-    accesses: Annotated[F64, (OPERANDS, LOOPS + 1)]  # [i] bits that the level above then sends
-    above: Annotated[F64, (LOOPS + 1,)]  # iterations of the loops above a prefix
-    best: Annotated[I64, (OPERANDS,)]  # [i] prefix chosen
+    taken: Annotated[Ints, (OPERANDS,)]  # [x] loops that memories below have taken
+    first: Annotated[Ints, (OPERANDS,)]  # [i] range of prefixes worth trying
+    last: Annotated[Ints, (OPERANDS,)]
+    bits: Annotated[Floats, (OPERANDS, LOOPS + 1)]  # [i] room that a prefix needs
+    accesses: Annotated[Floats, (OPERANDS, LOOPS + 1)]  # [i] bits that the level above then sends
+    above: Annotated[Floats, (LOOPS + 1,)]  # iterations of the loops above a prefix
+    best: Annotated[Ints, (OPERANDS,)]  # [i] prefix chosen
 
 
 def allocate_rows(
-    problem: FlatProblem, factors: I64, orders: Codes, even: bool, failures: Failures
+    problem: FlatProblem, factors: Ints, orders: Codes, even: bool, failures: Failures
 ) -> tuple[Codes, Codes]:
     """The orders that fit the memories, and their cuts (rows x operands x levels)."""
     check_loops(orders.shape[1])
@@ -71,7 +69,7 @@ def allocate_rows(
 def _allocate_rows(
     problem: FlatProblem,
     scratch: tuple[Work, Shelf, Failures],
-    factors: I64,
+    factors: Ints,
     orders: Codes,
     even: bool,
     cuts: Codes,
@@ -97,7 +95,9 @@ def write_cuts(problem: FlatProblem, work: Work, cuts: Codes, row: int) -> None:
             cuts[row, x, level] = work.cut[x, min(level + 1, problem.levels[x])]
 
 
-def fits(problem: FlatProblem, factors: I64, order: Codes, cuts: Codes, failures: Failures) -> bool:
+def fits(
+    problem: FlatProblem, factors: Ints, order: Codes, cuts: Codes, failures: Failures
+) -> bool:
     """Whether the memories hold what the given cuts put there: what :func:`allocate` asks too."""
     check_loops(len(order))
     return bool(
@@ -109,7 +109,7 @@ def fits(problem: FlatProblem, factors: I64, order: Codes, cuts: Codes, failures
 def _fits(
     problem: FlatProblem,
     scratch: tuple[Work, Shelf, Failures],
-    factors: I64,
+    factors: Ints,
     order: Codes,
     cuts: Codes,
 ) -> bool:

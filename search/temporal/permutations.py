@@ -10,7 +10,7 @@ import numpy as np
 
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.model import Loop
-from nestmap.model.evaluation.batch import Codes
+from nestmap.model.arrays import Codes
 
 
 def encode(loops: Sequence[Loop]) -> tuple[tuple[Loop, ...], Codes]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from nestmap.costmodel.evaluate import evaluate_batch, factor_table
 from nestmap.costmodel.flatten import flatten
-from nestmap.costmodel.kernel.record import F64, check_loops, new_record
+from nestmap.costmodel.kernel.record import check_loops, new_record
 from nestmap.model import (
     EvaluationBatch,
     Frozen,
@@ -27,6 +27,7 @@ from nestmap.model import (
     SearchStatistics,
     SpatialProblem,
 )
+from nestmap.model.arrays import Floats
 from nestmap.model.units import Cooling, PositiveCount, Seed, Temperature
 from nestmap.search.parallel import in_order
 from nestmap.search.select.best import best_of
@@ -163,7 +164,7 @@ class _Search:
         rules.cooling = self.annealing.cooling
         return rules
 
-    def _draws(self, way: PinnedOrder, random: np.random.Generator) -> F64:
+    def _draws(self, way: PinnedOrder, random: np.random.Generator) -> Floats:
         steps = self.annealing.iterations if count_permutations(way.free) > 1 else 1
         return np.column_stack([random.random((steps, 2)), random.standard_exponential(steps)])
 

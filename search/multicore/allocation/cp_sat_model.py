@@ -11,7 +11,8 @@ from typing import Final, NamedTuple, final
 import numpy as np
 from ortools.sat.python import cp_model
 
-from nestmap.search.multicore.allocation.core_distances import Ints, listed
+from nestmap.model.arrays import Ints
+from nestmap.search.multicore.allocation.core_distances import listed
 from nestmap.search.multicore.allocation.link_traffic import (
     Condition,
     Crossings,

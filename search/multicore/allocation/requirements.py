@@ -10,12 +10,11 @@ from typing import Final, NamedTuple, final
 
 import numpy as np
 
+from nestmap.model.arrays import Flags, Ints
 from nestmap.model.multicore.cn_workload import WITHIN_GROUP
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.model.multicore.split_options import Convention
 from nestmap.search.multicore.allocation.core_distances import (
-    Flags,
-    Ints,
     Routes,
     Stops,
     cycles,

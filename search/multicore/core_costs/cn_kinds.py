@@ -18,10 +18,11 @@ from nestmap.model import (
     OutputOperand,
     VectorNode,
 )
+from nestmap.model.arrays import Ints
 from nestmap.model.base import replaced
 from nestmap.model.dims import Dimension
 from nestmap.model.multicore.cn_kinds import CnKind, CnKinds
-from nestmap.model.multicore.cn_layer import CnLayer, Ints
+from nestmap.model.multicore.cn_layer import CnLayer
 from nestmap.model.multicore.cn_workload import PARTIAL_SUMS, WITHIN_GROUP, CnWorkload
 from nestmap.model.multicore.split_options import Convention
 from nestmap.model.workload.graph import Workload

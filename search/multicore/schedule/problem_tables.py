@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from nestmap.model.arrays import Ints
 from nestmap.model.dims import OUTPUT, MemoryOperand
 from nestmap.model.multicore.accelerator import ComputeCore
 from nestmap.model.multicore.cn_costs import IMPOSSIBLE
@@ -29,8 +30,6 @@ from nestmap.search.multicore.schedule.table_layout import (
     Energies,
     Network,
 )
-
-Ints = NDArray[np.int64]
 
 RULES: Final = {
     CandidateRule.LATENCY: BY_LATENCY,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from nestmap.model.arrays import Ints
 from nestmap.model.multicore.allocation import Allocation
 from nestmap.model.multicore.schedule import (
     Schedule,
@@ -53,8 +54,6 @@ from nestmap.search.multicore.schedule.table_layout import (
     Spending,
     State,
 )
-
-Ints = NDArray[np.int64]
 
 
 def latency_of(state: State) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from nestmap.costmodel.kernel.record import F64, I64
+from nestmap.model.arrays import Floats, Ints
 
 NONE: Final = -1
 """No row, no time."""
@@ -104,26 +104,26 @@ class Network(NamedTuple):
     each operand by layer, core and operand (0: output). ``is_at`` says which core has which memory.
     """
 
-    nodes: I64
-    needs: I64
-    following: I64
-    tensors: I64
-    prefetched: I64
-    costs: I64
-    homes: I64
-    memories: I64
-    is_at: I64
-    bandwidths: I64
-    paths: I64
-    path_wires: I64
+    nodes: Ints
+    needs: Ints
+    following: Ints
+    tensors: Ints
+    prefetched: Ints
+    costs: Ints
+    homes: Ints
+    memories: Ints
+    is_at: Ints
+    bandwidths: Ints
+    paths: Ints
+    path_wires: Ints
 
 
 class Energies(NamedTuple):
     """The energies of nodes (by kind and core), memories and wires, in pJ."""
 
-    nodes: F64
-    memories: F64
-    wires: F64
+    nodes: Floats
+    memories: Floats
+    wires: Floats
 
 
 # steps of a curve
@@ -214,27 +214,27 @@ class State(NamedTuple):
     ``there`` is the first and the last copy in each memory.
     """
 
-    rooms: I64
-    room_steps: I64
-    traffic: I64
-    traffic_steps: I64
-    most_steps: I64
-    copies: I64
-    there: I64
-    transfers: I64
-    streams: I64
-    reads: I64
-    left: I64
-    gone: I64
-    nodes: I64
-    order: I64
-    ready: I64
-    idle: I64
-    counters: I64
+    rooms: Ints
+    room_steps: Ints
+    traffic: Ints
+    traffic_steps: Ints
+    most_steps: Ints
+    copies: Ints
+    there: Ints
+    transfers: Ints
+    streams: Ints
+    reads: Ints
+    left: Ints
+    gone: Ints
+    nodes: Ints
+    order: Ints
+    ready: Ints
+    idle: Ints
+    counters: Ints
 
 
 class Spending(NamedTuple):
     """The energy of each transfer, on wires and in memories, and of everything by its parts."""
 
-    transfers: F64
-    parts: F64
+    transfers: Floats
+    parts: Floats

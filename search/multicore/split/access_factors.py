@@ -13,12 +13,13 @@ from typing import final
 
 import numpy as np
 
+from nestmap.model.arrays import Ints
 from nestmap.model.dims import Dimension
 from nestmap.model.multicore.cn_layer import TensorAxis
 from nestmap.model.multicore.split_options import Convention
 from nestmap.model.multicore.tiling import Tiling
 from nestmap.search.multicore.split.node_nests import Sizes
-from nestmap.search.multicore.split.regions import Ints, Region
+from nestmap.search.multicore.split.regions import Region
 
 
 @final

@@ -10,10 +10,10 @@ from typing import final
 
 import numpy as np
 
+from nestmap.model.arrays import Ints
 from nestmap.model.multicore.cn_layer import CnLayer, TensorAxis
 from nestmap.model.multicore.tiling import Tiling
 from nestmap.search.multicore.split.access_factors import Factor
-from nestmap.search.multicore.split.regions import Ints
 
 
 @final
