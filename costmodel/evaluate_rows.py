@@ -1,4 +1,7 @@
-"""The cost model: from temporal mappings of one spatial problem to what they cost."""
+"""The cost model: from temporal mappings of one spatial problem to what they cost.
+
+Formulas: docs/cost-model.md
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 from nestmap.costmodel.energy import count_accesses, memory_energy
 from nestmap.costmodel.flatten import FlatProblem
 from nestmap.costmodel.footprint import count_elements, find_partial_sums, hold_bits
-from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.jit import is_compiled, kernel
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Totals, Work
 from nestmap.costmodel.loading import load_ports, offloading, onloading
@@ -52,7 +55,11 @@ def load_row(work: Work, factors: Ints, order: Codes, cuts: Codes) -> None:
 
 @kernel
 def evaluate_row(problem: FlatProblem, work: Work) -> Totals:
-    """The cost of the mapping in the work arrays; fills all of them (spec sections 3 to 7)."""
+    """The cost of the mapping in the work arrays; fills all of them.
+
+    Each kernel says which of them it reads and fills; ``tests/costmodel/test_evaluate_rows.py``
+    checks that, and that nothing is read before it is filled.
+    """
     place_loops(problem, work)
     count_cycles(problem, work)
     measure_tops(problem, work)
@@ -91,6 +98,11 @@ def _evaluate_rows(
     for row in range(len(orders)):
         load_row(work, factors, orders[row], cuts[row])
         write_costs(problem, evaluate_row(problem, work), columns, row)
+
+
+def is_compiled_before() -> bool:
+    """Whether this machine has compiled the cost model before (else the first run takes longer)."""
+    return is_compiled(evaluate_row)
 
 
 @kernel
