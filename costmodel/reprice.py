@@ -40,7 +40,7 @@ def reprice(
 
     ``before`` is the whole accelerator that it was made for, of which the layer may have used a
     part (data kept on chip); ``after`` differs from it in energies, areas and names only, and
-    memories and ports stand in the same order. The same kernels multiply and sum in the same
+    memories and ports are in the same order. The same kernels multiply and sum in the same
     order, so that not even the last digit differs.
 
     Raises:

@@ -13,7 +13,9 @@ from nestmap.model.workload import affine
 
 
 class LevelUnrollings(NamedTuple):
-    """A spatial mapping distributed over the levels of each operand (spec section 2).
+    """A spatial mapping distributed over the levels of each operand.
+
+    Formula: docs/cost-model.md#instances-and-boost
 
     Axes: ``x`` operands (output first), ``l`` levels (0 is the array), ``i`` the unrollings of
     an operand from the array upwards.

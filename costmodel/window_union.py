@@ -1,10 +1,12 @@
-"""The union of periodic windows in closed form (spec section 7.4).
+"""The union of periodic windows in closed form.
 
 Window ``k`` covers the first ``windows[k]`` cycles of each of its periods. The periods are
 prefix products of one loop order, so each divides the next longer one and the pattern of all
-shorter windows starts anew in each of its periods. The length of the union within the first
+shorter windows starts again in each of its periods. The length of the union within the first
 ``y`` cycles is then a sum over windows, the longest period first: whole periods count what one
-period covers, and what is left lies within the window, or beside it among the shorter ones.
+period covers, and what is left lies within the window, or outside of it among the shorter ones.
+
+Formula: docs/cost-model.md#union-of-windows
 """
 
 from __future__ import annotations

@@ -26,8 +26,9 @@ class Work:
     factor: Annotated[Floats, (LOOPS,)]  # [n]
     tile: float  # scratch: elements of an operand in the loops counted so far
     extent: Annotated[Floats, (DIMENSIONS,)]  # [d] scratch: iterations of a pr dimension in them
-    # [x, l] loops at or below a level, after loops have moved down to where data stays in place
-    cut: Annotated[Ints, (OPERANDS, LEVELS)]
+    cut: Annotated[Ints, (OPERANDS, LEVELS)]  # [x, l] loops at or below a memory level
+    # [x, l] the same with the ir loops just above, during which data stays in place
+    stationary_cut: Annotated[Ints, (OPERANDS, LEVELS)]
     cycles: Annotated[Floats, (OPERANDS, LEVELS)]  # [x, l] product of those loops
     # [x, l] product of the contiguous r (ir) loops at the top of a level
     top_relevant: Annotated[Floats, (OPERANDS, LEVELS)]

@@ -2,7 +2,7 @@
 
 Three facts bound the cost from below. Every word of an operand crosses every link of its hierarchy
 at least once (compulsory traffic). Each cycle the array writes its sums, and reads those inputs
-anew to which the innermost loop is relevant, so that it cannot spare all operands at once. And
+again to which the innermost loop is relevant, so that it cannot spare all operands at once. And
 the array needs one cycle for every iteration that is left in time, a port one for every word of
 its width. Where unrollings do not divide their loops the whole part of them counts, which is what
 all rounding in the cost model stays above.
@@ -17,10 +17,10 @@ import numpy as np
 
 from nestmap.costmodel.flatten import FlatProblem, flatten
 from nestmap.costmodel.footprint import distinct_values
-from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT, RD_LOW, WR_HIGH
+from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.reuse import IRRELEVANT
-from nestmap.costmodel.transfers import link_of
+from nestmap.costmodel.transfers import is_backward, link_of
 from nestmap.model import Objective, SpatialProblem
 from nestmap.model.arrays import Floats
 
@@ -69,7 +69,7 @@ def _bounds(
     energy = problem.computation
     latency = total * problem.cycles_per_operation + problem.drain
     for t in range(problem.transfers):
-        if _is_backward(problem, t):
+        if is_backward(problem, t):
             continue
         if link_of(problem, t) != ARRAY:
             energy += _energy_once(problem, t, sizes, extent)
@@ -163,13 +163,6 @@ def _port(problem: FlatProblem, t: int) -> int:
 
 
 @kernel
-def _is_backward(problem: FlatProblem, t: int) -> bool:
-    """Whether a transfer only happens where partial sums come back."""
-    movement = problem.transfer_movement[t]
-    return problem.transfer_operand[t] == OUT and movement in (RD_LOW, WR_HIGH)
-
-
-@kernel
 def _precision(problem: FlatProblem, x: int) -> float:
     """The fewest bits that an element of the operand ever has."""
     return float(min(problem.precision[x], problem.partial_precision[x]))
@@ -213,7 +206,7 @@ def _words(problem: FlatProblem, x: int, level: int, sizes: Floats, extent: Floa
 
 @kernel
 def _is_spread(problem: FlatProblem, x: int, q: int) -> bool:
-    """Whether the unrollings of a pr index stand at several levels."""
+    """Whether the unrollings of a pr index are at several levels."""
     levels = 0
     for level in range(problem.levels[x] + 1):
         for i in range(problem.first_unrolled[x, level], problem.first_unrolled[x, level + 1]):

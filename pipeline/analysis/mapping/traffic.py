@@ -37,7 +37,7 @@ def evaluated(spatial: SpatialProblem, temporal: TemporalMapping) -> Evaluated:
 
 def stays(records: Evaluated, operand: int, level: int) -> int:
     """How many loops leave the tile of an operand (by position) at a level (0: innermost)."""
-    return int(records.work.cut[operand, level + 1])
+    return int(records.work.stationary_cut[operand, level + 1])
 
 
 def port_traffic(spatial: SpatialProblem, records: Evaluated) -> tuple[PortTraffic, ...]:
