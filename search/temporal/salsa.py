@@ -32,7 +32,7 @@ from nestmap.model.units import Cooling, PositiveCount, Seed, Temperature
 from nestmap.search.parallel import in_order
 from nestmap.search.select.best import best_of
 from nestmap.search.temporal.annealing import Rules, Visited, Walk, anneal
-from nestmap.search.temporal.infeasibility import add_failures, explain
+from nestmap.search.temporal.infeasibility import add_failures, infeasibility_statistics
 from nestmap.search.temporal.loma import loma
 from nestmap.search.temporal.loop_factors import prime_factors
 from nestmap.search.temporal.memory_allocation import Failures
@@ -102,7 +102,7 @@ def salsa(
     for batch, more in in_order(search.chain, chains, workers):
         add_failures(failures, more)
         yield batch
-    yield evaluate_batch(MappingBatch.empty(spatial, explain(spatial, failures)))
+    yield evaluate_batch(MappingBatch.empty(spatial, infeasibility_statistics(spatial, failures)))
 
 
 def _coarse_ways(spatial: SpatialProblem) -> tuple[PinnedOrder, ...]:
