@@ -15,7 +15,7 @@ from nestmap.model.multicore.schedule import Tensors
 from nestmap.model.multicore.split_options import Convention
 
 OUTPUT_SLOT = 0
-"""The slot of a node's output, and of what it goes on adding to; input ``i`` has slot ``1 + i``."""
+"""The slot of a node's output, and of partial sums it adds to; input ``i`` has slot ``1 + i``."""
 
 
 @final

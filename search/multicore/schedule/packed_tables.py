@@ -1,7 +1,7 @@
 """What a scheduling kernel works on: all tables in two arrays, so that calls pass little.
 
 A NumPy array costs a compiled call seven machine words, and the thirty tables of a schedule more
-than most calls do. So they stand one behind the other in one array of integers and one of floats;
+than most calls do. So they are concatenated in one array of integers and one of floats;
 its first words say where each begins. Outside of kernels the same memory is seen as arrays.
 """
 
@@ -33,12 +33,12 @@ HEADER: Final = 4
 
 
 class Job(NamedTuple):
-    """The tables, the candidate rule, whether to do as Stream does, the core off the chip."""
+    """The tables, the candidate rule, whether as the reference (Stream), the off-chip core."""
 
     ints: Ints
     floats: Floats
     rule: int
-    stream: bool
+    reference: bool
     offchip: int
 
 

@@ -43,7 +43,7 @@ def mode_of(problem: ScheduleProblem) -> Mode:
     cores = _core_numbers(problem)
     return Mode(
         rule=RULES[problem.options.rule],
-        stream=problem.convention is Convention.STREAM,
+        reference=problem.convention is Convention.STREAM,
         offchip=cores.index(problem.accelerator.offchip),
     )
 
@@ -118,7 +118,7 @@ def _nodes(problem: ScheduleProblem, needs: Needs, followers: Ints) -> Ints:
 
 
 def _results(problem: ScheduleProblem) -> Ints:
-    """Whether each node's output is a result: nobody reads it.
+    """Whether each node's output is a result: no node reads it.
 
     In Stream those of a layer are if one of its nodes has nothing after it, not even in order.
     """

@@ -158,7 +158,7 @@ def _streams(desk: Desk, numbers: Ints) -> Streams:
     start = state.nodes[rows[:, STREAM_NODE], NODE_START]
     end = state.nodes[rows[:, STREAM_NODE], NODE_END]
     energies = [
-        0.0 if desk.job.stream else stream_energy(desk.job, sending, receiving, rate, duration)
+        0.0 if desk.job.reference else stream_energy(desk.job, sending, receiving, rate, duration)
         for sending, receiving, rate, duration in zip(
             rows[:, SENDING].tolist(),
             rows[:, RECEIVING].tolist(),

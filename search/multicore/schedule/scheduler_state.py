@@ -27,10 +27,10 @@ from nestmap.search.multicore.schedule.table_layout import (
 
 
 class Mode(NamedTuple):
-    """How to schedule: the candidate rule, whether as Stream does, the core off the chip."""
+    """How to schedule: the candidate rule, whether as the reference (Stream), the off-chip core."""
 
     rule: int
-    stream: bool
+    reference: bool
     offchip: int
 
 
@@ -50,7 +50,7 @@ def new_desk(network: Network, energies: Energies, mode: Mode, scale: int = 1) -
     state = State(*views[len(network) :])
     state.most_steps[:] = _most_steps(network, scale)
     return Desk(
-        Job(ints, floats, mode.rule, mode.stream, mode.offchip),
+        Job(ints, floats, mode.rule, mode.reference, mode.offchip),
         state,
         Spending(*float_views[len(energies) :]),
     )

@@ -60,7 +60,7 @@ WAITS_FOR: Final = 7
 RANK: Final = 8
 NODE_COLUMNS: Final = 9
 
-# needs: a row for each tensor that a node reads; needs of a node stand together
+# needs: a row for each tensor that a node reads; needs of a node are consecutive
 NEEDED: Final = 0
 SLOT: Final = 1
 
@@ -162,7 +162,7 @@ IN_MEMORIES: Final = 1
 # streams, a row each; their times are those of the nodes
 STREAM_NODE: Final = 0
 STREAM_RATE: Final = 1
-STREAM_COLUMNS: Final = 5  # SENDING and RECEIVING stand as in transfers
+STREAM_COLUMNS: Final = 5  # SENDING and RECEIVING as in transfers
 
 # what changes of a tensor
 FIRST_COPY: Final = 0
@@ -196,7 +196,7 @@ FULL: Final = 1
 NO_ROOM: Final = 2
 CANNOT_RUN: Final = 3
 
-# parts of the energy; those of transfers stand at 2 * reason + 2 (wires) and + 3 (memories)
+# parts of the energy; those of transfers are at 2 * reason + 2 (wires) and + 3 (memories)
 COMPUTATION: Final = 0
 STREAMING: Final = 1
 SENT: Final = 2
