@@ -142,7 +142,7 @@ class Demands:
 
     @cached_property
     def edges(self) -> list[tuple[int, int, int]]:
-        """Producer, consumer and flow of each edge; by producers, which stand before consumers."""
+        """Producer, consumer and flow of each edge; by producers, which come before consumers."""
         places = {flow: place for place, flow in enumerate(self.flows)}
         return [(producer, consumer, places[flow]) for producer, consumer, flow in self._edges]
 

@@ -27,7 +27,7 @@ from nestmap.search.multicore.split.regions import Region
 class Factor:
     """What is read along some axes: a region for each tile of the dimensions, the last fastest.
 
-    The sets of a box stand in the order of ``axes``; ``tiles`` are how many there are of each
+    The sets of a box are in the order of ``axes``; ``tiles`` are how many there are of each
     dimension.
     """
 

@@ -33,7 +33,7 @@ class Lists:
 
     @classmethod
     def inverse(cls, keys: Ints, count: int) -> Lists:
-        """For each number below ``count``, the positions at which it stands in ``keys``."""
+        """For each number below ``count``, its positions in ``keys``."""
         bounds = np.zeros(count + 1, dtype=np.int64)
         np.cumsum(np.bincount(keys, minlength=count), out=bounds[1:])
         return cls(bounds, np.argsort(keys, kind="stable"))

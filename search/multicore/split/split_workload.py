@@ -88,7 +88,7 @@ def _chains(layer: CnLayer) -> Columns:
 
 
 def _sums(layer: CnLayer) -> Columns:
-    """The edges between nodes of which one goes on with the sums of the other.
+    """The edges between nodes of which one continues the sums of the other.
 
     Where a reduction is split, what a node adds up is sent to the next one that adds to the same
     part of the output, wherever that runs; the last one finishes it. Stream has no such edges.
