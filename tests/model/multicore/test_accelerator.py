@@ -21,7 +21,7 @@ from nestmap.model import (
     Unrolling,
 )
 from nestmap.model.base import replaced
-from nestmap.model.workload.builders import (
+from nestmap.model.multicore.builders import (
     Beside,
     OffChip,
     Wires,
