@@ -128,6 +128,20 @@ def test_no_function_takes_arbitrary_keywords() -> None:
     ]
 
 
+def test_notebooks_show_values_through_one_hook() -> None:
+    """A class says ``_repr_html_ = html`` or nothing; views are registered."""
+    found = [
+        (name_of(path), ast.unparse(node))
+        for path in sources()
+        for owner in ast.walk(parsed(path))
+        if isinstance(owner, ast.ClassDef)
+        for node in owner.body
+        if "_repr_html_" in ast.unparse(node)
+    ]
+    assert ("model/base.py", "_repr_html_ = html") in found
+    assert {text for _, text in found} == {"_repr_html_ = html"}
+
+
 def tracked() -> Iterator[tuple[str, str]]:
     """Name and text of every file that is, or would be, in the repository."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from nestmap.model import InputError, StoreError, Workload
 from nestmap.model.base import replaced
+from nestmap.model.display import view
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.model.multicore.allocation import Allocation
 from nestmap.model.multicore.bound import StreamBound
@@ -98,10 +99,6 @@ class StreamResult:
         """Energy of the reported schedule in pJ."""
         return self.schedule.energy.total
 
-    def _repr_html_(self) -> str:
-        """The reported schedule and the front as tables, for notebooks."""
-        return schedule_html(self.schedule) + search_html(self.search)
-
     def scheduled(self, allocation: Allocation) -> Schedule:
         """The schedule of another allocation.
 
@@ -109,6 +106,12 @@ class StreamResult:
             InfeasibleError: where there is none.
         """
         return scheduler(self.problem, allocation)
+
+
+@view.register
+def stream_html(found: StreamResult) -> str:
+    """The reported schedule and the front as tables, for notebooks."""
+    return schedule_html(found.schedule) + search_html(found.search)
 
 
 def stream(  # noqa: PLR0913 (the one call that says it all; all but two arguments have defaults)

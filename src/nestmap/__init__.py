@@ -52,6 +52,9 @@ _HOMES = {
     "nestmap.pipeline.frontend.torch": ("from_torch",),
 }
 
+NOTEBOOK_VIEWS = "nestmap.pipeline.render.notebook.views"
+"""What registers how values show themselves in notebooks; loaded when the first one does."""
+
 __all__ = [
     "Explanation",
     "Exploration",

@@ -7,6 +7,7 @@ from textwrap import wrap
 from typing import Final
 
 from nestmap.model import CostModelEvaluation, Frozen, Loop, SpatialProblem
+from nestmap.model.display import view
 from nestmap.model.units import Count
 from nestmap.pipeline.analysis.mapping.costs import binding, energy_breakdown, waterfall
 from nestmap.pipeline.analysis.mapping.explanation import (
@@ -100,10 +101,6 @@ class Explanation(Frozen, frozen=True):
             *(Line(), *_prose(_NOTES, width, Tone.FAINT)),
         ]
 
-    def _repr_html_(self) -> str:
-        """The text in parts that fold, for notebooks."""
-        return explanation_html(self.lines(), _NOTES)
-
     def why(self) -> Iterable[str]:
         """In sentences: the figures, what binds, where the energy goes, and what would help."""
         yield headline(self.cme)
@@ -144,6 +141,12 @@ def explain(spatial: SpatialProblem, cme: CostModelEvaluation) -> Explanation:
         what_ifs=what_ifs(spatial, cme, ports),
         cme=cme,
     )
+
+
+@view.register
+def folding_html(explanation: Explanation) -> str:
+    """The text in parts that fold, for notebooks."""
+    return explanation_html(explanation.lines(), _NOTES)
 
 
 def _prose(sentences: Iterable[str], width: int, tone: Tone = Tone.PLAIN) -> list[Line]:
