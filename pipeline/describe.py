@@ -11,9 +11,9 @@ from typing import Never, Protocol, TypeGuard, cast, runtime_checkable
 import networkx as nx
 
 from nestmap.model import Frozen
-from nestmap.pipeline.render.json.results import Json
 from nestmap.pipeline.stage import FunctionStage, Stage, Then, each
 from nestmap.pipeline.stages import BoundedSearchStage, EachOnceStage, VectorStage
+from nestmap.pipeline.util.json import Json
 
 
 class StageDescription(Frozen, frozen=True):

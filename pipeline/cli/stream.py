@@ -29,7 +29,6 @@ from nestmap.pipeline.multicore.api import StreamResult, resume_stream, stream_p
 from nestmap.pipeline.multicore.plan import StreamPlan, check_prefetch, splitting_stage
 from nestmap.pipeline.multicore.result_json import stream_json
 from nestmap.pipeline.multicore.run import StreamJob
-from nestmap.pipeline.render.json.results import write_json
 from nestmap.pipeline.render.perfetto.trace import perfetto_trace
 from nestmap.pipeline.render.text.multicore import (
     bound_note,
@@ -45,6 +44,7 @@ from nestmap.pipeline.render.text.multicore import (
 from nestmap.pipeline.render.text.plain_table import Line, printable
 from nestmap.pipeline.render.text.split import passing_note
 from nestmap.pipeline.util.atomic_files import write_text
+from nestmap.pipeline.util.json import write_json
 from nestmap.store import Store
 
 MOST_FRONT: Final = 12
