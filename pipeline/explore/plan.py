@@ -23,7 +23,6 @@ from nestmap.model import (
     SpatialProblem,
 )
 from nestmap.model.base import replaced
-from nestmap.pipeline.frontend.yaml.located_node import explained
 from nestmap.pipeline.stage import Stage, each
 from nestmap.pipeline.stages import (
     BoundedSearchStage,
@@ -126,7 +125,7 @@ def search_plan(  # noqa: PLR0913 (what a user may want to say about a search)
             count_vector=count_vector,
         )
     except ValidationError as error:
-        raise InputError("search", *explained(error)) from None
+        raise InputError.of("search", error) from None
 
 
 def _search(
