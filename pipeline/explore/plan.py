@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Literal
@@ -48,6 +47,7 @@ from nestmap.pipeline.stages import (
 from nestmap.pipeline.stages.mapping.observe import Observer, ObserveStage
 from nestmap.pipeline.stages.mapping.recall import Ledger
 from nestmap.pipeline.stages.mapping.reduce import Costing
+from nestmap.search.parallel import available_workers
 
 
 class Rank(StrEnum):
@@ -142,13 +142,6 @@ def _search(
             return SalsaStage(mapping_type=kind, seed=seed, workers=workers)
         case _:  # no type checker has seen it
             raise InputError("search", repr(name), "loma or salsa")
-
-
-def available_workers() -> int:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def exploration_pipeline(

@@ -19,7 +19,6 @@ from nestmap.model.multicore.population import AllocationObjective, Generation, 
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
 from nestmap.model.multicore.search_result import AllocationSearch
-from nestmap.pipeline.explore.plan import available_workers
 from nestmap.pipeline.frontend.read import read_core_mapping, read_multicore, read_workload
 from nestmap.pipeline.multicore.plan import (
     Costing,
@@ -47,6 +46,7 @@ from nestmap.pipeline.stages.multicore.inter_core import (
 from nestmap.pipeline.stages.multicore.split_options import GivenLoops, split_options
 from nestmap.search.multicore.allocation.cp_sat_search import prove
 from nestmap.search.multicore.allocation.initial_allocations import initial_allocations
+from nestmap.search.parallel import available_workers
 
 if TYPE_CHECKING:
     import onnx
