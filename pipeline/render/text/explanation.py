@@ -9,6 +9,7 @@ from typing import Final
 from nestmap.model import CostModelEvaluation, Frozen, Loop, SpatialProblem
 from nestmap.model.display import view
 from nestmap.model.units import Count
+from nestmap.pipeline.analysis.mapping.checks import check_answers
 from nestmap.pipeline.analysis.mapping.costs import binding, energy_breakdown, waterfall
 from nestmap.pipeline.analysis.mapping.explanation import (
     Binding,
@@ -21,7 +22,6 @@ from nestmap.pipeline.analysis.mapping.explanation import (
 from nestmap.pipeline.analysis.mapping.loop_nest import loop_nest
 from nestmap.pipeline.analysis.mapping.traffic import evaluated, port_traffic
 from nestmap.pipeline.analysis.mapping.what_if import what_ifs
-from nestmap.pipeline.explore.recorded_problem import check_answers
 from nestmap.pipeline.format.mappings import sizes_text
 from nestmap.pipeline.format.numbers import engineering
 from nestmap.pipeline.render.notebook.explanation import explanation_html
@@ -118,7 +118,8 @@ def explain(spatial: SpatialProblem, cme: CostModelEvaluation) -> Explanation:
     """Explains a mapping: its loop nest, its costs, what binds and what would help.
 
     ``spatial`` is the problem that the evaluation answers: layer, accelerator and spatial mapping
-    (:func:`~nestmap.pipeline.analysis.mapping.recorded_problem` finds that of a result). Machines
+    (:func:`~nestmap.pipeline.explore.recorded_problem.recorded_problem` finds that of a result).
+    Machines
     with wider ports and larger memories are evaluated, some dozens of them.
 
     Raises:
