@@ -127,6 +127,20 @@ class Store:
             check_schema(connection, str(path))
         return cls(database)
 
+    @staticmethod
+    @contextmanager
+    def borrow(store: Store | Path | str) -> Generator[Store]:
+        """A store that is given, or one that is opened at a path and closed again.
+
+        Raises:
+            StoreError: if it cannot be opened.
+        """
+        if isinstance(store, Store):
+            yield store
+            return
+        with Store.open(Path(store)) as opened:
+            yield opened
+
     def __enter__(self) -> Store:
         return self
 

@@ -12,6 +12,7 @@ from nestmap.model import Loop
 from nestmap.model.base import Frozen
 from nestmap.model.display import html, view
 from nestmap.model.evaluation.recording import Recording
+from tests.notebooks.shown import html_of, html_or_none
 
 
 class Shown(Frozen, frozen=True):
@@ -46,14 +47,14 @@ def test_what_has_no_view_is_shown_as_text(value: object) -> None:
     assert html(value) is None
 
 
-def test_a_class_without_a_view_asks_for_one() -> None:
-    assert Plain("x")._repr_html_() is None
-    assert Recording()._repr_html_() is None
+def test_notebooks_print_what_has_no_view() -> None:
+    assert html_or_none(Plain("x")) is None
+    assert html_or_none(Recording()) is None
 
 
 def test_a_view_is_that_of_the_nearest_class() -> None:
-    assert Shown(name="a")._repr_html_() == "<p>a</p>"
-    assert Shorter(name="b")._repr_html_() == "<p>b</p>"
+    assert html_of(Shown(name="a")) == "<p>a</p>"
+    assert html_of(Shorter(name="b")) == "<p>b</p>"
 
 
 def test_the_hook_is_no_field() -> None:
