@@ -10,14 +10,14 @@ from pydantic import ValidationError
 
 
 class NestmapError(Exception):
-    """Base of all errors that a user can cause and mend; the command line prints only its text."""
+    """Base of all errors that a user can cause and fix; the command line prints only its text."""
 
 
 class InputError(NestmapError):
     """Something given to nestmap is wrong.
 
-    ``where`` names the file, line or field, ``found`` what stands there and ``expected`` what
-    would be right.
+    ``where`` names the file, line or field, ``found`` what is there and ``expected`` what would be
+    right.
     """
 
     def __init__(self, where: str, found: str, expected: str) -> None:
