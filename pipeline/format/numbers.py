@@ -1,4 +1,4 @@
-"""Numbers as people read them: engineering units, thousands separators, shares."""
+"""Numbers as people read them: engineering units, thousands separators, shares; safe text."""
 
 from __future__ import annotations
 
@@ -72,3 +72,8 @@ def capacity(bits: int) -> str:
     while value >= 1024 and step + 1 < len(_BINARY):
         value, step = value / 1024, step + 1
     return f"{value:.4g} {_BINARY[step]}"
+
+
+def printable(text: str) -> str:
+    """The text with what would move a terminal's cursor or break a line spelled out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

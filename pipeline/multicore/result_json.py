@@ -6,8 +6,8 @@ from nestmap.model.multicore.population import Individual
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, memory_loads, wire_loads
 from nestmap.pipeline.multicore.api import StreamResult
-from nestmap.pipeline.render.json.results import Json
 from nestmap.pipeline.render.text.multicore import spent_parts
+from nestmap.pipeline.util.json import Json
 
 
 def stream_json(result: StreamResult, layers: StreamResult | None = None) -> Json:

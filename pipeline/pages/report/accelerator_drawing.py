@@ -17,8 +17,8 @@ from nestmap.pipeline.analysis.network.memory_hierarchy import (
     way_width,
 )
 from nestmap.pipeline.format.axis_units import shortened
-from nestmap.pipeline.format.mappings import array_text, printable
-from nestmap.pipeline.format.numbers import count
+from nestmap.pipeline.format.mappings import array_text
+from nestmap.pipeline.format.numbers import count, printable
 
 _COLUMN: Final = 280
 _LETTERS: Final = 38

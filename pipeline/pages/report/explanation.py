@@ -8,7 +8,6 @@ from itertools import groupby
 from typing import Final, final
 
 from nestmap.model import CostModelEvaluation, LayerFront, LayerResult, LevelEvaluation
-from nestmap.pipeline.analysis.mapping import Explanation
 from nestmap.pipeline.analysis.mapping.explanation import EnergyKind, EnergyPart, PortTraffic, Tile
 from nestmap.pipeline.analysis.network.stacked_bars import latency_parts
 from nestmap.pipeline.format.mappings import sizes_text, spatial_text
@@ -17,6 +16,7 @@ from nestmap.pipeline.format.palette import BLUE, Look, grey_look
 from nestmap.pipeline.pages.report import table_cells as cells
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, Fact, edp
 from nestmap.pipeline.pages.report.table_cells import MINUS, NONE, Cell, Heading, Row, Table, words
+from nestmap.pipeline.render.text.explanation import Explanation
 from nestmap.pipeline.render.text.explanation_reasons import described, notable, unchanged
 from nestmap.pipeline.render.text.explanation_tables import array_text, nest_lines
 from nestmap.pipeline.render.text.network import skipped_of

@@ -12,8 +12,8 @@ from itertools import islice
 from math import isfinite
 from typing import Final, cast
 
-from nestmap.pipeline.render.json.results import Json
 from nestmap.pipeline.render.text.plain_table import Align, Column, Line, Tone, printable, table
+from nestmap.pipeline.util.json import Json
 from nestmap.store import Relation
 
 MOST_ROWS: Final = 1000

@@ -21,9 +21,9 @@ from nestmap.pipeline.analysis.schedule.split_summary import (
     TooLarge,
 )
 from nestmap.pipeline.format.numbers import capacity, count
-from nestmap.pipeline.render.json.results import Json
 from nestmap.pipeline.render.text.plain_table import Column, Line, figures, printable, table
 from nestmap.pipeline.render.text.wrapping_table import Row, RowColumns, rows_table
+from nestmap.pipeline.util.json import Json
 from nestmap.search.multicore.split.regions import Ints
 
 DEFINITIONS: Final = (

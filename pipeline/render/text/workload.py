@@ -16,10 +16,10 @@ from nestmap.pipeline.analysis.network.workload_summary import (
 )
 from nestmap.pipeline.format.mappings import precisions_text, sizes_text
 from nestmap.pipeline.format.numbers import capacity, count, engineering
-from nestmap.pipeline.render.json.results import Json
 from nestmap.pipeline.render.text.network import no_cost_note
 from nestmap.pipeline.render.text.plain_table import Column, Line, figures, printable, table
 from nestmap.pipeline.render.text.wrapping_table import Row, RowColumns, rows_table
+from nestmap.pipeline.util.json import Json
 
 DEFINITIONS: Final = (
     "Times: how many layers have the same content; the figures of a row are those of one. "
