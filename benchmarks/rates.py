@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from time import process_time
 
-from nestmap.costmodel import evaluate_batch
+from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.model import MappingType, SpatialProblem, TemporalMapping
 from nestmap.search import loma
 

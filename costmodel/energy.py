@@ -1,4 +1,4 @@
-"""Word accesses and the energy they take (spec sections 5 and 6)."""
+"""Word accesses, and the energy that they take."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from nestmap.costmodel.kernel.work import Work
 
 @kernel
 def count_accesses(problem: FlatProblem, work: Work) -> None:
-    """``accesses``: full-width words; a period's data is rounded up to minimal-width words."""
+    """Accesses in full-width words; a period's data is rounded up to minimal-width words.
+
+    Formula: docs/cost-model.md#word-accesses
+
+    Reads: bits, times.
+    Fills: accesses.
+    """
     for port in range(problem.ports):
         narrow, wide = problem.port_min[port], problem.port_max[port]
         for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
@@ -24,7 +30,13 @@ def count_accesses(problem: FlatProblem, work: Work) -> None:
 
 @kernel
 def memory_energy(problem: FlatProblem, work: Work) -> float:
-    """Fills ``energy`` and gives its sum, in pJ."""
+    """The energy of all transfers, in pJ.
+
+    Formula: docs/cost-model.md#of-memories
+
+    Reads: accesses.
+    Fills: energy.
+    """
     total = 0.0
     for t in range(problem.transfers):
         work.energy[t] = work.accesses[t] * problem.transfer_energy[t]

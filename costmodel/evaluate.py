@@ -1,112 +1,202 @@
-"""The cost model: from temporal mappings of one spatial problem to what they cost."""
+"""Evaluations as models: whole batches as columns, one mapping with its full breakdown."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 
-from nestmap.costmodel.energy import count_accesses, memory_energy
-from nestmap.costmodel.flatten import FlatProblem
-from nestmap.costmodel.footprint import count_elements, find_partial_sums, hold_bits
-from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import F64, I64, new_record
+from nestmap.costmodel.area_leakage import areas_of, clock_period_of, static_energies, sum_of
+from nestmap.costmodel.evaluate_rows import (
+    Columns,
+    evaluate_row,
+    evaluate_rows,
+    latencies,
+    load_row,
+)
+from nestmap.costmodel.flatten import FlatProblem, flatten
+from nestmap.costmodel.kernel.record import check_loops, new_record
 from nestmap.costmodel.kernel.work import Totals, Work
-from nestmap.costmodel.loading import load_ports, offloading, onloading
-from nestmap.costmodel.reuse import count_cycles, measure_tops, place_loops
-from nestmap.costmodel.stall import time_transfers, worst_stall
-from nestmap.costmodel.transfers import measure_transfers
-from nestmap.costmodel.utilization import find_double_buffers, utilize_memories
-from nestmap.model.evaluation.batch import Codes
+from nestmap.costmodel.mac_energy import computation_energies
+from nestmap.model import (
+    MOVEMENTS,
+    Accelerator,
+    CostModelEvaluation,
+    EvaluationBatch,
+    LevelEvaluation,
+    Loop,
+    MappingBatch,
+    MovementCosts,
+    OperandLink,
+    PortStall,
+    SearchStatistics,
+    SpatialProblem,
+    TemporalMapping,
+)
+from nestmap.model.arrays import Ints
+
+N = TypeVar("N")
+
+Place = tuple[int, int]
+"""An operand, and a level of its hierarchy from 1."""
 
 
-class Columns(NamedTuple):
-    """Costs of a batch, a row each: energy in pJ, latencies in cycles."""
-
-    energy: F64
-    latency0: F64
-    latency1: F64
-    latency2: F64
-
-
-@kernel
-def load_order(work: Work, factors: I64, order: Codes) -> None:
-    """Puts the loops of one mapping into the work arrays."""
-    work.loops = len(order)
-    for n in range(len(order)):
-        work.dimension[n] = factors[order[n], 0]
-        work.factor[n] = factors[order[n], 1]
-
-
-@kernel
-def load_row(work: Work, factors: I64, order: Codes, cuts: Codes) -> None:
-    """Puts one mapping into the work arrays.
-
-    ``factors`` [f, 2]: dimension and size of each factor; ``order`` [n]; ``cuts`` [x, level].
-    """
-    load_order(work, factors, order)
-    for x in range(cuts.shape[0]):
-        for level in range(cuts.shape[1]):
-            work.cut[x, level + 1] = cuts[x, level]
-
-
-@kernel
-def evaluate_row(problem: FlatProblem, work: Work) -> Totals:
-    """The cost of the mapping in the work arrays; fills all of them (spec sections 3 to 7)."""
-    place_loops(problem, work)
-    count_cycles(problem, work)
-    measure_tops(problem, work)
-    count_elements(problem, work)
-    find_partial_sums(problem, work)
-    hold_bits(problem, work)
-    measure_transfers(problem, work)
-    count_accesses(problem, work)
-    utilize_memories(problem, work)
-    find_double_buffers(problem, work)
-    time_transfers(problem, work)
-    stall = worst_stall(problem, work)
-    cycles = work.cycles[0, problem.levels[0]] * problem.cycles_per_operation
-    load_ports(problem, work, np.ceil(cycles) + stall)
-    return Totals(
-        memory_energy(problem, work),
-        problem.computation,
-        np.ceil(cycles),
-        stall,
-        onloading(problem, work),
-        offloading(problem, work),
+def evaluate_batch(mappings: MappingBatch) -> EvaluationBatch:
+    """The costs of every mapping in a batch."""
+    check_loops(mappings.orders.shape[1])
+    problem, rows = flatten(mappings.problem), len(mappings)
+    columns = Columns(np.zeros(rows), np.zeros(rows), np.zeros(rows), np.zeros(rows))
+    factors = factor_table(mappings.problem, mappings.factors)
+    evaluate_rows(problem, factors, mappings.orders, mappings.cuts, columns)
+    return EvaluationBatch(
+        mappings=mappings,
+        energy=columns.energy,
+        latency0=columns.latency0,
+        latency1=columns.latency1,
+        latency2=columns.latency2,
+        ideal_cycles=int(problem.ideal_cycles),
+        statistics=mappings.statistics + SearchStatistics(evaluations=rows),
     )
 
 
-def evaluate_rows(
-    problem: FlatProblem, factors: I64, orders: Codes, cuts: Codes, columns: Columns
-) -> None:
-    """Fills ``columns`` with the cost of every row of ``orders`` and ``cuts``."""
-    _evaluate_rows(problem, new_record(Work), factors, orders, cuts, columns)
+def evaluate(spatial: SpatialProblem, temporal: TemporalMapping) -> CostModelEvaluation:
+    """The cost of one mapping with its whole breakdown: a batch of one, read out in full.
+
+    Whether the data fits the memories is not asked here (see :mod:`nestmap.search`).
+
+    Raises:
+        InputError: where the temporal mapping is not one of this problem.
+    """
+    spatial.check(temporal)
+    check_loops(len(temporal.order))
+    problem, batch = flatten(spatial), MappingBatch.of(spatial, temporal)
+    work = new_record(Work)
+    load_row(work, factor_table(spatial, batch.factors), batch.orders[0], batch.cuts[0])
+    totals = evaluate_row(problem, work)
+    return _evaluation(spatial, temporal, problem, work, totals)
 
 
-@kernel
-def _evaluate_rows(
-    problem: FlatProblem, work: Work, factors: I64, orders: Codes, cuts: Codes, columns: Columns
-) -> None:
-    for row in range(len(orders)):
-        load_row(work, factors, orders[row], cuts[row])
-        write_costs(problem, evaluate_row(problem, work), columns, row)
+def factor_table(spatial: SpatialProblem, factors: tuple[Loop, ...]) -> Ints:
+    """[f, 2] position of the dimension in the layer, and size, of each factor."""
+    positions = {dimension: d for d, dimension in enumerate(spatial.layer.sizes)}
+    rows = [(positions[loop.dimension], loop.size) for loop in factors]
+    return np.array(rows, np.int64).reshape(-1, 2)
 
 
-@kernel
-def latencies(problem: FlatProblem, totals: Totals) -> tuple[float, float, float]:
-    """Cycles of computation with stalls; with on-loading; with off-loading and drain as well."""
-    latency0 = totals.ideal_temporal + totals.stall
-    latency1 = latency0 + totals.onloading
-    return latency0, latency1, latency1 + totals.offloading + problem.drain
+def _evaluation(
+    spatial: SpatialProblem,
+    temporal: TemporalMapping,
+    problem: FlatProblem,
+    work: Work,
+    totals: Totals,
+) -> CostModelEvaluation:
+    accelerator = spatial.accelerator
+    areas, (*_, cycles) = areas_of(accelerator), latencies(problem, totals)
+    return CostModelEvaluation(
+        layer=spatial.layer.name,
+        operator=spatial.layer.operator,
+        accelerator=accelerator.name,
+        macs=spatial.layer.macs,
+        spatial_mapping=spatial.spatial_mapping,
+        temporal_mapping=temporal,
+        mac_energy=totals.mac_energy,
+        memory_energy=totals.memory_energy,
+        levels=_levels(spatial, problem, work),
+        port_stalls=_port_stalls(spatial, work),
+        ideal_cycles=int(problem.ideal_cycles),
+        ideal_temporal_cycles=int(totals.ideal_temporal),
+        stall=int(totals.stall),
+        onloading=float(totals.onloading),
+        offloading=float(totals.offloading),
+        drain=int(problem.drain),
+        area=sum_of(areas),
+        areas=areas,
+        array_energies=computation_energies(spatial),
+        static_energies=static_energies(accelerator, cycles),
+        clock_period=clock_period_of(accelerator),
+        links=tuple(
+            OperandLink(operand=operand, memory_operand=memory_operand)
+            for operand, memory_operand in spatial.problem.links.items()
+        ),
+    )
 
 
-@kernel
-def write_costs(problem: FlatProblem, totals: Totals, columns: Columns, row: int) -> None:
-    """Puts the figures of one mapping into a row of the columns."""
-    latency0, latency1, latency2 = latencies(problem, totals)
-    dynamic = totals.memory_energy + totals.mac_energy
-    columns.energy[row] = dynamic + problem.leakage * latency2
-    columns.latency0[row] = latency0
-    columns.latency1[row] = latency1
-    columns.latency2[row] = latency2
+def _levels(
+    spatial: SpatialProblem, problem: FlatProblem, work: Work
+) -> tuple[LevelEvaluation, ...]:
+    costs = movement_costs(problem, work)
+    return tuple(
+        _level(problem, work, (x, level), operand.name, memory.name, costs[x, level])
+        for x, operand in enumerate(spatial.layer.operands)
+        for level, memory in enumerate(spatial.problem.levels(operand.name), start=1)
+    )
+
+
+def _level(
+    problem: FlatProblem,
+    work: Work,
+    place: Place,
+    operand: str,
+    memory: str,
+    costs: MovementCosts,
+) -> LevelEvaluation:
+    position = problem.memory[place]
+    return LevelEvaluation(
+        operand=operand,
+        memory=memory,
+        level=place[1] - 1,
+        costs=costs,
+        elements=int(work.elements[0][place]),
+        bits=int(work.held[0][place]),
+        utilization=float(work.utilization[place]),
+        shared_utilization=float(work.shared[position]),
+        effective_utilization=float(work.effective[place]),
+        effective_shared_utilization=float(work.promised[position]),
+        double_buffered=bool(work.doubled[place]),
+    )
+
+
+def movement_costs(problem: FlatProblem, work: Work) -> dict[Place, MovementCosts]:
+    """By operand and level; the columns are read once, as reading a record takes long."""
+    count = problem.transfers
+    accesses: dict[Place, list[int]] = {}
+    energies: dict[Place, list[float]] = {}
+    for x, level, movement, words, energy in zip(
+        problem.transfer_operand[:count].tolist(),
+        problem.transfer_level[:count].tolist(),
+        problem.transfer_movement[:count].tolist(),
+        work.accesses[:count].tolist(),
+        work.energy[:count].tolist(),
+        strict=True,
+    ):
+        accesses.setdefault((x, level), [0] * len(MOVEMENTS))[movement] = int(words)
+        energies.setdefault((x, level), [0.0] * len(MOVEMENTS))[movement] = energy
+    return {
+        place: MovementCosts(
+            accesses=_four(counts),
+            energies=_four(energies[place]),
+        )
+        for place, counts in accesses.items()
+    }
+
+
+def _four(values: Sequence[N]) -> tuple[N, N, N, N]:
+    """One value a movement."""
+    return values[0], values[1], values[2], values[3]
+
+
+def port_names(accelerator: Accelerator) -> list[tuple[str, str]]:
+    """Memory and port of every port, in the order of the cost model."""
+    return [
+        (level.name, port.name) for level in accelerator.memories for port in level.instance.ports
+    ]
+
+
+def _port_stalls(spatial: SpatialProblem, work: Work) -> tuple[PortStall, ...]:
+    names = port_names(spatial.accelerator)
+    stalls = work.port_stall[: len(names)].tolist()
+    return tuple(
+        PortStall(memory=memory, port=port, stall=int(stall))
+        for (memory, port), stall in zip(names, stalls, strict=True)
+    )

@@ -13,8 +13,6 @@ from nestmap.costmodel.area_leakage import leakage_of
 from nestmap.costmodel.kernel.axes import FRACTIONAL, INTEGER
 from nestmap.costmodel.kernel.record import (
     DIMENSIONS,
-    F64,
-    I64,
     INDICES,
     LEVELS,
     MEMORIES,
@@ -40,6 +38,7 @@ from nestmap.model import (
     Relevance,
     SpatialProblem,
 )
+from nestmap.model.arrays import Floats, Ints
 
 P = TypeVar("P")
 
@@ -61,45 +60,47 @@ class FlatProblem:
     transfers: int
     views: int  # 1 if both views are equal, else 2
     holds_inputs: int  # 1 where the array keeps an input word while it stays the same
-    relevance: Annotated[I64, (OPERANDS, DIMENSIONS)]  # [x, d] Relevance
-    levels: Annotated[I64, (OPERANDS,)]  # [x] number of memory levels
-    precision: Annotated[F64, (OPERANDS,)]  # [x] bits of an element (of the output: finished)
-    partial_precision: Annotated[F64, (OPERANDS,)]  # [x] bits of a partial sum (inputs: the same)
-    r_dimension: Annotated[I64, (OPERANDS * DIMENSIONS,)]  # r dimensions, operand by operand
-    first_r: Annotated[I64, (OPERANDS + 1,)]  # [x + 1] where those of an operand begin
-    first_pr: Annotated[I64, (OPERANDS + 1,)]  # [x + 1] where the pr indices of an operand begin
-    pr_index: Annotated[I64, (OPERANDS, DIMENSIONS)]  # [x, d] the pr index that d is part of
-    pr_dimensions: Annotated[I64, (INDICES, 2)]  # [q, 2]
-    pr_steps: Annotated[F64, (INDICES, 2)]  # [q, 2] coefficients over their common divisor
-    pr_length: Annotated[F64, (INDICES,)]  # [q] axis length
-    memory: Annotated[I64, (OPERANDS, LEVELS)]  # [x, l] memory of a level (-1 at level 0)
-    memory_size: Annotated[F64, (MEMORIES,)]  # [m] bits
-    holders: Annotated[I64, (MEMORIES,)]  # [m] operands of the layer that it holds
-    # [m, i] those operands and their levels, in the order in which the memory names them
-    holder: Annotated[I64, (MEMORIES, OPERANDS)]
-    holder_level: Annotated[I64, (MEMORIES, OPERANDS)]
-    double_buffered: Annotated[I64, (MEMORIES,)]  # [m] 1 where the description forces it
-    transfer_operand: Annotated[I64, (TRANSFERS,)]  # [t]
-    transfer_level: Annotated[I64, (TRANSFERS,)]  # [t] memory level whose port serves it
-    transfer_movement: Annotated[I64, (TRANSFERS,)]  # [t]
-    transfer_energy: Annotated[F64, (TRANSFERS,)]  # [t] pJ per access of the port's full width
-    first_transfer: Annotated[I64, (PORTS + 1,)]  # [p + 1] where the transfers of a port begin
-    port_min: Annotated[F64, (PORTS,)]  # [p] bit/cycle
-    port_max: Annotated[F64, (PORTS,)]  # [p]
+    relevance: Annotated[Ints, (OPERANDS, DIMENSIONS)]  # [x, d] Relevance
+    levels: Annotated[Ints, (OPERANDS,)]  # [x] number of memory levels
+    precision: Annotated[Floats, (OPERANDS,)]  # [x] bits of an element (of the output: finished)
+    partial_precision: Annotated[
+        Floats, (OPERANDS,)
+    ]  # [x] bits of a partial sum (inputs: the same)
+    r_dimension: Annotated[Ints, (OPERANDS * DIMENSIONS,)]  # r dimensions, operand by operand
+    first_r: Annotated[Ints, (OPERANDS + 1,)]  # [x + 1] where those of an operand begin
+    first_pr: Annotated[Ints, (OPERANDS + 1,)]  # [x + 1] where the pr indices of an operand begin
+    pr_index: Annotated[Ints, (OPERANDS, DIMENSIONS)]  # [x, d] the pr index that d is part of
+    pr_dimensions: Annotated[Ints, (INDICES, 2)]  # [q, 2]
+    pr_steps: Annotated[Floats, (INDICES, 2)]  # [q, 2] coefficients over their common divisor
+    pr_length: Annotated[Floats, (INDICES,)]  # [q] axis length
+    memory: Annotated[Ints, (OPERANDS, LEVELS)]  # [x, l] memory of a level (-1 at level 0)
+    memory_size: Annotated[Floats, (MEMORIES,)]  # [m] bits
+    slots: Annotated[Ints, (MEMORIES,)]  # [m] operands of the layer that it holds
+    # [m, i] operand and level of each slot, in the order in which the memory names them
+    slot_operand: Annotated[Ints, (MEMORIES, OPERANDS)]
+    slot_level: Annotated[Ints, (MEMORIES, OPERANDS)]
+    double_buffered: Annotated[Ints, (MEMORIES,)]  # [m] 1 where the description forces it
+    transfer_operand: Annotated[Ints, (TRANSFERS,)]  # [t]
+    transfer_level: Annotated[Ints, (TRANSFERS,)]  # [t] memory level whose port serves it
+    transfer_movement: Annotated[Ints, (TRANSFERS,)]  # [t]
+    transfer_energy: Annotated[Floats, (TRANSFERS,)]  # [t] pJ per access of the port's full width
+    first_transfer: Annotated[Ints, (PORTS + 1,)]  # [p + 1] where the transfers of a port begin
+    port_min: Annotated[Floats, (PORTS,)]  # [p] bit/cycle
+    port_max: Annotated[Floats, (PORTS,)]  # [p]
     # [x, l] ends of the link above level l whose ports serve both inputs
-    link_sharing: Annotated[I64, (OPERANDS, LEVELS)]
+    link_sharing: Annotated[Ints, (OPERANDS, LEVELS)]
     # [x, l, 2] transfers at the low and the high end of the link above level l
-    link_ends: Annotated[I64, (OPERANDS, LEVELS, 2)]
+    link_ends: Annotated[Ints, (OPERANDS, LEVELS, 2)]
     # the unrollings of an operand from the array upwards: dimensions, factors, and where those
     # above level l begin
-    unrolled_dimension: Annotated[I64, (OPERANDS, UNROLLINGS)]
-    unrolled_factor: Annotated[F64, (VIEWS, OPERANDS, UNROLLINGS)]
-    first_unrolled: Annotated[I64, (OPERANDS, LEVELS + 1)]
-    # [v, l] 1 where an ir unrolling of the output stands above level l or higher
-    reduced_from: Annotated[I64, (VIEWS, LEVELS + 1)]
-    units: Annotated[F64, (VIEWS, OPERANDS, LEVELS)]  # [v, x, l] instances of a level in use
+    unrolled_dimension: Annotated[Ints, (OPERANDS, UNROLLINGS)]
+    unrolled_factor: Annotated[Floats, (VIEWS, OPERANDS, UNROLLINGS)]
+    first_unrolled: Annotated[Ints, (OPERANDS, LEVELS + 1)]
+    # [v, l] 1 where an ir unrolling of the output is above level l or higher
+    reduced_from: Annotated[Ints, (VIEWS, LEVELS + 1)]
+    units: Annotated[Floats, (VIEWS, OPERANDS, LEVELS)]  # [v, x, l] instances of a level in use
     # [v, x, l] units of level l that get different data from level l + 1
-    boost: Annotated[F64, (VIEWS, OPERANDS, LEVELS)]
+    boost: Annotated[Floats, (VIEWS, OPERANDS, LEVELS)]
     computation: float  # pJ of all multiply-accumulates
     leakage: float  # pJ a cycle
     ideal_cycles: float
@@ -113,11 +114,11 @@ def flatten(spatial: SpatialProblem) -> FlatProblem:
     Raises:
         InputError: where the layer or the accelerator has more parts than a record holds.
     """
-    return _flatten(_Same(spatial))
+    return _flatten(_ById(spatial))
 
 
 @final
-class _Same(Generic[P]):
+class _ById(Generic[P]):
     """A problem that equals itself alone: comparing whole problems costs more than it saves."""
 
     def __init__(self, problem: P) -> None:
@@ -127,19 +128,19 @@ class _Same(Generic[P]):
         return id(self.problem)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and hash(self) == hash(cast(object, other))
+        return isinstance(other, _ById) and hash(self) == hash(cast(object, other))
 
 
 @lru_cache(maxsize=64)
-def _flatten(same: _Same[SpatialProblem]) -> FlatProblem:
+def _flatten(same: _ById[SpatialProblem]) -> FlatProblem:
     spatial = same.problem
-    flat = copied(_flatten_problem(_Same(spatial.problem)))
+    flat = copied(_flatten_problem(_ById(spatial.problem)))
     _put_unrollings(flat, spatial)
     return flat
 
 
 @lru_cache(maxsize=64)
-def _flatten_problem(same: _Same[MappingProblem]) -> FlatProblem:
+def _flatten_problem(same: _ById[MappingProblem]) -> FlatProblem:
     """The part of the record that all spatial mappings of a layer have in common."""
     problem, flat = same.problem, new_record(FlatProblem)
     _put_layer(flat, problem)
@@ -189,9 +190,9 @@ def _put_memories(flat: FlatProblem, problem: MappingProblem) -> None:
     for m, level in enumerate(accelerator.memories):
         for operand in level.operands:
             for x in np.flatnonzero([operand == o for o in problem.links.values()]):
-                flat.holder[m, flat.holders[m]] = x
-                flat.holder_level[m, flat.holders[m]] = list(flat.memory[x]).index(m)
-                flat.holders[m] += 1
+                flat.slot_operand[m, flat.slots[m]] = x
+                flat.slot_level[m, flat.slots[m]] = list(flat.memory[x]).index(m)
+                flat.slots[m] += 1
     put(flat.levels, [len(problem.levels(o.name)) for o in problem.layer.operands], where)
 
 
@@ -260,7 +261,7 @@ def partially_relevant(layer: Layer) -> list[PartialIndex]:
     ]
 
 
-def _memory_of_level(problem: MappingProblem) -> I64:
+def _memory_of_level(problem: MappingProblem) -> Ints:
     positions = {level.name: i for i, level in enumerate(problem.accelerator.memories)}
     hierarchies = [problem.levels(o.name) for o in problem.layer.operands]
     result = np.full((len(hierarchies), max(map(len, hierarchies)) + 1), -1, np.int64)
@@ -270,7 +271,10 @@ def _memory_of_level(problem: MappingProblem) -> I64:
 
 
 def _drain(spatial: SpatialProblem) -> float:
-    """Cycles until the last results have left the systolic dimensions (spec section 7.6)."""
+    """Cycles until the last results have left the systolic dimensions.
+
+    Formula: docs/cost-model.md#off-loading-and-drain
+    """
     dimensions = spatial.accelerator.array.systolic_dimensions
     unrolled = [prod(loop.size for loop in spatial.spatial_mapping.on(name)) for name in dimensions]
     return float(sum(factor - 1 for factor in unrolled))

@@ -1,4 +1,7 @@
-"""What each memory level holds: elements, partial sums, bits."""
+"""What each memory level holds: elements, partial sums, bits.
+
+Formulas: docs/cost-model.md#data
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ def start_tile(problem: FlatProblem, work: Work) -> None:
 
 @kernel
 def widen(problem: FlatProblem, work: Work, x: int, dimension: int, factor: float) -> None:
-    """One more loop around the tile: its r part multiplies the operand's elements (section 4).
+    """One more loop around the tile: its r part multiplies the operand's elements.
 
     The r part of a pr loop is the growth of its index. Loops come one by one, and levels one by
     one, because where unrollings are fractions the order of products decides the last digit, and
@@ -43,7 +46,7 @@ def widen(problem: FlatProblem, work: Work, x: int, dimension: int, factor: floa
 
 @kernel
 def tile_elements(problem: FlatProblem, work: Work, x: int) -> float:
-    """Elements of the operand in the tile, from the extents of its dimensions (section 1).
+    """Elements of the operand in the tile, from the extents of its dimensions.
 
     The same number as ``tile`` but for its last digit: two tiles with equal extents in their pr
     dimensions compare exactly here.
@@ -58,7 +61,10 @@ def tile_elements(problem: FlatProblem, work: Work, x: int) -> float:
 
 @kernel
 def _length(problem: FlatProblem, work: Work, index: int) -> float:
-    """Elements along a pr index that the tile touches (spec section 1)."""
+    """Elements along a pr index that the tile touches.
+
+    Formula: docs/cost-model.md#values-of-an-affine-index
+    """
     values = distinct_values(
         float(np.floor(work.extent[problem.pr_dimensions[index, 0]])),
         float(np.floor(work.extent[problem.pr_dimensions[index, 1]])),
@@ -78,14 +84,20 @@ def widen_to_level(problem: FlatProblem, work: Work, view: int, x: int, level: i
 
 @kernel
 def count_elements(problem: FlatProblem, work: Work) -> None:
-    """``elements`` that one instance of every level holds (spec section 4, per-unit view)."""
+    """Elements that one instance of every level holds.
+
+    Formula: docs/cost-model.md#elements-of-a-tile
+
+    Reads: dimension, factor, stationary_cut.
+    Fills: elements, tile, extent.
+    """
     for view in range(problem.views):
         for x in range(problem.operands):
             start_tile(problem, work)
             done, below = 0, 1.0
             for level in range(problem.levels[x] + 1):
                 work.tile = 1.0
-                while done < work.cut[x, level]:
+                while done < work.stationary_cut[x, level]:
                     widen(problem, work, x, work.dimension[done], work.factor[done])
                     done += 1
                 if level > 0:
@@ -96,20 +108,32 @@ def count_elements(problem: FlatProblem, work: Work) -> None:
 
 @kernel
 def find_partial_sums(problem: FlatProblem, work: Work) -> None:
-    """``psum_above``: the output is unfinished while an ir loop above still runs (section 4)."""
+    """Whether outputs cross the link above a level unfinished: an ir loop above still runs.
+
+    Formula: docs/cost-model.md#partial-sums
+
+    Reads: loops, dimension, stationary_cut.
+    Fills: psum_above.
+    """
     highest = work.loops
     while highest > 0 and problem.relevance[OUT, work.dimension[highest - 1]] != IRRELEVANT:
         highest -= 1
     for view in range(problem.views):
         for level in range(problem.levels[OUT] + 1):
-            looped = work.cut[OUT, level] < highest
+            looped = work.stationary_cut[OUT, level] < highest
             unrolled = problem.reduced_from[view, level + 1] == 1
             work.psum_above[view, level] = 1 if looped or unrolled else 0
 
 
 @kernel
 def hold_bits(problem: FlatProblem, work: Work) -> None:
-    """``held``: elements times the precision they have at that level."""
+    """Bits that one instance holds: elements times the precision they have at that level.
+
+    Formula: docs/cost-model.md#bits
+
+    Reads: elements, psum_above.
+    Fills: held.
+    """
     for view in range(problem.views):
         for x in range(problem.operands):
             for level in range(1, problem.levels[x] + 1):

@@ -1,14 +1,14 @@
-"""On-loading the first inputs and off-loading the last outputs (spec section 7.5)."""
+"""On-loading the first inputs and off-loading the last outputs."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from nestmap.costmodel.flatten import FlatProblem
-from nestmap.costmodel.kernel.axes import OUT, RD_LOW, WR_HIGH
+from nestmap.costmodel.kernel.axes import OUT
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.work import Work
-from nestmap.costmodel.transfers import link_of
+from nestmap.costmodel.transfers import is_backward, link_of
 
 ALONE, HALF_SHARED, SHARED = 0, 1, 2
 """How many of the two ports at the ends of a link serve both inputs."""
@@ -16,13 +16,19 @@ ALONE, HALF_SHARED, SHARED = 0, 1, 2
 
 @kernel
 def load_ports(problem: FlatProblem, work: Work, compute_cycles: float) -> None:
-    """``loading`` of every transfer: its cycles, less what hides behind ``compute_cycles``."""
+    """Cycles that every transfer adds, less what hides behind ``compute_cycles``.
+
+    Formula: docs/cost-model.md#cycles-of-loading
+
+    Reads: cycles, held, bits, times, needed.
+    Fills: loading, sequence.
+    """
     view = problem.views - 1
     for port in range(problem.ports):
         once, busy = 0, 0.0
         for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
             work.loading[t] = 0.0
-            if work.times[view, t] > 0 and not _is_backward(problem, t):
+            if work.times[view, t] > 0 and not is_backward(problem, t):
                 work.loading[t] = work.needed[t]
                 if work.times[view, t] > 1:
                     busy += np.ceil(_average_width(problem, work, t) / problem.cycles_per_operation)
@@ -30,13 +36,6 @@ def load_ports(problem: FlatProblem, work: Work, compute_cycles: float) -> None:
                     once = _insert_by_cycles(work, once, t)
         free = max(0.0, (problem.port_max[port] - busy) / problem.port_max[port])
         _hide(problem, work, port, once, free * compute_cycles)
-
-
-@kernel
-def _is_backward(problem: FlatProblem, t: int) -> bool:
-    """Whether a transfer brings partial sums back towards the array."""
-    movement = problem.transfer_movement[t]
-    return problem.transfer_operand[t] == OUT and movement in (RD_LOW, WR_HIGH)
 
 
 @kernel
@@ -86,6 +85,11 @@ def onloading(problem: FlatProblem, work: Work) -> float:
     """Cycles until the first inputs have reached the innermost memories.
 
     Links whose ports serve both inputs at both ends are used by one input after the other.
+
+    Formula: docs/cost-model.md#on-loading
+
+    Reads: loading.
+    Fills: load.
     """
     for x in range(1, problem.operands):
         work.load[x, ALONE] = work.load[x, HALF_SHARED] = work.load[x, SHARED] = 0.0
@@ -110,7 +114,13 @@ def _one_after_the_other(work: Work, first: int, second: int) -> float:
 
 @kernel
 def offloading(problem: FlatProblem, work: Work) -> float:
-    """Cycles until the last outputs have left the innermost memory for the top one."""
+    """Cycles until the last outputs have left the innermost memory for the top one.
+
+    Formula: docs/cost-model.md#off-loading-and-drain
+
+    Reads: loading.
+    Fills: nothing.
+    """
     total = 0.0
     for link in range(1, problem.levels[OUT]):
         total += _link_cost(problem, work, OUT, link)

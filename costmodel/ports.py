@@ -9,7 +9,6 @@ import numpy as np
 
 from nestmap.costmodel.imc.cells import precharge_energy
 from nestmap.costmodel.kernel.axes import OUT, RD_HIGH, RD_LOW, WR_HIGH, WR_LOW
-from nestmap.costmodel.kernel.record import I64
 from nestmap.model import (
     MOVEMENTS,
     OUTPUT,
@@ -20,6 +19,7 @@ from nestmap.model import (
     PortUse,
     needed_movements,
 )
+from nestmap.model.arrays import Ints
 from nestmap.model.dims import MemoryOperand
 
 
@@ -88,7 +88,7 @@ def access_energy(
     return instance.read_energy + precharge_energy(accelerator) * weights
 
 
-def link_ends(problem: MappingProblem, transfers: list[Transfer]) -> I64:
+def link_ends(problem: MappingProblem, transfers: list[Transfer]) -> Ints:
     """[x, l, 2] the transfers that load inputs, or store outputs, over the link above level l."""
     at = {(t.operand, t.level, t.movement): i for i, t in enumerate(transfers)}
     result = np.full((*_shape(problem), 2), -1, np.int64)
@@ -99,7 +99,7 @@ def link_ends(problem: MappingProblem, transfers: list[Transfer]) -> I64:
     return result
 
 
-def link_sharing(problem: MappingProblem, transfers: list[Transfer]) -> I64:
+def link_sharing(problem: MappingProblem, transfers: list[Transfer]) -> Ints:
     """[x, l] how many of the two ports at the ends of a link serve both inputs (0, 1 or 2).
 
     What counts is what a port is allocated to, even where that movement never happens.
@@ -108,7 +108,7 @@ def link_sharing(problem: MappingProblem, transfers: list[Transfer]) -> I64:
     ports = [port for level in problem.accelerator.memories for port in level.instance.ports]
     both = [len({use.operand for use in port.allocation} - {OUTPUT}) > 1 for port in ports]
     shared = np.array([both[t.port] for t in transfers])
-    counts: I64 = np.where(ends >= 0, shared[ends], False).sum(axis=2, dtype=np.int64)
+    counts: Ints = np.where(ends >= 0, shared[ends], False).sum(axis=2, dtype=np.int64)
     return counts
 
 

@@ -12,12 +12,12 @@ from nestmap.costmodel.area_leakage import (
     sum_of,
 )
 from nestmap.costmodel.energy import memory_energy
+from nestmap.costmodel.evaluate import Place, movement_costs, port_names
 from nestmap.costmodel.flatten import FlatProblem, put_transfers
 from nestmap.costmodel.kernel.record import new_record, put
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.mac_energy import plain_energy
 from nestmap.costmodel.ports import operand_transfers
-from nestmap.costmodel.readout import Place, movement_costs, port_names
 from nestmap.costmodel.vector_unit import operation_energy, traffic_energy
 from nestmap.model import (
     MOVEMENTS,
@@ -40,7 +40,7 @@ def reprice(
 
     ``before`` is the whole accelerator that it was made for, of which the layer may have used a
     part (data kept on chip); ``after`` differs from it in energies, areas and names only, and
-    memories and ports stand in the same order. The same kernels multiply and sum in the same
+    memories and ports are in the same order. The same kernels multiply and sum in the same
     order, so that not even the last digit differs.
 
     Raises:

@@ -1,4 +1,7 @@
-"""Where loops keep data in place: stationarity, cycles and the reuse at the top of each level."""
+"""Where loops keep data in place: stationarity, cycles and the reuse at the top of each level.
+
+Formulas: docs/cost-model.md#temporal-mapping
+"""
 
 from __future__ import annotations
 
@@ -15,30 +18,39 @@ PARTIALLY_RELEVANT = int(Relevance.PARTIALLY_RELEVANT)
 
 @kernel
 def place_loops(problem: FlatProblem, work: Work) -> None:
-    """Moves cuts up past ir loops: a level keeps its data while they run (spec section 3).
+    """Moves cuts up past ir loops: a level keeps its data while they run.
 
     For inputs the innermost ir loops end below level 1: a word stays in place at the array, if
     the array can hold it.
+
+    Formula: docs/cost-model.md#data-that-stays-in-place
+
+    Reads: loops, dimension, cut.
+    Fills: stationary_cut.
     """
     loops = work.loops
     for x in range(problem.operands):
-        work.cut[x, 0] = 0
         for level in range(problem.levels[x] + 1):
-            if level == 0 and (x == OUT or problem.holds_inputs == 0):
-                continue
-            cut = work.cut[x, level]
-            while cut < loops and problem.relevance[x, work.dimension[cut]] == IRRELEVANT:
-                cut += 1
-            work.cut[x, level] = cut
+            cut = work.cut[x, level] if level > 0 else 0
+            if level > 0 or (x != OUT and problem.holds_inputs == 1):
+                while cut < loops and problem.relevance[x, work.dimension[cut]] == IRRELEVANT:
+                    cut += 1
+            work.stationary_cut[x, level] = cut
 
 
 @kernel
 def count_cycles(problem: FlatProblem, work: Work) -> None:
-    """``cycles``: iterations of all loops at or below each level (spec section 3)."""
+    """Iterations of all loops at or below each level.
+
+    Formula: docs/cost-model.md#cycles-of-a-level
+
+    Reads: factor, stationary_cut.
+    Fills: cycles.
+    """
     for x in range(problem.operands):
         done, product = 0, 1.0
         for level in range(problem.levels[x] + 1):
-            while done < work.cut[x, level]:
+            while done < work.stationary_cut[x, level]:
                 product *= work.factor[done]
                 done += 1
             work.cycles[x, level] = product
@@ -46,15 +58,20 @@ def count_cycles(problem: FlatProblem, work: Work) -> None:
 
 @kernel
 def measure_tops(problem: FlatProblem, work: Work) -> None:
-    """``top_relevant`` and ``top_irrelevant`` of each level (spec section 3).
+    """Products of the contiguous r, and ir, loops at the top of each level.
 
     Level 1 counts the loops too during which a word stays in place at the array.
+
+    Formula: docs/cost-model.md#reuse-at-the-top-of-a-level
+
+    Reads: dimension, factor, stationary_cut.
+    Fills: top_relevant, top_irrelevant.
     """
     for x in range(problem.operands):
         work.top_relevant[x, 0] = work.top_irrelevant[x, 0] = 1.0
         for level in range(1, problem.levels[x] + 1):
-            low = work.cut[x, level - 1] if level > 1 else 0
-            high = work.cut[x, level]
+            low = work.stationary_cut[x, level - 1] if level > 1 else 0
+            high = work.stationary_cut[x, level]
             work.top_relevant[x, level] = _top_product(problem, work, x, low, high, RELEVANT)
             work.top_irrelevant[x, level] = _top_product(problem, work, x, low, high, IRRELEVANT)
 

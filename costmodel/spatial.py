@@ -6,29 +6,27 @@ from math import ceil, floor, prod
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from nestmap.model import AffineIndex, Layer, Relevance, SpatialProblem
+from nestmap.model.arrays import Flags, Floats, Ints
 from nestmap.model.workload import affine
-
-I64 = npt.NDArray[np.int64]
-F64 = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 class LevelUnrollings(NamedTuple):
-    """A spatial mapping distributed over the levels of each operand (spec section 2).
+    """A spatial mapping distributed over the levels of each operand.
+
+    Formula: docs/cost-model.md#instances-and-boost
 
     Axes: ``x`` operands (output first), ``l`` levels (0 is the array), ``i`` the unrollings of
     an operand from the array upwards.
     """
 
-    dimension: I64  # [x, i] loop dimension
-    factor: F64  # [x, i]
-    first: I64  # [x, l + 1] where the unrollings just above level l begin
+    dimension: Ints  # [x, i] loop dimension
+    factor: Floats  # [x, i]
+    first: Ints  # [x, l + 1] where the unrollings just above level l begin
     reduced_from: Flags  # [l + 1] whether the output has an ir unrolling above level l or higher
-    units: F64  # [x, l] instances of the level in use
-    boost: F64  # [x, l] different data words sent to all units of level l at once
+    units: Floats  # [x, l] instances of the level in use
+    boost: Floats  # [x, l] different data words sent to all units of level l at once
 
 
 Factors = dict[str, dict[str, float]]
@@ -122,7 +120,7 @@ def _reduces(layer: Layer, operand: str, level: dict[str, float]) -> bool:
     )
 
 
-def _relevant_parts(layer: Layer, operand: str, levels: list[dict[str, float]]) -> F64:
+def _relevant_parts(layer: Layer, operand: str, levels: list[dict[str, float]]) -> Floats:
     """[level] growth of the number of different elements through the unrollings of a level."""
     growth = np.ones(len(levels))
     for index in layer.operand(operand).indices:
@@ -146,6 +144,6 @@ def _length(layer: Layer, index: AffineIndex, extent: dict[str, float]) -> float
     return min(affine.distinct_values(a, b, *index.steps), whole)
 
 
-def _products_from_above(values: F64) -> F64:
-    products: F64 = np.multiply.accumulate(values[::-1])[::-1]
+def _products_from_above(values: Floats) -> Floats:
+    products: Floats = np.multiply.accumulate(values[::-1])[::-1]
     return products

@@ -1,4 +1,4 @@
-"""Stall: how long computation waits for the ports (spec sections 7.3 and 7.4)."""
+"""Stall: how long computation waits for the ports."""
 
 from __future__ import annotations
 
@@ -13,10 +13,15 @@ from nestmap.costmodel.window_union import window_union
 
 @kernel
 def time_transfers(problem: FlatProblem, work: Work) -> None:
-    """``allowed`` and ``needed`` cycles of every transfer.
+    """Cycles that every transfer may take, and needs.
 
     A transfer may take the whole period where the memory below the link double-buffers, else
     only the part of it in which the data at the link's lower side is not in use.
+
+    Formula: docs/cost-model.md#cycles-that-a-transfer-needs-and-may-take
+
+    Reads: cycles, top_irrelevant, doubled, bits.
+    Fills: allowed, needed.
     """
     view = problem.views - 1
     for port in range(problem.ports):
@@ -31,7 +36,13 @@ def time_transfers(problem: FlatProblem, work: Work) -> None:
 
 @kernel
 def worst_stall(problem: FlatProblem, work: Work) -> float:
-    """Fills ``port_stall`` and gives the largest one, at least 0, in cycles."""
+    """The largest stall of a port, at least 0, in cycles.
+
+    Formula: docs/cost-model.md#stall
+
+    Reads: cycles, times, allowed, needed.
+    Fills: port_stall, sequence, periods, windows, gain, rest.
+    """
     worst = 0.0
     for port in range(problem.ports):
         work.port_stall[port] = _port_stall(problem, work, port)

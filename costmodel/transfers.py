@@ -1,8 +1,10 @@
-"""Which data moves between levels: bits a period and how often (spec section 5).
+"""Which data moves between levels: bits per period, and how often.
 
 A transfer at memory level ``l`` towards the array or from it goes over the link above level
 ``l - 1``, any other over the link above level ``l``. What crosses the link above level ``j`` in
 one period is what level ``j`` holds; a period lasts for the loops at or below level ``j``.
+
+Formulas: docs/cost-model.md#transfers
 """
 
 from __future__ import annotations
@@ -22,18 +24,30 @@ def link_of(problem: FlatProblem, transfer: int) -> int:
 
 
 @kernel
+def is_backward(problem: FlatProblem, transfer: int) -> bool:
+    """Whether a transfer brings partial sums back towards the array."""
+    movement = problem.transfer_movement[transfer]
+    return problem.transfer_operand[transfer] == OUT and movement in (RD_LOW, WR_HIGH)
+
+
+@kernel
 def measure_transfers(problem: FlatProblem, work: Work) -> None:
-    """``bits`` and ``times`` of every transfer."""
+    """Bits that every transfer moves in one period, and its periods in the whole run.
+
+    Formula: docs/cost-model.md#bits-of-a-period-and-periods
+
+    Reads: elements, psum_above, cycles.
+    Fills: bits, times.
+    """
     for view in range(problem.views):
         for t in range(problem.transfers):
             x, link = problem.transfer_operand[t], link_of(problem, t)
             unfinished = x == OUT and work.psum_above[view, link] == 1
-            backward = x == OUT and problem.transfer_movement[t] in (RD_LOW, WR_HIGH)
             words = work.elements[view, x, link]
             if link < problem.transfer_level[t]:
                 words *= problem.boost[view, x, link]
             precision = problem.partial_precision[x] if unfinished else problem.precision[x]
             periods = work.cycles[x, problem.levels[x]] / work.cycles[x, link]
-            happens = unfinished or not backward
+            happens = unfinished or not is_backward(problem, t)
             work.bits[view, t] = words * precision if happens else 0.0
             work.times[view, t] = periods if happens else 0.0

@@ -1,4 +1,4 @@
-"""How full memories are, and which levels can work double-buffered (spec section 7.1, 7.2)."""
+"""How full memories are, and which levels can work double-buffered."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from nestmap.costmodel.kernel.work import Work
 
 @kernel
 def utilize_memories(problem: FlatProblem, work: Work) -> None:
-    """``utilization`` and ``effective`` of operands at levels; ``shared`` sums of memories."""
+    """How much of its memory an operand takes at each level, and the sums by memory.
+
+    Formula: docs/cost-model.md#utilization
+
+    Reads: held, top_relevant.
+    Fills: utilization, effective, shared, effective_shared.
+    """
     for memory in range(problem.memories):
         work.shared[memory] = 0.0
         work.effective_shared[memory] = 0.0
@@ -28,21 +34,25 @@ def utilize_memories(problem: FlatProblem, work: Work) -> None:
 
 @kernel
 def find_double_buffers(problem: FlatProblem, work: Work) -> None:
-    """``doubled``: there is room for the next data beside the live one.
+    """Which levels load the next data while the current data is in use.
 
     Operands ask in the layer's order; what one of them takes is gone for the next.
+
+    Formula: docs/cost-model.md#double-buffering
+
+    Reads: effective, effective_shared.
+    Fills: promised, doubled.
     """
-    promised = work.promised
     for memory in range(problem.memories):
-        promised[memory] = work.effective_shared[memory]
+        work.promised[memory] = work.effective_shared[memory]
     for x in range(problem.operands):
         work.doubled[x, 0] = 0
         for level in range(1, problem.levels[x] + 1):
             memory, own = problem.memory[x, level], work.effective[x, level]
-            if promised[memory] <= 0.5:
+            if work.promised[memory] <= 0.5:
                 work.doubled[x, level] = 1
-            elif own <= 1 - promised[memory]:
+            elif own <= 1 - work.promised[memory]:
                 work.doubled[x, level] = 1
-                promised[memory] += own
+                work.promised[memory] += own
             else:
                 work.doubled[x, level] = 0

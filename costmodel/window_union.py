@@ -1,10 +1,12 @@
-"""The union of periodic windows in closed form (spec section 7.4).
+"""The union of periodic windows in closed form.
 
 Window ``k`` covers the first ``windows[k]`` cycles of each of its periods. The periods are
 prefix products of one loop order, so each divides the next longer one and the pattern of all
-shorter windows starts anew in each of its periods. The length of the union within the first
+shorter windows starts again in each of its periods. The length of the union within the first
 ``y`` cycles is then a sum over windows, the longest period first: whole periods count what one
-period covers, and what is left lies within the window, or beside it among the shorter ones.
+period covers, and what is left lies within the window, or outside of it among the shorter ones.
+
+Formula: docs/cost-model.md#union-of-windows
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ from __future__ import annotations
 import numpy as np
 
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import F64
+from nestmap.model.arrays import Floats
 
 
 @kernel
-def covered(y: float, windows_used: int, periods: F64, gain: F64, rest: F64, windows: F64) -> float:
+def covered(
+    y: float, windows_used: int, periods: Floats, gain: Floats, rest: Floats, windows: Floats
+) -> float:
     """Cycles among the first ``y`` that one of the first ``windows_used`` windows covers."""
     total = 0.0
     for k in range(windows_used - 1, -1, -1):
@@ -30,7 +34,7 @@ def covered(y: float, windows_used: int, periods: F64, gain: F64, rest: F64, win
 
 
 @kernel
-def window_union(n: int, periods: F64, windows: F64, gain: F64, rest: F64) -> float:
+def window_union(n: int, periods: Floats, windows: Floats, gain: Floats, rest: Floats) -> float:
     """Cycles that ``n`` windows cover within the longest period.
 
     ``periods`` ascend and each divides the next; ``0 <= windows <= periods``. ``gain`` and

@@ -7,7 +7,7 @@ from typing import Never
 import networkx as nx
 
 from nestmap.model import Frozen
-from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.util.json import Json
 
 

@@ -76,10 +76,10 @@ class _Network:
 
     @cached_property
     def weight_level(self) -> MemoryLevel | None:
-        """The lowest memory with room for all weights beside what else may stay there.
+        """The lowest memory with room for all weights and what else may stay there.
 
         That is the activations of one layer, the smallest of those whose output is no branch:
-        activations that find no room beside the weights use memories above.
+        activations that do not fit next to the weights use memories above.
         """
         unbranched = [p for p in self.problems if not self.branches(p.layer.name)]
         for level in self.problems[0].accelerator.memories:
@@ -105,7 +105,7 @@ class _Network:
         )
 
     def _has_room(self, level: MemoryLevel, activations: Bits) -> bool:
-        """Whether activations fit, beside the weights if the memory can hold them.
+        """Whether activations fit, together with the weights if the memory can hold them.
 
         What is there once per unit cannot: a tensor has no one place in it.
         """
@@ -166,7 +166,7 @@ def _output_level(network: _Network, layer: str, *, data_from_top: bool) -> Memo
 
 
 def _input_level(network: _Network, layer: str, *, data_from_top: bool) -> MemoryLevel | None:
-    """Where a layer's input stays: where its writer leaves it, or beside the first output."""
+    """Where a layer's input stays: where its writer leaves it, or with the first output."""
     writer = network.writer(layer)
     if writer is not None and network.reader(writer) == layer:
         return _output_level(network, writer, data_from_top=data_from_top)

@@ -124,7 +124,7 @@ def test_imports_go_down_the_floors_of_the_pipeline(room: str) -> None:
     rooms = {
         name.split(".")[2] for name in imported(f"pipeline/{room}") if name.startswith(PIPELINE)
     }
-    assert rooms - {"stage", "describe"} <= set(FLOORS[: FLOORS.index(room) + 1])
+    assert rooms - {"stage_graph", "describe"} <= set(FLOORS[: FLOORS.index(room) + 1])
 
 
 def test_the_rooms_of_the_pipeline_are_its_floors() -> None:
@@ -132,14 +132,41 @@ def test_the_rooms_of_the_pipeline_are_its_floors() -> None:
 
 
 def test_the_stage_graph_knows_no_stage() -> None:
-    for module in ("stage", "describe"):
+    for module in ("stage_graph", "describe"):
         names = [
             node.module or ""
             for node in ast.walk(parsed(ROOT / f"pipeline/{module}.py"))
             if isinstance(node, ast.ImportFrom)
         ]
         own = {name for name in names if name.startswith(PIPELINE)}
-        assert own <= {f"{PIPELINE}stage", f"{PIPELINE}util.json"}
+        assert own <= {f"{PIPELINE}stage_graph", f"{PIPELINE}util.json"}
+
+
+def bound_names(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """The names that a package's face binds or lists, and from where it imports each."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            yield from ((x.asname or x.name, f"{node.module}.{x.name}") for x in node.names)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name, ""
+        elif isinstance(node, ast.List):
+            yield from ((str(ast.literal_eval(x)), "") for x in node.elts)  # ``__all__``
+
+
+def test_no_package_binds_the_name_of_a_submodule_to_something_else() -> None:
+    faces = [path for path in sources() if path.name == "__init__.py"]
+    shadowed: list[str] = []
+    for face in faces:
+        folder = LINKS if face.parent == LINKS else face.parent
+        inside = [path for path in folder.iterdir() if path.is_dir() or path.suffix == ".py"]
+        package = ".".join(["nestmap", *face.parent.relative_to(ROOT).parts])
+        names = {path.stem for path in inside}
+        shadowed += [
+            f"{package}.{name}"
+            for name, origin in bound_names(parsed(face))
+            if name in names and origin != f"{package}.{name}"
+        ]
+    assert not shadowed
 
 
 def test_each_module_says_in_a_sentence_what_it_is() -> None:

@@ -68,7 +68,7 @@ def _surplus(spatial: SpatialProblem, dimension: str, on_columns: Factors) -> in
 
 
 def _add_up(layer: Layer, weight: str, dimensions: set[str]) -> bool:
-    """Whether dimensions stand in one index of what is not the weight."""
+    """Whether an operand other than the weight has these dimensions in one index."""
     indices = [index for x in layer.inputs if x.name != weight for index in x.indices]
     return any(dimensions <= set(index.dimensions) for index in indices)
 

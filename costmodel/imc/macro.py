@@ -37,7 +37,7 @@ Parts = dict[ArrayPart, float]
 class Macro:
     """A macro of ``columns`` weights side by side, each column with ``rows`` of them.
 
-    Where parts are there once a column: converters once for each bit of a weight, adder trees
+    Of parts that exist once per column: converters once for each bit of a weight, adder trees
     (digital) once for each bit of a slice of the activation, place-value trees and accumulators
     once.
     """

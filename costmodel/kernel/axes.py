@@ -1,4 +1,4 @@
-"""What the rows and columns of the cost model's arrays stand for."""
+"""What the rows and columns of the cost model's arrays mean."""
 
 from __future__ import annotations
 

@@ -1,19 +1,25 @@
-"""Compiles kernels: plain Python functions over arrays, turned into machine code once a machine."""
+"""Compiles kernels: plain Python functions over arrays, as machine code, once per machine."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
-from typing import ParamSpec, TypeVar, cast
+from types import FunctionType
+from typing import Final, ParamSpec, TypeVar, cast
 
 import numba
 from numba.core import config
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_DIGESTS: Final[dict[int, str]] = {}
+"""What each kernel is compiled from, by the identity of the kernel; kernels live forever."""
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -22,66 +28,87 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     The plain function stays reachable as ``.py_func``; with ``NUMBA_DISABLE_JIT=1`` nothing is
     compiled, so that a debugger can step through.
     """
-    with _cache_folder():
-        compiled = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    return cast(Callable[P, R], compiled)
+    return _compiled(function, inline=False)
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """As :func:`kernel`, for small functions: copied into those that call them.
 
-    What is called otherwise gets each array that it is passed as seven words.
+    A call that is not inlined passes each array as seven words.
     """
-    with _cache_folder():
-        compiled = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(
-            function
-        )
-    return cast(Callable[P, R], compiled)
+    return _compiled(function, inline=True)
 
 
-def is_compiled_before() -> bool:
-    """Whether this machine has compiled these sources before (else the first run takes longer)."""
-    return any(_cache_path().rglob("*.nbi"))
+def _compiled(function: Callable[P, R], inline: bool) -> Callable[P, R]:
+    """The kernel, its cache folder named after what it is compiled from.
+
+    Numba checks only the file of the outermost function for changes, so a changed inner kernel
+    would go unnoticed. With a folder per digest no cached kernel is ever stale, and a change
+    compiles again only the kernels that depend on it.
+    """
+    digest = digest_of(cast(FunctionType, function))
+    with _cache_folder(digest):
+        made = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=inline)(function)
+    _DIGESTS[id(made)] = digest
+    return cast(Callable[P, R], made)
+
+
+def is_compiled(kernel: object) -> bool:
+    """Whether this machine has compiled the kernel's module before (else its first call does)."""
+    return any(_cache_path(declared_digest(kernel)).rglob("*.nbi"))
+
+
+def declared_digest(kernel: object) -> str:
+    """What :func:`digest_of` gave for the kernel's function when the kernel was declared."""
+    return _DIGESTS[id(kernel)]
+
+
+def digest_of(function: FunctionType) -> str:
+    """A digest of all that decides what a function compiles to.
+
+    That is Numba's version, the file of the function, and what its module takes from others:
+    kernels (by their digests), constants (by value), classes and functions of this package (by
+    their files). So a module defines its constants before its first kernel.
+    """
+    module = function.__module__
+    digest = hashlib.sha256(numba.__version__.encode() + _source(module))
+    for name, value in sorted(function.__globals__.items()):
+        ingredient = b"" if name.startswith("__") else _ingredient(value, module)
+        digest.update(name.encode() + ingredient if ingredient else b"")
+    return digest.hexdigest()[:16]
+
+
+def _ingredient(value: object, module: str) -> bytes:
+    """What a global name contributes to the digest of a function of a module."""
+    origin: object = getattr(value, "__module__", None)
+    if origin == module:
+        return b""
+    if id(value) in _DIGESTS:
+        return _DIGESTS[id(value)].encode()
+    if isinstance(origin, str) and origin.startswith("nestmap."):
+        return _source(origin)
+    return repr(value).encode() if isinstance(value, int | float | str | tuple) else b""
+
+
+@lru_cache
+def _source(module: str) -> bytes:
+    file = sys.modules[module].__file__
+    assert file is not None, f"{module} has no source"
+    return hashlib.sha256(Path(file).read_bytes()).digest()
 
 
 @contextmanager
-def _cache_folder() -> Generator[None]:
-    """Numba's cache folder set to one of our own, for as long as a kernel is declared.
-
-    Numba checks only the file of the outermost function for changes, so a changed inner kernel
-    would go unnoticed: a folder named after all the kernel sources cannot be stale.
-    """
+def _cache_folder(digest: str) -> Generator[None]:
+    """Numba's cache folder set to that of a digest, for as long as a kernel is declared."""
     settings = config.__dict__
     before: str = settings["CACHE_DIR"]
-    settings["CACHE_DIR"] = before or str(_cache_path())
+    settings["CACHE_DIR"] = before or str(_cache_path(digest))
     try:
         yield
     finally:
         settings["CACHE_DIR"] = before
 
 
-def _cache_path() -> Path:
+def _cache_path(digest: str) -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "nestmap" / f"kernels-{_sources_hash()}"
-
-
-def _sources_hash() -> str:
-    digest = hashlib.sha256(numba.__version__.encode())
-    for path in kernel_sources():
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def kernel_sources() -> list[Path]:
-    """The files that decide what the kernels compile to: their own, and those they take from."""
-    package = Path(__file__).parents[2]
-    files = [package / "model" / name for name in ("workload/affine.py", "dims.py")]
-    files += sorted((package / "costmodel").glob("*.py"))
-    files += sorted((package / "costmodel" / "kernel").glob("*.py"))
-    files.append(package / "search" / "multicore" / "schedule" / "table_layout.py")
-    return files + [p for p in sorted((package / "search").rglob("*.py")) if _has_kernel(p)]
-
-
-def _has_kernel(path: Path) -> bool:
-    text = path.read_text(encoding="utf-8")
-    return "@kernel" in text or "@inlined" in text
+    return Path(base) / "nestmap" / "kernels" / digest

@@ -2,7 +2,7 @@
 
 A structure of 40 separate arrays costs a compiled call more than the work it does, so what
 kernels share lives in one NumPy record. A class with annotations only declares it: scalars as
-``int`` or ``float``, arrays as ``Annotated[F64, (rows, columns)]`` with their largest shape.
+``int`` or ``float``, arrays as ``Annotated[Floats, (rows, columns)]`` with their largest shape.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nestmap.model import InputError
-
-I64 = npt.NDArray[np.int64]
-F64 = npt.NDArray[np.float64]
+from nestmap.model.arrays import Floats, Ints
 
 R = TypeVar("R")
 
@@ -44,7 +42,7 @@ def copied(record: R) -> R:
     return cast(R, cast(np.record, record).copy())
 
 
-def put(target: I64 | F64, values: npt.ArrayLike, what: str) -> None:
+def put(target: Ints | Floats, values: npt.ArrayLike, what: str) -> None:
     """Copies values into the front corner of a record's array.
 
     Raises:
@@ -77,5 +75,5 @@ def _field(name: str, hint: object) -> tuple[str, str, tuple[int, ...]]:
     assert not hasattr(np.void, name), f"{name} already means something to NumPy"
     if get_origin(hint) is Annotated:
         array, shape = get_args(hint)
-        return name, "i8" if array == I64 else "f8", shape
+        return name, "i8" if array == Ints else "f8", shape
     return name, "i8" if hint is int else "f8", ()

@@ -8,15 +8,13 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from nestmap.model.arrays import Codes, Floats
 from nestmap.model.dims import Loop
 from nestmap.model.evaluation.cme import Objective
 from nestmap.model.evaluation.result import SearchStatistics
 from nestmap.model.mapping.problem import SpatialProblem
 from nestmap.model.mapping.temporal import Cuts, TemporalMapping
 from nestmap.model.workload.layer import Layer
-
-Codes = npt.NDArray[np.uint8]
-Floats = npt.NDArray[np.float64]
 
 
 @final

@@ -86,7 +86,7 @@ class CostModelEvaluation(Frozen, frozen=True):
     of. ``array_energies`` are the parts of ``mac_energy`` of an IMC array; ``static_energies`` are
     there where the accelerator counts leakage. ``clock_period`` (ns) is there where it is known.
 
-    Source: Mei et al., IEEE TC 2021 and DATE 2022; spec sections 5 to 7.
+    Source: Mei et al., IEEE TC 2021 and DATE 2022. Formulas: docs/cost-model.md
     """
 
     layer: str

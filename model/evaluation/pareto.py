@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.intp]
+from nestmap.model.arrays import Floats, Rows
 
 
 def front_rows(energy: Floats, latency: Floats) -> Rows:

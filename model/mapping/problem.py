@@ -180,7 +180,10 @@ class SpatialProblem(Frozen, frozen=True):
 
     @property
     def temporal_sizes(self) -> dict[Dimension, int]:
-        """Iterations left in time for each dimension: ``ceil(N / unrolling)`` (spec section 8)."""
+        """Iterations left in time for each dimension: ``ceil(N / unrolling)``.
+
+        Formula: docs/cost-model.md#iterations-left-in-time
+        """
         mapping = self.spatial_mapping
         return {d: -(-n // mapping.factor_of(d)) for d, n in self.layer.sizes.items()}
 

@@ -7,15 +7,13 @@ from functools import cached_property
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from nestmap.model.arrays import Ints
 from nestmap.model.base import Frozen
 from nestmap.model.multicore.accelerator import CoreId
 from nestmap.model.multicore.cn_layer import LayerNumber
 from nestmap.model.units import Count
-
-Ints = NDArray[np.int64]
 
 Allocation = tuple[CoreId, ...]
 """The core of each gene, in their order."""

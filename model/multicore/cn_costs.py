@@ -5,17 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, final
 
-import numpy as np
-from numpy.typing import NDArray
-
+from nestmap.model.arrays import Floats, Ints
 from nestmap.model.base import Frozen
 from nestmap.model.dims import LayerOperand
 from nestmap.model.evaluation.cme import CostModelEvaluation
 from nestmap.model.multicore.accelerator import CoreId
 from nestmap.model.units import Bits, Cycles, PicoJoules
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 IMPOSSIBLE: Final = -1
 """The runtime of a node on a core that it cannot run on."""

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import final
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from nestmap.model.arrays import Ints
 from nestmap.model.base import Frozen
 from nestmap.model.dims import LayerOperand, Loop
 from nestmap.model.multicore.accelerator import CoreId
@@ -17,8 +16,6 @@ from nestmap.model.multicore.cn_costs import CnCosts, KnownCost
 from nestmap.model.multicore.problem import SplitProblem
 from nestmap.model.units import Bits, Count, PositiveCount
 from nestmap.model.workload.layer import InputOperand, OutputOperand
-
-Ints = NDArray[np.int64]
 
 
 class CnKind(Frozen, frozen=True):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from nestmap.model.arrays import Ints
 from nestmap.model.base import Frozen
 from nestmap.model.dims import Dimension, LayerOperand, Loop
 from nestmap.model.multicore.split_options import Convention
@@ -17,8 +18,6 @@ from nestmap.model.multicore.tiling import Tiling
 from nestmap.model.units import Bits
 from nestmap.model.workload.affine import Term
 from nestmap.model.workload.tensor import Extent
-
-Ints = NDArray[np.int64]
 
 LayerNumber = Annotated[int, Field(ge=0)]
 """The place of a node in its workload, counted from 0; that is its number in Stream, too."""

@@ -13,16 +13,14 @@ from functools import cached_property
 from typing import Annotated, Final, final
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from nestmap.model.arrays import Ints
 from nestmap.model.base import Frozen
 from nestmap.model.dims import Dimension, LayerOperand
 from nestmap.model.multicore.cn_layer import CnLayer, LayerNumber, TensorUse
 from nestmap.model.multicore.split_options import Convention
 from nestmap.model.units import Bits, Count
-
-Ints = NDArray[np.int64]
 
 WITHIN_GROUP: Final = -1
 """In place of an input: the edge only keeps the order within a group."""

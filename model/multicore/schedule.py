@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nestmap.model.arrays import Floats, Ints
 from nestmap.model.base import Frozen
 from nestmap.model.dims import LayerOperand
 from nestmap.model.display import html
@@ -19,9 +19,6 @@ from nestmap.model.multicore.cn_costs import CnCosts
 from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.split_options import Convention
 from nestmap.model.units import Bits, Cycles, PicoJoules
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class CandidateRule(StrEnum):

@@ -11,9 +11,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from nestmap.model.arrays import Ints
 from nestmap.model.dims import Dimension, Loop
-
-Ints = NDArray[np.int64]
 
 
 @final

@@ -18,7 +18,8 @@ def distinct_values(a: float, b: float, step_a: int, step_b: int) -> float:
     Sizes may be fractions (unrollings that do not divide their loop). Exact for whole sizes with
     ``b >= step_a`` and ``a >= step_b`` or with no overlap at all.
 
-    Source: ZigZag (Mei et al., IEEE TC 2021), partially relevant loops; spec section 1.
+    Source: ZigZag (Mei et al., IEEE TC 2021), partially relevant loops.
+    Formula: docs/cost-model.md#values-of-an-affine-index
     """
     return a * b - max(0.0, b - step_a) * (a - step_b)
 

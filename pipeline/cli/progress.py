@@ -9,7 +9,7 @@ from typing import Final, final
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from nestmap.costmodel.kernel.jit import is_compiled_before
+from nestmap.costmodel.evaluate_rows import is_compiled_before
 from nestmap.model import EvaluationBatch, NetworkProblem
 from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.render.text.plain_table import printable

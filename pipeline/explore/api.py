@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from uuid import UUID
 
-from nestmap.costmodel import evaluate as evaluate_mapping
+from nestmap.costmodel.evaluate import evaluate as evaluate_mapping
 from nestmap.model import (
     Accelerator,
     CostModelEvaluation,

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import (
     EvaluationBatch,
     Frozen,
@@ -22,7 +22,7 @@ from nestmap.model import (
     SpatialProblem,
 )
 from nestmap.model.base import replaced
-from nestmap.pipeline.stage import Stage, each
+from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages import (
     BoundedSearchStage,
     CostModelStage,

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import final
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.costmodel.version import VERSION as COST_MODEL_VERSION
 from nestmap.model import (
     CostModelEvaluation,

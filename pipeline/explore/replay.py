@@ -18,7 +18,7 @@ from nestmap.model import (
 )
 from nestmap.model.errors import suggestion
 from nestmap.pipeline.explore.api import read_network
-from nestmap.pipeline.stage import Stage, each, stage
+from nestmap.pipeline.stage_graph import Stage, each, stage
 from nestmap.pipeline.stages import (
     CostModelStage,
     LomaStage,

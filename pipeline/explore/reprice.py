@@ -9,7 +9,7 @@ from math import isclose
 from typing import Final
 
 from nestmap.costmodel.area_leakage import leakage_of
-from nestmap.costmodel.readout import port_names
+from nestmap.costmodel.evaluate import port_names
 from nestmap.costmodel.reprice import reprice, reprice_vector, used_part
 from nestmap.model import (
     Accelerator,

@@ -9,7 +9,7 @@ from nestmap.model import EvaluationBatch, InputError
 from nestmap.model.mapping.problem import CoreProblem
 from nestmap.pipeline.explore.keys import search_options
 from nestmap.pipeline.explore.plan import SearchPlan, candidates, costing, evaluated
-from nestmap.pipeline.stage import Stage, each
+from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages.mapping.bounds import BoundedSearchStage
 from nestmap.pipeline.stages.mapping.observe import Observer
 from nestmap.pipeline.stages.mapping.recall import Ledger

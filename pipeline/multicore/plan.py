@@ -24,7 +24,7 @@ from nestmap.model.multicore.search_result import AllocationSearch
 from nestmap.model.multicore.split_options import SplitOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.multicore.core_plan import CORE_PLAN, core_cost_stage
-from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.loma import LomaStage
 from nestmap.pipeline.stages.multicore.cost_ledger import CostLedger
 from nestmap.pipeline.stages.multicore.inter_core import BestAllocationStage, InterCoreMappingStage

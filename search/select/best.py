@@ -7,11 +7,11 @@ from collections.abc import Iterable
 import numpy as np
 
 from nestmap.model import EvaluationBatch, Objective
+from nestmap.model.arrays import Rows
 from nestmap.search.select.shortlist import (
     Choose,
     Columns,
     Compared,
-    Rows,
     Shortlist,
     shortlist,
     winnow,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nestmap.model import EvaluationBatch, front_rows
-from nestmap.search.select.shortlist import Columns, Rows, Shortlist, shortlist
+from nestmap.model.arrays import Rows
+from nestmap.search.select.shortlist import Columns, Shortlist, shortlist
 
 
 def pareto_front(batches: Iterable[EvaluationBatch]) -> Shortlist:

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-import numpy.typing as npt
 
 from nestmap.model import EvaluationBatch, Layer, MappingProblem, SearchStatistics
+from nestmap.model.arrays import Floats, Rows
 from nestmap.model.base import replaced
-from nestmap.model.evaluation.batch import Floats
 
-Rows = npt.NDArray[np.intp]
 Columns = tuple[Floats, ...]
 
 Compared = Callable[[EvaluationBatch], Columns]

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import F64, I64
 from nestmap.model import Loop
+from nestmap.model.arrays import Floats, Ints
 from nestmap.model.dims import Dimension
 
 Choice = tuple[Loop, ...]
@@ -37,7 +37,7 @@ def best_combinations(
     return [tuple(options[i] for options, i in zip(choices, row, strict=True)) for row in rows]
 
 
-def _table(options: Sequence[Choice], sizes: Mapping[Dimension, int]) -> I64:
+def _table(options: Sequence[Choice], sizes: Mapping[Dimension, int]) -> Ints:
     """[option, dimension] how often it unrolls the dimension."""
     positions = {dimension: d for d, dimension in enumerate(sizes)}
     table = np.ones((len(options), len(sizes)), np.int64)
@@ -48,7 +48,9 @@ def _table(options: Sequence[Choice], sizes: Mapping[Dimension, int]) -> I64:
 
 
 @kernel
-def _search(table: I64, first: I64, limits: I64, count: int, floor: float) -> tuple[F64, I64]:
+def _search(
+    table: Ints, first: Ints, limits: Ints, count: int, floor: float
+) -> tuple[Floats, Ints]:
     """The best worths, descending (0: none), and the option chosen on each side.
 
     ``table`` has the options of all sides, those of side ``s`` from ``first[s]`` on. What is worth
@@ -84,7 +86,7 @@ def _search(table: I64, first: I64, limits: I64, count: int, floor: float) -> tu
 
 
 @kernel
-def _largest_rest(table: I64, first: I64) -> F64:
+def _largest_rest(table: Ints, first: Ints) -> Floats:
     """[side] units that the options of this side and those after it can use at most."""
     sides = len(first) - 1
     rest = np.ones(sides + 1)
@@ -100,7 +102,7 @@ def _largest_rest(table: I64, first: I64) -> F64:
 
 
 @kernel
-def _add(table: I64, row: int, limits: I64, totals: I64, side: int, reached: F64) -> bool:
+def _add(table: Ints, row: int, limits: Ints, totals: Ints, side: int, reached: Floats) -> bool:
     """Puts an option on top of the sides before it; whether no dimension is unrolled too often.
 
     ``totals`` [side, dimension] and ``reached`` [side, 2] (units, largest total) say what all sides
@@ -128,7 +130,7 @@ def _worth(units: float, largest: float, dimensions: int) -> float:
 
 
 @kernel
-def _keep(worths: F64, chosen: I64, at: I64, value: float) -> None:
+def _keep(worths: Floats, chosen: Ints, at: Ints, value: float) -> None:
     """Inserts a combination behind those that are worth as much."""
     place = len(worths) - 1
     while place > 0 and worths[place - 1] < value:

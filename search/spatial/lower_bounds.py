@@ -2,7 +2,7 @@
 
 Three facts bound the cost from below. Every word of an operand crosses every link of its hierarchy
 at least once (compulsory traffic). Each cycle the array writes its sums, and reads those inputs
-anew to which the innermost loop is relevant, so that it cannot spare all operands at once. And
+again to which the innermost loop is relevant, so that it cannot spare all operands at once. And
 the array needs one cycle for every iteration that is left in time, a port one for every word of
 its width. Where unrollings do not divide their loops the whole part of them counts, which is what
 all rounding in the cost model stays above.
@@ -17,12 +17,12 @@ import numpy as np
 
 from nestmap.costmodel.flatten import FlatProblem, flatten
 from nestmap.costmodel.footprint import distinct_values
-from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT, RD_LOW, WR_HIGH
+from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import F64
 from nestmap.costmodel.reuse import IRRELEVANT
-from nestmap.costmodel.transfers import link_of
+from nestmap.costmodel.transfers import is_backward, link_of
 from nestmap.model import Objective, SpatialProblem
+from nestmap.model.arrays import Floats
 
 ARRAY = 0
 """The link between the array and level 1."""
@@ -59,7 +59,9 @@ def lower_bounds(spatial: SpatialProblem) -> Bounds:
 
 
 @kernel
-def _bounds(problem: FlatProblem, sizes: F64, total: float, extent: F64) -> tuple[float, float]:
+def _bounds(
+    problem: FlatProblem, sizes: Floats, total: float, extent: Floats
+) -> tuple[float, float]:
     """Energy without leakage, and latency.
 
     ``sizes`` are the iterations left in time, ``total`` their product.
@@ -67,7 +69,7 @@ def _bounds(problem: FlatProblem, sizes: F64, total: float, extent: F64) -> tupl
     energy = problem.computation
     latency = total * problem.cycles_per_operation + problem.drain
     for t in range(problem.transfers):
-        if _is_backward(problem, t):
+        if is_backward(problem, t):
             continue
         if link_of(problem, t) != ARRAY:
             energy += _energy_once(problem, t, sizes, extent)
@@ -89,7 +91,7 @@ def _bounds(problem: FlatProblem, sizes: F64, total: float, extent: F64) -> tupl
 
 @kernel
 def _reads(
-    problem: FlatProblem, innermost: int, sizes: F64, total: float, extent: F64
+    problem: FlatProblem, innermost: int, sizes: Floats, total: float, extent: Floats
 ) -> tuple[float, float]:
     """Energy and cycles of reading the inputs into the array with that innermost dimension."""
     energy, cycles = 0.0, 0.0
@@ -106,7 +108,7 @@ def _reads(
 
 
 @kernel
-def _energy_once(problem: FlatProblem, t: int, sizes: F64, extent: F64) -> float:
+def _energy_once(problem: FlatProblem, t: int, sizes: Floats, extent: Floats) -> float:
     """Every word crosses the link once, and once more for every copy of it above."""
     x, level = problem.transfer_operand[t], problem.transfer_level[t]
     words = _words(problem, x, int(problem.levels[x]) + 1, sizes, extent)
@@ -116,7 +118,7 @@ def _energy_once(problem: FlatProblem, t: int, sizes: F64, extent: F64) -> float
 
 
 @kernel
-def _cycles_once(problem: FlatProblem, t: int, sizes: F64, extent: F64) -> float:
+def _cycles_once(problem: FlatProblem, t: int, sizes: Floats, extent: Floats) -> float:
     """Cycles of loading all words from the top memory, or of storing them there.
 
     A single input does not wait for a link that another could use, as in the reference.
@@ -161,13 +163,6 @@ def _port(problem: FlatProblem, t: int) -> int:
 
 
 @kernel
-def _is_backward(problem: FlatProblem, t: int) -> bool:
-    """Whether a transfer only happens where partial sums come back."""
-    movement = problem.transfer_movement[t]
-    return problem.transfer_operand[t] == OUT and movement in (RD_LOW, WR_HIGH)
-
-
-@kernel
 def _precision(problem: FlatProblem, x: int) -> float:
     """The fewest bits that an element of the operand ever has."""
     return float(min(problem.precision[x], problem.partial_precision[x]))
@@ -186,7 +181,7 @@ def _copies(problem: FlatProblem, x: int, level: int) -> float:
 
 
 @kernel
-def _words(problem: FlatProblem, x: int, level: int, sizes: F64, extent: F64) -> float:
+def _words(problem: FlatProblem, x: int, level: int, sizes: Floats, extent: Floats) -> float:
     """Elements of an operand in all temporal loops and the unrollings below a level.
 
     Of the unrollings the whole parts count, and of an affine index only where one level holds all
@@ -211,7 +206,7 @@ def _words(problem: FlatProblem, x: int, level: int, sizes: F64, extent: F64) ->
 
 @kernel
 def _is_spread(problem: FlatProblem, x: int, q: int) -> bool:
-    """Whether the unrollings of a pr index stand at several levels."""
+    """Whether the unrollings of a pr index are at several levels."""
     levels = 0
     for level in range(problem.levels[x] + 1):
         for i in range(problem.first_unrolled[x, level], problem.first_unrolled[x, level + 1]):

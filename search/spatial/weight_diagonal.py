@@ -64,7 +64,7 @@ def weight_diagonal(spatial: SpatialProblem) -> SpatialProblem:
 
     Every different input needs a row of its own; rows and columns that the mapping leaves idle are
     used, if the user's mapping and hints leave the columns to pixels. One input register per used
-    row then stands for those of several rows: it holds and delivers as many words as there are
+    row then represents those of several rows: it holds and delivers as many words as there are
     pixels, at the same energy a bit. Where nothing can be added the problem is the same.
     """
     found = _multicast(spatial.problem)

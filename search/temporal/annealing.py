@@ -6,13 +6,18 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from nestmap.costmodel.evaluate import Columns, evaluate_row, load_order, write_costs
+from nestmap.costmodel.evaluate_rows import Columns, evaluate_row, load_order, write_costs
 from nestmap.costmodel.flatten import FlatProblem
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import F64, I64, new_record
 from nestmap.costmodel.kernel.work import Work
-from nestmap.model.evaluation.batch import Codes
-from nestmap.search.temporal.memory_allocation import Failures, Shelf, allocate, write_cuts
+from nestmap.model.arrays import Codes, Floats, Ints
+from nestmap.search.temporal.memory_allocation import (
+    Failures,
+    Scratch,
+    allocate,
+    new_scratch,
+    write_cuts,
+)
 
 
 @final
@@ -59,32 +64,31 @@ class Walk(NamedTuple):
 
     rules: Rules
     order: Codes
-    draws: F64
+    draws: Floats
 
 
-def anneal(problem: FlatProblem, factors: I64, walk: Walk, failures: Failures) -> Visited:
+def anneal(problem: FlatProblem, factors: Ints, walk: Walk, failures: Failures) -> Visited:
     """Looks at one order a step; ``failures`` counts those that fit nowhere."""
     visited = Visited.room(problem, len(walk.draws), len(walk.order))
-    scratch = new_record(Work), new_record(Shelf), failures
-    return visited.head(_anneal(problem, scratch, factors, walk, visited))
+    return visited.head(_anneal(problem, new_scratch(failures), factors, walk, visited))
 
 
 @kernel
 def _anneal(
     problem: FlatProblem,
-    scratch: tuple[Work, Shelf, Failures],
-    factors: I64,
+    scratch: Scratch,
+    factors: Ints,
     walk: Walk,
     visited: Visited,
 ) -> int:
-    """Fills ``visited``; gives how many rows.
+    """Fills ``visited``; returns how many rows.
 
     Worse orders are taken as by Metropolis: by the share ``r`` worse with probability
     ``exp(-r / temperature)``, which is how often an exponential draw is at least that large. An
     order that does not fit costs infinitely much: until one fits, every swap is taken.
     """
     rules, order, draws = walk.rules, walk.order, walk.draws
-    work = scratch[0]
+    work = scratch.work
     rows, current, temperature, a, b = 0, np.inf, rules.temperature, 0, 0
     for step in range(len(draws)):
         if step > 0:
@@ -92,7 +96,7 @@ def _anneal(
         order[a], order[b] = order[b], order[a]
         load_order(work, factors, order)
         value = np.inf
-        if allocate(problem, work, scratch[1], rules.even == 1, scratch[2]):
+        if allocate(problem, scratch, rules.even == 1):
             value = _visit(problem, work, rules, visited, rows)
             for n in range(len(order)):
                 visited.orders[rows, n] = order[n]

@@ -8,7 +8,7 @@ from nestmap.model import Infeasibility, SearchStatistics, SpatialProblem
 from nestmap.search.temporal.memory_allocation import Failures
 
 
-def explain(spatial: SpatialProblem, failures: Failures) -> SearchStatistics:
+def infeasibility_statistics(spatial: SpatialProblem, failures: Failures) -> SearchStatistics:
     """The failures in words: which memory is too small for what, and by how much."""
     by_memory_operand = {m: operand for operand, m in spatial.problem.links.items()}
     reasons: list[Infeasibility] = []

@@ -1,7 +1,7 @@
 """LOMA: every order of the loop factors, each with its memory allocation.
 
 Source: Symons et al., "LOMA: Fast Auto-Scheduling on DNN Accelerators through Loop-Order-based
-Memory Allocation", AICAS 2021; spec section 8.
+Memory Allocation", AICAS 2021. Formulas: docs/cost-model.md#memory-allocation
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import final
 
+from nestmap.costmodel.evaluate import factor_table
 from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.kernel.record import new_record
-from nestmap.costmodel.readout import factor_table
 from nestmap.model import Loop, MappingBatch, MappingType, SpatialProblem
-from nestmap.model.evaluation.batch import Codes
+from nestmap.model.arrays import Codes
 from nestmap.search.parallel import in_order
-from nestmap.search.temporal.infeasibility import add_failures, explain
+from nestmap.search.temporal.infeasibility import add_failures, infeasibility_statistics
 from nestmap.search.temporal.memory_allocation import Failures, allocate_rows
 from nestmap.search.temporal.ordering import pinned_orders
 from nestmap.search.temporal.permutations import encode, permutations
@@ -44,12 +44,12 @@ def loma(
     failures, even = new_record(Failures), mapping_type is MappingType.EVEN
     for pinned in pinned_orders(spatial, lpf_limit):
         factors, codes = encode(pinned.loops)
-        chunks = permutations(codes, len(pinned.inner), CHUNK, len(pinned.outer))
+        chunks = permutations(codes, inner=len(pinned.inner), outer=len(pinned.outer), chunk=CHUNK)
         for batch, failed in in_order(_Allocation(spatial, factors, even), chunks, workers):
             add_failures(failures, failed)
             if len(batch):
                 yield batch
-    yield MappingBatch.empty(spatial, explain(spatial, failures))
+    yield MappingBatch.empty(spatial, infeasibility_statistics(spatial, failures))
 
 
 @final

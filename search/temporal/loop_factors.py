@@ -33,13 +33,13 @@ def loop_factors(spatial: SpatialProblem, limit: int | None) -> tuple[Loop, ...]
     layer's order) has its two smallest ones multiplied; each dimension keeps at least one. With
     nothing left to run in time there is one loop of size 1.
 
-    Source: LOMA (Symons et al., AICAS 2021), loop prime factors; spec section 8.
+    Source: LOMA (Symons et al., AICAS 2021), loop prime factors.
     """
     return split_loops(temporal_sizes(spatial), limit) or (idle_loop(spatial),)
 
 
 def idle_loop(spatial: SpatialProblem) -> Loop:
-    """The loop that stands for a temporal loop nest in which nothing is left to iterate."""
+    """The loop that represents a temporal loop nest in which nothing is left to iterate."""
     return Loop(dimension=spatial.layer.loops[0].dimension, size=1)
 
 

@@ -33,7 +33,7 @@ class PinnedOrder:
     """One way to meet a temporal ordering.
 
     ``inner`` (innermost first) lies below all others and ``outer`` (innermost first) above; the
-    ``free`` loops stand between them in any order.
+    ``free`` loops are between them in any order.
     """
 
     inner: tuple[Loop, ...]

@@ -10,7 +10,7 @@ import numpy as np
 
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.model import Loop
-from nestmap.model.evaluation.batch import Codes
+from nestmap.model.arrays import Codes
 
 
 def encode(loops: Sequence[Loop]) -> tuple[tuple[Loop, ...], Codes]:
@@ -30,7 +30,7 @@ def count_permutations(loops: Sequence[Loop]) -> int:
     return factorial(len(loops)) // prod(factorial(n) for n in Counter(loops).values())
 
 
-def permutations(codes: Codes, inner: int, chunk: int, outer: int = 0) -> Iterator[Codes]:
+def permutations(codes: Codes, *, inner: int = 0, outer: int = 0, chunk: int) -> Iterator[Codes]:
     """All different orders of ``codes`` as rows, ``chunk`` at a time.
 
     The first ``inner`` and the last ``outer`` codes stay where they are; the others go through
@@ -47,7 +47,7 @@ def permutations(codes: Codes, inner: int, chunk: int, outer: int = 0) -> Iterat
 
 @kernel
 def _fill(state: Codes, first: int, end: int, rows: Codes) -> tuple[int, bool]:
-    """Writes orders from ``state`` on; gives how many, and whether more are to come."""
+    """Writes orders from ``state`` on; returns how many, and whether more are to come."""
     for row in range(len(rows)):
         rows[row] = state
         if not _advance(state[first:end]):

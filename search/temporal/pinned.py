@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from nestmap.costmodel.evaluate import factor_table
 from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.kernel.record import new_record
-from nestmap.costmodel.readout import factor_table
 from nestmap.model import (
     Cuts,
     InputError,
@@ -16,7 +16,7 @@ from nestmap.model import (
     TemporalMapping,
 )
 from nestmap.model.dims import LayerOperand
-from nestmap.search.temporal.infeasibility import explain
+from nestmap.search.temporal.infeasibility import infeasibility_statistics
 from nestmap.search.temporal.loop_factors import temporal_sizes
 from nestmap.search.temporal.memory_allocation import Failures, fits
 from nestmap.search.temporal.ordering import complete_order, explicit_ordering
@@ -43,7 +43,7 @@ def placed(spatial: SpatialProblem, mapping: TemporalMapping) -> MappingBatch:
     table = factor_table(spatial, batch.factors)
     if fits(flatten(spatial), table, batch.orders[0], batch.cuts[0], failures):
         return batch
-    return MappingBatch.empty(spatial, explain(spatial, failures))
+    return MappingBatch.empty(spatial, infeasibility_statistics(spatial, failures))
 
 
 def pinned_mapping(spatial: SpatialProblem) -> TemporalMapping | None:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from nestmap.costmodel.evaluate import factor_table
 from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.kernel.record import new_record
-from nestmap.costmodel.readout import factor_table
 from nestmap.model import Loop, MappingBatch, SpatialProblem
-from nestmap.search.temporal.infeasibility import explain
+from nestmap.search.temporal.infeasibility import infeasibility_statistics
 from nestmap.search.temporal.memory_allocation import Failures, allocate_rows
 
 
@@ -25,5 +25,5 @@ def filled(spatial: SpatialProblem, order: Sequence[Loop]) -> MappingBatch:
     table = factor_table(spatial, factors)
     orders, cuts = allocate_rows(flatten(spatial), table, codes, False, failures)
     if not len(orders):
-        return MappingBatch.empty(spatial, explain(spatial, failures))
+        return MappingBatch.empty(spatial, infeasibility_statistics(spatial, failures))
     return MappingBatch(spatial, factors, orders, cuts)

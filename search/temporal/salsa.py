@@ -13,10 +13,9 @@ from typing import final
 
 import numpy as np
 
-from nestmap.costmodel import evaluate_batch
+from nestmap.costmodel.evaluate import evaluate_batch, factor_table
 from nestmap.costmodel.flatten import flatten
-from nestmap.costmodel.kernel.record import F64, check_loops, new_record
-from nestmap.costmodel.readout import factor_table
+from nestmap.costmodel.kernel.record import check_loops, new_record
 from nestmap.model import (
     EvaluationBatch,
     Frozen,
@@ -28,11 +27,12 @@ from nestmap.model import (
     SearchStatistics,
     SpatialProblem,
 )
+from nestmap.model.arrays import Floats
 from nestmap.model.units import Cooling, PositiveCount, Seed, Temperature
 from nestmap.search.parallel import in_order
 from nestmap.search.select.best import best_of
 from nestmap.search.temporal.annealing import Rules, Visited, Walk, anneal
-from nestmap.search.temporal.infeasibility import add_failures, explain
+from nestmap.search.temporal.infeasibility import add_failures, infeasibility_statistics
 from nestmap.search.temporal.loma import loma
 from nestmap.search.temporal.loop_factors import prime_factors
 from nestmap.search.temporal.memory_allocation import Failures
@@ -102,7 +102,7 @@ def salsa(
     for batch, more in in_order(search.chain, chains, workers):
         add_failures(failures, more)
         yield batch
-    yield evaluate_batch(MappingBatch.empty(spatial, explain(spatial, failures)))
+    yield evaluate_batch(MappingBatch.empty(spatial, infeasibility_statistics(spatial, failures)))
 
 
 def _coarse_ways(spatial: SpatialProblem) -> tuple[PinnedOrder, ...]:
@@ -164,7 +164,7 @@ class _Search:
         rules.cooling = self.annealing.cooling
         return rules
 
-    def _draws(self, way: PinnedOrder, random: np.random.Generator) -> F64:
+    def _draws(self, way: PinnedOrder, random: np.random.Generator) -> Floats:
         steps = self.annealing.iterations if count_permutations(way.free) > 1 else 1
         return np.column_stack([random.random((steps, 2)), random.standard_exponential(steps)])
 

@@ -233,7 +233,7 @@ def _layer_front(batches: list[EvaluationBatch]) -> LayerFront:
 
 
 def _evaluate(spatial: SpatialProblem, mapping: TemporalMapping) -> CostModelEvaluation:
-    from nestmap.costmodel import evaluate  # noqa: PLC0415 (few questions need it; it loads long)
+    from nestmap.costmodel.evaluate import evaluate  # noqa: PLC0415 (few questions need it; it loads long)
 
     return evaluate(spatial, mapping)
 

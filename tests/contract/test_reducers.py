@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nestmap.model import EvaluationBatch, Objective, SearchStatistics
-from nestmap.model.evaluation.batch import Floats
+from nestmap.model.arrays import Floats
 from nestmap.pipeline import Stage
 from nestmap.pipeline.stages import (
     BestFirstStage,

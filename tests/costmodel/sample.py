@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from nestmap.costmodel import evaluate, evaluate_batch
+from nestmap.costmodel.evaluate import evaluate, evaluate_batch
 from nestmap.model import MappingType, SpatialProblem
 from nestmap.model.base import replaced
 from nestmap.search import loma

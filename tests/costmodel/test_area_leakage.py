@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.costmodel import evaluate, evaluate_vector
 from nestmap.costmodel.area_leakage import areas_of, leakage_of, static_energies, total_area
+from nestmap.costmodel.evaluate import evaluate
+from nestmap.costmodel.vector_unit import evaluate_vector
 from nestmap.model import (
     Accelerator,
     PartKind,

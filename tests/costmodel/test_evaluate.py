@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nestmap.costmodel import evaluate, evaluate_batch
+from nestmap.costmodel.evaluate import evaluate, evaluate_batch
 from nestmap.model import CostModelEvaluation, MappingBatch, MemoryLevel
 from nestmap.model.base import replaced
 from tests.costmodel.machines import (

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 from hypothesis import given
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import AffineIndex, Layer, SpatialProblem
 from nestmap.model.base import replaced
 from nestmap.model.workload.layer import Operand

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.costmodel import evaluate_vector
+from nestmap.costmodel.vector_unit import evaluate_vector
 from nestmap.model import (
     Accelerator,
     InputError,

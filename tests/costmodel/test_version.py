@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from nestmap.costmodel import evaluate, evaluate_batch
+from nestmap.costmodel.evaluate import evaluate, evaluate_batch
 from nestmap.costmodel.version import VERSION
 from nestmap.model import Cuts, Loop, MappingBatch, SpatialProblem, TemporalMapping
 from tests.bundled import problems

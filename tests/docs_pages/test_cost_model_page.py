@@ -16,6 +16,8 @@ import pytest
 from latex2mathml.converter import convert
 
 import nestmap.costmodel
+import nestmap.model
+import nestmap.search
 from tests.docs.blocks import blocks_in
 from tests.docs_pages.page import text_of, write_files
 
@@ -27,6 +29,19 @@ LINKED: Final = re.findall(r"\[`(nestmap(?:\.\w+)+)`\]\(\.\./([^)]+)\)", PROSE)
 FORMULAS: Final = [
     *(block.text for block in BLOCKS if block.language == "math"),
     *re.findall(r"\$([^$\n]+)\$", PROSE),
+]
+
+
+ANCHORS: Final = {
+    re.sub(r"[\s]+", "-", re.sub(r"[^\w\s-]", "", title).strip().lower())
+    for title in re.findall(r"^#+ (.+)$", PROSE, flags=re.MULTILINE)
+}
+CITED: Final = re.compile(r"docs/cost-model\.md#([\w-]+)")
+SOURCES: Final = [
+    path
+    for package in (nestmap.model, nestmap.costmodel, nestmap.search)
+    for folder in package.__path__
+    for path in sorted(Path(folder).rglob("*.py"))
 ]
 
 
@@ -71,6 +86,20 @@ def test_every_link_leads_to_the_file_that_defines_it() -> None:
         last = name.rsplit(".", 1)[1]
         assert re.search(rf"\b{last}\b", (root / path).read_text(encoding="utf-8")), (name, path)
         assert name.startswith(f"nestmap.{path.removesuffix('.py').replace('/', '.')}."), name
+
+
+def test_every_anchor_that_a_source_cites_is_a_heading() -> None:
+    cited = {
+        (path.name, anchor)
+        for path in SOURCES
+        for anchor in CITED.findall(path.read_text(encoding="utf-8"))
+    }
+    assert len(cited) > 20
+    assert not {(name, anchor) for name, anchor in cited if anchor not in ANCHORS}
+
+
+def test_no_source_cites_a_document_that_is_not_here() -> None:
+    assert not [p for p in SOURCES if "spec section" in p.read_text(encoding="utf-8")]
 
 
 def test_no_public_function_is_left_out() -> None:

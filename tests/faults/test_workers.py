@@ -11,7 +11,7 @@ from typing import cast
 import numpy as np
 import pytest
 
-from nestmap.costmodel import evaluate_batch
+from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.model import (
     EvaluationBatch,
     MappingBatch,

@@ -9,7 +9,7 @@ import os
 
 from hypothesis import HealthCheck, example, given, reject, settings
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import (
     Accelerator,
     ArraySide,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import CostModelEvaluation
 from tests.parity.golden import RecordedLayer, RecordedRun, recorded_runs
 from tests.parity.reference import ReferenceEvaluation, reference_evaluation

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from zigzag.api import get_hardware_performance_zigzag
 
 import nestmap
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import (
     Accelerator,
     Layer,

@@ -27,7 +27,7 @@ from zigzag.stages.stage import Stage as ReferenceStage
 from nestmap.model import Accelerator, NetworkProblem, Objective
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from nestmap.pipeline.frontend.read import read_accelerator, read_mapping
-from nestmap.pipeline.stage import each
+from nestmap.pipeline.stage_graph import each
 from nestmap.pipeline.stages import (
     CostModelStage,
     LomaStage,

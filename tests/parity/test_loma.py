@@ -18,7 +18,7 @@ import pytest
 from hypothesis import assume, given
 from zigzag.opt.loma.memory_allocator import MemoryTooSmallException
 
-from nestmap.costmodel import evaluate_batch
+from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.costmodel.spatial import fractional_factors
 from nestmap.model import (
     MappingProblem,

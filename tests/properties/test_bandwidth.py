@@ -1,11 +1,11 @@
 """What wider ports do: computation never waits longer, though more loading may come to light.
 
-The cost model hides transfers that happen once behind computation *and* its stalls (spec section
-7.5). A wider port that ends a stall thus leaves less time to hide them in, and the loss, counted
-at every link, can outweigh the gain: ``latency1`` and ``latency2`` are not monotone in bandwidth,
-here as in the reference. ``latency0`` is; so are all three where stalls stay the same and each
-movement has a port to itself (on a common port the longest transfer hides first, and a wider port
-may change which one that is).
+The cost model hides transfers that happen once behind computation *and* its stalls
+(``nestmap.costmodel.loading``). A wider port that ends a stall thus leaves less time to hide them
+in, and the loss, counted at every link, can outweigh the gain: ``latency1`` and ``latency2`` are
+not monotone in bandwidth, here as in the reference. ``latency0`` is; so are all three where
+stalls stay the same and each movement has a port to itself (on a common port the longest transfer
+hides first, and a wider port may change which one that is).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import (
     Accelerator,
     ArraySide,

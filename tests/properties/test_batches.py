@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.costmodel import evaluate, evaluate_batch
+from nestmap.costmodel.evaluate import evaluate, evaluate_batch
 from nestmap.model import (
     CostModelEvaluation,
     EvaluationBatch,

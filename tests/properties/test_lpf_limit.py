@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from nestmap.costmodel import evaluate_batch
+from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.model import Loop, MappingProblem, MappingType, Objective, SpatialProblem
 from nestmap.pipeline.frontend.read import read_accelerator, read_workload
 from nestmap.search import best_of, loma, spatial_mappings

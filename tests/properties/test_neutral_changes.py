@@ -3,8 +3,9 @@
 Two changes that look neutral are not, here as in the reference, and no law is claimed for them:
 
 - A loop of size 1 in the order, of a dimension that iterates elsewhere, still has that dimension's
-  relevance and ends a run of loops of another kind (spec section 3: stationarity, ``top_r``,
-  ``top_ir``). It is neutral beside a loop of its own dimension in the same level of all operands.
+  relevance and ends a run of loops of another kind (``nestmap.costmodel.reuse``: stationarity,
+  ``top_relevant``, ``top_irrelevant``). It is neutral next to a loop of its own
+  dimension in the same level of all operands.
 - An affine index stays partially relevant when one of its dimensions has size 1, and ends a run of
   relevant loops where a plain index would not.
 """
@@ -17,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.costmodel import evaluate, evaluate_batch
+from nestmap.costmodel.evaluate import evaluate, evaluate_batch
 from nestmap.model import (
     AffineIndex,
     Cuts,

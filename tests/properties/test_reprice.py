@@ -6,7 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nestmap.costmodel import evaluate, evaluate_vector
+from nestmap.costmodel.evaluate import evaluate
+from nestmap.costmodel.vector_unit import evaluate_vector
 from nestmap.model import (
     IMC_CELLS,
     Accelerator,

@@ -11,9 +11,10 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from nestmap import model
-from nestmap.costmodel import evaluate, evaluate_vector
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.costmodel.imc.array import peak_performance
 from nestmap.costmodel.memory_cost.sram import fitted_cost
+from nestmap.costmodel.vector_unit import evaluate_vector
 from nestmap.model import (
     Bus,
     ComputeCore,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import MOVEMENTS, LayerResult, NetworkEvaluation
 from nestmap.model.base import replaced
 from tests.properties.variants import examples, with_accelerator

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import OUTPUT, AffineIndex, CostModelEvaluation, Layer, Movement, SpatialProblem
 from nestmap.model.workload.layer import Operand
 from tests.properties.variants import examples

@@ -10,7 +10,7 @@ import os
 import numpy as np
 import pytest
 
-from nestmap.costmodel import evaluate_batch
+from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.model import EvaluationBatch, MappingType, Objective, SpatialProblem
 from nestmap.pipeline.frontend.bundled import accelerator_names, light_names
 from nestmap.search import best_of, loma

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import duckdb
 
-from nestmap.costmodel import evaluate_batch
+from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.costmodel.version import VERSION
 from nestmap.model import (
     ArrayPart,

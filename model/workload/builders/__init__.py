@@ -1,13 +1,13 @@
 """Builds layers, attention and networks in a line of Python each."""
 
-from nestmap.model.workload.builders.attention import attention as attention
+from nestmap.model.workload.builders.attention_layers import attention as attention
 from nestmap.model.workload.builders.conv import conv1d as conv1d
 from nestmap.model.workload.builders.conv import conv2d as conv2d
 from nestmap.model.workload.builders.conv import conv3d as conv3d
-from nestmap.model.workload.builders.matmul import gemm as gemm
-from nestmap.model.workload.builders.matmul import linear as linear
-from nestmap.model.workload.builders.matmul import matmul as matmul
-from nestmap.model.workload.builders.network import network as network
+from nestmap.model.workload.builders.matrix_products import gemm as gemm
+from nestmap.model.workload.builders.matrix_products import linear as linear
+from nestmap.model.workload.builders.matrix_products import matmul as matmul
+from nestmap.model.workload.builders.networks import network as network
 from nestmap.model.workload.builders.operands import Part as Part
 from nestmap.model.workload.builders.operands import Precision as Precision
 from nestmap.model.workload.builders.operands import Source as Source

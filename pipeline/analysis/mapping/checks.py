@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import CostModelEvaluation, InputError, SpatialProblem
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nestmap.costmodel.evaluate import evaluate_row, load_row
+from nestmap.costmodel.evaluate import factor_table, port_names
+from nestmap.costmodel.evaluate_rows import evaluate_row, load_row
 from nestmap.costmodel.flatten import FlatProblem, flatten
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Work
-from nestmap.costmodel.readout import factor_table, port_names
 from nestmap.costmodel.transfers import link_of
 from nestmap.model import (
     MOVEMENTS,
@@ -37,7 +37,7 @@ def evaluated(spatial: SpatialProblem, temporal: TemporalMapping) -> Evaluated:
 
 def stays(records: Evaluated, operand: int, level: int) -> int:
     """How many loops leave the tile of an operand (by position) at a level (0: innermost)."""
-    return int(records.work.cut[operand, level + 1])
+    return int(records.work.stationary_cut[operand, level + 1])
 
 
 def port_traffic(spatial: SpatialProblem, records: Evaluated) -> tuple[PortTraffic, ...]:

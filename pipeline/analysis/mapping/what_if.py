@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final, final
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import Accelerator, CostModelEvaluation, MemoryLevel, SpatialProblem
 from nestmap.model.base import replaced
 from nestmap.pipeline.analysis.mapping.explanation import Change, PortName, PortTraffic, WhatIf

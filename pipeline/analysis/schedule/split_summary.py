@@ -9,6 +9,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from nestmap.model import NoCostNode
+from nestmap.model.arrays import Ints
 from nestmap.model.dims import OUTPUT, LayerOperand, MemoryOperand
 from nestmap.model.hardware.memory import MemoryInstance
 from nestmap.model.mapping.problem import usual_links
@@ -16,7 +17,6 @@ from nestmap.model.multicore.accelerator import ComputeCore
 from nestmap.model.multicore.cn_layer import CnLayer, CnNest, TensorUse
 from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.problem import StreamProblem
-from nestmap.search.multicore.split.regions import Ints
 
 
 class Span(NamedTuple):

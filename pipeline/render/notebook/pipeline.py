@@ -8,7 +8,7 @@ from typing import Final, Never, cast
 
 from nestmap.pipeline.describe import StageDescription, describe
 from nestmap.pipeline.render.notebook.markup import text, together
-from nestmap.pipeline.stage import MainStage, Stage
+from nestmap.pipeline.stage_graph import MainStage, Stage
 
 _LONGEST: Final = 200
 

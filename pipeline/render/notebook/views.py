@@ -26,7 +26,7 @@ from nestmap.pipeline.render.notebook.query_result import relation_html
 from nestmap.pipeline.render.notebook.run import run_html
 from nestmap.pipeline.render.notebook.schedule import schedule_html, search_html
 from nestmap.pipeline.render.notebook.workload import layer_html, workload_html
-from nestmap.pipeline.stage import MainStage, Stage
+from nestmap.pipeline.stage_graph import MainStage, Stage
 from nestmap.store import Relation, RunRecord
 
 view.register(Workload, workload_html)

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from nestmap.model import VectorNode, Workload
+from nestmap.model.arrays import Ints
 from nestmap.model.dims import Dimension
 from nestmap.model.multicore.accelerator import ComputeCore
 from nestmap.model.multicore.cn_layer import CnLayer, TensorUse
@@ -24,7 +25,6 @@ from nestmap.pipeline.format.numbers import capacity, count
 from nestmap.pipeline.render.text.plain_table import Column, Line, figures, printable, table
 from nestmap.pipeline.render.text.wrapping_table import Row, RowColumns, rows_table
 from nestmap.pipeline.util.json import Json
-from nestmap.search.multicore.split.regions import Ints
 
 DEFINITIONS: Final = (
     "Nodes: parts of a layer that run one after the other; those of a group use the same constants "

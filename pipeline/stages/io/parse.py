@@ -8,7 +8,7 @@ from nestmap.model import Frozen, MappingConstraints, NetworkProblem, Workload
 from nestmap.pipeline.frontend.yaml.accelerator import parse_accelerator
 from nestmap.pipeline.frontend.yaml.mapping import parse_mapping
 from nestmap.pipeline.frontend.yaml.workload import parse_workload_yaml
-from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.constraint_checks import check_constraints
 
 

@@ -11,7 +11,7 @@ from pydantic import model_validator
 
 from nestmap.model import Accelerator, EvaluationBatch, Frozen, NetworkEvaluation
 from nestmap.pipeline.render.figures.preconditions import check_matplotlib, file_name
-from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.util.atomic_files import explained, part_of
 
 Ending = Literal[".png", ".svg", ".pdf"]

@@ -9,7 +9,7 @@ from typing import final
 from pydantic import PositiveInt
 
 from nestmap.model import EvaluationBatch, Frozen, Objective, SearchStatistics, SpatialProblem
-from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stage_graph import Stage
 from nestmap.search import best_of
 from nestmap.search.spatial.lower_bounds import lower_bounds
 

@@ -8,7 +8,7 @@ from typing import Generic, Protocol, Self, TypeVar, final
 
 from nestmap.model import Layer, MappingProblem
 from nestmap.model.mapping.problem import ProblemContent
-from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stage_graph import Stage
 
 
 class OfLayer(Protocol):

@@ -8,10 +8,10 @@ from typing import final
 
 from pydantic import PositiveInt
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import EvaluationBatch, Frozen, LayerFront, NetworkFront, Objective
 from nestmap.model.base import replaced
-from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.reduce import Costing, no_mapping_fits
 from nestmap.search import Shortlist, best_first, k_best, pareto_front
 

@@ -10,7 +10,7 @@ from nestmap.model import (
     without_unused_levels,
 )
 from nestmap.model.base import replaced
-from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.constraint_checks import check_layers
 from nestmap.pipeline.stages.mapping.loma import layer_problems
 from nestmap.search.locality import keep_on_chip

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from pydantic import PositiveInt, ValidationError
 
-from nestmap.costmodel import evaluate_batch
+from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.model import (
     EvaluationBatch,
     Frozen,
@@ -18,7 +18,7 @@ from nestmap.model import (
     NetworkProblem,
     SpatialProblem,
 )
-from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.constraint_checks import check_layers
 from nestmap.pipeline.stages.mapping.imc_skipped import mapped_layers
 from nestmap.search import loma

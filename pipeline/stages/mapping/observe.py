@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, final
 
 from nestmap.model import EvaluationBatch
-from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stage_graph import Stage
 
 
 class Observer(Protocol):

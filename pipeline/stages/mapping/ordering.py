@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from nestmap.model import Frozen, InputError, SpatialProblem
 from nestmap.model.base import replaced
-from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stage_graph import Stage
 from nestmap.search.temporal.ordering import explicit_ordering
 from nestmap.search.temporal.pinned import pinned_mapping
 

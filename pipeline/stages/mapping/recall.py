@@ -13,7 +13,7 @@ from nestmap.model import (
     SpatialProblem,
     TemporalMapping,
 )
-from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stage_graph import Stage
 
 
 class Entry(Protocol):

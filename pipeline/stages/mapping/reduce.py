@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TypeVar, final
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import (
     CostModelEvaluation,
     EvaluationBatch,
@@ -26,7 +26,7 @@ from nestmap.model import (
     TemporalMapping,
 )
 from nestmap.model.base import replaced
-from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stage_graph import Stage
 from nestmap.search import best_of
 
 A = TypeVar("A")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from nestmap.model import EvaluationBatch, Frozen, MappingType, Objective, SpatialProblem
 from nestmap.model.units import Cooling, PositiveCount, Seed, Temperature
-from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stage_graph import Stage
 from nestmap.search.temporal.salsa import Annealing, salsa
 
 _USUAL = Annealing()

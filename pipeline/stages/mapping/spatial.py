@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pydantic import PositiveInt, ValidationError
 
 from nestmap.model import Frozen, InputError, MappingProblem, SpatialMapping, SpatialProblem
-from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stage_graph import Stage
 from nestmap.search import conform, spatial_mappings
 from nestmap.search.spatial.weight_diagonal import weight_diagonal
 

@@ -6,10 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import Generic, Never, TypeVar, final
 
-from nestmap.costmodel import evaluate_vector
+from nestmap.costmodel.vector_unit import evaluate_vector
 from nestmap.model import NetworkEvaluation, NetworkFront, NetworkProblem
 from nestmap.model.base import replaced
-from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stage_graph import Stage
 
 R = TypeVar("R", NetworkEvaluation, NetworkFront)
 

@@ -9,7 +9,7 @@ from nestmap.model import InfeasibleError
 from nestmap.model.multicore.allocation import Allocation
 from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
 from nestmap.model.multicore.search_result import AllocationSearch
-from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.multicore.inter_core import (
     Evaluation,
     InterCoreMappingStage,

@@ -8,7 +8,7 @@ from typing import final
 
 from nestmap.model import Frozen, MappingProblem, SpatialProblem
 from nestmap.model.mapping.problem import CoreProblem
-from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.spatial import SpatialMappingGeneratorStage
 from nestmap.search.multicore.core_costs.dataflows import dataflow_mappings, dividing_mappings
 

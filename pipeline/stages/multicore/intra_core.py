@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self, final
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.costmodel.version import VERSION as COST_MODEL_VERSION
 from nestmap.model import EvaluationBatch, Objective
 from nestmap.model.base import replaced
@@ -21,7 +21,7 @@ from nestmap.model.multicore.interconnect import Ways
 from nestmap.model.multicore.problem import SplitProblem
 from nestmap.model.multicore.schedule import ScheduleOptions, ScheduleProblem
 from nestmap.model.multicore.split_options import Convention
-from nestmap.pipeline.stage import Stage, each
+from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages.mapping.loma import CostModelStage, LomaStage
 from nestmap.pipeline.stages.mapping.reduce import Costing, minimal
 from nestmap.pipeline.stages.multicore.cost_ledger import CostLedger

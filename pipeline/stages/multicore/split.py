@@ -15,7 +15,7 @@ from nestmap.model.workload.graph import Node
 from nestmap.pipeline.frontend.yaml.mapping import parse_core_mapping
 from nestmap.pipeline.frontend.yaml.multicore import parse_multicore
 from nestmap.pipeline.frontend.yaml.workload import parse_workload_yaml
-from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.stage_graph import Stage
 from nestmap.search.multicore.split.split_workload import split_workload
 
 

@@ -9,13 +9,10 @@ from itertools import product
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nestmap.model.arrays import Flags, Ints
 from nestmap.model.multicore.accelerator import CoreId, MultiCoreAccelerator
 from nestmap.model.multicore.interconnect import Path, Ways
-
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
 class Stops(IntEnum):

@@ -11,7 +11,8 @@ from typing import Final, NamedTuple, final
 import numpy as np
 from ortools.sat.python import cp_model
 
-from nestmap.search.multicore.allocation.core_distances import Ints, listed
+from nestmap.model.arrays import Ints
+from nestmap.search.multicore.allocation.core_distances import listed
 from nestmap.search.multicore.allocation.link_traffic import (
     Condition,
     Crossings,
@@ -245,7 +246,7 @@ class Program:
         return self.model.new_optional_fixed_size_interval_var(start, time, there, name)
 
     def _add_wire(self, wire: int) -> None:
-        """Wires carry one tensor at a time beside streams, or at least have the time for all."""
+        """Wires carry one tensor at a time besides streams, or at least have the time for all."""
         width, sent = self.demands.wires[wire], self._sent[wire]
         rows = [(x, self.demands.stream_bits(kind, wire)) for x, kind in enumerate(self._kinds)]
         streams = [(node, bits) for node, bits in rows if bits.any()]

@@ -106,7 +106,7 @@ class Proof:
     def __init__(
         self, problem: ScheduleProblem, evaluate: Evaluate, options: ConstraintOptions
     ) -> None:
-        # OR-Tools takes seconds to import, and only those who use it shall wait
+        # OR-Tools takes seconds to import, and only its users should wait
         from nestmap.search.multicore.allocation import cp_sat_model as program  # noqa: PLC0415
 
         self._evaluate = evaluate

@@ -10,14 +10,12 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from nestmap.model.arrays import Floats, Ints
 from nestmap.model.multicore.accelerator import CoreId
 from nestmap.model.multicore.allocation import Allocation
 from nestmap.model.multicore.cn_costs import IMPOSSIBLE
 from nestmap.model.multicore.interconnect import Ways
 from nestmap.model.multicore.schedule import ScheduleProblem
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 Placing = list[int]
 """The column of each gene's core in the cost table."""

@@ -8,7 +8,8 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from nestmap.search.multicore.allocation.core_distances import Flags, cycles, listed
+from nestmap.model.arrays import Flags
+from nestmap.search.multicore.allocation.core_distances import cycles, listed
 from nestmap.search.multicore.allocation.lower_bounds import Bounds
 from nestmap.search.multicore.allocation.requirements import Demands
 

@@ -15,10 +15,11 @@ from typing import NamedTuple, final
 
 import numpy as np
 
+from nestmap.model.arrays import Flags, Ints
 from nestmap.model.multicore.allocation import Allocation
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.model.units import Cycles
-from nestmap.search.multicore.allocation.core_distances import Flags, Ints, cycles, listed
+from nestmap.search.multicore.allocation.core_distances import cycles, listed
 from nestmap.search.multicore.allocation.requirements import Choices, Demands
 
 

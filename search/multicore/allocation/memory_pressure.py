@@ -32,7 +32,7 @@ class Held(NamedTuple):
 class Holdings:
     """The tensors of a problem, and the most that is held of them at a time.
 
-    ``own`` are the bits that each node needs for itself, beside what others wrote.
+    ``own`` are the bits that each node needs for itself, in addition to what others wrote.
     """
 
     def __init__(

@@ -10,12 +10,11 @@ from typing import Final, NamedTuple, final
 
 import numpy as np
 
+from nestmap.model.arrays import Flags, Ints
 from nestmap.model.multicore.cn_workload import WITHIN_GROUP
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.model.multicore.split_options import Convention
 from nestmap.search.multicore.allocation.core_distances import (
-    Flags,
-    Ints,
     Routes,
     Stops,
     cycles,
@@ -143,7 +142,7 @@ class Demands:
 
     @cached_property
     def edges(self) -> list[tuple[int, int, int]]:
-        """Producer, consumer and flow of each edge; by producers, which stand before consumers."""
+        """Producer, consumer and flow of each edge; by producers, which come before consumers."""
         places = {flow: place for place, flow in enumerate(self.flows)}
         return [(producer, consumer, places[flow]) for producer, consumer, flow in self._edges]
 

@@ -16,7 +16,7 @@ def survivors(
 
     So a search that has found nothing yet moves on.
     """
-    # DEAP takes long to import, and only those who use it shall wait
+    # DEAP takes long to import, and only its users should wait
     from nestmap.search.multicore.allocation.nsga2 import selected  # noqa: PLC0415
 
     known = [x for x in individuals if x.fitness is not None]

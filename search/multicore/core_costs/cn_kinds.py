@@ -18,17 +18,18 @@ from nestmap.model import (
     OutputOperand,
     VectorNode,
 )
+from nestmap.model.arrays import Ints
 from nestmap.model.base import replaced
 from nestmap.model.dims import Dimension
 from nestmap.model.multicore.cn_kinds import CnKind, CnKinds
-from nestmap.model.multicore.cn_layer import CnLayer, Ints
+from nestmap.model.multicore.cn_layer import CnLayer
 from nestmap.model.multicore.cn_workload import PARTIAL_SUMS, WITHIN_GROUP, CnWorkload
 from nestmap.model.multicore.split_options import Convention
 from nestmap.model.workload.graph import Workload
 from nestmap.search.multicore.core_costs.unsplit_nests import Indices, WholeNest, whole_nest
 
 Margins = dict[AffineIndex, Ints]
-"""Elements beside an axis that each node touches: padding, which no memory holds."""
+"""Elements outside of an axis that each node touches: padding, which no memory holds."""
 
 
 def cn_kinds(workload: Workload, nodes: CnWorkload) -> CnKinds:
@@ -62,7 +63,7 @@ def cn_kinds(workload: Workload, nodes: CnWorkload) -> CnKinds:
 def _fed_bits(nodes: CnWorkload) -> Ints:
     """Bits of all that other nodes make for each operand of each node: [node, operand].
 
-    Of its output those are the partial sums that it goes on with.
+    Of its output those are the partial sums that it continues.
     """
     edges, count = nodes.edges, len(nodes)
     operands = 1 + max((len(layer.nest.inputs) for layer in nodes.layers), default=0)
@@ -184,7 +185,7 @@ def _margins(index: AffineIndex, layer: CnLayer) -> Ints:
 def _held(layer: CnLayer, fed: Ints, convention: Convention) -> Iterator[Ints]:
     """Bits that a core holds of each operand while a node runs, the output first.
 
-    Partial sums that come from another node are held beside what they become.
+    Partial sums that come from another node are held in addition to what they become.
     """
     yield layer.bits_of(layer.nest.output, convention) + fed[:, 0]
     for place, read in enumerate(layer.nest.inputs, 1):

@@ -10,10 +10,11 @@ from typing import final
 import numpy as np
 
 from nestmap.model import InfeasibleError, InputError, NoCostNode
+from nestmap.model.arrays import Ints
 from nestmap.model.multicore.accelerator import CoreId
 from nestmap.model.multicore.allocation import Gene, GeneSpace
 from nestmap.model.multicore.cn_kinds import CnKinds
-from nestmap.model.multicore.cn_layer import CnLayer, Ints
+from nestmap.model.multicore.cn_layer import CnLayer
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 
 Reasons = Mapping[tuple[int, CoreId], str]

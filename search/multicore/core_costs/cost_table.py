@@ -68,7 +68,7 @@ class CoreView(Frozen, frozen=True):
 
 
 class Cell(Frozen, frozen=True):
-    """A kind of nodes on a core; with ``exact`` what others have made beside it takes room, too."""
+    """A kind of nodes on a core; with ``exact`` the outputs of others in its memory count too."""
 
     kind: CnKind
     view: CoreView

@@ -61,7 +61,7 @@ def leaves_room(
     streamed: Sequence[MemoryOperand],
     mappings: Iterable[SpatialMapping],
 ) -> bool:
-    """Whether beside what stays there is room for what the array works on of what streams.
+    """Whether the array's tiles of the streamed operands fit next to what stays.
 
     With any of the unrollings, that is.
     """

@@ -4,7 +4,7 @@ Of a vector operator an iteration of its loops counts as one operation of a core
 those that the node says it does each time. It reads an element of each input that its loops index,
 and sums up, or keeps, what it writes at the precision of the output. Where it needs all of an axis,
 as a softmax needs rows, it reads each element once: that is indexed as the output is there. What
-is read as a whole, nobody knows for which element, is spread over all iterations evenly.
+is read as a whole, for an unknown element, is spread over all iterations evenly.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _of_vector(node: VectorNode, nest: CnNest) -> WholeNest:
 
 
 def _numbered(iterations: Sequence[int]) -> tuple[Loop, ...]:
-    """Loops that nobody has named."""
+    """Loops without a name."""
     return tuple(Loop(dimension=f"D{i}", size=n) for i, n in enumerate(iterations or (1,)))
 
 

@@ -59,6 +59,8 @@ EVICTION = 2
 
 OUTPUT_SLOT = 0
 
+_FOREVER = 2**62
+
 
 @kernel
 def make_room(job: Job, tensor: int, memory: int, time: int, node: int) -> int:
@@ -91,7 +93,7 @@ def _fail(job: Job, tensor: int, memory: int, node: int) -> None:
 
 
 @kernel
-def make_room_as_stream(job: Job, tensor: int, memory: int, time: int, node: int) -> int:
+def make_room_as_reference(job: Job, tensor: int, memory: int, time: int, node: int) -> int:
     """As Stream makes room: at the last change of a memory if there is none before.
 
     What has to leave is chosen among what is there at that time, all at once.
@@ -103,11 +105,11 @@ def make_room_as_stream(job: Job, tensor: int, memory: int, time: int, node: int
     if found != NONE:
         return found
     found = max(time, last_change(job, ROOMS, memory))
-    return evict_as_stream(job, tensor, memory, found, node)
+    return evict_as_reference(job, tensor, memory, found, node)
 
 
 @kernel
-def evict_as_stream(job: Job, tensor: int, memory: int, time: int, node: int) -> int:
+def evict_as_reference(job: Job, tensor: int, memory: int, time: int, node: int) -> int:
     """Makes room for a tensor at a time, as far as it takes; returns when what left has left."""
     if get(job, MEMORIES, memory, IS_OFFCHIP):
         return time
@@ -128,9 +130,6 @@ def evict_as_stream(job: Job, tensor: int, memory: int, time: int, node: int) ->
 def _least_read(job: Job, memory: int, node: int) -> int:
     """Of the copies in a memory that a node does not need the one that is read least."""
     return _least_read_at(job, memory, node, _FOREVER)
-
-
-_FOREVER = 2**62
 
 
 @kernel
@@ -167,11 +166,11 @@ def evict(job: Job, copy: int, time: int, node: int) -> int:
     """Makes a copy leave its memory; returns when its room is free.
 
     What is still read and is nowhere else is sent off the chip before. Stream sends all that is
-    not there, and does not wait for those who read the copy.
+    not there, and does not wait for the readers of the copy.
     """
     tensor = held(job, copy, TENSOR)
     home = get(job, TENSORS, tensor, OFFCHIP_HOME)
-    if job.stream:
+    if job.reference:
         if copy_in(job, tensor, home) == NONE:
             time = max(time, send_off(job, copy, EVICTION, node))
     else:
@@ -189,6 +188,6 @@ def send_off(job: Job, copy: int, reason: int, node: int) -> int:
     home = get(job, TENSORS, held(job, copy, TENSOR), OFFCHIP_HOME)
     planned = plan(job, copy, home, job.offchip)
     time = held(job, copy, AVAILABLE)
-    if not job.stream:
+    if not job.reference:
         time = max(time, get(job, GONE, held(job, copy, TENSOR), home))
     return send(job, planned, time, reason, node)

@@ -1,9 +1,9 @@
-"""What a node needs: inputs are brought where it reads them, and leave when nobody reads them."""
+"""Inputs of a node: each is sent to where it is read, and freed after its last reader."""
 
 from __future__ import annotations
 
 from nestmap.costmodel.kernel.jit import inlined, kernel
-from nestmap.search.multicore.schedule.eviction import evict, make_room, make_room_as_stream
+from nestmap.search.multicore.schedule.eviction import evict, make_room, make_room_as_reference
 from nestmap.search.multicore.schedule.operand_streaming import is_streamed
 from nestmap.search.multicore.schedule.packed_tables import (
     Job,
@@ -79,7 +79,7 @@ def place_of(job: Job, node: int, need: int) -> int:
     slot = get(job, NEEDS, need, SLOT)
     if is_streamed(job, node, slot):
         tensor = get(job, NEEDS, need, NEEDED)
-        return NONE if job.stream else get(job, TENSORS, tensor, OFFCHIP_HOME)
+        return NONE if job.reference else get(job, TENSORS, tensor, OFFCHIP_HOME)
     return home_of(job, node, slot)
 
 
@@ -90,7 +90,7 @@ def claim(job: Job, node: int) -> None:
         memory = place_of(job, node, need)
         copy = get(job, READS, get(job, NEEDS, need, NEEDED), FIRST_COPY)
         while copy != NONE:
-            if memory != NONE and (job.stream or held(job, copy, MEMORY) == memory):
+            if memory != NONE and (job.reference or held(job, copy, MEMORY) == memory):
                 put(job, COPIES, copy, WANTED, node)
             copy = held(job, copy, NEXT_COPY)
 
@@ -114,7 +114,7 @@ def fetch_all(job: Job, node: int, time: int) -> int:
     What has been available longest comes first; in Stream what is smallest.
     """
     first, end = get(job, NODES, node, FIRST_NEED), get(job, NODES, node, END_NEED)
-    if job.stream:
+    if job.reference:
         for need in range(first, end):
             time = max(time, _fetch(job, node, need))
         return time
@@ -128,7 +128,7 @@ def fetch_all(job: Job, node: int, time: int) -> int:
 def _sort(job: Job, first: int, end: int) -> None:
     """Puts needs in the order in which their tensors became available.
 
-    By insertion: those who write what a node reads mostly end one after the other.
+    By insertion: the writers of what a node reads mostly end one after the other.
     """
     for need in range(first, end):
         time = held(job, oldest_copy(job, get(job, NEEDS, need, NEEDED)), AVAILABLE)
@@ -155,11 +155,11 @@ def bring(job: Job, tensor: int, memory: int, node: int) -> int:
     """Brings a tensor into a memory that is of the node's core, or off the chip."""
     copy = copy_in(job, tensor, memory)
     if copy != NONE:
-        return 0 if job.stream else held(job, copy, AVAILABLE)
+        return 0 if job.reference else held(job, copy, AVAILABLE)
     source = oldest_copy(job, tensor)
     time = held(job, source, AVAILABLE)
-    if job.stream:
-        time = make_room_as_stream(job, tensor, memory, time, node)
+    if job.reference:
+        time = make_room_as_reference(job, tensor, memory, time, node)
     else:
         time = max(time, get(job, GONE, tensor, memory))
         time = make_room(job, tensor, memory, time, node)
@@ -178,12 +178,12 @@ def bring(job: Job, tensor: int, memory: int, node: int) -> int:
 
 @kernel
 def _release(job: Job, source: int, planned: int, time: int) -> None:
-    """Removes the copy that was sent if nobody will read it there."""
+    """Removes the copy that was sent if no node will read it there."""
     memory, tensor = held(job, source, MEMORY), held(job, source, TENSOR)
     if get(job, MEMORIES, memory, IS_OFFCHIP):
         return
     left = get(job, LEFT, tensor, memory)
-    if not job.stream:
+    if not job.reference:
         if left <= 0:
             remove(job, source, unused_from(job, source))
         return
@@ -195,7 +195,7 @@ def _release(job: Job, source: int, planned: int, time: int) -> None:
 
 @kernel
 def count_down(job: Job, node: int, end: int) -> None:
-    """Counts what a node has read, and removes what nobody reads any more."""
+    """Counts what a node has read, and removes what no node will read."""
     for need in range(get(job, NODES, node, FIRST_NEED), get(job, NODES, node, END_NEED)):
         memory = place_of(job, node, need)
         if memory != NONE:
@@ -214,9 +214,9 @@ def count_down(job: Job, node: int, end: int) -> None:
 
 @kernel
 def _forget(job: Job, tensor: int, memory: int, end: int) -> None:
-    """Removes all copies of a tensor that nobody reads, or this one if nobody reads it here.
+    """Removes all copies of a tensor that no node will read, or this one if none reads it here.
 
-    Off the chip there is room: a copy stays there as long as somebody reads the tensor.
+    Off the chip there is room: a copy stays there as long as the tensor is read.
     """
     if get(job, READS, tensor, READS_LEFT) == 0:
         copy = get(job, READS, tensor, FIRST_COPY)
@@ -225,7 +225,7 @@ def _forget(job: Job, tensor: int, memory: int, end: int) -> None:
             remove(job, copy, _last_read(job, copy, end))
             copy = after
     elif not (
-        job.stream or get(job, MEMORIES, memory, IS_OFFCHIP) or get(job, LEFT, tensor, memory)
+        job.reference or get(job, MEMORIES, memory, IS_OFFCHIP) or get(job, LEFT, tensor, memory)
     ):
         copy = copy_in(job, tensor, memory)
         if copy != NONE and is_elsewhere(job, tensor, memory):
@@ -235,7 +235,7 @@ def _forget(job: Job, tensor: int, memory: int, end: int) -> None:
 @kernel
 def _last_read(job: Job, copy: int, end: int) -> int:
     """When the last reader of a copy ends."""
-    if not job.stream:
+    if not job.reference:
         return unused_from(job, copy)
     tensor, memory = held(job, copy, TENSOR), held(job, copy, MEMORY)
     if get(job, TENSORS, tensor, WRITER) == NONE:

@@ -99,7 +99,7 @@ def wire_energy(job: Job, wire: int, bits: int, duration: int) -> float:
 
 @kernel
 def sending_time(job: Job, planned: int) -> int:
-    """When a planned transfer starts: its wires are idle, or carry the tensor to somebody else.
+    """When a planned transfer starts: its wires are idle, or carry the tensor to another core.
 
     As early as possible; Stream joins another transfer also where an idle time comes before.
     """
@@ -110,11 +110,11 @@ def sending_time(job: Job, planned: int) -> int:
     transfer = get(job, READS, sent(job, planned, TENSOR), LAST_TRANSFER)
     while transfer != NONE:
         start = sent(job, transfer, START)
-        better = joined == NONE or start < joined or job.stream
+        better = joined == NONE or start < joined or job.reference
         if better and _joins(job, planned, transfer):
             joined = start
         transfer = sent(job, transfer, EARLIER)
-    if joined != NONE and (job.stream or joined < idle):
+    if joined != NONE and (job.reference or joined < idle):
         return joined
     return idle
 
@@ -144,7 +144,7 @@ def _joins(job: Job, planned: int, transfer: int) -> bool:
     """Whether a planned transfer can go along with another one of the same tensor."""
     start, duration = sent(job, transfer, START), lasts(job, planned)
     again = sent(job, transfer, RECEIVER) == sent(job, planned, RECEIVER)
-    if (again and not job.stream) or start < sent(job, planned, START):
+    if (again and not job.reference) or start < sent(job, planned, START):
         return False
     if sent(job, transfer, END) - start != duration:
         return False
@@ -173,7 +173,7 @@ def is_carried(job: Job, planned: int, wire: int) -> bool:
     transfer = get(job, READS, sent(job, planned, TENSOR), LAST_TRANSFER)
     while transfer != NONE:
         along = sent(job, transfer, START) == sent(job, planned, START)
-        along = along and (job.stream or sent(job, transfer, END) == sent(job, planned, END))
+        along = along and (job.reference or sent(job, transfer, END) == sent(job, planned, END))
         if along and is_on(
             job,
             sent(job, transfer, SENDING),
@@ -198,7 +198,7 @@ def occupy(job: Job, planned: int) -> float:
     for i in range(first, end):
         wire = get(job, PATH_WIRES, i, 0)
         carried = is_carried(job, planned, wire)
-        if job.stream or not carried:
+        if job.reference or not carried:
             energy += wire_energy(job, wire, bits, stop - start)
         if not carried and stop > start and get(job, BANDWIDTHS, wire, 0):
             load(job, wire, start, stop, get(job, BANDWIDTHS, wire, 0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nestmap.costmodel.kernel.jit import inlined, kernel
-from nestmap.search.multicore.schedule.eviction import evict_as_stream, make_room, send_off
+from nestmap.search.multicore.schedule.eviction import evict_as_reference, make_room, send_off
 from nestmap.search.multicore.schedule.input_transfers import (
     bring,
     claim,
@@ -16,7 +16,7 @@ from nestmap.search.multicore.schedule.occupancy import low_from
 from nestmap.search.multicore.schedule.operand_streaming import (
     cost,
     is_streamed,
-    stream,
+    reserve_offchip_streams,
     streaming_time,
 )
 from nestmap.search.multicore.schedule.packed_tables import (
@@ -124,7 +124,7 @@ def _count(job: Job, node: int, need: int) -> None:
     """Counts that a node will read a tensor, where it will do that (in Stream on its core)."""
     tensor, slot = get(job, NEEDS, need, NEEDED), get(job, NEEDS, need, SLOT)
     memory = home_of(job, node, slot)
-    if not job.stream and is_streamed(job, node, slot):
+    if not job.reference and is_streamed(job, node, slot):
         memory = get(job, TENSORS, tensor, OFFCHIP_HOME)
     put(job, LEFT, tensor, memory, max(get(job, LEFT, tensor, memory), 0) + 1)
     add(job, READS, tensor, READS_LEFT, 1)
@@ -140,7 +140,7 @@ def _make_ready(job: Job, node: int) -> None:
 def _prefetch(job: Job, row: int) -> None:
     """Sends a constant to the core of a node before anything runs.
 
-    Unless it is streamed, or there is no room beside what was sent before (Stream then evicts).
+    Unless it is streamed, or it does not fit next to what was sent before (Stream then evicts).
     """
     node, need = get(job, PREFETCHED, row, 0), get(job, PREFETCHED, row, 1)
     tensor, slot = get(job, NEEDS, need, NEEDED), get(job, NEEDS, need, SLOT)
@@ -148,7 +148,7 @@ def _prefetch(job: Job, row: int) -> None:
         return
     memory = home_of(job, node, slot)
     most = get(job, MEMORIES, memory, CAPACITY) - get(job, TENSORS, tensor, BITS)
-    if job.stream or low_from(job, ROOMS, memory, 0, most) != NONE:
+    if job.reference or low_from(job, ROOMS, memory, 0, most) != NONE:
         bring(job, tensor, memory, node)
 
 
@@ -220,15 +220,15 @@ def _run_node(job: Job, node: int) -> None:
 @kernel
 def _start_of(job: Job, node: int, memory: int, time: int) -> int:
     """When a node starts: there is room for its output, and for its streams on the wires."""
-    if job.stream:
+    if job.reference:
         if cost(job, node, STREAMED):
             time = streaming_time(job, node, time)
-            stream(job, node, time)
-        return evict_as_stream(job, node, memory, time, node)
+            reserve_offchip_streams(job, node, time)
+        return evict_as_reference(job, node, memory, time, node)
     time = make_room(job, node, memory, time, node)
     if cost(job, node, STREAMED) and count(job, FAILURE) == FINE:
         time = streaming_time(job, node, time)
-        stream(job, node, time)
+        reserve_offchip_streams(job, node, time)
     return time
 
 
@@ -237,7 +237,7 @@ def _send_result(job: Job, node: int, memory: int, end: int) -> None:
     """Sends a result of the network off the chip, and frees its room."""
     copy = copy_in(job, node, memory)
     sent = send_off(job, copy, RESULT, node)
-    remove(job, copy, max(end, sent) if job.stream else unused_from(job, copy))
+    remove(job, copy, max(end, sent) if job.reference else unused_from(job, copy))
 
 
 @kernel

@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nestmap.model.arrays import Ints
 from nestmap.model.multicore.cn_layer import CnLayer, TensorUse
 from nestmap.model.multicore.cn_workload import WITHIN_GROUP, CnWorkload
 from nestmap.model.multicore.schedule import Tensors
 from nestmap.model.multicore.split_options import Convention
 
-Ints = NDArray[np.int64]
-
 OUTPUT_SLOT = 0
-"""The slot of a node's output, and of what it goes on adding to; input ``i`` has slot ``1 + i``."""
+"""The slot of a node's output, and of partial sums it adds to; input ``i`` has slot ``1 + i``."""
 
 
 @final

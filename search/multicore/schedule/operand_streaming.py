@@ -81,7 +81,7 @@ def streaming_time(job: Job, node: int, time: int) -> int:
 
 
 @kernel
-def stream(job: Job, node: int, start: int) -> None:
+def reserve_offchip_streams(job: Job, node: int, start: int) -> None:
     """Takes room on the wires to and from off chip while a node runs."""
     core, duration = get(job, PROGRESS, node, CORE), cost(job, node, RUNTIME)
     for wire in range(rows(job, BANDWIDTHS)):
@@ -92,7 +92,7 @@ def stream(job: Job, node: int, start: int) -> None:
     write = cost(job, node, WRITE_RATE)
     _note(job, node, job.offchip, core, read)
     _note(job, node, core, job.offchip, write)
-    if not job.stream:
+    if not job.reference:
         energy = stream_energy(job, job.offchip, core, read, duration)
         energy += stream_energy(job, core, job.offchip, write, duration)
         addf(job, SPENT, STREAMING_LINKS, 0, energy)

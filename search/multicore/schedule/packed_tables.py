@@ -1,7 +1,7 @@
 """What a scheduling kernel works on: all tables in two arrays, so that calls pass little.
 
 A NumPy array costs a compiled call seven machine words, and the thirty tables of a schedule more
-than most calls do. So they stand one behind the other in one array of integers and one of floats;
+than most calls do. So they are concatenated in one array of integers and one of floats;
 its first words say where each begins. Outside of kernels the same memory is seen as arrays.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nestmap.costmodel.kernel.jit import inlined
-from nestmap.costmodel.kernel.record import F64, I64
+from nestmap.model.arrays import Floats, Ints
 from nestmap.search.multicore.schedule.table_layout import (
     BITS,
     COPIES,
@@ -33,12 +33,12 @@ HEADER: Final = 4
 
 
 class Job(NamedTuple):
-    """The tables, the candidate rule, whether to do as Stream does, the core off the chip."""
+    """The tables, the candidate rule, whether as the reference (Stream), the off-chip core."""
 
-    ints: I64
-    floats: F64
+    ints: Ints
+    floats: Floats
     rule: int
-    stream: bool
+    reference: bool
     offchip: int
 
 
@@ -162,8 +162,8 @@ Shape = tuple[int, ...]
 
 
 def joined(
-    integers: Sequence[I64 | Shape], numbers: Sequence[F64 | Shape]
-) -> tuple[I64, F64, list[I64], list[F64]]:
+    integers: Sequence[Ints | Shape], numbers: Sequence[Floats | Shape]
+) -> tuple[Ints, Floats, list[Ints], list[Floats]]:
     """Tables put one behind the other, the header first; and each of them as an array again.
 
     Of a table that begins empty the shape is enough; its memory is not touched.
@@ -176,13 +176,13 @@ def joined(
 
 
 def _behind_each_other(
-    tables: Sequence[NDArray[np.generic] | Shape], header: I64, first: int, at: int
-) -> tuple[I64, list[I64]]:
+    tables: Sequence[NDArray[np.generic] | Shape], header: Ints, first: int, at: int
+) -> tuple[Ints, list[Ints]]:
     """Tables of words, from a place on; where they begin is written into the header."""
     shapes = [x if isinstance(x, tuple) else x.shape for x in tables]
     starts = at + np.cumsum([0, *(prod(shape) for shape in shapes)])
     words = np.zeros(int(starts[-1]), dtype=np.int64)
-    views: list[I64] = []
+    views: list[Ints] = []
     for place, (table, shape) in enumerate(zip(tables, shapes, strict=True)):
         start, stop = starts[place : place + 2].tolist()
         header[first + place] = start, prod(shape[1:]), prod(shape[2:]), shape[0]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from nestmap.model.arrays import Ints
 from nestmap.model.multicore.cn_costs import IMPOSSIBLE
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleProblem
 from nestmap.model.multicore.split_options import Convention
-
-Ints = NDArray[np.int64]
 
 
 def ranks(problem: ScheduleProblem) -> Ints:

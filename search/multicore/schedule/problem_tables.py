@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from nestmap.model.arrays import Ints
 from nestmap.model.dims import OUTPUT, MemoryOperand
 from nestmap.model.multicore.accelerator import ComputeCore
 from nestmap.model.multicore.cn_costs import IMPOSSIBLE
@@ -30,8 +31,6 @@ from nestmap.search.multicore.schedule.table_layout import (
     Network,
 )
 
-Ints = NDArray[np.int64]
-
 RULES: Final = {
     CandidateRule.LATENCY: BY_LATENCY,
     CandidateRule.MEMORY: BY_RANK,
@@ -44,7 +43,7 @@ def mode_of(problem: ScheduleProblem) -> Mode:
     cores = _core_numbers(problem)
     return Mode(
         rule=RULES[problem.options.rule],
-        stream=problem.convention is Convention.STREAM,
+        reference=problem.convention is Convention.STREAM,
         offchip=cores.index(problem.accelerator.offchip),
     )
 
@@ -119,7 +118,7 @@ def _nodes(problem: ScheduleProblem, needs: Needs, followers: Ints) -> Ints:
 
 
 def _results(problem: ScheduleProblem) -> Ints:
-    """Whether each node's output is a result: nobody reads it.
+    """Whether each node's output is a result: no node reads it.
 
     In Stream those of a layer are if one of its nodes has nothing after it, not even in order.
     """

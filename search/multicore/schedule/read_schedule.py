@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from nestmap.model.arrays import Ints
 from nestmap.model.multicore.allocation import Allocation
 from nestmap.model.multicore.schedule import (
     Schedule,
@@ -53,8 +54,6 @@ from nestmap.search.multicore.schedule.table_layout import (
     Spending,
     State,
 )
-
-Ints = NDArray[np.int64]
 
 
 def latency_of(state: State) -> int:
@@ -159,7 +158,7 @@ def _streams(desk: Desk, numbers: Ints) -> Streams:
     start = state.nodes[rows[:, STREAM_NODE], NODE_START]
     end = state.nodes[rows[:, STREAM_NODE], NODE_END]
     energies = [
-        0.0 if desk.job.stream else stream_energy(desk.job, sending, receiving, rate, duration)
+        0.0 if desk.job.reference else stream_energy(desk.job, sending, receiving, rate, duration)
         for sending, receiving, rate, duration in zip(
             rows[:, SENDING].tolist(),
             rows[:, RECEIVING].tolist(),

@@ -7,7 +7,7 @@ from typing import Final, final
 
 import numpy as np
 
-from nestmap.costmodel.kernel.record import I64
+from nestmap.model.arrays import Ints
 from nestmap.model.errors import InfeasibleError, InputError
 from nestmap.model.multicore.allocation import Allocation
 from nestmap.model.multicore.population import Fitness
@@ -97,7 +97,7 @@ class Scheduler:
             memory=int(onchip_peaks(self.network, state).sum()),
         )
 
-    def _cores(self, allocation: Allocation) -> I64:
+    def _cores(self, allocation: Allocation) -> Ints:
         genes = self.problem.space.genes
         if len(allocation) != len(genes):
             found = f"{len(allocation)} cores for {len(genes)} groups of nodes"

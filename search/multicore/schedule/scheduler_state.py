@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nestmap.costmodel.kernel.record import F64, I64
+from nestmap.model.arrays import Floats, Ints
 from nestmap.search.multicore.schedule.packed_tables import Job, Shape, joined
 from nestmap.search.multicore.schedule.table_layout import (
     COPY_COLUMNS,
@@ -27,10 +27,10 @@ from nestmap.search.multicore.schedule.table_layout import (
 
 
 class Mode(NamedTuple):
-    """How to schedule: the candidate rule, whether as Stream does, the core off the chip."""
+    """How to schedule: the candidate rule, whether as the reference (Stream), the off-chip core."""
 
     rule: int
-    stream: bool
+    reference: bool
     offchip: int
 
 
@@ -44,13 +44,13 @@ class Desk(NamedTuple):
 
 def new_desk(network: Network, energies: Energies, mode: Mode, scale: int = 1) -> Desk:
     """A job with room for some evictions; ``scale`` makes the room larger."""
-    integers: list[I64 | Shape] = [*network, *_state_shapes(network, scale)]
-    numbers: list[F64 | Shape] = [*energies, *_spending_shapes(scale, network)]
+    integers: list[Ints | Shape] = [*network, *_state_shapes(network, scale)]
+    numbers: list[Floats | Shape] = [*energies, *_spending_shapes(scale, network)]
     ints, floats, views, float_views = joined(integers, numbers)
     state = State(*views[len(network) :])
     state.most_steps[:] = _most_steps(network, scale)
     return Desk(
-        Job(ints, floats, mode.rule, mode.stream, mode.offchip),
+        Job(ints, floats, mode.rule, mode.reference, mode.offchip),
         state,
         Spending(*float_views[len(energies) :]),
     )
@@ -94,7 +94,7 @@ def _spending_shapes(scale: int, network: Network) -> list[Shape]:
     return [(_most_copies(network, scale), 2), (ENERGY_PARTS, 1)]
 
 
-def clear(desk: Desk, cores: I64) -> None:
+def clear(desk: Desk, cores: Ints) -> None:
     """Makes a job empty again; ``cores`` are the places of the cores that run the nodes.
 
     Rows of copies, transfers and streams that are not counted do not matter.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from nestmap.costmodel.kernel.record import F64, I64
+from nestmap.model.arrays import Floats, Ints
 
 NONE: Final = -1
 """No row, no time."""
@@ -60,7 +60,7 @@ WAITS_FOR: Final = 7
 RANK: Final = 8
 NODE_COLUMNS: Final = 9
 
-# needs: a row for each tensor that a node reads; needs of a node stand together
+# needs: a row for each tensor that a node reads; needs of a node are consecutive
 NEEDED: Final = 0
 SLOT: Final = 1
 
@@ -104,26 +104,26 @@ class Network(NamedTuple):
     each operand by layer, core and operand (0: output). ``is_at`` says which core has which memory.
     """
 
-    nodes: I64
-    needs: I64
-    following: I64
-    tensors: I64
-    prefetched: I64
-    costs: I64
-    homes: I64
-    memories: I64
-    is_at: I64
-    bandwidths: I64
-    paths: I64
-    path_wires: I64
+    nodes: Ints
+    needs: Ints
+    following: Ints
+    tensors: Ints
+    prefetched: Ints
+    costs: Ints
+    homes: Ints
+    memories: Ints
+    is_at: Ints
+    bandwidths: Ints
+    paths: Ints
+    path_wires: Ints
 
 
 class Energies(NamedTuple):
     """The energies of nodes (by kind and core), memories and wires, in pJ."""
 
-    nodes: F64
-    memories: F64
-    wires: F64
+    nodes: Floats
+    memories: Floats
+    wires: Floats
 
 
 # steps of a curve
@@ -162,7 +162,7 @@ IN_MEMORIES: Final = 1
 # streams, a row each; their times are those of the nodes
 STREAM_NODE: Final = 0
 STREAM_RATE: Final = 1
-STREAM_COLUMNS: Final = 5  # SENDING and RECEIVING stand as in transfers
+STREAM_COLUMNS: Final = 5  # SENDING and RECEIVING as in transfers
 
 # what changes of a tensor
 FIRST_COPY: Final = 0
@@ -196,7 +196,7 @@ FULL: Final = 1
 NO_ROOM: Final = 2
 CANNOT_RUN: Final = 3
 
-# parts of the energy; those of transfers stand at 2 * reason + 2 (wires) and + 3 (memories)
+# parts of the energy; those of transfers are at 2 * reason + 2 (wires) and + 3 (memories)
 COMPUTATION: Final = 0
 STREAMING: Final = 1
 SENT: Final = 2
@@ -214,27 +214,27 @@ class State(NamedTuple):
     ``there`` is the first and the last copy in each memory.
     """
 
-    rooms: I64
-    room_steps: I64
-    traffic: I64
-    traffic_steps: I64
-    most_steps: I64
-    copies: I64
-    there: I64
-    transfers: I64
-    streams: I64
-    reads: I64
-    left: I64
-    gone: I64
-    nodes: I64
-    order: I64
-    ready: I64
-    idle: I64
-    counters: I64
+    rooms: Ints
+    room_steps: Ints
+    traffic: Ints
+    traffic_steps: Ints
+    most_steps: Ints
+    copies: Ints
+    there: Ints
+    transfers: Ints
+    streams: Ints
+    reads: Ints
+    left: Ints
+    gone: Ints
+    nodes: Ints
+    order: Ints
+    ready: Ints
+    idle: Ints
+    counters: Ints
 
 
 class Spending(NamedTuple):
     """The energy of each transfer, on wires and in memories, and of everything by its parts."""
 
-    transfers: F64
-    parts: F64
+    transfers: Floats
+    parts: Floats

@@ -111,7 +111,7 @@ def store(job: Job, tensor: int, memory: int, since: int, available: int) -> Non
 
 @inlined
 def remove(job: Job, copy: int, time: int) -> None:
-    """Frees a copy's room from a time on; nobody finds it any more."""
+    """Frees a copy's room from a time on, and unlinks it."""
     tensor, memory = held(job, copy, TENSOR), held(job, copy, MEMORY)
     put(job, COPIES, copy, UNTIL, time)
     put(job, GONE, tensor, memory, time)
@@ -128,7 +128,7 @@ def remove(job: Job, copy: int, time: int) -> None:
 
 @inlined
 def unused_from(job: Job, copy: int) -> int:
-    """From when on nobody reads a copy: it was there, and the last reader and sending ended."""
+    """From when on a copy is not in use: it has arrived, its last reader and sending have ended."""
     read = max(held(job, copy, READ_UNTIL), held(job, copy, SENT_UNTIL))
     return max(held(job, copy, AVAILABLE), read)
 

@@ -96,7 +96,7 @@ def duration(job: Job, planned: int) -> int:
             sent(job, planned, RECEIVING),
             bits,
         )
-    if job.stream:
+    if job.reference:
         return 0
     read = get(job, MEMORIES, sent(job, planned, SENDER), READ_WIDTH)
     write = get(job, MEMORIES, sent(job, planned, RECEIVER), WRITE_WIDTH)
@@ -135,7 +135,7 @@ def _pay(job: Job, planned: int) -> None:
     sender, receiver = sent(job, planned, SENDER), sent(job, planned, RECEIVER)
     words = -(-bits // get(job, MEMORIES, receiver, WRITE_WIDTH))
     memories = words * getf(job, MEMORY_ENERGIES, receiver, WRITE)
-    if job.stream or not is_read_anyway(job, planned):
+    if job.reference or not is_read_anyway(job, planned):
         memories += -(-bits // get(job, MEMORIES, sender, READ_WIDTH)) * getf(
             job, MEMORY_ENERGIES, sender, READ
         )

@@ -13,12 +13,13 @@ from typing import final
 
 import numpy as np
 
+from nestmap.model.arrays import Ints
 from nestmap.model.dims import Dimension
 from nestmap.model.multicore.cn_layer import TensorAxis
 from nestmap.model.multicore.split_options import Convention
 from nestmap.model.multicore.tiling import Tiling
 from nestmap.search.multicore.split.node_nests import Sizes
-from nestmap.search.multicore.split.regions import Ints, Region
+from nestmap.search.multicore.split.regions import Region
 
 
 @final
@@ -26,7 +27,7 @@ from nestmap.search.multicore.split.regions import Ints, Region
 class Factor:
     """What is read along some axes: a region for each tile of the dimensions, the last fastest.
 
-    The sets of a box stand in the order of ``axes``; ``tiles`` are how many there are of each
+    The sets of a box are in the order of ``axes``; ``tiles`` are how many there are of each
     dimension.
     """
 

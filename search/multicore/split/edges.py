@@ -10,10 +10,10 @@ from typing import final
 
 import numpy as np
 
+from nestmap.model.arrays import Ints
 from nestmap.model.multicore.cn_layer import CnLayer, TensorAxis
 from nestmap.model.multicore.tiling import Tiling
 from nestmap.search.multicore.split.access_factors import Factor
-from nestmap.search.multicore.split.regions import Ints
 
 
 @final
@@ -33,7 +33,7 @@ class Lists:
 
     @classmethod
     def inverse(cls, keys: Ints, count: int) -> Lists:
-        """For each number below ``count``, the positions at which it stands in ``keys``."""
+        """For each number below ``count``, its positions in ``keys``."""
         bounds = np.zeros(count + 1, dtype=np.int64)
         np.cumsum(np.bincount(keys, minlength=count), out=bounds[1:])
         return cls(bounds, np.argsort(keys, kind="stable"))

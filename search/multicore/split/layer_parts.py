@@ -141,7 +141,7 @@ class Pieces:
         return self._node.outputs[0].name if self._node.outputs else self._layer.name
 
     def _read(self, place: int, at: Ranges) -> Piece | None:
-        """The slice that a part reads of an input; ``None``: all of it, or nobody makes it."""
+        """The slice that a part reads of an input; ``None``: all of it, or no node makes it."""
         read, operand = self._nest.inputs[place], self._layer.inputs[place]
         tensor = self._read_tensor(place, operand)
         if operand.constant or tensor is None:

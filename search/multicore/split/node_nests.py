@@ -144,11 +144,11 @@ def _is_single(index: AffineIndex, sizes: Sizes) -> bool:
 
 
 def _is_blurred(indices: Sequence[AffineIndex], sizes: Sizes) -> bool:
-    """Whether several loops stand along an axis in an order that is not known.
+    """Whether several loops run along an axis in an unknown order.
 
     Groups and the channels of one are known to be one axis; others may be parts of an axis that
     was permuted (the heads of an attention), even where their sizes fit. A sum of two loops may
-    leave its range, so it is no digit beside others.
+    leave its range, so it cannot be one digit of several.
     """
     long = [index for index in indices if not _is_single(index, sizes)]
     return len(long) > 1 and (long[0].dimensions != ("G",) or len(long[1].terms) > 1)
@@ -163,7 +163,7 @@ def _extent(index: AffineIndex, sizes: Sizes) -> int:
 
 
 def _merged(indices: Sequence[AffineIndex], sizes: Sizes) -> TensorAxis:
-    """Indices that together are one axis; one that is padded stands beside none but sizes of 1."""
+    """Indices that together are one axis; one that is padded only goes with sizes of 1."""
     terms: list[Term] = []
     step, offset = 1, 0
     for index in reversed(indices):

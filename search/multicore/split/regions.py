@@ -10,11 +10,10 @@ from math import prod
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nestmap.model.arrays import Ints
 from nestmap.model.workload.access import AnyIndex, Repeated, Shifted, Taken
 
-Ints = NDArray[np.int64]
 Box: TypeAlias = tuple[Ints, ...]
 Region: TypeAlias = tuple[Box, ...]
 Ranges: TypeAlias = tuple[tuple[int, int], ...]

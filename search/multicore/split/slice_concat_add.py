@@ -1,4 +1,4 @@
-"""What stands around the parts of a split layer: slices of inputs, sums and rows of outputs."""
+"""The nodes around the parts of a split layer: slices of inputs, sums and rows of outputs."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from nestmap.model import LayerNode, VectorNode, Workload
+from nestmap.model.arrays import Ints
 from nestmap.model.multicore.cn_layer import CnLayer, CnNest, dimensions_of
 from nestmap.model.multicore.cn_workload import PARTIAL_SUMS, WITHIN_GROUP, CnEdges, CnWorkload
 from nestmap.model.multicore.split_options import Convention, SplitOptions
@@ -16,7 +17,6 @@ from nestmap.search.multicore.split.edges import Written, edges
 from nestmap.search.multicore.split.node_nests import layer_nest, vector_nest
 from nestmap.search.multicore.split.outer_loops import split_layer
 from nestmap.search.multicore.split.producers import Feed, Feeds
-from nestmap.search.multicore.split.regions import Ints
 from nestmap.search.multicore.split.trace_back import traced
 
 Capacity = Callable[[CnNest], int | None]
@@ -88,7 +88,7 @@ def _chains(layer: CnLayer) -> Columns:
 
 
 def _sums(layer: CnLayer) -> Columns:
-    """The edges between nodes of which one goes on with the sums of the other.
+    """The edges between nodes of which one continues the sums of the other.
 
     Where a reduction is split, what a node adds up is sent to the next one that adds to the same
     part of the output, wherever that runs; the last one finishes it. Stream has no such edges.

@@ -20,7 +20,7 @@ class SplitAlong(StrEnum):
     """Which channels of a layer are cut first; the others where that is not enough."""
 
     OUTPUTS = "K"
-    """Output channels: the parts' outputs stand side by side."""
+    """Output channels: the parts' outputs are concatenated."""
     INPUTS = "C"
     """Input channels: the parts' outputs are partial sums, which are added."""
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.costmodel.imc.cells import precharge_energy
 from nestmap.model import InMemoryCompute, TemporalMapping
 from tests.costmodel.imc.machines import (

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import json
 import os
+import pkgutil
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import ParamSpec, Protocol, TypeVar, cast
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.costmodel.evaluate import evaluate_row, load_row
+from nestmap import search
+from nestmap.costmodel.evaluate import factor_table
+from nestmap.costmodel.evaluate_rows import evaluate_row, load_row
 from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.footprint import distinct_values
-from nestmap.costmodel.kernel.jit import kernel_sources
+from nestmap.costmodel.kernel.jit import declared_digest, digest_of
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Totals, Work
-from nestmap.costmodel.readout import factor_table
 from nestmap.model import MappingBatch
 from nestmap.model.workload import affine
 from tests.costmodel import sample
@@ -31,7 +35,7 @@ from tests.properties.variants import examples
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 
 
 class Compiled(Protocol[P, R]):
@@ -93,11 +97,10 @@ def test_the_outer_kernel_can_be_stepped_through() -> None:
 
 COMPILE = """
 from nestmap.costmodel.footprint import distinct_values
-from nestmap.costmodel.kernel.jit import kernel_sources
-from nestmap.costmodel.kernel.jit import is_compiled_before
-print(is_compiled_before())
+from nestmap.costmodel.kernel.jit import is_compiled
+print(is_compiled(distinct_values))
 distinct_values(1.0, 1.0, 1, 1)
-print(is_compiled_before())
+print(is_compiled(distinct_values))
 """
 
 
@@ -107,15 +110,65 @@ def test_what_was_compiled_is_found_again(tmp_path: Path) -> None:
     assert run(["-c", COMPILE], fresh).split() == ["True", "True"]
 
 
-def test_the_cache_folder_depends_on_every_file_that_a_kernel_takes_from() -> None:
-    watched = {path.resolve() for path in kernel_sources()}
+def declared_kernels() -> list[object]:
+    """All kernels of the package, those of the scheduler too."""
+    for found in pkgutil.walk_packages(search.__path__, "nestmap.search."):
+        import_module(found.name)
     modules = [m for m in list(sys.modules.values()) if m.__name__.startswith("nestmap.")]
-    kernels = [x for m in modules for x in vars(m).values() if hasattr(x, "py_func")]
-    assert len(kernels) > 20
+    return [x for m in modules for x in vars(m).values() if hasattr(x, "py_func")]
+
+
+def test_a_kernel_is_declared_when_all_that_it_takes_is_known() -> None:
+    kernels = declared_kernels()
+    assert len(kernels) > 100
     for kernel in kernels:
-        function = plain(kernel)
-        used = [function.__globals__.get(name) for name in function.__code__.co_names]
-        called: list[object] = [function, *(getattr(x, "py_func", x) for x in used)]
-        codes = [x.__code__ for x in called if isinstance(x, FunctionType)]
-        sources = {Path(code.co_filename).resolve() for code in codes}
-        assert {source for source in sources if source.is_relative_to(ROOT)} <= watched
+        function = cast(Compiled[..., object], kernel).py_func
+        assert isinstance(function, FunctionType)
+        assert declared_digest(kernel) == digest_of(function), function
+
+
+KINDS = (int, float, type, ModuleType)
+"""What kernels take from their modules, next to other kernels."""
+
+
+def test_kernels_take_from_their_modules_only_what_is_in_the_digest() -> None:
+    for kernel in declared_kernels():
+        function = cast(Compiled[..., object], kernel).py_func
+        assert isinstance(function, FunctionType)
+        taken = [function.__globals__.get(name) for name in function.__code__.co_names]
+        for value in taken:
+            assert value is None or hasattr(value, "py_func") or isinstance(value, KINDS)
+            assert not getattr(value, "__name__", "").startswith("nestmap.")
+
+
+INNER = """
+from nestmap.costmodel.kernel.jit import kernel
+@kernel
+def inner(x):
+    return x + 1
+SIZE = 3
+"""
+OUTER = """
+from inner_kernel import SIZE, inner
+from nestmap.costmodel.kernel.jit import declared_digest, kernel
+@kernel
+def outer(x):
+    return inner(x) + SIZE
+print(declared_digest(outer))
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "same"),
+    [("", "", True), ("x + 1", "x + 2", False), ("SIZE = 3", "SIZE = 4", False)],
+)
+def test_a_change_of_an_inner_kernel_or_a_constant_gives_another_folder(
+    tmp_path: Path, before: str, after: str, same: bool
+) -> None:
+    (tmp_path / "outer_kernel.py").write_text(OUTER)
+    command = ["-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import outer_kernel"]
+    digests: list[str] = []
+    for text in (INNER, INNER.replace(before, after)):
+        (tmp_path / "inner_kernel.py").write_text(text)
+        digests.append(run(command, {"PYTHONDONTWRITEBYTECODE": "1"}))
+    assert (digests[0] == digests[1]) is same

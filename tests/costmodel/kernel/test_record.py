@@ -7,10 +7,11 @@ from typing import Annotated, final
 import numpy as np
 import pytest
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.costmodel.flatten import flatten
-from nestmap.costmodel.kernel.record import DIMENSIONS, F64, I64, LEVELS, new_record, put
+from nestmap.costmodel.kernel.record import DIMENSIONS, LEVELS, new_record, put
 from nestmap.model import InputError, Layer, Loop, MemoryLevel
+from nestmap.model.arrays import Floats, Ints
 from nestmap.model.base import replaced
 from tests.costmodel.machines import machine, mapped, matmul, memory, ordered
 
@@ -21,8 +22,8 @@ class Sample:
 
     count: int
     share: float
-    whole: Annotated[I64, (2, 3)]
-    decimal: Annotated[F64, (4,)]
+    whole: Annotated[Ints, (2, 3)]
+    decimal: Annotated[Floats, (4,)]
 
 
 def test_a_new_record_is_all_zero() -> None:

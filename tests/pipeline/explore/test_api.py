@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 import nestmap
 from nestmap import Exploration, evaluate, explore
-from nestmap.costmodel import evaluate as evaluate_mapping
+from nestmap.costmodel.evaluate import evaluate as evaluate_mapping
 from nestmap.model import (
     EvaluationBatch,
     InfeasibleError,

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import Accelerator, Layer, NetworkProblem, Workload, layer_from_equation
 from nestmap.model.base import replaced
 from nestmap.pipeline.explore.api import explore, explore_network

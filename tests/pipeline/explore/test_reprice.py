@@ -6,8 +6,8 @@ from typing import Final
 
 import pytest
 
-from nestmap.costmodel import evaluate, evaluate_batch
-from nestmap.costmodel import readout as report
+from nestmap.costmodel import evaluate as report
+from nestmap.costmodel.evaluate import evaluate, evaluate_batch
 from nestmap.model import (
     Accelerator,
     ArraySide,

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from nestmap.costmodel import evaluate_vector
+from nestmap.costmodel.vector_unit import evaluate_vector
 from nestmap.model import (
     InputError,
     LayerNode,

@@ -146,11 +146,11 @@ Function = tuple[str, str]
 """The module that calls it, and its name there."""
 
 SEARCHING: Final[tuple[Function, ...]] = (
-    ("nestmap.costmodel.readout", "evaluate_rows"),
+    ("nestmap.costmodel.evaluate", "evaluate_rows"),
     ("nestmap.search.temporal.loma", "allocate_rows"),
     ("nestmap.search.temporal.salsa", "anneal"),
 )
-COSTING: Final[Function] = ("nestmap.costmodel.readout", "evaluate_row")
+COSTING: Final[Function] = ("nestmap.costmodel.evaluate", "evaluate_row")
 
 
 def forbid(monkeypatch: pytest.MonkeyPatch, *functions: Function) -> None:

@@ -12,7 +12,7 @@ from typing import final
 import pytest
 from pydantic import ValidationError
 
-from nestmap.costmodel import evaluate_batch
+from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.model import (
     EvaluationBatch,
     InfeasibleError,

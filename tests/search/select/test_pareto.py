@@ -10,7 +10,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.costmodel import evaluate_batch
+from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.model import MappingType, Objective
 from nestmap.search import best_of, loma, pareto_front
 from tests.costmodel.machines import machine, mapped, matmul, memory

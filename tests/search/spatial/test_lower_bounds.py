@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import Objective
 from nestmap.search.spatial.lower_bounds import lower_bounds
 from tests.in_memory import imc_cases

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.costmodel import evaluate_batch
 from nestmap.costmodel.area_leakage import total_area
+from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.model import (
     Layer,
     LayerConstraints,

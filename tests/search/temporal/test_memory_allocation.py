@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from nestmap.costmodel.evaluate import factor_table
 from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.kernel.record import new_record
-from nestmap.costmodel.readout import factor_table
 from nestmap.model import (
     Cuts,
     Loop,

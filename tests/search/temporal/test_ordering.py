@@ -219,5 +219,5 @@ def test_pinned_orders_are_those_that_meet_the_ordering(
 def unfolded(pinned: PinnedOrder) -> list[tuple[Loop, ...]]:
     """All orders, made as the search makes them."""
     factors, codes = encode(pinned.loops)
-    chunks = permutations(codes, len(pinned.inner), 100, len(pinned.outer))
+    chunks = permutations(codes, inner=len(pinned.inner), outer=len(pinned.outer), chunk=100)
     return [tuple(factors[int(code)] for code in row) for rows in chunks for row in rows]

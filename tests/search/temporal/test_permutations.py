@@ -20,7 +20,7 @@ Rows = list[tuple[int, ...]]
 
 
 def rows(codes: list[int], inner: int = 0, outer: int = 0, chunk: int = 1000) -> Rows:
-    chunks = permutations(np.array(codes, np.uint8), inner, chunk, outer)
+    chunks = permutations(np.array(codes, np.uint8), inner=inner, outer=outer, chunk=chunk)
     return [tuple(row) for rows in chunks for row in rows.tolist()]
 
 
@@ -37,7 +37,7 @@ def test_all_orders_in_lexicographic_order(codes: list[int]) -> None:
 @given(multisets, st.integers(1, 50))
 def test_chunks_do_not_matter(codes: list[int], chunk: int) -> None:
     assert rows(codes, chunk=chunk) == rows(codes)
-    sizes = [len(x) for x in permutations(np.array(codes, np.uint8), 0, chunk)]
+    sizes = [len(x) for x in permutations(np.array(codes, np.uint8), chunk=chunk)]
     assert all(size == chunk for size in sizes[:-1])
     assert 0 < sizes[-1] <= chunk
 
@@ -61,13 +61,13 @@ def test_count_is_the_multinomial(codes: list[int]) -> None:
 
 
 def test_chunks_are_not_overwritten() -> None:
-    chunks = list(permutations(np.arange(4, dtype=np.uint8), 0, 5))
+    chunks = list(permutations(np.arange(4, dtype=np.uint8), chunk=5))
     assert len(np.unique(np.concatenate(chunks), axis=0)) == factorial(4)
 
 
 def test_orders_are_made_when_asked_for() -> None:
     # 20! of them: only a lazy generator gives the first ones
-    chunks = permutations(np.arange(20, dtype=np.uint8), 0, 3)
+    chunks = permutations(np.arange(20, dtype=np.uint8), chunk=3)
     assert next(chunks)[:, -2:].tolist() == [[18, 19], [19, 18], [17, 19]]
     assert next(chunks)[0, -3:].tolist() == [18, 19, 17]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from math import ceil
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import (
     Accelerator,
     CostModelEvaluation,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.collections import PathCollection, QuadMesh
 
-from nestmap.costmodel import evaluate_batch
+from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.model import EvaluationBatch, MappingType
 from nestmap.pipeline.analysis.network.scatter import Cloud, clouds
 from nestmap.pipeline.render.figures import save, scatter_figure

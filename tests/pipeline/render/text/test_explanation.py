@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nestmap
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import CostModelEvaluation, InputError, Loop, Relevance
 from nestmap.model.base import replaced
 from nestmap.pipeline.analysis.mapping.explanation import Bound, EnergyKind, LatencyPart

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import CostModelEvaluation
 from nestmap.pipeline.analysis.mapping.explanation import EnergyKind
 from nestmap.pipeline.render.text.explanation import Explanation, explain

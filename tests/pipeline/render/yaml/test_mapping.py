@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import InputError, LayerResult, MappingConstraints, NetworkEvaluation
 from nestmap.pipeline.frontend.yaml.mapping import parse_mapping
 from nestmap.pipeline.render.yaml.mapping import found_mapping, mapping_text, write_mapping

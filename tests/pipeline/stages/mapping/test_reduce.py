@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pydantic import ValidationError
 
-from nestmap.costmodel import evaluate_batch
+from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.model import (
     EvaluationBatch,
     MappingBatch,

@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 import pytest
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import (
     CostModelEvaluation,
     EvaluationBatch,
@@ -43,7 +43,7 @@ from nestmap.pipeline.explore.api import explore
 from nestmap.pipeline.explore.plan import Rank, SearchPlan
 from nestmap.pipeline.frontend.read import read_multicore
 from nestmap.pipeline.multicore.core_plan import core_cost_stage, core_search
-from nestmap.pipeline.stage import stage
+from nestmap.pipeline.stage_graph import stage
 from nestmap.pipeline.stages import GenerateCNWorkloadHybridStage, SearchUnusedMemoryStage
 from nestmap.pipeline.stages.multicore.dataflows import (
     CustomSpatialMappingGeneratorStage,

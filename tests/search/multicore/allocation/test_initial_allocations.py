@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from numpy.typing import NDArray
 
+from nestmap.model.arrays import Floats
 from nestmap.model.multicore.allocation import Gene, GeneSpace
 from nestmap.model.multicore.cn_costs import IMPOSSIBLE, CnCosts
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.search.multicore.allocation.initial_allocations import (
-    Floats,
     Genes,
     Placing,
     initial_allocations,

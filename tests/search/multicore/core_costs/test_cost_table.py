@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nestmap.costmodel import evaluate
+from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import Accelerator, Layer, LayerNode, MemoryLevel, Objective
 from nestmap.model.multicore.accelerator import ComputeCore
 from nestmap.model.multicore.cn_costs import KnownCost
 from nestmap.model.multicore.cn_kinds import CnKind
 from nestmap.model.multicore.top_memories import memory_operands
-from nestmap.pipeline.stage import each
+from nestmap.pipeline.stage_graph import each
 from nestmap.pipeline.stages import (
     CostModelStage,
     LomaStage,

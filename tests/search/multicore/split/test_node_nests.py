@@ -9,7 +9,7 @@ from nestmap.model.multicore.split_options import HintLoop, SplitOptions
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from nestmap.search.multicore.split.split_workload import split_workload
 
-RESNET = Path(__file__).parents[2] / "golden" / "stream" / "resnet18.onnx"
+RESNET = Path(__file__).parents[3] / "golden" / "stream" / "resnet18.onnx"
 
 
 def test_each_part_of_a_transposed_matrix_has_its_own_weights() -> None:

@@ -1,0 +1,124 @@
+"""The cost model: from temporal mappings of one spatial problem to what they cost.
+
+Formulas: docs/cost-model.md
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nestmap.costmodel.energy import count_accesses, memory_energy
+from nestmap.costmodel.flatten import FlatProblem
+from nestmap.costmodel.footprint import count_elements, find_partial_sums, hold_bits
+from nestmap.costmodel.kernel.jit import is_compiled, kernel
+from nestmap.costmodel.kernel.record import new_record
+from nestmap.costmodel.kernel.work import Totals, Work
+from nestmap.costmodel.loading import load_ports, offloading, onloading
+from nestmap.costmodel.reuse import count_cycles, measure_tops, place_loops
+from nestmap.costmodel.stall import time_transfers, worst_stall
+from nestmap.costmodel.transfers import measure_transfers
+from nestmap.costmodel.utilization import find_double_buffers, utilize_memories
+from nestmap.model.arrays import Codes, Floats, Ints
+
+
+class Columns(NamedTuple):
+    """Costs of a batch, a row each: energy in pJ, latencies in cycles."""
+
+    energy: Floats
+    latency0: Floats
+    latency1: Floats
+    latency2: Floats
+
+
+@kernel
+def load_order(work: Work, factors: Ints, order: Codes) -> None:
+    """Puts the loops of one mapping into the work arrays."""
+    work.loops = len(order)
+    for n in range(len(order)):
+        work.dimension[n] = factors[order[n], 0]
+        work.factor[n] = factors[order[n], 1]
+
+
+@kernel
+def load_row(work: Work, factors: Ints, order: Codes, cuts: Codes) -> None:
+    """Puts one mapping into the work arrays.
+
+    ``factors`` [f, 2]: dimension and size of each factor; ``order`` [n]; ``cuts`` [x, level].
+    """
+    load_order(work, factors, order)
+    for x in range(cuts.shape[0]):
+        for level in range(cuts.shape[1]):
+            work.cut[x, level + 1] = cuts[x, level]
+
+
+@kernel
+def evaluate_row(problem: FlatProblem, work: Work) -> Totals:
+    """The cost of the mapping in the work arrays; fills all of them.
+
+    Each kernel says which of them it reads and fills; ``tests/costmodel/test_evaluate_rows.py``
+    checks that, and that nothing is read before it is filled.
+    """
+    place_loops(problem, work)
+    count_cycles(problem, work)
+    measure_tops(problem, work)
+    count_elements(problem, work)
+    find_partial_sums(problem, work)
+    hold_bits(problem, work)
+    measure_transfers(problem, work)
+    count_accesses(problem, work)
+    utilize_memories(problem, work)
+    find_double_buffers(problem, work)
+    time_transfers(problem, work)
+    stall = worst_stall(problem, work)
+    cycles = work.cycles[0, problem.levels[0]] * problem.cycles_per_operation
+    load_ports(problem, work, np.ceil(cycles) + stall)
+    return Totals(
+        memory_energy(problem, work),
+        problem.computation,
+        np.ceil(cycles),
+        stall,
+        onloading(problem, work),
+        offloading(problem, work),
+    )
+
+
+def evaluate_rows(
+    problem: FlatProblem, factors: Ints, orders: Codes, cuts: Codes, columns: Columns
+) -> None:
+    """Fills ``columns`` with the cost of every row of ``orders`` and ``cuts``."""
+    _evaluate_rows(problem, new_record(Work), factors, orders, cuts, columns)
+
+
+@kernel
+def _evaluate_rows(
+    problem: FlatProblem, work: Work, factors: Ints, orders: Codes, cuts: Codes, columns: Columns
+) -> None:
+    for row in range(len(orders)):
+        load_row(work, factors, orders[row], cuts[row])
+        write_costs(problem, evaluate_row(problem, work), columns, row)
+
+
+def is_compiled_before() -> bool:
+    """Whether this machine has compiled the cost model before (else the first run takes longer)."""
+    return is_compiled(evaluate_row)
+
+
+@kernel
+def latencies(problem: FlatProblem, totals: Totals) -> tuple[float, float, float]:
+    """Cycles of computation with stalls; with on-loading; with off-loading and drain as well."""
+    latency0 = totals.ideal_temporal + totals.stall
+    latency1 = latency0 + totals.onloading
+    return latency0, latency1, latency1 + totals.offloading + problem.drain
+
+
+@kernel
+def write_costs(problem: FlatProblem, totals: Totals, columns: Columns, row: int) -> None:
+    """Puts the figures of one mapping into a row of the columns."""
+    latency0, latency1, latency2 = latencies(problem, totals)
+    dynamic = totals.memory_energy + totals.mac_energy
+    columns.energy[row] = dynamic + problem.leakage * latency2
+    columns.latency0[row] = latency0
+    columns.latency1[row] = latency1
+    columns.latency2[row] = latency2
