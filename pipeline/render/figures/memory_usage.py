@@ -88,8 +88,8 @@ def _peak(use: MemoryUse) -> str:
 
 
 def _name(use: MemoryUse) -> str:
-    cores = ", ".join(map(str, use.cores))
-    return f"{short_name(use.name, 20)} of core{'s' if len(use.cores) > 1 else ''} {cores}"
+    name, cores = short_name(use.home.name, 20), ", ".join(map(str, use.home.cores))
+    return f"{name} of core{'s' if len(use.home.cores) > 1 else ''} {cores}"
 
 
 def _not_used(idle: Sequence[MemoryUse]) -> str:

@@ -11,10 +11,10 @@ from matplotlib.ticker import MaxNLocator
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.network.stacked_bars import Bars, Part
 from nestmap.pipeline.analysis.schedule.comparison import together, without_wires
-from nestmap.pipeline.analysis.schedule.core_loads import onchip_peak
 from nestmap.pipeline.analysis.schedule.energy import energy_bars
 from nestmap.pipeline.analysis.schedule.gantt import gantt
 from nestmap.pipeline.analysis.schedule.gantt_rows import Layout, row_layout
+from nestmap.pipeline.analysis.schedule.resource_loads import onchip_peak
 from nestmap.pipeline.analysis.schedule.tables import Gantt
 from nestmap.pipeline.format.axis_units import (
     TIMES,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from nestmap.model.multicore.bound import StreamBound
 from nestmap.model.multicore.population import Fitness, Individual
-from nestmap.model.multicore.schedule import Schedule, ScheduleEnergy, ScheduleProblem
-from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, memory_loads, wire_loads
+from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
+from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, wire_loads
+from nestmap.pipeline.analysis.schedule.utilization import memory_uses
 from nestmap.pipeline.format.numbers import capacity, count, cycles, energy, engineering, share
 from nestmap.pipeline.render.text.plain_table import Column, Line, figures, printable, table
 
@@ -120,16 +121,10 @@ def energy_table(schedule: Schedule) -> list[Line]:
     total = schedule.energy.total
     cells = [
         (PARTS.get(name, name), energy(spent), share(spent / total))
-        for name, spent in spent_parts(schedule.energy)
+        for name, spent in schedule.energy.parts.items()
         if spent
     ]
     return table(_ENERGY, [*cells, ("total", energy(total), share(1.0))])
-
-
-def spent_parts(spent: ScheduleEnergy) -> Iterator[tuple[str, float]]:
-    """The parts of an energy by name, in pJ."""
-    for name, value in spent:
-        yield name, float(value)
 
 
 def core_table(schedule: Schedule) -> list[Line]:
@@ -173,13 +168,13 @@ def memory_table(schedule: Schedule) -> list[Line]:
     """A row for each outermost memory that ever holds something."""
     cells = [
         (
-            printable(str(load.home)),
-            capacity(load.home.level.instance.size),
-            capacity(load.peak),
-            share(load.peak / load.home.level.instance.size),
+            printable(str(use.home)),
+            capacity(use.capacity),
+            capacity(use.peak),
+            share(use.peak / use.capacity),
         )
-        for load in memory_loads(schedule)
-        if load.peak
+        for use in memory_uses(schedule)
+        if use.peak
     ]
     return table(_MEMORIES, cells) if cells else []
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from nestmap.model.multicore.schedule import TransferKind
 from nestmap.pipeline.analysis.schedule.energy import energy_bars
-from nestmap.pipeline.analysis.schedule.resource_loads import memory_loads, wire_loads
+from nestmap.pipeline.analysis.schedule.resource_loads import wire_loads
+from nestmap.pipeline.analysis.schedule.utilization import memory_uses
 from nestmap.pipeline.format.numbers import capacity, count, cycles, share
 from nestmap.pipeline.pages.report import table_cells as cells
 from nestmap.pipeline.pages.report.charts.schedule.totals import busy_share, load_bars
@@ -70,14 +71,12 @@ def _busiest(run: ReportedStream) -> Iterator[str]:
     if wires and schedule.latency:
         most = wires[0]
         yield f"Busiest wire: {most.wire.name}, {share(most.busy / schedule.latency)} of the time."
-    offchip = schedule.problem.accelerator.offchip
-    loads = [x for x in memory_loads(schedule) if x.peak and offchip not in x.home.cores]
-    if loads:
-        full = max(loads, key=lambda x: x.peak / x.home.level.instance.size)
-        size = full.home.level.instance.size
+    uses = [use for use in memory_uses(schedule) if use.peak and not use.offchip]
+    if uses:
+        full = max(uses, key=lambda use: use.peak / use.capacity)
         yield (
             f"Fullest memory on the chip: {full.home}, at most {capacity(full.peak)} of "
-            f"{capacity(size)} ({share(full.peak / size)})."
+            f"{capacity(full.capacity)} ({share(full.peak / full.capacity)})."
         )
 
 

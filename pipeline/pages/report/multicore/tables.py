@@ -12,7 +12,8 @@ from nestmap.model.multicore.interconnect import Ways
 from nestmap.model.multicore.population import Fitness
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.schedule.names import ScheduleNames
-from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, memory_loads, wire_loads
+from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, wire_loads
+from nestmap.pipeline.analysis.schedule.utilization import memory_uses
 from nestmap.pipeline.format.mappings import array_text
 from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.format.palette import BLUE
@@ -205,14 +206,13 @@ def _wires(schedule: Schedule) -> Iterator[tuple[Cell, ...]]:
 
 
 def _memories(schedule: Schedule) -> Iterator[tuple[Cell, ...]]:
-    for load in memory_loads(schedule):
-        size = load.home.level.instance.size
+    for use in memory_uses(schedule):
         yield (
-            Cell(load.home.name),
-            Cell(", ".join(map(str, load.home.cores))),
-            cells.capacity(size),
-            cells.capacity(load.peak),
-            cells.share(load.peak, size),
+            Cell(use.home.name),
+            Cell(", ".join(map(str, use.home.cores))),
+            cells.capacity(use.capacity),
+            cells.capacity(use.peak),
+            cells.share(use.peak, use.capacity),
         )
 
 

@@ -7,8 +7,8 @@ from typing import Final
 
 from nestmap.model.multicore.schedule import Schedule, ScheduleEnergy
 from nestmap.pipeline.analysis.network.stacked_bars import Bars, Part
-from nestmap.pipeline.analysis.schedule.core_loads import core_loads
 from nestmap.pipeline.analysis.schedule.energy import energy_bars, layer_energy_bars
+from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, idle_cycles
 from nestmap.pipeline.analysis.schedule.tables import Sent, StallReason
 from nestmap.pipeline.analysis.schedule.traffic import sent_between_cores, sent_over_wires
 from nestmap.pipeline.format.axis_units import Unit, cycles_unit, energy_text, energy_unit
@@ -68,15 +68,15 @@ def _energy_chart(name: str, title: str, bars: Bars, summary: str = "") -> Chart
 
 def load_bars(schedule: Schedule) -> Bars:
     """The cycles of each core: busy, or idle by reason."""
-    loads = core_loads(schedule)
+    loads, idle = core_loads(schedule), idle_cycles(schedule)
     parts = (
         Part("busy", Look(BLUE), tuple(float(load.busy) for load in loads)),
         *(
-            Part(STALL_LABELS[reason], look, tuple(float(load.idle[reason]) for load in loads))
+            Part(STALL_LABELS[reason], look, tuple(map(float, idle[:, reason])))
             for reason, look in _IDLE_LOOKS.items()
         ),
     )
-    return Bars(tuple(f"core {x.core}: {x.name}" for x in loads), parts)
+    return Bars(tuple(f"core {x.core.id}: {x.core.name}" for x in loads), parts)
 
 
 def busy_share(schedule: Schedule) -> float:
