@@ -11,7 +11,9 @@ from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
 from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, wire_loads
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses
 from nestmap.pipeline.format.numbers import capacity, count, cycles, energy, engineering, share
-from nestmap.pipeline.render.text.plain_table import Column, Line, figures, printable, table
+from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.table import table
+from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 
 PARTS: Final = {
     "computation": "computation in cores",
@@ -71,7 +73,7 @@ def front_of_allocations(front: Sequence[Individual], most: int) -> list[Line]:
     cells = [(*_fitness(fitness), _cores(x)) for fitness, x in known[:most]]
     left = len(known) - most
     note = [Line(f"and {count(left)} more")] if left > 0 else []
-    return [*table(_FRONT, cells), *note]
+    return [*table_lines(table(_FRONT, cells)), *note]
 
 
 def _fitness(fitness: Fitness) -> tuple[str, str, str, str]:
@@ -124,7 +126,7 @@ def energy_table(schedule: Schedule) -> list[Line]:
         for name, spent in schedule.energy.parts.items()
         if spent
     ]
-    return table(_ENERGY, [*cells, ("total", energy(total), share(1.0))])
+    return table_lines(table(_ENERGY, [*cells, ("total", energy(total), share(1.0))]))
 
 
 def core_table(schedule: Schedule) -> list[Line]:
@@ -141,7 +143,7 @@ def core_table(schedule: Schedule) -> list[Line]:
         )
         for load in core_loads(schedule)
     ]
-    return table(_CORES, cells)
+    return table_lines(table(_CORES, cells))
 
 
 def wire_table(schedule: Schedule, most: int) -> list[Line]:
@@ -161,7 +163,7 @@ def wire_table(schedule: Schedule, most: int) -> list[Line]:
     ]
     left = len(loads) - most
     note = [Line(f"and {count(left)} less busy ones")] if left > 0 else []
-    return [*table(_WIRES, cells), *note]
+    return [*table_lines(table(_WIRES, cells)), *note]
 
 
 def memory_table(schedule: Schedule) -> list[Line]:
@@ -176,12 +178,14 @@ def memory_table(schedule: Schedule) -> list[Line]:
         for use in memory_uses(schedule)
         if use.peak
     ]
-    return table(_MEMORIES, cells) if cells else []
+    return table_lines(table(_MEMORIES, cells)) if cells else []
 
 
 def comparison_table(rows: Sequence[tuple[str, int, Fitness]]) -> list[Line]:
     """Schedules beside each other: name, nodes, figures."""
-    return table(_COMPARED, [(name, count(nodes), *_fitness(fit)) for name, nodes, fit in rows])
+    return table_lines(
+        table(_COMPARED, [(name, count(nodes), *_fitness(fit)) for name, nodes, fit in rows])
+    )
 
 
 def comparison_note(fused: Fitness, layers: Fitness) -> str:

@@ -1,104 +1,20 @@
-"""Tables as pages show them: rounded figures to read, exact ones to sort by and to check."""
+"""Cells of tables: rounded figures to read, with exact values to sort by and to check."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from math import isfinite
-from typing import Final, final
+from typing import Final
 
 from nestmap.pipeline.format import numbers as figures
 from nestmap.pipeline.format.axis_units import energy_text
 from nestmap.pipeline.format.palette import BLUE
+from nestmap.pipeline.render.tables.table import Bar, Cell
 
 NONE: Final = "\u2013"
 """What stands where there is no figure."""
 
 MINUS: Final = "\u2212"
-
-
-class Kind(StrEnum):
-    """What a column holds, which decides how it lines up and sorts."""
-
-    TEXT = "text"
-    NUMBER = "number"
-    BAR = "bar"
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A bar on a scale from 0 to 1."""
-
-    begin: float
-    end: float
-    color: str
-
-    @property
-    def start(self) -> str:
-        """Where it begins, in percent."""
-        return f"{100 * self.begin:.4g}"
-
-    @property
-    def width(self) -> str:
-        """How long it is, in percent; at least a tick."""
-        return f"{max(100 * (self.end - self.begin), 0.3):.4g}"
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A cell: what it says, the exact figure behind it (else empty), where it leads, its bar."""
-
-    text: str
-    value: str = ""
-    link: str = ""
-    bar: Bar | None = None
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """The head of a column; ``hint`` says more about it."""
-
-    title: str
-    unit: str = ""
-    kind: Kind = Kind.NUMBER
-    hint: str = ""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row; the cell at the table's ``head`` names it. ``group`` is what it can be chosen by."""
-
-    cells: tuple[Cell, ...]
-    group: str = ""
-    repeats: bool = False
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table; ``total`` is its last row, which stays the last one when others are sorted."""
-
-    caption: str
-    headings: tuple[Heading, ...]
-    rows: tuple[Row, ...]
-    total: Row | None = None
-    head: int = 0
-
-
-def words(title: str, unit: str = "", hint: str = "") -> Heading:
-    """The head of a column of text."""
-    return Heading(title, unit, Kind.TEXT, hint)
-
-
-def bars(title: str) -> Heading:
-    """The head of a column of bars."""
-    return Heading(title, kind=Kind.BAR)
 
 
 def energy(picojoules: float) -> Cell:
@@ -166,11 +82,6 @@ def bar(begin: float, end: float, total: float, color: str = BLUE) -> Cell:
 def texts(*parts: str) -> tuple[Cell, ...]:
     """Cells of text."""
     return tuple(Cell(part) for part in parts)
-
-
-def table(caption: str, headings: Sequence[Heading], rows: Sequence[Sequence[Cell]]) -> Table:
-    """A table without a total."""
-    return Table(caption, tuple(headings), tuple(Row(tuple(cells)) for cells in rows))
 
 
 def lettered(text: str) -> str:
