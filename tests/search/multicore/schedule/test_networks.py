@@ -30,7 +30,7 @@ from tests.search.multicore.schedule.checker import violations
 
 STRESS: Final = "NESTMAP_STRESS" in os.environ
 ZIGZAG: Final = Path(str(zigzag.__file__)).parent / "inputs" / "workload"
-GOLDEN: Final = Path(__file__).parents[2] / "golden" / "stream"
+GOLDEN: Final = Path(__file__).parents[3] / "golden" / "stream"
 
 
 class Cut(NamedTuple):
