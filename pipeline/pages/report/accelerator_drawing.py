@@ -16,8 +16,7 @@ from nestmap.pipeline.analysis.network.memory_hierarchy import (
     way_text,
     way_width,
 )
-from nestmap.pipeline.format.axis_units import shortened
-from nestmap.pipeline.format.mappings import array_text, printable
+from nestmap.pipeline.format.mappings import array_text, printable, shortened
 from nestmap.pipeline.format.numbers import count
 
 _COLUMN: Final = 280

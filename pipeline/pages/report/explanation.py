@@ -12,11 +12,11 @@ from nestmap.pipeline.analysis.mapping import Explanation
 from nestmap.pipeline.analysis.mapping.explanation import EnergyKind, EnergyPart, PortTraffic, Tile
 from nestmap.pipeline.analysis.network.stacked_bars import latency_parts
 from nestmap.pipeline.format.mappings import sizes_text, spatial_text
-from nestmap.pipeline.format.numbers import count, engineering
+from nestmap.pipeline.format.numbers import MINUS, count, engineering, with_micro
 from nestmap.pipeline.format.palette import BLUE, Look, grey_look
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, Fact, edp
 from nestmap.pipeline.render.tables import cells
-from nestmap.pipeline.render.tables.cells import MINUS, NONE
+from nestmap.pipeline.render.tables.cells import NONE
 from nestmap.pipeline.render.tables.columns import Column, bars, figures
 from nestmap.pipeline.render.tables.table import Cell, Row, Table, table
 from nestmap.pipeline.render.text.explanation_reasons import described, notable, unchanged
@@ -109,7 +109,7 @@ def explained_layer(
         array=array_text(explanation.nest.parallel),
         statement=explanation.nest.statement,
         facts=tuple(_facts(result)),
-        why=tuple(map(cells.lettered, explanation.why())),
+        why=tuple(map(with_micro, explanation.why())),
         nest=tuple(_nest(explanation)),
         latency=_latency(name, explanation),
         energy=_energy(name, explanation, looks),

@@ -10,7 +10,7 @@ from typing import Final, final
 from nestmap.model import CostModelEvaluation, NetworkEvaluation, Objective
 from nestmap.pipeline.analysis.network.stacked_bars import Bars, energy_bars, latency_bars
 from nestmap.pipeline.format import numbers
-from nestmap.pipeline.format.axis_units import TIMES
+from nestmap.pipeline.format.numbers import TIMES, with_micro
 from nestmap.pipeline.pages.report.run import ReportedRun
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.columns import Column, bars, figures
@@ -72,8 +72,7 @@ def _facts(evaluation: NetworkEvaluation) -> Iterator[Fact]:
     yield Fact("Latency", cells.cycles(evaluation.latency), "cycles" + (counted and f", {counted}"))
     if evaluation.clock_period is not None:
         seconds = evaluation.latency * evaluation.clock_period * 1e-9
-        text = cells.seconds_text(seconds)
-        yield Fact("Time", Cell(text, repr(seconds)), f"{evaluation.clock_period:.4g} ns a cycle")
+        yield Fact("Time", cells.seconds(seconds), f"{evaluation.clock_period:.4g} ns a cycle")
     yield Fact("EDP", edp(evaluation.edp), EDP_UNIT)
     yield Fact("MAC utilization", cells.share(evaluation.utilization), "ideal cycles over latency")
     yield Fact("MACs", cells.engineering(evaluation.macs), f"{layers} layer{'s' * (layers > 1)}")
@@ -166,7 +165,7 @@ def _notes(run: ReportedRun) -> Iterator[str]:
         *operator_notes(workload),
         _skipped(evaluation),
     )
-    yield from (cells.lettered(note) for note in candidates if note)
+    yield from (with_micro(note) for note in candidates if note)
 
 
 def _skipped(evaluation: NetworkEvaluation) -> str:

@@ -11,8 +11,7 @@ from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.network.stacked_bars import Bars, Part
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Sent
 from nestmap.pipeline.analysis.schedule.traffic import sent_between_cores, sent_over_wires
-from nestmap.pipeline.format.axis_units import bits_unit
-from nestmap.pipeline.format.numbers import capacity
+from nestmap.pipeline.format.numbers import bits_unit, capacity
 from nestmap.pipeline.render.figures.bars import Chart, draw_bars
 from nestmap.pipeline.render.figures.gantt import schedule_title
 from nestmap.pipeline.render.figures.gantt_legend import draw_fields, fields_height

@@ -10,8 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.schedule.gantt import gantt
 from nestmap.pipeline.analysis.schedule.gantt_rows import row_layout
-from nestmap.pipeline.format.axis_units import cycles_unit, energy_text
-from nestmap.pipeline.format.numbers import count, cycles
+from nestmap.pipeline.format.numbers import count, cycles, cycles_unit, energy_text
 from nestmap.pipeline.render.figures.gantt_legend import (
     draw_kinds,
     draw_layers,

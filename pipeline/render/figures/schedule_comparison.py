@@ -16,14 +16,16 @@ from nestmap.pipeline.analysis.schedule.gantt import gantt
 from nestmap.pipeline.analysis.schedule.gantt_rows import Layout, row_layout
 from nestmap.pipeline.analysis.schedule.resource_loads import onchip_peak
 from nestmap.pipeline.analysis.schedule.tables import Gantt
-from nestmap.pipeline.format.axis_units import (
+from nestmap.pipeline.format.numbers import (
     TIMES,
     bits_unit,
+    capacity,
+    count,
+    cycles,
     cycles_unit,
     energy_text,
     energy_unit,
 )
-from nestmap.pipeline.format.numbers import capacity, count, cycles
 from nestmap.pipeline.format.palette import BLUE, SKY, Look
 from nestmap.pipeline.render.figures.bars import Chart, draw_bars
 from nestmap.pipeline.render.figures.gantt import CELLS, hide_time, scale_time

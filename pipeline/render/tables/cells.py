@@ -2,49 +2,46 @@
 
 from __future__ import annotations
 
-import re
 from math import isfinite
 from typing import Final
 
-from nestmap.pipeline.format import numbers as figures
-from nestmap.pipeline.format.axis_units import energy_text
+from nestmap.pipeline.format import numbers
+from nestmap.pipeline.format.numbers import MINUS
 from nestmap.pipeline.format.palette import BLUE
 from nestmap.pipeline.render.tables.table import Bar, Cell
 
 NONE: Final = "\u2013"
 """What stands where there is no figure."""
 
-MINUS: Final = "\u2212"
-
 
 def energy(picojoules: float) -> Cell:
     """An energy; exact in pJ."""
-    return Cell(energy_text(picojoules), repr(float(picojoules)))
+    return Cell(numbers.energy_text(picojoules), repr(float(picojoules)))
 
 
-def seconds_text(seconds: float) -> str:
+def seconds(number: float) -> Cell:
     """A time given in seconds."""
-    return lettered(figures.engineering(seconds, "s"))
+    return Cell(numbers.with_micro(numbers.engineering(number, "s")), repr(number))
 
 
 def cycles(number: float) -> Cell:
     """A number of cycles."""
-    return Cell(figures.cycles(number), repr(float(number)))
+    return Cell(numbers.cycles(number), repr(float(number)))
 
 
 def count(number: int) -> Cell:
     """A whole number, in full."""
-    return Cell(figures.count(number), repr(number))
+    return Cell(numbers.count(number), repr(number))
 
 
 def engineering(number: float, unit: str = "") -> Cell:
     """A number with a prefix."""
-    return Cell(figures.engineering(number, unit).replace(" u", " µ"), repr(number))
+    return Cell(numbers.with_micro(numbers.engineering(number, unit)), repr(number))
 
 
 def capacity(bits: int) -> Cell:
     """The size of a memory or of what is in it; exact in bits."""
-    return Cell(figures.capacity(bits), repr(bits))
+    return Cell(numbers.capacity(bits), repr(bits))
 
 
 def plain(number: float) -> Cell:
@@ -56,7 +53,7 @@ def share(part: float, total: float = 1.0) -> Cell:
     """A part of a total in percent; nothing of nothing is no figure."""
     if not total:
         return Cell(NONE)
-    return Cell(figures.share(part / total), repr(part / total))
+    return Cell(numbers.share(part / total), repr(part / total))
 
 
 def change(before: float, after: float) -> Cell:
@@ -68,8 +65,7 @@ def change(before: float, after: float) -> Cell:
     part = after / before - 1
     if not isfinite(part):
         return Cell(NONE)
-    digits = ".1f" if abs(part) >= 0.0005 else ".1g"
-    return Cell(f"{100 * part:+{digits}}%".replace("-", MINUS), repr(part))
+    return Cell(numbers.signed_share(part).replace("-", MINUS), repr(part))
 
 
 def bar(begin: float, end: float, total: float, color: str = BLUE) -> Cell:
@@ -82,12 +78,3 @@ def bar(begin: float, end: float, total: float, color: str = BLUE) -> Cell:
 def texts(*parts: str) -> tuple[Cell, ...]:
     """Cells of text."""
     return tuple(Cell(part) for part in parts)
-
-
-def lettered(text: str) -> str:
-    """The prefix of a millionth as it should be: figures for terminals spell it u.
-
-    >>> lettered("5 cycles (3.2 us), 18.7 uJ in unit u")
-    '5 cycles (3.2 µs), 18.7 µJ in unit u'
-    """
-    return re.sub(r"(?<=\d )u(?=[Js]\b)", "µ", text)

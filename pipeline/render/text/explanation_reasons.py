@@ -17,7 +17,7 @@ from nestmap.pipeline.analysis.mapping.explanation import (
     WhatIf,
 )
 from nestmap.pipeline.analysis.mapping.explanation import LatencyPart as Part
-from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, share
+from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, share, signed_share
 from nestmap.pipeline.render.tables.columns import Column, figures
 from nestmap.pipeline.render.tables.table import table
 from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
@@ -219,7 +219,7 @@ def _change(before: float, after: float) -> str:
         return "-"
     if not before:
         return "more"
-    return f"{100 * (after / before - 1):+.1f}%"
+    return signed_share(after / before - 1)
 
 
 def matters(cme: CostModelEvaluation, answer: WhatIf) -> bool:

@@ -8,7 +8,7 @@ from nestmap.model.multicore.schedule import TransferKind
 from nestmap.pipeline.analysis.schedule.energy import energy_bars
 from nestmap.pipeline.analysis.schedule.resource_loads import wire_loads
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses
-from nestmap.pipeline.format.numbers import capacity, count, cycles, share
+from nestmap.pipeline.format.numbers import capacity, count, cycles, share, with_micro
 from nestmap.pipeline.pages.report.charts.schedule.totals import busy_share, load_bars
 from nestmap.pipeline.pages.report.multicore.reported_run import ReportedStream
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, Fact, Summary, edp, largest, parts_table
@@ -21,10 +21,10 @@ def stream_summary(run: ReportedStream) -> Summary:
     loads, energies = load_bars(run.schedule), energy_bars([""], [run.schedule.energy])
     return Summary(
         facts=tuple(_facts(run)),
-        sentences=tuple(map(cells.lettered, _sentences(run))),
+        sentences=tuple(map(with_micro, _sentences(run))),
         energy=parts_table("Energy by what it is spent for", "Energy", energies, cells.energy),
         latency=parts_table("Cycles of all cores by what they do", "Cycles", loads, cells.cycles),
-        notes=tuple(map(cells.lettered, _notes(run))),
+        notes=tuple(map(with_micro, _notes(run))),
     )
 
 

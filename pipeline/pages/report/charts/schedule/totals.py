@@ -11,8 +11,13 @@ from nestmap.pipeline.analysis.schedule.energy import energy_bars, layer_energy_
 from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, idle_cycles
 from nestmap.pipeline.analysis.schedule.tables import Sent, StallReason
 from nestmap.pipeline.analysis.schedule.traffic import sent_between_cores, sent_over_wires
-from nestmap.pipeline.format.axis_units import Unit, cycles_unit, energy_text, energy_unit
-from nestmap.pipeline.format.numbers import capacity
+from nestmap.pipeline.format.numbers import (
+    bits_unit,
+    capacity,
+    cycles_unit,
+    energy_text,
+    energy_unit,
+)
 from nestmap.pipeline.format.palette import (
     BLUE,
     ORANGE,
@@ -33,8 +38,6 @@ _IDLE_LOOKS: Final = {
     StallReason.MEMORY: Look(YELLOW),
     StallReason.NOTHING: grey_look(4),
 }
-
-_BITS: Final = ((8e9, "GB"), (8e6, "MB"), (8e3, "kB"), (8.0, "B"))
 
 
 def energies_chart(names: Sequence[str], energies: Sequence[ScheduleEnergy]) -> Chart:
@@ -151,12 +154,8 @@ def _sent_chart(name: str, title: str, of: str, sent: Sequence[Sent]) -> Chart:
             summary=bars_text(bars, lambda bits: capacity(int(bits))),
             of=of,
             quantity="Data",
-            unit=_unit(max(bars.totals)),
+            unit=bits_unit(max(bars.totals)),
             exact=Exact.BITS,
             bars=bars,
         )
     )
-
-
-def _unit(bits: float) -> Unit:
-    return next((Unit(*unit) for unit in _BITS if bits >= unit[0]), Unit(1.0, "bit"))
