@@ -14,7 +14,6 @@ from nestmap.pipeline.analysis.schedule.critical_path_rows import path_line
 from nestmap.pipeline.analysis.schedule.downsample import thinned_steps
 from nestmap.pipeline.analysis.schedule.energy import layer_energy_bars
 from nestmap.pipeline.analysis.schedule.gantt import bar_label, gantt
-from nestmap.pipeline.analysis.schedule.gantt_rows import row_layout
 from nestmap.pipeline.analysis.schedule.resource_loads import (
     core_loads,
     idle_cycles,
@@ -37,7 +36,8 @@ from nestmap.pipeline.analysis.schedule.tables import (
 )
 from nestmap.pipeline.analysis.schedule.traffic import sent_between_cores, sent_over_wires
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses, wire_uses
-from nestmap.pipeline.render.figures.schedule_colors import core_ranges, layer_colors, row_label
+from nestmap.pipeline.render.figures.schedule.colors import core_ranges, layer_colors, row_label
+from nestmap.pipeline.render.figures.schedule.gantt_rows import row_layout
 from tests.pipeline.render.figures.schedules import ints, pipelined, search, streamed, two_rows
 
 P, T, M, N = StallReason

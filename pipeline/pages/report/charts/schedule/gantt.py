@@ -44,7 +44,7 @@ from nestmap.pipeline.pages.report.charts.vega_spec import (
     shown,
     spec_text,
 )
-from nestmap.pipeline.render.figures.schedule_colors import STALL_LABELS, layer_colors
+from nestmap.pipeline.render.figures.schedule.colors import STALL_LABELS, layer_colors
 
 MOST_NAMED: Final = 12
 """Layers in the legend: those that cores work on longest."""

@@ -30,7 +30,7 @@ from nestmap.pipeline.pages.report.charts.alt_text import bars_text, compared_te
 from nestmap.pipeline.pages.report.charts.bars import Drawing, Exact, stacked_chart
 from nestmap.pipeline.pages.report.charts.chart import Chart
 from nestmap.pipeline.pages.report.charts.schedule.transfer_kinds import SENT_KINDS, sent_parts
-from nestmap.pipeline.render.figures.schedule_colors import STALL_LABELS
+from nestmap.pipeline.render.figures.schedule.colors import STALL_LABELS
 
 _IDLE_LOOKS: Final = {
     StallReason.PREDECESSOR: Look(ORANGE),

@@ -13,8 +13,8 @@ from nestmap.pipeline.analysis.schedule.tables import MemoryUse
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses
 from nestmap.pipeline.format.numbers import capacity, share
 from nestmap.pipeline.format.palette import BLUE, SKY, VERMILLION
-from nestmap.pipeline.render.figures.gantt import hide_time, scale_time, schedule_title
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
+from nestmap.pipeline.render.figures.schedule.gantt import hide_time, scale_time, schedule_title
 from nestmap.pipeline.render.figures.style import SMALL, WIDTH, entitle, new_figure, styled
 from nestmap.pipeline.render.figures.text_metrics import short_name
 
