@@ -94,9 +94,14 @@ class ScheduleEnergy(Frozen, frozen=True):
     """On the wires, for operands that are streamed (Stream does not count it)."""
 
     @property
+    def parts(self) -> dict[str, PicoJoules]:
+        """The parts by name, in a fixed order, those of 0 pJ included."""
+        return {name: float(value) for name, value in self}
+
+    @property
     def total(self) -> PicoJoules:
         """All parts together."""
-        return float(sum(getattr(self, name) for name in type(self).model_fields))
+        return float(sum(self.parts.values()))
 
 
 @final

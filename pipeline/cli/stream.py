@@ -28,6 +28,7 @@ from nestmap.pipeline.multicore.api import StreamResult, resume_stream, stream_p
 from nestmap.pipeline.multicore.plan import StreamPlan, check_prefetch, splitting_stage
 from nestmap.pipeline.multicore.result_json import stream_json
 from nestmap.pipeline.multicore.run import StreamJob
+from nestmap.pipeline.render.json.schedule import schedule_json
 from nestmap.pipeline.render.perfetto.trace import perfetto_trace
 from nestmap.pipeline.render.text.multicore import (
     bound_note,
@@ -58,6 +59,7 @@ class StreamFiles:
     """Where results are written beside the store."""
 
     json: Path | None = None
+    schedule: Path | None = None
     trace: Path | None = None
 
     def check(self, taken: tuple[str | Path | None, ...]) -> None:
@@ -67,18 +69,21 @@ class StreamFiles:
             InputError: where not.
         """
         check_target("--json", self.json, taken)
-        check_target("--trace", self.trace, (*taken, self.json))
+        check_target("--schedule", self.schedule, (*taken, self.json))
+        check_target("--trace", self.trace, (*taken, self.json, self.schedule))
 
     def write(self, found: StreamResult, layers: StreamResult | None) -> None:
         """Writes them; before anything is printed: the reader of a pipe may leave."""
         if self.json is not None:
             write_json(self.json, stream_json(found, layers))
+        if self.schedule is not None:
+            write_json(self.schedule, schedule_json(found.schedule))
         if self.trace is not None:
             write_text(self.trace, perfetto_trace(found.schedule))
 
     def tell(self) -> None:
         """Says where they are."""
-        for target in (self.json, self.trace):
+        for target in (self.json, self.schedule, self.trace):
             if target is not None:
                 remark(f"Written to {target}.")
 

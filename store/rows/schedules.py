@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nestmap.model.multicore.cn_costs import IMPOSSIBLE
 from nestmap.model.multicore.cn_workload import CnWorkload
-from nestmap.model.multicore.schedule import Schedule, ScheduleEnergy, ScheduleProblem, TransferKind
+from nestmap.model.multicore.schedule import Schedule, ScheduleProblem, TransferKind
 from nestmap.store.rows.content import OnConflict, Row, Table, insert
 from nestmap.store.rows.evaluations import numbers_table
 
@@ -98,7 +98,7 @@ def write_schedule(connection: duckdb.DuckDBPyConnection, run: UUID, schedule: S
     insert(connection, "schedules", [row])
     energies: list[Row] = [
         {"run": str(run), "position": place, "part": part, "energy": energy}
-        for place, (part, energy) in enumerate(energy_parts(schedule.energy).items())
+        for place, (part, energy) in enumerate(schedule.energy.parts.items())
     ]
     insert(connection, "schedule_energies", energies)
     _write(connection, run, "schedule_nodes", _nodes(schedule))
@@ -109,11 +109,6 @@ def write_schedule(connection: duckdb.DuckDBPyConnection, run: UUID, schedule: S
     peaks = np.array(schedule.peaks, dtype=np.int64)
     memories = {"memory": np.arange(len(peaks)), "peak": peaks}
     _write(connection, run, "schedule_memories", memories)
-
-
-def energy_parts(energy: ScheduleEnergy) -> dict[str, float]:
-    """The parts of an energy by their names, in pJ."""
-    return {name: float(value) for name, value in energy}
 
 
 def _nodes(schedule: Schedule) -> Columns:

@@ -30,8 +30,8 @@ from nestmap.pipeline.pages.report.render import render
 from nestmap.pipeline.pages.report.run import ReportedRun, read_reported
 from nestmap.pipeline.pages.report.stages import StageView, pipeline_stages
 from nestmap.pipeline.pages.report.summary import Summary, summary
-from nestmap.pipeline.pages.report.table_cells import Table
 from nestmap.pipeline.pages.report.vector_operators import node_table, operator_table
+from nestmap.pipeline.render.tables.table import Table
 from nestmap.pipeline.render.text.explanation import explain
 from nestmap.store import RunKind, Store
 

@@ -61,7 +61,7 @@ def _problem(schedule: Schedule) -> Json:
 
 
 def _energy(schedule: Schedule) -> Json:
-    parts: dict[str, Json] = {name: float(value) for name, value in schedule.energy}
+    parts: dict[str, Json] = dict(schedule.energy.parts)
     return {"total": schedule.energy.total, "parts": parts}
 
 
