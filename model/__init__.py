@@ -1,4 +1,4 @@
-"""What things are: the immutable domain model."""
+"""The immutable domain model: workloads, hardware, mappings, evaluations, multi-core problems."""
 
 from nestmap.model.base import Frozen as Frozen
 from nestmap.model.dims import MOVEMENTS as MOVEMENTS

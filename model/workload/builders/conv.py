@@ -1,4 +1,4 @@
-"""Convolutions in a line: the shapes of image and weights, as ONNX and PyTorch state them."""
+"""Builders for convolutions, from the shapes of image and weights as in ONNX and PyTorch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nestmap.model.workload.layer import Layer
 from nestmap.model.workload.loop_nests import Axis, Channels, convolution
 
 PerAxis = int | Sequence[int]
-"""A number for each spatial axis, or one for all."""
+"""One number for each spatial axis, or one for all."""
 
 _AXES = ("depth", "height", "width")
 
