@@ -1,4 +1,4 @@
-"""Opening a DuckDB file, with a clear word where that cannot be done, and transactions in it."""
+"""DuckDB connections and transactions, with errors that say what to do."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def connect(path: Path | None) -> duckdb.DuckDBPyConnection:
     """A connection for reading and writing; ``None``: a database in memory.
 
     Raises:
-        StoreError: if the file cannot be made or opened, or is not a DuckDB file.
+        StoreError: if the file cannot be created or opened, or is not a DuckDB file.
     """
     if path is None:
         return duckdb.connect(":memory:", config=_CONFIG)
@@ -58,7 +58,7 @@ def connect(path: Path | None) -> duckdb.DuckDBPyConnection:
 
 
 def connect_read_only(path: Path) -> duckdb.DuckDBPyConnection:
-    """A connection that cannot change anything.
+    """A read-only connection.
 
     Raises:
         StoreError: if there is no such file, it cannot be opened, or is not a DuckDB file.
@@ -74,9 +74,9 @@ def connect_read_only(path: Path) -> duckdb.DuckDBPyConnection:
 
 
 def take_log(path: Path) -> None:
-    """What is in the log of a file that was closed becomes part of the file, if that can be done.
+    """Writes the log of a closed database into its file, if possible.
 
-    Closing a file does that, but not where a full disk has once cut the file off.
+    Closing a file normally does that, but not after a full disk has truncated it.
     """
     if path.with_name(path.name + ".wal").exists():
         with (
@@ -87,10 +87,11 @@ def take_log(path: Path) -> None:
 
 
 def _check_file(path: Path) -> None:
-    """Looks at a file without opening it.
+    """Checks a file without opening it.
 
-    Where this process has the file open in DuckDB, closing it once would free it for others: its
-    lock is one of the process. (For the same reason each file is opened under one name.)
+    If this process has the file open in DuckDB, opening and closing it here would release DuckDB's
+    lock, because locks belong to the process. (For the same reason each file is always opened under
+    the same name.)
     """
     if not path.is_file():
         what = "a folder" if path.is_dir() else "not a regular file"
@@ -104,7 +105,7 @@ def _check_file(path: Path) -> None:
 
 @contextmanager
 def transaction(connection: duckdb.DuckDBPyConnection) -> Generator[None]:
-    """Everything inside is committed together, or not at all."""
+    """Commits everything inside together, or nothing."""
     connection.begin()
     try:
         yield
@@ -122,6 +123,6 @@ def _roll_back(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def number(connection: duckdb.DuckDBPyConnection, sql: str) -> int:
-    """The one number that the query gives."""
+    """The single number that a query returns."""
     rows: list[tuple[int]] = connection.execute(sql).fetchall()
     return rows[0][0]

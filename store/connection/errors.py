@@ -1,4 +1,4 @@
-"""What went wrong in DuckDB, said so that a user knows what to do."""
+"""DuckDB errors as store errors that say what to do."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ _ANYTHING_ELSE = "expected a readable DuckDB file: check the path, or name anoth
 
 
 def is_locked(error: StoreError) -> bool:
-    """Whether the error is that somebody has the file open, who may let go of it."""
+    """Whether the error is that the file is open elsewhere, so that waiting may help."""
     return any(reason in str(error) for reason in (_LOCKED, _OPEN_HERE))
 
 
 def is_full(error: StoreError) -> bool:
-    """Whether the error is that there is no room."""
+    """Whether the error is a full disk."""
     return _FULL in str(error)
 
 
 @contextmanager
 def explained(store: str) -> Generator[None]:
-    """Turns DuckDB's errors into one :class:`StoreError` about the store with that name."""
+    """Turns DuckDB's errors into a :class:`StoreError` about the store with that name."""
     try:
         yield
     except duckdb.Error as error:
@@ -52,7 +52,7 @@ def explained(store: str) -> Generator[None]:
 
 
 def _told(message: str) -> str:
-    """What to do, and DuckDB's own words: on one line where it is clear what has happened."""
+    """The advice for a DuckDB message, and the message, on one line if the cause is known."""
     lower = message.lower()
     for signs, advice in _ADVICE:
         if any(sign in lower for sign in signs):

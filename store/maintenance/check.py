@@ -1,4 +1,4 @@
-"""Whether a store is sound: its rows fit together, its models are what their keys say."""
+"""The check of a store: its rows are consistent, and its models match their keys."""
 
 from __future__ import annotations
 
@@ -33,12 +33,11 @@ from nestmap.store.store import PATIENCE
 
 
 class CheckReport(Frozen, frozen=True):
-    """What is in a store, and a sentence for each thing in it that is wrong.
+    """The content of a store, and one sentence per problem found.
 
-    ``incomplete_searches`` and ``unfinished_runs`` are no problems: runs that go on or that were
-    interrupted have them. ``recomputed`` evaluations were compared with the cost model;
-    ``recomputable`` is how many it could have been, all that were recorded with the cost model of
-    today.
+    ``incomplete_searches`` and ``unfinished_runs`` are not problems: running and interrupted runs
+    have them. ``recomputable`` is the number of evaluations recorded with the current cost model
+    version; ``recomputed`` of them were compared with the cost model.
     """
 
     schema_version: int
@@ -51,12 +50,12 @@ class CheckReport(Frozen, frozen=True):
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there are no problems."""
         return not self.problems
 
 
 class _Evaluated(NamedTuple):
-    """A recorded evaluation."""
+    """The costs of a recorded evaluation."""
 
     search: int
     number: int
@@ -67,7 +66,7 @@ class _Evaluated(NamedTuple):
 
 
 class _Cme(NamedTuple):
-    """A row of ``cmes``, and how many rows of its parts there are."""
+    """A row of ``cmes``, and the number of rows of its parts."""
 
     hash: str
     json: str
@@ -115,12 +114,12 @@ SELECT * EXCLUDE (place) FROM (
 
 
 def check_store(path: Path, recompute: int = 100) -> CheckReport:
-    """Checks a store, or a folder of Parquet parts; it changes nothing.
+    """Checks a store, or a folder of Parquet parts, without changing it.
 
-    So many evaluations, taken evenly from all, are evaluated again and compared exactly.
+    ``recompute`` evaluations, evenly spread over all, are evaluated again and compared exactly.
 
     Raises:
-        StoreError: if it cannot be read, or has another schema than that of today.
+        StoreError: if it cannot be read, or does not have the current schema.
     """
 
     def opening() -> duckdb.DuckDBPyConnection:

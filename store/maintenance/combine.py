@@ -1,4 +1,4 @@
-"""Stores and folders of Parquet parts put together in one store."""
+"""Merging of stores and folders of Parquet parts into one store."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from nestmap.store.store import PATIENCE
 
 
 def merge_stores(into: Path, sources: Sequence[Path]) -> Merged:
-    """Merges stores and folders of Parquet parts into a store, which is made if there is none.
+    """Merges stores and folders of Parquet parts into a store, which is created if necessary.
 
-    All or nothing: where something goes wrong, or the process is killed, the store stays as it was.
+    All or nothing: after an error, or if the process is killed, the store is unchanged.
 
     Raises:
-        StoreError: if one of them cannot be read or written, or is no store of this nestmap.
+        StoreError: if a source or the store cannot be read or written, or is no store of this version.
     """
     for source in sources:
         _check(source, into)
@@ -42,7 +42,7 @@ def merge_stores(into: Path, sources: Sequence[Path]) -> Merged:
 
 
 def open_store(path: Path) -> duckdb.DuckDBPyConnection:
-    """A connection to a store of today's schema that nobody else is using, for work on all of it.
+    """A connection for maintenance to a store, migrated to the current schema.
 
     Raises:
         StoreError: if it cannot be opened or written.
@@ -91,7 +91,7 @@ def _merge_all(
 
 
 def _attach(connection: duckdb.DuckDBPyConnection, source: Path, alias: str, scratch: Path) -> None:
-    """Attaches a store or a folder of parts; of an older store a copy of today's schema."""
+    """Attaches a store or a folder of parts; for an older store, a migrated copy."""
     if source.is_dir():
         read_parts(connection, source, alias)
         return

@@ -1,4 +1,4 @@
-"""A whole store as Parquet files, one for each table."""
+"""The export of a store as Parquet files, one per table."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from nestmap.store.store import PATIENCE
 
 
 def export_store(path: Path, folder: Path) -> int:
-    """Writes every table of a store into a new folder; gives the bytes written.
+    """Writes every table of a store into a new folder and returns the number of bytes written.
 
-    The folder is there only when all of it is written. It is a folder of parts: merging it into
-    another store gives back what was in this one.
+    The folder appears only once it is complete. It is a folder of Parquet parts: merging it into
+    another store restores the content of this one.
 
     Raises:
         StoreError: if the store cannot be read, or the folder exists or cannot be written.

@@ -1,4 +1,4 @@
-"""What must hold between the rows of a store, as questions whose answers say what does not."""
+"""Integrity rules of a store, as SQL queries that return one sentence per violation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nestmap.store.schema.references import references
 from nestmap.store.schema.tables import literal
 
 SHOWN = 20
-"""So many problems of one kind are told, of the others the number."""
+"""The number of problems of one kind that are listed; the others are only counted."""
 
 _ORPHANS = """
 SELECT 'table {table}: ' || count(*) || ' rows with a {column} that is not in {owner}.{key}, '
@@ -138,7 +138,7 @@ _RULES = (
 
 
 def broken_rules(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
-    """A sentence for each thing that is wrong."""
+    """One sentence per violated rule."""
     steps = migrations()
     versions = ", ".join(str(step.version) for step in steps)
     names = ", ".join(literal(step.name) for step in steps)

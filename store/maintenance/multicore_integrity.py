@@ -1,4 +1,4 @@
-"""What must hold between the rows of runs of several cores, as questions that say what does not."""
+"""Integrity rules of multi-core runs, as SQL queries that return one sentence per violation."""
 
 from __future__ import annotations
 
@@ -52,4 +52,4 @@ STREAM_RULES: Final = (
     WHERE cost.runtime IS DISTINCT FROM placed.ends - placed.begins ORDER BY ALL
     """,
 )
-"""Each gives a sentence for each thing that is wrong."""
+"""SQL queries, each of which returns one sentence per violation."""
