@@ -95,7 +95,7 @@ class Store:
         with _closed_on_error(database), database.use() as connection:
             migrate(connection, name)
             mark_killed(connection)
-        database.wait_longer()  # who writes has something to lose
+        database.wait_longer()  # giving up would lose work
         return cls(database, written=path)
 
     @classmethod

@@ -75,7 +75,7 @@ class OperationalArray(Frozen, frozen=True):
         for name, found, expected in decided:
             if found != expected:
                 raise ValueError(
-                    f"{name} {found} of an IMC array; expected {expected}: its circuits decide"
+                    f"{name} {found} of an IMC array; expected {expected}: its circuits set it"
                 )
         if len(self.sides) < 2:
             raise ValueError(
@@ -159,8 +159,8 @@ class Accelerator(Frozen, frozen=True):
         if cells is None:
             names = ", ".join(level.name for level in self.memories)
             raise ValueError(
-                f"an IMC array without a memory named {IMC_CELLS}, but {names}; expected one that "
-                "holds the weights"
+                f"an IMC array with memories {names}; expected one named {IMC_CELLS}, which holds "
+                "the weights"
             )
         if len(cells.operands) != 1 or cells.operands[0] == OUTPUT or cells.served_dimensions:
             served = ", ".join(cells.served_dimensions) or "no dimension"
@@ -170,8 +170,8 @@ class Accelerator(Frozen, frozen=True):
             )
         if self.levels_of(cells.operands[0])[0] is not cells:
             raise ValueError(
-                f"memory {IMC_CELLS} stands above another memory of {cells.operands[0]}; expected "
-                "it innermost"
+                f"memory {IMC_CELLS} is above another memory of {cells.operands[0]}; expected it "
+                "innermost"
             )
         if cells.instance.size % imc.weight_precision:
             raise ValueError(

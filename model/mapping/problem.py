@@ -191,8 +191,8 @@ class SpatialProblem(Frozen, frozen=True):
         """Checks that a temporal mapping belongs to this problem.
 
         Raises:
-            InputError: if its loops do not cover exactly the temporal sizes, or its cuts do not match
-                the operands of the layer and their memories.
+            InputError: if its loops do not cover exactly the temporal sizes, or its cuts do not
+                match the operands of the layer and their memories.
         """
         self._check_order(temporal)
         where = f"temporal mapping of layer {self.layer.name}: cuts"

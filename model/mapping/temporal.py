@@ -31,7 +31,7 @@ class Cuts(Frozen, frozen=True):
     def _ascending(self) -> Cuts:
         if any(lower > upper for lower, upper in pairwise(self.positions)):
             raise ValueError(
-                f"cuts {self.positions} of operand {self.operand} go down; expected each level "
+                f"cuts {self.positions} of operand {self.operand} decrease; expected each level "
                 "to hold at least the loops of the level below"
             )
         return self

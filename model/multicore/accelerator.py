@@ -188,7 +188,7 @@ class Bus(Frozen, frozen=True):
         if self.hub is not None and (self.senders or self.hub not in self.cores):
             raise ValueError(
                 f"bus {self} has core {self.hub} as its hub; expected one of its cores, and no "
-                "senders beside it"
+                "senders"
             )
         return self
 
@@ -270,17 +270,17 @@ class MultiCoreAccelerator(Frozen, frozen=True):
     def _check_offchip(self) -> None:
         if not isinstance(self.core(self.offchip), StorageCore):
             raise ValueError(
-                f"the core off the chip, {self.offchip}, computes; expected one that only stores"
+                f"off-chip core {self.offchip} is a compute core; expected a storage core"
             )
         if not self.compute_cores:
-            raise ValueError("no core computes; expected at least one")
+            raise ValueError("no compute core; expected at least one")
 
     def _check_shared(self) -> None:
         for number, count in Counter(chain.from_iterable(self.shared)).items():
             if count > 1:
                 raise ValueError(
-                    f"core {number} is {count} times among cores that share memory; expected it "
-                    "once, with all that share with it"
+                    f"core {number} occurs {count} times in shared memories; expected it once, "
+                    "together with all cores that share its memory"
                 )
         for group in self.shared:
             if len(group) < 2:
@@ -288,8 +288,7 @@ class MultiCoreAccelerator(Frozen, frozen=True):
                 raise ValueError(f"memory shared by core {alone} alone; expected two or more")
             if self.offchip in group:
                 raise ValueError(
-                    f"memory shared with the core off the chip, {self.offchip}; expected cores on "
-                    "the chip"
+                    f"memory shared with off-chip core {self.offchip}; expected on-chip cores"
                 )
             check_shared([self.core(number) for number in group])
 
@@ -301,8 +300,8 @@ class MultiCoreAccelerator(Frozen, frozen=True):
             for way, found in (((offchip, core.id), reached), ((core.id, offchip), reaching)):
                 if core.id not in found:
                     raise ValueError(
-                        f"no way from core {way[0]} to core {way[1]}; expected links, a bus or "
-                        "shared memory between every core and the one off the chip, in both "
+                        f"no path from core {way[0]} to core {way[1]}; expected links, a bus or "
+                        "shared memory between every core and the off-chip core, in both "
                         "directions"
                     )
 

@@ -171,11 +171,11 @@ def _check_cores(entry: CoreAllocation, accelerator: MultiCoreAccelerator, where
     storing = [core.id for core in accelerator.cores if core.id not in computing]
     for place, number in enumerate(entry.cores):
         if number not in computing:
-            found = f"core {number}, which only stores" if number in storing else f"core {number}"
+            found = f"storage core {number}" if number in storing else f"core {number}"
             raise InputError(
                 f"{where}: core_allocation[{place}] for {entry.target!r}",
                 found,
-                f"a core that computes: one of {_listed(computing)}",
+                f"a compute core: one of {_listed(computing)}",
             )
 
 
@@ -199,7 +199,7 @@ def _check_node(
         raise InputError(
             f"accelerator {accelerator.name}",
             f"no core that runs {node.operator} (layer {node.name!r})",
-            "one that names this operator, or that names none",
+            "a core that lists this operator, or that lists no operators",
         )
 
 

@@ -157,13 +157,13 @@ def _after(step: Step, sizes: tuple[int, ...]) -> tuple[int, ...]:
     match step:
         case Reshaped():
             if prod(step.sizes) != prod(sizes):
-                raise ValueError(f"{sizes} as {step.sizes}; expected as many elements")
+                raise ValueError(f"{sizes} as {step.sizes}; expected the same number of elements")
             return step.sizes
         case Anywhere():
             return step.sizes
         case Permuted():
             if len(step.axes) != len(sizes):
-                raise ValueError(f"axes {step.axes} of {sizes}; expected as many as there are")
+                raise ValueError(f"axes {step.axes} of {sizes}; expected {len(sizes)} axes")
             return tuple(sizes[axis] for axis in step.axes)
         case _:
             return _along(step, sizes)

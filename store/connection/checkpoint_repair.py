@@ -37,7 +37,7 @@ def mend(path: Path) -> None:
         while torn := _first_torn(path, before):
             place, checksum = torn
             before[place] = _exchange(path, place, checksum)
-    except StoreError:  # it is damaged in another way, or somebody has it open
+    except StoreError:  # it has another fault, or another process has it open
         for place, checksum in before.items():
             _exchange(path, place, checksum)
 

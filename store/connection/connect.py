@@ -16,8 +16,8 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "python_enable_replacements": False,  # a table name in SQL is never a Python variable
     "autoinstall_known_extensions": False,  # never reach for the network
 }
-# Inserting needs no more, and the search that is recorded wants the rest; a query spills to disk.
-# Blocks of 64 KiB instead of 256 KiB make a small store 1.5 MB instead of 5, a large one no slower.
+# Inserts need no more memory, and searches need the rest; queries spill to disk. Blocks of 64 KiB
+# instead of 256 KiB make a small store 1.5 MB instead of 5 MB, and a large one no slower.
 _WRITING = {
     **_CONFIG,
     "memory_limit": "128MB",
@@ -44,8 +44,8 @@ def connect(path: Path | None) -> duckdb.DuckDBPyConnection:
     for needed in (path.parent, path):
         if needed.exists() and not os.access(needed, os.W_OK):
             raise StoreError(
-                f"store {path}: {needed} is read-only; expected a file and a folder that may be "
-                "written: change the permissions or name another file"
+                f"store {path}: {needed} is read-only; expected a writable file and folder: change "
+                "the permissions or name another file"
             )
     new = not path.exists()
     try:
@@ -53,7 +53,7 @@ def connect(path: Path | None) -> duckdb.DuckDBPyConnection:
             return duckdb.connect(path.resolve(), config=_WRITING)
     except StoreError as error:
         if new and is_full(error):
-            path.unlink(missing_ok=True)  # not even the beginning could be written
+            path.unlink(missing_ok=True)  # the file has no valid header
         raise
 
 
@@ -80,7 +80,7 @@ def take_log(path: Path) -> None:
     """
     if path.with_name(path.name + ".wal").exists():
         with (
-            suppress(duckdb.Error),  # no room, or another process has it: the log stays
+            suppress(duckdb.Error),  # disk full, or open in another process: the log remains
             closing(duckdb.connect(path.resolve(), config=_WRITING)) as connection,
         ):
             connection.execute("CHECKPOINT")
@@ -98,8 +98,8 @@ def _check_file(path: Path) -> None:
         raise StoreError(f"store {path}: found {what}; expected a DuckDB file: name another one")
     if not os.access(path, os.R_OK):
         raise StoreError(
-            f"store {path}: it must not be read; expected a file that may be read: change the "
-            "permissions or name another file"
+            f"store {path}: it is not readable; expected a readable file: change the permissions "
+            "or name another file"
         )
 
 
@@ -119,7 +119,7 @@ def _roll_back(connection: duckdb.DuckDBPyConnection) -> None:
     try:
         connection.rollback()
     except duckdb.Error:
-        return  # DuckDB has ended the transaction itself; the first error is the one to report
+        return  # DuckDB ended the transaction itself; report the first error
 
 
 def number(connection: duckdb.DuckDBPyConnection, sql: str) -> int:

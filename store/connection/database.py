@@ -82,7 +82,7 @@ class Database:
         with self._lock:
             watch, in_use = self._watch, self._users > 0
             self._let_go()
-        # A program that ends while the other thread still has the connection is told of a leak.
+        # DuckDB reports a leak if the program ends while the other thread has the connection.
         if watch is not None and not in_use:
             watch.join()
 
@@ -101,8 +101,8 @@ class Database:
         """Rejects forked processes: their copy of the connection must not touch the file."""
         if os.getpid() != self.process:
             raise StoreError(
-                f"store {self.name}: process {self.process} has opened it; expected a store that "
-                f"this process, {os.getpid()}, has opened: open it here"
+                f"store {self.name}: opened by process {self.process}; expected a store opened by "
+                f"this process, {os.getpid()}: open it here"
             )
 
     def _open(self) -> duckdb.DuckDBPyConnection:
@@ -134,7 +134,7 @@ class Database:
             if left > 0:
                 self._watch_idleness(left)
             else:
-                with suppress(StoreError):  # nobody is here to hear it; what is committed is safe
+                with suppress(StoreError):  # no caller to report it to; commits are safe
                     self._let_go()
 
 

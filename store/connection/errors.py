@@ -14,18 +14,17 @@ _OPEN_HERE = "this process has it open already"
 _FULL = "the disk is full (or a limit on the size of files is reached)"
 
 _ADVICE = (
-    (("set lock", "being used by another process"), _LOCKED + "; expected it "
-     "free: wait until that process lets go of it, or name another file"),
+    (("set lock", "being used by another process"), _LOCKED + "; expected an unlocked file: "
+     "wait until that process closes it, or name another file"),
     (("different configuration",), _OPEN_HERE + "; close that store first, or use it"),
     (("not a valid duckdb database file", "sqlite_scanner"), "found a file that is not a DuckDB "
      "database; expected one, or no file at all: name another file"),
-    (("could not read enough bytes", "corrupt database file"), "it is damaged, or was not written "
-     "to its end; expected a readable DuckDB file: put a copy in its place, or name another file"),
+    (("could not read enough bytes", "corrupt database file"), "it is damaged or truncated; "
+     "expected a readable DuckDB file: restore a copy of it, or name another file"),
     (("no space left", "file too large", "disk quota", "out of disk"), _FULL + "; what was "
-     "committed before is safe: make room and run again, or name a file on another disk"),
+     "committed before is safe: free some space and run again, or name a file on another disk"),
     (("permission denied", "read-only file system", "operation not permitted"), "it cannot be "
-     "written; expected a file and a folder that may be written: change the permissions or name "
-     "another file"),
+     "written; expected a writable file and folder: change the permissions or name another file"),
     (("version number", "newer version of duckdb"), "another version of DuckDB wrote it; upgrade "
      "the duckdb package"),
 )  # fmt: skip

@@ -97,7 +97,7 @@ _CHECKED = (
     *("energy", "latency2", "rows in level_usage", "rows in port_stalls"),
     *("rows in array_energies", "rows in static_energies"),
 )
-# The key of a search holds the version of the cost model: of all its runs it is the same.
+# All runs of a search have the same version of the cost model, because its key includes it.
 _OF_TODAY = """
 FROM evaluation_rows WHERE search IN (
   SELECT search FROM run_searches JOIN runs ON runs.id = run
@@ -222,7 +222,7 @@ def _sample(connection: duckdb.DuckDBPyConnection, rows: int, most: int) -> list
 
 
 def _version() -> int:
-    from nestmap.costmodel.version import VERSION  # noqa: PLC0415 (the cost model loads long)
+    from nestmap.costmodel.version import VERSION  # noqa: PLC0415 (slow import)
 
     return VERSION
 
@@ -233,9 +233,9 @@ def _wrong_costs(connection: duckdb.DuckDBPyConnection, sample: list[_Evaluated]
         try:
             cme = read_evaluation(connection, name)
         except (NestmapError, LookupError, ValueError) as error:
-            yield f"evaluation {name}: cannot be computed again: {error}"
+            yield f"evaluation {name}: cannot be recomputed: {error}"
             continue
         costs = (cme.energy, cme.latency0, cme.latency1, cme.latency2)
         for cost, found, expected in zip(row._fields[2:], row[2:], costs, strict=True):
             if found != expected:
-                yield f"evaluation {name}: {cost}: found {found}; computed again it is {expected}"
+                yield f"evaluation {name}: {cost}: found {found}; recomputed it is {expected}"

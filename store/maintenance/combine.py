@@ -26,7 +26,8 @@ def merge_stores(into: Path, sources: Sequence[Path]) -> Merged:
     All or nothing: after an error, or if the process is killed, the store is unchanged.
 
     Raises:
-        StoreError: if a source or the store cannot be read or written, or is no store of this version.
+        StoreError: if a source cannot be read, the store cannot be written, or one of them is not a
+            store of this version.
     """
     for source in sources:
         _check(source, into)
@@ -36,7 +37,7 @@ def merge_stores(into: Path, sources: Sequence[Path]) -> Merged:
             return _merge_all(connection, into, sources, Path(scratch))
     except BaseException:
         if made:
-            with suppress(OSError):  # the error that is on its way says more
+            with suppress(OSError):  # the original error matters more
                 into.unlink()
         raise
 
@@ -50,7 +51,7 @@ def open_store(path: Path) -> duckdb.DuckDBPyConnection:
     connection = patiently(lambda: connect(path), PATIENCE)
     try:
         with explained(str(path)):
-            connection.execute("RESET memory_limit")  # low for the sake of a search at work
+            connection.execute("RESET memory_limit")  # low only to leave memory to searches
             migrate(connection, str(path))
     except BaseException:
         connection.close()
@@ -73,7 +74,7 @@ def _check(source: Path, into: Path) -> None:
 def _merge_all(
     connection: duckdb.DuckDBPyConnection, into: Path, sources: Sequence[Path], scratch: Path
 ) -> Merged:
-    # the name of a database is that of its file, which has no slash
+    # no clash: a database is named after its file, whose name has no slash
     aliases = [name(f"source/{i}") for i in range(len(sources))]
     for source, alias in zip(sources, aliases, strict=True):
         _attach(connection, source, alias, scratch)

@@ -30,8 +30,8 @@ def export_store(path: Path, folder: Path) -> int:
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise StoreError(
-            f"store {folder}: it exists and is not empty; expected a folder to be made: "
-            "name another one"
+            f"store {folder}: it exists and is not empty; expected a new or empty folder: name "
+            "another one"
         )
     unfinished = folder.with_name(folder.name + ".part")
     with told(folder):

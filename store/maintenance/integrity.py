@@ -38,8 +38,8 @@ ORDER BY ALL
 _RULES = (
     # evaluations of a search
     """
-    SELECT 'search ' || search || ': ' || (rows - numbers) || ' evaluations have the number of '
-      || 'another one'
+    SELECT 'search ' || search || ': ' || (rows - numbers) || ' evaluations have a duplicate '
+      || 'number'
     FROM counts WHERE rows > numbers ORDER BY search
     """,
     """
@@ -154,4 +154,4 @@ def _told(connection: duckdb.DuckDBPyConnection, sql: str) -> Iterator[str]:
     rows: list[tuple[str]] = connection.execute(sql).fetchall()
     yield from (text for (text,) in rows[:SHOWN])
     if len(rows) > SHOWN:
-        yield f"and {len(rows) - SHOWN} more like the one before"
+        yield f"and {len(rows) - SHOWN} more of this kind"

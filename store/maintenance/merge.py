@@ -10,7 +10,7 @@ from nestmap.model import Frozen
 from nestmap.store.connection.connect import number
 from nestmap.store.schema.tables import CONTENT, ROWS, RUNS, SEARCHES
 
-# A run that is in several places counts in the state that came furthest: the same in any order
+# Of a run in several stores the latest state counts, independently of the order of merging
 _CHOOSE_RUNS = """
 CREATE OR REPLACE TEMP TABLE chosen_runs AS
 SELECT DISTINCT ON (run.id) run.id, run.origin
@@ -46,7 +46,7 @@ INSERT INTO {table} BY NAME SELECT * FROM {source}.{table}
 WHERE {column} IN (SELECT id FROM {chosen} WHERE origin = 1)
 """
 _KEEP = "INSERT INTO {table} BY NAME SELECT * FROM {source}.{table} ON CONFLICT DO NOTHING"
-# The one thing that equal keys leave open is for which of equal layers the text was written.
+# Rows with equal keys can differ only in which of several equal layers their text is for.
 _SAME_TEXT = """
 UPDATE cmes SET json = theirs.json FROM {source}.cmes AS theirs
 WHERE theirs.hash = cmes.hash AND theirs.json::VARCHAR < cmes.json::VARCHAR

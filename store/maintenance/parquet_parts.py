@@ -97,8 +97,8 @@ def told(folder: Path) -> Generator[None]:
             yield
     except OSError as error:
         raise StoreError(
-            f"store {folder}: {error.strerror}; expected a folder that may be read and written: "
-            "change the permissions, make room, or name another folder"
+            f"store {folder}: {error.strerror}; expected a readable and writable folder: change "
+            "the permissions, free some space, or name another folder"
         ) from None
 
 

@@ -40,7 +40,7 @@ SELECT * EXCLUDE (file_index), ({folders}::INTEGER[])[file_index::BIGINT + 1] AS
 FROM (SELECT *, file_index FROM read_parquet([{files}]))
 """
 _NO_ROWS = "CREATE TABLE {to}.all_rows AS SELECT *, 0 AS origin FROM evaluation_rows LIMIT 0"
-# A run that was killed between two files, and continued, has written some evaluations twice.
+# A run that was killed between two files and resumed wrote some evaluations twice.
 _OVERLAPS = """
 SELECT count(*) FROM (
   SELECT lowest <= lag(highest) OVER (PARTITION BY search ORDER BY lowest) AS is_twice
@@ -65,7 +65,7 @@ DELETE FROM {to}.{table} AS found WHERE NOT EXISTS (
 _DROP_ORPHANS = """
 DELETE FROM {to}.{table} WHERE {column} NOT IN (SELECT {key} FROM {to}.{owner})
 """
-# A run that ended between reading runs and reading results is running, and has none
+# If a run ends between reading runs and reading results, it counts as running, without results
 _DROP_EARLY = """
 DELETE FROM {to}.{table} WHERE run NOT IN (SELECT id FROM {to}.runs WHERE status = 'done')
 """
@@ -154,7 +154,7 @@ def named(folder: Path) -> Generator[None]:
             if reason := _damage(path):
                 raise StoreError(
                     f"store {folder}: found a damaged file, {path} ({reason}); expected a whole "
-                    "Parquet file: copy it again, or take the folder of its run away"
+                    "Parquet file: copy it again, or remove the folder of its run"
                 ) from None
         raise
 
@@ -194,7 +194,7 @@ def _check_versions(connection: duckdb.DuckDBPyConnection, folders: Sequence[Pat
             advice = (
                 "a newer nestmap wrote it, upgrade nestmap"
                 if version > newest
-                else "an older nestmap wrote it, import it with that one into a store"
+                else "an older nestmap wrote it, import it into a store with that version"
             )
             raise StoreError(
                 f"store {folders[index]}: found Parquet parts of schema version {version}; "
@@ -243,7 +243,7 @@ def _read_rows(connection: duckdb.DuckDBPyConnection, alias: str, folders: Seque
 
 def _choose(connection: duckdb.DuckDBPyConnection, alias: str) -> None:
     """Takes each run and each search from one folder only, the one with its latest state."""
-    # its run was killed after it had written this search, and before it said that it is its own
+    # searches whose run was killed after writing them and before linking them
     connection.execute(
         _DROP_ORPHANS.format(
             to=alias, table="searches", column="id", owner="run_searches", key="search"

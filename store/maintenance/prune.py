@@ -49,7 +49,7 @@ _UNKNOWN = "SELECT id FROM (SELECT unnest(?::UUID[]) AS id) WHERE id NOT IN (SEL
 _DROPPED = "CREATE TEMP TABLE dropped_runs AS SELECT unnest(?::UUID[]) AS id"
 _NEW: Final = name("pruned/store")  # no file can have this name
 _COPY = f"INSERT INTO {_NEW}.{{table}} BY NAME SELECT * FROM {{table}} WHERE {{condition}}"
-# Of a search that an older nestmap has recorded nobody has written down the front.
+# Older versions of nestmap did not record the fronts of searches.
 _FRONTS = """
 CREATE TEMP TABLE fronts AS
 SELECT id AS search, unnest(front).number AS number FROM searches WHERE front IS NOT NULL
@@ -106,7 +106,7 @@ def prune(path: Path, pruning: Pruning, *, dry_run: bool = False) -> Pruned:
             sizes = (path.stat().st_size, beside.stat().st_size)
             if not dry_run:
                 shutil.copymode(path, beside)
-                os.replace(beside, path)  # the old one is still open: nobody else writes to it
+                os.replace(beside, path)  # the old file is still open, so no one else writes to it
         finally:
             _remove(beside)
     return Pruned(rows=removed, bytes_before=sizes[0], bytes_after=sizes[1])
@@ -192,7 +192,7 @@ def _condition(table: str, known: Sequence[Reference]) -> str:
     (key,) = CONTENT.get(table, ("id",))
     users = [x for x in known if x.owner == table and PARTS.get(x.table, ("",))[0] != x.column]
     if not users:
-        return "true"  # it belongs to nothing: it is what a tool has said
+        return "true"  # answers of tools, which nothing refers to
     return " OR ".join(f"{key} IN (SELECT {x.column} FROM {_NEW}.{x.table})" for x in users)
 
 

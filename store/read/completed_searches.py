@@ -115,6 +115,6 @@ def _search(row: _Row) -> Known:
 
 def _front(search: pa.Table) -> pa.Table:
     """The evaluations in the only row of a table."""
-    # the stubs say otherwise, but the values of a chunked column are one too
+    # the stubs do not say that flattening a chunked column gives a chunked column
     rows = cast("pa.ChunkedArray[pa.StructScalar]", pc.list_flatten(search.column("front")))
     return pa.Table.from_struct_array(rows)

@@ -57,7 +57,7 @@ class NamedQuery:
         return tuple(x for x in arguments if x not in self.parameters)
 
 
-# the store says itself which questions it knows; one that a user adds, with a comment, is one too
+# Named queries are listed by the store itself, including those that users add with a comment
 _CATALOGUE = """
 SELECT function_name, comment, parameters FROM duckdb_functions()
 WHERE function_type = 'table_macro' AND NOT internal AND comment IS NOT NULL

@@ -77,7 +77,7 @@ def query(
     try:
         if not connection.extract_statements(sql):
             raise StoreError(f"query: found no statement in {sql!r}; expected SQL")
-        # the stubs do not say that a statement without an answer gives no relation
+        # the stubs do not say that a statement without a result returns None
         answer = cast(
             "duckdb.DuckDBPyRelation | None", connection.sql(sql, params=list(parameters))
         )
@@ -160,7 +160,7 @@ def read_evaluation(connection: duckdb.DuckDBPyConnection, name: str) -> CostMod
     first, _, second = name.partition(":")
     if not (first.isdecimal() and second.isdecimal()):
         raise StoreError(
-            f"evaluation {name!r}: found no number of a search and one in it; expected an id "
+            f"evaluation {name!r}: found no numbers of a search and an evaluation; expected an id "
             "as in the view evaluations: 1234:5"
         )
     search = search_with_id(connection, int(first))
@@ -193,7 +193,8 @@ def read_fronts(connection: duckdb.DuckDBPyConnection, run: UUID) -> NetworkFron
     if not fronts:
         check_explored(read_run(connection, run))
         raise StoreError(
-            f"run {run}: found no evaluations; expected a run that nestmap of today has recorded"
+            f"run {run}: found no evaluations; expected a run of this nestmap version: rerun it "
+            "with this one"
         )
     counted: list[tuple[bool]] = connection.execute(_COUNTED, [run]).fetchall()
     return NetworkFront(
@@ -234,7 +235,7 @@ def _layer_front(batches: list[EvaluationBatch]) -> LayerFront:
 
 
 def _evaluate(spatial: SpatialProblem, mapping: TemporalMapping) -> CostModelEvaluation:
-    from nestmap.costmodel import evaluate  # noqa: PLC0415 (few questions need it; it loads long)
+    from nestmap.costmodel import evaluate  # noqa: PLC0415 (slow import)
 
     return evaluate(spatial, mapping)
 

@@ -34,8 +34,8 @@ def find_run(connection: duckdb.DuckDBPyConnection, text: str) -> UUID:
         return found[0][0]
     if found and beginning:
         raise StoreError(
-            f"run {text!r}: found {len(found)} runs that begin so; expected more of the id of "
-            f"one: {_listed(found)}"
+            f"run {text!r}: found {len(found)} runs whose id begins so; expected more of the id "
+            f"of one: {_listed(found)}"
         )
     newest = found or connection.execute(_BEGINNING, [""]).fetchall()
     if not newest:

@@ -72,7 +72,7 @@ def _cme_row(key: str, cme: CostModelEvaluation) -> Row:
         "area": cme.area,
         "static_energy": cme.static_energy,
         "clock_period": cme.clock_period,
-        "json": replaced(cme, {"layer": ""}).model_dump_json(),  # the same whoever writes it
+        "json": replaced(cme, {"layer": ""}).model_dump_json(),  # the same for all layers
     }
 
 

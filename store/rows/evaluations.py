@@ -65,7 +65,7 @@ def _real_cuts(depth: int, levels: tuple[int, ...]) -> npt.NDArray[np.intp]:
     return np.concatenate([x * depth + np.arange(count) for x, count in enumerate(levels)])
 
 
-# pa.array would do for these two as well, but where pandas is installed it takes 0.9 s to import it
+# Not pa.array: if pandas is installed, it takes 0.9 s to import it
 
 
 def _array(values: npt.NDArray[np.generic], kind: pa.DataType) -> pa.Array[pa.Scalar[pa.DataType]]:
@@ -115,7 +115,7 @@ def from_arrow(
 
 def _alike(table: pa.Table, bits: int) -> Iterator[pa.Table]:
     """The table split where the number of loops changes."""
-    # the stubs say otherwise, but of a chunked column both of these functions give one
+    # the stubs do not say that this function returns a chunked column for a chunked column
     counts = cast(_Column, pc.list_value_length(table.column("ordering")))
     for part in _cut(table, _numbers(counts, np.int32)):
         yield from _cut(part, lengths(_codes(part, "ordering", bits), bits))
@@ -188,7 +188,7 @@ def _codes(table: pa.Table, name: str, bits: int) -> Codes:
     return unpack(_numbers(values, np.uint64).reshape(table.num_rows, -1), bits)
 
 
-# to_numpy would do as well, but where pandas is installed it takes 0.9 s to import it
+# Not to_numpy: if pandas is installed, it takes 0.9 s to import it
 
 
 def _numbers(column: _Column, kind: type[T]) -> npt.NDArray[T]:

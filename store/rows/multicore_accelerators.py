@@ -41,7 +41,7 @@ def write_machine(connection: duckdb.DuckDBPyConnection, machine: MultiCoreAccel
 
 
 def _machine_row(key: str, machine: MultiCoreAccelerator) -> Row:
-    from nestmap.costmodel.area_leakage import total_area  # noqa: PLC0415 (it loads a compiler)
+    from nestmap.costmodel.area_leakage import total_area  # noqa: PLC0415 (imports the JIT)
 
     return {
         "hash": key,

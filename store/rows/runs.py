@@ -72,7 +72,7 @@ WHERE id = ?
 """
 _RUNNING_HERE = "SELECT id, pid FROM runs WHERE status = 'running' AND host = ?"
 _KILLED = """
-UPDATE runs SET status = 'interrupted', reason = 'its process ended without a word'
+UPDATE runs SET status = 'interrupted', reason = 'process exited without finishing the run'
 WHERE id IN (SELECT unnest(?::UUID[]))
 """
 _COUNT = """
@@ -179,13 +179,13 @@ def mark_killed(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _goes_on(run: UUID, pid: int) -> bool:
-    if pid == os.getpid():  # which, in a container, may be what the process of a killed run had
+    if pid == os.getpid():  # in a container, a killed run may have had the same process id
         return run in _OURS
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # another user's
+    except PermissionError:  # a process of another user
         return True
     return True
 
@@ -288,8 +288,8 @@ def check_explored(record: RunRecord) -> None:
     """
     if record.kind is not RunKind.EXPLORE:
         raise StoreError(
-            f"run {record.id}: found a schedule on several cores; expected an exploration of one "
-            "core, as nestmap explore makes"
+            f"run {record.id}: found a multi-core run; expected a single-core run, as recorded by "
+            "nestmap explore"
         )
 
 
@@ -303,8 +303,8 @@ def read_stream_info(connection: duckdb.DuckDBPyConnection, run: UUID) -> Stream
     if not rows:
         read_run(connection, run)
         raise StoreError(
-            f"run {run}: found an exploration of one core; expected one of several cores, as "
-            "nestmap stream makes"
+            f"run {run}: found a single-core run; expected a multi-core run, as recorded by "
+            "nestmap stream"
         )
     (command, version, objective, pipeline, options, versions, seed, workload, accelerator,
      mapping) = rows[0]  # fmt: skip
@@ -325,7 +325,7 @@ def read_stream_info(connection: duckdb.DuckDBPyConnection, run: UUID) -> Stream
 def unknown_run(run: UUID) -> StoreError:
     """The error for an unknown run."""
     return StoreError(
-        f"run {run}: not in this store; expected one of those that nestmap query history lists"
+        f"run {run}: not in this store; expected a run that nestmap query history lists"
     )
 
 

@@ -275,16 +275,16 @@ def _first(error: Exception) -> str:
 def too_long(limits: Limits) -> StoreError:
     """The error for a query that exceeds its time limit."""
     return StoreError(
-        f"query: found no answer within {limits.seconds:g} s; expected a question that takes less: "
-        "ask for fewer rows, or use nestmap query, which has no limit"
+        f"query: found no answer within {limits.seconds:g} s; expected a faster query: ask for "
+        "fewer rows, or use nestmap query, which has no limit"
     )
 
 
 def too_much(limits: Limits) -> StoreError:
     """The error for a query that exceeds its memory limit."""
     return StoreError(
-        f"query: found no answer within {limits.memory} MB of memory; expected a question that "
-        "takes less: ask for fewer rows, or use nestmap query, which has no limit"
+        f"query: found no answer within {limits.memory} MB of memory; expected a smaller query: "
+        "ask for fewer rows, or use nestmap query, which has no limit"
     )
 
 

@@ -109,7 +109,7 @@ class Warden:
         _check_text(question.sql)
         if not self._lock.acquire(timeout=question.limits.seconds + _PATIENCE):
             raise StoreError(
-                "query: another one is still being answered; expected one at a time: try again"
+                "query: another query is still running; expected one at a time: try again"
             )
         try:
             if self._process.poll() is not None:
@@ -161,11 +161,11 @@ def _check_text(sql: str) -> None:
     try:
         sql.encode()
     except UnicodeEncodeError:
-        raise StoreError("query: found half a character in it; expected Unicode text") from None
+        raise StoreError("query: found half a surrogate pair; expected Unicode text") from None
 
 
 def _cancelled() -> StoreError:
-    return StoreError("query: it was cancelled; expected somebody who waits for the answer")
+    return StoreError("query: cancelled before it was answered")
 
 
 def _started() -> subprocess.Popen[bytes]:
@@ -185,7 +185,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
-            with suppress(OSError):  # of what could not be written to a process that has ended
+            with suppress(OSError):  # unwritten data for a process that has ended
                 pipe.close()
 
 
@@ -209,7 +209,7 @@ def _exchanged(process: subprocess.Popen[bytes], question: _Question) -> tuple[_
 def work() -> None:
     """Answers queries until the input ends; the main function of the process."""
     questions, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # nothing else may be printed between the answers
+    os.dup2(2, 1)  # only answers go to the original stdout
     _give_up_what_is_not_needed()
     before = _peak()
     while line := questions.readline():
@@ -222,7 +222,7 @@ def work() -> None:
 
 def _worked_out(question: _Question) -> tuple[_Head, bytes]:
     limits = question.limits
-    _end_after(limits.seconds + _PATIENCE + 2 * _GRACE)  # should nobody be there to do it
+    _end_after(limits.seconds + _PATIENCE + 2 * _GRACE)  # in case the parent has ended
     try:
         found = answer(Path(question.path), question.sql, limits, _PATIENCE)
         body = _bytes(found)

@@ -155,7 +155,7 @@ def _axes(draft: Draft, image: Shape, kernel: Shape, window: _Window) -> tuple[A
     for axis in axes:
         if axis.output < 1:
             raise draft.error(
-                f"a kernel that reaches over {axis.reach} of {axis.input} + {sum(axis.padding)} "
+                f"a kernel that spans {axis.reach} of {axis.input} + {sum(axis.padding)} "
                 f"elements (axis {axis.letter})",
                 "a kernel within the padded image",
             )

@@ -85,7 +85,7 @@ def test_what_is_kept_comes_back(alone: StreamResult, path: Path) -> None:
         assert store.stream_info(run).accelerator == problem().accelerator
         assert store.stream_info(run).workload == problem().workload
         same(recorded_stream(run, store), alone)
-        with pytest.raises(StoreError, match="found a schedule on several cores"):
+        with pytest.raises(StoreError, match="found a multi-core run"):
             store.info(run)
         with pytest.raises(StoreError, match="expected an exploration of one core"):
             store.problem(run)

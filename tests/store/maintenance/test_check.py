@@ -85,7 +85,7 @@ BROKEN = {
         "found 6 evaluations, numbers 0 to 6; expected all 7"
     ),
     f"DELETE FROM {ROWS} WHERE search = {OPEN}": "found 0 evaluations, numbers none",
-    f"INSERT INTO {ROWS} FROM {ROWS} WHERE number = 2": "1 evaluations have the number of another",
+    f"INSERT INTO {ROWS} FROM {ROWS} WHERE number = 2": "1 evaluations have a duplicate number",
     f"UPDATE {ROWS} SET number = 7 WHERE number = 6; UPDATE searches SET record = 'best'": (
         "found evaluation 7; expected numbers below 7"
     ),
@@ -189,7 +189,7 @@ def test_of_many_problems_of_one_kind_some_are_shown(path: Path) -> None:
     sql(path, f"DELETE FROM {ROWS}")
     problems = check_store(path, recompute=0).problems
     assert len([x for x in problems if "expected all 7" in x]) == 20
-    assert "and 8 more like the one before" in problems
+    assert "and 8 more of this kind" in problems
 
 
 def test_parts_are_checked_too(tmp_path: Path) -> None:

@@ -279,7 +279,7 @@ def test_a_table_that_is_not_ours_is_refused(folder: Path, into: Path) -> None:
 
 def test_a_folder_that_cannot_be_made(folder: Path) -> None:
     folder.write_text("a file")
-    with pytest.raises(StoreError, match="expected a folder that may be read and written"):
+    with pytest.raises(StoreError, match="expected a readable and writable folder"):
         PartsWriter(folder, uuid4())
 
 

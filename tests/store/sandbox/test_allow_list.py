@@ -357,7 +357,7 @@ def test_a_question_that_was_cancelled_before_is_not_asked(warden: Warden) -> No
 def test_errors_come_from_the_other_process(warden: Warden) -> None:
     with pytest.raises(StoreError, match="found the table function glob; expected one SELECT"):
         asked(warden, "SELECT * FROM glob('*')")
-    with pytest.raises(StoreError, match="found half a character"):
+    with pytest.raises(StoreError, match="found half a surrogate pair"):
         asked(warden, "SELECT '\ud800'")
 
 
