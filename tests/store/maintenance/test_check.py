@@ -17,7 +17,7 @@ from tests.store.builders import NASTY
 from tests.store.filled import REAL, content, fill, sql, write_parts
 from tests.store.streams import fill_stream
 
-RELEASED = Path(__file__).parent / "released"
+RELEASED = Path(__file__).parent.parent / "released"
 
 
 @pytest.fixture(name="path")
@@ -176,10 +176,10 @@ def test_costs_that_the_cost_model_does_not_give_are_said(path: Path, column: st
     assert check_store(path, recompute=0).is_sound
 
 
-def test_what_cannot_be_computed_again_is_said(path: Path) -> None:
+def test_evaluations_that_cannot_be_recomputed_are_reported(path: Path) -> None:
     sql(path, f"UPDATE {ROWS} SET ordering = [0] WHERE number = 3")
     problems = check_store(path).problems
-    assert len([x for x in problems if ":3: cannot be computed again: " in x]) == 2
+    assert len([x for x in problems if ":3: cannot be recomputed: " in x]) == 2
 
 
 def test_of_many_problems_of_one_kind_some_are_shown(path: Path) -> None:
