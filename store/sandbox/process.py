@@ -165,7 +165,7 @@ def _check_text(sql: str) -> None:
 
 
 def _cancelled() -> StoreError:
-    return StoreError("query: cancelled before it was answered")
+    return StoreError("query: it was cancelled before it was answered")
 
 
 def _started() -> subprocess.Popen[bytes]:
