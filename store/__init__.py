@@ -1,4 +1,4 @@
-"""Past explorations in DuckDB."""
+"""The store of recorded explorations, a DuckDB file or a folder of Parquet parts."""
 
 from nestmap.store.read.multicore import RecordedStream as RecordedStream
 from nestmap.store.read.named_queries import NamedQuery as NamedQuery

@@ -1,4 +1,4 @@
-"""The mappings of a layer between which energy is traded for latency."""
+"""Pareto fronts in energy and latency: of a layer, and of all layers of a network."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from nestmap.model.hardware.vector_unit import VectorEvaluation
 
 
 class LayerFront(Frozen, frozen=True):
-    """The mappings of a layer than which none found is better in energy or latency at no cost.
+    """The Pareto-optimal mappings of a layer in energy and latency.
 
-    By rising energy and falling latency; ``statistics`` count what the search looked at;
-    ``repeats`` names an earlier layer that has the same content and front.
+    Sorted by ascending energy, and so by descending latency. ``statistics`` describe the search;
+    ``repeats`` names an earlier layer with the same content and front.
     """
 
     cmes: tuple[CostModelEvaluation, ...] = Field(min_length=1)
@@ -27,15 +27,15 @@ class LayerFront(Frozen, frozen=True):
         return self.cmes[0].layer
 
     def best(self, objective: Objective) -> LayerResult:
-        """The one with the least of the objective: the best of all mappings that were found."""
+        """The mapping with the lowest objective, which is the best of all mappings evaluated."""
         chosen = min(self.cmes, key=objective.of)
         return LayerResult(cme=chosen, statistics=self.statistics, repeats=self.repeats)
 
 
 class NetworkFront(Frozen, frozen=True):
-    """The fronts of all layers of a workload; its vector operators cost what they cost.
+    """The fronts of all layers of a workload, and the costs of its vector operators.
 
-    ``vector_counted``: whether the totals of :meth:`best` include them.
+    ``vector_counted``: whether the totals of :meth:`best` include the vector operators.
     """
 
     layers: tuple[LayerFront, ...] = Field(min_length=1)
@@ -43,7 +43,7 @@ class NetworkFront(Frozen, frozen=True):
     vector_counted: bool = False
 
     def best(self, objective: Objective) -> NetworkEvaluation:
-        """The best mapping of each layer, and their sum."""
+        """The best mapping of each layer for the objective, with their totals."""
         return NetworkEvaluation(
             layers=tuple(front.best(objective) for front in self.layers),
             vector=self.vector,

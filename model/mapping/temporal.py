@@ -1,4 +1,4 @@
-"""A temporal mapping: the order of the loops and which memory level holds which of them."""
+"""Temporal mappings: the order of the loops, and the memory level that holds each of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class MappingType(StrEnum):
 
 
 class Cuts(Frozen, frozen=True):
-    """Per memory level of one operand (innermost first): how many loops lie at or below it."""
+    """Per memory level of one operand (innermost first): the number of loops at or below it."""
 
     operand: LayerOperand
     positions: tuple[Count, ...]
@@ -30,7 +30,7 @@ class Cuts(Frozen, frozen=True):
     def _ascending(self) -> Cuts:
         if any(lower > upper for lower, upper in pairwise(self.positions)):
             raise ValueError(
-                f"cuts {self.positions} of operand {self.operand} go down; expected each level "
+                f"cuts {self.positions} of operand {self.operand} decrease; expected each level "
                 "to hold at least the loops of the level below"
             )
         return self
@@ -64,7 +64,7 @@ class TemporalMapping(Frozen, frozen=True):
         """The cut positions of an operand.
 
         Raises:
-            KeyError: if the mapping says nothing about it.
+            KeyError: if the mapping has no cuts for it.
         """
         for cuts in self.cuts:
             if cuts.operand == operand:

@@ -1,4 +1,4 @@
-"""What a search for allocations has found: the problem, and the last generation."""
+"""The result of a search over allocations: the problem and the last generation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nestmap.model.multicore.schedule import ScheduleProblem
 @final
 @dataclass(frozen=True, eq=False)
 class AllocationSearch:
-    """A problem and the last generation of a search; ``objectives`` is what it was looking for."""
+    """A problem, the objectives of a search and its last generation."""
 
     problem: ScheduleProblem
     objectives: tuple[AllocationObjective, ...]
@@ -24,20 +24,20 @@ class AllocationSearch:
 
     @property
     def front(self) -> tuple[Individual, ...]:
-        """The best found: no other one is as good in all objectives and better in one."""
+        """The Pareto-optimal individuals found."""
         return self.generation.front
 
     @property
     def is_complete(self) -> bool:
-        """Whether all allocations were looked at, so that none is better than those found."""
+        """Whether all allocations were evaluated, so that no better one exists."""
         found = self.generation
         return found.exhaustive and found.evaluations >= self.problem.space.size
 
     def best(self, objective: AllocationObjective) -> Individual:
-        """The individual with the least of an objective; of equal ones with the least of others.
+        """The individual with the lowest objective; ties are broken by the other objectives.
 
         Raises:
-            InfeasibleError: if none of those that the search looked at can be scheduled.
+            InfeasibleError: if none of the evaluated allocations can be scheduled.
         """
         found = (*self.front, *self.generation.population)
         known = [(x.fitness, x) for x in found if x.fitness is not None]

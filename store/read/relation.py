@@ -1,4 +1,4 @@
-"""The answer to a question: columns that turn into rows, models or data frames."""
+"""The result of a query, as rows, models or data frames."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Row = dict[str, object]
-"""A row: values by column. Lists are lists, structs are dicts, sums of whole numbers are int."""
+"""A row: values by column. Lists are lists, structs are dicts, sums of integers are int."""
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -28,7 +28,7 @@ _WIDEST: Final = 40
 
 
 class _Pandas(Protocol):
-    """What turns into a data frame; pyarrow does not say all of its type."""
+    """An object with ``to_pandas``, whose type pyarrow leaves incomplete."""
 
     def to_pandas(self) -> pd.DataFrame: ...
 
@@ -36,9 +36,9 @@ class _Pandas(Protocol):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Relation:
-    """What a query answered, in its order; reads as a sequence of rows.
+    """The result of a query; a sequence of rows, in the order of the query.
 
-    Energies are in pJ and latencies in cycles wherever nestmap's views and named queries give them.
+    Energies are in pJ and latencies in cycles in all views and named queries of nestmap.
 
     >>> import pyarrow as pa
     >>> Relation(pa.table({"layer": ["a", "b"], "energy": [1.5, 20.0]}))
@@ -54,7 +54,7 @@ class Relation:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns; those that occur again have a number behind."""
+        """The names of the columns; repeated names get a number as suffix."""
         return different(self.table.column_names)
 
     def __len__(self) -> int:
@@ -68,24 +68,26 @@ class Relation:
                 yield dict(zip(names, row, strict=True))
 
     def rows(self) -> list[Row]:
-        """All rows. UUIDs are text; times have no zone and are UTC, as in the whole store."""
+        """All rows. UUIDs are text; times are UTC without a time zone, as in the store."""
         return list(self)
 
     def models(self, model: type[M]) -> tuple[M, ...]:
-        """Each row as that model, whose fields are the columns: UUIDs, enums, tuples, nested ones.
+        """Each row as an instance of ``model``, whose fields are the columns.
+
+        UUIDs, enums, tuples and nested models are converted.
 
         Raises:
-            StoreError: if a column is missing, is not wanted, or holds what its field cannot.
+            StoreError: if a column is missing, unknown, or holds a value that its field rejects.
         """
         _check_columns(model, self.columns)
         return tuple(_model(model, row, number) for number, row in enumerate(self, start=1))
 
     def arrow(self) -> pa.Table:
-        """As an Arrow table, without a copy."""
+        """An Arrow table, without a copy."""
         return self.table.rename_columns(list(self.columns))
 
     def pandas(self) -> pd.DataFrame:
-        """As a pandas data frame; whole numbers of more than 64 bits, as sums are, become floats.
+        """A pandas data frame; integers of more than 64 bits, such as sums, become floats.
 
         Raises:
             StoreError: if pandas is not installed.
@@ -97,7 +99,7 @@ class Relation:
         return cast("_Pandas", table.cast(wanted)).to_pandas()
 
     def polars(self) -> object:
-        """As a polars ``DataFrame``, which nestmap's types cannot name as polars is optional.
+        """A polars ``DataFrame``; typed as ``object``, because polars is optional.
 
         Raises:
             StoreError: if polars is not installed.
@@ -126,7 +128,7 @@ class Relation:
 
 
 def different(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, those that occur again with a number behind."""
+    """The names, with a number as suffix of repeated names."""
     found: list[str] = []
     for name in names:
         candidate, number = name, 2
@@ -147,7 +149,7 @@ def _holds_decimals(kind: pa.DataType) -> bool:
 
 
 def _whole(value: object) -> object:
-    """The value with whole numbers as ``int`` where DuckDB has a type that Arrow lacks."""
+    """The value with integers as ``int`` where DuckDB has an integer type that Arrow lacks."""
     match value:
         case Decimal() if value.as_tuple().exponent == 0:
             return int(value)
@@ -171,7 +173,7 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def _check_columns(model: type[BaseModel], columns: Sequence[str]) -> None:
-    """Finds out by names alone, so that an answer without rows is checked too."""
+    """Compares names only, so that results without rows are checked too."""
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
     have, want = ", ".join(columns) or "none", ", ".join(fields)
     for name, field in fields.items():

@@ -1,4 +1,4 @@
-"""Schedules as rows, written by columns: nodes, tensors, transfers, streams, stays, energies."""
+"""Rows of schedules, written by column: nodes, tensors, transfers, streams, stays, energies."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ENDLESS: Final = "REPLACE (if(until < 0, NULL, until) AS until)"
 def write_problem(
     connection: duckdb.DuckDBPyConnection, run: UUID, problem: ScheduleProblem
 ) -> None:
-    """Writes what a run is about: its layers, and what their nodes cost."""
+    """Writes the problem of a run: its layers, and the costs of their nodes."""
     nodes, space = problem.nodes, problem.space
     row = {
         "run": str(run),
@@ -60,7 +60,7 @@ def write_problem(
 
 
 def _costs(problem: ScheduleProblem) -> Columns:
-    """The cost table, a row for each kind and core."""
+    """The cost table, one row per kind and core."""
     costs, count = problem.costs, len(problem.costs.cores)
     kinds = len(costs.runtime)
     first = np.zeros(kinds, dtype=np.int64)
@@ -82,7 +82,7 @@ def _costs(problem: ScheduleProblem) -> Columns:
 
 
 def layer_numbers(nodes: CnWorkload) -> NDArray[np.int64]:
-    """The number of the layer of each node."""
+    """The layer number of each node."""
     numbers = np.array([layer.nest.number for layer in nodes.layers], dtype=np.int64)
     return np.repeat(numbers, np.diff(nodes.first))
 
@@ -188,7 +188,7 @@ def _write(
     columns: Columns,
     change: str = "",
 ) -> None:
-    """Appends columns to a table, all at once; ``change`` is SQL that replaces some of them."""
+    """Appends columns to a table; ``change`` is SQL that replaces some of them."""
     connection.register("incoming", numbers_table(columns))
     connection.execute(_INSERT.format(table=table, change=change), [run])
     connection.unregister("incoming")

@@ -146,7 +146,7 @@ def test_a_run_that_cannot_write_any_more_is_gone_on_with(tmp_path: Path) -> Non
         alone = explore(Order("all", str(tmp_path / "alone.duckdb")))
         with Store.open(path, patience=0.1) as store:
             meanwhile = Meanwhile(store, path)
-            with pytest.raises(StoreError, match="another process has it open; expected it free"):
+            with pytest.raises(StoreError, match="another process has it open; expected an"):
                 explore_network(NETWORK, plan, store=store, progress=meanwhile)
         meanwhile.holding.__exit__(None, None, None)
         check(path)

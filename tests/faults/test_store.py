@@ -61,7 +61,7 @@ LIMIT = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0}))"
 
 FULL = "the disk is full (or a limit on the size of files is reached)"
 FOREIGN = "found a file that is not a DuckDB database; expected one, or no file at all"
-DAMAGED = "it is damaged, or was not written to its end; expected a readable DuckDB file"
+DAMAGED = "it is damaged or truncated; expected a readable DuckDB file"
 
 
 def committed_rows(store: Store) -> int:
@@ -211,7 +211,7 @@ def test_a_store_that_another_process_holds_is_locked(inputs: Inputs) -> None:
     path = inputs.folder / "store.duckdb"
     with Store.open(path) as store:
         fill(store)
-    told = "store.duckdb: another process has it open; expected it free: wait until"
+    told = "store.duckdb: another process has it open; expected an unlocked file: wait"
     with running(HOLD, str(path)) as process:
         assert read_line(process) == "open"
         for opening in (Store.open, Store.open_read_only):
@@ -264,7 +264,7 @@ def test_a_store_that_must_not_be_written_is_told(become: str, locked: str) -> N
         )
         Path(folder).chmod(0o755)
         assert names(Path(folder)) == (["store.duckdb"] if locked == "file" else [])
-    assert "expected a file and a folder that may be written" in done.stdout
+    assert "expected a writable file and folder" in done.stdout
 
 
 AS_NOBODY = """
@@ -428,7 +428,7 @@ def test_a_run_that_fills_a_disk_is_gone_on_with_when_there_is_room(
     assert check_store(path).problems == ()
 
 
-# --- runs that end without a word ---
+# --- processes that exit without finishing their run ---
 
 
 @pytest.mark.parametrize("chunks", [0, 1, 4])

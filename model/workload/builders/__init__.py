@@ -1,4 +1,4 @@
-"""Builds layers, attention and networks in a line of Python each."""
+"""Builders for layers, attention and networks."""
 
 from nestmap.model.workload.builders.attention_layers import attention as attention
 from nestmap.model.workload.builders.conv import conv1d as conv1d

@@ -220,7 +220,7 @@ def _built(root: Node, fields: Mapping[Field, Node], parts: _Parts) -> MultiCore
     except ValidationError as error:
         found, expected = violation(error)
         ways = fields.get(CONNECTIONS) or fields.get(PAIRS)
-        accused = ways if ways and found.startswith("no way from core") else root
+        accused = ways if ways and found.startswith("no path from core") else root
         raise accused.error(expected, found) from None
 
 
