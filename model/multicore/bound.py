@@ -1,4 +1,4 @@
-"""What a search by constraints says of all schedules of a network on several cores."""
+"""The result of a search by constraints: the best allocation, and a bound on all of them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from nestmap.model.units import Count, Cycles
 
 
 class StreamBound(Frozen, frozen=True):
-    """That no schedule is shorter than ``bound`` cycles, and the best that was found.
+    """The best allocation that was scheduled, and how far from the optimum it may be.
 
-    ``proven``: no allocation has a lower latency than ``best``. So many ``evaluations`` were
-    scheduled on the way.
+    Attributes:
+        best: the one of least latency; ``None``: none of those that were tried can be scheduled.
+        bound: no allocation has a lower latency (cycles).
+        proven: whether no allocation has a lower latency than ``best``, or none can be scheduled.
+        evaluations: how many allocations were scheduled.
     """
 
     best: Individual | None

@@ -236,10 +236,7 @@ def _bound(
     if progress is not None:
         progress.prove(problem)
     seeds = initial_allocations(problem)
-    found = prove(problem, evaluator(problem, job.workers), plan.constraint, seeds)
-    bound = StreamBound(
-        best=found.best, bound=found.bound, proven=found.proven, evaluations=found.evaluations
-    )
+    bound = prove(problem, evaluator(problem, job.workers), plan.constraint, seeds)
     run.record_bound(bound)
     return bound
 

@@ -7,6 +7,7 @@ from typing import final
 
 from nestmap.model import InfeasibleError
 from nestmap.model.multicore.allocation import Allocation
+from nestmap.model.multicore.bound import StreamBound
 from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
 from nestmap.model.multicore.search_result import AllocationSearch
 from nestmap.pipeline.stage import Stage
@@ -18,11 +19,7 @@ from nestmap.pipeline.stages.multicore.inter_core import (
     scheduler,
 )
 from nestmap.pipeline.util.extras import check_installed
-from nestmap.search.multicore.allocation.cp_sat_search import (
-    ConstraintOptions,
-    ConstraintResult,
-    prove,
-)
+from nestmap.search.multicore.allocation.cp_sat_search import ConstraintOptions, prove
 from nestmap.search.multicore.allocation.initial_allocations import initial_allocations
 
 
@@ -32,7 +29,7 @@ class ConstraintSearch:
     """A problem, the best allocation for it that was found, and what is proven about that."""
 
     problem: ScheduleProblem
-    result: ConstraintResult
+    result: StreamBound
 
     @property
     def seeds(self) -> tuple[Allocation, ...]:
