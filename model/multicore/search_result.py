@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 from nestmap.model.errors import InfeasibleError
+from nestmap.model.multicore.bound import StreamBound
 from nestmap.model.multicore.population import AllocationObjective, Fitness, Generation, Individual
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.pipeline.render.notebook.schedule import search_html
@@ -14,11 +15,15 @@ from nestmap.pipeline.render.notebook.schedule import search_html
 @final
 @dataclass(frozen=True, eq=False)
 class AllocationSearch:
-    """A problem and the last generation of a search; ``objectives`` is what it was looking for."""
+    """A problem and the last generation of a search that minimized ``objectives``.
+
+    ``bound`` is the result of a search by constraints, if there was one.
+    """
 
     problem: ScheduleProblem
     objectives: tuple[AllocationObjective, ...]
     generation: Generation
+    bound: StreamBound | None = None
 
     def _repr_html_(self) -> str:
         """The allocations that no other one beats as a table, for notebooks."""

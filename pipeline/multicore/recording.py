@@ -18,7 +18,8 @@ from nestmap.model.multicore.cn_costs import KnownCost
 from nestmap.model.multicore.problem import StreamProblem
 from nestmap.pipeline.describe import describe
 from nestmap.pipeline.explore.recording import command_line, opened, versions
-from nestmap.pipeline.multicore.plan import StreamPlan, stream_pipeline
+from nestmap.pipeline.multicore.pipeline import stream_pipeline
+from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.multicore.run import StreamJob, StreamKept
 from nestmap.store import Store, StreamInfo
 
@@ -58,7 +59,7 @@ def stream_info(job: StreamJob) -> StreamInfo:
         workload=problem.workload,
         accelerator=problem.accelerator,
         mapping=problem.mapping,
-        pipeline=json.dumps([stage.as_json() for stage in describe(stream_pipeline(plan))]),
+        pipeline=json.dumps([stage.as_json() for stage in describe(stream_pipeline(job))]),
         options=plan.model_dump_json(),
         seed=plan.genetic.seed,
     )

@@ -9,34 +9,39 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, final
 from uuid import UUID, uuid4
 
-from nestmap.model.multicore.bound import StreamBound
-from nestmap.model.multicore.population import Generation, Individual
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
-from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
+from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.multicore.plan import StreamPlan
+from nestmap.pipeline.stages.multicore.constraint import BoundLedger, ProofObserver
 from nestmap.pipeline.stages.multicore.cost_ledger import CostLedger
+from nestmap.pipeline.stages.multicore.inter_core import GenerationLedger, SearchObserver
+from nestmap.pipeline.stages.multicore.intra_core import ProblemLedger
 
 if TYPE_CHECKING:
     from nestmap.store import Store
 
 
-class StreamProgress(Protocol):
-    """Who wants to know how far an exploration of several cores is."""
+class StreamProgress(ProofObserver, SearchObserver, Protocol):
+    """Receives the progress of an exploration of several cores."""
 
     def split(self, split: SplitProblem) -> None:
-        """The network is split; what its nodes cost is searched now."""
+        """The network is split; the costs of its nodes are searched next."""
 
     def costed(self, done: int, of: int) -> None:
-        """So many of the costs are known."""
+        """This many of the costs are known."""
 
-    def prove(self, problem: ScheduleProblem) -> None:
-        """All costs are known; the search by constraints begins."""
 
-    def search(self, problem: ScheduleProblem, generations: int) -> None:
-        """All costs are known; so many generations after the first one are looked at."""
+class StreamLedger(CostLedger, ProblemLedger, BoundLedger, GenerationLedger, Protocol):
+    """Records what the stages find, and knows what they have found before."""
 
-    def observe(self, generation: Generation) -> None:
-        """A generation has come to its end."""
+
+@final
+@dataclass(frozen=True, slots=True)
+class StreamPorts:
+    """What a pipeline records to and reports to while it runs; ``None``: nothing."""
+
+    ledger: StreamLedger | None = None
+    progress: StreamProgress | None = None
 
 
 class KeptStream(Protocol):
@@ -46,27 +51,6 @@ class KeptStream(Protocol):
     def id(self) -> UUID:
         """Under which the store keeps the run."""
         ...
-
-    def begin(self, problem: ScheduleProblem) -> None:
-        """The nodes are known, and what they cost."""
-
-    def newest(self) -> Generation | None:
-        """The generation that was recorded last, if there is one."""
-        ...
-
-    def scheduled(self) -> tuple[Individual, ...]:
-        """All allocations that were scheduled in the recorded generations."""
-        ...
-
-    def record(self, generation: Generation) -> None:
-        """A generation has come to its end."""
-
-    def bound(self) -> StreamBound | None:
-        """What the search by constraints has found, if it has come to its end."""
-        ...
-
-    def record_bound(self, found: StreamBound) -> None:
-        """The search by constraints has come to its end."""
 
     def finish(self, schedule: Schedule) -> None:
         """This is what is reported."""
@@ -79,25 +63,6 @@ class UnrecordedStream:
     def __init__(self) -> None:
         self.id = uuid4()
 
-    def begin(self, problem: ScheduleProblem) -> None:
-        """Nothing to write."""
-
-    def newest(self) -> None:
-        """Nobody has recorded one."""
-
-    def scheduled(self) -> tuple[Individual, ...]:
-        """Nobody has recorded any."""
-        return ()
-
-    def record(self, generation: Generation) -> None:
-        """Nothing to write."""
-
-    def bound(self) -> None:
-        """Nobody has recorded it."""
-
-    def record_bound(self, found: StreamBound) -> None:
-        """Nothing to write."""
-
     def finish(self, schedule: Schedule) -> None:
         """Nothing to write."""
 
@@ -105,10 +70,10 @@ class UnrecordedStream:
 @final
 @dataclass(frozen=True, slots=True)
 class StreamKept:
-    """A run, and who knows what nodes cost; nobody where it is not recorded."""
+    """A run with its ledger; ``None`` where it is not recorded."""
 
     run: KeptStream
-    ledger: CostLedger | None
+    ledger: StreamLedger | None
 
 
 @final

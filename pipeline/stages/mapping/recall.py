@@ -42,7 +42,7 @@ class Ledger(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class RecallStage(Stage[SpatialProblem, Iterator[EvaluationBatch]]):
-    """``inner``, a search, unless the ledger knows what it finds.
+    """``inner``, a search, unless the ledger knows what it finds; without one always the search.
 
     What is recalled are the evaluations that no other one of the search beats in energy and
     latency, with the statistics of all: reducers that look for the least energy, latency or product
@@ -50,14 +50,17 @@ class RecallStage(Stage[SpatialProblem, Iterator[EvaluationBatch]]):
     """
 
     inner: Stage[SpatialProblem, Iterator[EvaluationBatch]]
-    ledger: Ledger
+    ledger: Ledger | None
 
     def __call__(self, spatial: SpatialProblem, /) -> Iterator[EvaluationBatch]:
-        known = self.ledger.recall(spatial)
+        return self.inner(spatial) if self.ledger is None else self._recalled(spatial, self.ledger)
+
+    def _recalled(self, spatial: SpatialProblem, ledger: Ledger) -> Iterator[EvaluationBatch]:
+        known = ledger.recall(spatial)
         if known is not None:
             yield from known
             return
-        with self.ledger.searching(spatial) as entry:
+        with ledger.searching(spatial) as entry:
             for batch in self.inner(spatial):
                 entry.record(batch)
                 yield batch

@@ -1,0 +1,56 @@
+"""Which stages run, by their names, and which stages a stored pipeline names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Never, TypeVar
+
+import pytest
+
+from nestmap.pipeline.render.json.results import Json
+from nestmap.pipeline.stage import FunctionStage, Stage, Then
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+
+
+def watch_stages(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The names of all stages that run from now on, whatever pipeline they are in."""
+    ran: set[str] = set()
+    for kind in _kinds(Stage):
+        if "__call__" in vars(kind):
+            monkeypatch.setattr(kind, "__call__", _noting(ran, kind.__call__))
+    return ran
+
+
+def stored_names(pipeline: str) -> set[str]:
+    """The names of all stages of a pipeline as a store keeps it."""
+    return set(_names(json.loads(pipeline)))
+
+
+def _kinds(kind: type[Stage[Never, object]]) -> Iterator[type[Stage[Never, object]]]:
+    for sub in kind.__subclasses__():
+        yield sub
+        yield from _kinds(sub)
+
+
+def _noting(
+    ran: set[str], call: Callable[[Stage[Given, Made], Given], Made]
+) -> Callable[[Stage[Given, Made], Given], Made]:
+    def noted(self: Stage[Given, Made], item: Given, /) -> Made:
+        if isinstance(self, FunctionStage):
+            ran.add(self.name)
+        elif type(self) is not Then:  # a sequence is not a stage of its own in a description
+            ran.add(type(self).__name__)
+        return call(self, item)
+
+    return noted
+
+
+def _names(described: Json) -> Iterator[str]:
+    assert isinstance(described, list)
+    for entry in described:
+        assert isinstance(entry, dict)
+        yield str(entry["stage"])
+        yield from _names(entry.get("each", []))
