@@ -131,6 +131,20 @@ class Store:
             check_schema(connection, str(path))
         return cls(database)
 
+    @classmethod
+    @contextmanager
+    def borrow(cls, store: Store | Path | str) -> Generator[Store]:
+        """A store that is given, and stays open; or one opened at a path, and closed again.
+
+        Raises:
+            StoreError: where it cannot be opened.
+        """
+        if isinstance(store, Store):
+            yield store
+            return
+        with cls.open(Path(store)) as target:
+            yield target
+
     def __enter__(self) -> Store:
         return self
 

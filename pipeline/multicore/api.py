@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
@@ -27,11 +28,10 @@ from nestmap.pipeline.multicore.pipeline import (
 )
 from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.multicore.run import (
+    ScheduleRun,
     StreamJob,
-    StreamKept,
     StreamPorts,
     StreamProgress,
-    begun_stream,
 )
 from nestmap.pipeline.render.notebook.schedule import schedule_html, search_html
 from nestmap.pipeline.stages.multicore.inter_core import scheduler
@@ -184,12 +184,25 @@ def stream_problem(
     """
     # nothing is recorded before the input is known to be right; splitting takes next to no time
     split = split_checked(job.plan, job.problem)
-    with begun_stream(job, store) as kept:
-        return carry_out_stream(job, split, kept, progress)
+    with _open_run(job, store) as run:
+        return carry_out_stream(job, split, run, progress)
+
+
+@contextmanager
+def _open_run(job: StreamJob, store: Store | Path | str | None) -> Generator[ScheduleRun]:
+    """A new run, recorded where a store is given."""
+    if store is None:
+        yield ScheduleRun.unrecorded()
+        return
+    # the store is opened only when asked for: DuckDB takes long to import
+    from nestmap.pipeline.multicore.recording import record_run  # noqa: PLC0415
+
+    with record_run(job, store) as run:
+        yield run
 
 
 def carry_out_stream(
-    job: StreamJob, split: SplitProblem, kept: StreamKept, progress: StreamProgress | None
+    job: StreamJob, split: SplitProblem, run: ScheduleRun, progress: StreamProgress | None
 ) -> StreamResult:
     """Runs the pipeline of a job in a run that is open, and ends the run.
 
@@ -200,11 +213,11 @@ def carry_out_stream(
     """
     if progress is not None:
         progress.split(split)
-    pipeline = stream_pipeline(job, StreamPorts(kept.ledger, progress))
+    pipeline = stream_pipeline(job, StreamPorts(run.ledger, progress))
     found = pipeline(job.problem)
-    kept.run.finish(found.schedule)
+    run.finish(found.schedule)
     name = job.problem.workload.name
-    return StreamResult(kept.run.id, name, job.plan, found.search, found.schedule)
+    return StreamResult(run.id, name, job.plan, found.search, found.schedule)
 
 
 def resume_stream(
@@ -224,15 +237,15 @@ def resume_stream(
         InfeasibleError: where no allocation can be scheduled.
     """
     # DuckDB takes long to import
-    from nestmap.pipeline.explore.recording import opened  # noqa: PLC0415
-    from nestmap.pipeline.multicore.recording import recorded_job, resumed_run  # noqa: PLC0415
+    from nestmap.pipeline.multicore.recording import read_job, resume_run  # noqa: PLC0415
+    from nestmap.store import Store  # noqa: PLC0415
 
     threads = available_workers() if workers is None else workers
-    with opened(store) as target:
-        job = recorded_job(run, target.stream_info(run), threads)
+    with Store.borrow(store) as target:
+        job = read_job(run, target.stream_info(run), threads)
         split = split_checked(job.plan, job.problem)
-        with resumed_run(run, target) as kept:
-            return carry_out_stream(job, split, kept, progress)
+        with resume_run(run, target) as resumed:
+            return carry_out_stream(job, split, resumed, progress)
 
 
 def recorded_stream(run: UUID, store: Store) -> StreamResult:
@@ -241,9 +254,9 @@ def recorded_stream(run: UUID, store: Store) -> StreamResult:
     Raises:
         StoreError: where there is no such run, or it has no schedule.
     """
-    from nestmap.pipeline.multicore.recording import Reader, recorded_job  # noqa: PLC0415 (as above)
+    from nestmap.pipeline.multicore.recording import Reader, read_job  # noqa: PLC0415 (as above)
 
-    job, found = recorded_job(run, store.stream_info(run), 1), store.stream(run)
+    job, found = read_job(run, store.stream_info(run), 1), store.stream(run)
     if found.reported is None:
         raise StoreError(
             f"run {run}: found no schedule, it is {store.run(run).status}; expected a run that is "

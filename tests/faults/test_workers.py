@@ -23,8 +23,8 @@ from nestmap.model import (
 )
 from nestmap.pipeline import Stage, each, stage
 from nestmap.pipeline.explore.plan import SearchPlan
-from nestmap.pipeline.explore.recording import recorded
-from nestmap.pipeline.explore.run import Job, Kept
+from nestmap.pipeline.explore.recording import record_run
+from nestmap.pipeline.explore.run import ExplorationRun, Job
 from nestmap.pipeline.stages import (
     LomaStage,
     MinimalLatencyStage,
@@ -83,9 +83,9 @@ def test_a_worker_that_breaks_loses_nothing_that_was_found(
     file, before = tmp_path / "store.duckdb", set(threading.enumerate())
     with (
         pytest.raises(type(error)) as caught,
-        recorded(Job(NETWORK, SearchPlan()), file, Recording()) as kept,
+        record_run(Job(NETWORK, SearchPlan()), file, Recording()) as run,
     ):
-        pipeline(ledger_of(kept), error)(NETWORK)
+        pipeline(ledger_of(run), error)(NETWORK)
     assert caught.value is error
     with Store.open_read_only(file) as store:
         (record,) = store.runs()
@@ -103,9 +103,9 @@ def test_a_worker_that_breaks_loses_nothing_that_was_found(
     assert {x for x in threading.enumerate() if x.is_alive()} <= before
 
 
-def ledger_of(kept: Kept) -> Ledger:
-    assert kept.ledger is not None
-    return kept.ledger
+def ledger_of(run: ExplorationRun) -> Ledger:
+    assert run.ledger is not None
+    return run.ledger
 
 
 # From within a run: the cost model has no room any more after some batches.
