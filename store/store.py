@@ -31,8 +31,9 @@ from nestmap.store.read.multicore import RecordedStream, read_stream
 from nestmap.store.read.named_queries import Arguments, NamedQuery, ask, named_queries
 from nestmap.store.read.relation import Relation
 from nestmap.store.read.run_lookup import find_run
+from nestmap.store.record.lifecycle import AfterCommit, no_more
 from nestmap.store.record.multicore_run import StreamRun
-from nestmap.store.record.run import AfterCommit, Run, no_more
+from nestmap.store.record.run import Run
 from nestmap.store.rows.core_costs import read_costs
 from nestmap.store.rows.generations import read_generations
 from nestmap.store.rows.memory_costs import CostQuestion, read_memory_cost, write_memory_cost
