@@ -31,7 +31,7 @@ from nestmap.store.read.multicore import RecordedStream, read_stream
 from nestmap.store.read.named_queries import Arguments, NamedQuery, ask, named_queries
 from nestmap.store.read.relation import Relation
 from nestmap.store.read.run_lookup import find_run
-from nestmap.store.record.lifecycle import AfterCommit, no_more
+from nestmap.store.record.lifecycle import AfterCommit, ignore_commit
 from nestmap.store.record.multicore_run import StreamRun
 from nestmap.store.record.run import Run
 from nestmap.store.rows.core_costs import read_costs
@@ -51,12 +51,12 @@ PATIENCE = 10.0
 Given = TypeVar("Given", Path, Path | None)
 
 AfterCommitOf = Callable[[UUID], AfterCommit]
-"""Who wants to know what each run commits."""
+"""Makes, for each run, what is called after its commits."""
 
 
 def nothing_after(run: UUID) -> AfterCommit:
-    """Nobody does."""
-    return no_more
+    """Calls nothing."""
+    return ignore_commit
 
 
 @final

@@ -26,7 +26,7 @@ from nestmap.pipeline.cli.workload_argument import GivenWorkload
 from nestmap.pipeline.explore.plan import available_workers
 from nestmap.pipeline.format.numbers import count, cycles, energy
 from nestmap.pipeline.multicore.api import StreamResult, resume_stream, stream_problem
-from nestmap.pipeline.multicore.pipeline import split_checked
+from nestmap.pipeline.multicore.pipeline import split_network
 from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.multicore.result_json import stream_json
 from nestmap.pipeline.multicore.run import StreamJob
@@ -116,7 +116,7 @@ def run_stream(request: StreamRequest) -> None:
     layers = None
     with named_as_options():
         if request.compare:  # first, so that the run that was asked for is the last one
-            split_checked(plan, problem)  # an input error is told before anything is searched
+            split_network(plan, problem)  # an input error is told before anything is searched
             whole = replaced(plan, {"split": _whole(request.how)})
             layers = _streamed(request, StreamJob(problem, whole, _workers(request.workers)))
         found = _streamed(request, StreamJob(problem, plan, _workers(request.workers)))

@@ -22,8 +22,8 @@ from nestmap.model.multicore.search_result import AllocationSearch
 from nestmap.pipeline.explore.plan import available_workers
 from nestmap.pipeline.frontend.read import read_core_mapping, read_multicore, read_workload
 from nestmap.pipeline.multicore.pipeline import (
-    recorded_problem,
-    split_checked,
+    rebuild_problem,
+    split_network,
     stream_pipeline,
 )
 from nestmap.pipeline.multicore.plan import StreamPlan
@@ -183,7 +183,7 @@ def stream_problem(
         StoreError: where the store cannot be written.
     """
     # nothing is recorded before the input is known to be right; splitting takes next to no time
-    split = split_checked(job.plan, job.problem)
+    split = split_network(job.plan, job.problem)
     with _open_run(job, store) as run:
         return carry_out_stream(job, split, run, progress)
 
@@ -243,7 +243,7 @@ def resume_stream(
     threads = available_workers() if workers is None else workers
     with Store.borrow(store) as target:
         job = read_job(run, target.stream_info(run), threads)
-        split = split_checked(job.plan, job.problem)
+        split = split_network(job.plan, job.problem)
         with resume_run(run, target) as resumed:
             return carry_out_stream(job, split, resumed, progress)
 
@@ -262,7 +262,7 @@ def recorded_stream(run: UUID, store: Store) -> StreamResult:
             f"run {run}: found no schedule, it is {store.run(run).status}; expected a run that is "
             "done"
         )
-    problem = recorded_problem(job, Reader(store))
+    problem = rebuild_problem(job, Reader(store))
     objectives = job.plan.genetic.objectives
     search = AllocationSearch(problem, objectives, found.generation, found.bound)
     schedule = scheduler(problem, found.reported)

@@ -51,7 +51,7 @@ def splitting_stage(plan: StreamPlan) -> Stage[StreamProblem, SplitProblem]:
     return GenerateCNWorkloadHybridStage(options=plan.split)
 
 
-def split_checked(plan: StreamPlan, problem: StreamProblem) -> SplitProblem:
+def split_network(plan: StreamPlan, problem: StreamProblem) -> SplitProblem:
     """Splits the network of a problem and checks that the plan suits it.
 
     Raises:
@@ -66,7 +66,7 @@ def split_checked(plan: StreamPlan, problem: StreamProblem) -> SplitProblem:
     return split
 
 
-def recorded_problem(job: StreamJob, ledger: CostLedger) -> ScheduleProblem:
+def rebuild_problem(job: StreamJob, ledger: CostLedger) -> ScheduleProblem:
     """What a recorded run has scheduled: its network, split, with the costs of its ledger."""
     costs = core_cost_stage(job.plan.core, costs=ledger)
     stage = splitting_stage(job.plan) >> IntraCoreMappingStage(costs, job.plan.schedule)

@@ -24,7 +24,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class Engine(StrEnum):
-    """Who looks for the best allocation of nodes to cores."""
+    """What searches for the best allocation of nodes to cores."""
 
     GENETIC = "genetic"
     """A genetic algorithm: a front of latency, energy and the like."""

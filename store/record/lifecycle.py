@@ -23,7 +23,7 @@ Write = Callable[[duckdb.DuckDBPyConnection], None]
 """Writes something in the transaction of a connection."""
 
 
-def no_more(connection: duckdb.DuckDBPyConnection) -> None:
+def ignore_commit(connection: duckdb.DuckDBPyConnection) -> None:
     """Nothing to do after a commit."""
 
 
@@ -36,7 +36,7 @@ class RunLifecycle:
     """
 
     def __init__(
-        self, database: Database, identity: UUID, after_commit: AfterCommit = no_more
+        self, database: Database, identity: UUID, after_commit: AfterCommit = ignore_commit
     ) -> None:
         self.id = identity
         self.status = RunStatus.RUNNING

@@ -22,7 +22,7 @@ from nestmap.model import (
 from nestmap.store.connection.database import Database
 from nestmap.store.record.buffer import Buffer, Part
 from nestmap.store.record.commit_policy import CommitPolicy
-from nestmap.store.record.lifecycle import AfterCommit, RunLifecycle, no_more
+from nestmap.store.record.lifecycle import AfterCommit, RunLifecycle, ignore_commit
 from nestmap.store.record.results import ReportedResults
 from nestmap.store.record.reuse import ReuseCache
 from nestmap.store.record.search import Search
@@ -54,7 +54,7 @@ class Run:
         info: RunInfo,
         identity: UUID,
         resumed: bool = False,
-        after_commit: AfterCommit = no_more,
+        after_commit: AfterCommit = ignore_commit,
     ) -> None:
         self.info = info
         self._resumed = resumed

@@ -46,7 +46,7 @@ from nestmap.store.connection.connect import connect
 from nestmap.store.connection.database import Database
 from nestmap.store.maintenance.parquet_parts import PartsWriter
 from nestmap.store.record import commit_policy
-from nestmap.store.record.lifecycle import AfterCommit, no_more
+from nestmap.store.record.lifecycle import AfterCommit, ignore_commit
 from nestmap.store.schema.migrate import migrate
 from nestmap.store.store import PATIENCE, AfterCommitOf, nothing_after
 from tests.costmodel.machines import machine, matmul, memory
@@ -186,7 +186,7 @@ def telling(order: Order) -> AfterCommitOf:
     parts = KINDS[order.kind].parts
 
     def of_run(run: UUID) -> AfterCommit:
-        write = PartsWriter(Path(order.path), run).write if parts else no_more
+        write = PartsWriter(Path(order.path), run).write if parts else ignore_commit
         written = 0
 
         def tell(connection: duckdb.DuckDBPyConnection) -> None:

@@ -22,10 +22,10 @@ class TemporalOrderingConversionStage(Frozen, Stage[SpatialProblem, SpatialProbl
     """
 
     def __call__(self, spatial: SpatialProblem, /) -> SpatialProblem:
-        return explicitly_ordered(spatial)
+        return make_ordering_explicit(spatial)
 
 
-def explicitly_ordered(spatial: SpatialProblem) -> SpatialProblem:
+def make_ordering_explicit(spatial: SpatialProblem) -> SpatialProblem:
     """The problem with the user's ordering as its layer has to meet it.
 
     Raises:
@@ -52,7 +52,7 @@ class OrderedCandidatesStage(
         refused, held = list[InputError](), 0
         for spatial in candidates:
             try:
-                converted = explicitly_ordered(spatial)
+                converted = make_ordering_explicit(spatial)
             except InputError as error:
                 refused.append(error)
                 continue

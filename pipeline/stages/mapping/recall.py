@@ -1,4 +1,4 @@
-"""The stage that does no search twice: what a ledger knows is recalled, the rest recorded in it."""
+"""The stage that repeats no search: what a ledger knows is recalled, the rest is recorded."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from nestmap.pipeline.stage import Stage
 
 
 class Entry(Protocol):
-    """A search that a ledger takes down."""
+    """A search that a ledger records."""
 
     def record(self, batch: EvaluationBatch) -> None:
         """The next evaluations."""
 
 
 class Ledger(Protocol):
-    """Who knows what was searched before, and takes down what is searched now."""
+    """Records searches, and knows earlier ones."""
 
     def recall(self, spatial: SpatialProblem) -> Iterable[EvaluationBatch] | None:
         """Of a search done before the evaluations that no other one beats; else ``None``."""
         ...
 
     def searching(self, spatial: SpatialProblem) -> AbstractContextManager[Entry]:
-        """A search to be taken down; it is complete where the block ends well."""
+        """A search to record; it is complete where the block ends without an error."""
         ...
 
     def cost(self, spatial: SpatialProblem, mapping: TemporalMapping) -> CostModelEvaluation:

@@ -44,7 +44,7 @@ class SearchObserver(Protocol):
 
 
 class Evaluation(Protocol):
-    """Who makes what schedules allocations of a problem, with so many workers."""
+    """Makes a function that schedules allocations of a problem with this many workers."""
 
     def __call__(self, problem: ScheduleProblem, workers: int, /) -> Evaluate: ...
 

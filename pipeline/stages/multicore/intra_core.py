@@ -39,13 +39,13 @@ CoreSearch = Stage[CoreProblem, EvaluationBatch]
 """The best mapping of a layer on a core; no row where none fits."""
 
 Watcher = Callable[[int, int], None]
-"""Who wants to know how many of how many searches are done."""
+"""Called with the number of searches that are done, and of all."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """A ledger of costs; ``search`` says all of the search that decides what it finds."""
+    """A ledger of costs; ``search`` is everything about the search that decides its result."""
 
     ledger: CostLedger
     search: str
@@ -71,7 +71,7 @@ class Remembered:
         return [possible.get(key) for key in keys]
 
     def keep(self, found: Mapping[Cell, KnownCost]) -> None:
-        """Takes down what was found."""
+        """Records what was found."""
         self.ledger.keep({self.key(cell): cost for cell, cost in found.items()})
 
 

@@ -13,7 +13,7 @@ from nestmap.model.multicore.population import AllocationObjective, Fitness, Gen
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.model.multicore.search_result import AllocationSearch
 from nestmap.model.multicore.top_memories import Homes
-from nestmap.pipeline.multicore.pipeline import recorded_problem
+from nestmap.pipeline.multicore.pipeline import rebuild_problem
 from nestmap.pipeline.multicore.recording import Reader, read_job
 from nestmap.pipeline.stages.multicore.inter_core import scheduler
 from nestmap.store import RunRecord, RunStatus, Store, StreamInfo
@@ -82,7 +82,7 @@ def read_stream(store: Store, run: UUID) -> ReportedStream:
     """
     record, info = store.run(run), store.stream_info(run)
     job, found = read_job(run, info, 1), store.stream(run)
-    problem = recorded_problem(job, Reader(store))
+    problem = rebuild_problem(job, Reader(store))
     search = AllocationSearch(problem, job.plan.genetic.objectives, found.generation)
     allocation = found.reported
     if allocation is None:
