@@ -31,8 +31,9 @@ from nestmap.store.read.multicore import RecordedStream, read_stream
 from nestmap.store.read.named_queries import Arguments, NamedQuery, ask, named_queries
 from nestmap.store.read.relation import Relation
 from nestmap.store.read.run_lookup import find_run
+from nestmap.store.record.lifecycle import AfterCommit, ignore_commit
 from nestmap.store.record.multicore_run import StreamRun
-from nestmap.store.record.run import AfterCommit, Run, no_more
+from nestmap.store.record.run import Run
 from nestmap.store.rows.core_costs import read_costs
 from nestmap.store.rows.generations import read_generations
 from nestmap.store.rows.memory_costs import CostQuestion, read_memory_cost, write_memory_cost
@@ -50,8 +51,8 @@ AfterCommitOf = Callable[[UUID], AfterCommit]
 
 
 def nothing_after(run: UUID) -> AfterCommit:
-    """No function: nothing is called."""
-    return no_more
+    """Calls nothing."""
+    return ignore_commit
 
 
 @final
@@ -127,19 +128,19 @@ class Store:
             check_schema(connection, str(path))
         return cls(database)
 
-    @staticmethod
+    @classmethod
     @contextmanager
-    def borrow(store: Store | Path | str) -> Generator[Store]:
-        """A store that is given, or one that is opened at a path and closed again.
+    def borrow(cls, store: Store | Path | str) -> Generator[Store]:
+        """A store that is given, and stays open; or one opened at a path, and closed again.
 
         Raises:
-            StoreError: if it cannot be opened.
+            StoreError: where it cannot be opened.
         """
         if isinstance(store, Store):
             yield store
             return
-        with Store.open(Path(store)) as opened:
-            yield opened
+        with cls.open(Path(store)) as target:
+            yield target
 
     def __enter__(self) -> Store:
         return self

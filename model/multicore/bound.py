@@ -8,10 +8,13 @@ from nestmap.model.units import Count, Cycles
 
 
 class StreamBound(Frozen, frozen=True):
-    """A lower bound (cycles) on the latency of every schedule, and the best allocation found.
+    """The best allocation that was scheduled, and how far from the optimum it may be.
 
-    ``proven``: no allocation has a lower latency than ``best``. ``evaluations`` is the number of
-    allocations scheduled.
+    Attributes:
+        best: the one of least latency; ``None``: none of those that were tried can be scheduled.
+        bound: no allocation has a lower latency (cycles).
+        proven: whether no allocation has a lower latency than ``best``, or none can be scheduled.
+        evaluations: how many allocations were scheduled.
     """
 
     best: Individual | None

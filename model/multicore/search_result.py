@@ -7,6 +7,7 @@ from typing import final
 
 from nestmap.model.display import html
 from nestmap.model.errors import InfeasibleError
+from nestmap.model.multicore.bound import StreamBound
 from nestmap.model.multicore.population import AllocationObjective, Fitness, Generation, Individual
 from nestmap.model.multicore.schedule import ScheduleProblem
 
@@ -14,11 +15,15 @@ from nestmap.model.multicore.schedule import ScheduleProblem
 @final
 @dataclass(frozen=True, eq=False)
 class AllocationSearch:
-    """A problem, the objectives of a search and its last generation."""
+    """A problem and the last generation of a search that minimized ``objectives``.
+
+    ``bound`` is the result of a search by constraints, if there was one.
+    """
 
     problem: ScheduleProblem
     objectives: tuple[AllocationObjective, ...]
     generation: Generation
+    bound: StreamBound | None = None
 
     _repr_html_ = html
 

@@ -25,7 +25,8 @@ from nestmap.pipeline.cli.stream_progress import StreamBar
 from nestmap.pipeline.cli.workload_argument import GivenWorkload
 from nestmap.pipeline.format.numbers import count, cycles, energy
 from nestmap.pipeline.multicore.api import StreamResult, resume_stream, stream_problem
-from nestmap.pipeline.multicore.plan import StreamPlan, check_prefetch, splitting_stage
+from nestmap.pipeline.multicore.pipeline import split_network
+from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.multicore.result_json import stream_json
 from nestmap.pipeline.multicore.run import StreamJob
 from nestmap.pipeline.render.json.schedule import schedule_json
@@ -120,7 +121,7 @@ def run_stream(request: StreamRequest) -> None:
     layers = None
     with named_as_options():
         if request.compare:  # first, so that the run that was asked for is the last one
-            _check_split(plan, problem)
+            split_network(plan, problem)  # an input error is told before anything is searched
             whole = replaced(plan, {"split": _whole(request.how)})
             layers = _streamed(request, StreamJob(problem, whole, _workers(request.workers)))
         found = _streamed(request, StreamJob(problem, plan, _workers(request.workers)))
@@ -128,15 +129,6 @@ def run_stream(request: StreamRequest) -> None:
     _print(problem, found, layers)
     request.files.tell()
     _print_place(found.run, request.place)
-
-
-def _check_split(plan: StreamPlan, problem: StreamProblem) -> None:
-    """Checks that a network can be split so, before anything else is done.
-
-    Raises:
-        InputError: where not.
-    """
-    check_prefetch(plan, splitting_stage(plan)(problem))
 
 
 def _whole(how: GivenSplit) -> SplitOptions:

@@ -196,8 +196,7 @@ def evaluated(
 
     Of a search that the ledger knows those that count.
     """
-    observed = _searched(plan) >> ObserveStage(observers)
-    return observed if ledger is None else RecallStage(observed, ledger)
+    return RecallStage(_searched(plan) >> ObserveStage(observers), ledger)
 
 
 def _searched(plan: SearchPlan) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:

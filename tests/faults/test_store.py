@@ -17,7 +17,7 @@ import pytest
 
 from nestmap.model import StoreError
 from nestmap.pipeline.cli import progress
-from nestmap.store import CHUNK, RunStatus, Store
+from nestmap.store import ROW_GROUP, RunStatus, Store
 from nestmap.store.connection import database
 from nestmap.store.connection.connect import connect
 from nestmap.store.connection.database import patiently
@@ -327,9 +327,9 @@ def test_a_full_disk_is_told_and_costs_only_the_last_chunk(tmp_path: Path) -> No
     assert FULL in output[-1]
     assert "store.duckdb" in output[-1]
     with Store.open_read_only(path) as store:
-        assert committed_rows(store) == chunks * CHUNK
+        assert committed_rows(store) == chunks * ROW_GROUP
     with Store.open(path) as store:
-        assert committed_rows(store) == chunks * CHUNK
+        assert committed_rows(store) == chunks * ROW_GROUP
         assert store.runs()[0].status in (RunStatus.INTERRUPTED, RunStatus.FAILED)
     assert check_store(path, recompute=0).problems == ()
 
@@ -340,7 +340,7 @@ def test_a_full_disk_leaves_the_parts_that_were_written(tmp_path: Path) -> None:
         output = process.communicate()[0].splitlines()
     assert FULL in output[-1]
     with Store.open_read_only(folder) as store:
-        assert committed_rows(store) == output.count("chunk") * CHUNK
+        assert committed_rows(store) == output.count("chunk") * ROW_GROUP
     assert [
         path for path in folder.rglob("*") if path.is_file() and path.suffix != ".parquet"
     ] == []
@@ -391,9 +391,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 FILL = """
 from pathlib import Path
-from nestmap.store import search, writer
-search.BLOCK = writer.CHUNK = 1
-writing, transactions = writer.Run._writing, []
+from nestmap.store.record import commit_policy, lifecycle, search
+search.BLOCK = commit_policy.ROW_GROUP = 1
+writing, transactions = lifecycle.RunLifecycle.writing, []
 def fill():
     with Path({filler!r}).open("ab", buffering=0) as file:
         try:
@@ -406,7 +406,7 @@ def filling(run):
     if len(transactions) > 3:  # its beginning, and two commits
         fill()
     return writing(run)
-writer.Run._writing = filling
+lifecycle.RunLifecycle.writing = filling
 """
 
 
@@ -440,8 +440,8 @@ def test_a_killed_run_keeps_its_committed_chunks(tmp_path: Path, chunks: int) ->
         process.wait()  # what it wrote after that line may be more chunks
     with Store.open(path) as store:
         rows = committed_rows(store)
-        assert rows % CHUNK == 0
-        assert rows >= chunks * CHUNK
+        assert rows % ROW_GROUP == 0
+        assert rows >= chunks * ROW_GROUP
         (run,) = store.runs()
         assert run.status is RunStatus.INTERRUPTED
         recorded = [len(batch) for batch in store.evaluations(run.id, "fc")]
@@ -457,7 +457,7 @@ def test_a_store_whose_maker_is_killed_opens_or_is_refused(tmp_path: Path) -> No
         process.wait()
     try:
         with Store.open(path) as store:
-            assert committed_rows(store) % CHUNK == 0
+            assert committed_rows(store) % ROW_GROUP == 0
     except StoreError as error:  # not even the head of the file had been written
         assert "store.duckdb: " in str(error)  # noqa: PT017 (it need not be raised)
 
@@ -467,5 +467,5 @@ def test_a_killed_run_can_be_looked_at_without_writing(tmp_path: Path) -> None:
     with running(WRITE_CHUNKS, str(path), NO_LIMIT) as process:
         read_chunks(process, 1)
     with Store.open_read_only(path) as store:
-        assert committed_rows(store) >= CHUNK
+        assert committed_rows(store) >= ROW_GROUP
         assert store.runs()[0].status is RunStatus.RUNNING
