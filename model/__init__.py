@@ -1,4 +1,4 @@
-"""What things are: the immutable domain model."""
+"""The immutable domain model: workloads, hardware, mappings, evaluations, multi-core problems."""
 
 from nestmap.model.base import Frozen as Frozen
 from nestmap.model.dims import MOVEMENTS as MOVEMENTS
@@ -72,11 +72,25 @@ from nestmap.model.multicore.accelerator import ComputeCore as ComputeCore
 from nestmap.model.multicore.accelerator import Link as Link
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator as MultiCoreAccelerator
 from nestmap.model.multicore.accelerator import StorageCore as StorageCore
+from nestmap.model.multicore.cn_workload import CnEdge as CnEdge
+from nestmap.model.multicore.cn_workload import CnTensor as CnTensor
+from nestmap.model.multicore.cn_workload import CnWorkload as CnWorkload
+from nestmap.model.multicore.cn_workload import ComputationNode as ComputationNode
 from nestmap.model.multicore.core_constraints import CoreAllocation as CoreAllocation
 from nestmap.model.multicore.core_constraints import CoreMapping as CoreMapping
 from nestmap.model.multicore.core_constraints import allowed_cores as allowed_cores
 from nestmap.model.multicore.core_constraints import check_allocations as check_allocations
 from nestmap.model.multicore.core_constraints import hinted_split as hinted_split
+from nestmap.model.multicore.population import AllocationObjective as AllocationObjective
+from nestmap.model.multicore.population import Fitness as Fitness
+from nestmap.model.multicore.population import Generation as Generation
+from nestmap.model.multicore.population import Individual as Individual
+from nestmap.model.multicore.problem import SplitProblem as SplitProblem
+from nestmap.model.multicore.problem import StreamProblem as StreamProblem
+from nestmap.model.multicore.split_options import Convention as Convention
+from nestmap.model.multicore.split_options import HintLoop as HintLoop
+from nestmap.model.multicore.split_options import SplitMode as SplitMode
+from nestmap.model.multicore.split_options import SplitOptions as SplitOptions
 from nestmap.model.workload.affine import AffineIndex as AffineIndex
 from nestmap.model.workload.affine import Term as Term
 from nestmap.model.workload.equation import layer_from_equation as layer_from_equation

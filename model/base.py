@@ -1,4 +1,4 @@
-"""The base of all domain models: immutable, strict, identified by content."""
+"""The base class of all domain models: immutable, strict, identified by a content hash."""
 
 from __future__ import annotations
 
@@ -9,22 +9,27 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from nestmap.model.display import html
+
 M = TypeVar("M", bound="Frozen")
 
 
 class Frozen(BaseModel, frozen=True, extra="forbid", strict=True):
-    """Base of every domain model: immutable, strict, hashable, no unknown fields.
+    """Base of every domain model: immutable, strict, hashable, unknown fields are rejected.
 
-    Each subclass says ``frozen=True`` again: type checkers read the class keyword, not
+    Each subclass repeats ``frozen=True``: type checkers read the class keyword, not
     ``model_config``, so this is what makes an assignment to a field a type error.
     """
 
+    _repr_html_ = html
+
     @cached_property
     def content_hash(self) -> str:
-        """32 hex digits that depend on the class name and all field values, and on nothing else.
+        """32 hex digits determined by the class name and all field values.
 
-        The same on every machine and in every session; the store keys on it. Fields that have
-        their default are left out, so that a field that is added later changes no hash.
+        It is the same on every machine and in every session; the store uses it as a key. Fields
+        with their default value are left out, so that adding a field with a default changes no
+        hash.
         """
         value = self.model_dump(mode="json", exclude_defaults=True)
         payload = {"type": type(self).__name__, "value": value}

@@ -1,11 +1,11 @@
-"""Past explorations in DuckDB."""
+"""The store of recorded explorations, a DuckDB file or a folder of Parquet parts."""
 
 from nestmap.store.read.multicore import RecordedStream as RecordedStream
 from nestmap.store.read.named_queries import NamedQuery as NamedQuery
 from nestmap.store.read.named_queries import Parameter as Parameter
 from nestmap.store.read.relation import Relation as Relation
+from nestmap.store.record.commit_policy import ROW_GROUP as ROW_GROUP
 from nestmap.store.record.multicore_run import StreamRun as StreamRun
-from nestmap.store.record.run import CHUNK as CHUNK
 from nestmap.store.record.run import Run as Run
 from nestmap.store.record.search import Search as Search
 from nestmap.store.rows.memory_costs import CostQuestion as CostQuestion

@@ -1,4 +1,4 @@
-"""The store: one DuckDB file with every exploration in it."""
+"""The store: recorded explorations in one DuckDB file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from nestmap.model.multicore.cn_costs import KnownCost
 from nestmap.model.multicore.population import Generation
 from nestmap.store.connection.checkpoint_repair import mend
 from nestmap.store.connection.connect import connect, connect_read_only, take_log
-from nestmap.store.connection.database import Database
+from nestmap.store.connection.database import PATIENCE, Database
 from nestmap.store.maintenance.parquet_parts import PartsWriter
 from nestmap.store.maintenance.parquet_reader import open_parts
 from nestmap.store.read import results as queries
@@ -31,8 +31,9 @@ from nestmap.store.read.multicore import RecordedStream, read_stream
 from nestmap.store.read.named_queries import Arguments, NamedQuery, ask, named_queries
 from nestmap.store.read.relation import Relation
 from nestmap.store.read.run_lookup import find_run
+from nestmap.store.record.lifecycle import AfterCommit, ignore_commit
 from nestmap.store.record.multicore_run import StreamRun
-from nestmap.store.record.run import AfterCommit, Run, no_more
+from nestmap.store.record.run import Run
 from nestmap.store.rows.core_costs import read_costs
 from nestmap.store.rows.generations import read_generations
 from nestmap.store.rows.memory_costs import CostQuestion, read_memory_cost, write_memory_cost
@@ -41,26 +42,22 @@ from nestmap.store.rows.runs import mark_killed, read_info, read_run, read_runs,
 from nestmap.store.schema.migrate import check_schema, migrate
 
 DEFAULT_PATH = Path("nestmap.duckdb")
-"""Where results go unless a user names another file."""
-
-PATIENCE = 10.0
-"""How long to wait for another process that has the file open (s)."""
-
+"""The default store file."""
 
 Given = TypeVar("Given", Path, Path | None)
 
 AfterCommitOf = Callable[[UUID], AfterCommit]
-"""Who wants to know what each run commits."""
+"""Given a run id, the function to call after every commit of that run."""
 
 
 def nothing_after(run: UUID) -> AfterCommit:
-    """Nobody does."""
-    return no_more
+    """Calls nothing."""
+    return ignore_commit
 
 
 @final
 class Store:
-    """A store that is open; closes itself as a context manager.
+    """An open store; a context manager that closes it.
 
     >>> with Store.open(None) as store:
     ...     store.query("SELECT count(*) AS runs FROM runs").rows()
@@ -79,12 +76,12 @@ class Store:
 
     @classmethod
     def open(cls, path: Path | None, patience: float = PATIENCE) -> Store:
-        """Opens a store for writing, and makes it if there is none; ``None``: in memory.
+        """Opens a store for writing, and creates it if necessary; ``None``: in memory.
 
-        Brings an older schema up to date. Runs of this machine whose process is gone become
-        ``interrupted``. The file is free for others whenever nothing is written for a moment;
-        ``patience`` is how many seconds to wait for another process that has it open; runs wait
-        twelve times as long.
+        Migrates an older schema. Runs of this machine whose process no longer exists become
+        ``interrupted``. The file is released whenever nothing is written for a moment; ``patience``
+        is how many seconds to wait for another process that has it open; runs wait twelve times as
+        long.
 
         Raises:
             StoreError: if the file is locked, is not a store, is a newer one, or cannot be written.
@@ -95,18 +92,18 @@ class Store:
         with _closed_on_error(database), database.use() as connection:
             migrate(connection, name)
             mark_killed(connection)
-        database.wait_longer()  # who writes has something to lose
+        database.wait_longer()  # giving up would lose work
         return cls(database, written=path)
 
     @classmethod
     def record_to(cls, folder: Path) -> Store:
-        """A store whose runs are written to a folder of Parquet parts, and nowhere else.
+        """A store whose runs are written to a folder of Parquet parts only.
 
-        Runs on several machines may write to one folder, and all of them can be read meanwhile.
-        What it knows of other runs, for reuse, is what it has done itself.
+        Runs on several machines may write to one folder, which can be read meanwhile. For reuse,
+        the store knows only its own runs.
 
         Raises:
-            StoreError: if the folder cannot be made or written.
+            StoreError: if the folder cannot be created or written.
         """
         database = Database(str(folder), lambda: connect(None), False, 0)
         with _closed_on_error(database), database.use() as connection:
@@ -115,11 +112,11 @@ class Store:
 
     @classmethod
     def open_read_only(cls, path: Path, patience: float = PATIENCE) -> Store:
-        """Opens a store that can only be read, also while a run is writing to it.
+        """Opens a store for reading, even while a run is writing to it.
 
-        What is read is what was committed last. ``patience`` is how many seconds to wait for
-        another process that has the file open. ``path`` may be a folder of Parquet parts: they
-        are read as they are now.
+        Readers see the last commit. ``patience`` is how many seconds to wait for another process
+        that has the file open. ``path`` may be a folder of Parquet parts, which is read as it is at
+        this moment.
 
         Raises:
             StoreError: if there is no file, it stays locked, or it is not a store.
@@ -130,6 +127,20 @@ class Store:
         with _closed_on_error(database), database.use() as connection:
             check_schema(connection, str(path))
         return cls(database)
+
+    @classmethod
+    @contextmanager
+    def borrow(cls, store: Store | Path | str) -> Generator[Store]:
+        """A store that is given, and stays open; or one opened at a path, and closed again.
+
+        Raises:
+            StoreError: where it cannot be opened.
+        """
+        if isinstance(store, Store):
+            yield store
+            return
+        with cls.open(Path(store)) as target:
+            yield target
 
     def __enter__(self) -> Store:
         return self
@@ -143,13 +154,13 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Lets go of the file; end runs first, or they stay as if they were running."""
+        """Closes the file; end runs first, or they stay recorded as running."""
         self._database.close()
         if self._written is not None:
             take_log(self._written)
 
     def start_run(self, info: RunInfo) -> Run:
-        """Begins a run; call it when all input is known to be right.
+        """Starts recording a single-core run; call it once all input is validated.
 
         Raises:
             StoreError: if it cannot be written.
@@ -158,10 +169,10 @@ class Store:
         return Run(self._database, info, identity, after_commit=self._after_commit(identity))
 
     def resume_run(self, run: UUID) -> Run:
-        """Goes on with a run that was interrupted or has failed; what it has found is recalled.
+        """Resumes a run that was interrupted or failed; what it recorded is reused.
 
         Raises:
-            StoreError: if there is no such run, it is done, or its process is still at it.
+            StoreError: if there is no such run, it is done, or its process is still running.
         """
         with self._database.use() as connection:
             mark_killed(connection)
@@ -170,7 +181,7 @@ class Store:
         return Run(self._database, info, run, resumed=True, after_commit=self._after_commit(run))
 
     def start_stream(self, info: StreamInfo) -> StreamRun:
-        """Begins a run of several cores; call it when all input is known to be right.
+        """Starts recording a multi-core run; call it once all input is validated.
 
         Raises:
             StoreError: if it cannot be written.
@@ -179,10 +190,10 @@ class Store:
         return StreamRun(self._database, info, identity, after_commit=self._after_commit(identity))
 
     def resume_stream(self, run: UUID) -> StreamRun:
-        """Goes on with a run of several cores that was interrupted or has failed.
+        """Resumes a multi-core run that was interrupted or failed.
 
         Raises:
-            StoreError: if there is no such run, it is done, or its process is still at it.
+            StoreError: if there is no such run, it is done, or its process is still running.
         """
         with self._database.use() as connection:
             mark_killed(connection)
@@ -192,16 +203,16 @@ class Store:
         return StreamRun(self._database, info, run, resumed=True, after_commit=after)
 
     def query(self, sql: str, parameters: Sequence[queries.Value] = ()) -> Relation:
-        """The answer to a question in SQL; ``?`` in it stand for the parameters, in order.
+        """The result of an SQL query; each ``?`` in it is bound to one of the parameters, in order.
 
         Raises:
-            StoreError: with DuckDB's own words, if the question is not valid.
+            StoreError: with DuckDB's message, if the query is not valid.
         """
         with self._database.use() as connection:
             return queries.query(connection, sql, parameters)
 
     def named_queries(self) -> tuple[NamedQuery, ...]:
-        """The questions that come with nestmap, which :meth:`ask` answers."""
+        """The named queries, which :meth:`ask` answers."""
         with self._database.use() as connection:
             return named_queries(connection)
 
@@ -209,14 +220,14 @@ class Store:
         """The answer to a named query: ``store.ask("pareto", {Parameter.RUN: run})``.
 
         Raises:
-            StoreError: if there is none of that name, a parameter is missing or not wanted, there
+            StoreError: if there is none of that name, a parameter is missing or unknown, there
                 is no such run, or its workload has no such layer.
         """
         with self._database.use() as connection:
             return ask(connection, name, arguments or {})
 
     def find_run(self, text: str) -> UUID:
-        """The run that ``text`` names: ``last``, its id, or as much of its beginning as is unique.
+        """The run that ``text`` names: ``last``, its id, or a unique beginning of it.
 
         Raises:
             StoreError: if there is none, or several.
@@ -239,52 +250,52 @@ class Store:
             return read_run(connection, run)
 
     def info(self, run: UUID) -> RunInfo:
-        """What a run was asked, in full.
+        """The description of a single-core run.
 
         Raises:
-            StoreError: if there is no such run.
+            StoreError: if there is no such run, or it is a multi-core run.
         """
         with self._database.use() as connection:
             return read_info(connection, run)
 
     def stream_info(self, run: UUID) -> StreamInfo:
-        """What a run of several cores was asked, in full.
+        """The description of a multi-core run.
 
         Raises:
-            StoreError: if there is no such run, or it is not one of several cores.
+            StoreError: if there is no such run, or it is a single-core run.
         """
         with self._database.use() as connection:
             return read_stream_info(connection, run)
 
     def stream(self, run: UUID) -> RecordedStream:
-        """What a run of several cores has found so far: its front, and what it reports.
+        """The state of the search of a multi-core run: its front, and the reported allocation.
 
         Raises:
-            StoreError: if there is no such run, or it is not one of several cores.
+            StoreError: if there is no such run, or it is a single-core run.
         """
         with self._database.use() as connection:
             return read_stream(connection, run)
 
     def generations(self, run: UUID) -> tuple[Generation, ...]:
-        """All generations of a run of several cores, the first one first.
+        """All generations of a multi-core run, oldest first.
 
         Raises:
-            StoreError: if there is no such run, or it is not one of several cores.
+            StoreError: if there is no such run, or it is a single-core run.
         """
         with self._database.use() as connection:
             read_stream_info(connection, run)
             return read_generations(connection, run)
 
     def problem(self, run: UUID) -> NetworkProblem:
-        """The network, accelerator and constraints of a run.
+        """The network, accelerator and constraints of a single-core run.
 
         Raises:
-            StoreError: if there is no such run.
+            StoreError: if there is no such run, or it is a multi-core run.
         """
         return self.info(run).network
 
     def best(self, run: UUID) -> NetworkEvaluation:
-        """The results of a finished run, equal to what was written.
+        """The results of a finished run, equal to those recorded.
 
         Raises:
             StoreError: if there is no such run, or it has no results.
@@ -293,21 +304,21 @@ class Store:
             return queries.read_results(connection, run)
 
     def pareto(self, run: UUID) -> NetworkFront:
-        """Of each layer of a run the mappings that no other one beats in energy and latency.
+        """The Pareto front in energy and latency of each layer of a run.
 
-        Of what it has evaluated: of a run that goes on or was interrupted, so far.
+        While a run is running, or after an interruption, the fronts so far.
 
         Raises:
-            StoreError: if there is no such run, or nothing is known of it.
+            StoreError: if there is no such run, or it has no evaluations.
         """
         with self._database.use() as connection:
             return queries.read_fronts(connection, run)
 
     def evaluations(self, run: UUID, layer: str) -> tuple[EvaluationBatch, ...]:
-        """The recorded evaluations of a layer in a run, in batches, a search after the other.
+        """The recorded evaluations of a layer in a run, in batches, search by search.
 
-        A search is one spatial mapping. The statistics of its first batch count all that it
-        evaluated and what failed.
+        A search covers one spatial mapping. The statistics of its first batch count all its
+        evaluations and rejected candidates.
 
         Raises:
             StoreError: if there is no such run, or its workload has no such layer.
@@ -316,7 +327,7 @@ class Store:
             return queries.read_evaluations(connection, run, layer)
 
     def evaluation(self, name: str) -> CostModelEvaluation:
-        """A recorded evaluation in full: what the cost model says of it, computed again.
+        """A recorded evaluation in full, recomputed by the cost model.
 
         ``name`` is the ``id`` in the view ``evaluations``.
 
@@ -327,17 +338,17 @@ class Store:
             return queries.read_evaluation(connection, name)
 
     def core_costs(self, keys: Sequence[str]) -> Mapping[str, KnownCost]:
-        """What nodes cost on cores, of those keys that any run of several cores has found."""
+        """The recorded costs of nodes on cores, for those of the keys that the store has."""
         with self._database.use() as connection:
             return read_costs(connection, keys)
 
     def memory_cost(self, question: CostQuestion) -> MemoryCost | None:
-        """What a tool has said of a memory before, if it was asked."""
+        """The recorded answer of a tool to a memory cost question; ``None`` if there is none."""
         with self._database.use() as connection:
             return read_memory_cost(connection, question)
 
     def keep_memory_cost(self, question: CostQuestion, cost: MemoryCost) -> None:
-        """Keeps what a tool says of a memory.
+        """Records the answer of a tool to a memory cost question.
 
         Raises:
             StoreError: if it cannot be written.
@@ -347,7 +358,7 @@ class Store:
 
 
 def _check_resumable(record: RunRecord) -> None:
-    """Checks that a run can be gone on with."""
+    """Checks that a run can be resumed."""
     if record.status is RunStatus.DONE:
         raise StoreError(
             f"run {record.id}: it is done; expected one that was interrupted or failed"
@@ -360,7 +371,7 @@ def _check_resumable(record: RunRecord) -> None:
 
 
 def _mended(path: Given) -> Given:
-    """A file that can be read again, should a process have been killed that was writing it."""
+    """The path, after repairing the file if a process was killed while writing it."""
     if path is not None:
         mend(path)
     return path

@@ -1,1 +1,1 @@
-"""What an evaluation says: one mapping, many mappings, a network."""
+"""Costs of mappings: of one mapping, of batches of mappings, of networks."""

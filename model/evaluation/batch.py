@@ -1,4 +1,4 @@
-"""Mappings and their costs by the thousand, as NumPy columns."""
+"""Batches of mappings and their costs as NumPy columns."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from nestmap.model.workload.layer import Layer
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class MappingBatch:
-    """Temporal mappings of one spatial problem, a row each; all of them fit their memories.
+    """Temporal mappings of one spatial problem, one per row; all of them fit their memories.
 
-    ``factors`` are the distinct loops. ``orders`` (rows x loops) has the position in ``factors``
-    of each loop, innermost first; ``cuts`` (rows x operands x levels) how many loops lie at or
+    ``factors`` are the distinct loops. ``orders`` (rows x loops) has the position in ``factors`` of
+    each loop, innermost first; ``cuts`` (rows x operands x levels) is the number of loops at or
     below a level (operands as in the layer; levels an operand does not have hold all loops).
-    ``statistics`` counts the candidates that were turned down to get these rows.
+    ``statistics`` counts the candidates rejected while generating these rows.
     """
 
     problem: SpatialProblem
@@ -39,7 +39,7 @@ class MappingBatch:
 
     @classmethod
     def of(cls, problem: SpatialProblem, mapping: TemporalMapping) -> MappingBatch:
-        """A batch of one."""
+        """A batch with one mapping."""
         factors = tuple(dict.fromkeys(mapping.order))
         order = [factors.index(loop) for loop in mapping.order]
         operands = [operand.name for operand in problem.layer.operands]
@@ -53,13 +53,13 @@ class MappingBatch:
 
     @classmethod
     def empty(cls, problem: SpatialProblem, statistics: SearchStatistics) -> MappingBatch:
-        """A batch without rows: what a search has to say besides the mappings it found."""
+        """A batch without rows that carries only the statistics of a search."""
         depth = max(len(problem.problem.levels(o.name)) for o in problem.layer.operands)
         cuts = np.empty((0, len(problem.layer.operands), depth), np.uint8)
         return cls(problem, (), np.empty((0, 0), np.uint8), cuts, statistics)
 
     def row(self, index: int) -> TemporalMapping:
-        """One row as a model."""
+        """The mapping of one row."""
         order = tuple(self.factors[int(code)] for code in self.orders[index])
         cuts: list[Cuts] = []
         for x, operand in enumerate(self.problem.layer.operands):
@@ -86,7 +86,7 @@ class EvaluationBatch:
 
     ``energy`` in pJ; ``latency0``, ``latency1``, ``latency2`` in cycles, as in
     :class:`~nestmap.model.CostModelEvaluation`; ``ideal_cycles`` is the same for all rows.
-    ``statistics`` tells how many mappings were looked at to get these rows.
+    ``statistics`` counts the mappings evaluated to obtain these rows.
     """
 
     mappings: MappingBatch
@@ -119,7 +119,7 @@ class EvaluationBatch:
         return self._with(np.arange(len(self)), statistics)
 
     def handed_to(self, layer: Layer) -> EvaluationBatch:
-        """The same rows for another layer of the same content, for which nothing was searched."""
+        """The same rows for another layer of equal content, with empty statistics."""
         mappings = replace(self.mappings, problem=self.mappings.problem.handed_to(layer))
         return replace(self, mappings=mappings, statistics=SearchStatistics())
 

@@ -1,4 +1,4 @@
-"""What a mapping costs: the cost model evaluation (CME), and what searches make small."""
+"""The cost model evaluation (CME) of one mapping, and the objectives of a search."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ from nestmap.model.units import (
     NanoSeconds,
     PicoJoules,
 )
-from nestmap.pipeline.render.notebook.evaluation import evaluation_html
 
 Utilization = float
-"""A share of what is there: 1 is all of it."""
+"""A utilization as a fraction; 1 is full use."""
 
 
 class MovementCosts(Frozen, frozen=True):
@@ -52,9 +51,9 @@ class MovementCosts(Frozen, frozen=True):
 class LevelEvaluation(Frozen, frozen=True):
     """One operand at one memory level.
 
-    ``elements`` and ``bits`` are what one instance holds; ``utilization`` is that over the
-    memory's size, ``shared_utilization`` the sum over all operands in that memory. The
-    effective ones count only what is live when data is replaced as soon as it is used up.
+    ``elements`` and ``bits`` are what one instance holds; ``utilization`` is ``bits`` over the size
+    of the memory, ``shared_utilization`` the sum over all operands in that memory. The effective
+    utilizations count only live data, as if data were replaced immediately after its last use.
     """
 
     operand: LayerOperand
@@ -71,7 +70,7 @@ class LevelEvaluation(Frozen, frozen=True):
 
 
 class PortStall(Frozen, frozen=True):
-    """Stall (positive) or slack (negative) that a physical port causes, in cycles."""
+    """Stall (positive) or slack (negative) of a physical port, in cycles."""
 
     memory: str
     port: str
@@ -81,13 +80,14 @@ class PortStall(Frozen, frozen=True):
 class CostModelEvaluation(Frozen, frozen=True):
     """The cost of one layer under one mapping.
 
-    Energies in pJ, latencies in cycles. ``latency0`` is computation with stalls, ``latency1``
-    adds loading the first data, ``latency2`` storing the last and draining a systolic array;
-    ``latency`` is ``latency2``. ``area`` is that of the accelerator, ``areas`` what it consists
-    of. ``array_energies`` are the parts of ``mac_energy`` of an IMC array; ``static_energies`` are
-    there where the accelerator counts leakage. ``clock_period`` (ns) is there where it is known.
+    Energies in pJ, latencies in cycles. ``latency0`` is computation with stalls, ``latency1`` adds
+    loading the first data, ``latency2`` storing the last data and draining a systolic array;
+    ``latency`` is ``latency2``. ``area`` is the area of the accelerator, ``areas`` its parts.
+    ``array_energies`` are the parts of ``mac_energy`` of an IMC array. ``static_energies`` are
+    given if the accelerator counts leakage, ``clock_period`` (ns) if it is known.
 
-    Source: Mei et al., IEEE TC 2021 and DATE 2022. Formulas: docs/cost-model.md
+    Source: Mei et al., IEEE TC 2021 and DATE 2022; docs/cost-model.md#energy and
+    docs/cost-model.md#latency.
     """
 
     layer: str
@@ -112,11 +112,11 @@ class CostModelEvaluation(Frozen, frozen=True):
     static_energies: tuple[StaticEnergy, ...] = ()
     clock_period: NanoSeconds | None = None
     links: tuple[OperandLink, ...] = ()
-    """Which memory operand carried which operand."""
+    """The memory operand that carried each operand."""
 
     @property
     def energy(self) -> PicoJoules:
-        """Energy of computation and memories, and what leaks where that counts."""
+        """Dynamic energy plus, if the accelerator counts leakage, static energy."""
         return self.dynamic_energy + self.static_energy
 
     @property
@@ -126,7 +126,7 @@ class CostModelEvaluation(Frozen, frozen=True):
 
     @property
     def static_energy(self) -> PicoJoules:
-        """What leaks while the layer runs; 0 where the accelerator does not count it."""
+        """Leakage energy while the layer runs; 0 if the accelerator does not count leakage."""
         if self.clock_period is None:
             return 0.0
         power = sum((entry.power for entry in self.static_energies), 0.0)
@@ -139,22 +139,22 @@ class CostModelEvaluation(Frozen, frozen=True):
 
     @property
     def latency1(self) -> CyclesShare:
-        """``latency0`` and on-loading."""
+        """``latency0`` plus on-loading."""
         return self.latency0 + self.onloading
 
     @property
     def latency2(self) -> CyclesShare:
-        """``latency1``, off-loading and drain."""
+        """``latency1`` plus off-loading and drain."""
         return self.latency1 + self.offloading + self.drain
 
     @property
     def latency(self) -> CyclesShare:
-        """``latency2``: everything."""
+        """The total latency, ``latency2``."""
         return self.latency2
 
     @property
     def spatial_utilization(self) -> Utilization:
-        """Ideal cycles over those that the real unrolling needs."""
+        """Ideal cycles over the cycles that the actual unrolling needs."""
         return self.ideal_cycles / self.ideal_temporal_cycles
 
     @property
@@ -179,13 +179,9 @@ class CostModelEvaluation(Frozen, frozen=True):
                 return entry
         raise KeyError((operand, level))
 
-    def _repr_html_(self) -> str:
-        """Its parts as tables, for notebooks."""
-        return evaluation_html(self)
-
 
 class Objective(StrEnum):
-    """What a search or a reducer makes small."""
+    """What a search minimizes."""
 
     ENERGY = "energy"
     LATENCY = "latency"
@@ -197,7 +193,7 @@ class Objective(StrEnum):
         return {"energy": "pJ", "latency": "cycles", "edp": "pJ x cycles"}[self.value]
 
     def of(self, cme: CostModelEvaluation) -> float:
-        """Its value for one mapping."""
+        """The value of the objective for one mapping."""
         match self:
             case Objective.ENERGY:
                 return cme.energy

@@ -1,4 +1,4 @@
-"""The mappings of a layer between which energy is traded for latency."""
+"""Pareto fronts in energy and latency: of a layer, and of all layers of a network."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from nestmap.model.base import Frozen
 from nestmap.model.evaluation.cme import CostModelEvaluation, Objective
 from nestmap.model.evaluation.result import LayerResult, NetworkEvaluation, SearchStatistics
 from nestmap.model.hardware.vector_unit import VectorEvaluation
-from nestmap.pipeline.render.notebook.network import front_html
 
 
 class LayerFront(Frozen, frozen=True):
-    """The mappings of a layer than which none found is better in energy or latency at no cost.
+    """The Pareto-optimal mappings of a layer in energy and latency.
 
-    By rising energy and falling latency; ``statistics`` count what the search looked at;
-    ``repeats`` names an earlier layer that has the same content and front.
+    Sorted by ascending energy, and so by descending latency. ``statistics`` describe the search;
+    ``repeats`` names an earlier layer with the same content and front.
     """
 
     cmes: tuple[CostModelEvaluation, ...] = Field(min_length=1)
@@ -28,19 +27,15 @@ class LayerFront(Frozen, frozen=True):
         return self.cmes[0].layer
 
     def best(self, objective: Objective) -> LayerResult:
-        """The one with the least of the objective: the best of all mappings that were found."""
+        """The mapping with the lowest objective, which is the best of all mappings evaluated."""
         chosen = min(self.cmes, key=objective.of)
         return LayerResult(cme=chosen, statistics=self.statistics, repeats=self.repeats)
 
-    def _repr_html_(self) -> str:
-        """Its mappings as a table, for notebooks."""
-        return front_html((self,))
-
 
 class NetworkFront(Frozen, frozen=True):
-    """The fronts of all layers of a workload; its vector operators cost what they cost.
+    """The fronts of all layers of a workload, and the costs of its vector operators.
 
-    ``vector_counted``: whether the totals of :meth:`best` include them.
+    ``vector_counted``: whether the totals of :meth:`best` include the vector operators.
     """
 
     layers: tuple[LayerFront, ...] = Field(min_length=1)
@@ -48,13 +43,9 @@ class NetworkFront(Frozen, frozen=True):
     vector_counted: bool = False
 
     def best(self, objective: Objective) -> NetworkEvaluation:
-        """The best mapping of each layer, and their sum."""
+        """The best mapping of each layer for the objective, with their totals."""
         return NetworkEvaluation(
             layers=tuple(front.best(objective) for front in self.layers),
             vector=self.vector,
             vector_counted=self.vector_counted,
         )
-
-    def _repr_html_(self) -> str:
-        """The mappings of its layers as a table, for notebooks."""
-        return front_html(self.layers)

@@ -1,4 +1,4 @@
-"""Which of many energies and latencies no other one beats."""
+"""The Pareto filter: non-dominated rows among many energies and latencies."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from nestmap.model.arrays import Floats, Rows
 
 
 def front_rows(energy: Floats, latency: Floats) -> Rows:
-    """The rows than which no other has less energy or latency without having more of the other.
+    """The Pareto-optimal rows in energy and latency.
 
-    By rising energy, and so by falling latency; of equal rows the first.
+    In order of ascending energy, and so of descending latency. Of equal rows, the first.
     """
     rows = _hopeful(energy, latency)
     rows = rows[np.lexsort((latency[rows], energy[rows]))]
@@ -21,7 +21,7 @@ def front_rows(energy: Floats, latency: Floats) -> Rows:
 
 
 def _hopeful(energy: Floats, latency: Floats) -> Rows:
-    """Rows that the least energy-delay product does not dominate: mostly few are left to sort."""
+    """Rows that the row with the lowest energy-delay product does not dominate: few are left."""
     if not len(energy):
         return np.arange(0)
     best = np.argmin(energy * latency)

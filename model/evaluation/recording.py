@@ -1,4 +1,4 @@
-"""What a run keeps of what it evaluates."""
+"""What a run records in a store, and whether it reuses earlier results."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from nestmap.model.units import PositiveCount
 
 
 class RecordMode(StrEnum):
-    """Which evaluations a store keeps.
+    """Which evaluations a store records.
 
-    ``best`` are, of each search, those that no other one beats in energy and latency at once.
+    ``best`` records the Pareto front of each search in energy and latency.
     """
 
     ALL = "all"
@@ -22,9 +22,9 @@ class RecordMode(StrEnum):
 class Recording(Frozen, frozen=True):
     """How a run uses a store.
 
-    ``record`` says which evaluations it keeps; once it has kept ``limit`` of them, only the best of
-    each search. A ``fresh`` run computes everything anew, also what the store knows already.
-    Results, and what is needed to do nothing twice, are kept in any case.
+    ``record`` selects the evaluations to record; after ``limit`` of them, only the best of each
+    search are recorded. A ``fresh`` run recomputes everything, including what the store has
+    already. Results, and what later runs need for reuse, are recorded in any mode.
     """
 
     record: RecordMode = RecordMode.ALL
@@ -33,5 +33,5 @@ class Recording(Frozen, frozen=True):
 
     @property
     def needs(self) -> RecordMode:
-        """What must have been recorded of a search that need not be done again."""
+        """The least that must be recorded of an earlier search for it to be reused."""
         return RecordMode.BEST if self.limit and self.record is RecordMode.ALL else self.record

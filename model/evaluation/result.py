@@ -1,4 +1,4 @@
-"""What searches report: the mapping of a layer, those of a network, and what was looked at."""
+"""Results of a search: of a layer, of a network, and the statistics of the search."""
 
 from __future__ import annotations
 
@@ -8,22 +8,20 @@ from nestmap.model.base import Frozen
 from nestmap.model.evaluation.cme import CostModelEvaluation, Utilization
 from nestmap.model.hardware.vector_unit import VectorEvaluation
 from nestmap.model.units import Area, Count, Cycles, CyclesShare, NanoSeconds, PicoJoules
-from nestmap.pipeline.render.notebook.evaluation import evaluation_html
-from nestmap.pipeline.render.notebook.network import network_html
 
 
 class Infeasibility(Frozen, frozen=True):
-    """How many candidates failed for one reason."""
+    """The number of candidates rejected for one reason."""
 
     reason: str
     count: Count
 
 
 class SearchStatistics(Frozen, frozen=True):
-    """What a search looked at: mappings evaluated, and those that failed, by reason.
+    """The counts of a search: mappings evaluated, and rejected candidates by reason.
 
-    ``pruned`` are the spatial mappings of which none was evaluated, because they cannot have a
-    better one than what was found before.
+    ``pruned`` counts the spatial mappings skipped because their lower bounds show that none of
+    their mappings can improve on those found before.
     """
 
     evaluations: Count = 0
@@ -42,25 +40,21 @@ class SearchStatistics(Frozen, frozen=True):
 
 
 class LayerResult(Frozen, frozen=True):
-    """The mapping chosen for a layer, and what the search looked at to find it.
+    """The mapping chosen for a layer, and the statistics of its search.
 
-    ``repeats`` names an earlier layer that has the same content, mapping and cost.
+    ``repeats`` names an earlier layer with the same content, mapping and cost.
     """
 
     cme: CostModelEvaluation
     statistics: SearchStatistics = SearchStatistics()
     repeats: str | None = None
 
-    def _repr_html_(self) -> str:
-        """The cost of its mapping as tables, for notebooks."""
-        return evaluation_html(self.cme)
-
 
 class NetworkEvaluation(Frozen, frozen=True):
-    """The results of all layers of a workload; totals are sums over them.
+    """The results of all layers of a workload; totals are sums over the layers.
 
-    ``vector`` are its vector operators. With ``vector_counted`` energy, latency and what follows
-    from them include these; without, totals are those of the array alone.
+    ``vector`` are the vector operators. With ``vector_counted``, energy, latency and everything
+    derived from them include the vector operators; otherwise totals are those of the array alone.
     """
 
     layers: tuple[LayerResult, ...]
@@ -75,13 +69,13 @@ class NetworkEvaluation(Frozen, frozen=True):
 
     @property
     def energy(self) -> PicoJoules:
-        """Energy of all layers, and of the vector operators where they count."""
+        """Energy of all layers, and of the vector operators if they are counted."""
         layers = sum(result.cme.energy for result in self.layers)
         return layers + self.vector_energy if self.vector_counted else layers
 
     @property
     def latency(self) -> CyclesShare:
-        """Cycles of all layers, and of the vector operators where they count, in sequence."""
+        """Cycles of all layers in sequence, and of the vector operators if they are counted."""
         layers = sum(result.cme.latency for result in self.layers)
         return layers + self.vector_latency if self.vector_counted else layers
 
@@ -92,29 +86,32 @@ class NetworkEvaluation(Frozen, frozen=True):
 
     @property
     def vector_latency(self) -> Cycles:
-        """Cycles of all vector operators, one after the other."""
+        """Cycles of all vector operators, executed in sequence."""
         return sum(entry.latency for entry in self.vector)
 
     @property
     def static_energy(self) -> PicoJoules:
-        """What leaks while all runs that counts; 0 where the accelerator does not count it."""
+        """Leakage energy of everything counted; 0 if the accelerator does not count leakage."""
         layers = sum((result.cme.static_energy for result in self.layers), 0.0)
         vector = sum((entry.static_energy for entry in self.vector), 0.0)
         return layers + vector if self.vector_counted else layers
 
     @property
     def area(self) -> Area:
-        """Area of the accelerator: the largest part of it that a layer uses."""
+        """Area of the accelerator as used by the layer that uses most of it."""
         return self.largest.area
 
     @property
     def largest(self) -> CostModelEvaluation:
-        """The layer for which most of the accelerator is used: data of others stays on chip."""
+        """The evaluation of the layer that uses most of the accelerator.
+
+        Layers whose data stays on chip may not use the outer memories.
+        """
         return max((result.cme for result in self.layers), key=lambda cme: cme.area)
 
     @property
     def clock_period(self) -> NanoSeconds | None:
-        """The clock period (ns), where it is known."""
+        """The clock period (ns), if it is known."""
         return self.layers[0].cme.clock_period
 
     @property
@@ -139,9 +136,5 @@ class NetworkEvaluation(Frozen, frozen=True):
 
     @property
     def evaluations(self) -> Count:
-        """Mappings evaluated."""
+        """Number of mappings evaluated."""
         return sum(result.statistics.evaluations for result in self.layers)
-
-    def _repr_html_(self) -> str:
-        """Its layers as a table, for notebooks."""
-        return network_html(self)

@@ -1,1 +1,1 @@
-"""Accelerators: operational array, memories, ports, what they cost."""
+"""Single-core accelerators: operational array, memories, ports, component costs."""

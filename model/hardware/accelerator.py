@@ -1,4 +1,4 @@
-"""An accelerator: an operational array and the memory hierarchy that feeds it."""
+"""A single-core accelerator: an operational array and its memory hierarchy."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from nestmap.model.hardware.imc import IMC_CELLS, ImcKind, ImcSizes, InMemoryCom
 from nestmap.model.hardware.memory import MemoryLevel, needed_movements
 from nestmap.model.hardware.vector_unit import VectorUnit
 from nestmap.model.units import Area, Count, MilliWatts, NanoSeconds, PicoJoules, Size
-from nestmap.pipeline.render.notebook.accelerator import accelerator_html
 
 
 class ArraySide(Frozen, frozen=True):
-    """One dimension of the operational array and how many units it has."""
+    """One dimension of the operational array and its number of units."""
 
     name: ArrayDimension
     size: Size
@@ -27,16 +26,15 @@ class OperationalArray(Frozen, frozen=True):
     """The multiply-accumulate units.
 
     ``unit_energy`` is pJ per multiply-accumulate, ``unit_area`` the area of one unit,
-    ``unit_leakage`` the mW it takes whether or not it is used, ``clock_period`` is in ns. Along a
-    systolic dimension operands move one unit a cycle, so the last results come later
-    (drain). ``cycles_per_operation`` is 1 but for bit-serial arrays. With ``holds_inputs`` a unit
-    keeps an input word for as long as the loops do not change it; without, it reads the word from
-    the innermost memory for every operation (the reference's
-    ``access_same_data_considered_as_no_access``).
+    ``unit_leakage`` its static power in mW, ``clock_period`` is in ns. Along a systolic dimension
+    operands advance one unit per cycle, so the last results come later (drain).
+    ``cycles_per_operation`` is 1 except for bit-serial arrays. With ``holds_inputs`` a unit holds
+    an input word while the loops do not change it; without, it reads the word from the innermost
+    memory for every operation (the reference's ``access_same_data_considered_as_no_access``).
 
-    With ``imc`` the units compute in memory: energy, area and clock follow from that, and nothing
-    is said of them here. In the order of their names the first dimension has the columns, the
-    second the rows, and the others the banks.
+    With ``imc`` the units compute in memory: energy, area and clock follow from the circuits and
+    must not be given here. Dimensions sorted by name are columns, rows and, from the third on,
+    banks.
     """
 
     sides: tuple[ArraySide, ...] = Field(min_length=1)
@@ -76,7 +74,7 @@ class OperationalArray(Frozen, frozen=True):
         for name, found, expected in decided:
             if found != expected:
                 raise ValueError(
-                    f"{name} {found} of an IMC array; expected {expected}: its circuits decide"
+                    f"{name} {found} of an IMC array; expected {expected}: its circuits set it"
                 )
         if len(self.sides) < 2:
             raise ValueError(
@@ -98,7 +96,7 @@ class OperationalArray(Frozen, frozen=True):
 
     @property
     def operation_cycles(self) -> float:
-        """Cycles that a unit takes for an operation."""
+        """Cycles per operation of a unit."""
         return self.imc.cycles_per_operation if self.imc else self.cycles_per_operation
 
     @property
@@ -113,10 +111,10 @@ class OperationalArray(Frozen, frozen=True):
 
 
 class Accelerator(Frozen, frozen=True):
-    """An array and its memories, innermost first, and where there is one a vector unit.
+    """An array, its memories (innermost first) and, optionally, a vector unit.
 
-    With ``counts_leakage`` the energy of a layer includes what leaks while it runs;
-    ``unused_leakage`` (mW) is what leaks in memories that a layer does not use.
+    With ``counts_leakage`` the energy of a layer includes leakage while it runs; ``unused_leakage``
+    (mW) is the leakage of memories that a layer does not use.
     """
 
     name: str = Field(min_length=1)
@@ -133,7 +131,7 @@ class Accelerator(Frozen, frozen=True):
 
     @cached_property
     def _checked(self) -> bool:
-        """Made once: every model that gets an accelerator asks for it again."""
+        """Cached, because every model that contains an accelerator validates it again."""
         names = [level.name for level in self.memories]
         if len(set(names)) != len(names):
             raise ValueError(f"memory names {', '.join(names)} are not all different")
@@ -152,7 +150,7 @@ class Accelerator(Frozen, frozen=True):
         return True
 
     def _check_cells(self) -> None:
-        """The array of an IMC accelerator is one of its memories, too."""
+        """The array of an IMC accelerator is also one of its memories."""
         imc = self.array.imc
         if imc is None:
             return
@@ -160,8 +158,8 @@ class Accelerator(Frozen, frozen=True):
         if cells is None:
             names = ", ".join(level.name for level in self.memories)
             raise ValueError(
-                f"an IMC array without a memory named {IMC_CELLS}, but {names}; expected one that "
-                "holds the weights"
+                f"an IMC array with memories {names}; expected one named {IMC_CELLS}, which holds "
+                "the weights"
             )
         if len(cells.operands) != 1 or cells.operands[0] == OUTPUT or cells.served_dimensions:
             served = ", ".join(cells.served_dimensions) or "no dimension"
@@ -171,8 +169,8 @@ class Accelerator(Frozen, frozen=True):
             )
         if self.levels_of(cells.operands[0])[0] is not cells:
             raise ValueError(
-                f"memory {IMC_CELLS} stands above another memory of {cells.operands[0]}; expected "
-                "it innermost"
+                f"memory {IMC_CELLS} is above another memory of {cells.operands[0]}; expected it "
+                "innermost"
             )
         if cells.instance.size % imc.weight_precision:
             raise ValueError(
@@ -212,7 +210,7 @@ class Accelerator(Frozen, frozen=True):
         return tuple(dict.fromkeys(o for level in self.memories for o in level.operands))
 
     def levels_of(self, operand: MemoryOperand) -> tuple[MemoryLevel, ...]:
-        """The memories that hold the operand, innermost first."""
+        """The memories that hold a memory operand, innermost first."""
         return tuple(level for level in self.memories if operand in level.operands)
 
     @property
@@ -227,15 +225,10 @@ class Accelerator(Frozen, frozen=True):
 
     @property
     def vector_memory(self) -> MemoryLevel | None:
-        """Where vector operators read and write: the vector unit's memory if it names one.
+        """The memory that vector operators read and write: the one the vector unit names.
 
-        Else the outermost memory that holds outputs (of several outermost memories, theirs);
-        ``None`` where no memory holds outputs.
+        Otherwise the outermost memory that holds outputs; ``None`` if no memory holds outputs.
         """
         levels = self.levels_of(OUTPUT)
         chosen = self.vector_unit.memory if self.vector_unit else None
         return next((x for x in reversed(levels) if chosen in (None, x.name)), None)
-
-    def _repr_html_(self) -> str:
-        """Its memories as a table, for notebooks."""
-        return accelerator_html(self)

@@ -1,4 +1,4 @@
-"""What the parts of an accelerator cost: area, energy of computation, leakage."""
+"""Costs of accelerator components: area, energy of computation, leakage."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nestmap.model.units import Area, MilliWatts, PicoJoules
 
 
 class PartKind(StrEnum):
-    """What a part of an accelerator belongs to."""
+    """The component that a part belongs to."""
 
     ARRAY = "array"
     MEMORY = "memory"
@@ -18,9 +18,9 @@ class PartKind(StrEnum):
 
 
 class PartArea(Frozen, frozen=True):
-    """The area of one part of an accelerator, by name: of all instances of a memory.
+    """The area of one part of an accelerator, by name; of a memory, all its instances together.
 
-    An IMC array has several parts, among them its cells, any other array one.
+    An IMC array has several parts, one of which is its cells; any other array is one part.
     """
 
     part: str
@@ -29,16 +29,17 @@ class PartArea(Frozen, frozen=True):
 
 
 class PartEnergy(Frozen, frozen=True):
-    """What one part of an IMC array spends on a layer."""
+    """The energy of one part of an IMC array for one layer, in pJ."""
 
     part: ArrayPart
     energy: PicoJoules
 
 
 class StaticEnergy(Frozen, frozen=True):
-    """What leaks in the array or in all instances of a memory, by name, while a layer runs.
+    """Leakage of the array, or of all instances of a memory, while a layer runs.
 
-    ``energy`` is ``power`` times the clock period and the latency of the layer.
+    ``power`` is in mW; ``energy`` (pJ) is ``power`` times the clock period and the latency of the
+    layer.
     """
 
     part: str

@@ -1,4 +1,4 @@
-"""In-memory computing: what an array is that multiplies where its weights are stored."""
+"""In-memory computing (IMC): arrays that multiply in the memory that stores the weights."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from nestmap.model.base import Frozen
 from nestmap.model.units import Bits, NanoMeters, Volts
 
 IMC_CELLS: Final = "cells"
-"""The memory of an IMC accelerator that is the array itself."""
+"""The name of the memory that is the array of an IMC accelerator."""
 
 
 class ImcKind(StrEnum):
-    """How an IMC array adds: currents on bit lines, or logic beside the cells."""
+    """How an IMC array adds: analog currents on bit lines, or digital logic next to the cells."""
 
     ANALOG = "analog"
     DIGITAL = "digital"
 
 
 class ArrayPart(StrEnum):
-    """The parts of an IMC array, as its figures are broken down."""
+    """The circuits of an IMC array in the breakdown of its costs."""
 
     CELLS = "cells"
     DACS = "dacs"
@@ -35,12 +35,12 @@ class ArrayPart(StrEnum):
 
 
 class InMemoryCompute(Frozen, frozen=True):
-    """The arithmetic of an IMC array; precisions in bit.
+    """The circuits of an IMC array; precisions in bits.
 
-    An activation enters in slices of ``bit_serial_precision`` bit, one a cycle. ``adc_resolution``
-    is that of the converters behind the bit lines of an analog array (0: they cost nothing).
-    The SRAM cells behind one multiplier are the memory :data:`IMC_CELLS`. The circuits are those
-    of ``technology`` (nm) at ``supply_voltage``.
+    An activation enters in slices of ``bit_serial_precision`` bits, one per cycle.
+    ``adc_resolution`` is that of the converters at the bit lines of an analog array (0: no
+    converter cost). The SRAM cells of a multiplier are the memory :data:`IMC_CELLS`. ``technology``
+    is the node in nm.
 
     Source: Houshmand, Sun and Verhelst, arXiv:2305.18335; Sun, Houshmand and Verhelst,
     ICCAD 2023 (arXiv:2405.14978).
@@ -77,14 +77,14 @@ class InMemoryCompute(Frozen, frozen=True):
 
     @property
     def cycles_per_operation(self) -> float:
-        """Cycles until all bits of an activation have entered."""
+        """Cycles to enter all bits of an activation."""
         return self.activation_precision / self.bit_serial_precision
 
 
 class ImcSizes(Frozen, frozen=True):
-    """Weights side by side: ``columns`` are outputs, ``rows`` inputs that are added up.
+    """The size of an IMC array in weights: ``columns`` (outputs) by ``rows`` (summed inputs).
 
-    ``banks`` are identical macros of so many columns and rows.
+    ``banks`` is the number of identical macros of that size.
     """
 
     columns: int
@@ -93,9 +93,10 @@ class ImcSizes(Frozen, frozen=True):
 
 
 class PeakPerformance(Frozen, frozen=True):
-    """What an IMC array reaches when everything is used; in 10^12 operations.
+    """The peak performance of a fully used IMC array, in 10^12 operations.
 
-    ``tops`` a second, ``tops_per_watt`` a joule, ``tops_per_mm2`` a second and mm2 of the array.
+    ``tops`` per second, ``tops_per_watt`` per joule, ``tops_per_mm2`` per second and mm2 of the
+    array.
     """
 
     tops: float

@@ -1,4 +1,4 @@
-"""Memories: instances with ports, and the levels of a hierarchy that they form."""
+"""Memories: instances with ports, and the levels of a memory hierarchy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nestmap.model.units import Area, Bits, MilliWatts, PicoJoules, Width
 
 
 class PortKind(StrEnum):
-    """What a port can do."""
+    """The transfer directions of a port."""
 
     READ = "read"
     WRITE = "write"
@@ -24,7 +24,7 @@ class PortKind(StrEnum):
 
 
 class PortUse(Frozen, frozen=True):
-    """One duty of a port: a movement of an operand."""
+    """One use of a port: a movement of an operand."""
 
     operand: MemoryOperand
     movement: Movement
@@ -63,9 +63,9 @@ class MemoryPort(Frozen, frozen=True):
 
 
 class MemoryInstance(Frozen, frozen=True):
-    """One memory macro: ``size`` bits, energies in pJ per access of a port's full width.
+    """One memory macro: ``size`` in bits, energies in pJ per access of a port's full width.
 
-    ``leakage`` is the power in mW that one instance takes whether or not it is used.
+    ``leakage`` is the static power of one instance in mW.
     """
 
     name: str = Field(min_length=1)
@@ -77,14 +77,14 @@ class MemoryInstance(Frozen, frozen=True):
     latency: int = Field(default=1, ge=0)
     ports: tuple[MemoryPort, ...] = Field(min_length=1)
     double_buffered: bool = False
-    """Whether the memory always keeps two copies of a tile, so that it needs twice the room."""
+    """Whether the memory always holds two copies of a tile, which takes twice the capacity."""
 
 
 class MemoryLevel(Frozen, frozen=True):
-    """A memory in the hierarchy: which operands it holds and which array dimensions share it.
+    """A memory in the hierarchy: the operands it holds, and the array dimensions that share it.
 
     One instance serves all units along ``served_dimensions``; along every other array dimension
-    the memory is there once per unit.
+    there is one instance per unit.
     """
 
     instance: MemoryInstance
@@ -111,7 +111,7 @@ class MemoryLevel(Frozen, frozen=True):
         return self.instance.name
 
     def port_index(self, operand: MemoryOperand, movement: Movement) -> int | None:
-        """Which port serves the movement (the last one that lists it), if any does."""
+        """The index of the port that serves the movement (the last that lists it), or ``None``."""
         use = PortUse(operand=operand, movement=movement)
         serving = [i for i, port in enumerate(self.instance.ports) if use in port.allocation]
         return serving[-1] if serving else None
@@ -120,8 +120,8 @@ class MemoryLevel(Frozen, frozen=True):
 def needed_movements(operand: MemoryOperand, is_top: bool) -> tuple[Movement, ...]:
     """The movements for which a level needs a port.
 
-    Inputs come from above and go down; outputs come from below and go up, and partial sums
-    take both ways back. Nothing lies above the top level.
+    Inputs come from above and go down; outputs come from below and go up, and partial sums also
+    travel back. Nothing lies above the top level.
     """
     if operand == OUTPUT:
         low = (Movement.RD_TO_LOW, Movement.WR_BY_LOW)

@@ -1,4 +1,4 @@
-"""What a memory is built as, and what that costs: the question and the answer of memory models."""
+"""Memory macros and their costs: the input and output of memory cost models."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from nestmap.model.units import Area, Bits, MilliWatts, NanoMeters, PicoJoules, 
 
 
 class MemoryMacro(Frozen, frozen=True):
-    """A memory as a model of its cost sees it.
+    """A memory as the input of a cost model.
 
-    ``size`` is the capacity in bits, ``width`` the bits that one access reads or writes,
-    ``technology`` the node in nm.
+    ``size`` is the capacity in bits, ``width`` the bits per access, ``technology`` the node in nm.
     """
 
     size: Bits = Field(gt=0)
@@ -40,7 +39,7 @@ class MemoryMacro(Frozen, frozen=True):
 class MemoryCost(Frozen, frozen=True):
     """The cost of a memory: energies in pJ per access of the full width, area in mm2.
 
-    ``leakage`` is the power in mW that it takes whether or not it is used.
+    ``leakage`` is its static power in mW.
     """
 
     read_energy: PicoJoules

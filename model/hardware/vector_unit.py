@@ -1,4 +1,4 @@
-"""The vector unit beside the array: what it can do, and what an operator on it costs."""
+"""The vector unit, and the cost of one operator on it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from nestmap.model.units import Area, Bits, Count, Cycles, PicoJoules, Size
 
 
 class VectorUnit(Frozen, frozen=True):
-    """Scalar units that compute pooling, activations, normalizations and the like.
+    """SIMD lanes that execute pooling, activations, normalizations and similar operators.
 
-    Each of the ``lanes`` does one scalar operation a cycle for ``operation_energy`` pJ. The unit
-    reads from and writes to ``memory``; ``None``: the outermost memory that holds outputs.
-    ``area`` is that of all lanes.
+    Each of the ``lanes`` executes one scalar operation per cycle for ``operation_energy`` pJ. The
+    unit reads from and writes to ``memory``; ``None``: the outermost memory that holds outputs.
+    ``area`` is the area of all lanes.
     """
 
     lanes: Size
@@ -23,11 +23,11 @@ class VectorUnit(Frozen, frozen=True):
 
 
 class VectorEvaluation(Frozen, frozen=True):
-    """What one vector operator costs: operations, traffic with a memory, pJ and cycles.
+    """The cost of one vector operator: operations, memory traffic, pJ and cycles.
 
     Words are accesses of a port's full width. Without a vector unit ``operation_energy`` and
-    ``compute_cycles`` are 0: only the traffic counts. ``static_energy`` is what leaks meanwhile,
-    where the accelerator counts it.
+    ``compute_cycles`` are 0: only the traffic counts. ``static_energy`` is the leakage energy while
+    it runs, if the accelerator counts leakage.
     """
 
     node: str = Field(min_length=1)
@@ -46,7 +46,7 @@ class VectorEvaluation(Frozen, frozen=True):
 
     @property
     def energy(self) -> PicoJoules:
-        """Energy of operations and traffic, and what leaks where that counts, in pJ."""
+        """Energy of operations, traffic and, if it is counted, leakage, in pJ."""
         return self.operation_energy + self.memory_energy + self.static_energy
 
     @property

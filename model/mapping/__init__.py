@@ -1,1 +1,1 @@
-"""Mappings: what is unrolled in space, ordered in time, held by which memory."""
+"""Mappings: spatial unrolling, temporal loop order, allocation of loops to memories."""

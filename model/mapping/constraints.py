@@ -1,4 +1,4 @@
-"""Mapping constraints: what a user fixes about how layers are mapped."""
+"""Mapping constraints: what a user fixes about the mapping of layers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nestmap.model.workload.layer import Layer
 
 
 class OperandLink(Frozen, frozen=True):
-    """Which memory operand carries a layer operand: ``W`` travels as ``I2``."""
+    """The memory operand that carries a layer operand, such as ``I2`` for ``W``."""
 
     operand: LayerOperand
     memory_operand: MemoryOperand
@@ -31,7 +31,7 @@ class UnrollingHint(Frozen, frozen=True):
 class OrderedLoop(Frozen, frozen=True):
     """One item of a temporal ordering: a loop of that size.
 
-    ``size`` ``None``: one of the factors that the dimension's iterations are cut into, whichever.
+    ``size`` ``None``: any one of the loop factors of the dimension.
     """
 
     dimension: Dimension
@@ -42,14 +42,14 @@ class OrderedLoop(Frozen, frozen=True):
 
 
 class PinnedMemory(Frozen, frozen=True):
-    """How many loops of a complete temporal ordering lie at or below a memory."""
+    """The number of loops of a complete temporal ordering at or below a memory."""
 
     memory: str = Field(min_length=1)
     loops: Count
 
 
 class PinnedLevels(Frozen, frozen=True):
-    """For each memory of an operand, which loops lie at or below it."""
+    """For each memory of an operand, the number of loops at or below it."""
 
     operand: LayerOperand
     memories: tuple[PinnedMemory, ...]
@@ -63,11 +63,11 @@ class PinnedLevels(Frozen, frozen=True):
 
 
 class LayerConstraints(Frozen, frozen=True):
-    """What is fixed for the layers with this name, else this operator, else ``default``.
+    """The constraints of the layers that match ``target``: a layer name, operator, or ``default``.
 
     ``temporal_ordering`` pins the innermost loops, ``outer_ordering`` the outermost ones; both
-    begin with the inner one, and what neither names stands between them in any order.
-    ``memory_levels`` goes with an ordering that leaves nothing open; it counts its items.
+    start with the inner loop, and loops that neither names lie between them in any order.
+    ``memory_levels`` requires a complete ordering, whose items it counts.
     """
 
     target: str = "default"
@@ -100,7 +100,7 @@ class LayerConstraints(Frozen, frozen=True):
 
 
 DEFAULT = "default"
-"""The target of the constraints for layers that no other entry matches."""
+"""The target of the constraints for layers that match no other entry."""
 
 
 class MappingConstraints(Frozen, frozen=True):
@@ -116,7 +116,7 @@ class MappingConstraints(Frozen, frozen=True):
         return self
 
     def of(self, layer: Layer) -> LayerConstraints:
-        """The entry for a layer: by its name, else its operator, else the default one."""
+        """The entry for a layer: by its name, else its operator, else the default entry."""
         for target in (layer.name, layer.operator, DEFAULT):
             if target in self._by_target:
                 return self._by_target[target]

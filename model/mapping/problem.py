@@ -1,4 +1,4 @@
-"""What is asked: map a layer, or a network, onto an accelerator under constraints."""
+"""Mapping problems: a layer or a network, an accelerator, and constraints."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nestmap.model.workload.graph import Workload
 from nestmap.model.workload.layer import Layer
 
 USUAL_LINKS: dict[LayerOperand, MemoryOperand] = {"I": "I1", "W": "I2"}
-"""Which memory operand carries an input, if nothing else is said."""
+"""The default memory operand of each input."""
 
 
 def usual_links(
@@ -29,10 +29,10 @@ def usual_links(
     known: Collection[MemoryOperand],
     fixed: Mapping[LayerOperand, MemoryOperand],
 ) -> dict[LayerOperand, MemoryOperand | None]:
-    """Which memory operand carries each operand; ``None`` where none is left for it.
+    """The memory operand of each operand; ``None`` if none is left for it.
 
-    What is not ``fixed``: ``I`` is ``I1`` and ``W`` is ``I2`` where these are ``known``, and other
-    inputs take those that are left, in order.
+    By default ``I`` is carried by ``I1`` and ``W`` by ``I2`` where these are ``known``; other
+    inputs take the remaining memory operands in order. ``fixed`` links take precedence.
     """
     usual = {
         name: memory_operand
@@ -50,9 +50,10 @@ ProblemContent = tuple[Layer, Accelerator, LayerConstraints, tuple[TopLevel, ...
 
 
 class MappingProblem(Frozen, frozen=True):
-    """A layer, the accelerator that shall run it, and what the user has fixed.
+    """A layer, the accelerator to map it to, and the user's constraints.
 
-    ``top_levels`` say where data stays on chip; the accelerator may still have levels above.
+    ``top_levels`` give the highest memory of operands whose data stays on chip; the accelerator may
+    still have levels above.
     """
 
     layer: Layer
@@ -87,8 +88,7 @@ class MappingProblem(Frozen, frozen=True):
     def links(self) -> dict[LayerOperand, MemoryOperand]:
         """The memory operand of each operand, output first.
 
-        What the constraints do not say: ``I`` is ``I1`` and ``W`` is ``I2`` where the accelerator
-        has those, and other inputs take those that are left, in order.
+        Operands without a constraint follow :func:`usual_links`.
         """
         fixed = {link.operand: link.memory_operand for link in self.constraints.links}
         known = self.accelerator.operands
@@ -98,7 +98,7 @@ class MappingProblem(Frozen, frozen=True):
 
     @property
     def content(self) -> ProblemContent:
-        """All but names: equal for problems whose mappings and costs are the same."""
+        """Everything but names; problems with equal content have the same mappings and costs."""
         constraints = replaced(self.constraints, {"target": LayerConstraints().target})
         return self.layer.anonymous, self.accelerator, constraints, self.top_levels
 
@@ -112,10 +112,10 @@ class MappingProblem(Frozen, frozen=True):
 
 
 class NetworkProblem(Frozen, frozen=True):
-    """What an exploration is asked: map every layer of a workload onto an accelerator.
+    """The problem of an exploration: map every layer of a workload to an accelerator.
 
-    ``top_levels`` say layer by layer where data stays on chip; layers that are not named use all
-    memories.
+    ``top_levels`` give, per layer, the highest memory of operands whose data stays on chip; layers
+    that are not named use all memories.
     """
 
     workload: Workload
@@ -124,12 +124,12 @@ class NetworkProblem(Frozen, frozen=True):
     top_levels: tuple[LayerTopLevels, ...] = ()
 
     def top_levels_of(self, layer: Layer) -> tuple[TopLevel, ...]:
-        """Where the data of a layer stays on chip."""
+        """The top levels of the operands of a layer."""
         return next((x.top_levels for x in self.top_levels if x.layer == layer.name), ())
 
 
 class SpatialProblem(Frozen, frozen=True):
-    """A mapping problem with its spatial mapping decided."""
+    """A mapping problem with its spatial mapping fixed."""
 
     problem: MappingProblem
     spatial_mapping: SpatialMapping
@@ -165,7 +165,7 @@ class SpatialProblem(Frozen, frozen=True):
         return self
 
     def handed_to(self, layer: Layer) -> SpatialProblem:
-        """The same problem of another layer, which must have the same content."""
+        """The same problem for another layer, which must have the same content."""
         return replaced(self, {"problem": replaced(self.problem, {"layer": layer})})
 
     @property
@@ -180,7 +180,7 @@ class SpatialProblem(Frozen, frozen=True):
 
     @property
     def temporal_sizes(self) -> dict[Dimension, int]:
-        """Iterations left in time for each dimension: ``ceil(N / unrolling)``.
+        """Iterations left for the temporal mapping per dimension: ``ceil(N / unrolling)``.
 
         Formula: docs/cost-model.md#iterations-left-in-time
         """
@@ -188,11 +188,11 @@ class SpatialProblem(Frozen, frozen=True):
         return {d: -(-n // mapping.factor_of(d)) for d, n in self.layer.sizes.items()}
 
     def check(self, temporal: TemporalMapping) -> None:
-        """Checks that a temporal mapping is one of this problem.
+        """Checks that a temporal mapping belongs to this problem.
 
         Raises:
-            InputError: where its loops do not run through exactly what is left in time, or its
-                cuts are not those of the layer's operands and their memories.
+            InputError: if its loops do not cover exactly the temporal sizes, or its cuts do not
+                match the operands of the layer and their memories.
         """
         self._check_order(temporal)
         where = f"temporal mapping of layer {self.layer.name}: cuts"
@@ -222,7 +222,7 @@ class SpatialProblem(Frozen, frozen=True):
 
 
 class CoreProblem(Frozen, frozen=True):
-    """A layer on a core that supports certain spatial mappings; without any, whichever fits."""
+    """A layer on a core that supports certain spatial mappings; without any, all that fit."""
 
     problem: MappingProblem
     dataflows: tuple[SpatialMapping, ...] = ()

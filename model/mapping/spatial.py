@@ -1,4 +1,4 @@
-"""A spatial mapping: which loops are unrolled over which dimensions of the array."""
+"""Spatial mappings: which loops are unrolled over which array dimensions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pydantic import model_validator
 from nestmap.model.base import Frozen
 from nestmap.model.dims import ArrayDimension, Dimension, Loop
 from nestmap.model.units import Count
-from nestmap.pipeline.render.notebook.mapping import spatial_html
 
 
 class Unrolling(Frozen, frozen=True):
@@ -43,17 +42,13 @@ class SpatialMapping(Frozen, frozen=True):
         return ", ".join(str(unrolling) for unrolling in self.unrollings)
 
     def on(self, array_dimension: ArrayDimension) -> tuple[Loop, ...]:
-        """The loops unrolled over that array dimension (none if it is not mapped)."""
+        """The loops unrolled over an array dimension; none if it is not mapped."""
         for unrolling in self.unrollings:
             if unrolling.array_dimension == array_dimension:
                 return unrolling.loops
         return ()
 
     def factor_of(self, dimension: Dimension) -> Count:
-        """How often the loop dimension is unrolled over the whole array."""
+        """How often a loop dimension is unrolled over the whole array."""
         loops = (loop for unrolling in self.unrollings for loop in unrolling.loops)
         return prod(loop.size for loop in loops if loop.dimension == dimension)
-
-    def _repr_html_(self) -> str:
-        """Its unrollings as a table, for notebooks."""
-        return spatial_html(self)

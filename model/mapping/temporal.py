@@ -1,4 +1,4 @@
-"""A temporal mapping: the order of the loops and which memory level holds which of them."""
+"""Temporal mappings: the order of the loops, and the memory level that holds each of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pydantic import model_validator
 from nestmap.model.base import Frozen
 from nestmap.model.dims import LayerOperand, Loop
 from nestmap.model.units import Count
-from nestmap.pipeline.render.notebook.mapping import temporal_html
 
 
 class MappingType(StrEnum):
@@ -22,7 +21,7 @@ class MappingType(StrEnum):
 
 
 class Cuts(Frozen, frozen=True):
-    """Per memory level of one operand (innermost first): how many loops lie at or below it."""
+    """Per memory level of one operand (innermost first): the number of loops at or below it."""
 
     operand: LayerOperand
     positions: tuple[Count, ...]
@@ -31,7 +30,7 @@ class Cuts(Frozen, frozen=True):
     def _ascending(self) -> Cuts:
         if any(lower > upper for lower, upper in pairwise(self.positions)):
             raise ValueError(
-                f"cuts {self.positions} of operand {self.operand} go down; expected each level "
+                f"cuts {self.positions} of operand {self.operand} decrease; expected each level "
                 "to hold at least the loops of the level below"
             )
         return self
@@ -65,7 +64,7 @@ class TemporalMapping(Frozen, frozen=True):
         """The cut positions of an operand.
 
         Raises:
-            KeyError: if the mapping says nothing about it.
+            KeyError: if the mapping has no cuts for it.
         """
         for cuts in self.cuts:
             if cuts.operand == operand:
@@ -76,7 +75,3 @@ class TemporalMapping(Frozen, frozen=True):
         """The loops that the operand's memory ``level`` (0: innermost) adds to those below."""
         positions = (0, *self.cuts_of(operand))
         return self.order[positions[level] : positions[level + 1]]
-
-    def _repr_html_(self) -> str:
-        """The loop nest as a table, for notebooks."""
-        return temporal_html(self)

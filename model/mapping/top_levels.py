@@ -1,4 +1,4 @@
-"""Data kept on chip: the highest memory that each operand of a layer uses."""
+"""Data that stays on chip: the highest memory that each operand of a layer uses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nestmap.model.hardware.memory import MemoryLevel
 
 
 class TopLevel(Frozen, frozen=True):
-    """The memory, by name, in which an operand's data stays, so that it uses none above."""
+    """The highest memory, by name, that an operand uses: its data stays there."""
 
     operand: MemoryOperand
     memory: str
@@ -26,14 +26,14 @@ class LayerTopLevels(Frozen, frozen=True):
 
 
 def without_unused_levels(accelerator: Accelerator, top_levels: Iterable[TopLevel]) -> Accelerator:
-    """The accelerator where no operand has a memory above its top level.
+    """The accelerator without the memories above the top level of each operand.
 
-    Higher memories lose the operand and what their ports do for it; those that hold nothing any
-    more are gone. The name stays, and the same top levels applied again change nothing. A vector
-    unit whose memory holds no outputs any more is left with the outermost one that does.
+    Higher memories lose the operand and the port uses for it; memories that hold no operand are
+    removed. The name does not change, and applying the same top levels again changes nothing. A
+    vector unit whose memory no longer holds outputs uses the outermost memory that does.
 
     Raises:
-        InputError: where a top level is not a memory of its operand.
+        InputError: if a top level is not a memory of its operand.
     """
     unused: dict[str, set[MemoryOperand]] = {level.name: set() for level in accelerator.memories}
     for top in top_levels:
@@ -60,7 +60,7 @@ def without_unused_levels(accelerator: Accelerator, top_levels: Iterable[TopLeve
 
 
 def _leakage(accelerator: Accelerator, memories: Iterable[MemoryLevel]) -> float:
-    """What all instances of these memories leak (mW); 0 where nobody counts it."""
+    """The leakage of all instances of these memories (mW); 0 if leakage is not counted."""
     if not accelerator.counts_leakage:
         return 0.0
     return sum((x.instance.leakage * accelerator.instances_of(x) for x in memories), 0.0)
@@ -78,7 +78,7 @@ def _reduced(
 
 
 def _holding(level: MemoryLevel, operands: tuple[MemoryOperand, ...]) -> MemoryLevel:
-    """The level with these of its operands only; ports that serve none of them stay, idle."""
+    """The level with only these operands; ports without a use remain."""
     ports = tuple(
         replaced(
             port, {"allocation": tuple(use for use in port.allocation if use.operand in operands)}

@@ -1,1 +1,1 @@
-"""Several cores: machines, computation nodes, allocations, schedules."""
+"""Multi-core models: accelerators, computation nodes, allocations, schedules."""

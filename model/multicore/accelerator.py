@@ -1,4 +1,4 @@
-"""Several cores: accelerators that exchange tensors over links, and the memory off the chip."""
+"""Multi-core accelerators: compute and storage cores, links, buses, shared memories."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from nestmap.model.mapping.spatial import SpatialMapping
 from nestmap.model.units import PicoJoules, Width
 
 CoreId = Annotated[int, Field(ge=0, lt=2**31)]
-"""The number of a core."""
+"""The id of a core."""
 
 Coordinates = tuple[int, int]
-"""Column and row of a core on the chip; only pictures and meshes need them."""
+"""Column and row of a core on the chip; used by figures and mesh builders only."""
 
 
 class ComputeCore(Frozen, frozen=True):
-    """A core that computes: an accelerator of its own.
+    """A core that computes: a single-core accelerator.
 
-    ``dataflows`` are the spatial mappings that it supports (none: whichever fits); ``operators``
-    those that it runs (none: all that fit), as a core for pooling or for element-wise operators has
-    them. Tensors that other cores may need live in the outermost memory of each memory operand.
+    ``dataflows`` are the spatial mappings that it supports (none: any that fits); ``operators``
+    those that it runs (none: any that fits), for dedicated pooling or SIMD cores. Tensors that
+    other cores may need are stored in the outermost memory of each memory operand.
     """
 
     kind: Literal["compute"] = "compute"
@@ -74,7 +74,7 @@ class ComputeCore(Frozen, frozen=True):
 
 
 class StorageCore(Frozen, frozen=True):
-    """A core that only holds tensors: the DRAM off the chip, or a memory between other cores."""
+    """A core that only stores tensors: the off-chip DRAM, or a memory between cores."""
 
     kind: Literal["storage"] = "storage"
     id: CoreId
@@ -102,10 +102,10 @@ Core = Annotated[ComputeCore | StorageCore, Field(discriminator="kind")]
 
 
 def check_shared(cores: Sequence[ComputeCore | StorageCore]) -> None:
-    """Checks that cores can have outermost memories in common: the same ones, in all of them.
+    """Checks that cores can share outermost memories: all need one of the same name and design.
 
     Raises:
-        ValueError: where they cannot.
+        ValueError: if no outermost memory is common to all of them, or two of one name differ.
     """
     tops = {x.id: {top.name: top.instance for top in x.top_levels.values()} for x in cores}
     first, *others = tops
@@ -126,7 +126,7 @@ def check_shared(cores: Sequence[ComputeCore | StorageCore]) -> None:
 
 
 def _reached(start: CoreId, after: Callable[[CoreId], Iterable[CoreId]]) -> set[CoreId]:
-    """What one gets to in any number of steps."""
+    """The cores reachable from ``start`` in any number of steps."""
     reached, waiting = {start}, [start]
     while waiting:
         new = set(after(waiting.pop())) - reached
@@ -136,10 +136,10 @@ def _reached(start: CoreId, after: Callable[[CoreId], Iterable[CoreId]]) -> set[
 
 
 class Link(Frozen, frozen=True):
-    """A way from one core to another, one transfer at a time.
+    """A directed link between two cores; it carries one transfer at a time.
 
-    ``bandwidth`` is in bit/cycle; ``None``: it takes no time. Energies are pJ for a bit that passes
-    and for a cycle in which something does.
+    ``bandwidth`` is in bit/cycle; ``None``: transfers take no time. Energies are in pJ per bit and
+    per busy cycle.
     """
 
     sender: CoreId
@@ -159,11 +159,11 @@ class Link(Frozen, frozen=True):
 
 
 class Bus(Frozen, frozen=True):
-    """A way between any two of its cores, one transfer at a time over all of them.
+    """A channel shared by its cores; it carries one transfer at a time.
 
-    With ``senders`` every transfer starts at one of these and ends at one of the others, as on the
-    separate ways for what is read from a memory and for what is written to it; with a ``hub`` every
-    one starts or ends there, as at a memory with a single port.
+    With ``senders``, every transfer goes from one of these to one of the others, as for separate
+    read and write channels of a memory. With a ``hub``, every transfer starts or ends there, as for
+    a memory with a single port. Bandwidth and energies are those of :class:`Link`.
     """
 
     cores: tuple[CoreId, ...] = Field(min_length=2)
@@ -188,18 +188,18 @@ class Bus(Frozen, frozen=True):
         if self.hub is not None and (self.senders or self.hub not in self.cores):
             raise ValueError(
                 f"bus {self} has core {self.hub} as its hub; expected one of its cores, and no "
-                "senders beside it"
+                "senders"
             )
         return self
 
     @property
     def receivers(self) -> tuple[CoreId, ...]:
-        """The cores that transfers may end at."""
+        """The cores at which transfers may end."""
         return tuple(core for core in self.cores if core not in self.senders)
 
     @property
     def steps(self) -> Iterator[tuple[CoreId, CoreId]]:
-        """From which core to which one a transfer may go."""
+        """Sender and receiver of each possible transfer."""
         if self.senders:
             return product(self.senders, self.receivers)
         pairs = permutations(self.cores, 2)
@@ -216,10 +216,10 @@ class Bus(Frozen, frozen=True):
 
 
 class MultiCoreAccelerator(Frozen, frozen=True):
-    """Cores, the ways between them, and the core off the chip, where constants come from.
+    """Cores, the links and buses between them, and the off-chip core, the source of constants.
 
-    The cores of an item of ``shared`` have those outermost memories in common that all of them have
-    by that name: one capacity, what one of them writes there the others can read.
+    The cores in an item of ``shared`` share their outermost memories of equal name: these have one
+    capacity, and each core can read what another one wrote.
     """
 
     name: str = Field(min_length=1)
@@ -236,7 +236,7 @@ class MultiCoreAccelerator(Frozen, frozen=True):
 
     @cached_property
     def _checked(self) -> bool:
-        """Made once: every model that gets the accelerator asks for it again."""
+        """Cached, because every model that contains the accelerator validates it again."""
         for number, count in Counter(core.id for core in self.cores).items():
             if count > 1:
                 raise ValueError(f"{count} cores have the number {number}; expected different ones")
@@ -270,17 +270,17 @@ class MultiCoreAccelerator(Frozen, frozen=True):
     def _check_offchip(self) -> None:
         if not isinstance(self.core(self.offchip), StorageCore):
             raise ValueError(
-                f"the core off the chip, {self.offchip}, computes; expected one that only stores"
+                f"off-chip core {self.offchip} is a compute core; expected a storage core"
             )
         if not self.compute_cores:
-            raise ValueError("no core computes; expected at least one")
+            raise ValueError("no compute core; expected at least one")
 
     def _check_shared(self) -> None:
         for number, count in Counter(chain.from_iterable(self.shared)).items():
             if count > 1:
                 raise ValueError(
-                    f"core {number} is {count} times among cores that share memory; expected it "
-                    "once, with all that share with it"
+                    f"core {number} occurs {count} times in shared memories; expected it once, "
+                    "together with all cores that share its memory"
                 )
         for group in self.shared:
             if len(group) < 2:
@@ -288,8 +288,7 @@ class MultiCoreAccelerator(Frozen, frozen=True):
                 raise ValueError(f"memory shared by core {alone} alone; expected two or more")
             if self.offchip in group:
                 raise ValueError(
-                    f"memory shared with the core off the chip, {self.offchip}; expected cores on "
-                    "the chip"
+                    f"memory shared with off-chip core {self.offchip}; expected on-chip cores"
                 )
             check_shared([self.core(number) for number in group])
 
@@ -301,13 +300,13 @@ class MultiCoreAccelerator(Frozen, frozen=True):
             for way, found in (((offchip, core.id), reached), ((core.id, offchip), reaching)):
                 if core.id not in found:
                     raise ValueError(
-                        f"no way from core {way[0]} to core {way[1]}; expected links, a bus or "
-                        "shared memory between every core and the one off the chip, in both "
+                        f"no path from core {way[0]} to core {way[1]}; expected links, a bus or "
+                        "shared memory between every core and the off-chip core, in both "
                         "directions"
                     )
 
     def core(self, number: CoreId) -> ComputeCore | StorageCore:
-        """The core of that number.
+        """The core with that id.
 
         Raises:
             KeyError: if there is none.
@@ -320,11 +319,11 @@ class MultiCoreAccelerator(Frozen, frozen=True):
 
     @property
     def compute_cores(self) -> tuple[ComputeCore, ...]:
-        """The cores that compute, as given."""
+        """The compute cores, in the given order."""
         return tuple(core for core in self.cores if isinstance(core, ComputeCore))
 
     def graph(self) -> nx.DiGraph[int]:
-        """The numbers of the cores; an edge wherever a tensor can go in one step."""
+        """The core ids as a graph, with an edge per direct transfer (link, bus, shared memory)."""
         graph: nx.DiGraph[int] = nx.DiGraph()
         graph.add_nodes_from(core.id for core in self.cores)
         graph.add_edges_from(self._steps())

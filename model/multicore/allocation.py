@@ -1,4 +1,4 @@
-"""What is allocated to cores: the groups of each layer, and the cores that each may run on."""
+"""The allocation space: node groups of each layer, and the cores they may run on."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from nestmap.model.multicore.cn_layer import LayerNumber
 from nestmap.model.units import Count
 
 Allocation = tuple[CoreId, ...]
-"""The core of each gene, in their order."""
+"""The core of each node group, in their order."""
 
 
 class Gene(Frozen, frozen=True):
-    """Nodes of a layer that run on one core, since they read the same constants: a group.
+    """A node group: nodes of a layer that read the same constants and so run on one core.
 
-    ``cores`` are those that they may run on, in ascending order.
+    ``cores`` are the ids of the cores it may run on, ascending.
     """
 
     layer: LayerNumber
@@ -33,19 +33,19 @@ class Gene(Frozen, frozen=True):
 @final
 @dataclass(frozen=True, eq=False)
 class GeneSpace:
-    """All allocations of a workload: its genes, and which one each node belongs to."""
+    """All allocations of a workload: its node groups, and the group of each node."""
 
     genes: tuple[Gene, ...]
     gene_of: Ints
 
     @cached_property
     def free(self) -> tuple[int, ...]:
-        """The places of the genes with something to choose."""
+        """The indices of the groups that may run on more than one core."""
         return tuple(i for i, gene in enumerate(self.genes) if len(gene.cores) > 1)
 
     @property
     def size(self) -> int:
-        """How many allocations there are."""
+        """The number of allocations."""
         total = 1
         for gene in self.genes:
             total *= len(gene.cores)

@@ -1,4 +1,4 @@
-"""What a search by constraints says of all schedules of a network on several cores."""
+"""The result of the constraint engine: a lower bound on latency, and the best allocation."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from nestmap.model.units import Count, Cycles
 
 
 class StreamBound(Frozen, frozen=True):
-    """That no schedule is shorter than ``bound`` cycles, and the best that was found.
+    """The best allocation that was scheduled, and how far from the optimum it may be.
 
-    ``proven``: no allocation has a lower latency than ``best``. So many ``evaluations`` were
-    scheduled on the way.
+    Attributes:
+        best: the one of least latency; ``None``: none of those that were tried can be scheduled.
+        bound: no allocation has a lower latency (cycles).
+        proven: whether no allocation has a lower latency than ``best``, or none can be scheduled.
+        evaluations: how many allocations were scheduled.
     """
 
     best: Individual | None
@@ -21,7 +24,7 @@ class StreamBound(Frozen, frozen=True):
 
     @property
     def gap(self) -> float:
-        """The share of the latency that a better allocation could save at most; 1 without any."""
+        """The largest share of the latency that a better allocation could save; 1 without any."""
         if self.proven:
             return 0.0
         if self.best is None or self.best.fitness is None:

@@ -1,4 +1,4 @@
-"""Accelerators of several cores in a line of Python: meshes, buses and links one by one."""
+"""Builders for multi-core accelerators: meshes, buses, point-to-point links."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from nestmap.model.units import Bits, PicoJoules, Width
 
 
 class Wires(Frozen, frozen=True):
-    """What a link or a bus can do: bit/cycle (``None``: it takes no time), and its energies.
+    """Bandwidth (bit/cycle; ``None``: no time) and energies of the links or the bus to build.
 
-    Energies are pJ for a bit that passes and for a cycle in which something does.
+    Energies are in pJ per bit and per busy cycle.
     """
 
     bandwidth: Width | None = None
@@ -32,7 +32,7 @@ class Wires(Frozen, frozen=True):
     energy_per_cycle: PicoJoules = 0.0
 
     def link(self, sender: CoreId, receiver: CoreId) -> Link:
-        """A link of these wires."""
+        """A link with this bandwidth and these energies."""
         return Link(
             sender=sender,
             receiver=receiver,
@@ -42,12 +42,12 @@ class Wires(Frozen, frozen=True):
         )
 
     def links(self, pairs: Iterable[tuple[CoreId, CoreId]]) -> tuple[Link, ...]:
-        """Links of these wires between pairs of cores, in both directions."""
+        """Links between pairs of cores, in both directions."""
         ends = ((a, b) for pair in pairs for a, b in (pair, pair[::-1]))
         return tuple(self.link(a, b) for a, b in ends)
 
     def bus(self, cores: Iterable[CoreId]) -> Bus:
-        """A bus of these wires."""
+        """A bus with this bandwidth and these energies."""
         return Bus(
             cores=tuple(cores),
             bandwidth=self.bandwidth,
@@ -57,10 +57,10 @@ class Wires(Frozen, frozen=True):
 
 
 class OffChip(Frozen, frozen=True):
-    """The core off the chip and the way to it.
+    """The off-chip core and its connection.
 
-    ``linked`` are the cores that have links to it, in both directions; none: it is on one bus with
-    all others.
+    ``linked`` are the ids of the cores with links to it, in both directions; none: it shares one
+    bus with all cores.
     """
 
     core: StorageCore
@@ -69,16 +69,16 @@ class OffChip(Frozen, frozen=True):
 
 
 class Beside(Frozen, frozen=True):
-    """A core that is linked to all cores of a mesh, as those for pooling and SIMD are."""
+    """A core linked to all cores of a mesh, such as a pooling or SIMD core."""
 
     core: ComputeCore
     wires: Wires
 
 
 def numbered(accelerators: Sequence[Accelerator], first: CoreId = 0) -> tuple[ComputeCore, ...]:
-    """Cores out of single-core accelerators, numbered from ``first`` on.
+    """Compute cores made of single-core accelerators, with ids from ``first`` on.
 
-    The outermost memory of such an accelerator is one of the core's own, on the chip.
+    The outermost memory of each accelerator becomes the core's own, on the chip.
     """
     return tuple(ComputeCore(id=i, accelerator=x) for i, x in enumerate(accelerators, first))
 
@@ -90,9 +90,9 @@ def dram(
     size: Bits = 10**10,
     operands: tuple[MemoryOperand, ...] = ("I1", "I2", OUTPUT),
 ) -> StorageCore:
-    """A memory off the chip with one port that reads or writes ``bandwidth`` bit/cycle.
+    """An off-chip memory with one port that reads or writes ``bandwidth`` bit/cycle.
 
-    ``size`` is in bits, ``energy_per_bit`` in pJ for a bit that is read or written.
+    ``size`` is in bits, ``energy_per_bit`` in pJ per bit read or written.
     """
     energy = bandwidth * energy_per_bit
     uses = (
@@ -133,15 +133,15 @@ def mesh(
     (14, (1, 1))
 
     Args:
-        name: how reports call it.
+        name: the name in reports.
         cores: row by row, from the top.
-        columns: cores of a row.
-        wires: between neighbours.
-        offchip: the core off the chip.
-        beside: cores that are linked to every core of the mesh.
+        columns: the number of cores per row.
+        wires: the links between neighbours.
+        offchip: the off-chip core.
+        beside: cores linked to every core of the mesh.
 
     Raises:
-        InputError: where the cores do not fill rows.
+        InputError: if the cores do not fill all rows.
     """
     if columns < 1 or not cores or len(cores) % columns:
         found = f"{len(cores)} cores in rows of {columns}"
@@ -154,7 +154,7 @@ def mesh(
 
 
 def _placed(core: ComputeCore, place: tuple[int, int]) -> ComputeCore:
-    """The core with the coordinates of its place (row and column), unless it has others."""
+    """The core at the coordinates of ``place`` (row, column), unless it already has coordinates."""
     return core if core.coordinates else replaced(core, {"coordinates": place[::-1]})
 
 
@@ -169,7 +169,7 @@ def _neighbours(numbers: Sequence[CoreId], columns: int) -> Iterator[tuple[CoreI
 def bus(
     name: str, cores: Sequence[ComputeCore], wires: Wires, offchip: StorageCore
 ) -> MultiCoreAccelerator:
-    """Cores and the one off the chip on a single bus."""
+    """Cores and the off-chip core on a single bus."""
     return _with_offchip(name, tuple(cores), (), OffChip(core=offchip, wires=wires))
 
 
@@ -180,7 +180,7 @@ def point_to_point(
     wires: Wires,
     offchip: OffChip,
 ) -> MultiCoreAccelerator:
-    """Cores with links between pairs of them, in both directions."""
+    """Cores with links between the given pairs, in both directions."""
     return _with_offchip(name, tuple(cores), wires.links(pairs), offchip)
 
 

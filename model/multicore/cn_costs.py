@@ -1,4 +1,4 @@
-"""What computation nodes cost on the cores: a table with a row for each kind of node."""
+"""Costs of computation nodes on cores: a table with one row per kind of node."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from nestmap.model.multicore.accelerator import CoreId
 from nestmap.model.units import Bits, Cycles, PicoJoules
 
 IMPOSSIBLE: Final = -1
-"""The runtime of a node on a core that it cannot run on."""
+"""The runtime of a node on a core that cannot run it."""
 
 
 class CnCost(Frozen, frozen=True):
-    """What a computation node costs on a core.
+    """The cost of a computation node on a core.
 
     Attributes:
-        runtime: cycles from its start, when its inputs are there, to its end, with on-loading.
+        runtime: cycles from its start, when its inputs are available, to its end, with on-loading.
         onchip_energy: pJ in the core.
-        offchip_energy: pJ in the memory off the chip, for operands that are streamed.
-        streamed: operands that are too large for the core's memory: they pass between the core and
-            the memory off the chip while the node runs.
-        read_rate, write_rate: bit/cycle from and to the memory off the chip while it runs.
+        offchip_energy: pJ in the off-chip memory, for streamed operands.
+        streamed: operands too large for the core's memory: they pass between the core and the
+            off-chip memory while the node runs.
+        read_rate, write_rate: bit/cycle from and to the off-chip memory while it runs.
     """
 
     runtime: Cycles
@@ -37,9 +37,10 @@ class CnCost(Frozen, frozen=True):
 
 
 class KnownCost(Frozen, frozen=True):
-    """What is known of a kind of node on a core, to be kept for later explorations.
+    """The cost of a kind of node on a core, as recorded for reuse.
 
-    Without a ``cost`` it cannot run there. ``cme`` is the mapping behind it, if there is one.
+    ``cost`` is ``None`` if the core cannot run it. ``cme`` is the evaluation of the mapping behind
+    it, if any.
     """
 
     cost: CnCost | None
@@ -49,10 +50,12 @@ class KnownCost(Frozen, frozen=True):
 @final
 @dataclass(frozen=True, eq=False)
 class CnCosts:
-    """The costs of all nodes of a workload: nodes of one kind cost the same on the same core.
+    """The costs of all nodes of a workload; nodes of one kind cost the same on the same core.
 
-    ``kind`` is the row of each node, ``cores`` are the numbers of the columns' cores. ``streamed``
-    has bits: bit 0 is set where the output is streamed, bit ``1 + i`` where input ``i`` is.
+    Arrays have one row per kind and one column per core; ``kind`` is the row of each node,
+    ``cores`` are the ids of the columns. Runtimes are in cycles, energies in pJ, rates in
+    bit/cycle. ``streamed`` is a bit mask: bit 0 is set if the output is streamed, bit ``1 + i`` if
+    input ``i`` is.
     """
 
     kind: Ints
@@ -68,7 +71,7 @@ class CnCosts:
         """The column of a core.
 
         Raises:
-            ValueError: where there is none.
+            ValueError: if there is none.
         """
         return self.cores.index(core)
 

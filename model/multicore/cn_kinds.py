@@ -1,4 +1,4 @@
-"""Kinds of computation nodes: what those have in common that cost the same on every core."""
+"""Kinds of computation nodes: equivalence classes of nodes with the same costs on every core."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from nestmap.model.workload.layer import InputOperand, OutputOperand
 
 
 class CnKind(Frozen, frozen=True):
-    """The loops of a node, the operands that they touch, and what a core holds while they run.
+    """What determines the cost of a node: its loops, operands, and the bits it holds on a core.
 
-    ``held`` are bits: of the output, then of each input; of an input that other nodes make it is
-    all that these make, where that is more. ``operations`` are done in each iteration. A ``vector``
-    operator may have more inputs than a core has memory operands for.
+    ``held`` are bits: of the output, then of each input; for an input that other nodes produce,
+    their whole output, if that is more. Each iteration does ``operations``. A ``vector`` operator
+    may have more inputs than a core has memory operands.
     """
 
     operator: str = Field(min_length=1)
@@ -41,7 +41,7 @@ class CnKind(Frozen, frozen=True):
 
     @property
     def iterations(self) -> Count:
-        """Of all loops together."""
+        """Iterations of all loops."""
         return prod(loop.size for loop in self.loops)
 
 
@@ -50,7 +50,7 @@ class CnKind(Frozen, frozen=True):
 class CnKinds:
     """The kinds of the nodes of a workload.
 
-    ``kind`` is that of each node, ``first`` the place of the first node of each kind.
+    ``kind`` is the kind of each node, ``first`` the index of the first node of each kind.
     """
 
     kinds: tuple[CnKind, ...]
@@ -64,10 +64,10 @@ class CnKinds:
 @final
 @dataclass(frozen=True, eq=False)
 class CoreCosts:
-    """A split network and what its nodes cost on the cores, with the mappings behind that.
+    """A split network and the costs of its nodes on the cores, with the mappings behind them.
 
-    ``known`` has a cost for each kind and core (its number) where there is one, ``refused`` says
-    why there is none on a core that some layer with such nodes may run on.
+    Keys are a kind and a core id. ``known`` has the cost of each feasible pair; ``refused`` has the
+    reason for infeasible pairs that the constraints allow.
     """
 
     split: SplitProblem
@@ -77,5 +77,5 @@ class CoreCosts:
     refused: dict[tuple[int, CoreId], str]
 
     def of(self, place: int, core: CoreId) -> KnownCost | None:
-        """What the node at that place costs on a core; ``None``: it cannot run there."""
+        """The cost on a core of the node with index ``place``; ``None`` if it cannot run there."""
         return self.known.get((int(self.kinds.kind[place]), core))

@@ -1,4 +1,4 @@
-"""A node of a workload as it is split: its loops, the axes of its tensors, its outer loops."""
+"""A layer as it is split: its loops, the axes of its tensors, its outer loops."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ from nestmap.model.workload.affine import Term
 from nestmap.model.workload.tensor import Extent
 
 LayerNumber = Annotated[int, Field(ge=0)]
-"""The place of a node in its workload, counted from 0; that is its number in Stream, too."""
+"""The index of a node in its workload, from 0, which is also its number in Stream."""
 
 
 class TensorAxis(Frozen, frozen=True):
     """An axis of a tensor: index ``offset + sum(coefficient * loop)``, below ``size``.
 
-    Without terms the loops touch all of it, wherever they are. Indices that are not within the axis
-    are padding.
+    Without terms every iteration may touch the whole axis. Indices outside the axis are padding.
     """
 
     terms: tuple[Term, ...]
@@ -36,11 +35,11 @@ class TensorAxis(Frozen, frozen=True):
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:
-        """The loop dimensions that index it."""
+        """The loop dimensions that index the axis."""
         return tuple(term.dimension for term in self.terms)
 
     def is_counted_by(self, sizes: Mapping[Dimension, int]) -> bool:
-        """Whether loops of these sizes give each index in one way, as digits give a number."""
+        """Whether loops of these sizes reach each index exactly once, as digits count numbers."""
         step = 1
         for term in reversed(self.terms):
             if term.coefficient != step:
@@ -50,10 +49,9 @@ class TensorAxis(Frozen, frozen=True):
 
 
 class TensorUse(Frozen, frozen=True):
-    """A tensor that a node reads or writes: the operand's name, its axes, bits of an element.
+    """A tensor that a node reads or writes: operand name, axes, bits per element.
 
-    ``tensor`` is its name in the network, ``source`` the node that makes what is read, as far as
-    these are known.
+    ``tensor`` is its name in the network, ``source`` the node that produces it, if these are known.
     """
 
     operand: LayerOperand
@@ -65,7 +63,7 @@ class TensorUse(Frozen, frozen=True):
 
 
 class CnNest(Frozen, frozen=True):
-    """A node that computes: its loops, the tensor that it writes, those that it reads."""
+    """A layer as a loop nest: its loops, the tensor that it writes, and those that it reads."""
 
     name: str = Field(min_length=1)
     number: LayerNumber
@@ -81,14 +79,14 @@ class CnNest(Frozen, frozen=True):
 
     @property
     def constants(self) -> tuple[TensorUse, ...]:
-        """The inputs that are known before the network runs."""
+        """The inputs known before the network runs."""
         return tuple(read for read in self.inputs if read.constant)
 
 
 class CnLayer(Frozen, frozen=True):
-    """A node with the outer loops that it is split along, the innermost first.
+    """A layer and the outer loops that it is split along, innermost first.
 
-    ``loops`` are those of the nest, or larger ones where they were padded.
+    ``loops`` are those of the nest, or larger if they were padded.
     """
 
     nest: CnNest
@@ -110,14 +108,15 @@ class CnLayer(Frozen, frozen=True):
 
     @cached_property
     def tiling(self) -> Tiling:
-        """The tiles of its loops, node by node."""
+        """The tiles of its loops, per node."""
         return Tiling(self.loops, self.outer)
 
     @cached_property
     def groups(self) -> Ints:
-        """The group of each node: those that read the same part of the last constant operand.
+        """The group of each node: nodes that read the same part of the last constant operand.
 
-        As in Stream, dimensions count that are relevant to it, not those that are partially so.
+        As in Stream, only the dimensions that are relevant to it count, not the partially relevant
+        ones.
         """
         axes = self.nest.constants[-1].axes if self.nest.constants else ()
         sizes = self.nest.sizes
@@ -125,9 +124,9 @@ class CnLayer(Frozen, frozen=True):
 
     @cached_property
     def final(self) -> NDArray[np.bool_]:
-        """Whether what each node writes is finished: it has the last part of every sum.
+        """Whether each node writes finished outputs: it computes the last part of every sum.
 
-        Where it is not known what part of the output a part of the loops writes, all have.
+        All nodes do, if it is unknown which part of the output an iteration writes.
         """
         if not self.writes_known_cells:
             return np.ones(self.tiling.count, dtype=np.bool_)
@@ -136,15 +135,15 @@ class CnLayer(Frozen, frozen=True):
 
     @property
     def writes_known_cells(self) -> bool:
-        """Whether each element of the output is written in one place of the loops."""
+        """Whether each output element is written at exactly one point of the loops."""
         sizes = self.nest.sizes
         return all(axis.is_counted_by(sizes) for axis in self.nest.output.axes)
 
     def range_of(self, axis: TensorAxis, convention: Convention) -> tuple[Ints, Ints]:
-        """From which index, and to which one (exclusive), each node touches an axis.
+        """The first and the end index (exclusive) that each node touches along an axis.
 
-        Between them there may be some that it does not touch. By Stream's convention padding
-        counts, so that a range may begin before the axis and end beyond it.
+        The node may skip indices in between. By Stream's convention padding counts, so that a range
+        may start before the axis and end beyond it.
         """
         count = self.tiling.count
         if not axis.terms:
@@ -160,9 +159,10 @@ class CnLayer(Frozen, frozen=True):
         return np.minimum(first.clip(0), end), end
 
     def bits_of(self, use: TensorUse, convention: Convention) -> Ints:
-        """The bits of what each node holds of a tensor: all within its ranges.
+        """The bits that each node holds of a tensor: everything within its ranges.
 
-        Where an axis counts several loops, like channels within groups, only what it touches.
+        For an axis indexed by several loops that count its elements, such as channels within
+        groups, only the elements that it touches.
         """
         bits = np.full(self.tiling.count, use.precision, dtype=np.int64)
         for axis in use.axes:
@@ -180,5 +180,5 @@ class CnLayer(Frozen, frozen=True):
 
 
 def dimensions_of(axes: Iterable[TensorAxis]) -> tuple[Dimension, ...]:
-    """The loop dimensions that index these axes, each once."""
+    """The loop dimensions that index these axes, without duplicates."""
     return tuple(dict.fromkeys(d for axis in axes for d in axis.dimensions))

@@ -1,7 +1,7 @@
-"""Computation nodes: the parts that the layers of a network are split into, and what they exchange.
+"""The graph of computation nodes that the layers of a network are split into.
 
-Thousands of them are columns (:class:`CnWorkload`); a row is read out as a :class:`ComputationNode`
-or a :class:`CnEdge`.
+:class:`CnWorkload` stores nodes and edges as columns; single rows are read as
+:class:`ComputationNode` and :class:`CnEdge`.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ WITHIN_GROUP: Final = -1
 """In place of an input: the edge only keeps the order within a group."""
 
 PARTIAL_SUMS: Final = -2
-"""In place of an input: the second node goes on adding to what the first one has written."""
+"""In place of an input: the consumer accumulates onto the producer's partial sums."""
 
 CnNumber = Annotated[int, Field(ge=0)]
-"""The place of a computation node among those of its layer, counted from 0."""
+"""The index of a computation node within its layer, from 0."""
 
 
 class CnId(Frozen, frozen=True):
-    """Which computation node: the number of its layer, and its own within that."""
+    """The id of a computation node: the number of its layer, and its index within that layer."""
 
     layer: LayerNumber
     node: CnNumber
@@ -43,7 +43,7 @@ class CnId(Frozen, frozen=True):
 
 
 class DimensionRange(Frozen, frozen=True):
-    """The iterations of a loop dimension that a node runs: from ``first`` up to ``end``."""
+    """The iterations of a loop dimension that a node runs: ``first`` to ``end`` (exclusive)."""
 
     dimension: Dimension
     first: Count
@@ -51,9 +51,9 @@ class DimensionRange(Frozen, frozen=True):
 
 
 class CnTensor(Frozen, frozen=True):
-    """What a node reads or writes of a tensor: from and to (exclusive) along each axis, and bits.
+    """The part of a tensor that a node reads or writes: a range (end exclusive) per axis, and bits.
 
-    By Stream's convention a range may begin before the tensor and end beyond it.
+    By Stream's convention a range may start before the tensor and end beyond it.
     """
 
     operand: LayerOperand
@@ -63,10 +63,10 @@ class CnTensor(Frozen, frozen=True):
 
 
 class ComputationNode(Frozen, frozen=True):
-    """A part of a layer: its loops on a range of each dimension.
+    """A computation node: the part of a layer within a range of each loop dimension.
 
     ``group``: nodes of a layer that read the same part of its constants; they run on one core.
-    ``final``: whether what it writes is finished, not a partial sum.
+    ``final``: whether its outputs are finished, not partial sums.
     """
 
     id: CnId
@@ -80,11 +80,11 @@ class ComputationNode(Frozen, frozen=True):
 
 
 class CnEdge(Frozen, frozen=True):
-    """A node that must end before another one starts.
+    """A dependency: ``producer`` must end before ``consumer`` starts.
 
-    ``operand`` is what the second reads of the first one's output, of so many ``bits``: one of its
-    inputs, or its output, if it goes on with partial sums. Without it the edge only keeps the order
-    within a group.
+    ``operand`` is the operand of the consumer that reads ``bits`` of the producer's output: one of
+    its inputs, or its output, if it accumulates onto partial sums. ``None``: the edge only keeps
+    the order within a group.
     """
 
     producer: CnId
@@ -96,9 +96,9 @@ class CnEdge(Frozen, frozen=True):
 @final
 @dataclass(frozen=True, eq=False)
 class CnEdges:
-    """Edges as columns: nodes as their places in the workload; ``read`` is which input.
+    """Edges as columns: producer and consumer as node indices, ``read`` as the index of the input.
 
-    Else it is :data:`WITHIN_GROUP` or :data:`PARTIAL_SUMS`.
+    Instead of an index, ``read`` may be :data:`WITHIN_GROUP` or :data:`PARTIAL_SUMS`.
     """
 
     producer: Ints
@@ -113,9 +113,9 @@ class CnEdges:
 @final
 @dataclass(frozen=True, eq=False)
 class CnWorkload:
-    """A network of computation nodes: its layers, in their order, and the edges between the nodes.
+    """The computation nodes of a network, layer by layer, and the edges between them.
 
-    A node's place is that of the first one of its layer plus its number there.
+    The index of a node is that of the first node of its layer plus its number within the layer.
     """
 
     name: str
@@ -128,13 +128,13 @@ class CnWorkload:
 
     @cached_property
     def first(self) -> Ints:
-        """The place of the first node of each layer, and behind the last one the number of all."""
+        """The index of the first node of each layer, followed by the total number of nodes."""
         counts = [layer.tiling.count for layer in self.layers]
         return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
 
     @cached_property
     def content_hash(self) -> str:
-        """32 hex digits that depend on layers, edges and convention, and on nothing else."""
+        """32 hex digits determined by layers, edges and convention."""
         digest = hashlib.sha256(self.convention.encode())
         for layer in self.layers:
             digest.update(layer.content_hash.encode())
@@ -144,17 +144,17 @@ class CnWorkload:
         return digest.hexdigest()[:32]
 
     def layer_of(self, place: int) -> tuple[CnLayer, int]:
-        """The layer of the node at that place, and its number there."""
+        """The layer of the node with index ``place``, and its number within that layer."""
         layer = int(np.searchsorted(self.first, place, side="right")) - 1
         return self.layers[layer], place - int(self.first[layer])
 
     def id(self, place: int) -> CnId:
-        """Which node stands at that place."""
+        """The id of the node with index ``place``."""
         layer, number = self.layer_of(place)
         return CnId(layer=layer.nest.number, node=number)
 
     def node(self, place: int) -> ComputationNode:
-        """The node at that place."""
+        """The node with index ``place``."""
         layer, number = self.layer_of(place)
         nest, tiling = layer.nest, layer.tiling
         return ComputationNode(
@@ -185,11 +185,11 @@ class CnWorkload:
         )
 
     def nodes(self) -> Iterator[ComputationNode]:
-        """All nodes, in their order."""
+        """All nodes in index order."""
         return map(self.node, range(len(self)))
 
     def edge(self, row: int) -> CnEdge:
-        """The edge of that row."""
+        """The edge of one row."""
         edges, consumer = self.edges, int(self.edges.consumer[row])
         nest, read = self.layer_of(consumer)[0].nest, int(edges.read[row])
         operands = {PARTIAL_SUMS: nest.output.operand, WITHIN_GROUP: None}

@@ -1,4 +1,4 @@
-"""Which cores the layers of a network may run on, as a mapping says, and how it splits them."""
+"""Core constraints of a mapping file: the cores that layers may run on, and their tilings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nestmap.model.multicore.split_options import Convention, Hints, SplitMode, 
 from nestmap.model.workload.graph import LayerNode, NoCostNode, VectorNode, Workload
 
 NodeKind = Literal["layer", "vector"]
-"""What runs: a layer, which an array computes, or an operator that needs a core of its own."""
+"""The kind of a node: a layer for an array, or a vector operator for a core that lists it."""
 
 
 USUAL_OPERATORS: Final = frozenset(
@@ -33,15 +33,15 @@ USUAL_OPERATORS: Final = frozenset(
         *("Pool", "Pooling", "pooling", "simd"),
     }
 )
-"""Operators that mappings for any network name, and the families that Stream's mappings name."""
+"""The operators that generic mapping files name, and the operator families of Stream's files."""
 
 
 class CoreAllocation(Frozen, frozen=True):
-    """The cores for the nodes of this name, else this operator, else ``default``.
+    """The allowed cores of the nodes that match ``target``: a name, an operator, or ``default``.
 
-    ``cores`` are those that may be chosen (none: any); with ``fixed`` nothing is chosen: group i
-    of a node runs on item i, all groups on the only one. ``intra`` are loops that cut a node into
-    parts that follow one another, ``inter`` those that cut it into parts for several cores.
+    ``cores`` are the allowed cores (none: any). With ``fixed``, group i of a node runs on item i,
+    or all groups on the only item. ``intra`` are loops that cut a node into parts that run in
+    sequence, ``inter`` loops that cut it into parts for several cores.
     """
 
     target: str = Field(default=DEFAULT, min_length=1)
@@ -60,7 +60,7 @@ class CoreAllocation(Frozen, frozen=True):
 
     @property
     def hints(self) -> Hints:
-        """The outer loops of a node, innermost first: parts for several cores alternate."""
+        """The outer loops of a node, innermost first, so that parts for several cores alternate."""
         return (*self.inter, *self.intra)
 
 
@@ -77,14 +77,14 @@ class CoreMapping(Frozen, frozen=True):
         return self
 
     def of(self, name: str, operator: str) -> CoreAllocation:
-        """The entry for a node: by its name, else its operator, else the default one."""
+        """The entry for a node: by its name, else its operator, else the default entry."""
         for target in (name, operator, DEFAULT):
             if target in self._by_target:
                 return self._by_target[target]
         return CoreAllocation()
 
     def hints_of(self, name: str, operator: str) -> Hints:
-        """The outer loops of a node; where its entry has none, those of the default one."""
+        """The outer loops of a node; if its entry has none, those of the default entry."""
         return self.of(name, operator).hints or self.of(DEFAULT, DEFAULT).hints
 
     @cached_property
@@ -98,18 +98,18 @@ def allowed_cores(
     operator: str,
     kind: NodeKind = "layer",
 ) -> tuple[CoreId, ...]:
-    """The cores that a node may run on, in the order of the allocation, else of the accelerator.
+    """The ids of the cores that a node may run on, in the order of allocation or accelerator.
 
-    Layers run on cores that name their operator or have no list of operators; of these the
-    allocation leaves its own. Vector operators run on cores that name them only, unless an
-    allocation for their name or operator has other ones without a list. The default allocation is
-    meant for layers: it counts for a vector operator only if it has a core that names it.
+    Layers run on cores that list their operator or have no list of operators; an allocation
+    restricts these to its own cores. Vector operators run only on cores that list them, unless an
+    allocation for their name or operator names cores without a list. The default allocation is
+    meant for layers: it applies to a vector operator only if one of its cores lists that operator.
 
     Args:
-        accelerator: the cores.
-        allocation: what the mapping says, as :meth:`CoreMapping.of` finds it.
+        accelerator: the multi-core accelerator.
+        allocation: the entry of the mapping, as :meth:`CoreMapping.of` returns it.
         operator: the operator of the node.
-        kind: what the node is, as :attr:`LayerNode.kind <nestmap.model.LayerNode>` says.
+        kind: the kind of the node, as in :attr:`LayerNode.kind <nestmap.model.LayerNode>`.
     """
     allocated = tuple(dict.fromkeys(allocation.cores))
     running = [core for core in accelerator.compute_cores if core.runs(operator)]
@@ -127,18 +127,18 @@ def check_allocations(
     where: str = "mapping",
     operators: Collection[str] = USUAL_OPERATORS,
 ) -> None:
-    """Checks that a mapping fits a network and an accelerator, and that every layer can run.
+    """Checks that a mapping fits a network and an accelerator, and that some core runs each layer.
 
     Args:
         mapping: the core allocations.
         workload: the network.
-        accelerator: the cores.
-        where: where the mapping comes from, such as its file; errors begin with it.
-        operators: those that a mapping may name although the network has none of them.
+        accelerator: the multi-core accelerator.
+        where: the source of the mapping, such as its file; errors begin with it.
+        operators: operators that a mapping may name even if the network has none of them.
 
     Raises:
-        InputError: where an entry is for a layer that is not there, or names a core that is not
-            there, that stores only or that does not run its layers; or where no core runs a layer.
+        InputError: if an entry names an unknown layer, or a core that does not exist, only stores,
+            or does not run its layers; or if no core runs a layer.
     """
     for entry in mapping.entries:
         _check_target(entry, workload, (*operators, *_named_operators(accelerator)), where)
@@ -171,11 +171,11 @@ def _check_cores(entry: CoreAllocation, accelerator: MultiCoreAccelerator, where
     storing = [core.id for core in accelerator.cores if core.id not in computing]
     for place, number in enumerate(entry.cores):
         if number not in computing:
-            found = f"core {number}, which only stores" if number in storing else f"core {number}"
+            found = f"storage core {number}" if number in storing else f"core {number}"
             raise InputError(
                 f"{where}: core_allocation[{place}] for {entry.target!r}",
                 found,
-                f"a core that computes: one of {_listed(computing)}",
+                f"a compute core: one of {_listed(computing)}",
             )
 
 
@@ -199,14 +199,14 @@ def _check_node(
         raise InputError(
             f"accelerator {accelerator.name}",
             f"no core that runs {node.operator} (layer {node.name!r})",
-            "one that names this operator, or that names none",
+            "a core that lists this operator, or that lists no operators",
         )
 
 
 def hinted_split(
     mapping: CoreMapping, workload: Workload, convention: Convention = Convention.EXACT
 ) -> SplitOptions | None:
-    """The split that a mapping's tilings describe; ``None`` where it has none."""
+    """The split given by the tilings of a mapping; ``None`` if it has no tilings."""
     nodes = workload.nodes
     hints = [mapping.hints_of(node.name, node.operator) for node in nodes]
     if not any(hints):

@@ -1,4 +1,4 @@
-"""The ways of tensors between cores: wires for one transfer at a time, and paths of them."""
+"""The interconnect: channels that carry one transfer at a time, and paths over them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from nestmap.model.multicore.accelerator import Bus, ComputeCore, CoreId, Link, 
 from nestmap.model.units import PicoJoules, Width
 
 Path = tuple[int, ...]
-"""The wires that a transfer needs, all at the same time."""
+"""The indices of the channels that a transfer occupies, all at the same time."""
 
 
 class Wire(Frozen, frozen=True):
-    """A link or a bus: bit/cycle (``None``: no time), pJ for a bit and for a busy cycle."""
+    """A link or a bus: bit/cycle (``None``: no time), pJ per bit and per busy cycle."""
 
     name: str
     bandwidth: Width | None
@@ -26,7 +26,7 @@ class Wire(Frozen, frozen=True):
 
 
 class _Way(NamedTuple):
-    """Cores that a transfer passes, and what speaks against it; the smallest one is taken."""
+    """The cores on a path and its cost; the smallest tuple wins."""
 
     through_special: int
     slowness: float
@@ -35,20 +35,20 @@ class _Way(NamedTuple):
 
 
 class Ways(Frozen, frozen=True):
-    """The wires of an accelerator, and which of them lead from one core to another.
+    """The channels of an accelerator, and the path between each pair of cores.
 
-    A path leads through the core off the chip only where there is no other, and has as few steps
-    as possible. Of several it is the one through the fewest cores that are there for some
-    operators only; then with the widest wires; then with the smallest first step between numbers,
-    then the smallest second one: in a mesh, along the rows first if cores are numbered along these.
-    A step takes a link where there is one, else the widest bus.
+    A path has as few steps as possible, and leads through the off-chip core only if there is no
+    other. Ties are broken by: the fewest cores dedicated to certain operators; the widest channels;
+    the smallest first difference between consecutive core ids, then the second, and so on (in a
+    mesh numbered row by row, this routes along the rows first). A step takes a link if there is
+    one, otherwise the widest bus.
     """
 
     accelerator: MultiCoreAccelerator
 
     @cached_property
     def wires(self) -> tuple[Wire, ...]:
-        """All wires: the links, then the buses, as given."""
+        """All channels: the links, then the buses, in the given order."""
         ways: tuple[Link | Bus, ...] = (*self.accelerator.links, *self.accelerator.buses)
         return tuple(
             Wire(
@@ -61,10 +61,10 @@ class Ways(Frozen, frozen=True):
         )
 
     def path(self, sender: CoreId, receiver: CoreId) -> Path:
-        """The wires from one core to another, in order; none where they share a memory.
+        """The channels from one core to another, in order; none if they share a memory.
 
         Raises:
-            KeyError: where there is no way, or no such core.
+            KeyError: if there is no path, or no such core.
         """
         return self._paths[sender, receiver]
 
@@ -79,12 +79,12 @@ class Ways(Frozen, frozen=True):
         return paths
 
     def _ways_from(self, start: CoreId) -> dict[CoreId, _Way]:
-        """The best way to each core."""
+        """The best path to each core."""
         on_chip = self._spread(start, {start} | self._after.keys() - {self.accelerator.offchip})
         return self._spread(start, self._after.keys()) | on_chip
 
     def _spread(self, start: CoreId, passable: Collection[CoreId]) -> dict[CoreId, _Way]:
-        """The best way to each core through some of them, step by step outwards."""
+        """The best path to each core through ``passable`` cores, by breadth-first search."""
         done: dict[CoreId, _Way] = {}
         front = {start: _Way(0, 0.0, (), (start,))}
         while front:
@@ -120,7 +120,7 @@ class Ways(Frozen, frozen=True):
 
     @cached_property
     def _wire_of(self) -> dict[tuple[CoreId, CoreId], int | None]:
-        """The wire of each step; ``None``: a memory in common."""
+        """The channel of each step; ``None`` for a shared memory."""
         wires: dict[tuple[CoreId, CoreId], int | None] = {}
         for group in self.accelerator.shared:
             wires |= dict.fromkeys(permutations(group, 2))

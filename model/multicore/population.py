@@ -1,4 +1,4 @@
-"""Allocations with what they cost, and the generations of a search for better ones."""
+"""Allocations with their costs, and the generations of a genetic search."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from nestmap.model.units import Bits, Count, Cycles, PicoJoules
 
 
 class AllocationObjective(StrEnum):
-    """What of a schedule shall be small."""
+    """What a search over allocations minimizes."""
 
     LATENCY = "latency"
-    """Cycles from the start to the last end."""
+    """Cycles from the start to the end of the last node or transfer."""
     ENERGY = "energy"
-    """pJ of everything."""
+    """Total energy in pJ."""
     EDP = "edp"
     """Energy times latency, in pJ cycles."""
     MEMORY = "memory"
-    """The most bits that all memories on the chip hold, each at its own worst time."""
+    """The sum of the peak usages of all on-chip memories, in bits."""
 
 
 class Fitness(Frozen, frozen=True):
-    """What a schedule costs: cycles, pJ, and the peaks of the memories on the chip in bits."""
+    """The costs of a schedule: cycles, pJ, and the sum of the on-chip memory peaks in bits."""
 
     latency: Cycles
     energy: PicoJoules
@@ -35,7 +35,7 @@ class Fitness(Frozen, frozen=True):
         return self.energy * self.latency
 
     def of(self, objective: AllocationObjective) -> float:
-        """The figure that an objective looks at."""
+        """The value of an objective."""
         match objective:
             case AllocationObjective.LATENCY:
                 return float(self.latency)
@@ -48,21 +48,20 @@ class Fitness(Frozen, frozen=True):
 
 
 class Individual(Frozen, frozen=True):
-    """An allocation and what its schedule costs; ``None``: it cannot be scheduled."""
+    """An allocation and the costs of its schedule; ``None`` if it cannot be scheduled."""
 
     allocation: Allocation
     fitness: Fitness | None
 
 
 class Generation(Frozen, frozen=True):
-    """A state of a search: what the next generation is made of.
+    """The state of a search after one generation, from which the search can continue.
 
-    ``number`` counts from 0, the initial population. ``population`` are those that the next
-    generation descends from, ``front`` the best found so far: no other one is as good in all
-    objectives and better in one. ``evaluations`` counts the different allocations that were
-    scheduled up to now; ``scheduled`` are those of this generation. ``improved`` is the number of
-    the generation in which the front got better for the last time. ``exhaustive``: all allocations
-    are gone through, in their order, since there are no more than a search would look at.
+    ``number`` counts from 0, the initial population. ``population`` are the parents of the next
+    generation, ``front`` the Pareto-optimal individuals found so far. ``evaluations`` counts the
+    distinct allocations scheduled so far; ``scheduled`` are those of this generation. ``improved``
+    is the number of the last generation that improved the front. ``exhaustive``: all allocations
+    are enumerated in order, because there are no more of them than the search would evaluate.
     """
 
     number: Count

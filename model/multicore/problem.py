@@ -1,4 +1,4 @@
-"""What travels between the stages for several cores: files, a problem, its computation nodes."""
+"""Multi-core problems as they pass between stages: files, a network on cores, a split network."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nestmap.model.workload.graph import LayerNode, VectorNode, Workload
 
 
 class StreamSources(Frozen, frozen=True):
-    """The files that describe an exploration of several cores."""
+    """The input files of a multi-core exploration."""
 
     workload: Path
     accelerator: Path
@@ -27,14 +27,14 @@ class StreamSources(Frozen, frozen=True):
 
 
 class StreamProblem(Frozen, frozen=True):
-    """A network, the cores that shall run it, and what is said about who runs what."""
+    """A network, the multi-core accelerator to run it, and the core constraints."""
 
     workload: Workload
     accelerator: MultiCoreAccelerator
     mapping: CoreMapping = CoreMapping()
 
     def cores_of(self, node: LayerNode | VectorNode) -> tuple[ComputeCore, ...]:
-        """The cores that a node may run on; none: no core is said to run such an operator."""
+        """The cores that a node may run on; none if no core lists its operator."""
         entry = self.mapping.of(node.name, node.operator)
         numbers = allowed_cores(self.accelerator, entry, node.operator, node.kind)
         return tuple(core for core in self.accelerator.compute_cores if core.id in numbers)
@@ -42,9 +42,8 @@ class StreamProblem(Frozen, frozen=True):
     def computes(self, node: VectorNode) -> bool:
         """Whether a vector operator becomes computation nodes.
 
-        It does where a core names it among its operators, or the mapping allocates it by its name
-        or its operator. The data of all others passes at no cost, as in Stream that of operators
-        that it does not know.
+        It does if a core lists its operator, or the mapping allocates it by name or operator. The
+        data of all other vector operators passes at no cost, as in Stream for unknown operators.
         """
         return bool(self.cores_of(node))
 
@@ -60,9 +59,9 @@ class StreamProblem(Frozen, frozen=True):
 
 
 def constant_memory(core: ComputeCore, operand: LayerOperand) -> MemoryLevel | None:
-    """The outermost memory that holds an input operand of a layer; ``None``: the core has none.
+    """The outermost memory that holds an input operand of a layer; ``None`` if the core has none.
 
-    That of the operand's usual memory operand; else that of the last one for inputs.
+    It is that of the operand's usual memory operand, otherwise that of the last one for inputs.
     """
     tops = core.top_levels
     inputs = [name for name in sorted(tops) if name != OUTPUT]
@@ -75,7 +74,7 @@ def constant_memory(core: ComputeCore, operand: LayerOperand) -> MemoryLevel | N
 @final
 @dataclass(frozen=True)
 class SplitProblem:
-    """A problem whose network is split into computation nodes, and how it was split."""
+    """A problem, its computation nodes, and the options of the split."""
 
     problem: StreamProblem
     options: SplitOptions

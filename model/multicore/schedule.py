@@ -1,4 +1,4 @@
-"""A schedule: when each node runs, what passes between the cores, what each memory holds when."""
+"""A schedule: the times of nodes and transfers, and what each memory holds when."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ import numpy as np
 from nestmap.model.arrays import Floats, Ints
 from nestmap.model.base import Frozen
 from nestmap.model.dims import LayerOperand
+from nestmap.model.display import html
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.model.multicore.allocation import Allocation, GeneSpace
 from nestmap.model.multicore.cn_costs import CnCosts
 from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.split_options import Convention
 from nestmap.model.units import Bits, Cycles, PicoJoules
-from nestmap.pipeline.render.notebook.schedule import schedule_html
 
 
 class CandidateRule(StrEnum):
-    """Which of the nodes that could run is scheduled next."""
+    """Which of the nodes that are ready is scheduled next."""
 
     LATENCY = "latency"
-    """The one whose predecessors end first; of equal ones the first in the workload."""
+    """The node whose predecessors end first; ties: the first in the workload."""
     MEMORY = "memory"
-    """The one of the deepest layer; of these of the first group, then the last of the layer."""
+    """The node of the deepest layer; ties: the lowest group, then the last node of the layer."""
     CRITICAL = "critical"
-    """The one that can start first; of equal ones that with the longest way to the end."""
+    """The node that can start first; ties: the one with the longest remaining path to the end."""
 
 
 class ScheduleOptions(Frozen, frozen=True):
@@ -45,7 +45,7 @@ class ScheduleOptions(Frozen, frozen=True):
 @final
 @dataclass(frozen=True, eq=False)
 class ScheduleProblem:
-    """Computation nodes, the cores, who may run where and what that costs."""
+    """Computation nodes, the accelerator, the allocation space and the costs of nodes on cores."""
 
     accelerator: MultiCoreAccelerator
     nodes: CnWorkload
@@ -63,25 +63,26 @@ class TransferKind(IntEnum):
     """Why a tensor is sent."""
 
     CONSTANT = 0
-    """From off the chip to a core that reads it: constants, and what was evicted."""
+    """From off chip to a core that reads it: constants and evicted tensors."""
     ACTIVATION = 1
-    """From one core to another that reads it, or off the chip for one that streams it."""
+    """From one core to another that reads it, or off chip for a core that streams it."""
     EVICTION = 2
-    """Off the chip, to make room."""
+    """Off chip, to free capacity for another tensor."""
     RESULT = 3
-    """Off the chip, because it is a result of the network."""
+    """Off chip, because it is a result of the network."""
 
 
 class ScheduleEnergy(Frozen, frozen=True):
-    """The energy of a schedule in pJ, by what it is spent for; its total is their sum.
+    """The energy of a schedule in pJ, by cause; the total is the sum of all parts.
 
-    ``links`` are what passing wires costs, ``memory`` reading at one end and writing at the other.
+    ``links`` are the energies of the channels, ``memory`` those of the read at the sender and the
+    write at the receiver.
     """
 
     computation: PicoJoules
     """In the cores while they run."""
     streaming: PicoJoules
-    """In the memory off the chip, for operands that are streamed."""
+    """In the off-chip memory, for streamed operands."""
     constant_links: PicoJoules
     constant_memory: PicoJoules
     activation_links: PicoJoules
@@ -91,21 +92,26 @@ class ScheduleEnergy(Frozen, frozen=True):
     result_links: PicoJoules
     result_memory: PicoJoules
     streaming_links: PicoJoules = 0.0
-    """On the wires, for operands that are streamed (Stream does not count it)."""
+    """On the channels, for streamed operands (Stream does not count it)."""
+
+    @property
+    def parts(self) -> dict[str, PicoJoules]:
+        """The parts by name, in a fixed order, those of 0 pJ included."""
+        return {name: float(value) for name, value in self}
 
     @property
     def total(self) -> PicoJoules:
-        """All parts together."""
-        return float(sum(getattr(self, name) for name in type(self).model_fields))
+        """The sum of all parts."""
+        return float(sum(self.parts.values()))
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Tensors:
-    """What is held and sent, as columns: the output of each node, then constants, each part once.
+    """The tensors that are stored and sent, as columns: the output of each node, then constants.
 
-    ``node`` is the one that writes it (of a constant the first that reads it), ``operand`` 0 for an
-    output, ``1 + i`` for input ``i`` of that node.
+    Each part of a constant appears once. ``node`` is the node that writes it (for a constant, the
+    first that reads it), ``operand`` is 0 for an output, ``1 + i`` for input ``i`` of that node.
     """
 
     node: Ints
@@ -119,15 +125,16 @@ class Tensors:
 @final
 @dataclass(frozen=True, eq=False)
 class Transfers:
-    """Tensors that are sent, as columns, in the order in which they were planned.
+    """Transfers of tensors as columns, in the order in which they were planned.
 
-    ``sender`` and ``receiver`` are places of memories
-    (:class:`~nestmap.model.multicore.top_memories.Homes`),
-    ``sending`` and ``receiving`` the cores at the ends of the path, ``node`` the one for which it
-    was planned, ``kind`` a :class:`TransferKind`. Between memories of one core there are no wires:
-    then it takes as long as the wider ports of both need. A transfer takes its wires from ``start``
-    to ``end``; transfers of one tensor may share wires at the same time (a broadcast): the first
-    one planned pays for them, and for the read at the sender if it shares the first wire.
+    ``sender`` and ``receiver`` are indices of memories
+    (:class:`~nestmap.model.multicore.top_memories.Homes`), ``sending`` and ``receiving`` the cores
+    at the ends of the path, ``node`` the node that the transfer was planned for, ``kind`` a
+    :class:`TransferKind`. A transfer occupies its channels from ``start`` to ``end`` (cycles).
+    Between memories of one core there are no channels; the transfer then takes as long as the
+    widest ports of both memories need. Transfers of one tensor may share channels at the same time
+    (a broadcast): the first one planned pays for them, and for the read at the sender if the others
+    share its first channel. Energies are in pJ.
     """
 
     tensor: Ints
@@ -149,9 +156,9 @@ class Transfers:
 @final
 @dataclass(frozen=True, eq=False)
 class Streams:
-    """What streams between a core and the memory off the chip while a node runs, as columns.
+    """Streaming between a core and the off-chip memory while a node runs, as columns.
 
-    ``sending`` and ``receiving`` are cores, one of them the one off the chip; ``rate`` is in
+    ``sending`` and ``receiving`` are cores, one of them the off-chip core; ``rate`` is in
     bit/cycle, from ``start`` to ``end``.
     """
 
@@ -170,10 +177,10 @@ class Streams:
 @final
 @dataclass(frozen=True, eq=False)
 class Stays:
-    """Tensors in memories, as columns: room is taken from ``since`` up to ``until``.
+    """Tensors in memories, as columns: space is allocated from ``since`` to ``until`` (cycles).
 
-    The tensor can be read from ``available`` on. ``until`` is -1 for what stays to the end: results
-    off the chip. Constants, too, leave the memory off the chip with their last use.
+    The tensor can be read from ``available`` on. ``until`` is -1 for results off chip, which stay
+    to the end. Constants, too, leave the off-chip memory after their last use.
     """
 
     tensor: Ints
@@ -189,9 +196,9 @@ class Stays:
 @final
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """One allocation, scheduled: nothing here is computed again, all of it is checked in tests.
+    """A scheduled allocation, as the scheduler returns it.
 
-    ``core``, ``start`` and ``end`` have a row for each node, in the order of the workload.
+    ``core``, ``start`` and ``end`` have one row per node, in the order of the workload.
     """
 
     problem: ScheduleProblem
@@ -206,13 +213,11 @@ class Schedule:
     latency: Cycles
     energy: ScheduleEnergy
 
-    def _repr_html_(self) -> str:
-        """Its cores, energies and memories as tables, for notebooks."""
-        return schedule_html(self)
+    _repr_html_ = html
 
     @cached_property
     def memory_usage(self) -> tuple[tuple[Ints, Ints], ...]:
-        """For each memory the times at which its use changes, and the bits in it from then on."""
+        """For each memory the cycles at which its usage changes, and its bits from then on."""
         count = 1 + max(self.stays.memory.tolist(), default=-1)
         return tuple(self._usage(memory) for memory in range(count))
 
@@ -230,5 +235,5 @@ class Schedule:
 
     @cached_property
     def peaks(self) -> tuple[Bits, ...]:
-        """The most bits that each memory holds at any time."""
+        """The peak usage of each memory in bits."""
         return tuple(int(used.max(initial=0)) for _, used in self.memory_usage)

@@ -1,45 +1,48 @@
-"""What a search for allocations has found: the problem, and the last generation."""
+"""The result of a search over allocations: the problem and the last generation."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import final
 
+from nestmap.model.display import html
 from nestmap.model.errors import InfeasibleError
+from nestmap.model.multicore.bound import StreamBound
 from nestmap.model.multicore.population import AllocationObjective, Fitness, Generation, Individual
 from nestmap.model.multicore.schedule import ScheduleProblem
-from nestmap.pipeline.render.notebook.schedule import search_html
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class AllocationSearch:
-    """A problem and the last generation of a search; ``objectives`` is what it was looking for."""
+    """A problem and the last generation of a search that minimized ``objectives``.
+
+    ``bound`` is the result of a search by constraints, if there was one.
+    """
 
     problem: ScheduleProblem
     objectives: tuple[AllocationObjective, ...]
     generation: Generation
+    bound: StreamBound | None = None
 
-    def _repr_html_(self) -> str:
-        """The allocations that no other one beats as a table, for notebooks."""
-        return search_html(self)
+    _repr_html_ = html
 
     @property
     def front(self) -> tuple[Individual, ...]:
-        """The best found: no other one is as good in all objectives and better in one."""
+        """The Pareto-optimal individuals found."""
         return self.generation.front
 
     @property
     def is_complete(self) -> bool:
-        """Whether all allocations were looked at, so that none is better than those found."""
+        """Whether all allocations were evaluated, so that no better one exists."""
         found = self.generation
         return found.exhaustive and found.evaluations >= self.problem.space.size
 
     def best(self, objective: AllocationObjective) -> Individual:
-        """The individual with the least of an objective; of equal ones with the least of others.
+        """The individual with the lowest objective; ties are broken by the other objectives.
 
         Raises:
-            InfeasibleError: if none of those that the search looked at can be scheduled.
+            InfeasibleError: if none of the evaluated allocations can be scheduled.
         """
         found = (*self.front, *self.generation.population)
         known = [(x.fitness, x) for x in found if x.fitness is not None]

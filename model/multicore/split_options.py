@@ -1,4 +1,4 @@
-"""How a network is split into computation nodes: which outer loops, by which convention."""
+"""Options of splitting a network into computation nodes: outer loops and convention."""
 
 from __future__ import annotations
 
@@ -13,32 +13,38 @@ from nestmap.model.units import Size
 
 
 class SplitMode(IntEnum):
-    """What hints mean; the numbers are those of Stream's ``cn_define_mode``."""
+    """The meaning of the hints; the numbers are those of Stream's ``cn_define_mode``."""
 
     OUTER = 1
     """The hints are the outer loops, the same for all layers."""
     INNER = 2
     """The hints are the loops within a computation node; all others are outer loops."""
     PER_LAYER = 3
-    """A list of outer loops for each range of layers between the cutoffs."""
+    """One list of outer loops for each range of layers between the cutoffs."""
     OUTER_AND_WEIGHTS = 4
-    """As ``OUTER``, and K is split where constants are too large for the cores."""
+    """As ``OUTER``, and K is split if constants are too large for the cores."""
 
 
 class Convention(StrEnum):
-    """What counts where the reference and exact ranges differ."""
+    """How ranges, padding and dependencies are counted where Stream and exact ranges differ."""
 
     EXACT = "exact"
-    """Where a number of tiles does not divide a loop, the last one is smaller; padding is neither
-    held nor sent; a node depends on those that write what it reads."""
+    """Exact ranges, without padding.
+
+    If a number of tiles does not divide a loop, the last tile is smaller; padding is neither stored
+    nor sent; a node depends on the nodes that write what it reads.
+    """
     STREAM = "stream"
-    """As in Stream: the layer is made larger, to the next multiple; padding counts; a node depends
-    on all that write between the first and the last index that it reads; bits through reshapes and
-    the like count twice."""
+    """The ranges of Stream.
+
+    Loops are padded to the next multiple; padding counts; a node depends on all nodes that write
+    between the first and the last index that it reads; bits that pass through reshapes and similar
+    operators count twice.
+    """
 
 
 class HintLoop(Frozen, frozen=True):
-    """A loop dimension and into how many tiles it is cut; ``None``: into single iterations."""
+    """A loop dimension and its number of tiles; ``None``: one tile per iteration."""
 
     dimension: Dimension
     tiles: Size | None = None
@@ -48,18 +54,19 @@ class HintLoop(Frozen, frozen=True):
 
 
 Hints = tuple[HintLoop, ...]
-"""Loops from the inside out."""
+"""Loops, innermost first."""
 
 Share = Annotated[float, Field(gt=0, le=1)]
-"""A part of a memory that may be used."""
+"""The fraction of a memory that may be used."""
 
 
 class SplitOptions(Frozen, frozen=True):
     """How layers are split into computation nodes; the default is layer by layer.
 
-    ``hints`` has one list of loops, for ``PER_LAYER`` one more than there are ``cutoffs``: the
-    number of a layer is compared with those, which ascend. ``weight_share`` is how much of the
-    smallest memory for constants a computation node's may take, for ``OUTER_AND_WEIGHTS``.
+    ``hints`` has one list of loops; for ``PER_LAYER``, one more than there are ``cutoffs``:
+    ascending layer numbers that separate the lists. For ``OUTER_AND_WEIGHTS``, ``weight_share`` is
+    the fraction of the smallest constant memory that the constants of one computation node may
+    occupy.
     """
 
     mode: SplitMode = SplitMode.OUTER

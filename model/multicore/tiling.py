@@ -1,4 +1,4 @@
-"""Tiles: how outer loops cut the dimensions of a layer, and in which order the parts come."""
+"""Tiles: how outer loops cut the dimensions of a layer, and the order of the nodes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from nestmap.model.dims import Dimension, Loop
 @final
 @dataclass(frozen=True)
 class Tiling:
-    """Loops cut by outer loops, the innermost first; each of these is a number of tiles.
+    """Loops cut by outer loops, innermost first; the size of an outer loop is a number of tiles.
 
-    The ``tiles`` of a dimension are all of ``tile_size`` but the last one, which may be smaller.
+    All ``tiles`` of a dimension have ``tile_size`` iterations, except that the last may be smaller.
     """
 
     loops: tuple[Loop, ...]
@@ -33,7 +33,7 @@ class Tiling:
 
     @cached_property
     def wanted(self) -> dict[Dimension, int]:
-        """Into how many tiles each dimension was to be cut."""
+        """The requested number of tiles of each dimension."""
         return {
             dimension: prod(loop.size for loop in self.outer if loop.dimension == dimension)
             for dimension in self.sizes
@@ -41,21 +41,21 @@ class Tiling:
 
     @cached_property
     def tile_size(self) -> dict[Dimension, int]:
-        """Iterations of each dimension in a tile."""
+        """Iterations of each dimension per tile."""
         return {d: ceil(size / self.wanted[d]) for d, size in self.sizes.items()}
 
     @cached_property
     def tiles(self) -> dict[Dimension, int]:
-        """How many tiles there are of each dimension."""
+        """The number of tiles of each dimension."""
         return {d: ceil(size / self.tile_size[d]) for d, size in self.sizes.items()}
 
     @cached_property
     def places(self) -> dict[Dimension, Ints]:
-        """For each node, in their order, which tile of each dimension it has, from 0.
+        """For each node, in order, the index of its tile along each dimension, from 0.
 
-        Node ``n`` has the value ``n // (product of the sizes of the loops within) % size`` of each
-        outer loop; of several loops over one dimension the inner one steps by one tile. What would
-        begin beyond the end of a dimension is left out.
+        Node ``n`` has the value ``n // (product of the sizes of the loops within) % size`` for each
+        outer loop; of several loops over one dimension, the inner one steps by one tile. Nodes that
+        would start beyond the end of a dimension are left out.
         """
         count = prod(loop.size for loop in self.outer)
         left = np.arange(count, dtype=np.int64)
@@ -72,15 +72,15 @@ class Tiling:
 
     @property
     def count(self) -> int:
-        """How many nodes there are."""
+        """The number of nodes."""
         return len(next(iter(self.places.values()))) if self.sizes else 1
 
     def starts(self, dimension: Dimension) -> Ints:
-        """Where each node begins along a dimension."""
+        """The first iteration of each node along a dimension."""
         return self.places[dimension] * self.tile_size[dimension]
 
     def ends(self, dimension: Dimension) -> Ints:
-        """Where each node ends along a dimension, exclusive."""
+        """The end (exclusive) of each node along a dimension."""
         ends = self.starts(dimension) + self.tile_size[dimension]
         return np.minimum(ends, self.sizes[dimension])
 
@@ -92,14 +92,14 @@ class Tiling:
         return done
 
     def numbers(self, dimensions: Iterable[Dimension]) -> Ints:
-        """The number of each node's tiles of these dimensions, of which the last runs fastest."""
+        """The mixed-radix number of each node's tiles; the last dimension varies fastest."""
         numbers = np.zeros(self.count, dtype=np.int64)
         for dimension in dimensions:
             numbers = numbers * self.tiles[dimension] + self.places[dimension]
         return numbers
 
     def groups(self, dimensions: Iterable[Dimension]) -> Ints:
-        """Which nodes have the same tiles of these dimensions: numbers from 0, as they appear."""
+        """Groups of nodes with equal tiles of these dimensions, from 0 in order of appearance."""
         numbers = self.numbers(dimensions)
         _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
         rank = np.empty(len(first), dtype=np.int64)

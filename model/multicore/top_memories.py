@@ -1,4 +1,4 @@
-"""Where tensors live: the outermost memories of the cores, each once, whoever shares it."""
+"""Top memories: the outermost memories of the cores, with shared memories listed once."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from nestmap.model.multicore.cn_layer import CnNest
 from nestmap.model.units import Width
 
 NOWHERE: Final = -1
-"""The place of a memory that a core does not have."""
+"""The index of a memory that a core does not have."""
 
 
 class Home(Frozen, frozen=True):
-    """A memory that tensors are sent to and from: the outermost one of some operands of its cores.
+    """A top memory: the outermost memory of some operands of its cores, which transfers connect.
 
-    Several cores may share it; then it has one capacity, and what is there all of them can use.
+    If several cores share it, it has one capacity, and all of them can use what it holds.
     """
 
     cores: tuple[CoreId, ...]
@@ -53,29 +53,29 @@ class Home(Frozen, frozen=True):
 
 
 def _widest(level: MemoryLevel, unable: PortKind) -> Width:
-    """The width of the widest port that is not of this kind (of any, where all are)."""
+    """The width of the widest port not of kind ``unable``; of any port, if all are of that kind."""
     ports = level.instance.ports
     return max(port.width_max for port in [p for p in ports if p.kind is not unable] or ports)
 
 
 class Homes(Frozen, frozen=True):
-    """The outermost memories of an accelerator: core by core, the one off the chip last."""
+    """The top memories of an accelerator, core by core, those of the off-chip core last."""
 
     accelerator: MultiCoreAccelerator
 
     @cached_property
     def memories(self) -> tuple[Home, ...]:
-        """All of them; those of a core from the inside out."""
+        """All top memories; those of one core innermost first."""
         return tuple(Home(cores=cores, level=level) for cores, level in self._found)
 
     @cached_property
     def offchip(self) -> tuple[int, ...]:
-        """The places of those off the chip."""
+        """The indices of the off-chip memories."""
         number = self.accelerator.offchip
         return tuple(i for i, home in enumerate(self.memories) if number in home.cores)
 
     def of(self, core: CoreId, operand: MemoryOperand) -> int:
-        """The place of a core's memory for a memory operand; ``NOWHERE`` if it has none."""
+        """The index of a core's top memory for a memory operand; ``NOWHERE`` if it has none."""
         return self._places.get((core, operand), NOWHERE)
 
     @cached_property
@@ -91,7 +91,7 @@ class Homes(Frozen, frozen=True):
         return sorted(self.accelerator.cores, key=lambda core: (core.id == last, core.id))
 
     def _sharing(self, core: ComputeCore | StorageCore, level: MemoryLevel) -> tuple[CoreId, ...]:
-        """The cores that have a memory in common with this one."""
+        """The cores that share this memory."""
         group = next((x for x in self.accelerator.shared if core.id in x), (core.id,))
         tops = (({top.name for top in self._levels_of(x)}, x) for x in group)
         common = all(level.name in names for names, _ in tops)
@@ -111,7 +111,7 @@ class Homes(Frozen, frozen=True):
 
 
 def _levels(core: ComputeCore | StorageCore) -> Iterator[MemoryLevel]:
-    """The outermost memories of a core, each once, as its hierarchy lists them."""
+    """The outermost memories of a core without duplicates, in the order of its hierarchy."""
     tops = {level.name: level for level in core.top_levels.values()}
     if isinstance(core, StorageCore):
         yield from tops.values()
@@ -120,10 +120,11 @@ def _levels(core: ComputeCore | StorageCore) -> Iterator[MemoryLevel]:
 
 
 def memory_operands(nest: CnNest, core: ComputeCore) -> tuple[MemoryOperand, ...] | None:
-    """The memory operand of each operand of a node on a core: of its output, then of its inputs.
+    """The memory operands of a node on a core: of its output, then of its inputs.
 
-    As for layers on a single core; inputs beyond those that the core has memory operands for, as
-    the scales of a normalization, use its last one. ``None``: the core lacks one altogether.
+    Links are those of a layer on a single core; inputs in excess of the core's memory operands,
+    such as the scales of a normalization, use its last one. ``None`` if the core has no memory
+    operand for outputs or for inputs.
     """
     known = core.accelerator.operands
     inputs = sorted(set(known) - {OUTPUT})

@@ -1,7 +1,7 @@
 """Which elements of its inputs an operator reads for a part of its output.
 
-Layers say it by their affine indices. Vector operators say it by a :class:`VectorNest`, operators
-that only move data by :class:`Route` s. Regions are products of sets along the axes of a tensor.
+Layers define it by affine indices, vector operators by a :class:`VectorNest`, operators that only
+move data by :class:`Route` s. Regions are products of sets along the axes of a tensor.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ AxisIndex = AffineIndex | None
 its one element where it is broadcast."""
 
 Position = Annotated[int, Field(ge=0)]
-"""The place of an axis, an input or an output, counted from 0."""
+"""The index of an axis, an input or an output, from 0."""
 
 
 class InputAccess(Frozen, frozen=True):
@@ -31,13 +31,13 @@ class InputAccess(Frozen, frozen=True):
 
 
 class VectorNest(Frozen, frozen=True):
-    """The loops of a vector operator, and where they touch its first output and its inputs.
+    """The loops of a vector operator, and how they index its first output and its inputs.
 
-    ``output`` has an index for each axis of the output: a loop, or two that count it like digits
-    (resampling). ``inputs`` has an access for each input, in the order of the operator's tensors;
-    ``None`` for one that is read as a whole. Loops that do not index the output are run through for
-    each of its elements (windows of a pooling). Further outputs of the same sizes are written where
-    the first one is; those of other sizes only when all loops are at their end.
+    ``output`` has an index for each axis of the output: one loop, or two loops that count it like
+    digits (resampling). ``inputs`` has an access for each input, in the order of the operator's
+    tensors; ``None`` for one that is read as a whole. Loops that do not index the output run for
+    each of its elements (pooling windows). Further outputs of the same sizes are written together
+    with the first; those of other sizes only at the end of all loops.
     """
 
     loops: tuple[Loop, ...]
@@ -67,7 +67,7 @@ class Reshaped(Frozen, frozen=True):
 
 
 class Permuted(Frozen, frozen=True):
-    """Axis ``i`` of what follows is axis ``axes[i]`` of what was."""
+    """Axis ``i`` after the step is axis ``axes[i]`` before it."""
 
     kind: Literal["permuted"] = "permuted"
     axes: tuple[Position, ...]
@@ -82,7 +82,7 @@ class Permuted(Frozen, frozen=True):
 class Shifted(Frozen, frozen=True):
     """Index ``j`` along the axis becomes ``start + step * j``.
 
-    What is then not in ``0 .. size - 1`` comes from elsewhere: padding, or another input.
+    Indices outside ``0 .. size - 1`` come from padding or from another input.
     """
 
     kind: Literal["shifted"] = "shifted"
@@ -101,7 +101,7 @@ class Repeated(Frozen, frozen=True):
 
 
 class Taken(Frozen, frozen=True):
-    """Index ``j`` along the axis becomes ``indices[j]``, of an axis of ``size``."""
+    """Index ``j`` along the axis becomes ``indices[j]``, on an axis of ``size``."""
 
     kind: Literal["taken"] = "taken"
     axis: Position
@@ -110,7 +110,7 @@ class Taken(Frozen, frozen=True):
 
 
 class AnyIndex(Frozen, frozen=True):
-    """Any index along the axis may become any other, of an axis of ``size``."""
+    """Any index along the axis may become any other, on an axis of ``size``."""
 
     kind: Literal["any"] = "any"
     axis: Position
@@ -118,7 +118,7 @@ class AnyIndex(Frozen, frozen=True):
 
 
 class Anywhere(Frozen, frozen=True):
-    """Any element may come from any, of a tensor of other ``sizes``."""
+    """Any element may come from any element of a tensor of other ``sizes``."""
 
     kind: Literal["anywhere"] = "anywhere"
     sizes: tuple[Extent, ...]
@@ -131,10 +131,10 @@ Step = Annotated[
 
 
 class Route(Frozen, frozen=True):
-    """The way from the elements of an output back to those of an input, step by step.
+    """The steps that lead from the elements of an output back to those of an input.
 
-    ``output`` and ``input`` are positions among the tensors of the operator. A pair of them that no
-    route connects has nothing to do with each other.
+    ``output`` and ``input`` are positions among the tensors of the operator. Without a route
+    between them, an output does not depend on an input.
     """
 
     output: Position = 0
@@ -142,10 +142,10 @@ class Route(Frozen, frozen=True):
     steps: tuple[Step, ...] = ()
 
     def sizes(self, output: tuple[int, ...]) -> tuple[int, ...]:
-        """The sizes that the input must have where the output has these.
+        """The sizes of the input, given those of the output.
 
         Raises:
-            ValueError: where a step does not suit what stands before it.
+            ValueError: if a step does not fit the sizes before it.
         """
         sizes = output
         for step in self.steps:
@@ -157,13 +157,13 @@ def _after(step: Step, sizes: tuple[int, ...]) -> tuple[int, ...]:
     match step:
         case Reshaped():
             if prod(step.sizes) != prod(sizes):
-                raise ValueError(f"{sizes} as {step.sizes}; expected as many elements")
+                raise ValueError(f"{sizes} as {step.sizes}; expected the same number of elements")
             return step.sizes
         case Anywhere():
             return step.sizes
         case Permuted():
             if len(step.axes) != len(sizes):
-                raise ValueError(f"axes {step.axes} of {sizes}; expected as many as there are")
+                raise ValueError(f"axes {step.axes} of {sizes}; expected {len(sizes)} axes")
             return tuple(sizes[axis] for axis in step.axes)
         case _:
             return _along(step, sizes)

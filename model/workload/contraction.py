@@ -1,4 +1,4 @@
-"""The loop nest of a contraction (Einstein sum): two tensors, their axes in any roles."""
+"""The loop nest of a contraction (Einstein sum) of two tensors."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from nestmap.model.dims import Dimension, Loop
 from nestmap.model.workload.loop_nests import Access, LoopNest, batch_names, plain_indices
 
 Label = str
-"""What an axis is called; axes of the same name run together."""
+"""The name of an axis; axes with the same name share a loop."""
 
 Axes = Mapping[Label, int]
-"""The axes of a tensor with their sizes; 1 where the tensor is the same all along a longer axis."""
+"""The axes of a tensor with their sizes; 1 if the tensor is broadcast along a longer axis."""
 
 
 def contraction(left: Axes, right: Axes, output: Sequence[Label]) -> LoopNest:
-    """The nest of ``output[..] += left[..] * right[..]``, summed over what the output has not.
+    """The nest of ``output[..] += left[..] * right[..]``, summed over the axes not in the output.
 
-    It is named as a matrix product is. ``D`` is the last axis of the output that only the left
-    tensor has, ``K`` the last one that only the right one has, all others are batch axes ``B``,
-    ``H``, ``B3`` .. in their order. ``C`` is the last axis of the left tensor that both have and
-    that is summed up, other sums are ``C2``, ``C3`` ..; ``C``, ``D`` and ``K`` are always there.
+    Dimensions are named as in a matrix product. ``D`` is the last output axis that only the left
+    tensor has, ``K`` the last one that only the right tensor has; all others are batch axes ``B``,
+    ``H``, ``B3`` .. in order. ``C`` is the last axis of the left tensor that both tensors have and
+    that is summed; other sums are ``C2``, ``C3`` ... ``C``, ``D`` and ``K`` always exist.
 
     Args:
-        left: axes of the left tensor, in their order.
+        left: axes of the left tensor, in order.
         right: axes of the right tensor.
         output: axes of the result, all different, each in one of the tensors.
     """

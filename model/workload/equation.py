@@ -1,4 +1,4 @@
-"""Layers written as text: an equation over operands and relations between dimensions."""
+"""Layers as text: an equation over operands, and relations between dimensions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Accesses = tuple[tuple[LayerOperand, tuple[Dimension, ...]], ...]
 """The operands of an equation, output first, each with the names of its indices in capitals."""
 
 AxisFacts = tuple[int | None, tuple[int, int]]
-"""The length of a derived axis, where known, and its padding (before, after)."""
+"""The length of a derived axis, if known, and its padding (before, after)."""
 
 
 def parse_equation(text: str, where: str = "equation") -> Accesses:
@@ -33,7 +33,7 @@ def parse_equation(text: str, where: str = "equation") -> Accesses:
     (('O', ('B', 'K')), ('W', ('K', 'C')), ('I', ('B', 'C')))
 
     Raises:
-        InputError: where the text is not an equation with one output and one or two inputs.
+        InputError: if the text is not an equation with one output and one or two inputs.
     """
     left, assign, right = text.partition("=")
     if not assign:
@@ -59,7 +59,7 @@ def parse_relation(text: str, where: str = "dimension_relations") -> tuple[Dimen
     ('IX', '2*ox+fx')
 
     Raises:
-        InputError: where the text is not a sum of two scaled dimensions.
+        InputError: if the text is not a sum of two scaled dimensions.
     """
     match = _RELATION.match(text)
     if match is None:

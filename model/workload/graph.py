@@ -1,4 +1,4 @@
-"""A workload: a directed acyclic graph of layers, vector operators and operators without cost."""
+"""A workload: a directed acyclic graph of layers, vector operators and zero-cost operators."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ from nestmap.model.units import Count, Size
 from nestmap.model.workload.access import Position, Route, VectorNest
 from nestmap.model.workload.layer import Layer
 from nestmap.model.workload.tensor import Tensor
-from nestmap.pipeline.render.notebook.workload import workload_html
 
 
 class LayerNode(Frozen, frozen=True):
     """A node that the array computes.
 
-    ``inputs`` and ``outputs`` are its tensors where they have names (in ONNX models); loops,
-    precisions and sources stand in the layer. ``positions`` say which of the inputs each input
-    operand of the layer is; by default they stand in that order.
+    ``inputs`` and ``outputs`` are its tensors if they have names (in ONNX models); the layer has
+    loops, precisions and sources. ``positions`` map the input operands of the layer to ``inputs``;
+    by default they have the same order.
     """
 
     kind: Literal["layer"] = "layer"
@@ -52,11 +51,11 @@ class LayerNode(Frozen, frozen=True):
 
 
 class VectorNode(Frozen, frozen=True):
-    """An operator that no array of multipliers computes, but a vector unit beside it.
+    """An operator for the vector unit: pooling, activation, normalization, addition.
 
-    Pooling, activations, normalizations, additions. It runs through ``iterations`` (the sizes of
-    its loops), doing so many scalar ``operations`` each time; every input is read and every output
-    written once. ``nest`` says which elements belong together, where that is known.
+    It executes ``operations`` scalar operations in each of its ``iterations`` (given as loop
+    sizes), and reads every input and writes every output once. ``nest`` gives its access pattern,
+    if known.
     """
 
     kind: Literal["vector"] = "vector"
@@ -86,10 +85,10 @@ class VectorNode(Frozen, frozen=True):
 
 
 class NoCostNode(Frozen, frozen=True):
-    """An operator that is kept in the graph and costs nothing.
+    """An operator that stays in the graph at no cost.
 
-    It only gives data another shape or place (Reshape, Concat), or it is not ``known`` what it
-    does. ``routes`` say where the elements of its outputs come from; ``None``: from anywhere.
+    It only changes the shape or place of data (Reshape, Concat), or it is unrecognized (not
+    ``known``). ``routes`` give the origin of each output element; ``None``: any input element.
     """
 
     kind: Literal["no_cost"] = "no_cost"
@@ -106,7 +105,7 @@ Node = Annotated[LayerNode | VectorNode | NoCostNode, Field(discriminator="kind"
 
 
 class Workload(Frozen, frozen=True):
-    """A network: nodes with different names whose sources are nodes of it, without a cycle."""
+    """A network: an acyclic graph of nodes with unique names."""
 
     name: str = Field(min_length=1)
     nodes: tuple[Node, ...]
@@ -155,17 +154,17 @@ class Workload(Frozen, frozen=True):
 
     @property
     def vector_nodes(self) -> tuple[VectorNode, ...]:
-        """The vector operators, as given."""
+        """The vector operators, in the given order."""
         return tuple(node for node in self.nodes if isinstance(node, VectorNode))
 
     @property
     def no_cost_operators(self) -> dict[str, int]:
-        """How many nodes of each operator type cost nothing."""
+        """The number of zero-cost nodes of each operator type."""
         return dict(Counter(n.operator for n in self.nodes if isinstance(n, NoCostNode)))
 
     @property
     def unknown_operators(self) -> dict[str, int]:
-        """How many nodes there are of each operator type of which it is not known what it does."""
+        """The number of nodes of each unrecognized operator type."""
         nodes = (n for n in self.nodes if isinstance(n, NoCostNode) and not n.known)
         return dict(Counter(node.operator for node in nodes))
 
@@ -183,7 +182,7 @@ class Workload(Frozen, frozen=True):
 
     @property
     def readers(self) -> dict[str, tuple[str, ...]]:
-        """Which layers read each layer's output, by itself or through nodes that are none."""
+        """The layers that read each layer's output, directly or through other nodes."""
         graph = self.graph()
         for node in self.nodes:
             if not isinstance(node, LayerNode):
@@ -191,7 +190,3 @@ class Workload(Frozen, frozen=True):
                 graph.add_edges_from(list(around))
                 graph.remove_node(node.name)
         return {layer.name: tuple(graph.successors(layer.name)) for layer in self.layers}
-
-    def _repr_html_(self) -> str:
-        """Its layers as a table, for notebooks."""
-        return workload_html(self)

@@ -1,4 +1,4 @@
-"""A layer as a perfect loop nest over operands with affine indices."""
+"""A layer: a perfect loop nest over operands with affine indices."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from nestmap.model.base import Frozen, replaced
 from nestmap.model.dims import Dimension, LayerOperand, Loop, Relevance
 from nestmap.model.units import Bits, Count
 from nestmap.model.workload.affine import AffineIndex
-from nestmap.pipeline.render.notebook.workload import layer_html
 
 MAX_MACS = 2**53
-"""The largest number of multiply-accumulates of a layer: beyond it floats skip integers."""
+"""The largest number of multiply-accumulates of a layer; beyond it a float is not exact."""
 
 
 class InputOperand(Frozen, frozen=True):
     """A tensor that the layer reads.
 
-    ``precision`` is bits an element; ``source`` the node that produces the tensor (``None``: it
-    comes from outside); ``constant`` says that it is known before the network runs (weights).
+    ``precision`` is bits per element; ``source`` the node that produces the tensor (``None``: an
+    input of the network); ``constant``: whether it is known before the network runs (weights).
     """
 
     name: LayerOperand
@@ -34,7 +33,7 @@ class InputOperand(Frozen, frozen=True):
 class OutputOperand(Frozen, frozen=True):
     """The tensor that the layer writes.
 
-    ``precision`` is bits of a finished element, ``partial_precision`` of a partial sum.
+    ``precision`` is the bits of a finished element, ``partial_precision`` those of a partial sum.
     """
 
     name: LayerOperand
@@ -68,7 +67,7 @@ class Layer(Frozen, frozen=True):
 
     @cached_property
     def _checked(self) -> bool:
-        """Made once: every model that gets a layer asks for it again."""
+        """Cached, because every model that contains a layer validates it again."""
         _names_differ("loop dimension", [loop.dimension for loop in self.loops])
         _names_differ("operand", [operand.name for operand in self.operands])
         if self.macs > MAX_MACS:
@@ -90,7 +89,7 @@ class Layer(Frozen, frozen=True):
 
     @cached_property
     def anonymous(self) -> Layer:
-        """The layer without its name and sources: layers that have this in common cost the same."""
+        """The layer without its name and sources; equal anonymous layers cost the same."""
         inputs = tuple(replaced(operand, {"source": None}) for operand in self.inputs)
         return replaced(self, {"name": "layer", "inputs": inputs})
 
@@ -146,10 +145,6 @@ class Layer(Frozen, frozen=True):
             for operand in self.operands
         ]
         return f"{texts[0]} += {' * '.join(texts[1:])}"
-
-    def _repr_html_(self) -> str:
-        """Its operands as a table, for notebooks."""
-        return layer_html(self)
 
 
 def _names_differ(what: str, names: list[str]) -> None:

@@ -1,9 +1,8 @@
-"""The loop nests of convolutions and matrix products: loops, and what indexes their operands.
+"""The loop nests of convolutions and matrix products: loops and operand indices.
 
-Convolutions, ``K`` and ``C`` counted per group:
-``O[b][g][k][oy][ox] += W[g][k][c][fy][fx] * I[b][g][c][iy][ix]``; what is particular to transposed
-ones stands in :mod:`nestmap.model.workload.transposed_conv`. Matrix products, whose stacks
-have the batch axes ``B``, ``H`` and, further in, ``B3``, ``B4``:
+Convolutions, with ``K`` and ``C`` counted per group: ``O[b][g][k][oy][ox] += W[g][k][c][fy][fx] *
+I[b][g][c][iy][ix]``; for transposed convolutions see :mod:`nestmap.model.workload.transposed_conv`.
+Matrix products, whose stacks have the batch axes ``B``, ``H`` and, further in, ``B3``, ``B4``:
 ``O[..][d][k] += I[..][d][c] * W[..][c][k]``.
 """
 
@@ -22,14 +21,14 @@ Indices = tuple[AffineIndex, ...]
 
 
 class Access(Frozen, frozen=True):
-    """How an input is read."""
+    """The indices of one input."""
 
     operand: LayerOperand
     indices: Indices
 
 
 class LoopNest(Frozen, frozen=True):
-    """Loops and indices of a layer; what its operands are called and made of stands elsewhere."""
+    """Loops and operand indices of a layer, without names and precisions."""
 
     loops: tuple[Loop, ...]
     output: Indices
@@ -37,7 +36,7 @@ class LoopNest(Frozen, frozen=True):
 
 
 class Axis(Frozen, frozen=True):
-    """One spatial axis: sizes of input and kernel, steps, and elements padded on both sides."""
+    """One spatial axis: input and kernel size, stride, dilation, and padding on both sides."""
 
     letter: str = Field(pattern="^[XYZ]$")
     input: Size
@@ -48,17 +47,17 @@ class Axis(Frozen, frozen=True):
 
     @property
     def reach(self) -> int:
-        """Input elements from the first to the last that the kernel touches at once."""
+        """Input elements from the first to the last that the kernel covers."""
         return self.dilation * (self.kernel - 1) + 1
 
     @property
     def output(self) -> int:
-        """Positions of the kernel."""
+        """Output size: positions of the kernel."""
         return (self.input + sum(self.padding) - self.reach) // self.stride + 1
 
     @property
     def index(self) -> AffineIndex:
-        """Where the loops over output positions and kernel elements read the input."""
+        """The affine input index over output position and kernel element."""
         return AffineIndex(
             name=f"I{self.letter}",
             terms=(
@@ -80,12 +79,12 @@ class Channels(Frozen, frozen=True):
 
 
 def plain_indices(*names: Dimension) -> Indices:
-    """Indices that are loop dimensions by themselves."""
+    """Indices that are single loop dimensions."""
     return tuple(AffineIndex(terms=(Term(dimension=name),)) for name in names)
 
 
 def convolution(axes: Sequence[Axis], channels: Channels) -> LoopNest:
-    """The nest of a convolution; axes from the outermost of the tensors (depth) to the width."""
+    """The nest of a convolution; axes are ordered from the outermost (depth) to the width."""
     outputs = {f"O{axis.letter}": axis.output for axis in axes}
     kernels = {f"F{axis.letter}": axis.kernel for axis in axes}
     outer = {"B": channels.batch, "K": channels.outputs, "G": channels.groups}
@@ -103,9 +102,9 @@ def convolution(axes: Sequence[Axis], channels: Channels) -> LoopNest:
 
 
 def gathered_convolution(axes: Sequence[Axis], channels: Channels) -> LoopNest:
-    """The nest of a convolution that has an input of its own for each position and kernel element.
+    """The nest of a convolution that reads a separate input for each output and kernel element.
 
-    Nothing is read twice: ``I[b][g][c][fy][fx][oy][ox]``.
+    There is no input reuse: ``I[b][g][c][fy][fx][oy][ox]``.
     """
     nest = convolution(axes, channels)
     columns = [f"{kind}{axis.letter}" for kind in "FO" for axis in axes]
@@ -119,8 +118,8 @@ def product(sizes: Mapping[Dimension, int], left: Sequence[int], right: Sequence
 
     Args:
         sizes: rows ``D`` of the left matrix, columns ``K`` of the right one, ``C`` inner elements.
-        left: batch axes of the left stack. Those of the two stacks are aligned at their ends; one
-            of size 1, or that is not there, is broadcast: the operand is reused along it.
+        left: batch axes of the left stack. The batch axes of both stacks are aligned at their ends;
+            a missing axis, or one of size 1, is broadcast: the operand is reused along it.
         right: batch axes of the right stack.
     """
     rank = max(len(left), len(right))
@@ -142,11 +141,11 @@ def _padded(sizes: Sequence[int], rank: int) -> tuple[int, ...]:
 
 
 def batch_names(count: int) -> tuple[Dimension, ...]:
-    """The dimensions of so many batch axes, from the outermost."""
+    """The dimension names of ``count`` batch axes, outermost first."""
     return ("B", "H", *(f"B{i}" for i in range(3, count + 1)))[:count]
 
 
 def _own(sizes: Sequence[int], stack: Mapping[Dimension, int]) -> tuple[Dimension, ...]:
-    """The batch dimensions that an input has itself; it is repeated along the others."""
+    """The batch dimensions that an input has itself; it is broadcast along the others."""
     names = tuple(stack)[len(stack) - len(sizes) :]
     return tuple(name for name, n in zip(names, sizes, strict=True) if n == stack[name])

@@ -1,7 +1,6 @@
-"""Scalar operations that vector operators do with an element, by the name of the operator.
+"""Scalar operations per element of vector operators, by operator name.
 
-The operators of networks that are built here; the parser of ONNX models knows more, and takes what
-both know from here.
+Covers the operators of the builders; the ONNX parser adds further ones to these.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 SCALE: Final = 1
-"""What attention does with a score before Softmax."""
+"""Scalar operations per score before the Softmax of attention: the scaling."""
 
 OPERATIONS: Final[Mapping[str, int]] = {
     "Add": 1,

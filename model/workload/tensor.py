@@ -11,14 +11,14 @@ from nestmap.model.base import Frozen
 from nestmap.model.units import Bits, Count
 
 Extent = Annotated[int, Field(ge=0, lt=2**31)]
-"""Elements along an axis of a tensor; a tensor without elements has an axis of 0."""
+"""The length of a tensor axis; an empty tensor has an axis of length 0."""
 
 
 class Tensor(Frozen, frozen=True):
-    """A tensor: its name in the network, its axes, and the bits of an element.
+    """A tensor: its name in the network, its axes, and its bits per element.
 
-    ``sizes`` is ``None`` where they are only known when the network runs. A ``constant`` tensor is
-    known before: weights, shapes.
+    ``sizes`` is ``None`` if they are only known when the network runs. A ``constant`` tensor
+    (weights, shapes) is known before that.
     """
 
     name: str = Field(min_length=1)
@@ -28,10 +28,10 @@ class Tensor(Frozen, frozen=True):
 
     @property
     def elements(self) -> Count:
-        """How many elements it has; 0 where that is not known."""
+        """The number of elements; 0 if it is unknown."""
         return 0 if self.sizes is None else prod(self.sizes)
 
     @property
     def bits(self) -> Count:
-        """What it takes to hold it: ``elements * precision``."""
+        """Its size in bits: ``elements * precision``."""
         return self.elements * self.precision

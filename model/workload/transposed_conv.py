@@ -1,16 +1,16 @@
-"""The loop nests of transposed convolutions: one for all outputs that sum up as many products.
+"""The loop nests of transposed convolutions, one for all outputs that sum equally many products.
 
 A transposed convolution adds ``I[i] * W[f]`` to ``O[stride * i + dilation * f - before]``. Seen
 from an output, the remainder of ``o + before`` by the stride (its *phase*) decides which kernel
 elements reach it: ``f0, f0 + p, f0 + 2p ...`` for ``p`` phases that any element reaches. So each
-phase is a convolution of stride 1 with part of the kernel (sub-pixel decomposition), and phases
-with as many kernel elements and as many outputs are one nest, with a loop ``PX`` over the phases
-that indexes weights and outputs but not the input:
-``O[b][g][k][py][oy][px][ox] += W[g][c][k][py][fy][px][fx] * I[b][g][c][iy][ix]``.
+phase is a convolution of stride 1 with part of the kernel (sub-pixel decomposition). Phases with
+equally many kernel elements and outputs form one nest, with a loop ``PX`` over the phases that
+indexes weights and outputs but not the input: ``O[b][g][k][py][oy][px][ox] +=
+W[g][c][k][py][fy][px][fx] * I[b][g][c][iy][ix]``.
 
-There is one nest for an axis where the stride divides kernel and output, else up to four. No
-kernel element is padded, no product counts twice. As in convolutions, products with zeros around
-the input count; those that would fall on cropped outputs do not.
+An axis has one nest if the stride divides kernel and output, otherwise up to four. The kernel is
+not padded, and no product counts twice. As in convolutions, products with zeros around the input
+count; products for cropped outputs do not.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from nestmap.model.workload.affine import AffineIndex, Term
 from nestmap.model.workload.loop_nests import Access, Channels, LoopNest, plain_indices
 
 MAX_PHASES: Final = 2**16
-"""The most phases of an axis that are looked at."""
+"""The largest number of phases of an axis."""
 
 
 class Phases(Frozen, frozen=True):
-    """Phases of one axis that are alike: how many, outputs and kernel elements of each."""
+    """Equal phases of one axis: their number, and the outputs and kernel elements of each."""
 
     letter: str = Field(pattern="^[XYZ]$")
     count: Size
@@ -45,7 +45,7 @@ class Phases(Frozen, frozen=True):
 
     @property
     def index(self) -> AffineIndex:
-        """Where the loops over outputs and kernel elements read the input."""
+        """The affine input index over output and kernel element."""
         reach = self.outputs + self.dilation * (self.kernel - 1)
         around = max(0, reach - self.input)
         return AffineIndex(
@@ -65,9 +65,9 @@ class Phases(Frozen, frozen=True):
 
 
 class TransposedAxis(Frozen, frozen=True):
-    """One spatial axis: input, kernel, steps, outputs, of which ``before`` are cropped in front.
+    """One spatial axis: input, kernel, stride, dilation, output, and ``before`` cropped outputs.
 
-    ``before`` is negative where outputs are added in front.
+    A negative ``before`` adds outputs at the front.
     """
 
     letter: str = Field(pattern="^[XYZ]$")
@@ -80,7 +80,7 @@ class TransposedAxis(Frozen, frozen=True):
 
     @property
     def phases(self) -> tuple[Phases, ...]:
-        """The phases that some kernel element reaches, those that are alike together.
+        """The phases that some kernel element reaches, with equal phases combined.
 
         Raises:
             ValueError: if there are more than :data:`MAX_PHASES`.
@@ -107,7 +107,7 @@ class TransposedAxis(Frozen, frozen=True):
         )
 
     def _outputs_and_kernel(self, period: int) -> Iterator[tuple[int, int]]:
-        """Per phase its number of outputs and of kernel elements."""
+        """The number of outputs and of kernel elements of each phase."""
         for first in range(min(period, self.kernel)):
             begin = (first * self.dilation - self.before) % self.stride
             outputs = -(-(self.output - begin) // self.stride)
@@ -117,7 +117,7 @@ class TransposedAxis(Frozen, frozen=True):
 def transposed_convolution(
     axes: Sequence[TransposedAxis], channels: Channels
 ) -> tuple[LoopNest, ...]:
-    """The nests of a transposed convolution; axes from the outermost of the tensors to the width.
+    """The nests of a transposed convolution; axes from the outermost to the width.
 
     Raises:
         ValueError: if an axis has more than :data:`MAX_PHASES` phases.

@@ -73,6 +73,15 @@ Compare = Annotated[
         help="Schedule the network layer by layer as well, with the same options, and compare.",
     ),
 ]
+ScheduleFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--schedule",
+        metavar="FILE",
+        help="Write the whole schedule as JSON: each node, tensor and transfer with its times.",
+        show_default=False,
+    ),
+]
 Trace = Annotated[
     Path | None,
     typer.Option(
@@ -110,6 +119,7 @@ def stream(  # noqa: PLR0913 (a parameter for each option)
     store: options.StoreFile = options.DEFAULT_STORE,
     no_store: options.NoStore = False,
     json: options.ReportFile = None,
+    schedule: ScheduleFile = None,
     trace: Trace = None,
 ) -> None:
     """Schedule a network on several cores.
@@ -156,7 +166,7 @@ def stream(  # noqa: PLR0913 (a parameter for each option)
                 compare=compare_lbl,
                 workers=workers,
                 place=keeping(store, no_store, None),
-                files=StreamFiles(json, trace),
+                files=StreamFiles(json, schedule, trace),
             )
         )
 

@@ -7,10 +7,10 @@ from types import TracebackType
 from typing import Final, final
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from nestmap.costmodel.evaluate_rows import is_compiled_before
 from nestmap.model import EvaluationBatch, NetworkProblem
+from nestmap.pipeline.cli.progress_line import ProgressLine
 from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.render.text.plain_table import printable
 
@@ -28,26 +28,14 @@ class ExplorationBar:
     """
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(stderr=True)
-        self._bar = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=None),
-            MofNCompleteColumn(),
-            TextColumn("layers  {task.fields[evaluated]}", markup=False),
-            TimeElapsedColumn(),
-            console=self._console,
-            expand=True,
-            transient=True,
-            disable=not self._console.is_terminal,
-        )
-        self._task = self._bar.add_task("reading", total=None, evaluated="")
+        self._line = ProgressLine(console, "reading", "layers  ")
         self._positions: dict[str, int] = {}
         self._evaluations = 0
         self._recalled = 0
         self._began = perf_counter()
 
     def __enter__(self) -> ExplorationBar:
-        self._bar.start()
+        self._line.start()
         return self
 
     def __exit__(
@@ -56,21 +44,20 @@ class ExplorationBar:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._bar.stop()
+        self._line.stop()
         if error is None:
             seconds = perf_counter() - self._began
             known = f" {count(self._recalled)} were in the store." if self._recalled else ""
-            text = f"Evaluated {self._counted()} in {seconds:.1f} s.{known}"
-            self._console.out(text, highlight=False)
+            self._line.print(f"Evaluated {self._counted()} in {seconds:.1f} s.{known}")
 
     def start(self, network: NetworkProblem) -> None:
         """The exploration begins."""
         if not is_compiled_before():
-            self._console.out(_COMPILING, highlight=False)
+            self._line.print(_COMPILING)
         self._began = perf_counter()
         layers = network.workload.layers
         self._positions = {layer.name: i for i, layer in enumerate(layers)}
-        self._bar.update(self._task, total=len(layers), completed=0)
+        self._line.update(total=len(layers), completed=0)
 
     def observe(self, batch: EvaluationBatch) -> None:
         """One batch has been evaluated."""
@@ -78,16 +65,15 @@ class ExplorationBar:
         self._show(batch.mappings.problem.layer.name)
 
     def recall(self, batch: EvaluationBatch) -> None:
-        """A search need not be done again: the best it has found, with the statistics of all."""
+        """A search is recalled: the best it has found, with the statistics of all."""
         self._recalled += batch.statistics.evaluations
         self._show(batch.mappings.problem.layer.name)
 
     def _show(self, name: str) -> None:
-        self._bar.update(
-            self._task,
+        self._line.update(
+            f"layers  {self._counted()}",
             description=printable(name)[:_LONGEST_NAME],
             completed=self._positions[name],
-            evaluated=self._counted(),
         )
 
     def _counted(self) -> str:

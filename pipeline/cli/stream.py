@@ -23,13 +23,13 @@ from nestmap.pipeline.cli.split_arguments import (
 from nestmap.pipeline.cli.store_target import Place, telling_how_to_go_on
 from nestmap.pipeline.cli.stream_progress import StreamBar
 from nestmap.pipeline.cli.workload_argument import GivenWorkload
-from nestmap.pipeline.explore.plan import available_workers
 from nestmap.pipeline.format.numbers import count, cycles, energy
 from nestmap.pipeline.multicore.api import StreamResult, resume_stream, stream_problem
-from nestmap.pipeline.multicore.plan import StreamPlan, check_prefetch, splitting_stage
+from nestmap.pipeline.multicore.pipeline import split_network
+from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.multicore.result_json import stream_json
 from nestmap.pipeline.multicore.run import StreamJob
-from nestmap.pipeline.render.json.results import write_json
+from nestmap.pipeline.render.json.schedule import schedule_json
 from nestmap.pipeline.render.perfetto.trace import perfetto_trace
 from nestmap.pipeline.render.text.multicore import (
     bound_note,
@@ -45,6 +45,8 @@ from nestmap.pipeline.render.text.multicore import (
 from nestmap.pipeline.render.text.plain_table import Line, printable
 from nestmap.pipeline.render.text.split import passing_note
 from nestmap.pipeline.util.atomic_files import write_text
+from nestmap.pipeline.util.json import write_json
+from nestmap.search.parallel import available_workers
 from nestmap.store import Store
 
 MOST_FRONT: Final = 12
@@ -58,6 +60,7 @@ class StreamFiles:
     """Where results are written beside the store."""
 
     json: Path | None = None
+    schedule: Path | None = None
     trace: Path | None = None
 
     def check(self, taken: tuple[str | Path | None, ...]) -> None:
@@ -67,18 +70,21 @@ class StreamFiles:
             InputError: where not.
         """
         check_target("--json", self.json, taken)
-        check_target("--trace", self.trace, (*taken, self.json))
+        check_target("--schedule", self.schedule, (*taken, self.json))
+        check_target("--trace", self.trace, (*taken, self.json, self.schedule))
 
     def write(self, found: StreamResult, layers: StreamResult | None) -> None:
         """Writes them; before anything is printed: the reader of a pipe may leave."""
         if self.json is not None:
             write_json(self.json, stream_json(found, layers))
+        if self.schedule is not None:
+            write_json(self.schedule, schedule_json(found.schedule))
         if self.trace is not None:
             write_text(self.trace, perfetto_trace(found.schedule))
 
     def tell(self) -> None:
         """Says where they are."""
-        for target in (self.json, self.trace):
+        for target in (self.json, self.schedule, self.trace):
             if target is not None:
                 remark(f"Written to {target}.")
 
@@ -115,7 +121,7 @@ def run_stream(request: StreamRequest) -> None:
     layers = None
     with named_as_options():
         if request.compare:  # first, so that the run that was asked for is the last one
-            _check_split(plan, problem)
+            split_network(plan, problem)  # an input error is told before anything is searched
             whole = replaced(plan, {"split": _whole(request.how)})
             layers = _streamed(request, StreamJob(problem, whole, _workers(request.workers)))
         found = _streamed(request, StreamJob(problem, plan, _workers(request.workers)))
@@ -123,15 +129,6 @@ def run_stream(request: StreamRequest) -> None:
     _print(problem, found, layers)
     request.files.tell()
     _print_place(found.run, request.place)
-
-
-def _check_split(plan: StreamPlan, problem: StreamProblem) -> None:
-    """Checks that a network can be split so, before anything else is done.
-
-    Raises:
-        InputError: where not.
-    """
-    check_prefetch(plan, splitting_stage(plan)(problem))
 
 
 def _whole(how: GivenSplit) -> SplitOptions:

@@ -7,11 +7,11 @@ from types import TracebackType
 from typing import final
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from nestmap.model.multicore.population import Fitness, Generation
 from nestmap.model.multicore.problem import SplitProblem
 from nestmap.model.multicore.schedule import ScheduleProblem
+from nestmap.pipeline.cli.progress_line import ProgressLine
 from nestmap.pipeline.format.numbers import count, cycles, energy
 
 
@@ -24,26 +24,14 @@ class StreamBar:
     """
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(stderr=True)
-        self._bar = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=None),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[said]}", markup=False),
-            TimeElapsedColumn(),
-            console=self._console,
-            expand=True,
-            transient=True,
-            disable=not self._console.is_terminal,
-        )
-        self._task = self._bar.add_task("splitting", total=None, said="")
+        self._line = ProgressLine(console, "splitting")
         self._costs = 0
         self._evaluations = 0
         self._before: int | None = None
         self._began = self._phase = perf_counter()
 
     def __enter__(self) -> StreamBar:
-        self._bar.start()
+        self._line.start()
         return self
 
     def __exit__(
@@ -52,45 +40,38 @@ class StreamBar:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._bar.stop()
+        self._line.stop()
         if error is None:
             seconds = perf_counter() - self._began
             text = f"Costed {count(self._costs)} kinds of nodes on cores, {self._scheduled()}"
-            self._console.out(f"{text}, all in {seconds:.1f} s.", highlight=False)
+            self._line.print(f"{text}, all in {seconds:.1f} s.")
 
     def split(self, split: SplitProblem) -> None:
         """The network is split; what its nodes cost is searched now."""
-        self._bar.update(
-            self._task, description="costing", said=f"of {count(len(split.nodes))} nodes"
-        )
+        self._line.update(f"of {count(len(split.nodes))} nodes", description="costing")
 
     def costed(self, done: int, of: int) -> None:
         """So many of the costs are known."""
         self._costs = done
-        self._bar.update(self._task, completed=done, total=of)
+        self._line.update(completed=done, total=of)
 
     def prove(self, problem: ScheduleProblem) -> None:
         """All costs are known; the search by constraints begins."""
         genes = f"{count(len(problem.space.free))} groups with a choice"
-        self._bar.update(self._task, description="proving", completed=0, total=None, said=genes)
+        self._line.update(genes, description="proving", completed=0)
 
     def search(self, problem: ScheduleProblem, generations: int) -> None:
         """All costs are known; so many generations after the first one are looked at."""
         self._phase = perf_counter()
-        self._bar.update(
-            self._task, description="generation", completed=0, total=generations, said=""
-        )
+        self._line.update("", description="generation", completed=0, total=generations)
 
     def observe(self, generation: Generation) -> None:
         """A generation has come to its end."""
         if self._before is None:  # those before it were recorded by a run that goes on
             self._before = generation.evaluations - len(generation.scheduled)
         self._evaluations = generation.evaluations - self._before
-        self._bar.update(
-            self._task,
-            completed=generation.number,
-            said=f"{_best(generation)}  {self._scheduled()}",
-        )
+        text = f"{_best(generation)}  {self._scheduled()}"
+        self._line.update(text, completed=generation.number)
 
     def _scheduled(self) -> str:
         if not self._evaluations:

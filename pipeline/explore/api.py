@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from uuid import UUID
@@ -29,6 +30,7 @@ from nestmap.model import (
     TemporalMapping,
     Workload,
 )
+from nestmap.model.display import view
 from nestmap.pipeline.explore.plan import (
     Rank,
     SearchPlan,
@@ -36,7 +38,7 @@ from nestmap.pipeline.explore.plan import (
     front_pipeline,
     search_plan,
 )
-from nestmap.pipeline.explore.run import Job, Kept, Progress, begun
+from nestmap.pipeline.explore.run import ExplorationRun, Job, Progress
 from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
 from nestmap.pipeline.render.notebook.network import front_html, network_html
 from nestmap.pipeline.stages.mapping.constraint_checks import check_constraints, with_suited_mapping
@@ -72,10 +74,13 @@ class Exploration(Frozen, frozen=True):
         """Latency of the whole network in cycles."""
         return self.total.latency
 
-    def _repr_html_(self) -> str:
-        """Its layers as a table, for notebooks."""
-        what = f"{self.workload} on {self.accelerator}, best {self.objective}"
-        return network_html(self.total, what)
+
+@view.register
+def exploration_html(found: Exploration) -> str:
+    """Its layers as a table, for notebooks."""
+    return network_html(
+        found.total, f"{found.workload} on {found.accelerator}, best {found.objective}"
+    )
 
 
 class FrontExploration(Frozen, frozen=True):
@@ -86,10 +91,13 @@ class FrontExploration(Frozen, frozen=True):
     accelerator: str
     front: NetworkFront
 
-    def _repr_html_(self) -> str:
-        """The mappings of its layers as a table, for notebooks."""
-        what = f"{self.workload} on {self.accelerator}, energy against latency"
-        return front_html(self.front.layers, what)
+
+@view.register
+def front_exploration_html(found: FrontExploration) -> str:
+    """The mappings of its layers as a table, for notebooks."""
+    return front_html(
+        found.front.layers, f"{found.workload} on {found.accelerator}, energy against latency"
+    )
 
 
 def explore(  # noqa: PLR0913 (the one call that says it all; all but two arguments have defaults)
@@ -218,23 +226,43 @@ def explore_network(
         StoreError: where the store cannot be written.
     """
     job = Job(network, plan or SearchPlan())
-    with begun(job, store, recording or Recording(), progress) as kept:
-        return carry_out(job, kept, progress)
+    with _open_run(job, store, recording, progress) as run:
+        return carry_out(job, run, progress)
 
 
-def carry_out(job: Job, kept: Kept, progress: Progress | None) -> Exploration:
-    """Explores, in a run that has begun, and ends it.
+@contextmanager
+def _open_run(
+    job: Job,
+    store: Store | Path | str | None,
+    recording: Recording | None,
+    progress: Progress | None,
+) -> Generator[ExplorationRun]:
+    """A new run, recorded where a store is given."""
+    if progress is not None:
+        progress.start(job.network)
+    if store is None:
+        yield ExplorationRun.unrecorded()
+        return
+    # the store is opened only when asked for: DuckDB takes long to import
+    from nestmap.pipeline.explore.recording import record_run  # noqa: PLC0415
+
+    with record_run(job, store, recording or Recording(), progress) as run:
+        yield run
+
+
+def carry_out(job: Job, run: ExplorationRun, progress: Progress | None) -> Exploration:
+    """Explores in an open run, and ends it.
 
     Raises:
         InputError: where the constraints do not suit a layer.
         InfeasibleError: where no mapping of a layer fits.
         StoreError: where the store cannot be written.
     """
-    pipeline = exploration_pipeline(job.plan, _observers(progress), kept.ledger)
+    pipeline = exploration_pipeline(job.plan, _observers(progress), run.ledger)
     total = pipeline(job.network)
-    kept.run.finish(total)
+    run.finish(total)
     return Exploration(
-        run=kept.run.id,
+        run=run.id,
         workload=job.network.workload.name,
         accelerator=job.network.accelerator.name,
         objective=job.plan.objective,
@@ -262,8 +290,8 @@ def explore_front(
     """
     job = Job(network, plan or SearchPlan(), pareto=True)
     check_front_plan(job.plan)
-    with begun(job, store, recording or Recording(), progress) as kept:
-        return carry_out_front(job, kept, progress)
+    with _open_run(job, store, recording, progress) as run:
+        return carry_out_front(job, run, progress)
 
 
 def check_front_plan(plan: SearchPlan) -> None:
@@ -276,19 +304,19 @@ def check_front_plan(plan: SearchPlan) -> None:
         raise InputError("plan", "prune", "no pruning, which would leave out parts of the front")
 
 
-def carry_out_front(job: Job, kept: Kept, progress: Progress | None) -> FrontExploration:
-    """Explores for fronts, in a run that has begun, and ends it.
+def carry_out_front(job: Job, run: ExplorationRun, progress: Progress | None) -> FrontExploration:
+    """Explores for fronts in an open run, and ends it.
 
     Raises:
         InputError: where the constraints do not suit a layer.
         InfeasibleError: where no mapping of a layer fits.
         StoreError: where the store cannot be written.
     """
-    pipeline = front_pipeline(job.plan, _observers(progress), kept.ledger)
+    pipeline = front_pipeline(job.plan, _observers(progress), run.ledger)
     front = pipeline(job.network)
-    kept.run.finish(front.best(job.plan.objective))
+    run.finish(front.best(job.plan.objective))
     return FrontExploration(
-        run=kept.run.id,
+        run=run.id,
         workload=job.network.workload.name,
         accelerator=job.network.accelerator.name,
         front=front,

@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 import json
-import platform
-import shlex
-import sys
 from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import final
+from typing import TypeVar, final
+from uuid import UUID
+
+from pydantic import ValidationError
 
 from nestmap.costmodel.evaluate import evaluate
-from nestmap.costmodel.version import VERSION as COST_MODEL_VERSION
 from nestmap.model import (
     CostModelEvaluation,
     EvaluationBatch,
+    Frozen,
     Recording,
     SpatialProblem,
+    StoreError,
     TemporalMapping,
 )
 from nestmap.model.base import replaced
 from nestmap.pipeline.describe import describe
 from nestmap.pipeline.explore.keys import evaluation_key, search_key, search_options
-from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline, front_pipeline
-from nestmap.pipeline.explore.run import Job, Kept, Progress
+from nestmap.pipeline.explore.plan import exploration_pipeline, front_pipeline
+from nestmap.pipeline.explore.run import ExplorationRun, Job, Progress, RunHandle
 from nestmap.pipeline.stages import SalsaStage
-from nestmap.search.version import VERSION as SEARCH_VERSION
+from nestmap.pipeline.util.provenance import command_line, versions
 from nestmap.store import Run, RunInfo, Search, SearchInfo, Store
+
+Plan = TypeVar("Plan", bound=Frozen)
 
 
 @final
@@ -68,34 +71,51 @@ class RunLedger:
 
 
 @contextmanager
-def recorded(
+def record_run(
     job: Job, store: Store | Path | str, recording: Recording, progress: Progress | None = None
-) -> Generator[Kept]:
-    """A run that begins in a store that is given, or opened (and closed again) at a path.
+) -> Generator[ExplorationRun]:
+    """A new run in a store that is given, or opened (and closed again) at a path.
 
-    Left without ``finish``, it is marked as failed or interrupted; it is never half there.
+    Left without ``finish``, it is marked as failed or interrupted.
 
     Raises:
         StoreError: where the store cannot be opened or written.
     """
-    with opened(store) as target, target.start_run(run_info(job, recording)) as run:
-        yield kept(run, job.plan, progress)
-
-
-def kept(run: Run, plan: SearchPlan, progress: Progress | None) -> Kept:
-    """A run with its ledger."""
-    return Kept(run, RunLedger(run, search_options(plan.effective_search), progress))
+    with Store.borrow(store) as target, target.start_run(run_info(job, recording)) as run:
+        yield _handle(run, job, progress)
 
 
 @contextmanager
-def opened(store: Store | Path | str) -> Generator[Store]:
-    """A store that is given, or opened (and closed again) at a path.
+def resume_run(
+    run: UUID, job: Job, store: Store, progress: Progress | None = None
+) -> Generator[ExplorationRun]:
+    """A run that continues.
 
     Raises:
-        StoreError: where it cannot be opened.
+        StoreError: where there is no such run, it is done, or cannot be resumed.
     """
-    with nullcontext(store) if isinstance(store, Store) else Store.open(Path(store)) as target:
-        yield target
+    with store.resume_run(run) as resumed:
+        yield _handle(resumed, job, progress)
+
+
+def _handle(run: Run, job: Job, progress: Progress | None) -> ExplorationRun:
+    ledger = RunLedger(run, search_options(job.plan.effective_search), progress)
+    return RunHandle(run.id, run.finish, ledger)
+
+
+def read_plan(kind: type[Plan], run: UUID, options: str) -> Plan:
+    """The plan of a recorded run.
+
+    Raises:
+        StoreError: where this version of nestmap cannot follow it.
+    """
+    try:
+        return kind.model_validate_json(options)
+    except ValidationError:
+        raise StoreError(
+            f"run {run}: found a plan of an incompatible version of nestmap; expected one of this "
+            "version: start a new run"
+        ) from None
 
 
 def run_info(job: Job, recording: Recording) -> RunInfo:
@@ -114,18 +134,3 @@ def run_info(job: Job, recording: Recording) -> RunInfo:
         seed=plan.search.seed if isinstance(plan.search, SalsaStage) else None,
         recording=recording,
     )
-
-
-def command_line() -> str:
-    """What was called: the program with its arguments."""
-    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else "python"
-
-
-def versions() -> dict[str, str | int]:
-    """Versions of all that decides a figure."""
-    return {
-        "cost_model": COST_MODEL_VERSION,
-        "search": SEARCH_VERSION,
-        "python": platform.python_version(),
-        **{name: version(name) for name in ("numpy", "numba", "duckdb")},
-    }

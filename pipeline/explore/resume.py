@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from uuid import UUID
 
-from pydantic import ValidationError
-
-from nestmap.model import StoreError
 from nestmap.model.base import replaced
 from nestmap.pipeline.explore.api import Exploration, FrontExploration, carry_out, carry_out_front
-from nestmap.pipeline.explore.plan import SearchPlan, available_workers
-from nestmap.pipeline.explore.recording import kept, opened
+from nestmap.pipeline.explore.plan import SearchPlan
+from nestmap.pipeline.explore.recording import read_plan, resume_run
 from nestmap.pipeline.explore.run import Job, Progress
+from nestmap.search.parallel import available_workers
 from nestmap.store import RunInfo, Store
 
 
@@ -34,23 +32,16 @@ def resume(
         InputError: where the constraints do not suit a layer.
         InfeasibleError: where no mapping of a layer fits.
     """
-    with opened(store) as target:
+    with Store.borrow(store) as target:
         job = _job(run, target.info(run), workers)
-        with target.resume_run(run) as going_on:
+        with resume_run(run, job, target, progress) as resumed:
             if progress is not None:
                 progress.start(job.network)
-            again = kept(going_on, job.plan, progress)
-            return (carry_out_front if job.pareto else carry_out)(job, again, progress)
+            return (carry_out_front if job.pareto else carry_out)(job, resumed, progress)
 
 
 def _job(run: UUID, info: RunInfo, workers: int | None) -> Job:
-    try:
-        plan = SearchPlan.model_validate_json(info.options)
-    except ValidationError:
-        raise StoreError(
-            f"run {run}: found no plan that nestmap of today can follow; expected a run of this "
-            "version: explore again"
-        ) from None
+    plan = read_plan(SearchPlan, run, info.options)
     threads = available_workers() if workers is None else workers
     search = replaced(plan.search, {"workers": threads})
     return Job(info.network, replaced(plan, {"search": search}), info.pareto)

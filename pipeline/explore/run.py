@@ -1,24 +1,22 @@
-"""Explorations while they run: who sees every evaluation, and where they are recorded."""
+"""Explorations while they run: what they are to do, who is told, where results go."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, final
+from typing import Generic, Protocol, Self, TypeVar, final
 from uuid import UUID, uuid4
 
-from nestmap.model import EvaluationBatch, NetworkEvaluation, NetworkProblem, Recording
+from nestmap.model import EvaluationBatch, NetworkEvaluation, NetworkProblem
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.stages.mapping.recall import Ledger
 
-if TYPE_CHECKING:
-    from nestmap.store import Store
+Result = TypeVar("Result")
+Records = TypeVar("Records")
 
 
 class Progress(Protocol):
-    """Who wants to know how far an exploration is."""
+    """Receives the progress of an exploration."""
 
     def start(self, network: NetworkProblem) -> None:
         """The exploration begins."""
@@ -30,36 +28,30 @@ class Progress(Protocol):
         """A search need not be done again: the best it has found, with the statistics of all."""
 
 
-class KeptRun(Protocol):
-    """A run as far as the facade sees it."""
-
-    @property
-    def id(self) -> UUID:
-        """Under which the store keeps the run."""
-        ...
-
-    def finish(self, results: NetworkEvaluation) -> None:
-        """The exploration is done, and this is what it found."""
-
-
-@final
-class Unrecorded:
-    """A run that nobody keeps."""
-
-    def __init__(self) -> None:
-        self.id = uuid4()
-
-    def finish(self, results: NetworkEvaluation) -> None:
-        """Nothing to write."""
-
-
 @final
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A run, and who knows what was searched before; nobody where it is not recorded."""
+class RunHandle(Generic[Result, Records]):
+    """An open run: ``finish`` takes its result, ``ledger`` what it finds on the way.
 
-    run: KeptRun
-    ledger: Ledger | None
+    The ledger also knows what was found before. Without one the run is not recorded.
+    """
+
+    id: UUID
+    finish: Callable[[Result], None]
+    ledger: Records | None
+
+    @classmethod
+    def unrecorded(cls) -> Self:
+        """A run that is recorded nowhere."""
+        return cls(uuid4(), _discard, None)
+
+
+def _discard(result: object) -> None:
+    """Records nothing."""
+
+
+ExplorationRun = RunHandle[NetworkEvaluation, Ledger]
+"""A run on one core: it ends with the best mapping of every layer."""
 
 
 @final
@@ -70,27 +62,3 @@ class Job:
     network: NetworkProblem
     plan: SearchPlan
     pareto: bool = False
-
-
-@contextmanager
-def begun(
-    job: Job,
-    store: Store | Path | str | None,
-    recording: Recording,
-    progress: Progress | None,
-) -> Generator[Kept]:
-    """A run that has begun, in a store where one is given.
-
-    Raises:
-        StoreError: where the store cannot be opened or written.
-    """
-    if progress is not None:
-        progress.start(job.network)
-    if store is None:
-        yield Kept(Unrecorded(), None)
-        return
-    # the store is opened only when asked for: DuckDB takes long to import
-    from nestmap.pipeline.explore.recording import recorded  # noqa: PLC0415
-
-    with recorded(job, store, recording, progress) as kept:
-        yield kept

@@ -1,22 +1,30 @@
-"""What stands in a cell of a table: names, loops and mappings in a few words."""
+"""Names, loops and mappings in a few words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Final
 
+from nestmap.model.dims import Loop
+from nestmap.model.hardware.accelerator import Accelerator
+from nestmap.model.mapping.spatial import SpatialMapping, Unrolling
+from nestmap.model.workload.layer import Layer
 from nestmap.pipeline.format.numbers import count
 
-if TYPE_CHECKING:
-    from nestmap.model.dims import Loop
-    from nestmap.model.hardware.accelerator import Accelerator
-    from nestmap.model.mapping.spatial import SpatialMapping, Unrolling
-    from nestmap.model.workload.layer import Layer
+LONGEST: Final = 26
+"""Letters of a name in a figure; longer ones lose their middle."""
 
 
-def printable(text: str) -> str:
-    """The text with what would move a terminal's cursor or break a line spelled out."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+def shortened(name: str, longest: int = LONGEST) -> str:
+    """The name without its middle where it is long.
+
+    >>> shortened("layer1/conv2/weights", 11)
+    'layer…ights'
+    """
+    if len(name) <= longest:
+        return name
+    end = (longest - 1) // 2
+    return f"{name[: longest - 1 - end]}…{name[-end:]}"
 
 
 def sizes_text(loops: Sequence[Loop]) -> str:

@@ -1,13 +1,52 @@
-"""Numbers as people read them: engineering units, thousands separators, shares."""
+"""Numbers as text: engineering units, thousands separators, shares, units of axes."""
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from typing import Final, NamedTuple
+
+TIMES: Final = "\u00d7"
+MINUS: Final = "\u2212"
 
 _PREFIXES: Final = {
     -15: "f", -12: "p", -9: "n", -6: "u", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"
 }  # fmt: skip
 _BINARY: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+_POWERS: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+class Unit(NamedTuple):
+    """What the numbers on an axis are divided by, and the unit that gives."""
+
+    divisor: float
+    name: str
+
+    def number(self, value: float) -> str:
+        """A value in the unit, to four significant digits."""
+        return f"{value / self.divisor:,.4g}"
+
+
+PERCENT: Final = Unit(0.01, "%")
+_ENERGY_UNITS: Final = (
+    Unit(1e15, "kJ"),
+    Unit(1e12, "J"),
+    Unit(1e9, "mJ"),
+    Unit(1e6, "µJ"),
+    Unit(1e3, "nJ"),
+    Unit(1.0, "pJ"),
+)
+_CYCLE_UNITS: Final = (
+    Unit(1e9, "billion cycles"),
+    Unit(1e6, "million cycles"),
+    Unit(1e3, "thousand cycles"),
+    Unit(1.0, "cycles"),
+)
+_BIT_UNITS: Final = (
+    Unit(8.0 * 2**30, "GiB"),
+    Unit(8.0 * 2**20, "MiB"),
+    Unit(8.0 * 2**10, "KiB"),
+    Unit(8.0, "B"),
+)
 
 
 def engineering(value: float, unit: str = "") -> str:
@@ -31,6 +70,15 @@ def energy(picojoules: float) -> str:
     ('5.130 mJ', '0 J')
     """
     return engineering(picojoules * 1e-12, "J")
+
+
+def energy_text(picojoules: float) -> str:
+    """An energy given in pJ, with the letter of a millionth.
+
+    >>> energy_text(95.13e6)
+    '95.13 µJ'
+    """
+    return with_micro(energy(picojoules))
 
 
 def count(number: int) -> str:
@@ -72,3 +120,58 @@ def capacity(bits: int) -> str:
     while value >= 1024 and step + 1 < len(_BINARY):
         value, step = value / 1024, step + 1
     return f"{value:.4g} {_BINARY[step]}"
+
+
+def printable(text: str) -> str:
+    """The text with what would move a terminal's cursor or break a line spelled out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def short_number(value: float) -> str:
+    """A number on a logarithmic axis.
+
+    >>> short_number(1000.0), short_number(0.01), short_number(2e6)
+    ('1k', '0.01', '2M')
+    """
+    for power, letter in _POWERS:
+        if value >= power:
+            return f"{value / power:g}{letter}"
+    return f"{value:g}"
+
+
+def signed_share(part: float) -> str:
+    """A change as a share of 1, in percent with its sign; of a small one a digit that counts.
+
+    >>> signed_share(0.5), signed_share(-0.25), signed_share(0.00012)
+    ('+50.0%', '-25.0%', '+0.01%')
+    """
+    digits = ".1f" if abs(part) >= 0.0005 else ".1g"
+    return f"{100 * part:+{digits}}%"
+
+
+def with_micro(text: str) -> str:
+    """The prefix of a millionth as a letter; terminals, which may lack it, spell it u.
+
+    >>> with_micro("5 cycles (3.2 us), 18.7 uJ, 3 u in unit u")
+    '5 cycles (3.2 µs), 18.7 µJ, 3 µ in unit u'
+    """
+    return re.sub(r"(?<=\d )u(?=[Js]?\b)", "µ", text)
+
+
+def energy_unit(largest: float) -> Unit:
+    """A unit for energies of up to so many pJ."""
+    return _unit(_ENERGY_UNITS, largest)
+
+
+def cycles_unit(largest: float) -> Unit:
+    """A unit for up to so many cycles."""
+    return _unit(_CYCLE_UNITS, largest)
+
+
+def bits_unit(largest: float) -> Unit:
+    """A unit for up to so many bits."""
+    return _unit(_BIT_UNITS, largest)
+
+
+def _unit(units: tuple[Unit, ...], largest: float) -> Unit:
+    return next((unit for unit in units if largest >= unit.divisor), units[-1])

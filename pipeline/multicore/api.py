@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
@@ -10,42 +11,32 @@ from uuid import UUID
 
 from nestmap.model import InputError, StoreError, Workload
 from nestmap.model.base import replaced
+from nestmap.model.display import view
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.model.multicore.allocation import Allocation
 from nestmap.model.multicore.bound import StreamBound
 from nestmap.model.multicore.core_constraints import CoreMapping, check_allocations
-from nestmap.model.multicore.population import AllocationObjective, Generation, Individual
+from nestmap.model.multicore.population import AllocationObjective, Individual
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
 from nestmap.model.multicore.search_result import AllocationSearch
-from nestmap.pipeline.explore.plan import available_workers
 from nestmap.pipeline.frontend.read import read_core_mapping, read_multicore, read_workload
-from nestmap.pipeline.multicore.plan import (
-    Costing,
-    Engine,
-    StreamPlan,
-    check_prefetch,
-    costing_stage,
-    splitting_stage,
+from nestmap.pipeline.multicore.pipeline import (
+    rebuild_problem,
+    split_network,
+    stream_pipeline,
 )
+from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.multicore.run import (
-    KeptStream,
+    ScheduleRun,
     StreamJob,
-    StreamKept,
+    StreamPorts,
     StreamProgress,
-    begun_stream,
 )
 from nestmap.pipeline.render.notebook.schedule import schedule_html, search_html
-from nestmap.pipeline.stages.multicore.inter_core import (
-    BestAllocationStage,
-    GenerationKeeper,
-    InterCoreMappingStage,
-    evaluator,
-    scheduler,
-)
+from nestmap.pipeline.stages.multicore.inter_core import scheduler
 from nestmap.pipeline.stages.multicore.split_options import GivenLoops, split_options
-from nestmap.search.multicore.allocation.cp_sat_search import prove
-from nestmap.search.multicore.allocation.initial_allocations import initial_allocations
+from nestmap.search.parallel import available_workers
 
 if TYPE_CHECKING:
     import onnx
@@ -56,17 +47,13 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, eq=False)
 class StreamResult:
-    """The result of an exploration of several cores: a front of allocations, the best schedule.
-
-    ``bound`` is what the search by constraints says, if that was asked for.
-    """
+    """The result of an exploration of several cores: a front of allocations, the best schedule."""
 
     run: UUID
     workload: str
     plan: StreamPlan
     search: AllocationSearch
     schedule: Schedule
-    bound: StreamBound | None
 
     @property
     def accelerator(self) -> str:
@@ -84,6 +71,11 @@ class StreamResult:
         return self.search.front
 
     @property
+    def bound(self) -> StreamBound | None:
+        """The result of the search by constraints, if the engine of the plan has one."""
+        return self.search.bound
+
+    @property
     def best(self) -> Individual:
         """The allocation whose schedule is reported."""
         return self.search.best(AllocationObjective(self.plan.objective.value))
@@ -98,10 +90,6 @@ class StreamResult:
         """Energy of the reported schedule in pJ."""
         return self.schedule.energy.total
 
-    def _repr_html_(self) -> str:
-        """The reported schedule and the front as tables, for notebooks."""
-        return schedule_html(self.schedule) + search_html(self.search)
-
     def scheduled(self, allocation: Allocation) -> Schedule:
         """The schedule of another allocation.
 
@@ -109,6 +97,12 @@ class StreamResult:
             InfeasibleError: where there is none.
         """
         return scheduler(self.problem, allocation)
+
+
+@view.register
+def stream_html(found: StreamResult) -> str:
+    """The reported schedule and the front as tables, for notebooks."""
+    return schedule_html(found.schedule) + search_html(found.search)
 
 
 def stream(  # noqa: PLR0913 (the one call that says it all; all but two arguments have defaults)
@@ -191,89 +185,42 @@ def stream_problem(
         InfeasibleError: where no allocation can be scheduled.
         StoreError: where the store cannot be written.
     """
-    split = splitting_stage(job.plan)(job.problem)
-    check_prefetch(job.plan, split)
-    with begun_stream(job, store) as kept:
-        return carry_out_stream(job, split, kept, progress)
+    # nothing is recorded before the input is known to be right; splitting takes next to no time
+    split = split_network(job.plan, job.problem)
+    with _open_run(job, store) as run:
+        return carry_out_stream(job, split, run, progress)
+
+
+@contextmanager
+def _open_run(job: StreamJob, store: Store | Path | str | None) -> Generator[ScheduleRun]:
+    """A new run, recorded where a store is given."""
+    if store is None:
+        yield ScheduleRun.unrecorded()
+        return
+    # the store is opened only when asked for: DuckDB takes long to import
+    from nestmap.pipeline.multicore.recording import record_run  # noqa: PLC0415
+
+    with record_run(job, store) as run:
+        yield run
 
 
 def carry_out_stream(
-    job: StreamJob, split: SplitProblem, kept: StreamKept, progress: StreamProgress | None
+    job: StreamJob, split: SplitProblem, run: ScheduleRun, progress: StreamProgress | None
 ) -> StreamResult:
-    """Costs, allocates and schedules nodes, in a run that has begun or goes on, and ends it.
+    """Runs the pipeline of a job in a run that is open, and ends the run.
 
     Raises:
         InputError: where the mapping does not suit the network.
         InfeasibleError: where no allocation can be scheduled.
         StoreError: where the store cannot be written.
     """
-    plan, run = job.plan, kept.run
     if progress is not None:
         progress.split(split)
-    costing = Costing(kept.ledger, None if progress is None else progress.costed)
-    problem = costing_stage(plan, costing)(split)
-    run.begin(problem)
-    bound = _bound(job, problem, run, progress)
-    if plan.engine is Engine.CONSTRAINT and bound is not None:
-        search = _found_by_constraints(problem, bound)
-    else:
-        search = _evolved(job, problem, (run, bound), progress)
-    schedule = BestAllocationStage(AllocationObjective(plan.objective.value))(search)
-    run.finish(schedule)
-    return StreamResult(run.id, job.problem.workload.name, plan, search, schedule, bound)
-
-
-def _bound(
-    job: StreamJob, problem: ScheduleProblem, run: KeptStream, progress: StreamProgress | None
-) -> StreamBound | None:
-    """What the search by constraints finds, or has found before; ``None``: nobody has asked it."""
-    plan = job.plan
-    if plan.engine is Engine.GENETIC:
-        return None
-    known = run.bound()
-    if known is not None:
-        return known
-    if progress is not None:
-        progress.prove(problem)
-    seeds = initial_allocations(problem)
-    found = prove(problem, evaluator(problem, job.workers), plan.constraint, seeds)
-    bound = StreamBound(
-        best=found.best, bound=found.bound, proven=found.proven, evaluations=found.evaluations
-    )
-    run.record_bound(bound)
-    return bound
-
-
-def _found_by_constraints(problem: ScheduleProblem, bound: StreamBound) -> AllocationSearch:
-    best = (bound.best,) if bound.best else ()
-    unknown = Individual(allocation=initial_allocations(problem)[0], fitness=None)
-    found = Generation(
-        number=0, population=best or (unknown,), front=best, evaluations=bound.evaluations
-    )
-    return AllocationSearch(problem, (AllocationObjective.LATENCY,), found)
-
-
-def _evolved(
-    job: StreamJob,
-    problem: ScheduleProblem,
-    begun: tuple[KeptStream, StreamBound | None],
-    progress: StreamProgress | None,
-) -> AllocationSearch:
-    """The last generation; those that are recorded are not bred again."""
-    run, bound = begun
-    keepers: tuple[GenerationKeeper, ...] = (run.record,)
-    if progress is not None:
-        progress.search(problem, job.plan.genetic.generations)
-        keepers = (run.record, progress.observe)
-    stage = InterCoreMappingStage(
-        options=job.plan.genetic,
-        workers=job.workers,
-        seeds=(bound.best.allocation,) if bound and bound.best else (),
-        start=run.newest(),
-        known=run.scheduled(),
-        keepers=keepers,
-    )
-    return stage(problem)
+    pipeline = stream_pipeline(job, StreamPorts(run.ledger, progress))
+    found = pipeline(job.problem)
+    run.finish(found.schedule)
+    name = job.problem.workload.name
+    return StreamResult(run.id, name, job.plan, found.search, found.schedule)
 
 
 def resume_stream(
@@ -293,15 +240,15 @@ def resume_stream(
         InfeasibleError: where no allocation can be scheduled.
     """
     # DuckDB takes long to import
-    from nestmap.pipeline.explore.recording import opened  # noqa: PLC0415
-    from nestmap.pipeline.multicore.recording import recorded_job, resumed_run  # noqa: PLC0415
+    from nestmap.pipeline.multicore.recording import read_job, resume_run  # noqa: PLC0415
+    from nestmap.store import Store  # noqa: PLC0415
 
     threads = available_workers() if workers is None else workers
-    with opened(store) as target:
-        job = recorded_job(run, target.stream_info(run), threads)
-        split = splitting_stage(job.plan)(job.problem)
-        with resumed_run(run, target) as kept:
-            return carry_out_stream(job, split, kept, progress)
+    with Store.borrow(store) as target:
+        job = read_job(run, target.stream_info(run), threads)
+        split = split_network(job.plan, job.problem)
+        with resume_run(run, target) as resumed:
+            return carry_out_stream(job, split, resumed, progress)
 
 
 def recorded_stream(run: UUID, store: Store) -> StreamResult:
@@ -310,17 +257,16 @@ def recorded_stream(run: UUID, store: Store) -> StreamResult:
     Raises:
         StoreError: where there is no such run, or it has no schedule.
     """
-    from nestmap.pipeline.multicore.recording import Reader, recorded_job  # noqa: PLC0415 (as above)
+    from nestmap.pipeline.multicore.recording import Reader, read_job  # noqa: PLC0415 (as above)
 
-    job, found = recorded_job(run, store.stream_info(run), 1), store.stream(run)
+    job, found = read_job(run, store.stream_info(run), 1), store.stream(run)
     if found.reported is None:
         raise StoreError(
             f"run {run}: found no schedule, it is {store.run(run).status}; expected a run that is "
             "done"
         )
-    split = splitting_stage(job.plan)(job.problem)
-    problem = costing_stage(job.plan, Costing(Reader(store)))(split)
-    search = AllocationSearch(problem, job.plan.genetic.objectives, found.generation)
+    problem = rebuild_problem(job, Reader(store))
+    objectives = job.plan.genetic.objectives
+    search = AllocationSearch(problem, objectives, found.generation, found.bound)
     schedule = scheduler(problem, found.reported)
-    name = job.problem.workload.name
-    return StreamResult(run, name, job.plan, search, schedule, found.bound)
+    return StreamResult(run, job.problem.workload.name, job.plan, search, schedule)

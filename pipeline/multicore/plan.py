@@ -1,35 +1,21 @@
-"""How a network is mapped onto several cores, and the stages that do it."""
+"""How a network is mapped onto several cores."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, TypeVar, final
+from typing import Literal, TypeVar
 
 from pydantic import ValidationError
 
 from nestmap.model import Frozen, InputError, Objective
 from nestmap.model.base import replaced
 from nestmap.model.multicore.population import AllocationObjective
-from nestmap.model.multicore.problem import SplitProblem, StreamProblem
-from nestmap.model.multicore.schedule import (
-    CandidateRule,
-    Schedule,
-    ScheduleOptions,
-    ScheduleProblem,
-)
-from nestmap.model.multicore.search_result import AllocationSearch
+from nestmap.model.multicore.schedule import CandidateRule, ScheduleOptions
 from nestmap.model.multicore.split_options import SplitOptions
 from nestmap.pipeline.explore.plan import SearchPlan
-from nestmap.pipeline.frontend.yaml.located_node import explained, suggestion
-from nestmap.pipeline.multicore.core_plan import CORE_PLAN, core_cost_stage
-from nestmap.pipeline.stage_graph import Stage
+from nestmap.pipeline.multicore.core_plan import CORE_PLAN
 from nestmap.pipeline.stages.mapping.loma import LomaStage
-from nestmap.pipeline.stages.multicore.cost_ledger import CostLedger
-from nestmap.pipeline.stages.multicore.inter_core import BestAllocationStage, InterCoreMappingStage
-from nestmap.pipeline.stages.multicore.intra_core import IntraCoreMappingStage, Watcher
-from nestmap.pipeline.stages.multicore.split import GenerateCNWorkloadHybridStage
 from nestmap.search.multicore.allocation.cp_sat_search import ConstraintOptions
 from nestmap.search.multicore.allocation.genetic import GeneticOptions
 
@@ -37,7 +23,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class Engine(StrEnum):
-    """Who looks for the best allocation of nodes to cores."""
+    """What searches for the best allocation of nodes to cores."""
 
     GENETIC = "genetic"
     """A genetic algorithm: a front of latency, energy and the like."""
@@ -126,7 +112,7 @@ def stream_plan(  # noqa: PLR0913 (what a user may want to say about a schedule)
             objective=_reported(wanted),
         )
     except ValidationError as error:
-        raise InputError("stream plan", *explained(error)) from None
+        raise InputError.of("stream plan", error) from None
 
 
 def _one_of(where: str, kind: type[Choice], given: str) -> Choice:
@@ -141,44 +127,3 @@ def _reported(objectives: Sequence[AllocationObjective]) -> Objective:
     """What the reported one of a front has least of."""
     known = [x.value for x in objectives if x is not AllocationObjective.MEMORY]
     return Objective(known[0]) if known else Objective.LATENCY
-
-
-@final
-@dataclass(frozen=True)
-class Costing:
-    """What is known of costs before, and who wants to know how far the search for them is."""
-
-    ledger: CostLedger | None = None
-    watcher: Watcher | None = None
-
-
-def splitting_stage(plan: StreamPlan) -> Stage[StreamProblem, SplitProblem]:
-    """The stage that cuts layers into computation nodes."""
-    return GenerateCNWorkloadHybridStage(options=plan.split)
-
-
-def check_prefetch(plan: StreamPlan, split: SplitProblem) -> None:
-    """Checks that there are constants under the names of operands that are sent beforehand.
-
-    Raises:
-        InputError: where no layer has such a constant operand.
-    """
-    known = {x.operand for layer in split.nodes.layers for x in layer.nest.constants}
-    for name in plan.schedule.prefetch:
-        if name not in known:
-            found = f"operand {name}, which is no constant of any layer"
-            raise InputError("prefetch", found, suggestion(name, sorted(known)))
-
-
-def costing_stage(plan: StreamPlan, costing: Costing) -> Stage[SplitProblem, ScheduleProblem]:
-    """The stage that finds what nodes cost on cores; what the ledger knows is not searched."""
-    costs = core_cost_stage(plan.core, costs=costing.ledger, watcher=costing.watcher)
-    return IntraCoreMappingStage(costs=costs, options=plan.schedule)
-
-
-def stream_pipeline(plan: StreamPlan, workers: int = 1) -> Stage[StreamProblem, Schedule]:
-    """All of it: nodes, their costs, the search for allocations, the schedule of the best one."""
-    search: Stage[ScheduleProblem, AllocationSearch]
-    search = InterCoreMappingStage(options=plan.genetic, workers=workers)
-    best = BestAllocationStage(AllocationObjective(plan.objective.value))
-    return splitting_stage(plan) >> costing_stage(plan, Costing()) >> search >> best

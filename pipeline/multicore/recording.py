@@ -1,4 +1,4 @@
-"""Explorations of several cores that the store keeps, and those that it has kept."""
+"""Explorations of several cores that a store records: new ones, resumed ones, finished ones."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ from pathlib import Path
 from typing import final
 from uuid import UUID
 
-from pydantic import ValidationError
-
-from nestmap.model import StoreError
 from nestmap.model.multicore.cn_costs import KnownCost
 from nestmap.model.multicore.problem import StreamProblem
 from nestmap.pipeline.describe import describe
-from nestmap.pipeline.explore.recording import command_line, opened, versions
-from nestmap.pipeline.multicore.plan import StreamPlan, stream_pipeline
-from nestmap.pipeline.multicore.run import StreamJob, StreamKept
+from nestmap.pipeline.explore.recording import read_plan
+from nestmap.pipeline.explore.run import RunHandle
+from nestmap.pipeline.multicore.pipeline import stream_pipeline
+from nestmap.pipeline.multicore.plan import StreamPlan
+from nestmap.pipeline.multicore.run import ScheduleRun, StreamJob
+from nestmap.pipeline.util.provenance import command_line, versions
 from nestmap.store import Store, StreamInfo
 
 
 @contextmanager
-def recorded_run(job: StreamJob, store: Store | Path | str) -> Generator[StreamKept]:
-    """A run that begins in a store that is given, or opened (and closed again) at a path.
+def record_run(job: StreamJob, store: Store | Path | str) -> Generator[ScheduleRun]:
+    """A new run in a store that is given, or opened (and closed again) at a path.
 
-    Left without ``finish``, it is marked as failed or interrupted; it is never half there.
+    Left without ``finish``, it is marked as failed or interrupted.
 
     Raises:
         StoreError: where the store cannot be opened or written.
     """
-    with opened(store) as target, target.start_stream(stream_info(job)) as run:
-        yield StreamKept(run, run)
+    with Store.borrow(store) as target, target.start_stream(stream_info(job)) as run:
+        yield RunHandle(run.id, run.finish, run)
 
 
 @contextmanager
-def resumed_run(run: UUID, store: Store) -> Generator[StreamKept]:
-    """A run that goes on.
+def resume_run(run: UUID, store: Store) -> Generator[ScheduleRun]:
+    """A run that continues.
 
     Raises:
-        StoreError: where there is no such run, it is done, or cannot be gone on with.
+        StoreError: where there is no such run, it is done, or cannot be resumed.
     """
-    with store.resume_stream(run) as going_on:
-        yield StreamKept(going_on, going_on)
+    with store.resume_stream(run) as resumed:
+        yield RunHandle(run, resumed.finish, resumed)
 
 
 def stream_info(job: StreamJob) -> StreamInfo:
@@ -58,25 +58,19 @@ def stream_info(job: StreamJob) -> StreamInfo:
         workload=problem.workload,
         accelerator=problem.accelerator,
         mapping=problem.mapping,
-        pipeline=json.dumps([stage.as_json() for stage in describe(stream_pipeline(plan))]),
+        pipeline=json.dumps([stage.as_json() for stage in describe(stream_pipeline(job))]),
         options=plan.model_dump_json(),
         seed=plan.genetic.seed,
     )
 
 
-def recorded_job(run: UUID, info: StreamInfo, workers: int) -> StreamJob:
-    """What a run was to do.
+def read_job(run: UUID, info: StreamInfo, workers: int) -> StreamJob:
+    """The job of a recorded run.
 
     Raises:
-        StoreError: where nestmap of today cannot do that.
+        StoreError: where this version of nestmap cannot follow its plan.
     """
-    try:
-        plan = StreamPlan.model_validate_json(info.options)
-    except ValidationError:
-        raise StoreError(
-            f"run {run}: found no plan that nestmap of today can follow; expected a run of this "
-            "version: run nestmap stream again"
-        ) from None
+    plan = read_plan(StreamPlan, run, info.options)
     problem = StreamProblem(
         workload=info.workload, accelerator=info.accelerator, mapping=info.mapping
     )

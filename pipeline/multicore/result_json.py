@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from nestmap.model.multicore.population import Individual
 from nestmap.model.multicore.schedule import Schedule
-from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, memory_loads, wire_loads
+from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, wire_loads
+from nestmap.pipeline.analysis.schedule.utilization import memory_uses
 from nestmap.pipeline.multicore.api import StreamResult
-from nestmap.pipeline.render.json.results import Json
-from nestmap.pipeline.render.text.multicore import spent_parts
+from nestmap.pipeline.util.json import Json
 
 
 def stream_json(result: StreamResult, layers: StreamResult | None = None) -> Json:
@@ -70,7 +70,7 @@ def _bound(result: StreamResult) -> Json:
 
 def _best(result: StreamResult) -> Json:
     schedule = result.schedule
-    energies: dict[str, Json] = dict(spent_parts(schedule.energy))
+    energies: dict[str, Json] = dict(schedule.energy.parts)
     return {
         "run": str(result.run),
         "allocation": list(schedule.allocation),
@@ -127,10 +127,10 @@ def _links(schedule: Schedule) -> list[Json]:
 def _memories(schedule: Schedule) -> list[Json]:
     return [
         {
-            "name": load.home.name,
-            "cores": list(load.home.cores),
-            "size": load.home.level.instance.size,
-            "peak": load.peak,
+            "name": use.home.name,
+            "cores": list(use.home.cores),
+            "size": use.capacity,
+            "peak": use.peak,
         }
-        for load in memory_loads(schedule)
+        for use in memory_uses(schedule)
     ]

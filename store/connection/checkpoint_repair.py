@@ -1,7 +1,8 @@
-"""Stores whose process was killed while DuckDB wrote a checkpoint, made readable again.
+"""Repair of store files whose process was killed during a DuckDB checkpoint.
 
-A checkpoint of DuckDB (seen with 2.0.0) writes blocks of metadata again where they are: what is in
-use in them as it was, and more beside it. Killed in the middle of one, only its checksum is wrong.
+A checkpoint of DuckDB (observed with 2.0.0) rewrites metadata blocks in place: their used part is
+unchanged and more is appended. If the process is killed in the middle of a block, only the checksum
+of the block is wrong.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ _TABLES = "SELECT table_name FROM duckdb_tables() WHERE NOT internal"
 
 
 def mend(path: Path) -> None:
-    """Sets the checksums of blocks right that are torn; or else leaves the file as it is.
+    """Corrects the checksums of torn metadata blocks, or leaves the file as it is.
 
-    Only where there is a log of what no checkpoint has completed, and only of blocks that hold
-    metadata: others are never written twice, so there it is the content that is wrong.
+    Applies only if there is a log of changes not yet checkpointed, and only to blocks that hold
+    metadata: other blocks are written once, so a wrong checksum there means wrong content.
     """
     if not path.with_name(path.name + ".wal").exists() or not os.access(path, os.W_OK):
         return
@@ -36,16 +37,16 @@ def mend(path: Path) -> None:
         while torn := _first_torn(path, before):
             place, checksum = torn
             before[place] = _exchange(path, place, checksum)
-    except StoreError:  # it is damaged in another way, or somebody has it open
+    except StoreError:  # it has another fault, or another process has it open
         for place, checksum in before.items():
             _exchange(path, place, checksum)
 
 
 def _first_torn(path: Path, mended: dict[int, bytes]) -> tuple[int, bytes] | None:
-    """Where a block begins that is torn, and the checksum of what is in it.
+    """The offset of the first torn block and the checksum of its content, if there is such a block.
 
     Raises:
-        StoreError: if something else is wrong.
+        StoreError: if the file has any other fault.
     """
     try:
         with closing(connect_read_only(path)) as connection:
@@ -61,7 +62,7 @@ def _first_torn(path: Path, mended: dict[int, bytes]) -> tuple[int, bytes] | Non
 def _read_metadata(
     connection: duckdb.DuckDBPyConnection, path: Path, mended: dict[int, bytes]
 ) -> None:
-    """Reads all of it, which DuckDB does not do before it needs it."""
+    """Reads all metadata, which DuckDB otherwise reads only when it is needed."""
     tables: list[tuple[str]] = connection.execute(_TABLES).fetchall()
     for (table,) in tables:
         connection.execute("SELECT count(*) FROM pragma_storage_info(?)", [table]).fetchall()
@@ -75,7 +76,7 @@ def _read_metadata(
 
 
 def _exchange(path: Path, place: int, checksum: bytes) -> bytes:
-    """Writes the checksum of a block; gives the one that was there."""
+    """Writes the checksum of a block and returns the previous one."""
     with path.open("r+b") as file:
         file.seek(place)
         before = file.read(len(checksum))

@@ -1,4 +1,4 @@
-"""Opening a DuckDB file, with a clear word where that cannot be done, and transactions in it."""
+"""DuckDB connections and transactions, with errors that say what to do."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "python_enable_replacements": False,  # a table name in SQL is never a Python variable
     "autoinstall_known_extensions": False,  # never reach for the network
 }
-# Inserting needs no more, and the search that is recorded wants the rest; a query spills to disk.
-# Blocks of 64 KiB instead of 256 KiB make a small store 1.5 MB instead of 5, a large one no slower.
+# Inserts need no more memory, and searches need the rest; queries spill to disk. Blocks of 64 KiB
+# instead of 256 KiB make a small store 1.5 MB instead of 5 MB, and a large one no slower.
 _WRITING = {
     **_CONFIG,
     "memory_limit": "128MB",
@@ -30,7 +30,7 @@ def connect(path: Path | None) -> duckdb.DuckDBPyConnection:
     """A connection for reading and writing; ``None``: a database in memory.
 
     Raises:
-        StoreError: if the file cannot be made or opened, or is not a DuckDB file.
+        StoreError: if the file cannot be created or opened, or is not a DuckDB file.
     """
     if path is None:
         return duckdb.connect(":memory:", config=_CONFIG)
@@ -44,8 +44,8 @@ def connect(path: Path | None) -> duckdb.DuckDBPyConnection:
     for needed in (path.parent, path):
         if needed.exists() and not os.access(needed, os.W_OK):
             raise StoreError(
-                f"store {path}: {needed} is read-only; expected a file and a folder that may be "
-                "written: change the permissions or name another file"
+                f"store {path}: {needed} is read-only; expected a writable file and folder: change "
+                "the permissions or name another file"
             )
     new = not path.exists()
     try:
@@ -53,12 +53,12 @@ def connect(path: Path | None) -> duckdb.DuckDBPyConnection:
             return duckdb.connect(path.resolve(), config=_WRITING)
     except StoreError as error:
         if new and is_full(error):
-            path.unlink(missing_ok=True)  # not even the beginning could be written
+            path.unlink(missing_ok=True)  # the file has no valid header
         raise
 
 
 def connect_read_only(path: Path) -> duckdb.DuckDBPyConnection:
-    """A connection that cannot change anything.
+    """A read-only connection.
 
     Raises:
         StoreError: if there is no such file, it cannot be opened, or is not a DuckDB file.
@@ -74,37 +74,38 @@ def connect_read_only(path: Path) -> duckdb.DuckDBPyConnection:
 
 
 def take_log(path: Path) -> None:
-    """What is in the log of a file that was closed becomes part of the file, if that can be done.
+    """Writes the log of a closed database into its file, if possible.
 
-    Closing a file does that, but not where a full disk has once cut the file off.
+    Closing a file normally does that, but not after a full disk has truncated it.
     """
     if path.with_name(path.name + ".wal").exists():
         with (
-            suppress(duckdb.Error),  # no room, or another process has it: the log stays
+            suppress(duckdb.Error),  # disk full, or open in another process: the log remains
             closing(duckdb.connect(path.resolve(), config=_WRITING)) as connection,
         ):
             connection.execute("CHECKPOINT")
 
 
 def _check_file(path: Path) -> None:
-    """Looks at a file without opening it.
+    """Checks a file without opening it.
 
-    Where this process has the file open in DuckDB, closing it once would free it for others: its
-    lock is one of the process. (For the same reason each file is opened under one name.)
+    If this process has the file open in DuckDB, opening and closing it here would release DuckDB's
+    lock, because locks belong to the process. (For the same reason each file is always opened under
+    the same name.)
     """
     if not path.is_file():
         what = "a folder" if path.is_dir() else "not a regular file"
         raise StoreError(f"store {path}: found {what}; expected a DuckDB file: name another one")
     if not os.access(path, os.R_OK):
         raise StoreError(
-            f"store {path}: it must not be read; expected a file that may be read: change the "
-            "permissions or name another file"
+            f"store {path}: it is not readable; expected a readable file: change the permissions "
+            "or name another file"
         )
 
 
 @contextmanager
 def transaction(connection: duckdb.DuckDBPyConnection) -> Generator[None]:
-    """Everything inside is committed together, or not at all."""
+    """Commits everything inside together, or nothing."""
     connection.begin()
     try:
         yield
@@ -118,10 +119,10 @@ def _roll_back(connection: duckdb.DuckDBPyConnection) -> None:
     try:
         connection.rollback()
     except duckdb.Error:
-        return  # DuckDB has ended the transaction itself; the first error is the one to report
+        return  # DuckDB ended the transaction itself; report the first error
 
 
 def number(connection: duckdb.DuckDBPyConnection, sql: str) -> int:
-    """The one number that the query gives."""
+    """The single number that a query returns."""
     rows: list[tuple[int]] = connection.execute(sql).fetchall()
     return rows[0][0]

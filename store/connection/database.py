@@ -1,7 +1,7 @@
-"""A DuckDB database that is open while it is used, and let go of when it is not.
+"""A DuckDB database that is opened on use and closed when idle.
 
-DuckDB lets one process write a file, or several read it. Who holds a file only while it does
-something with it leaves it to others in between: they can read what a long run has written so far.
+DuckDB allows one process to write a file, or several to read it. A file that is open only while it
+is used can be shared: other processes can read what a long run has written so far.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ import duckdb
 from nestmap.model import StoreError
 from nestmap.store.connection.errors import explained, is_locked
 
+PATIENCE = 10.0
+"""How long to wait for another process that has the file open (s)."""
+
 LONGEST = 2.0
-"""After so many seconds of work in one go the file is free for a moment."""
+"""The longest time (s) of continuous use after which the file is released for a moment."""
 
 _IDLE = 0.25
 _LONGER = 12
@@ -30,10 +33,10 @@ _RETRY = 0.01
 
 @final
 class Database:
-    """A connection that opens itself when somebody uses it.
+    """A connection that opens on use.
 
-    Where it is ``shared`` it closes itself when nobody has used it for a quarter of a second, and
-    after a second in any case; it waits for others as long as it has ``patience`` (s).
+    If it is ``shared`` it closes after a quarter of a second without use, and after two seconds of
+    use in any case; it waits up to ``patience`` (s) while another process has the file open.
     """
 
     def __init__(
@@ -60,7 +63,7 @@ class Database:
         """The connection, for one thread at a time.
 
         Raises:
-            StoreError: if the file cannot be opened, or something goes wrong in DuckDB.
+            StoreError: if the file cannot be opened, or DuckDB reports an error.
         """
         self._check_process()
         with self._lock, explained(self.name):
@@ -74,20 +77,20 @@ class Database:
                 self._leave()
 
     def wait_longer(self) -> None:
-        """Waits for others twelve times as long from now on: work would be lost otherwise."""
+        """Waits for other processes twelve times as long from now on, to avoid losing work."""
         self._patience *= _LONGER
 
     def close(self) -> None:
-        """Lets go of the file; whoever uses it again opens it again."""
+        """Closes the file; the next use opens it again."""
         with self._lock:
             watch, in_use = self._watch, self._users > 0
             self._let_go()
-        # A program that ends while the other thread still has the connection is told of a leak.
+        # DuckDB reports a leak if the program ends while the other thread has the connection.
         if watch is not None and not in_use:
             watch.join()
 
     def _let_go(self) -> None:
-        """Closes the connection, for who has the lock."""
+        """Closes the connection; the caller holds the lock."""
         if self._watch is not None:
             self._watch.cancel()
         self._watched = False
@@ -98,11 +101,11 @@ class Database:
                 connection.close()
 
     def _check_process(self) -> None:
-        """A process that was forked has a copy of the connection, which must not touch the file."""
+        """Rejects forked processes: their copy of the connection must not touch the file."""
         if os.getpid() != self.process:
             raise StoreError(
-                f"store {self.name}: process {self.process} has opened it; expected a store that "
-                f"this process, {os.getpid()}, has opened: open it here"
+                f"store {self.name}: opened by process {self.process}; expected a store opened by "
+                f"this process, {os.getpid()}: open it here"
             )
 
     def _open(self) -> duckdb.DuckDBPyConnection:
@@ -134,7 +137,7 @@ class Database:
             if left > 0:
                 self._watch_idleness(left)
             else:
-                with suppress(StoreError):  # nobody is here to hear it; what is committed is safe
+                with suppress(StoreError):  # no caller to report it to; commits are safe
                     self._let_go()
 
 
@@ -143,7 +146,7 @@ _OPEN: WeakSet[Database] = WeakSet()
 
 @atexit.register
 def _close_all() -> None:
-    """Closes what nobody has closed: at the end of the program, DuckDB complains of it."""
+    """Closes open databases at exit; otherwise DuckDB reports a leak."""
     for database in list(_OPEN):
         if database.process == os.getpid():
             database.close()
@@ -152,10 +155,11 @@ def _close_all() -> None:
 def patiently(
     opening: Callable[[], duckdb.DuckDBPyConnection], patience: float
 ) -> duckdb.DuckDBPyConnection:
-    """What ``opening`` opens; tried again for so many seconds while another process has it open.
+    """The connection that ``opening`` opens, retried while another process has the file open.
 
     Raises:
-        StoreError: if it stays locked, or cannot be opened for another reason.
+        StoreError: if the file is still locked after ``patience`` (s), or cannot be opened for
+            another reason.
     """
     end = monotonic() + patience
     while True:

@@ -1,4 +1,4 @@
-"""What went wrong in DuckDB, said so that a user knows what to do."""
+"""DuckDB errors as store errors that say what to do."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ _OPEN_HERE = "this process has it open already"
 _FULL = "the disk is full (or a limit on the size of files is reached)"
 
 _ADVICE = (
-    (("set lock", "being used by another process"), _LOCKED + "; expected it "
-     "free: wait until that process lets go of it, or name another file"),
+    (("set lock", "being used by another process"), _LOCKED + "; expected an unlocked file: "
+     "wait until that process closes it, or name another file"),
     (("different configuration",), _OPEN_HERE + "; close that store first, or use it"),
     (("not a valid duckdb database file", "sqlite_scanner"), "found a file that is not a DuckDB "
      "database; expected one, or no file at all: name another file"),
-    (("could not read enough bytes", "corrupt database file"), "it is damaged, or was not written "
-     "to its end; expected a readable DuckDB file: put a copy in its place, or name another file"),
+    (("could not read enough bytes", "corrupt database file"), "it is damaged or truncated; "
+     "expected a readable DuckDB file: restore a copy of it, or name another file"),
     (("no space left", "file too large", "disk quota", "out of disk"), _FULL + "; what was "
-     "committed before is safe: make room and run again, or name a file on another disk"),
+     "committed before is safe: free some space and run again, or name a file on another disk"),
     (("permission denied", "read-only file system", "operation not permitted"), "it cannot be "
-     "written; expected a file and a folder that may be written: change the permissions or name "
-     "another file"),
+     "written; expected a writable file and folder: change the permissions or name another file"),
     (("version number", "newer version of duckdb"), "another version of DuckDB wrote it; upgrade "
      "the duckdb package"),
 )  # fmt: skip
@@ -33,18 +32,18 @@ _ANYTHING_ELSE = "expected a readable DuckDB file: check the path, or name anoth
 
 
 def is_locked(error: StoreError) -> bool:
-    """Whether the error is that somebody has the file open, who may let go of it."""
+    """Whether the error is that the file is open elsewhere, so that waiting may help."""
     return any(reason in str(error) for reason in (_LOCKED, _OPEN_HERE))
 
 
 def is_full(error: StoreError) -> bool:
-    """Whether the error is that there is no room."""
+    """Whether the error is a full disk."""
     return _FULL in str(error)
 
 
 @contextmanager
 def explained(store: str) -> Generator[None]:
-    """Turns DuckDB's errors into one :class:`StoreError` about the store with that name."""
+    """Turns DuckDB's errors into a :class:`StoreError` about the store with that name."""
     try:
         yield
     except duckdb.Error as error:
@@ -52,7 +51,7 @@ def explained(store: str) -> Generator[None]:
 
 
 def _told(message: str) -> str:
-    """What to do, and DuckDB's own words: on one line where it is clear what has happened."""
+    """The advice for a DuckDB message, and the message, on one line if the cause is known."""
     lower = message.lower()
     for signs, advice in _ADVICE:
         if any(sign in lower for sign in signs):

@@ -1,1 +1,1 @@
-"""Maintains store files: check, merge, prune, export."""
+"""Maintenance of store files: check, merge, prune, export."""

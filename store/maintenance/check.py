@@ -1,4 +1,4 @@
-"""Whether a store is sound: its rows fit together, its models are what their keys say."""
+"""The check of a store: its rows are consistent, and its models match their keys."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nestmap.model import (
 )
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.store.connection.connect import connect_read_only, number
-from nestmap.store.connection.database import patiently
+from nestmap.store.connection.database import PATIENCE, patiently
 from nestmap.store.connection.errors import explained
 from nestmap.store.maintenance.integrity import broken_rules
 from nestmap.store.maintenance.parquet_reader import named, open_parts
@@ -29,16 +29,14 @@ from nestmap.store.read.results import read_evaluation
 from nestmap.store.rows.memory_costs import wrong_memory_costs
 from nestmap.store.schema.migrate import check_schema, schema_version
 from nestmap.store.schema.tables import ROWS, SMALL
-from nestmap.store.store import PATIENCE
 
 
 class CheckReport(Frozen, frozen=True):
-    """What is in a store, and a sentence for each thing in it that is wrong.
+    """The content of a store, and one sentence per problem found.
 
-    ``incomplete_searches`` and ``unfinished_runs`` are no problems: runs that go on or that were
-    interrupted have them. ``recomputed`` evaluations were compared with the cost model;
-    ``recomputable`` is how many it could have been, all that were recorded with the cost model of
-    today.
+    ``incomplete_searches`` and ``unfinished_runs`` are not problems: running and interrupted runs
+    have them. ``recomputable`` is the number of evaluations recorded with the current cost model
+    version; ``recomputed`` of them were compared with the cost model.
     """
 
     schema_version: int
@@ -51,12 +49,12 @@ class CheckReport(Frozen, frozen=True):
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there are no problems."""
         return not self.problems
 
 
 class _Evaluated(NamedTuple):
-    """A recorded evaluation."""
+    """The costs of a recorded evaluation."""
 
     search: int
     number: int
@@ -67,7 +65,7 @@ class _Evaluated(NamedTuple):
 
 
 class _Cme(NamedTuple):
-    """A row of ``cmes``, and how many rows of its parts there are."""
+    """A row of ``cmes``, and the number of rows of its parts."""
 
     hash: str
     json: str
@@ -98,7 +96,7 @@ _CHECKED = (
     *("energy", "latency2", "rows in level_usage", "rows in port_stalls"),
     *("rows in array_energies", "rows in static_energies"),
 )
-# The key of a search holds the version of the cost model: of all its runs it is the same.
+# All runs of a search have the same version of the cost model, because its key includes it.
 _OF_TODAY = """
 FROM evaluation_rows WHERE search IN (
   SELECT search FROM run_searches JOIN runs ON runs.id = run
@@ -115,12 +113,12 @@ SELECT * EXCLUDE (place) FROM (
 
 
 def check_store(path: Path, recompute: int = 100) -> CheckReport:
-    """Checks a store, or a folder of Parquet parts; it changes nothing.
+    """Checks a store, or a folder of Parquet parts, without changing it.
 
-    So many evaluations, taken evenly from all, are evaluated again and compared exactly.
+    ``recompute`` evaluations, evenly spread over all, are evaluated again and compared exactly.
 
     Raises:
-        StoreError: if it cannot be read, or has another schema than that of today.
+        StoreError: if it cannot be read, or does not have the current schema.
     """
 
     def opening() -> duckdb.DuckDBPyConnection:
@@ -223,7 +221,7 @@ def _sample(connection: duckdb.DuckDBPyConnection, rows: int, most: int) -> list
 
 
 def _version() -> int:
-    from nestmap.costmodel.version import VERSION  # noqa: PLC0415 (the cost model loads long)
+    from nestmap.costmodel.version import VERSION  # noqa: PLC0415 (slow import)
 
     return VERSION
 
@@ -234,9 +232,9 @@ def _wrong_costs(connection: duckdb.DuckDBPyConnection, sample: list[_Evaluated]
         try:
             cme = read_evaluation(connection, name)
         except (NestmapError, LookupError, ValueError) as error:
-            yield f"evaluation {name}: cannot be computed again: {error}"
+            yield f"evaluation {name}: cannot be recomputed: {error}"
             continue
         costs = (cme.energy, cme.latency0, cme.latency1, cme.latency2)
         for cost, found, expected in zip(row._fields[2:], row[2:], costs, strict=True):
             if found != expected:
-                yield f"evaluation {name}: {cost}: found {found}; computed again it is {expected}"
+                yield f"evaluation {name}: {cost}: found {found}; recomputed it is {expected}"

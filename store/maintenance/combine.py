@@ -1,4 +1,4 @@
-"""Stores and folders of Parquet parts put together in one store."""
+"""Merging of stores and folders of Parquet parts into one store."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import duckdb
 
 from nestmap.model import StoreError
 from nestmap.store.connection.connect import connect, connect_read_only, transaction
-from nestmap.store.connection.database import patiently
+from nestmap.store.connection.database import PATIENCE, patiently
 from nestmap.store.connection.errors import explained
 from nestmap.store.maintenance.merge import Merged, merge
 from nestmap.store.maintenance.parquet_reader import named, read_parts
 from nestmap.store.schema.migrate import migrate, migrations, schema_version
 from nestmap.store.schema.tables import literal, name
-from nestmap.store.store import PATIENCE
 
 
 def merge_stores(into: Path, sources: Sequence[Path]) -> Merged:
-    """Merges stores and folders of Parquet parts into a store, which is made if there is none.
+    """Merges stores and folders of Parquet parts into a store, which is created if necessary.
 
-    All or nothing: where something goes wrong, or the process is killed, the store stays as it was.
+    All or nothing: after an error, or if the process is killed, the store is unchanged.
 
     Raises:
-        StoreError: if one of them cannot be read or written, or is no store of this nestmap.
+        StoreError: if a source cannot be read, the store cannot be written, or one of them is not a
+            store of this version.
     """
     for source in sources:
         _check(source, into)
@@ -36,13 +36,13 @@ def merge_stores(into: Path, sources: Sequence[Path]) -> Merged:
             return _merge_all(connection, into, sources, Path(scratch))
     except BaseException:
         if made:
-            with suppress(OSError):  # the error that is on its way says more
+            with suppress(OSError):  # the original error matters more
                 into.unlink()
         raise
 
 
 def open_store(path: Path) -> duckdb.DuckDBPyConnection:
-    """A connection to a store of today's schema that nobody else is using, for work on all of it.
+    """A connection for maintenance to a store, migrated to the current schema.
 
     Raises:
         StoreError: if it cannot be opened or written.
@@ -50,7 +50,7 @@ def open_store(path: Path) -> duckdb.DuckDBPyConnection:
     connection = patiently(lambda: connect(path), PATIENCE)
     try:
         with explained(str(path)):
-            connection.execute("RESET memory_limit")  # low for the sake of a search at work
+            connection.execute("RESET memory_limit")  # low only to leave memory to searches
             migrate(connection, str(path))
     except BaseException:
         connection.close()
@@ -73,7 +73,7 @@ def _check(source: Path, into: Path) -> None:
 def _merge_all(
     connection: duckdb.DuckDBPyConnection, into: Path, sources: Sequence[Path], scratch: Path
 ) -> Merged:
-    # the name of a database is that of its file, which has no slash
+    # no clash: a database is named after its file, whose name has no slash
     aliases = [name(f"source/{i}") for i in range(len(sources))]
     for source, alias in zip(sources, aliases, strict=True):
         _attach(connection, source, alias, scratch)
@@ -91,7 +91,7 @@ def _merge_all(
 
 
 def _attach(connection: duckdb.DuckDBPyConnection, source: Path, alias: str, scratch: Path) -> None:
-    """Attaches a store or a folder of parts; of an older store a copy of today's schema."""
+    """Attaches a store or a folder of parts; for an older store, a migrated copy."""
     if source.is_dir():
         read_parts(connection, source, alias)
         return

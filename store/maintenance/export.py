@@ -1,4 +1,4 @@
-"""A whole store as Parquet files, one for each table."""
+"""The export of a store as Parquet files, one per table."""
 
 from __future__ import annotations
 
@@ -11,27 +11,26 @@ import duckdb
 
 from nestmap.model import StoreError
 from nestmap.store.connection.connect import connect_read_only, transaction
-from nestmap.store.connection.database import patiently
+from nestmap.store.connection.database import PATIENCE, patiently
 from nestmap.store.maintenance.parquet_parts import SUFFIX, told, write_table
 from nestmap.store.maintenance.parquet_reader import open_parts
 from nestmap.store.schema.migrate import check_schema
 from nestmap.store.schema.tables import ROWS, SMALL, VERSION
-from nestmap.store.store import PATIENCE
 
 
 def export_store(path: Path, folder: Path) -> int:
-    """Writes every table of a store into a new folder; gives the bytes written.
+    """Writes every table of a store into a new folder and returns the number of bytes written.
 
-    The folder is there only when all of it is written. It is a folder of parts: merging it into
-    another store gives back what was in this one.
+    The folder appears only once it is complete. It is a folder of Parquet parts: merging it into
+    another store restores the content of this one.
 
     Raises:
         StoreError: if the store cannot be read, or the folder exists or cannot be written.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise StoreError(
-            f"store {folder}: it exists and is not empty; expected a folder to be made: "
-            "name another one"
+            f"store {folder}: it exists and is not empty; expected a new or empty folder: name "
+            "another one"
         )
     unfinished = folder.with_name(folder.name + ".part")
     with told(folder):

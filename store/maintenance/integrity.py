@@ -1,4 +1,4 @@
-"""What must hold between the rows of a store, as questions whose answers say what does not."""
+"""Integrity rules of a store, as SQL queries that return one sentence per violation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nestmap.store.schema.references import references
 from nestmap.store.schema.tables import literal
 
 SHOWN = 20
-"""So many problems of one kind are told, of the others the number."""
+"""The number of problems of one kind that are listed; the others are only counted."""
 
 _ORPHANS = """
 SELECT 'table {table}: ' || count(*) || ' rows with a {column} that is not in {owner}.{key}, '
@@ -38,8 +38,8 @@ ORDER BY ALL
 _RULES = (
     # evaluations of a search
     """
-    SELECT 'search ' || search || ': ' || (rows - numbers) || ' evaluations have the number of '
-      || 'another one'
+    SELECT 'search ' || search || ': ' || (rows - numbers) || ' evaluations have a duplicate '
+      || 'number'
     FROM counts WHERE rows > numbers ORDER BY search
     """,
     """
@@ -138,7 +138,7 @@ _RULES = (
 
 
 def broken_rules(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
-    """A sentence for each thing that is wrong."""
+    """One sentence per violated rule."""
     steps = migrations()
     versions = ", ".join(str(step.version) for step in steps)
     names = ", ".join(literal(step.name) for step in steps)
@@ -154,4 +154,4 @@ def _told(connection: duckdb.DuckDBPyConnection, sql: str) -> Iterator[str]:
     rows: list[tuple[str]] = connection.execute(sql).fetchall()
     yield from (text for (text,) in rows[:SHOWN])
     if len(rows) > SHOWN:
-        yield f"and {len(rows) - SHOWN} more like the one before"
+        yield f"and {len(rows) - SHOWN} more of this kind"

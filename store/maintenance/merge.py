@@ -1,4 +1,4 @@
-"""Two stores put together: every run, search and evaluation of both, once."""
+"""The merge of two stores: every run, search and evaluation of both, without duplicates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nestmap.model import Frozen
 from nestmap.store.connection.connect import number
 from nestmap.store.schema.tables import CONTENT, ROWS, RUNS, SEARCHES
 
-# A run that is in several places counts in the state that came furthest: the same in any order
+# Of a run in several stores the latest state counts, independently of the order of merging
 _CHOOSE_RUNS = """
 CREATE OR REPLACE TEMP TABLE chosen_runs AS
 SELECT DISTINCT ON (run.id) run.id, run.origin
@@ -46,7 +46,7 @@ INSERT INTO {table} BY NAME SELECT * FROM {source}.{table}
 WHERE {column} IN (SELECT id FROM {chosen} WHERE origin = 1)
 """
 _KEEP = "INSERT INTO {table} BY NAME SELECT * FROM {source}.{table} ON CONFLICT DO NOTHING"
-# The one thing that equal keys leave open is for which of equal layers the text was written.
+# Rows with equal keys can differ only in which of several equal layers their text is for.
 _SAME_TEXT = """
 UPDATE cmes SET json = theirs.json FROM {source}.cmes AS theirs
 WHERE theirs.hash = cmes.hash AND theirs.json::VARCHAR < cmes.json::VARCHAR
@@ -54,9 +54,9 @@ WHERE theirs.hash = cmes.hash AND theirs.json::VARCHAR < cmes.json::VARCHAR
 
 
 class Merged(Frozen, frozen=True):
-    """How many runs, searches and evaluations a store took over from another one.
+    """The number of runs, searches and evaluations taken from the source.
 
-    Those that it had before in an earlier state count as well.
+    Those that replaced an earlier state in this store count as well.
     """
 
     runs: int
@@ -65,7 +65,7 @@ class Merged(Frozen, frozen=True):
 
 
 class _Part(NamedTuple):
-    """A table whose rows belong to what ``chosen`` lists."""
+    """A table whose rows belong to the ids in ``chosen``."""
 
     table: str
     column: str
@@ -73,10 +73,10 @@ class _Part(NamedTuple):
 
 
 def merge(connection: duckdb.DuckDBPyConnection, source: str) -> Merged:
-    """Takes over all that the database attached as ``source`` has and this store has not.
+    """Adds everything in the database attached as ``source`` that this store does not have.
 
-    Both have the schema of today. Call it in a transaction. Doing it again changes nothing, and
-    merging several sources gives the same in any order.
+    Both need the current schema. Call it in a transaction. Repeating it changes nothing, and
+    merging several sources gives the same result in any order.
     """
     runs, linked, searches, rows = (
         _BOTH.format(table=table, source=source)
@@ -98,7 +98,7 @@ def merge(connection: duckdb.DuckDBPyConnection, source: str) -> Merged:
 def choose_runs(
     connection: duckdb.DuckDBPyConnection, runs: str, run_searches: str, generations: str
 ) -> None:
-    """Makes the table ``chosen_runs`` (id, origin): from where to take each run.
+    """Creates the table ``chosen_runs`` (id, origin): the origin to take each run from.
 
     The parameters are queries for all rows of the tables, with a column ``origin`` (a number).
     """
@@ -108,15 +108,15 @@ def choose_runs(
 
 
 def choose_searches(connection: duckdb.DuckDBPyConnection, searches: str, rows: str) -> None:
-    """Makes the table ``chosen_searches`` (id, origin): from where to take each search.
+    """Creates the table ``chosen_searches`` (id, origin): the origin to take each search from.
 
-    A complete search comes first, then one with more evaluations. The parameters are queries for
-    all rows of ``searches`` and ``evaluation_rows``, with a column ``origin``.
+    Complete searches are preferred, then those with more evaluations. The parameters are queries
+    for all rows of ``searches`` and ``evaluation_rows``, with a column ``origin``.
     """
     connection.execute(_CHOOSE_SEARCHES.format(searches=searches, evaluation_rows=rows))
 
 
 def _replace(connection: duckdb.DuckDBPyConnection, source: str, part: _Part) -> int:
-    """Takes the chosen rows of a table over; gives their number."""
+    """Replaces the chosen rows of a table and returns their number."""
     connection.execute(_DELETE.format(**part._asdict()))
     return number(connection, _INSERT.format(source=source, **part._asdict()))

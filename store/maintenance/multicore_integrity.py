@@ -1,4 +1,4 @@
-"""What must hold between the rows of runs of several cores, as questions that say what does not."""
+"""Integrity rules of multi-core runs, as SQL queries that return one sentence per violation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STREAM_RULES: Final = (
     """,
     """
     SELECT DISTINCT 'run ' || individuals.run || ': found an allocation of ' || len(allocation)
-      || ' genes; expected ' || genes
+      || ' node groups; expected ' || genes
     FROM individuals JOIN streams ON streams.run = individuals.run
     WHERE len(allocation) <> genes ORDER BY ALL
     """,
@@ -44,7 +44,7 @@ STREAM_RULES: Final = (
     GROUP BY schedules.run, latency HAVING max(ends) > latency ORDER BY ALL
     """,
     """
-    SELECT 'run ' || schedules.run || ': node ' || node || ' does not run as long as it costs'
+    SELECT 'run ' || schedules.run || ': the duration of node ' || node || ' is not its runtime'
     FROM schedules
     JOIN schedule_nodes AS placed ON placed.run = schedules.run
     JOIN stream_costs AS cost
@@ -52,4 +52,4 @@ STREAM_RULES: Final = (
     WHERE cost.runtime IS DISTINCT FROM placed.ends - placed.begins ORDER BY ALL
     """,
 )
-"""Each gives a sentence for each thing that is wrong."""
+"""SQL queries, each of which returns one sentence per violation."""

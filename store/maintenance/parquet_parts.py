@@ -1,7 +1,7 @@
-"""A folder of Parquet parts: what runs on several machines write side by side, without a database.
+"""The writer of Parquet parts: runs on several machines record to one folder without a database.
 
-Each run has a folder of its own, named by its id, with a file for each table, and numbered files
-for its evaluations. A file that is there is whole: it is written under another name first.
+Each run has its own folder, named by its id, with one file per table, and numbered files for its
+evaluations. Files are always complete: each is written under another name first.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def row_parts(folder: Path) -> list[Path]:
 
 @final
 class PartsWriter:
-    """Writes what one run commits into its folder of Parquet parts.
+    """Writes the commits of one run into its folder of Parquet parts.
 
-    The folder is made if it is not there; a run that is continued goes on where it was.
+    Creates the folder if necessary; for a resumed run, numbering continues.
 
     Raises:
-        StoreError: if the folder cannot be made or read.
+        StoreError: if the folder cannot be created or read.
     """
 
     def __init__(self, folder: Path, run: UUID) -> None:
@@ -50,14 +50,14 @@ class PartsWriter:
         self._next = 1 + max((_number(part) for part in parts), default=0)
 
     def write(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Writes what is new in a store in memory, and drops the evaluations there.
+        """Writes the new rows of a store in memory, and deletes its evaluations.
 
-        Evaluations come first, and what others refer to comes before these: who reads the folder
-        at any time finds everything that is referred to. Call it outside of a transaction.
+        Evaluations are written first, and rows before the rows that refer to them, so that readers
+        of the folder always find what a row refers to. Call it outside of a transaction.
 
         Raises:
-            StoreError: if it cannot be written. The parts of before stay as they were; what is
-                not written yet is written by the next call.
+            StoreError: if it cannot be written. Earlier parts are unchanged; the next call writes
+                what is missing.
         """
         with told(self.folder):
             self._write_rows(connection)
@@ -79,7 +79,7 @@ class PartsWriter:
 
 
 def write_table(connection: duckdb.DuckDBPyConnection, table: str, path: Path) -> None:
-    """Writes all rows of a table to a file, or leaves the file as it was."""
+    """Writes all rows of a table to a file; on an error the file is unchanged."""
     unfinished = path.with_name(path.name + _UNFINISHED)
     try:
         connection.table(name(table)).write_parquet(str(unfinished), compression="zstd")
@@ -91,14 +91,14 @@ def write_table(connection: duckdb.DuckDBPyConnection, table: str, path: Path) -
 
 @contextmanager
 def told(folder: Path) -> Generator[None]:
-    """Turns what can go wrong with a folder of parts into one :class:`StoreError`."""
+    """Turns errors with a folder of parts into a :class:`StoreError`."""
     try:
         with explained(str(folder)):
             yield
     except OSError as error:
         raise StoreError(
-            f"store {folder}: {error.strerror}; expected a folder that may be read and written: "
-            "change the permissions, make room, or name another folder"
+            f"store {folder}: {error.strerror}; expected a readable and writable folder: change "
+            "the permissions, free some space, or name another folder"
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""Folders of Parquet parts read as one database, also while runs are writing to them."""
+"""The reader of Parquet parts: folders read as one database, also while runs write to them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SELECT * EXCLUDE (file_index), ({folders}::INTEGER[])[file_index::BIGINT + 1] AS
 FROM (SELECT *, file_index FROM read_parquet([{files}]))
 """
 _NO_ROWS = "CREATE TABLE {to}.all_rows AS SELECT *, 0 AS origin FROM evaluation_rows LIMIT 0"
-# A run that was killed between two files, and continued, has written some evaluations twice.
+# A run that was killed between two files and resumed wrote some evaluations twice.
 _OVERLAPS = """
 SELECT count(*) FROM (
   SELECT lowest <= lag(highest) OVER (PARTITION BY search ORDER BY lowest) AS is_twice
@@ -65,7 +65,7 @@ DELETE FROM {to}.{table} AS found WHERE NOT EXISTS (
 _DROP_ORPHANS = """
 DELETE FROM {to}.{table} WHERE {column} NOT IN (SELECT {key} FROM {to}.{owner})
 """
-# A run that ended between reading runs and reading results is running, and has none
+# If a run ends between reading runs and reading results, it counts as running, without results
 _DROP_EARLY = """
 DELETE FROM {to}.{table} WHERE run NOT IN (SELECT id FROM {to}.runs WHERE status = 'done')
 """
@@ -76,7 +76,7 @@ _DONE = "ALTER TABLE {to}.{table} DROP COLUMN origin"
 @final
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """Files of one table, and the position of the folder of each."""
+    """The files of one table, and the index of the folder of each."""
 
     paths: tuple[str, ...]
     folders: tuple[int, ...]
@@ -87,13 +87,13 @@ class _Files:
 
 
 def read_parts(connection: duckdb.DuckDBPyConnection, folder: Path, alias: str) -> None:
-    """Attaches a folder of parts to a store with the schema of today, as a database to merge.
+    """Attaches a folder of parts to a store with the current schema, as a database to merge.
 
-    ``alias`` is the name of the database, quoted where SQL needs it. The folder holds parts
-    itself, or in folders inside it, or both. Evaluations stay in their files until they are used.
+    ``alias`` is the name of the database, quoted if SQL needs it. The parts may be in the folder
+    itself, in folders inside it, or both. Evaluations are read from their files only when used.
 
     Raises:
-        StoreError: if there are no parts, one is damaged, or another version of nestmap wrote them.
+        StoreError: if there are no parts, one is damaged, or its schema is not the current one.
     """
     folders = _part_folders(folder)
     with named(folder), told(folder):
@@ -109,7 +109,7 @@ def read_parts(connection: duckdb.DuckDBPyConnection, folder: Path, alias: str) 
 
 
 def load_parts(connection: duckdb.DuckDBPyConnection, folder: Path, alias: str) -> None:
-    """Fills an empty store of today's schema with all that the parts say but the evaluations.
+    """Fills an empty store of the current schema with everything in the parts except evaluations.
 
     Raises:
         StoreError: as :func:`read_parts` does.
@@ -121,9 +121,9 @@ def load_parts(connection: duckdb.DuckDBPyConnection, folder: Path, alias: str) 
 
 
 def open_parts(folder: Path) -> duckdb.DuckDBPyConnection:
-    """A store in memory with all that a folder of parts has, as it is at this moment.
+    """A store in memory with the current content of a folder of parts.
 
-    Evaluations are read from their files whenever a query asks for them.
+    Queries read evaluations from their files.
 
     Raises:
         StoreError: as :func:`read_parts` does.
@@ -142,7 +142,7 @@ def open_parts(folder: Path) -> duckdb.DuckDBPyConnection:
 
 @contextmanager
 def named(folder: Path) -> Generator[None]:
-    """Where reading parts fails: says which file is damaged, if one is.
+    """Adds to errors of reading parts the file that is damaged, if there is one.
 
     Raises:
         StoreError: that names the file.
@@ -154,13 +154,13 @@ def named(folder: Path) -> Generator[None]:
             if reason := _damage(path):
                 raise StoreError(
                     f"store {folder}: found a damaged file, {path} ({reason}); expected a whole "
-                    "Parquet file: copy it again, or take the folder of its run away"
+                    "Parquet file: copy it again, or remove the folder of its run"
                 ) from None
         raise
 
 
 def _damage(path: Path) -> str | None:
-    """What keeps a file from being read to its end."""
+    """The error of reading a file to its end; ``None`` if there is none."""
     with closing(connect(None)) as connection:
         try:
             connection.execute(_READ_ALL, [_no_pattern(path)])
@@ -194,7 +194,7 @@ def _check_versions(connection: duckdb.DuckDBPyConnection, folders: Sequence[Pat
             advice = (
                 "a newer nestmap wrote it, upgrade nestmap"
                 if version > newest
-                else "an older nestmap wrote it, import it with that one into a store"
+                else "an older nestmap wrote it, import it into a store with that version"
             )
             raise StoreError(
                 f"store {folders[index]}: found Parquet parts of schema version {version}; "
@@ -203,7 +203,7 @@ def _check_versions(connection: duckdb.DuckDBPyConnection, folders: Sequence[Pat
 
 
 def _files_of(table: str, folders: Sequence[Path]) -> _Files:
-    """The files of a table that are there now."""
+    """The existing files of a table."""
     found = [
         (_no_pattern(path), i)
         for i, folder in enumerate(folders)
@@ -214,7 +214,7 @@ def _files_of(table: str, folders: Sequence[Path]) -> _Files:
 
 
 def _no_pattern(path: Path) -> str:
-    """The path, with the signs that DuckDB takes for a pattern meaning themselves."""
+    """The path with the wildcards of DuckDB escaped."""
     return re.sub(r"([*?\[])", r"[\1]", str(path.absolute()))
 
 
@@ -230,7 +230,7 @@ def _read(
 
 
 def _read_rows(connection: duckdb.DuckDBPyConnection, alias: str, folders: Sequence[Path]) -> bool:
-    """Makes a view of all evaluations; says whether some may be there twice."""
+    """Creates a view of all evaluations and returns whether some may be in it twice."""
     files = _files_of(ROWS, folders)
     if not files.paths:
         connection.execute(_NO_ROWS.format(to=alias))
@@ -242,8 +242,8 @@ def _read_rows(connection: duckdb.DuckDBPyConnection, alias: str, folders: Seque
 
 
 def _choose(connection: duckdb.DuckDBPyConnection, alias: str) -> None:
-    """Takes each run and each search from one folder only, the one where it came furthest."""
-    # its run was killed after it had written this search, and before it said that it is its own
+    """Takes each run and each search from one folder only, the one with its latest state."""
+    # searches whose run was killed after writing them and before linking them
     connection.execute(
         _DROP_ORPHANS.format(
             to=alias, table="searches", column="id", owner="run_searches", key="search"

@@ -1,4 +1,4 @@
-"""A store made smaller: without some runs, or with the best evaluations only."""
+"""Pruning: removes runs, or all but the best evaluations, from a store."""
 
 from __future__ import annotations
 
@@ -15,21 +15,20 @@ import duckdb
 
 from nestmap.model import Frozen, StoreError
 from nestmap.store.connection.connect import connect_read_only, number, transaction
-from nestmap.store.connection.database import patiently
+from nestmap.store.connection.database import PATIENCE, patiently
 from nestmap.store.connection.errors import explained
 from nestmap.store.maintenance.combine import open_store
 from nestmap.store.read.run_lookup import find_run
 from nestmap.store.rows.runs import mark_killed
 from nestmap.store.schema.references import Reference, references
 from nestmap.store.schema.tables import CONTENT, PARTS, ROWS, SMALL, VERSION, literal, name
-from nestmap.store.store import PATIENCE
 
 
 class Pruning(Frozen, frozen=True):
-    """What to remove: some runs, and with ``best_only`` all evaluations that others beat.
+    """What to remove: runs, and with ``best_only`` dominated evaluations.
 
-    ``best_only`` keeps of each complete search its front (what no other one beats in energy and
-    latency), and of a search that was interrupted all.
+    ``best_only`` leaves the Pareto front (energy and latency) of each complete search, and all
+    evaluations of an interrupted search.
     """
 
     runs: tuple[UUID, ...] = ()
@@ -37,7 +36,7 @@ class Pruning(Frozen, frozen=True):
 
 
 class Pruned(Frozen, frozen=True):
-    """What pruning removes: rows of each table that loses some, and the size of the file (byte)."""
+    """What pruning removes: the number of rows per table, and the file sizes in bytes."""
 
     rows: tuple[tuple[str, int], ...]
     bytes_before: int
@@ -49,7 +48,7 @@ _UNKNOWN = "SELECT id FROM (SELECT unnest(?::UUID[]) AS id) WHERE id NOT IN (SEL
 _DROPPED = "CREATE TEMP TABLE dropped_runs AS SELECT unnest(?::UUID[]) AS id"
 _NEW: Final = name("pruned/store")  # no file can have this name
 _COPY = f"INSERT INTO {_NEW}.{{table}} BY NAME SELECT * FROM {{table}} WHERE {{condition}}"
-# Of a search that an older nestmap has recorded nobody has written down the front.
+# Older versions of nestmap did not record the fronts of searches.
 _FRONTS = """
 CREATE TEMP TABLE fronts AS
 SELECT id AS search, unnest(front).number AS number FROM searches WHERE front IS NOT NULL
@@ -83,11 +82,11 @@ WHERE database_name = current_database() AND NOT internal AND NOT temporary
 
 
 def prune(path: Path, pruning: Pruning, *, dry_run: bool = False) -> Pruned:
-    """Removes runs and evaluations from a store, and all that nothing refers to any more.
+    """Removes runs and evaluations from a store, and everything that nothing refers to any more.
 
-    Results, fronts and all that is needed to use searches again stay for the runs that stay. The
-    store is written anew beside the old file, which it replaces at the end: where something goes
-    wrong, or the process is killed, the old one stays. With ``dry_run`` it stays in any case.
+    Results, fronts and what later runs need for reuse stay for the remaining runs. The new store is
+    written to a second file that replaces the old one at the end: after an error, or if the process
+    is killed, the old store is unchanged. ``dry_run`` only reports.
 
     Raises:
         StoreError: if there is no such store or run, a run is writing to it, or the disk is full.
@@ -106,17 +105,17 @@ def prune(path: Path, pruning: Pruning, *, dry_run: bool = False) -> Pruned:
             sizes = (path.stat().st_size, beside.stat().st_size)
             if not dry_run:
                 shutil.copymode(path, beside)
-                os.replace(beside, path)  # the old one is still open: nobody else writes to it
+                os.replace(beside, path)  # the old file is still open, so no one else writes to it
         finally:
             _remove(beside)
     return Pruned(rows=removed, bytes_before=sizes[0], bytes_after=sizes[1])
 
 
 def named_runs(path: Path, names: Sequence[str]) -> tuple[UUID, ...]:
-    """The runs of a store that are meant: each by ``last``, its id, or the beginning of it.
+    """The ids of the named runs: each name is ``last``, an id, or the beginning of one.
 
     Raises:
-        StoreError: if there is no such store, or no such run, or several.
+        StoreError: if there is no such store, or a name matches no run or several.
     """
     if not names:
         return ()
@@ -137,7 +136,7 @@ def _check(connection: duckdb.DuckDBPyConnection, path: Path, pruning: Pruning) 
 
 @contextmanager
 def _attached(connection: duckdb.DuckDBPyConnection, beside: Path) -> Generator[None]:
-    """An empty store beside the old one, complete at the end of the block, or gone."""
+    """An empty store attached as a second file: complete at the end of the block, or deleted."""
     _remove(beside)
     try:
         connection.execute(f"ATTACH {literal(str(beside))} AS {_NEW}")
@@ -150,13 +149,13 @@ def _attached(connection: duckdb.DuckDBPyConnection, beside: Path) -> Generator[
 
 
 def _remove(file: Path) -> None:
-    """Removes a database and its log, whose name DuckDB makes so where there is no ``?`` in it."""
+    """Removes a database and its log, which DuckDB names this way if the name has no ``?``."""
     for each in (file, file.with_name(file.name + ".wal")):
         each.unlink(missing_ok=True)
 
 
 def _copy(connection: duckdb.DuckDBPyConnection, pruning: Pruning) -> tuple[tuple[str, int], ...]:
-    """Copies what stays; gives how many rows of each table do not."""
+    """Copies the remaining rows and returns the number of removed rows per table."""
     old: list[tuple[str]] = connection.execute("SELECT current_database()").fetchall()
     connection.execute(f"COPY FROM DATABASE {name(old[0][0])} TO {_NEW} (SCHEMA)")
     connection.execute(_DROPPED, [[str(run) for run in pruning.runs]])
@@ -181,7 +180,7 @@ def _copy(connection: duckdb.DuckDBPyConnection, pruning: Pruning) -> tuple[tupl
 
 
 def _condition(table: str, known: Sequence[Reference]) -> str:
-    """Which rows of a table stay, given that the tables before it in ``SMALL`` are copied."""
+    """The rows of a table to copy, given that the tables before it in ``SMALL`` are copied."""
     if table == VERSION:
         return "true"
     if table == "runs":
@@ -192,12 +191,12 @@ def _condition(table: str, known: Sequence[Reference]) -> str:
     (key,) = CONTENT.get(table, ("id",))
     users = [x for x in known if x.owner == table and PARTS.get(x.table, ("",))[0] != x.column]
     if not users:
-        return "true"  # it belongs to nothing: it is what a tool has said
+        return "true"  # answers of tools, which nothing refers to
     return " OR ".join(f"{key} IN (SELECT {x.column} FROM {_NEW}.{x.table})" for x in users)
 
 
 def _copy_others(connection: duckdb.DuckDBPyConnection) -> None:
-    """Copies the tables that a user has made."""
+    """Copies the tables that a user created."""
     for schema, table in connection.execute(_OTHERS, [[VERSION, *SMALL, ROWS]]).fetchall():
         place = f"{name(schema)}.{name(table)}"
         connection.execute(f"INSERT INTO {_NEW}.{place} SELECT * FROM {place}")

@@ -1,1 +1,1 @@
-"""Reads what a store holds."""
+"""Readers: runs, results and searches of a store as models, and SQL queries."""

@@ -1,4 +1,4 @@
-"""Complete searches and what they have found, as many as a run may ask for read at once."""
+"""Completed searches for reuse: their fronts and statistics, read for a whole run at once."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from nestmap.store.read.searches import Known, LoopRow, batches_of
 
 
 class Scope(NamedTuple):
-    """Searches of the layers of a workload on an accelerator, done in one way.
+    """The searches of the layers of a workload on an accelerator with the same options.
 
-    Content hashes of the two, and the options of the search. ``record``: of which at least so much
-    is recorded.
+    ``workload`` and ``accelerator`` are content hashes, ``options`` the JSON of the search options.
+    ``record``: the least that must be recorded of a search.
     """
 
     workload: str
@@ -27,7 +27,7 @@ class Scope(NamedTuple):
 
 
 class KnownSearch(NamedTuple):
-    """A complete search: what no evaluation of it beats, and how many candidates failed."""
+    """A completed search: its Pareto front, and the number of candidates rejected per reason."""
 
     search: Known
     failed: list[tuple[str, int]]
@@ -35,11 +35,11 @@ class KnownSearch(NamedTuple):
 
     @property
     def id(self) -> int:
-        """The number of the search."""
+        """The id of the search."""
         return self.search.id
 
     def batches(self, spatial: SpatialProblem) -> tuple[EvaluationBatch, ...]:
-        """The evaluations that no other one beats, with the statistics of all."""
+        """The Pareto-optimal evaluations, with the statistics of the whole search."""
         return batches_of(self.search, spatial, self.front, self.failed)
 
 
@@ -80,20 +80,20 @@ _ONE = _COMPLETE.format(wanted="id = ?")
 
 
 def read_known(connection: duckdb.DuckDBPyConnection, scope: Scope) -> dict[str, KnownSearch]:
-    """All complete searches of a scope by their keys; of several with one key the first."""
+    """All completed searches of a scope by key; of several with the same key, the first."""
     parameters = [scope.accelerator, scope.options, scope.record.value, scope.workload]
     return dict(_read(connection, _IN_SCOPE, parameters))
 
 
 def read_complete(connection: duckdb.DuckDBPyConnection, number: int) -> KnownSearch | None:
-    """The search with that id, if there is one and it is complete."""
+    """The search with that id, if it exists and is complete."""
     return next((search for _, search in _read(connection, _ONE, [number])), None)
 
 
 def _read(
     connection: duckdb.DuckDBPyConnection, sql: str, parameters: list[str] | list[int]
 ) -> Iterator[tuple[str, KnownSearch]]:
-    """Searches with their keys."""
+    """Pairs of key and search."""
     table = connection.sql(sql, params=parameters).to_arrow_table().combine_chunks()
     rows = cast("list[_Row]", table.drop_columns(["front"]).to_pylist())
     for i, row in enumerate(rows):
@@ -114,7 +114,7 @@ def _search(row: _Row) -> Known:
 
 
 def _front(search: pa.Table) -> pa.Table:
-    """The evaluations that stand in the one row of a table."""
-    # the stubs say otherwise, but the values of a chunked column are one too
+    """The evaluations in the only row of a table."""
+    # the stubs do not say that flattening a chunked column gives a chunked column
     rows = cast("pa.ChunkedArray[pa.StructScalar]", pc.list_flatten(search.column("front")))
     return pa.Table.from_struct_array(rows)

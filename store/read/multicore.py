@@ -1,4 +1,4 @@
-"""Runs of several cores read back: what they have found so far."""
+"""Multi-core runs read back: the state of their search."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _REPORTED = "SELECT allocation FROM schedules WHERE run = ?"
 
 
 class RecordedStream(Frozen, frozen=True):
-    """What a run of several cores has found so far.
+    """The state of the search of a multi-core run.
 
-    ``generation`` is the newest one; where nothing but constraints has searched, it has what these
-    have found. ``bound`` is what they say, ``reported`` the allocation whose schedule is recorded,
-    once the run is done.
+    ``generation`` is the newest one; if only the constraint engine ran, it holds the result of that
+    engine. ``bound`` is the result of the constraint engine, ``reported`` the allocation whose
+    schedule is recorded once the run is done.
     """
 
     generation: Generation
@@ -30,15 +30,15 @@ class RecordedStream(Frozen, frozen=True):
 
     @property
     def front(self) -> tuple[Individual, ...]:
-        """The allocations that no other one beats."""
+        """The Pareto-optimal allocations."""
         return self.generation.front
 
 
 def read_stream(connection: duckdb.DuckDBPyConnection, run: UUID) -> RecordedStream:
-    """What a run of several cores has found so far.
+    """The state of the search of a multi-core run.
 
     Raises:
-        StoreError: if there is no such run, or it is one of one core.
+        StoreError: if there is no such run, or it is a single-core run.
     """
     read_stream_info(connection, run)
     bound = read_bound(connection, run)

@@ -1,4 +1,4 @@
-"""The questions that come with nestmap: table macros in the store, under their names."""
+"""Named queries: table macros in the store that answer common questions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nestmap.store.rows.runs import read_run
 
 
 class Parameter(StrEnum):
-    """What a named query may want to know."""
+    """The parameters of named queries."""
 
     RUN = "run"
     AGAINST = "against"
@@ -27,13 +27,13 @@ class Parameter(StrEnum):
 
 
 Arguments = Mapping[Parameter, Value]
-"""The values of parameters: ids of runs, the name of a layer, a number."""
+"""The values of parameters: run ids, the name of a layer, a number."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class NamedQuery:
-    """A question with a name: what it answers, in one line, and what it wants to know."""
+    """A named query: its name, a one-line description, and its parameters."""
 
     name: str
     description: str
@@ -44,20 +44,20 @@ class NamedQuery:
 
     @property
     def sql(self) -> str:
-        """The question, with ``?`` for the parameters in their order."""
+        """The query, with ``?`` for each parameter in order."""
         name = self.name.replace('"', '""')
         return f'SELECT * FROM "{name}"({", ".join("?" for _ in self.parameters)})'
 
     def missing(self, arguments: Arguments) -> tuple[Parameter, ...]:
-        """Parameters that it wants and that are not given."""
+        """Parameters of the query that are not given."""
         return tuple(x for x in self.parameters if x not in arguments)
 
     def unwanted(self, arguments: Arguments) -> tuple[Parameter, ...]:
-        """Parameters that are given and that it does not want."""
+        """Given parameters that the query does not have."""
         return tuple(x for x in arguments if x not in self.parameters)
 
 
-# the store says itself which questions it knows; one that a user adds, with a comment, is one too
+# Named queries are listed by the store itself, including those that users add with a comment
 _CATALOGUE = """
 SELECT function_name, comment, parameters FROM duckdb_functions()
 WHERE function_type = 'table_macro' AND NOT internal AND comment IS NOT NULL
@@ -81,10 +81,10 @@ def named_queries(connection: duckdb.DuckDBPyConnection) -> tuple[NamedQuery, ..
 
 
 def find_query(connection: duckdb.DuckDBPyConnection, name: str) -> NamedQuery:
-    """The named query.
+    """The named query with that name.
 
     Raises:
-        StoreError: if there is none of that name.
+        StoreError: if there is none.
     """
     known = {entry.name: entry for entry in named_queries(connection)}
     if name not in known:
@@ -95,11 +95,11 @@ def find_query(connection: duckdb.DuckDBPyConnection, name: str) -> NamedQuery:
 
 
 def ask(connection: duckdb.DuckDBPyConnection, name: str, arguments: Arguments) -> Relation:
-    """The answer to a named query, whose parameters are bound and never become SQL.
+    """The answer to a named query; arguments are bound as parameters and never become SQL.
 
     Raises:
-        StoreError: if there is no such query, a parameter is missing or not wanted, there is no
-            such run, or its workload has no such layer.
+        StoreError: if there is no such query, a parameter is missing or unknown, there is
+            no such run, or its workload has no such layer.
     """
     wanted = find_query(connection, name)
     missing, unwanted = wanted.missing(arguments), wanted.unwanted(arguments)

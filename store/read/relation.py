@@ -1,4 +1,4 @@
-"""The answer to a question: columns that turn into rows, models or data frames."""
+"""The result of a query, as rows, models or data frames."""
 
 from __future__ import annotations
 
@@ -13,24 +13,22 @@ import pyarrow as pa
 from pydantic import BaseModel, ValidationError
 
 from nestmap.model import StoreError
-from nestmap.pipeline.render.notebook import MOST_ROWS, paragraph, table
-from nestmap.pipeline.render.tables.columns import Align, Column
+from nestmap.model.display import html
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Row = dict[str, object]
-"""A row: values by column. Lists are lists, structs are dicts, sums of whole numbers are int."""
+"""A row: values by column. Lists are lists, structs are dicts, sums of integers are int."""
 
 M = TypeVar("M", bound=BaseModel)
 
 _SHOWN: Final = 10
 _WIDEST: Final = 40
-_WIDEST_HTML: Final = 80
 
 
 class _Pandas(Protocol):
-    """What turns into a data frame; pyarrow does not say all of its type."""
+    """An object with ``to_pandas``, whose type pyarrow leaves incomplete."""
 
     def to_pandas(self) -> pd.DataFrame: ...
 
@@ -38,9 +36,9 @@ class _Pandas(Protocol):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Relation:
-    """What a query answered, in its order; reads as a sequence of rows.
+    """The result of a query; a sequence of rows, in the order of the query.
 
-    Energies are in pJ and latencies in cycles wherever nestmap's views and named queries give them.
+    Energies are in pJ and latencies in cycles in all views and named queries of nestmap.
 
     >>> import pyarrow as pa
     >>> Relation(pa.table({"layer": ["a", "b"], "energy": [1.5, 20.0]}))
@@ -52,9 +50,11 @@ class Relation:
 
     table: pa.Table
 
+    _repr_html_ = html
+
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns; those that occur again have a number behind."""
+        """The names of the columns; repeated names get a number as suffix."""
         return different(self.table.column_names)
 
     def __len__(self) -> int:
@@ -68,24 +68,26 @@ class Relation:
                 yield dict(zip(names, row, strict=True))
 
     def rows(self) -> list[Row]:
-        """All rows. UUIDs are text; times have no zone and are UTC, as in the whole store."""
+        """All rows. UUIDs are text; times are UTC without a time zone, as in the store."""
         return list(self)
 
     def models(self, model: type[M]) -> tuple[M, ...]:
-        """Each row as that model, whose fields are the columns: UUIDs, enums, tuples, nested ones.
+        """Each row as an instance of ``model``, whose fields are the columns.
+
+        UUIDs, enums, tuples and nested models are converted.
 
         Raises:
-            StoreError: if a column is missing, is not wanted, or holds what its field cannot.
+            StoreError: if a column is missing, unknown, or holds a value that its field rejects.
         """
         _check_columns(model, self.columns)
         return tuple(_model(model, row, number) for number, row in enumerate(self, start=1))
 
     def arrow(self) -> pa.Table:
-        """As an Arrow table, without a copy."""
+        """An Arrow table, without a copy."""
         return self.table.rename_columns(list(self.columns))
 
     def pandas(self) -> pd.DataFrame:
-        """As a pandas data frame; whole numbers of more than 64 bits, as sums are, become floats.
+        """A pandas data frame; integers of more than 64 bits, such as sums, become floats.
 
         Raises:
             StoreError: if pandas is not installed.
@@ -97,7 +99,7 @@ class Relation:
         return cast("_Pandas", table.cast(wanted)).to_pandas()
 
     def polars(self) -> object:
-        """As a polars ``DataFrame``, which nestmap's types cannot name as polars is optional.
+        """A polars ``DataFrame``; typed as ``object``, because polars is optional.
 
         Raises:
             StoreError: if polars is not installed.
@@ -110,30 +112,23 @@ class Relation:
         if not self.columns:
             return "(no columns)"
         head = Relation(self.table.slice(0, _SHOWN))
-        cells = [self.columns, *([_text(x) for x in row.values()] for row in head)]
-        numbers = [_is_number(column.type) for column in self.table.columns]
-        lines = _aligned([[_clipped(cell) for cell in row] for row in cells], numbers)
-        return "\n".join([*lines, f"({self._count(_SHOWN)})"])
+        cells = [
+            [_clipped(x) for x in self.columns],
+            *([cell_text(x) for x in row.values()] for row in head),
+        ]
+        numbers = [is_number(column.type) for column in self.table.columns]
+        lines = _aligned(cells, numbers)
+        return "\n".join([*lines, f"({self.size_text(_SHOWN)})"])
 
-    def _repr_html_(self) -> str:
-        """The first rows as a table, for notebooks."""
-        if not self.columns:
-            return paragraph("No columns.")
-        head = Relation(self.table.slice(0, MOST_ROWS))
-        kinds = (column.type for column in self.table.columns)
-        pairs = zip(self.columns, kinds, strict=True)
-        titles = [Column(name, align=_side(kind)) for name, kind in pairs]
-        rows = ([_clipped(_text(x), _WIDEST_HTML) for x in row.values()] for row in head)
-        return table(self._count(MOST_ROWS), titles, rows)
-
-    def _count(self, shown: int) -> str:
+    def size_text(self, shown: int) -> str:
+        """How many rows there are, and that the first ``shown`` ones are shown if not all are."""
         rows = len(self)
         note = f"{rows:,} row{'s' * (rows != 1)}"
         return note + (f"; the first {shown} are shown" if rows > shown else "")
 
 
 def different(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, those that occur again with a number behind."""
+    """The names, with a number as suffix of repeated names."""
     found: list[str] = []
     for name in names:
         candidate, number = name, 2
@@ -154,7 +149,7 @@ def _holds_decimals(kind: pa.DataType) -> bool:
 
 
 def _whole(value: object) -> object:
-    """The value with whole numbers as ``int`` where DuckDB has a type that Arrow lacks."""
+    """The value with integers as ``int`` where DuckDB has an integer type that Arrow lacks."""
     match value:
         case Decimal() if value.as_tuple().exponent == 0:
             return int(value)
@@ -172,12 +167,13 @@ def _is_whole(kind: pa.DataType) -> bool:
     return pa.types.is_decimal(kind) and cast("pa.Decimal128Type[int, int]", kind).scale == 0
 
 
-def _is_number(kind: pa.DataType) -> bool:
+def is_number(kind: pa.DataType) -> bool:
+    """Whether values of the type are numbers."""
     return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
 
 
 def _check_columns(model: type[BaseModel], columns: Sequence[str]) -> None:
-    """Finds out by names alone, so that an answer without rows is checked too."""
+    """Compares names only, so that results without rows are checked too."""
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
     have, want = ", ".join(columns) or "none", ", ".join(fields)
     for name, field in fields.items():
@@ -211,10 +207,6 @@ def _check_installed(package: Literal["pandas", "polars"]) -> None:
         raise StoreError(f"{package} is not installed; expected it: pip install {package}")
 
 
-def _side(kind: pa.DataType) -> Align:
-    return Align.RIGHT if _is_number(kind) else Align.LEFT
-
-
 def _aligned(rows: list[list[str]], numbers: Sequence[bool]) -> list[str]:
     widths = [max(len(row[i]) for row in rows) for i in range(len(numbers))]
     return [
@@ -224,6 +216,11 @@ def _aligned(rows: list[list[str]], numbers: Sequence[bool]) -> list[str]:
         ).rstrip()
         for row in rows
     ]
+
+
+def cell_text(value: object, widest: int = _WIDEST) -> str:
+    """A value as printable text of at most ``widest`` characters."""
+    return _clipped(_text(value), widest)
 
 
 def _text(value: object) -> str:

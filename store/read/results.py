@@ -1,4 +1,4 @@
-"""Reading the store: SQL for users, and typed models back from rows."""
+"""Reading results: SQL queries, and the results, fronts and evaluations of a run as models."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _InfeasibleRow(TypedDict):
 _ResultRow = tuple[str, str, int, list[_InfeasibleRow], int, str | None]
 
 Value = str | int | float | bool | datetime | UUID | None
-"""What a parameter of a query may be."""
+"""The type of query parameters."""
 
 _RESULTS = (
     "SELECT layer, cme, evaluations, infeasible, pruned, repeats FROM results WHERE run = ? "
@@ -69,15 +69,15 @@ WHERE run.id = ?
 def query(
     connection: duckdb.DuckDBPyConnection, sql: str, parameters: Sequence[Value] = ()
 ) -> Relation:
-    """The answer to a question in SQL, each ``?`` in it standing for one of the parameters.
+    """The result of an SQL query; each ``?`` in it is bound to one of the parameters.
 
     Raises:
-        StoreError: with DuckDB's own words, if it is not valid.
+        StoreError: with DuckDB's message, if the query is not valid.
     """
     try:
         if not connection.extract_statements(sql):
             raise StoreError(f"query: found no statement in {sql!r}; expected SQL")
-        # the stubs do not say that a statement without an answer gives no relation
+        # the stubs do not say that a statement without a result returns None
         answer = cast(
             "duckdb.DuckDBPyRelation | None", connection.sql(sql, params=list(parameters))
         )
@@ -131,10 +131,10 @@ def _vector_evaluations(
 def read_evaluations(
     connection: duckdb.DuckDBPyConnection, run: UUID, layer: str
 ) -> tuple[EvaluationBatch, ...]:
-    """The recorded evaluations of a layer in a run, in batches, a search after the other.
+    """The recorded evaluations of a layer in a run, in batches, search by search.
 
-    A search is one spatial mapping. Of those batches of a search that differ in how many loops
-    their mappings have, the first has the statistics of all.
+    A search covers one spatial mapping. Mappings with different numbers of loops are in separate
+    batches; the first batch of a search has the statistics of all.
 
     Raises:
         StoreError: if there is no such run, or its workload has no such layer.
@@ -152,7 +152,7 @@ def read_evaluations(
 
 
 def read_evaluation(connection: duckdb.DuckDBPyConnection, name: str) -> CostModelEvaluation:
-    """One recorded evaluation in full, computed again.
+    """One recorded evaluation in full, recomputed by the cost model.
 
     Raises:
         StoreError: if there is none with that name.
@@ -160,7 +160,7 @@ def read_evaluation(connection: duckdb.DuckDBPyConnection, name: str) -> CostMod
     first, _, second = name.partition(":")
     if not (first.isdecimal() and second.isdecimal()):
         raise StoreError(
-            f"evaluation {name!r}: found no number of a search and one in it; expected an id "
+            f"evaluation {name!r}: found no numbers of a search and an evaluation; expected an id "
             "as in the view evaluations: 1234:5"
         )
     search = search_with_id(connection, int(first))
@@ -173,12 +173,13 @@ def read_evaluation(connection: duckdb.DuckDBPyConnection, name: str) -> CostMod
 
 
 def read_fronts(connection: duckdb.DuckDBPyConnection, run: UUID) -> NetworkFront:
-    """Of each layer the mappings than which none is better in energy or latency at no cost.
+    """The Pareto fronts of all layers of a run in energy and latency.
 
-    Of searches that are not complete, what is recorded counts, and so far searched layers only.
+    Searches that are not complete contribute their recorded evaluations, and only layers searched
+    so far are included.
 
     Raises:
-        StoreError: if there is no such run, or nothing is known of it.
+        StoreError: if there is no such run, or it has no evaluations.
     """
     fronts: list[LayerFront] = []
     first: dict[Layer, LayerFront] = {}
@@ -192,7 +193,8 @@ def read_fronts(connection: duckdb.DuckDBPyConnection, run: UUID) -> NetworkFron
     if not fronts:
         check_explored(read_run(connection, run))
         raise StoreError(
-            f"run {run}: found no evaluations; expected a run that nestmap of today has recorded"
+            f"run {run}: found no evaluations; expected a run of this nestmap version: rerun it "
+            "with this one"
         )
     counted: list[tuple[bool]] = connection.execute(_COUNTED, [run]).fetchall()
     return NetworkFront(

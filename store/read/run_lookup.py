@@ -1,4 +1,4 @@
-"""Which run is meant by ``last``, an id or the beginning of one."""
+"""Lookup of a run by ``last``, its id, or the beginning of its id."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import duckdb
 from nestmap.model import StoreError
 
 LAST: Final = "last"
-"""What names the run that was started last."""
+"""The name for the run that was started last."""
 
 _SHOWN: Final = 5
 _Found = tuple[UUID, datetime, str]
@@ -23,7 +23,7 @@ ORDER BY started DESC, id DESC
 
 
 def find_run(connection: duckdb.DuckDBPyConnection, text: str) -> UUID:
-    """The run that ``text`` names: ``last``, its id, or as much of its beginning as is unique.
+    """The run that ``text`` names: ``last``, its id, or a unique beginning of it.
 
     Raises:
         StoreError: if there is none, or several.
@@ -34,8 +34,8 @@ def find_run(connection: duckdb.DuckDBPyConnection, text: str) -> UUID:
         return found[0][0]
     if found and beginning:
         raise StoreError(
-            f"run {text!r}: found {len(found)} runs that begin so; expected more of the id of "
-            f"one: {_listed(found)}"
+            f"run {text!r}: found {len(found)} runs whose id begins so; expected more of the id "
+            f"of one: {_listed(found)}"
         )
     newest = found or connection.execute(_BEGINNING, [""]).fetchall()
     if not newest:

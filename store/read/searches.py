@@ -1,4 +1,4 @@
-"""Searches read back from the store: their problems, fronts, and recorded evaluations."""
+"""Searches read back: their problems, fronts and recorded evaluations."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ class LoopRow(TypedDict):
 
 
 class Known(NamedTuple):
-    """A search in the store: ``evaluations`` is ``None`` while it is not complete.
+    """A search in the store.
 
-    It has no front while it is not complete, and if an older nestmap has recorded it.
+    ``evaluations`` is ``None`` while it is not complete. It has no front while it is not complete,
+    nor if an older nestmap recorded it.
     """
 
     id: int
@@ -83,18 +84,18 @@ _FAILED = "SELECT reason, count FROM infeasible WHERE search = ? ORDER BY positi
 
 
 def search_with_id(connection: duckdb.DuckDBPyConnection, number: int) -> Known | None:
-    """The search with that id, complete or not."""
+    """The search with that id, complete or not; ``None`` if there is none."""
     found = connection.execute(_BY_ID, [number]).fetchall()
     return Known(*found[0]) if found else None
 
 
 def searches_of(connection: duckdb.DuckDBPyConnection, run: UUID, layer: str) -> list[Known]:
-    """The searches of a layer in a run, in order, under the name that it has there."""
+    """The searches of a layer in a run, in order, with the name that the layer has there."""
     return [Known(*row) for row in connection.execute(_OF_RUN, [run, layer]).fetchall()]
 
 
 def read_problem(connection: duckdb.DuckDBPyConnection, search: Known) -> SpatialProblem:
-    """What was searched, under the name of the layer that is given."""
+    """The problem of a search, with the layer name given in ``search``."""
     rows: list[tuple[str, str, str, str, str]]
     rows = connection.execute(_PROBLEM, [search.id]).fetchall()
     layer, accelerator, mapping, constraints, top_levels = rows[0]
@@ -112,7 +113,7 @@ def read_problem(connection: duckdb.DuckDBPyConnection, search: Known) -> Spatia
 def read_front(
     connection: duckdb.DuckDBPyConnection, search: Known, spatial: SpatialProblem
 ) -> tuple[EvaluationBatch, ...]:
-    """The evaluations of a complete search that no other one beats, with its statistics."""
+    """The Pareto-optimal evaluations of a complete search, with its statistics."""
     table = connection.sql(_FRONT, params=[search.id]).to_arrow_table()
     return _batches(connection, search, spatial, table)
 
@@ -120,7 +121,7 @@ def read_front(
 def read_rows(
     connection: duckdb.DuckDBPyConnection, search: Known, spatial: SpatialProblem
 ) -> tuple[EvaluationBatch, ...]:
-    """The recorded evaluations of a search, with its statistics as far as they are known."""
+    """The recorded evaluations of a search, with its statistics as far as they are recorded."""
     table = connection.sql(_ROWS, params=[search.id]).to_arrow_table()
     return _batches(connection, search, spatial, table)
 
@@ -128,7 +129,7 @@ def read_rows(
 def read_row(
     connection: duckdb.DuckDBPyConnection, search: Known, spatial: SpatialProblem, number: int
 ) -> EvaluationBatch:
-    """One recorded evaluation; a batch without rows where there is none with that number."""
+    """One recorded evaluation; a batch without rows if there is none with that number."""
     table = connection.sql(_ROW, params={"search": search.id, "number": number}).to_arrow_table()
     return _batches(connection, search, spatial, table)[0]
 
@@ -146,7 +147,7 @@ def _batches(
 def batches_of(
     search: Known, spatial: SpatialProblem, table: pa.Table, failed: list[tuple[str, int]]
 ) -> tuple[EvaluationBatch, ...]:
-    """Rows of a search as batches; ``failed`` counts the candidates that do not fit, by reason."""
+    """Rows of a search as batches; ``failed`` has the number of rejected candidates per reason."""
     statistics = SearchStatistics(
         evaluations=table.num_rows if search.evaluations is None else search.evaluations,
         infeasible=tuple(Infeasibility(reason=reason, count=count) for reason, count in failed),

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from time import process_time
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import final
 from uuid import UUID
 
-import duckdb
-
-from nestmap.model import StoreError
 from nestmap.model.multicore.bound import StreamBound
 from nestmap.model.multicore.cn_costs import KnownCost
 from nestmap.model.multicore.population import Generation, Individual
 from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
-from nestmap.store.connection.connect import transaction
 from nestmap.store.connection.database import Database
-from nestmap.store.record.run import AfterCommit, no_more
+from nestmap.store.record.lifecycle import AfterCommit, RunLifecycle, ignore_commit
 from nestmap.store.rows.core_costs import link_costs, read_costs, write_costs
 from nestmap.store.rows.generations import (
     read_bound,
@@ -28,7 +22,6 @@ from nestmap.store.rows.generations import (
     write_generation,
 )
 from nestmap.store.rows.run_records import RunStatus, StreamInfo
-from nestmap.store.rows.runs import begin_run, end_run, let_go
 from nestmap.store.rows.schedules import write_problem, write_schedule
 
 
@@ -47,16 +40,21 @@ class StreamRun:
         info: StreamInfo,
         identity: UUID,
         resumed: bool = False,
-        after_commit: AfterCommit = no_more,
+        after_commit: AfterCommit = ignore_commit,
     ) -> None:
-        self.id = identity
         self.info = info
-        self.status = RunStatus.RUNNING
-        self._database = database
-        self._after_commit = after_commit
-        self._cpu = process_time()
-        with self._writing() as connection:
-            begin_run(connection, self.id, info, resumed)
+        self._lifecycle = RunLifecycle(database, identity, after_commit)
+        self._lifecycle.begin(info, resumed)
+
+    @property
+    def id(self) -> UUID:
+        """Names the run in the store."""
+        return self._lifecycle.id
+
+    @property
+    def status(self) -> RunStatus:
+        """Whether the run has ended, and how."""
+        return self._lifecycle.status
 
     def recall(self, keys: Sequence[str]) -> Mapping[str, KnownCost]:
         """What nodes cost on cores, of those keys that any run has found before.
@@ -64,7 +62,7 @@ class StreamRun:
         Raises:
             StoreError: if the store cannot be read or written.
         """
-        with self._writing() as connection:
+        with self._lifecycle.writing() as connection:
             known = read_costs(connection, keys)
             link_costs(connection, self.id, list(known), recalled=True)
         return known
@@ -77,7 +75,7 @@ class StreamRun:
         """
         if not costs:
             return
-        with self._writing() as connection:
+        with self._lifecycle.writing() as connection:
             write_costs(connection, costs)
             link_costs(connection, self.id, list(costs), recalled=False)
 
@@ -87,17 +85,17 @@ class StreamRun:
         Raises:
             StoreError: if it cannot be written.
         """
-        with self._writing() as connection:
+        with self._lifecycle.writing() as connection:
             write_problem(connection, self.id, problem)
 
     def newest(self) -> Generation | None:
         """The generation that was recorded last, if there is one."""
-        with self._database.use() as connection:
+        with self._lifecycle.reading() as connection:
             return read_generation(connection, self.id)
 
     def scheduled(self) -> tuple[Individual, ...]:
         """All allocations that were scheduled in the recorded generations."""
-        with self._database.use() as connection:
+        with self._lifecycle.reading() as connection:
             return read_scheduled(connection, self.id)
 
     def record(self, generation: Generation) -> None:
@@ -106,12 +104,12 @@ class StreamRun:
         Raises:
             StoreError: if it cannot be written.
         """
-        with self._writing() as connection:
+        with self._lifecycle.writing() as connection:
             write_generation(connection, self.id, generation)
 
     def bound(self) -> StreamBound | None:
         """What the search by constraints has found, if it has come to its end."""
-        with self._database.use() as connection:
+        with self._lifecycle.reading() as connection:
             return read_bound(connection, self.id)
 
     def record_bound(self, found: StreamBound) -> None:
@@ -120,7 +118,7 @@ class StreamRun:
         Raises:
             StoreError: if it cannot be written.
         """
-        with self._writing() as connection:
+        with self._lifecycle.writing() as connection:
             write_bound(connection, self.id, found)
 
     def finish(self, schedule: Schedule) -> None:
@@ -130,9 +128,7 @@ class StreamRun:
             StoreError: if it cannot be written.
             ValueError: if the run has ended already.
         """
-        if self.status is not RunStatus.RUNNING:
-            raise ValueError(f"run {self.id} is {self.status}; expected a run that is running")
-        self._end(RunStatus.DONE, None, schedule)
+        self._lifecycle.finish(lambda connection: write_schedule(connection, self.id, schedule))
 
     def __enter__(self) -> StreamRun:
         return self
@@ -143,26 +139,4 @@ class StreamRun:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self.status is not RunStatus.RUNNING:
-            return
-        if error is None:
-            self._end(RunStatus.INTERRUPTED, "left before it had a schedule", None)
-            return
-        status = RunStatus.FAILED if isinstance(error, Exception) else RunStatus.INTERRUPTED
-        with suppress(StoreError):  # the error that is on its way says more
-            self._end(status, str(error) or type(error).__name__, None)
-
-    def _end(self, status: RunStatus, reason: str | None, schedule: Schedule | None) -> None:
-        let_go(self.id)
-        with self._writing() as connection:
-            if schedule is not None:
-                write_schedule(connection, self.id, schedule)
-            end_run(connection, self.id, status, reason, process_time() - self._cpu)
-        self.status = status
-
-    @contextmanager
-    def _writing(self) -> Generator[duckdb.DuckDBPyConnection]:
-        with self._database.use() as connection:
-            with transaction(connection):
-                yield connection
-            self._after_commit(connection)
+        self._lifecycle.leave(error, "a schedule", lambda connection: None)

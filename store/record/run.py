@@ -1,11 +1,10 @@
-"""A run being recorded: its evaluations by columns, a transaction a chunk, then its results."""
+"""A run being recorded: its evaluations by columns, a transaction a row group, then its results."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from time import monotonic, process_time
 from types import TracebackType
 from typing import final
 from uuid import UUID
@@ -16,52 +15,28 @@ import pyarrow as pa
 from nestmap.model import (
     CostModelEvaluation,
     EvaluationBatch,
-    LayerResult,
     NetworkEvaluation,
     RecordMode,
-    SpatialMapping,
     StoreError,
-    TemporalMapping,
 )
-from nestmap.model.base import replaced
-from nestmap.store.connection.connect import transaction
 from nestmap.store.connection.database import Database
-from nestmap.store.read.completed_searches import KnownSearch, Scope, read_complete, read_known
 from nestmap.store.record.buffer import Buffer, Part
+from nestmap.store.record.commit_policy import CommitPolicy
+from nestmap.store.record.lifecycle import AfterCommit, RunLifecycle, ignore_commit
+from nestmap.store.record.results import ReportedResults
+from nestmap.store.record.reuse import ReuseCache
 from nestmap.store.record.search import Search
-from nestmap.store.rows.cmes import read_cme, write_cmes
 from nestmap.store.rows.content import (
     OnConflict,
     Row,
     insert,
-    result_row,
-    vector_row,
     write_accelerators,
     write_spatial_mappings,
 )
 from nestmap.store.rows.run_records import RunInfo, RunStatus, SearchInfo
-from nestmap.store.rows.runs import begin_run, count_rows, drop_unlinked, end_run, let_go
-
-CHUNK = 122_880
-"""Evaluations committed together, or a multiple: DuckDB's row group.
-
-It writes these straight to the file; a few rows more and it takes twice the time and the room.
-"""
-
-SHORTEST = 1.0
-"""A search that ends is committed, if the last commit was so many seconds ago."""
-
-LONGEST = 5.0
-"""After so many seconds what there is is committed, however little, in the middle of a search."""
+from nestmap.store.rows.runs import count_rows, drop_unlinked
 
 _WRITE = "INSERT INTO evaluation_rows BY NAME SELECT * FROM incoming"
-
-AfterCommit = Callable[[duckdb.DuckDBPyConnection], None]
-"""Who wants to know that something was committed."""
-
-
-def no_more(connection: duckdb.DuckDBPyConnection) -> None:
-    """Nothing to do after a commit."""
 
 
 @final
@@ -79,28 +54,31 @@ class Run:
         info: RunInfo,
         identity: UUID,
         resumed: bool = False,
-        after_commit: AfterCommit = no_more,
+        after_commit: AfterCommit = ignore_commit,
     ) -> None:
-        self.id = identity
         self.info = info
-        self.status = RunStatus.RUNNING
-        self._database = database
         self._resumed = resumed
-        self._after_commit = after_commit
+        self._lifecycle = RunLifecycle(database, identity, after_commit)
+        self._reuse = ReuseCache(database, info)
+        self._results = ReportedResults()
         self._layers = {layer.name: layer for layer in info.network.workload.layers}
-        self._found: dict[str, Search] = {}
-        self._known: dict[tuple[str, str], dict[str, KnownSearch]] = {}
-        self._keys: dict[_Mappings, str] = {}
-        self._reported: dict[str, CostModelEvaluation] = {}
         self._position = 0
         self._unwritten: list[Search] = []
         self._links: list[Row] = []
         self._buffer = Buffer()
-        self._cpu = process_time()
-        with self._writing() as connection:
-            begin_run(connection, self.id, info, resumed)
-            self._kept = count_rows(connection, self.id) if resumed else 0
-        self._committed = monotonic()
+        self._lifecycle.begin(info, resumed)
+        self._policy = CommitPolicy()
+        self._kept = self._count() if resumed else 0
+
+    @property
+    def id(self) -> UUID:
+        """Names the run in the store."""
+        return self._lifecycle.id
+
+    @property
+    def status(self) -> RunStatus:
+        """Whether the run has ended, and how."""
+        return self._lifecycle.status
 
     def recall(self, info: SearchInfo) -> tuple[EvaluationBatch, ...] | None:
         """What a search has found that the store knows already; ``None``: it has to be done.
@@ -112,28 +90,11 @@ class Run:
         Raises:
             StoreError: if the store cannot be read.
         """
-        if info.key in self._found:
-            self._link(info, self._found[info.key].id, recalled=True)
-            return self._found[info.key].front()
-        known = self._own(info) if self._is_fresh else self._earlier(info)
+        known = self._reuse.find(info, self._number(info))
         if known is None:
             return None
-        self._link(info, known.id, recalled=known.id != self._number(info))
-        return known.batches(info.spatial)
-
-    def _own(self, info: SearchInfo) -> KnownSearch | None:
-        """What this run itself has searched before it was interrupted."""
-        with self._database.use() as connection:
-            return read_complete(connection, self._number(info))
-
-    def _earlier(self, info: SearchInfo) -> KnownSearch | None:
-        """What any run has searched before this one has first asked for something like it."""
-        kind = info.spatial.accelerator.content_hash, info.options
-        if kind not in self._known:
-            scope = Scope(self.info.network.workload.content_hash, *kind, self.info.recording.needs)
-            with self._database.use() as connection:
-                self._known[kind] = read_known(connection, scope)
-        return self._known[kind].get(info.key)
+        self._link(info, known.id, known.recalled)
+        return known.batches
 
     @contextmanager
     def searching(self, info: SearchInfo) -> Generator[Search]:
@@ -143,7 +104,7 @@ class Run:
             StoreError: if they cannot be written.
             ValueError: if the run has ended, or has another accelerator or no such layer.
         """
-        self._check_running()
+        self._lifecycle.check_running()
         self._check_problem(info)
         search = self._start_search(info)
         try:
@@ -153,22 +114,18 @@ class Run:
                 search.flush()
             raise
         search.end()
-        self._found[info.key] = search
+        self._reuse.add(search)
         self._note(search)
-        if monotonic() - self._committed > SHORTEST:
+        if self._policy.is_due_after_search:
             self._commit(self._buffer.rows)
 
     def recall_cme(self, key: str) -> CostModelEvaluation | None:
         """The whole evaluation of a mapping, under any name of its layer, if the store has it."""
-        if self._is_fresh:
-            return None
-        with self._database.use() as connection:
-            return read_cme(connection, key)
+        return self._reuse.find_cme(key)
 
     def keep_cme(self, key: str, cme: CostModelEvaluation) -> None:
         """Takes in what the run reports of a mapping; under the key it will be found again."""
-        self._keys[_mappings(cme)] = key
-        self._reported.setdefault(key, cme)
+        self._results.add(key, cme)
 
     def finish(self, results: NetworkEvaluation) -> None:
         """Writes what is pending and the results, and ends the run as ``done``.
@@ -177,8 +134,12 @@ class Run:
             StoreError: if they cannot be written.
             ValueError: if the run has ended already.
         """
-        self._check_running()
-        self._end(RunStatus.DONE, None, results)
+
+        def write(connection: duckdb.DuckDBPyConnection) -> None:
+            self._write_rest(connection)
+            self._results.write(connection, self.id, results)
+
+        self._lifecycle.finish(write)
 
     def fail(self, reason: str) -> None:
         """Writes what is pending, and ends the run as ``failed`` for that reason.
@@ -187,8 +148,7 @@ class Run:
             StoreError: if it cannot be written.
             ValueError: if the run has ended already.
         """
-        self._check_running()
-        self._end(RunStatus.FAILED, reason, None)
+        self._lifecycle.fail(reason, self._write_rest)
 
     def __enter__(self) -> Run:
         return self
@@ -199,22 +159,7 @@ class Run:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self.status is not RunStatus.RUNNING:
-            return
-        if error is None:
-            self._end(RunStatus.INTERRUPTED, "left before it had results", None)
-            return
-        status = RunStatus.FAILED if isinstance(error, Exception) else RunStatus.INTERRUPTED
-        with suppress(StoreError):  # the error that is on its way says more
-            self._end(status, str(error) or type(error).__name__, None)
-
-    @property
-    def _is_fresh(self) -> bool:
-        return self.info.recording.fresh
-
-    def _check_running(self) -> None:
-        if self.status is not RunStatus.RUNNING:
-            raise ValueError(f"run {self.id} is {self.status}; expected a run that is running")
+        self._lifecycle.leave(error, "results", self._write_rest)
 
     def _check_problem(self, info: SearchInfo) -> None:
         problem = info.spatial.problem
@@ -236,8 +181,7 @@ class Run:
     def _start_search(self, info: SearchInfo) -> Search:
         number, recorded = self._number(info), 0
         if self._resumed:
-            with self._database.use() as connection:
-                recorded = count_rows(connection, self.id, number)
+            recorded = self._count(number)
         search = Search(info, number, self.info.recording.record, recorded, self._take)
         self._link(info, number, recalled=False)
         self._note(search)
@@ -257,25 +201,28 @@ class Run:
         self._buffer.add(search, table)
         if search.has_changed:
             self._note(search)
-        if self._buffer.rows >= CHUNK:
-            self._commit(self._buffer.rows - self._buffer.rows % CHUNK)
-        elif monotonic() - self._committed > LONGEST:
-            self._commit(self._buffer.rows)
+        due = self._policy.due(self._buffer.rows)
+        if due is not None:
+            self._commit(due)
         return table.num_rows
+
+    def _count(self, search: int | None = None) -> int:
+        """How many evaluations the store has of this run, or of one search."""
+        with self._lifecycle.reading() as connection:
+            return count_rows(connection, self.id, search)
 
     def _commit(self, rows: int) -> None:
         """Commits so many of the buffered evaluations, and the searches that are complete then."""
         part = self._buffer.head(rows)
-        with self._writing() as connection:
+        with self._lifecycle.writing() as connection:
             self._write(connection, part)
         self._forget(part)
 
-    @contextmanager
-    def _writing(self) -> Generator[duckdb.DuckDBPyConnection]:
-        with self._database.use() as connection:
-            with transaction(connection):
-                yield connection
-            self._after_commit(connection)
+    def _write_rest(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Writes all that waits, where the run ends."""
+        self._write(connection, self._buffer.head(self._buffer.rows))
+        if self._resumed:
+            drop_unlinked(connection)
 
     def _write(self, connection: duckdb.DuckDBPyConnection, part: Part) -> None:
         """Writes evaluations, and all that is new about searches."""
@@ -300,53 +247,4 @@ class Run:
         self._unwritten = [x for x in self._unwritten if x.complete and x in part.cut]
         self._links = []
         self._buffer.drop(part)
-        self._committed = monotonic()
-
-    def _end(
-        self, status: RunStatus, reason: str | None, results: NetworkEvaluation | None
-    ) -> None:
-        let_go(self.id)
-        part = self._buffer.head(self._buffer.rows)
-        with self._writing() as connection:
-            self._write(connection, part)
-            if results is not None:
-                self._write_results(connection, results)
-            if self._resumed:
-                drop_unlinked(connection)
-            end_run(connection, self.id, status, reason, process_time() - self._cpu)
-        self._forget(part)
-        self.status = status
-
-    def _write_results(
-        self, connection: duckdb.DuckDBPyConnection, results: NetworkEvaluation
-    ) -> None:
-        keys = self._cme_keys(results.layers)
-        named = {keys[x.cme.layer]: x.cme for x in reversed(results.layers)}
-        write_cmes(connection, self._reported | named)
-        run = str(self.id)
-        rows = [result_row(run, i, x, keys[x.cme.layer]) for i, x in enumerate(results.layers)]
-        insert(connection, "results", rows)
-        vector = [vector_row(run, i, entry) for i, entry in enumerate(results.vector)]
-        insert(connection, "vector_results", vector)
-        counted = "UPDATE runs SET vector_counted = ? WHERE id = ?"
-        connection.execute(counted, [results.vector_counted, self.id])
-
-    def _cme_keys(self, results: tuple[LayerResult, ...]) -> dict[str, str]:
-        """The key of what each layer costs; of what nobody has named, the content."""
-        keys: dict[str, str] = {}
-        for result in results:
-            cme = result.cme
-            if result.repeats in keys:
-                keys[cme.layer] = keys[result.repeats]
-            else:
-                known = self._keys.get(_mappings(cme))
-                keys[cme.layer] = known or replaced(cme, {"layer": ""}).content_hash
-        return keys
-
-
-_Mappings = tuple[str, SpatialMapping, TemporalMapping]
-
-
-def _mappings(cme: CostModelEvaluation) -> _Mappings:
-    """What tells the evaluations of a run apart."""
-    return cme.layer, cme.spatial_mapping, cme.temporal_mapping
+        self._policy.restart()

@@ -1,1 +1,1 @@
-"""Rows of each table: from models and back."""
+"""The rows of each table: written from models and read back."""

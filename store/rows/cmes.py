@@ -1,4 +1,4 @@
-"""What runs report: cost model evaluations in full, as rows, once for each content."""
+"""Rows of full cost model evaluations, stored once per content hash."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _READ = "SELECT json FROM cmes WHERE hash = ?"
 
 
 def read_cme(connection: duckdb.DuckDBPyConnection, key: str) -> CostModelEvaluation | None:
-    """The evaluation with that key, under the name of any of its layers; ``None``: not there."""
+    """The evaluation with that key, under the name of one of its layers; ``None``: not recorded."""
     found: list[tuple[str]] = connection.execute(_READ, [key]).fetchall()
     return CostModelEvaluation.model_validate_json(found[0][0]) if found else None
 
@@ -23,7 +23,7 @@ def read_cme(connection: duckdb.DuckDBPyConnection, key: str) -> CostModelEvalua
 def write_cmes(
     connection: duckdb.DuckDBPyConnection, cmes: Mapping[str, CostModelEvaluation]
 ) -> None:
-    """Writes the evaluations that are not there yet, by their keys."""
+    """Writes the evaluations, by key, that the store does not have."""
     known: list[tuple[str]] = connection.execute(_KNOWN, [list(cmes)]).fetchall()
     there = {key for (key,) in known}
     new = {key: cme for key, cme in cmes.items() if key not in there}
@@ -72,7 +72,7 @@ def _cme_row(key: str, cme: CostModelEvaluation) -> Row:
         "area": cme.area,
         "static_energy": cme.static_energy,
         "clock_period": cme.clock_period,
-        "json": replaced(cme, {"layer": ""}).model_dump_json(),  # the same whoever writes it
+        "json": replaced(cme, {"layer": ""}).model_dump_json(),  # the same for all layers
     }
 
 

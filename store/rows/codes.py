@@ -1,4 +1,4 @@
-"""Codes packed into 64-bit words: orderings and cuts of mappings as a database likes them."""
+"""Loop orderings and cuts of mappings as codes packed into 64-bit words."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _WORD = 64
 
 
 def code_bits(spatial: SpatialProblem) -> int:
-    """How many bits a code of a search takes; the highest number of so many bits is never one.
+    """Bits per code in a search; the highest number of that many bits is never a code.
 
-    There are not more loops than factors of two would make, and not more different ones than
-    those of a coarse and a fine search together.
+    There are at most as many loops as prime factors if all were 2, and at most as many distinct
+    loops as those of a coarse and a fine search together.
     """
     loops = sum(size.bit_length() - 1 for size in spatial.temporal_sizes.values())
     return max(_LEAST, (2 * loops + 2).bit_length())
@@ -27,7 +27,7 @@ def code_bits(spatial: SpatialProblem) -> int:
 def pack(codes: Codes, bits: int) -> Words:
     """Rows of codes as rows of words, the first code in the lowest bits.
 
-    The last word is filled with the highest number, which is no code.
+    The last word is padded with the highest number, which is no code.
 
     Raises:
         ValueError: if a code does not fit.
@@ -46,7 +46,7 @@ def pack(codes: Codes, bits: int) -> Words:
 
 
 def unpack(words: Words, bits: int) -> Codes:
-    """The codes of each row, and the fillers behind them."""
+    """The codes of each row, followed by the padding."""
     each = _WORD // bits
     codes = np.empty((len(words), words.shape[1] * each), np.uint8)
     for place in range(codes.shape[1]):
@@ -56,6 +56,6 @@ def unpack(words: Words, bits: int) -> Codes:
 
 
 def lengths(codes: Codes, bits: int) -> npt.NDArray[np.intp]:
-    """How many codes each row has before its fillers."""
+    """The number of codes of each row, without padding."""
     real: npt.NDArray[np.intp] = np.count_nonzero(codes != (1 << bits) - 1, axis=1)
     return real

@@ -1,4 +1,4 @@
-"""Domain models as rows: what runs share is written once, under its content hash."""
+"""Rows of domain models that runs share, stored once per content hash."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ Table = Literal[
 
 
 class OnConflict(StrEnum):
-    """What happens to a row whose key the table has already."""
+    """What to do with a row whose key exists."""
 
     FAIL = "INSERT"
     KEEP = "INSERT OR IGNORE"
@@ -83,7 +83,7 @@ def insert(
     """Appends rows, all with the same columns, to a table."""
     if not rows:
         return
-    # a column is one parameter: twenty times faster than one for each value
+    # one parameter per column is twenty times faster than one per value
     columns = ", ".join(f'unnest(?) AS "{name}"' for name in rows[0])
     values = [[row[name] for row in rows] for name in rows[0]]
     connection.execute(f"{on_conflict} INTO {table} BY NAME SELECT {columns}", values)
@@ -92,7 +92,7 @@ def insert(
 def known_hashes(
     connection: duckdb.DuckDBPyConnection, table: Table, keys: Sequence[str]
 ) -> frozenset[str]:
-    """Which of the content hashes the table has: what they stand for need not be spelled out."""
+    """Those of the content hashes that the table has."""
     if not keys:
         return frozenset()
     sql = f"SELECT hash FROM {table} WHERE hash IN (SELECT unnest(?))"
@@ -101,7 +101,7 @@ def known_hashes(
 
 
 def write_workload(connection: duckdb.DuckDBPyConnection, workload: Workload) -> None:
-    """Writes a workload and its layers, if they are not there yet."""
+    """Writes a workload and its layers, if the store does not have them."""
     key = workload.content_hash
     if key in known_hashes(connection, "workloads", [key]):
         return
@@ -138,8 +138,8 @@ def _layer_row(key: str, layer: Layer) -> Row:
 def write_accelerators(
     connection: duckdb.DuckDBPyConnection, accelerators: Sequence[Accelerator]
 ) -> None:
-    """Writes the accelerators, with their memories, that are not there yet."""
-    from nestmap.costmodel.area_leakage import (  # noqa: PLC0415 (who only reads waits for no compiler)
+    """Writes the accelerators, with their memories, that the store does not have."""
+    from nestmap.costmodel.area_leakage import (  # noqa: PLC0415 (readers do not pay the JIT import)
         clock_period_of,
         total_area,
     )
@@ -204,7 +204,7 @@ def _memory_columns(level: MemoryLevel) -> Row:
 def write_spatial_mappings(
     connection: duckdb.DuckDBPyConnection, mappings: Sequence[SpatialMapping]
 ) -> None:
-    """Writes the spatial mappings that are not there yet."""
+    """Writes the spatial mappings that the store does not have."""
     rows = [
         {
             "hash": key,
@@ -226,7 +226,7 @@ def loop_structs(loops: Sequence[Loop]) -> list[Row]:
 
 
 def result_row(run: str, position: int, result: LayerResult, cme: str) -> Row:
-    """A row of ``results``; ``cme`` is the key of what it costs."""
+    """A row of ``results``; ``cme`` is the key of the evaluation."""
     statistics = result.statistics
     return {
         "run": run,

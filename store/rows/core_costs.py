@@ -1,4 +1,4 @@
-"""What computation nodes cost on cores, under content keys: what is there is not searched again."""
+"""Rows of the costs of computation nodes on cores, stored once per content key for reuse."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WHERE cost.hash IN (SELECT unnest(?))
 
 
 def read_costs(connection: duckdb.DuckDBPyConnection, keys: Sequence[str]) -> dict[str, KnownCost]:
-    """What is known, of those keys that are."""
+    """The recorded costs, for those of the keys that the store has."""
     rows: list[_Row] = connection.execute(_READ, [list(keys)]).fetchall()
     return {row[0]: _known(row) for row in rows}
 
@@ -48,7 +48,7 @@ def _known(row: _Row) -> KnownCost:
 
 
 def write_costs(connection: duckdb.DuckDBPyConnection, costs: Mapping[str, KnownCost]) -> None:
-    """Writes costs, with the mappings behind them, that are not there yet."""
+    """Writes the costs that the store does not have, with the mappings behind them."""
     cmes = {key: replaced(x.cme, {"layer": ""}) for key, x in costs.items() if x.cme is not None}
     hashes = {key: cme.content_hash for key, cme in cmes.items()}
     write_cmes(connection, {hashes[key]: cme for key, cme in cmes.items()})
@@ -73,6 +73,6 @@ def _row(key: str, known: KnownCost, cme: str | None) -> Row:
 def link_costs(
     connection: duckdb.DuckDBPyConnection, run: UUID, keys: Sequence[str], recalled: bool
 ) -> None:
-    """Writes which costs a run has used."""
+    """Records which costs a run used; ``recalled``: whether they were read from the store."""
     rows: list[Row] = [{"run": str(run), "cost": key, "recalled": recalled} for key in keys]
     insert(connection, "run_costs", rows, OnConflict.KEEP)

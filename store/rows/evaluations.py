@@ -20,7 +20,7 @@ _Column: TypeAlias = "pa.ChunkedArray[pa.Scalar[pa.DataType]]"
 
 
 class Coding(NamedTuple):
-    """How the mappings of a search are coded: the loops that codes count into, bits of a code."""
+    """The coding of the mappings of a search: the loops that codes index, and the bits per code."""
 
     factors: tuple[Loop, ...]
     bits: int
@@ -33,15 +33,15 @@ def taken(table: pa.Table, rows: npt.NDArray[np.intp]) -> pa.Table:
 
 
 def levels_of(problem: SpatialProblem) -> tuple[int, ...]:
-    """How many memory levels each operand of the layer has, in the layer's order."""
+    """The number of memory levels of each operand of the layer, in the layer's order."""
     return tuple(len(problem.problem.levels(x.name)) for x in problem.layer.operands)
 
 
 def to_arrow(batch: EvaluationBatch, search: int, numbers: Numbers) -> pa.Table:
     """The rows of a batch as rows of ``evaluation_rows``.
 
-    ``search`` is the id of its search, ``numbers`` are those of the rows in it. Cuts of levels
-    that an operand does not have are left out.
+    ``search`` is the id of the search, ``numbers`` the numbers of the rows within it. Cuts of
+    levels that an operand does not have are left out.
     """
     rows, bits = len(batch), code_bits(batch.mappings.problem)
     cuts = batch.mappings.cuts
@@ -65,7 +65,7 @@ def _real_cuts(depth: int, levels: tuple[int, ...]) -> npt.NDArray[np.intp]:
     return np.concatenate([x * depth + np.arange(count) for x, count in enumerate(levels)])
 
 
-# pa.array would do for these two as well, but where pandas is installed it takes 0.9 s to import it
+# Not pa.array: if pandas is installed, it takes 0.9 s to import it
 
 
 def _array(values: npt.NDArray[np.generic], kind: pa.DataType) -> pa.Array[pa.Scalar[pa.DataType]]:
@@ -75,7 +75,7 @@ def _array(values: npt.NDArray[np.generic], kind: pa.DataType) -> pa.Array[pa.Sc
 def numbers_table(
     columns: Mapping[str, npt.NDArray[np.int64] | npt.NDArray[np.float64]],
 ) -> pa.Table:
-    """Columns of BIGINT and DOUBLE."""
+    """A table with columns of BIGINT and DOUBLE."""
     kinds: dict[str, pa.DataType] = {"i": pa.int64(), "f": pa.float64()}
     return pa.table({name: _array(x, kinds[x.dtype.kind]) for name, x in columns.items()})
 
@@ -99,10 +99,10 @@ def from_arrow(
     ideal_cycles: int,
     statistics: SearchStatistics,
 ) -> tuple[EvaluationBatch, ...]:
-    """The batches that those columns of ``evaluation_rows`` hold; the first has the statistics.
+    """The batches in columns of ``evaluation_rows``; the first batch has the statistics.
 
-    One batch, unless the mappings have different numbers of loops; where there are no rows, one
-    without any.
+    There is one batch for each run of rows whose mappings have the same number of loops, and one
+    empty batch if there are no rows.
     """
     if not table.num_rows:
         return (_empty(problem, ideal_cycles, statistics),)
@@ -114,15 +114,15 @@ def from_arrow(
 
 
 def _alike(table: pa.Table, bits: int) -> Iterator[pa.Table]:
-    """The table cut where the number of loops changes."""
-    # the stubs say otherwise, but of a chunked column both of these functions give one
+    """The table split where the number of loops changes."""
+    # the stubs do not say that this function returns a chunked column for a chunked column
     counts = cast(_Column, pc.list_value_length(table.column("ordering")))
     for part in _cut(table, _numbers(counts, np.int32)):
         yield from _cut(part, lengths(_codes(part, "ordering", bits), bits))
 
 
 def _cut(table: pa.Table, values: npt.NDArray[np.signedinteger]) -> Iterator[pa.Table]:
-    """The table cut where these values, one for each row, change."""
+    """The table split where these values, one per row, change."""
     inner: list[int] = (np.flatnonzero(np.diff(values)) + 1).tolist()
     for first, end in pairwise([0, *inner, table.num_rows]):
         yield table.slice(first, end - first)
@@ -150,7 +150,7 @@ def _batch(
     ideal_cycles: int,
     statistics: SearchStatistics,
 ) -> EvaluationBatch:
-    """Rows that all have the same number of loops."""
+    """Rows whose mappings have the same number of loops."""
     bits = coding.bits
     codes = _codes(table, "ordering", bits)
     orders = np.ascontiguousarray(codes[:, : lengths(codes[:1], bits)[0]])
@@ -183,16 +183,16 @@ def integers(table: pa.Table, name: str) -> Numbers:
 
 
 def _codes(table: pa.Table, name: str, bits: int) -> Codes:
-    """A column of packed codes, of which all rows have the same number of words."""
+    """A column of packed codes; all rows have the same number of words."""
     values = cast(_Column, pc.list_flatten(table.column(name)))
     return unpack(_numbers(values, np.uint64).reshape(table.num_rows, -1), bits)
 
 
-# to_numpy would do as well, but where pandas is installed it takes 0.9 s to import it
+# Not to_numpy: if pandas is installed, it takes 0.9 s to import it
 
 
 def _numbers(column: _Column, kind: type[T]) -> npt.NDArray[T]:
-    """The values of a column that is of this kind and has no NULL."""
+    """The values of a column of this type without NULLs."""
     parts = [
         np.frombuffer(memoryview(values), kind)[chunk.offset : chunk.offset + len(chunk)]
         for chunk in column.chunks
@@ -202,7 +202,7 @@ def _numbers(column: _Column, kind: type[T]) -> npt.NDArray[T]:
 
 
 def _all_cuts(codes: Codes, orders: Codes, levels: tuple[int, ...]) -> Codes:
-    """Cuts as rows x operands x levels; a level that an operand does not have holds all loops."""
+    """Cuts as rows x operands x levels; levels that an operand does not have hold all loops."""
     rows, loops = orders.shape
     cuts = np.full((rows, len(levels), max(levels)), loops, np.uint8)
     parts = np.split(codes[:, : sum(levels)], np.cumsum(levels)[:-1], axis=1)

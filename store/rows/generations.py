@@ -1,4 +1,4 @@
-"""Generations of a search over allocations as rows, and back."""
+"""Rows of the generations of an allocation search, and of the result of the constraint engine."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _Row = tuple[list[int], int | None, float | None, int | None]
 
 
 class Role(StrEnum):
-    """What an individual is there for."""
+    """The role of an individual in a generation."""
 
     POPULATION = "population"
     FRONT = "front"
@@ -46,7 +46,7 @@ class Role(StrEnum):
 def write_generation(
     connection: duckdb.DuckDBPyConnection, run: UUID, generation: Generation
 ) -> None:
-    """Writes a generation that has come to its end."""
+    """Writes a completed generation."""
     insert(connection, "generations", [_generation_row(run, generation)])
     members = (
         (Role.POPULATION, generation.population),
@@ -97,13 +97,13 @@ def _rows(
 
 
 def read_generation(connection: duckdb.DuckDBPyConnection, run: UUID) -> Generation | None:
-    """The newest generation of a run, if there is one."""
+    """The newest generation of a run; ``None`` if there is none."""
     found: list[tuple[int, int, int, bool]] = connection.execute(_NEWEST, [run]).fetchall()
     return _generation(connection, run, found[0]) if found else None
 
 
 def read_generations(connection: duckdb.DuckDBPyConnection, run: UUID) -> tuple[Generation, ...]:
-    """All generations of a run, the first one first."""
+    """All generations of a run, oldest first."""
     rows: list[tuple[int, int, int, bool]] = connection.execute(_EVERY, [run]).fetchall()
     return tuple(_generation(connection, run, row) for row in rows)
 
@@ -124,7 +124,7 @@ def _generation(
 
 
 def read_scheduled(connection: duckdb.DuckDBPyConnection, run: UUID) -> tuple[Individual, ...]:
-    """All allocations that a run has scheduled in its generations."""
+    """All allocations that a run scheduled in its generations."""
     rows: list[_Row] = connection.execute(_SCHEDULED, [run]).fetchall()
     return tuple(map(_individual, rows))
 
@@ -146,14 +146,14 @@ def _individual(row: _Row) -> Individual:
 
 
 def write_bound(connection: duckdb.DuckDBPyConnection, run: UUID, found: StreamBound) -> None:
-    """Writes what the search by constraints has found."""
+    """Writes the result of the constraint engine."""
     connection.execute(_WRITE_BOUND, [found.bound, found.proven, found.evaluations, run])
     best = [] if found.best is None else [found.best]
     insert(connection, "individuals", list(_rows(run, 0, Role.CONSTRAINT, best)))
 
 
 def read_bound(connection: duckdb.DuckDBPyConnection, run: UUID) -> StreamBound | None:
-    """What the search by constraints has found; ``None``: it has not come to its end."""
+    """The result of the constraint engine; ``None`` if it has not finished."""
     found: list[tuple[int, bool, int]] = connection.execute(_BOUND, [run]).fetchall()
     if not found:
         return None

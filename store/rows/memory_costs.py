@@ -1,4 +1,4 @@
-"""What slow tools have said of memories, by what was asked."""
+"""Rows of memory costs that slow external tools such as CACTI computed, by question."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COSTS: Final = f"SELECT hash, {_COST} FROM memory_costs ORDER BY hash"
 
 
 class CostQuestion(Frozen, frozen=True):
-    """A memory, and the tool that is asked what it costs: its name, version and settings."""
+    """A memory, and the tool that computes its costs: name, version and settings."""
 
     macro: MemoryMacro
     tool: str = Field(min_length=1)
@@ -28,7 +28,7 @@ class CostQuestion(Frozen, frozen=True):
 def read_memory_cost(
     connection: duckdb.DuckDBPyConnection, question: CostQuestion
 ) -> MemoryCost | None:
-    """What the tool has said before, if it was asked."""
+    """The recorded answer of the tool; ``None`` if there is none."""
     found = connection.execute(_READ, [question.content_hash]).fetchone()
     return None if found is None else _cost(found)
 
@@ -36,7 +36,7 @@ def read_memory_cost(
 def write_memory_cost(
     connection: duckdb.DuckDBPyConnection, question: CostQuestion, cost: MemoryCost
 ) -> None:
-    """Writes what the tool says, if it is not there yet."""
+    """Records the answer of the tool, if there is none yet."""
     row = {
         "hash": question.content_hash,
         "tool": question.tool,
@@ -47,7 +47,7 @@ def write_memory_cost(
 
 
 def wrong_memory_costs(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
-    """A sentence for each row that is not what its key says, or no cost."""
+    """One sentence for each row that does not match its key or is no valid cost."""
     for key, tool, *macro in connection.execute(_ALL).fetchall():
         try:
             question = CostQuestion(macro=_macro(macro), tool=tool)

@@ -1,4 +1,4 @@
-"""Machines of several cores as rows: their cores, the memories tensors live in, wires and paths."""
+"""Rows of multi-core accelerators: cores, top memories, channels and paths."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _Accelerator(TypedDict):
 
 
 def write_machine(connection: duckdb.DuckDBPyConnection, machine: MultiCoreAccelerator) -> None:
-    """Writes a machine with its cores, memories, wires and paths, if it is not there yet."""
+    """Writes an accelerator, its cores, memories, channels and paths, unless the store has it."""
     key = machine.content_hash
     if key in known_hashes(connection, "accelerators", [key]):
         return
@@ -41,7 +41,7 @@ def write_machine(connection: duckdb.DuckDBPyConnection, machine: MultiCoreAccel
 
 
 def _machine_row(key: str, machine: MultiCoreAccelerator) -> Row:
-    from nestmap.costmodel.area_leakage import total_area  # noqa: PLC0415 (it loads a compiler)
+    from nestmap.costmodel.area_leakage import total_area  # noqa: PLC0415 (imports the JIT)
 
     return {
         "hash": key,

@@ -1,4 +1,4 @@
-"""What the store knows about a run and a search."""
+"""Records of runs and searches: what is known before they start, and their status."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from pydantic import AfterValidator
 from nestmap.model import Frozen, NetworkProblem, Objective, Recording, SpatialProblem, Workload
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.model.multicore.core_constraints import CoreMapping
-from nestmap.pipeline.render.notebook import table
-from nestmap.pipeline.render.tables.columns import Column
 
 
 def _is_json(text: str) -> str:
@@ -23,11 +21,11 @@ def _is_json(text: str) -> str:
 
 
 JsonText = Annotated[str, AfterValidator(_is_json)]
-"""A text that is valid JSON."""
+"""Valid JSON text."""
 
 
 class RunStatus(StrEnum):
-    """How far a run has come."""
+    """The status of a run."""
 
     RUNNING = "running"
     DONE = "done"
@@ -36,20 +34,21 @@ class RunStatus(StrEnum):
 
 
 class RunKind(StrEnum):
-    """What a run explores."""
+    """The kind of a run."""
 
     EXPLORE = "explore"
-    """A network layer by layer, on one core."""
+    """A network, layer by layer, on one core."""
     STREAM = "stream"
-    """A network of computation nodes, on several cores."""
+    """A network of computation nodes on several cores."""
 
 
 class RunInfo(Frozen, frozen=True):
-    """What a run is about, known before it starts.
+    """The description of a single-core run, known before it starts.
 
-    ``command`` is what was called, ``version`` nestmap's, ``versions`` those of what else decides
-    its figures; ``pipeline`` says which stages are wired how, ``options`` how it searches, all as
-    JSON. ``pareto``: whether it looks for fronts. ``seed`` of what it draws at random, if anything.
+    ``command`` is the command line or call, ``version`` nestmap's version, ``versions`` those of
+    everything else that determines its results; ``pipeline`` describes the stages, ``options`` the
+    search, all as JSON. ``pareto``: whether it searches for fronts. ``seed``: the random seed, if
+    it draws random numbers.
     """
 
     command: str
@@ -65,10 +64,10 @@ class RunInfo(Frozen, frozen=True):
 
 
 class StreamInfo(Frozen, frozen=True):
-    """What a run of several cores is about, known before it starts.
+    """The description of a multi-core run, known before it starts.
 
-    ``objective``: what the reported one of its front has least of; the others as in
-    :class:`RunInfo`.
+    The run reports the allocation of its front with the lowest ``objective``; other fields are as
+    in :class:`RunInfo`.
     """
 
     command: str
@@ -84,10 +83,10 @@ class StreamInfo(Frozen, frozen=True):
 
 
 class RunRecord(Frozen, frozen=True):
-    """A run as the store lists it; times are UTC, ``workload`` and ``accelerator`` names.
+    """A run as the store lists it; times are UTC, ``workload`` and ``accelerator`` are names.
 
-    ``reason`` says why a run failed or was interrupted. ``cpu_seconds`` are those of its process,
-    all threads together; ``resumed`` counts how often it was continued.
+    ``reason`` says why a run failed or was interrupted. ``cpu_seconds`` is the CPU time of its
+    process over all threads; ``resumed`` counts how often it was resumed.
     """
 
     id: UUID
@@ -106,27 +105,12 @@ class RunRecord(Frozen, frozen=True):
     resumed: int
     kind: RunKind = RunKind.EXPLORE
 
-    def _repr_html_(self) -> str:
-        """What is known of it as a table, for notebooks."""
-        rows = [(name.replace("_", " "), _shown(value)) for name, value in self]
-        return table(f"Run {self.id}", (Column("Property"), Column("Value")), rows)
-
-
-def _shown(value: object) -> str:
-    match value:
-        case datetime():
-            return f"{value:%Y-%m-%d %H:%M:%S} UTC"
-        case float():
-            return f"{value:.1f}"
-        case _:
-            return "-" if value is None else str(value)
-
 
 class SearchInfo(Frozen, frozen=True):
-    """What is searched, and how.
+    """The problem of a search, and its options.
 
-    ``key`` is the content hash of all that decides what is found; ``options`` are those of the
-    search, as JSON.
+    ``key`` is the content hash of everything that determines the result; ``options`` are those of
+    the search, as JSON.
     """
 
     key: str

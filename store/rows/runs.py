@@ -1,4 +1,4 @@
-"""The rows of runs: how they begin, end, and are read."""
+"""Rows of runs: their start, end and status, and their descriptions read back."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ WHERE id = ?
 """
 _RUNNING_HERE = "SELECT id, pid FROM runs WHERE status = 'running' AND host = ?"
 _KILLED = """
-UPDATE runs SET status = 'interrupted', reason = 'its process ended without a word'
+UPDATE runs SET status = 'interrupted', reason = 'process exited without finishing the run'
 WHERE id IN (SELECT unnest(?::UUID[]))
 """
 _COUNT = """
@@ -95,7 +95,7 @@ _OURS: set[UUID] = set()
 def begin_run(
     connection: duckdb.DuckDBPyConnection, run: UUID, info: RunInfo | StreamInfo, resumed: bool
 ) -> None:
-    """Writes that a run of this process has begun, or goes on."""
+    """Records that this process starts or resumes a run."""
     _OURS.add(run)
     if resumed:
         connection.execute(_RESUME, [socket.gethostname(), os.getpid(), run])
@@ -160,17 +160,17 @@ def end_run(
     reason: str | None,
     cpu_seconds: float,
 ) -> None:
-    """Writes how a run has ended; the processor time is that since it began or went on."""
+    """Records the end of a run; ``cpu_seconds`` counts from its start or last resumption."""
     connection.execute(_END, [status.value, reason, _now(), cpu_seconds, run])
 
 
 def let_go(run: UUID) -> None:
-    """Says that this process does no more for a run, whether its end can be written or not."""
+    """Forgets that this process executes a run, whether or not its end could be recorded."""
     _OURS.discard(run)
 
 
 def mark_killed(connection: duckdb.DuckDBPyConnection) -> None:
-    """Runs whose process on this machine is gone become ``interrupted``."""
+    """Marks runs as ``interrupted`` whose process on this machine no longer exists."""
     rows: list[tuple[UUID, int]]
     rows = connection.execute(_RUNNING_HERE, [socket.gethostname()]).fetchall()
     gone = [str(run) for run, pid in rows if not _goes_on(run, pid)]
@@ -179,26 +179,26 @@ def mark_killed(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _goes_on(run: UUID, pid: int) -> bool:
-    if pid == os.getpid():  # which, in a container, may be what the process of a killed run had
+    if pid == os.getpid():  # in a container, a killed run may have had the same process id
         return run in _OURS
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # another user's
+    except PermissionError:  # a process of another user
         return True
     return True
 
 
 def count_rows(connection: duckdb.DuckDBPyConnection, run: UUID, search: int | None = None) -> int:
-    """How many evaluations a run has recorded, or are recorded of one search."""
+    """The number of evaluations that a run recorded, or that are recorded of one search."""
     sql, key = (_COUNT, run) if search is None else (_COUNT_ONE, search)
     rows: list[tuple[int]] = connection.execute(sql, [key]).fetchall()
     return rows[0][0]
 
 
 def drop_unlinked(connection: duckdb.DuckDBPyConnection) -> None:
-    """Removes searches that were interrupted and that, since, another run has completed."""
+    """Removes interrupted searches that another run has completed in the meantime."""
     rows: list[tuple[int]] = connection.execute(_UNLINKED).fetchall()
     unlinked = [search for (search,) in rows]
     if not unlinked:
@@ -251,10 +251,10 @@ def _record(row: _RunRow) -> RunRecord:
 
 
 def read_info(connection: duckdb.DuckDBPyConnection, run: UUID) -> RunInfo:
-    """What a run was asked.
+    """The description of a single-core run.
 
     Raises:
-        StoreError: if there is no such run, or it is one of several cores.
+        StoreError: if there is no such run, or it is a multi-core run.
     """
     rows: list[_InfoRow] = connection.execute(_INFO, [run]).fetchall()
     if not rows:
@@ -281,30 +281,30 @@ def read_info(connection: duckdb.DuckDBPyConnection, run: UUID) -> RunInfo:
 
 
 def check_explored(record: RunRecord) -> None:
-    """Checks that a run is one of a single core.
+    """Checks that a run is a single-core run.
 
     Raises:
-        StoreError: if it is one of several cores.
+        StoreError: if it is a multi-core run.
     """
     if record.kind is not RunKind.EXPLORE:
         raise StoreError(
-            f"run {record.id}: found a schedule on several cores; expected an exploration of one "
-            "core, as nestmap explore makes"
+            f"run {record.id}: found a multi-core run; expected a single-core run, as recorded by "
+            "nestmap explore"
         )
 
 
 def read_stream_info(connection: duckdb.DuckDBPyConnection, run: UUID) -> StreamInfo:
-    """What a run of several cores was asked.
+    """The description of a multi-core run.
 
     Raises:
-        StoreError: if there is no such run, or it is one of one core.
+        StoreError: if there is no such run, or it is a single-core run.
     """
     rows: list[_StreamRow] = connection.execute(_STREAM_INFO, [run]).fetchall()
     if not rows:
         read_run(connection, run)
         raise StoreError(
-            f"run {run}: found an exploration of one core; expected one of several cores, as "
-            "nestmap stream makes"
+            f"run {run}: found a single-core run; expected a multi-core run, as recorded by "
+            "nestmap stream"
         )
     (command, version, objective, pipeline, options, versions, seed, workload, accelerator,
      mapping) = rows[0]  # fmt: skip
@@ -323,12 +323,12 @@ def read_stream_info(connection: duckdb.DuckDBPyConnection, run: UUID) -> Stream
 
 
 def unknown_run(run: UUID) -> StoreError:
-    """The error for a run that is not there."""
+    """The error for an unknown run."""
     return StoreError(
-        f"run {run}: not in this store; expected one of those that nestmap query history lists"
+        f"run {run}: not in this store; expected a run that nestmap query history lists"
     )
 
 
 def _now() -> datetime:
-    """The time (UTC), without saying that it is UTC: DuckDB's TIMESTAMP has no zone."""
+    """The current time in UTC without a time zone, as in DuckDB's TIMESTAMP."""
     return datetime.now(UTC).replace(tzinfo=None)

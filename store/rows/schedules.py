@@ -1,4 +1,4 @@
-"""Schedules as rows, written by columns: nodes, tensors, transfers, streams, stays, energies."""
+"""Rows of schedules, written by column: nodes, tensors, transfers, streams, stays, energies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nestmap.model.multicore.cn_costs import IMPOSSIBLE
 from nestmap.model.multicore.cn_workload import CnWorkload
-from nestmap.model.multicore.schedule import Schedule, ScheduleEnergy, ScheduleProblem, TransferKind
+from nestmap.model.multicore.schedule import Schedule, ScheduleProblem, TransferKind
 from nestmap.store.rows.content import OnConflict, Row, Table, insert
 from nestmap.store.rows.evaluations import numbers_table
 
@@ -32,7 +32,7 @@ _ENDLESS: Final = "REPLACE (if(until < 0, NULL, until) AS until)"
 def write_problem(
     connection: duckdb.DuckDBPyConnection, run: UUID, problem: ScheduleProblem
 ) -> None:
-    """Writes what a run is about: its layers, and what their nodes cost."""
+    """Writes the problem of a run: its layers, and the costs of their nodes."""
     nodes, space = problem.nodes, problem.space
     row = {
         "run": str(run),
@@ -60,7 +60,7 @@ def write_problem(
 
 
 def _costs(problem: ScheduleProblem) -> Columns:
-    """The cost table, a row for each kind and core."""
+    """The cost table, one row per kind and core."""
     costs, count = problem.costs, len(problem.costs.cores)
     kinds = len(costs.runtime)
     first = np.zeros(kinds, dtype=np.int64)
@@ -82,7 +82,7 @@ def _costs(problem: ScheduleProblem) -> Columns:
 
 
 def layer_numbers(nodes: CnWorkload) -> NDArray[np.int64]:
-    """The number of the layer of each node."""
+    """The layer number of each node."""
     numbers = np.array([layer.nest.number for layer in nodes.layers], dtype=np.int64)
     return np.repeat(numbers, np.diff(nodes.first))
 
@@ -98,7 +98,7 @@ def write_schedule(connection: duckdb.DuckDBPyConnection, run: UUID, schedule: S
     insert(connection, "schedules", [row])
     energies: list[Row] = [
         {"run": str(run), "position": place, "part": part, "energy": energy}
-        for place, (part, energy) in enumerate(energy_parts(schedule.energy).items())
+        for place, (part, energy) in enumerate(schedule.energy.parts.items())
     ]
     insert(connection, "schedule_energies", energies)
     _write(connection, run, "schedule_nodes", _nodes(schedule))
@@ -109,11 +109,6 @@ def write_schedule(connection: duckdb.DuckDBPyConnection, run: UUID, schedule: S
     peaks = np.array(schedule.peaks, dtype=np.int64)
     memories = {"memory": np.arange(len(peaks)), "peak": peaks}
     _write(connection, run, "schedule_memories", memories)
-
-
-def energy_parts(energy: ScheduleEnergy) -> dict[str, float]:
-    """The parts of an energy by their names, in pJ."""
-    return {name: float(value) for name, value in energy}
 
 
 def _nodes(schedule: Schedule) -> Columns:
@@ -193,7 +188,7 @@ def _write(
     columns: Columns,
     change: str = "",
 ) -> None:
-    """Appends columns to a table, all at once; ``change`` is SQL that replaces some of them."""
+    """Appends columns to a table; ``change`` is SQL that replaces some of them."""
     connection.register("incoming", numbers_table(columns))
     connection.execute(_INSERT.format(table=table, change=change), [run])
     connection.unregister("incoming")

@@ -1,1 +1,1 @@
-"""Runs untrusted SQL."""
+"""The sandbox for untrusted SQL."""

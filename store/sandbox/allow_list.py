@@ -1,8 +1,8 @@
-"""SQL of people one does not trust: what a question may hold, and a connection that can do no more.
+"""The SQL that untrusted users may run, and a connection restricted to it.
 
-Three walls, each of which would do alone for most: the question is one SELECT whose parts are known
-(`check_question`); the connection reads one store and nothing else (`lock`); and it is used in a
-process of its own, which can write no file and is killed when it takes too long or too much
+There are three lines of defence, most of which would suffice alone: the query is one SELECT made of
+known parts (`check_question`); the connection reads one store and nothing else (`lock`); and it is
+used in a separate process, which cannot write files and is killed if it exceeds its limits
 (:mod:`nestmap.store.sandbox.process`).
 """
 
@@ -27,14 +27,14 @@ from nestmap.store.schema.migrate import check_schema
 from nestmap.store.schema.tables import literal
 
 ALLOWED: Final = "one SELECT over the tables and views of the store, without files and settings"
-"""What a question may be."""
+"""The queries that are allowed."""
 
 
 class Limits(Frozen, frozen=True):
-    """How much an answer may be: rows, bytes of them, seconds, and memory to find it (MB).
+    """The limits of a query: rows, bytes and seconds of its result, and memory (MB) to compute it.
 
-    The store stays open as long as a question takes, and whoever writes to it waits: the time is
-    less than others have patience (:data:`nestmap.store.store.PATIENCE`).
+    The store stays open while a query runs, and writers wait: ``seconds`` is less than their
+    patience (:data:`nestmap.store.connection.database.PATIENCE`).
     """
 
     rows: int = 1000
@@ -44,7 +44,7 @@ class Limits(Frozen, frozen=True):
 
 
 class Found(NamedTuple):
-    """The answer to a question, and whether only the first rows of it."""
+    """The result of a query, and whether it was cut to the limits."""
 
     table: pa.Table
     is_cut: bool
@@ -53,7 +53,7 @@ class Found(NamedTuple):
 _Json: TypeAlias = "dict[str, _Json] | list[_Json] | str | int | float | bool | None"
 
 _NODES: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
-"""Nodes of questions; there are others that insert, update and delete."""
+"""The node types of queries; other node types insert, update and delete."""
 
 _TABLE_FUNCTIONS: Final = frozenset(
     {
@@ -62,12 +62,12 @@ _TABLE_FUNCTIONS: Final = frozenset(
         *("duckdb_functions", "pragma_table_info"),
     }
 )
-"""Of the table functions that come with DuckDB those that only compute, or tell the schema."""
+"""The allowed built-in table functions of DuckDB, which only compute or describe the schema."""
 
 _SYSTEM_VIEWS: Final = frozenset(
     {"duckdb_tables", "duckdb_views", "duckdb_columns", "duckdb_constraints", "sqlite_master"}
 )
-"""Of the views that come with DuckDB, beside the information schema, those that tell the schema."""
+"""The allowed built-in views of DuckDB besides the information schema: they describe the schema."""
 
 _FUNCTIONS: Final = frozenset(
     {
@@ -75,7 +75,7 @@ _FUNCTIONS: Final = frozenset(
         *("nextval", "currval", "setval", "json_execute_serialized_sql", "read_text", "read_blob"),
     }
 )
-"""Functions in expressions that tell of the machine or do something; all others compute."""
+"""Forbidden functions in expressions, which reveal the machine or have effects."""
 
 _INTERNAL_FUNCTIONS: Final = """
 SELECT DISTINCT lower(function_name) FROM duckdb_functions()
@@ -90,13 +90,13 @@ _MISSING: Final = "Cannot execute statement of type"
 
 
 def answer(path: Path, sql: str, limits: Limits, patience: float = 3) -> Found:
-    """The answer to a question about a store, cut where it is longer than the limits say.
+    """The result of a query of a store, cut to the limits.
 
-    ``patience`` is how long to wait for who writes to the store (s). What does not end when it is
-    interrupted, or takes memory that DuckDB does not count, only another process can stop.
+    ``patience`` is how long to wait for a writer of the store (s). Queries that do not stop when
+    interrupted, or use memory that DuckDB does not count, can only be stopped by another process.
 
     Raises:
-        StoreError: if the question is not valid, may not be asked, or takes too long or too much;
+        StoreError: if the query is not valid, not allowed, or exceeds its limits;
             if the store cannot be read.
     """
     parts = path.is_dir()
@@ -112,9 +112,9 @@ def answer(path: Path, sql: str, limits: Limits, patience: float = 3) -> Found:
 
 
 def lock(connection: duckdb.DuckDBPyConnection, folder: Path | None, limits: Limits) -> None:
-    """Takes from a connection all but what it has open; ``folder``: of Parquet parts, read later.
+    """Restricts a connection to what it has open; ``folder``: the Parquet parts it may still read.
 
-    Nothing gives it back.
+    This cannot be undone.
     """
     given = "[]" if folder is None else f"[{literal(f'{folder.resolve()}/')}]"
     for setting, value in (
@@ -133,10 +133,10 @@ def lock(connection: duckdb.DuckDBPyConnection, folder: Path | None, limits: Lim
 
 
 def check_question(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
-    """The one statement in the text, if it is a question that may be asked.
+    """The only statement in the text, if it is an allowed query.
 
     Raises:
-        StoreError: if it is not, or not valid: what is allowed.
+        StoreError: if it is not valid or not allowed.
     """
     try:
         statements = connection.extract_statements(sql)
@@ -154,16 +154,16 @@ def check_question(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.St
 
 
 def _kind(statement: duckdb.Statement) -> str:
-    """What a statement is, in the words of SQL: how it begins."""
+    """The kind of a statement, as SQL calls it."""
     name = statement.type.name.replace("_", " ")
     return "PIVOT without IN" if name == "MULTI" else f"a statement of type {name}"
 
 
 def _parsed(connection: duckdb.DuckDBPyConnection, sql: str) -> list[dict[str, _Json]]:
-    """The objects in the syntax tree of a question.
+    """The objects in the syntax tree of a query.
 
     Raises:
-        StoreError: if it has none: it holds something that is not a question.
+        StoreError: if there is no tree, because a part of it is not a query.
     """
     (text,) = cast("tuple[str]", connection.execute(_SERIALIZE, [sql]).fetchone())
     try:
@@ -217,7 +217,7 @@ def _names(connection: duckdb.DuckDBPyConnection, sql: str) -> frozenset[str]:
 def _found(
     connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement, limits: Limits
 ) -> Found:
-    """The first rows, without looking for the others."""
+    """The first rows; the others are not computed."""
     timer = Timer(limits.seconds, connection.interrupt)
     timer.daemon = True
     timer.start()
@@ -232,7 +232,7 @@ def _found(
 
 
 def _reader(relation: duckdb.DuckDBPyRelation) -> pa.RecordBatchReader:
-    """The rows as they are found, some at a time; older versions of DuckDB call it otherwise."""
+    """A reader of the rows in batches; its name differs in older versions of DuckDB."""
     name = "to_arrow_reader" if hasattr(relation, "to_arrow_reader") else "fetch_arrow_reader"
     reading = cast("Callable[[int], pa.RecordBatchReader]", getattr(relation, name))
     return reading(_FEW_ROWS)
@@ -254,7 +254,7 @@ def _first_rows(reader: pa.RecordBatchReader, limits: Limits) -> Found:
 
 
 def _told(error: Exception, limits: Limits) -> StoreError:
-    """What has gone wrong, for who has asked."""
+    """The error for the user."""
     text = str(error)
     if "INTERRUPT" in text:
         return too_long(limits)
@@ -268,23 +268,23 @@ def _told(error: Exception, limits: Limits) -> StoreError:
 
 
 def _first(error: Exception) -> str:
-    """DuckDB's own words, which show the place."""
+    """DuckDB's message, which shows the position."""
     return str(error).strip() or type(error).__name__
 
 
 def too_long(limits: Limits) -> StoreError:
-    """The error for a question that takes longer than it may."""
+    """The error for a query that exceeds its time limit."""
     return StoreError(
-        f"query: found no answer within {limits.seconds:g} s; expected a question that takes less: "
-        "ask for fewer rows, or use nestmap query, which has no limit"
+        f"query: found no answer within {limits.seconds:g} s; expected a faster query: ask for "
+        "fewer rows, or use nestmap query, which has no limit"
     )
 
 
 def too_much(limits: Limits) -> StoreError:
-    """The error for a question that takes more memory than it may."""
+    """The error for a query that exceeds its memory limit."""
     return StoreError(
-        f"query: found no answer within {limits.memory} MB of memory; expected a question that "
-        "takes less: ask for fewer rows, or use nestmap query, which has no limit"
+        f"query: found no answer within {limits.memory} MB of memory; expected a smaller query: "
+        "ask for fewer rows, or use nestmap query, which has no limit"
     )
 
 

@@ -1,7 +1,7 @@
-"""A process of its own for questions of people one does not trust, ended when it takes too much.
+"""A separate process for untrusted queries, killed when it exceeds its limits.
 
-DuckDB stops when it is told to, and counts its memory: but not within one call of a function
-(``repeat('x', 3000000000)``, ``range(300000000)``). A process can always be ended.
+DuckDB stops when interrupted, and limits its memory, but not within one function call
+(``repeat('x', 3000000000)``, ``range(300000000)``). A process can always be killed.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from nestmap.store.sandbox.allow_list import Found, Limits, answer, too_long, to
 _PATIENCE: Final = 3.0
 _GRACE: Final = 1.0
 _ROOM: Final = 2 * 2**30
-"""What a process may have beside what it starts with (bytes); DuckDB alone has less."""
+"""Memory (bytes) that a process may use in addition to that at its start; DuckDB alone has less."""
 
 _WORN: Final = 2**28
-"""A process that has once had so much more (bytes) is replaced: not all of it is given back."""
+"""A process whose peak memory grew by more (bytes) is replaced, as not all of it is freed."""
 
 _START: Final = "from nestmap.store.sandbox.process import work; work()"
 
@@ -40,7 +40,7 @@ class _Question(Frozen, frozen=True):
 
 
 class _Head(Frozen, frozen=True):
-    """What comes before the bytes of an answer; a process that is worn has memory left over."""
+    """The header before the bytes of an answer; a worn process has retained memory."""
 
     size: int = 0
     is_cut: bool = False
@@ -49,7 +49,7 @@ class _Head(Frozen, frozen=True):
 
 
 class Answer(Frozen, frozen=True, arbitrary_types_allowed=True):
-    """The rows that were found, and whether there are more."""
+    """The rows found, and whether there are more."""
 
     relation: Relation
     is_cut: bool
@@ -57,7 +57,7 @@ class Answer(Frozen, frozen=True, arbitrary_types_allowed=True):
 
 @final
 class Question:
-    """A question that is being asked; whoever has it can cancel it."""
+    """A query in progress, which can be cancelled."""
 
     def __init__(self, sql: str, limits: Limits) -> None:
         self.sql = sql
@@ -67,14 +67,18 @@ class Question:
         self._process: subprocess.Popen[bytes] | None = None
 
     def cancel(self) -> None:
-        """Nobody wants the answer any more; can be called from any thread."""
+        """Cancels the query; can be called from any thread."""
         with self._lock:
             self.is_cancelled = True
             if self._process is not None:
                 self._process.kill()
 
     def answered_by(self, process: subprocess.Popen[bytes] | None) -> None:
-        """Which process is to be ended when the question is cancelled."""
+        """Sets the process to kill when the query is cancelled.
+
+        Raises:
+            StoreError: if it is cancelled already.
+        """
         with self._lock:
             if self.is_cancelled:
                 raise _cancelled()
@@ -83,10 +87,10 @@ class Question:
 
 @final
 class Warden:
-    """Answers questions about one store, one after the other; close it at the end.
+    """Answers queries about one store, one at a time; close it at the end.
 
-    The process is there before the first question, as it takes a second to start, and goes on
-    unless it has to be ended. The store is open while a question is answered, and free in between.
+    Its process starts before the first query, because that takes a second, and serves further
+    queries unless it has to be killed. The store is open only while a query is answered.
     """
 
     def __init__(self, path: Path) -> None:
@@ -96,17 +100,16 @@ class Warden:
         self._process = _started()
 
     def ask(self, question: Question) -> Answer:
-        """The answer to a question.
+        """The answer to a query.
 
         Raises:
             StoreError: as :func:`nestmap.store.sandbox.allow_list.answer` does; if it was
-            cancelled, or
-                another question is still being answered after the time that one may take.
+                cancelled; or if another query is still running after the time limit of a query.
         """
         _check_text(question.sql)
         if not self._lock.acquire(timeout=question.limits.seconds + _PATIENCE):
             raise StoreError(
-                "query: another one is still being answered; expected one at a time: try again"
+                "query: another query is still running; expected one at a time: try again"
             )
         try:
             if self._process.poll() is not None:
@@ -116,14 +119,14 @@ class Warden:
             self._lock.release()
 
     def close(self) -> None:
-        """Ends the process, whatever it does."""
+        """Kills the process."""
         self._is_closed = True
         self._process.kill()
         with self._lock:
             _end(self._process)
 
     def _replace(self) -> None:
-        """Another process instead of one that has ended or has to."""
+        """Replaces a process that has ended or has to be killed."""
         _end(self._process)
         if self._is_closed:
             raise _cancelled()
@@ -158,15 +161,15 @@ def _check_text(sql: str) -> None:
     try:
         sql.encode()
     except UnicodeEncodeError:
-        raise StoreError("query: found half a character in it; expected Unicode text") from None
+        raise StoreError("query: found half a surrogate pair; expected Unicode text") from None
 
 
 def _cancelled() -> StoreError:
-    return StoreError("query: it was cancelled; expected somebody who waits for the answer")
+    return StoreError("query: it was cancelled before it was answered")
 
 
 def _started() -> subprocess.Popen[bytes]:
-    """A process that waits for questions; Ctrl-C does not reach it."""
+    """A process that waits for queries; Ctrl-C does not reach it."""
     return subprocess.Popen(
         [sys.executable, "-c", _START],
         stdin=subprocess.PIPE,
@@ -182,12 +185,12 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
-            with suppress(OSError):  # of what could not be written to a process that has ended
+            with suppress(OSError):  # unwritten data for a process that has ended
                 pipe.close()
 
 
 def _exchanged(process: subprocess.Popen[bytes], question: _Question) -> tuple[_Head, bytes]:
-    """What the process answers.
+    """The answer of the process.
 
     Raises:
         OSError, ValueError: if it ends before it has answered.
@@ -204,9 +207,9 @@ def _exchanged(process: subprocess.Popen[bytes], question: _Question) -> tuple[_
 
 
 def work() -> None:
-    """Answers questions until there are no more; what the other process runs."""
+    """Answers queries until the input ends; the main function of the process."""
     questions, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # nothing else may be printed between the answers
+    os.dup2(2, 1)  # only answers go to the original stdout
     _give_up_what_is_not_needed()
     before = _peak()
     while line := questions.readline():
@@ -219,7 +222,7 @@ def work() -> None:
 
 def _worked_out(question: _Question) -> tuple[_Head, bytes]:
     limits = question.limits
-    _end_after(limits.seconds + _PATIENCE + 2 * _GRACE)  # should nobody be there to do it
+    _end_after(limits.seconds + _PATIENCE + 2 * _GRACE)  # in case the parent has ended
     try:
         found = answer(Path(question.path), question.sql, limits, _PATIENCE)
         body = _bytes(found)
@@ -240,7 +243,7 @@ def _bytes(found: Found) -> bytes:
 
 
 def _give_up_what_is_not_needed() -> None:
-    """No file can be written from here on, and memory is limited, where systems can do that."""
+    """Forbids writing files and limits memory, where the operating system supports it."""
     if sys.platform == "win32":
         return
     import resource  # noqa: PLC0415 (not on Windows)
@@ -254,7 +257,7 @@ def _give_up_what_is_not_needed() -> None:
 
 
 def _peak() -> int:
-    """The most memory that this process ever had (bytes), where systems tell."""
+    """The peak memory of this process (bytes), where the operating system reports it."""
     if sys.platform == "win32":
         return 0
     import resource  # noqa: PLC0415 (not on Windows)
@@ -264,6 +267,6 @@ def _peak() -> int:
 
 
 def _end_after(seconds: float) -> None:
-    """Ends this process after that time, also in the middle of a function; 0: it goes on."""
+    """Ends this process after that time, even within a function call; 0: never."""
     if sys.platform != "win32":
         signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -1,1 +1,1 @@
-"""The tables of a store, and migrations to them."""
+"""The schema of the store: its tables, references and migrations."""

@@ -1,4 +1,4 @@
-"""The schema of the store, brought up to date by numbered SQL files, each applied once."""
+"""Schema migrations: numbered SQL files, each applied once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _APPLIED = "INSERT INTO schema_version VALUES (?, ?, now() AT TIME ZONE 'UTC')"
 @final
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One step of the schema: its number, its name and the statements."""
+    """One migration: its number, name and statements."""
 
     version: int
     name: str
@@ -39,7 +39,7 @@ class Migration:
 
 
 def migrations() -> tuple[Migration, ...]:
-    """All migrations that come with this version of nestmap, oldest first."""
+    """All migrations of this version of nestmap, oldest first."""
     found: list[Migration] = []
     for file in files("nestmap.store").joinpath("migrations").iterdir():
         if match := _NAME.fullmatch(file.name):
@@ -48,10 +48,10 @@ def migrations() -> tuple[Migration, ...]:
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, store: str) -> None:
-    """Brings the database to the newest schema.
+    """Migrates the database to the current schema.
 
     Raises:
-        StoreError: if it holds something else, or a newer nestmap wrote it.
+        StoreError: if it is not a store, or a newer nestmap wrote it.
     """
     version = schema_version(connection, store)
     pending = [step for step in migrations() if step.version > version]
@@ -65,10 +65,10 @@ def migrate(connection: duckdb.DuckDBPyConnection, store: str) -> None:
 
 
 def check_schema(connection: duckdb.DuckDBPyConnection, store: str) -> None:
-    """Makes sure that a database opened for reading has our schema.
+    """Checks that a database opened for reading has the current schema.
 
     Raises:
-        StoreError: if it holds something else, or an older or newer nestmap wrote it.
+        StoreError: if it is not a store, or an older or newer nestmap wrote it.
     """
     version = schema_version(connection, store)
     newest = migrations()[-1].version
@@ -80,10 +80,10 @@ def check_schema(connection: duckdb.DuckDBPyConnection, store: str) -> None:
 
 
 def schema_version(connection: duckdb.DuckDBPyConnection, store: str) -> int:
-    """The schema version of the database, 0 if it is empty.
+    """The schema version of the database; 0 if it is empty.
 
     Raises:
-        StoreError: if it holds something else, or a newer nestmap wrote it.
+        StoreError: if it is not a store, or a newer nestmap wrote it.
     """
     if not number(connection, _HAS_VERSION):
         if number(connection, _HAS_TABLES):

@@ -1,4 +1,4 @@
-"""What refers to what in the store, as the comments of its columns say."""
+"""References between the tables of the store, as declared in the comments of their columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ORDER BY table_name, column_index
 
 
 class Reference(NamedTuple):
-    """Each value of ``column`` in ``table`` is a ``key`` of ``owner``."""
+    """Each value of ``column`` in ``table`` is a value of ``key`` in ``owner``."""
 
     table: str
     column: str
@@ -34,7 +34,7 @@ def references(connection: duckdb.DuckDBPyConnection) -> tuple[Reference, ...]:
 
 
 def references_in(columns: list[tuple[str, str, str | None]]) -> tuple[Reference, ...]:
-    """The references among columns: table, name and comment of each."""
+    """The references among columns, given as table, name and comment of each."""
     known = {(table, column) for table, column, _ in columns}
     found: list[Reference] = []
     for table, column, comment in columns:

@@ -1,4 +1,4 @@
-"""Which tables the store has, by what a row belongs to: content, a run or a search."""
+"""The tables of the store, by what their rows belong to: content, a run or a search."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CONTENT: Final[Mapping[str, tuple[str, ...]]] = {
     "paths": ("accelerator", "sender", "receiver"),
     "memory_costs": ("hash",),
 }
-"""The same in all stores wherever the key is the same; with their keys."""
+"""Tables with equal rows for equal keys in all stores, and their key columns."""
 
 RUNS: Final[Mapping[str, str]] = {
     "runs": "id",
@@ -49,21 +49,21 @@ RUNS: Final[Mapping[str, str]] = {
     "schedule_stays": "run",
     "schedule_memories": "run",
 }
-"""What belongs to a run; with the column that names it."""
+"""Tables whose rows belong to a run, and the column with its id."""
 
 SEARCHES: Final[Mapping[str, str]] = {"searches": "id", "infeasible": "search"}
-"""What belongs to a search, its evaluations aside; with the column that names it."""
+"""Tables whose rows belong to a search, except evaluations, and the column with its id."""
 
 ROWS: Final = "evaluation_rows"
-"""The evaluations of all searches; large where all else is small."""
+"""The evaluations of all searches, by far the largest table."""
 
 VERSION: Final = "schema_version"
-"""The migrations of the store itself."""
+"""The migrations applied to the store."""
 
 SMALL: Final = (*RUNS, *SEARCHES, *CONTENT)
-"""All but the evaluations: what refers to something comes before it, and a thing before its parts.
+"""All tables except evaluations, each before the tables that it refers to and before its parts.
 
-Who writes them in the opposite order never shows a reference before what it refers to.
+Writing them in the opposite order never exposes a reference whose target is missing.
 """
 
 PARTS: Final[Mapping[str, tuple[str, str, str]]] = {
@@ -83,14 +83,14 @@ PARTS: Final[Mapping[str, tuple[str, str, str]]] = {
     "paths": ("accelerator", "accelerators", "hash"),
     "evaluation_rows": ("search", "searches", "id"),
 }
-"""Tables whose rows are parts of a row of another: column, other table, its column."""
+"""Tables whose rows are parts of a row of another table: column, other table, its column."""
 
 
 def literal(text: str) -> str:
-    """The text as SQL, where SQL takes no parameter."""
+    """The text as an SQL string literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def name(text: str) -> str:
-    """The text as a name in SQL."""
+    """The text as an SQL identifier."""
     return '"' + text.replace('"', '""') + '"'

@@ -49,7 +49,7 @@ def a_machine(name: str) -> Callable[[], None]:
 
 GIVEN: Final[Mapping[str, tuple[Callable[[], None], ...]]] = MappingProxyType(
     {
-        "README.md": (a_model("model.onnx", "batch", "seq"),),
+        "docs/networks.md": (a_model("model.onnx", "batch", "seq"),),
         "docs/schema.md": (some_run,),
         "docs/start.md": (a_model("net.onnx", 8), a_machine("machine.yaml")),
     }

@@ -61,7 +61,7 @@ TEXT: Final = ("text", "math")
 
 FRAGMENTS: Final = MappingProxyType(
     {
-        ("README.md", "vector_unit"): "tpu_like",
+        ("docs/accelerators.md", "vector_unit"): "tpu_like",
         ("docs/imc.md", "operational_array"): "aimc",
     }
 )
@@ -69,7 +69,7 @@ FRAGMENTS: Final = MappingProxyType(
 
 OTHER_YAML: Final = MappingProxyType(
     {
-        ("README.md", "technology"): "leaves out ports, as it says",
+        ("docs/accelerators.md", "technology"): "omits ports, as it says",
         ("docs/coming-from-timeloop.md", "architecture"): "Timeloop's format",
     }
 )

@@ -43,12 +43,12 @@ from nestmap.pipeline.explore.resume import resume
 from nestmap.store import Store
 from nestmap.store.connection import database
 from nestmap.store.connection.connect import connect
-from nestmap.store.connection.database import Database
+from nestmap.store.connection.database import PATIENCE, Database
 from nestmap.store.maintenance.parquet_parts import PartsWriter
-from nestmap.store.record import run as writer
-from nestmap.store.record.run import AfterCommit, no_more
+from nestmap.store.record import commit_policy
+from nestmap.store.record.lifecycle import AfterCommit, ignore_commit
 from nestmap.store.schema.migrate import migrate
-from nestmap.store.store import PATIENCE, AfterCommitOf, nothing_after
+from nestmap.store.store import AfterCommitOf, nothing_after
 from tests.costmodel.machines import machine, matmul, memory
 
 CHUNK: Final = 100 if "NESTMAP_STRESS" in os.environ else 300
@@ -168,9 +168,9 @@ def opened(order: Order, after: AfterCommitOf) -> Store:
 def committing_often() -> Generator[None]:
     """Runs of this process commit small chunks, and let go of the file in between."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writer, "CHUNK", CHUNK)
+        patch.setattr(commit_policy, "ROW_GROUP", CHUNK)
         patch.setattr("nestmap.store.record.search.BLOCK", 1)
-        patch.setattr(writer, "LONGEST", 0.02)
+        patch.setattr(commit_policy, "MAX_COMMIT_INTERVAL", 0.02)
         patch.setattr(database, "LONGEST", 0.1)
         patch.setattr(database, "_IDLE", 0.03)
         yield
@@ -186,7 +186,7 @@ def telling(order: Order) -> AfterCommitOf:
     parts = KINDS[order.kind].parts
 
     def of_run(run: UUID) -> AfterCommit:
-        write = PartsWriter(Path(order.path), run).write if parts else no_more
+        write = PartsWriter(Path(order.path), run).write if parts else ignore_commit
         written = 0
 
         def tell(connection: duckdb.DuckDBPyConnection) -> None:

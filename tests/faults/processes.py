@@ -20,12 +20,12 @@ WRITE_CHUNKS = """
 import resource, sys
 from pathlib import Path
 from nestmap.model import StoreError
-from nestmap.store import CHUNK, Store
+from nestmap.store import ROW_GROUP, Store
 from tests.store.builders import accelerator, batch, info, layer, search_info, spatial_problem
 limit = int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 problem = spatial_problem(layer(), accelerator())
-chunk = batch(problem, CHUNK)
+chunk = batch(problem, ROW_GROUP)
 try:
     path = Path(sys.argv[1])
     with (Store.record_to if len(sys.argv) > 3 else Store.open)(path) as store:

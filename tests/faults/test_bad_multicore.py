@@ -93,9 +93,9 @@ FAULTS: Final = (
     Fault("bandwidth: 32", "bandwith: 32", f"{LINK}.bandwith", "unknown field", "bandwidth (one"),
     Fault("per_bit: 2", "per_bit: .nan", "19: core_connectivity[1].energy_per_bit", ".nan", "pJ"),
     Fault(
-        "[0, 2]", "[0, 1]", "13: core_connectivity", "no way from core 3 to core 2", "links, a b"
+        "[0, 2]", "[0, 1]", "13: core_connectivity", "no path from core 3 to core 2", "links, a b"
     ),
-    Fault("  - 0, 1\n", "  []\n", "13: core_connectivity", "no way from core 3 to core 0", "links"),
+    Fault("  - 0, 1\n", "  []\n", "13: core_connectivity", "no path from core 3 to core 0", "link"),
     Fault(MACHINE[MACHINE.index("core_conn") :], "", "1", "no core_connectivity", "the field core"),
 )
 
@@ -114,7 +114,7 @@ OLD_FAULTS: Final = (
     Fault("offchip.yaml", "off.yaml", "4: offchip_core", "'off.yaml'", "offchip (one of"),
     Fault('"0, 1"', '"0, 2"', "5: core_connectivity[0]", "core 2", "one of 0, 1"),
     Fault('"0, 1"', '"0, 1", "1, 0"', "5: core_connectivity[1]", "a second link 1 -> 0", "at most"),
-    Fault('"0, 1"', "", "5: core_connectivity", "no way from core 1 to core 0", "links, a bus"),
+    Fault('"0, 1"', "", "5: core_connectivity", "no path from core 1 to core 0", "links, a bus"),
     Fault("bandwidth", "offchip_core_id", "6: offchip_core_id", "unknown field", "offchip_core ("),
 )
 

@@ -87,7 +87,7 @@ def test_it_is_good_before_the_change() -> None:
         ("bandwidth: 32", "bandwidth: 0", "pair.yaml:9: core_connectivity[0].bandwidth: found 0"),
         ("bandwidth: 64", "bandwidth: -1", "core_connectivity[1].bandwidth: found -1; expected"),
         ("[0, 1, 2]", "[0, 2]", None),
-        ("  - {type: bus, cores: [0, 1, 2], bandwidth: 64}\n", "", "no way from core 2 to core 0"),
+        ("  - {type: bus, cores: [0, 1, 2], bandwidth: 64}\n", "", "no path from core 2 to core 0"),
         ("[0, 1, 2], b", "[0, 7], b", "core 7; expected a core that is there"),
         ("1: small.yaml", "1: smal.yaml", "cores.1: found 'smal.yaml'"),
     ],
@@ -107,9 +107,9 @@ def test_machines_that_cannot_be(old: str, new: str, message: str | None) -> Non
     [
         (
             "- {name: Conv, core_allocation: [2]}",
-            "found core 2, which only stores; expected a core",
+            "found storage core 2; expected a compute core",
         ),
-        ("- {name: Conv, core_allocation: [9]}", "found core 9; expected a core that computes"),
+        ("- {name: Conv, core_allocation: [9]}", "found core 9; expected a compute core"),
         (
             "- {name: first, core_allocation: [0, 1], core_allocation_is_fixed: true}",
             "first",
@@ -199,7 +199,7 @@ def test_commands_for_runs_of_one_core_say_so() -> None:
     assert streamed("--store", "out.duckdb").code == 0
     assert "Traceback" not in run("explain", "last", "first", "--store", "out.duckdb").err
     message = told(run("reprice", "last", "-a", "tpu_like", "--store", "out.duckdb"))
-    assert "found a schedule on several cores; expected an exploration of one core" in message
+    assert "found a multi-core run; expected a single-core run" in message
     ended = run("resume", "last", "--store", "out.duckdb")
     assert "it is done; expected one that was interrupted or failed" in told(ended)
     ended = run("resume", "last", "--store", "out.duckdb", "--save-mapping", "m.yaml")

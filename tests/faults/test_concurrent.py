@@ -12,7 +12,7 @@ import pytest
 from nestmap.model import EvaluationBatch, NetworkProblem, StoreError
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.resume import resume
-from nestmap.store import CHUNK, RunStatus, Store
+from nestmap.store import ROW_GROUP, RunStatus, Store
 from tests.faults.explorations import KINDS, NETWORK, Order, committing_often, explore
 from tests.faults.kills import HALF_WRITTEN, Explorer, check, explorer, recorded
 from tests.faults.processes import HOLD, NO_LIMIT, WRITE_CHUNKS, read_chunks, read_line, running
@@ -87,7 +87,7 @@ def test_a_run_that_writes_all_the_time_lets_others_read(tmp_path: Path) -> None
                 seen.append(int(str(row["n"])))
                 assert store.query(HALF_WRITTEN).rows() == []
     assert seen == sorted(seen)
-    assert all(rows % CHUNK == 0 for rows in seen)
+    assert all(rows % ROW_GROUP == 0 for rows in seen)
 
 
 @pytest.mark.parametrize("kind", ["all", "fresh"])
@@ -146,7 +146,7 @@ def test_a_run_that_cannot_write_any_more_is_gone_on_with(tmp_path: Path) -> Non
         alone = explore(Order("all", str(tmp_path / "alone.duckdb")))
         with Store.open(path, patience=0.1) as store:
             meanwhile = Meanwhile(store, path)
-            with pytest.raises(StoreError, match="another process has it open; expected it free"):
+            with pytest.raises(StoreError, match="another process has it open; expected an"):
                 explore_network(NETWORK, plan, store=store, progress=meanwhile)
         meanwhile.holding.__exit__(None, None, None)
         check(path)

@@ -33,8 +33,8 @@ ExplorationBar.observe = interrupted
 
 IN_A_TRANSACTION = f"""
 {START}
-from nestmap.store import writer
-writer.LONGEST = 0  # commits at once
+from nestmap.store.record import commit_policy, run as writer
+commit_policy.MAX_COMMIT_INTERVAL = 0  # commits at once
 write = writer.Run._write
 def interrupted(*arguments):
     write(*arguments)
@@ -45,7 +45,7 @@ writer.Run._write = interrupted
 
 AGAIN_AT_THE_END = f"""
 {AT_THE_SECOND_LAYER}
-from nestmap.store import writer
+from nestmap.store.record import run as writer
 write = writer.Run._write
 def impatient(*arguments):
     write(*arguments)

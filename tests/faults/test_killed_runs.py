@@ -197,7 +197,7 @@ def interrupted(killer: Killer, kind: str, path: Path, ended: Ended) -> UUID | N
             assert found(store, run.id) == killer.whole(kind).found
             return None
         assert run.status is RunStatus.INTERRUPTED
-        assert run.reason == "its process ended without a word"
+        assert run.reason == "process exited without finishing the run"
         return run.id
 
 

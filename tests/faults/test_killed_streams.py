@@ -27,7 +27,7 @@ KILLS: Final = 20 if "NESTMAP_STRESS" in os.environ else 1
 
 KILL: Final = """
 import os, signal
-from nestmap.store import generations, schedules, stream_run
+from nestmap.store.record import multicore_run as stream_run
 def killed_at(home, name, number=0, after=True):
     real, calls = getattr(home, name), []
     def function(*arguments, **named):

@@ -17,7 +17,7 @@ import pytest
 
 from nestmap.model import StoreError
 from nestmap.pipeline.cli import progress
-from nestmap.store import CHUNK, RunStatus, Store
+from nestmap.store import ROW_GROUP, RunStatus, Store
 from nestmap.store.connection import database
 from nestmap.store.connection.connect import connect
 from nestmap.store.connection.database import patiently
@@ -61,7 +61,7 @@ LIMIT = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0}))"
 
 FULL = "the disk is full (or a limit on the size of files is reached)"
 FOREIGN = "found a file that is not a DuckDB database; expected one, or no file at all"
-DAMAGED = "it is damaged, or was not written to its end; expected a readable DuckDB file"
+DAMAGED = "it is damaged or truncated; expected a readable DuckDB file"
 
 
 def committed_rows(store: Store) -> int:
@@ -211,7 +211,7 @@ def test_a_store_that_another_process_holds_is_locked(inputs: Inputs) -> None:
     path = inputs.folder / "store.duckdb"
     with Store.open(path) as store:
         fill(store)
-    told = "store.duckdb: another process has it open; expected it free: wait until"
+    told = "store.duckdb: another process has it open; expected an unlocked file: wait"
     with running(HOLD, str(path)) as process:
         assert read_line(process) == "open"
         for opening in (Store.open, Store.open_read_only):
@@ -264,7 +264,7 @@ def test_a_store_that_must_not_be_written_is_told(become: str, locked: str) -> N
         )
         Path(folder).chmod(0o755)
         assert names(Path(folder)) == (["store.duckdb"] if locked == "file" else [])
-    assert "expected a file and a folder that may be written" in done.stdout
+    assert "expected a writable file and folder" in done.stdout
 
 
 AS_NOBODY = """
@@ -327,9 +327,9 @@ def test_a_full_disk_is_told_and_costs_only_the_last_chunk(tmp_path: Path) -> No
     assert FULL in output[-1]
     assert "store.duckdb" in output[-1]
     with Store.open_read_only(path) as store:
-        assert committed_rows(store) == chunks * CHUNK
+        assert committed_rows(store) == chunks * ROW_GROUP
     with Store.open(path) as store:
-        assert committed_rows(store) == chunks * CHUNK
+        assert committed_rows(store) == chunks * ROW_GROUP
         assert store.runs()[0].status in (RunStatus.INTERRUPTED, RunStatus.FAILED)
     assert check_store(path, recompute=0).problems == ()
 
@@ -340,7 +340,7 @@ def test_a_full_disk_leaves_the_parts_that_were_written(tmp_path: Path) -> None:
         output = process.communicate()[0].splitlines()
     assert FULL in output[-1]
     with Store.open_read_only(folder) as store:
-        assert committed_rows(store) == output.count("chunk") * CHUNK
+        assert committed_rows(store) == output.count("chunk") * ROW_GROUP
     assert [
         path for path in folder.rglob("*") if path.is_file() and path.suffix != ".parquet"
     ] == []
@@ -391,9 +391,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 FILL = """
 from pathlib import Path
-from nestmap.store import search, writer
-search.BLOCK = writer.CHUNK = 1
-writing, transactions = writer.Run._writing, []
+from nestmap.store.record import commit_policy, lifecycle, search
+search.BLOCK = commit_policy.ROW_GROUP = 1
+writing, transactions = lifecycle.RunLifecycle.writing, []
 def fill():
     with Path({filler!r}).open("ab", buffering=0) as file:
         try:
@@ -406,7 +406,7 @@ def filling(run):
     if len(transactions) > 3:  # its beginning, and two commits
         fill()
     return writing(run)
-writer.Run._writing = filling
+lifecycle.RunLifecycle.writing = filling
 """
 
 
@@ -428,7 +428,7 @@ def test_a_run_that_fills_a_disk_is_gone_on_with_when_there_is_room(
     assert check_store(path).problems == ()
 
 
-# --- runs that end without a word ---
+# --- processes that exit without finishing their run ---
 
 
 @pytest.mark.parametrize("chunks", [0, 1, 4])
@@ -440,8 +440,8 @@ def test_a_killed_run_keeps_its_committed_chunks(tmp_path: Path, chunks: int) ->
         process.wait()  # what it wrote after that line may be more chunks
     with Store.open(path) as store:
         rows = committed_rows(store)
-        assert rows % CHUNK == 0
-        assert rows >= chunks * CHUNK
+        assert rows % ROW_GROUP == 0
+        assert rows >= chunks * ROW_GROUP
         (run,) = store.runs()
         assert run.status is RunStatus.INTERRUPTED
         recorded = [len(batch) for batch in store.evaluations(run.id, "fc")]
@@ -457,7 +457,7 @@ def test_a_store_whose_maker_is_killed_opens_or_is_refused(tmp_path: Path) -> No
         process.wait()
     try:
         with Store.open(path) as store:
-            assert committed_rows(store) % CHUNK == 0
+            assert committed_rows(store) % ROW_GROUP == 0
     except StoreError as error:  # not even the head of the file had been written
         assert "store.duckdb: " in str(error)  # noqa: PT017 (it need not be raised)
 
@@ -467,5 +467,5 @@ def test_a_killed_run_can_be_looked_at_without_writing(tmp_path: Path) -> None:
     with running(WRITE_CHUNKS, str(path), NO_LIMIT) as process:
         read_chunks(process, 1)
     with Store.open_read_only(path) as store:
-        assert committed_rows(store) >= CHUNK
+        assert committed_rows(store) >= ROW_GROUP
         assert store.runs()[0].status is RunStatus.RUNNING

@@ -23,8 +23,8 @@ from nestmap.model import (
 )
 from nestmap.pipeline import Stage, each, stage
 from nestmap.pipeline.explore.plan import SearchPlan
-from nestmap.pipeline.explore.recording import recorded
-from nestmap.pipeline.explore.run import Job, Kept
+from nestmap.pipeline.explore.recording import record_run
+from nestmap.pipeline.explore.run import ExplorationRun, Job
 from nestmap.pipeline.stages import (
     LomaStage,
     MinimalLatencyStage,
@@ -36,7 +36,7 @@ from nestmap.pipeline.stages import (
 from nestmap.pipeline.stages.mapping.recall import Ledger
 from nestmap.search import loma
 from nestmap.search.temporal.loma import CHUNK as ORDERS_A_BATCH
-from nestmap.store import CHUNK, RunStatus, Store
+from nestmap.store import ROW_GROUP, RunStatus, Store
 from tests.costmodel.machines import machine, matmul, memory
 from tests.pipeline.cli.inputs import run_process
 
@@ -83,9 +83,9 @@ def test_a_worker_that_breaks_loses_nothing_that_was_found(
     file, before = tmp_path / "store.duckdb", set(threading.enumerate())
     with (
         pytest.raises(type(error)) as caught,
-        recorded(Job(NETWORK, SearchPlan()), file, Recording()) as kept,
+        record_run(Job(NETWORK, SearchPlan()), file, Recording()) as run,
     ):
-        pipeline(ledger_of(kept), error)(NETWORK)
+        pipeline(ledger_of(run), error)(NETWORK)
     assert caught.value is error
     with Store.open_read_only(file) as store:
         (record,) = store.runs()
@@ -103,9 +103,9 @@ def test_a_worker_that_breaks_loses_nothing_that_was_found(
     assert {x for x in threading.enumerate() if x.is_alive()} <= before
 
 
-def ledger_of(kept: Kept) -> Ledger:
-    assert kept.ledger is not None
-    return kept.ledger
+def ledger_of(run: ExplorationRun) -> Ledger:
+    assert run.ledger is not None
+    return run.ledger
 
 
 # From within a run: the cost model has no room any more after some batches.
@@ -120,7 +120,7 @@ def broken(batch):
 explore.evaluate_batch = broken
 """
 
-SHOWN = 2 * CHUNK
+SHOWN = 2 * ROW_GROUP
 IN_HAND = 8 * ORDERS_A_BATCH
 """What two workers may have evaluated and not handed on."""
 
@@ -178,7 +178,7 @@ def test_a_command_that_is_killed_keeps_the_chunks_before(
         layers = [str(x["layer"]) for x in store.query("SELECT DISTINCT layer FROM searches")]
         found = [batch for layer in layers for batch in store.evaluations(run.id, layer)]
         # a commit may come early on a slow machine, and then a chunk has to fill anew
-        assert sum(map(len, found)) >= SHOWN - CHUNK - IN_HAND > 0
+        assert sum(map(len, found)) >= SHOWN - ROW_GROUP - IN_HAND > 0
     again = run_process(*explore)
     assert again.code == 0
     with Store.open_read_only(Path("nestmap.duckdb")) as store:

@@ -139,7 +139,7 @@ MAPPINGS: list[tuple[str, Build]] = [
     ("expected a loop dimension of layer fc", lambda: mapped(unrolled("D1", ("OX", 2)))),
     ("unrolls B 4 times", lambda: mapped(unrolled("D1", ("B", 4)))),
     ("not all different", lambda: mapped(unrolled("D1", ("B", 1)), unrolled("D1", ("B", 1)))),
-    ("go down", lambda: Cuts(operand="O", positions=(2, 1))),
+    ("decrease", lambda: Cuts(operand="O", positions=(2, 1))),
     (
         "top level to hold every loop",
         lambda: TemporalMapping(

@@ -53,7 +53,7 @@ def test_the_main_job() -> None:
         [
             "SpatialMappingGeneratorStage",
             "OrderedCandidatesStage",
-            ["LomaStage", ["CostModelStage"], "ObserveStage", "MinimalEDPStage"],
+            [["LomaStage", ["CostModelStage"], "ObserveStage"], "MinimalEDPStage"],
             "MinimalEDPStage",
         ],
         "SumStage",
@@ -70,7 +70,7 @@ def test_data_kept_on_chip_and_annealing() -> None:
         [
             "SpatialMappingGeneratorStage",
             "OrderedCandidatesStage",
-            ["SalsaStage", "ObserveStage", "MinimalEnergyStage"],
+            [["SalsaStage", "ObserveStage"], "MinimalEnergyStage"],
             "MinimalEnergyStage",
         ],
         "SumStage",
@@ -83,14 +83,14 @@ def test_a_search_with_bounds_shows_what_it_bounds() -> None:
     assert names(described)[2] == [
         "SpatialMappingGeneratorStage",
         "OrderedCandidatesStage",
-        ["LomaStage", ["CostModelStage"], "ObserveStage", "MinimalLatencyStage"],
+        [["LomaStage", ["CostModelStage"], "ObserveStage"], "MinimalLatencyStage"],
     ]
     bounded = described[2].inner[2]
     assert (bounded.name, json.loads(bounded.options)) == (
         "BoundedSearchStage",
         {"objective": "latency"},
     )
-    assert LomaStage.model_validate_json(bounded.inner[0].options) == EVEN
+    assert LomaStage.model_validate_json(bounded.inner[0].inner[0].options) == EVEN
 
 
 def test_candidates_may_be_ranked_by_their_bounds() -> None:
@@ -111,7 +111,7 @@ def test_a_front_is_one_over_all_spatial_mappings() -> None:
         [
             "SpatialMappingGeneratorStage",
             "OrderedCandidatesStage",
-            ["LomaStage", ["CostModelStage"], "ObserveStage"],
+            [["LomaStage", ["CostModelStage"], "ObserveStage"]],
             "FlattenStage",
             "ParetoStage",
         ],
@@ -256,16 +256,17 @@ def test_the_graph_has_the_stages_as_nodes() -> None:
         "2.0": "SpatialMappingGeneratorStage",
         "2.1": "OrderedCandidatesStage",
         "2.2": "each",
-        "2.2.0": "LomaStage",
-        "2.2.1": "each",
-        "2.2.1.0": "CostModelStage",
-        "2.2.2": "ObserveStage",
-        "2.2.3": "MinimalEDPStage",
+        "2.2.0": "RecallStage",
+        "2.2.0.0": "LomaStage",
+        "2.2.0.1": "each",
+        "2.2.0.1.0": "CostModelStage",
+        "2.2.0.2": "ObserveStage",
+        "2.2.1": "MinimalEDPStage",
         "2.3": "MinimalEDPStage",
         "3": "SumStage",
         "4": "VectorStage",
     }
-    assert json.loads(graph.nodes["2.2.0"]["options"])["lpf_limit"] == 4
+    assert json.loads(graph.nodes["2.2.0.0"]["options"])["lpf_limit"] == 4
 
 
 def test_the_graph_follows_the_items() -> None:
@@ -280,10 +281,11 @@ def test_the_graph_follows_the_items() -> None:
         ("2.0", "2.1"),
         ("2.1", "2.2"),
         ("2.2", "2.2.0"),
+        ("2.2.0", "2.2.0.0"),
+        ("2.2.0.0", "2.2.0.1"),
+        ("2.2.0.1", "2.2.0.1.0"),
+        ("2.2.0.1", "2.2.0.2"),
         ("2.2.0", "2.2.1"),
-        ("2.2.1", "2.2.1.0"),
-        ("2.2.1", "2.2.2"),
-        ("2.2.2", "2.2.3"),
         ("2.2", "2.3"),
     }
     assert nx.is_directed_acyclic_graph(graph)
@@ -294,3 +296,35 @@ def test_describing_runs_nothing() -> None:
         raise AssertionError(item)
 
     assert names(describe(stage(explode) >> Plain())) == ["explode", "Plain"]
+
+
+@dataclass(frozen=True)
+class Around(Stage[object, object]):
+    """A stage with stages, choices and ports."""
+
+    inside: Stage[object, object]
+    others: tuple[Stage[object, object], ...] = ()
+    objective: Objective = Objective.ENERGY
+    workers: int = 4
+
+    def __call__(self, item: object, /) -> object:
+        return self.inside(item)
+
+
+class Renamed(Plain):
+    """A stage that says itself what it is."""
+
+    def stage_name(self) -> str:
+        return "search"
+
+    def stage_options(self) -> str:
+        return json.dumps({"depth": 2})
+
+
+def test_a_stage_describes_its_choices_and_what_it_runs() -> None:
+    (described,) = describe(Around(Plain() >> Renamed()))
+    assert described.options == '{"objective": "energy"}'
+    assert described.inner == (
+        StageDescription(name="Plain"),
+        StageDescription(name="search", options='{"depth": 2}'),
+    )

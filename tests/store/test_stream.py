@@ -194,10 +194,10 @@ def test_an_exported_store_is_read_and_merged(path: Path, tmp_path: Path) -> Non
 BROKEN = {
     "DELETE FROM generations WHERE number = 0": "found generations 1 to 1, 1 of them; expected",
     "DELETE FROM individuals WHERE role = 'front' AND position = 1": "a front of 2; found 1",
-    "UPDATE individuals SET allocation = [1]": "found an allocation of 1 genes; expected 8",
+    "UPDATE individuals SET allocation = [1]": "found an allocation of 1 node groups; expected 8",
     "DELETE FROM schedule_nodes WHERE node = 0": "found a schedule of 7 nodes; expected 8",
     "UPDATE schedules SET latency = 79": "its schedule ends at 79 and nodes end at 80",
-    "UPDATE schedule_nodes SET begins = 1 WHERE node = 0": "node 0 does not run as long as it",
+    "UPDATE schedule_nodes SET begins = 1 WHERE node = 0": "the duration of node 0 is not its",
     "UPDATE runs SET kind = 'explore'": "it explores one core and its accelerator has 4",
     "DELETE FROM schedules": "it is done and has no results",
     "UPDATE runs SET status = 'failed'": "it is failed and has results",

@@ -83,7 +83,7 @@ from nestmap.pipeline.stages.mapping.observe import ObserveStage
 from nestmap.pipeline.stages.mapping.recall import Ledger, RecallStage
 from nestmap.pipeline.stages.multicore.constraint import (
     ConstraintAllocationStage,
-    ConstraintScheduleStage,
+    ConstraintFrontStage,
     SeededInterCoreMappingStage,
 )
 from nestmap.pipeline.stages.multicore.dataflows import (
@@ -156,7 +156,7 @@ allocated = InterCoreMappingStage(GeneticOptions(individuals=8))
 generated >> allocated  # type: ignore[operator]
 allocated >> ConstraintAllocationStage()  # type: ignore[operator]
 ConstraintAllocationStage() >> BestAllocationStage()  # type: ignore[operator]
-ConstraintScheduleStage() >> SeededInterCoreMappingStage(allocated)  # type: ignore[operator]
+ConstraintFrontStage() >> SeededInterCoreMappingStage(allocated)  # type: ignore[operator]
 SeededInterCoreMappingStage(ConstraintAllocationStage())  # type: ignore[arg-type]
 allocated >> allocated  # type: ignore[operator]
 allocated >> each(BestAllocationStage())  # type: ignore[operator]
@@ -164,7 +164,8 @@ allocated >> FrontSchedulesStage() >> BestAllocationStage()  # type: ignore[oper
 BestAllocationStage() >> FrontSchedulesStage()  # type: ignore[operator]
 FrontSchedulesStage() >> FrontSchedulesStage()  # type: ignore[operator]
 InterCoreMappingStage(32)  # type: ignore[arg-type]
-InterCoreMappingStage(keepers=(print, 3))  # type: ignore[arg-type]
+InterCoreMappingStage(observer=print)  # type: ignore[arg-type]
+InterCoreMappingStage(ledger=3)  # type: ignore[arg-type]
 InterCoreMappingStage().workers = 2  # type: ignore[misc]
 BestAllocationStage(Objective.EDP)  # type: ignore[arg-type]
 GeneticOptions(objectives=AllocationObjective.EDP)  # type: ignore[arg-type]

@@ -81,7 +81,7 @@ from nestmap.pipeline.stages.mapping.observe import ObserveStage
 from nestmap.pipeline.stages.mapping.recall import Ledger, RecallStage
 from nestmap.pipeline.stages.multicore.constraint import (
     ConstraintAllocationStage,
-    ConstraintScheduleStage,
+    ConstraintFrontStage,
     SeededInterCoreMappingStage,
 )
 from nestmap.pipeline.stages.multicore.dataflows import (
@@ -241,7 +241,10 @@ assert_type(
 allocated = InterCoreMappingStage(GeneticOptions(individuals=8, seed=1), workers=2)
 scheduled = allocated >> BestAllocationStage(AllocationObjective.EDP)
 proved = ConstraintAllocationStage()
-assert_type(proved >> ConstraintScheduleStage(), Stage[ScheduleProblem, Schedule])
+assert_type(proved >> ConstraintFrontStage(), Stage[ScheduleProblem, AllocationSearch])
+assert_type(
+    proved >> ConstraintFrontStage() >> BestAllocationStage(), Stage[ScheduleProblem, Schedule]
+)
 assert_type(
     proved >> SeededInterCoreMappingStage(allocated), Stage[ScheduleProblem, AllocationSearch]
 )

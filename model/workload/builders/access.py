@@ -1,4 +1,4 @@
-"""Where operators that keep the sizes of their first input read, for a part of their output."""
+"""The loop nests of operators whose output has the sizes of their first input."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Sizes = Sequence[int]
 
 
 def kept_sizes(output: Sizes, inputs: Sequence[Sizes], *, rows: bool = False) -> VectorNest:
-    """The nest of an operator that works element by element, or with ``rows`` row by row.
+    """The nest of an element-wise operator or, with ``rows``, of a row-wise one.
 
-    Inputs of fewer elements are repeated; one that does not fit is read as a whole.
+    Smaller inputs are broadcast; an input that does not fit is read as a whole.
 
     Args:
         output: the sizes of the output.
-        inputs: those of the inputs.
-        rows: whether each element depends on all along the last axis.
+        inputs: the sizes of the inputs.
+        rows: whether each element depends on all elements along the last axis.
     """
     rank = len(output)
     names = (*batch_names(max(0, rank - 2)), *("D", "K")[max(0, 2 - rank) :])

@@ -1,4 +1,4 @@
-"""Attention in a line: shapes of queries, keys and values."""
+"""The builder for attention, from the shapes of queries, keys and values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def attention(
 ) -> tuple[Node, ...]:
     """Scaled dot-product attention: scores, Softmax, and their product with the values.
 
-    The last node has the given name. Masked scores count: the array computes them all.
+    The last node has the given name. Masked scores count, because the array computes all scores.
 
     >>> scores, softmax, values = attention("bert", (1, 12, 384, 64))
     >>> scores.name, softmax.name, values.name
@@ -40,16 +40,16 @@ def attention(
     67108864
 
     Args:
-        name: how the attention is called in the network and in results.
+        name: the name of the attention in the network and in results.
         queries: batch, heads, length, head size.
-        keys: batch, heads, length, head size; fewer heads than those of the queries are shared by
-            groups of them. ``None``: as ``queries``.
-        values: as ``keys``, but for the head size; ``None``: as ``keys``.
-        sources: what makes queries, keys and values.
-        precision: bits of an element; all count as activations.
+        keys: batch, heads, length, head size. With fewer heads than the queries, groups of query
+            heads share a key head. ``None``: the shape of ``queries``.
+        values: as ``keys``, except for the head size; ``None``: the shape of ``keys``.
+        sources: the producers of queries, keys and values.
+        precision: bits per element; all count as activations.
 
     Raises:
-        InputError: where the parts do not go together.
+        InputError: if the shapes do not match.
     """
     draft = Draft("attention", name, "MatMul", precision)
     q, k, v = _checked(draft, queries, keys, values)
@@ -76,7 +76,7 @@ def attention(
 
 
 def _softmax(name: str, scores: Tensor) -> VectorNode:
-    """Softmax over scaled scores, which are called as the node that makes them."""
+    """Softmax over scaled scores, a tensor named after the node that produces it."""
     return VectorNode(
         name=name,
         operator="Softmax",
@@ -92,7 +92,7 @@ def _softmax(name: str, scores: Tensor) -> VectorNode:
 def _checked(
     draft: Draft, queries: Shape, keys: Shape | None, values: Shape | None
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """The sizes of queries, keys and values; those of keys and values where they are not given."""
+    """The sizes of queries, keys and values, with defaults filled in."""
     axes = ("batch", "heads", "length", "head size")
     q = draft.sizes("queries", queries, axes)
     k = draft.sizes("keys", q if keys is None else keys, axes)
@@ -110,7 +110,7 @@ def _checked(
 
 
 def _grouped(queries: Shape, keys: Shape) -> tuple[Shape, Shape]:
-    """The batch axes of queries and keys; heads that share keys are one axis more."""
+    """The batch axes of queries and keys; heads that share keys are an additional axis."""
     batch, heads = keys[:2]
     if queries[1] == heads:
         return (batch, heads), (batch, heads)

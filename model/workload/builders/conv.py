@@ -1,4 +1,4 @@
-"""Convolutions in a line: the shapes of image and weights, as ONNX and PyTorch state them."""
+"""Builders for convolutions, from the shapes of image and weights as in ONNX and PyTorch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nestmap.model.workload.layer import Layer
 from nestmap.model.workload.loop_nests import Axis, Channels, convolution
 
 PerAxis = int | Sequence[int]
-"""A number for each spatial axis, or one for all."""
+"""One number for each spatial axis, or one for all."""
 
 _AXES = ("depth", "height", "width")
 
@@ -155,7 +155,7 @@ def _axes(draft: Draft, image: Shape, kernel: Shape, window: _Window) -> tuple[A
     for axis in axes:
         if axis.output < 1:
             raise draft.error(
-                f"a kernel that reaches over {axis.reach} of {axis.input} + {sum(axis.padding)} "
+                f"a kernel that spans {axis.reach} of {axis.input} + {sum(axis.padding)} "
                 f"elements (axis {axis.letter})",
                 "a kernel within the padded image",
             )

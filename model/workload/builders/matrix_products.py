@@ -1,4 +1,4 @@
-"""Matrix products in a line: shapes of the two matrices, or stacks of them."""
+"""Builders for matrix products, from the shapes of two matrices or stacks of matrices."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def matmul(
     sources: tuple[Source, Source] = (None, None),
     precision: Precision = EIGHT_BIT,
 ) -> Layer:
-    """The product of two (stacks of) matrices, none of which is known before the network runs.
+    """The product of two matrices or stacks of matrices, neither of which is constant.
 
     >>> scores = matmul("scores", (1, 12, 384, 64), (1, 12, 64, 384))
     >>> scores.macs, scores.equation

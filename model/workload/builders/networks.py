@@ -1,4 +1,4 @@
-"""Networks in a line: layers and nodes that name what they read."""
+"""The builder for networks: layers and nodes, connected by the sources they name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from nestmap.model.workload.graph import Workload
 
 
 def network(name: str, *parts: Part | tuple[Part, ...]) -> Workload:
-    """A network of layers and nodes, in any order; sources connect them.
+    """A network of layers and nodes, in any order, connected by their sources.
 
     >>> from nestmap.model.workload.builders import conv2d
     >>> c1 = conv2d("c1", (1, 3, 32, 32), (16, 3, 3, 3), padding=1)
@@ -17,7 +17,7 @@ def network(name: str, *parts: Part | tuple[Part, ...]) -> Workload:
     (5160960, {'c1': ('c2',), 'c2': ()})
 
     Raises:
-        pydantic.ValidationError: where two parts have one name, or a source is not there.
+        pydantic.ValidationError: if two parts have the same name, or a source is missing.
     """
     flat = (part for given in parts for part in (given if isinstance(given, tuple) else (given,)))
     return Workload.of(*flat, name=name)

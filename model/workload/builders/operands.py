@@ -1,4 +1,4 @@
-"""What layers are drafted from: shapes, sources and precision, checked before use."""
+"""Shapes, sources and precisions of the layer builders, checked before use."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ Shape = Sequence[int]
 """The sizes of a tensor, from its outermost axis."""
 
 Part = Layer | Node
-"""What networks are made of."""
+"""An element of a network: a layer or a node."""
 
 Source = Part | tuple[Part, ...] | str | None
-"""What makes a tensor: a part or its name; of several parts the last; ``None``: it is given."""
+"""The producer of a tensor: a part, several parts (the last counts) or a name; ``None``: none."""
 
 _LIMIT: Final = 2**31
 
 
 class Precision(Frozen, frozen=True):
-    """Bits of an element: weights, activations, finished outputs, partial sums.
+    """Bits per element of weights, activations, finished outputs and partial sums.
 
-    Where they are not given, ``output`` is as wide as ``activation``, and ``partial_sum`` twice as
-    wide as ``output``.
+    By default ``output`` is as wide as ``activation``, and ``partial_sum`` twice as wide as
+    ``output``.
     """
 
     weight: Bits = 8
@@ -51,13 +51,13 @@ class Precision(Frozen, frozen=True):
 
 
 EIGHT_BIT: Final = Precision()
-"""Weights and activations of 8 bit, partial sums of 16."""
+"""Weights and activations of 8 bits, partial sums of 16 bits."""
 
 
 @final
 @dataclass(frozen=True)
 class Draft:
-    """A layer to be: which function makes it, what it is called, its operator and precision."""
+    """A layer under construction: its builder function, name, operator and precision."""
 
     maker: str
     name: str
@@ -65,7 +65,7 @@ class Draft:
     precision: Precision
 
     def called(self, name: str) -> Self:
-        """The same under another name."""
+        """The same draft under another name."""
         return replace(self, name=name)
 
     def error(self, found: str, expected: str) -> InputError:
@@ -76,27 +76,27 @@ class Draft:
         """The sizes of a tensor with these axes.
 
         Raises:
-            InputError: where there are more or fewer, or one is no positive number.
+            InputError: if the number of sizes is not that of the axes, or a size is not positive.
         """
         if len(given) != len(axes):
             raise self.error(f"{what} {text(given)}", f"{len(axes)} sizes: {', '.join(axes)}")
         return self.checked(what, given, 1)
 
     def stack(self, what: str, given: Shape) -> tuple[int, ...]:
-        """The sizes of a stack of matrices.
+        """The sizes of a matrix or a stack of matrices.
 
         Raises:
-            InputError: where it has less than two axes, or one is no positive number.
+            InputError: if it has fewer than two axes, or a size is not positive.
         """
         if len(given) < 2:
             raise self.error(f"{what} {text(given)}", "two sizes or more: a (stack of) matrices")
         return self.checked(what, given, 1)
 
     def checked(self, what: str, given: Shape, least: int) -> tuple[int, ...]:
-        """The numbers, all of them whole ones from ``least`` to 2**31 - 1.
+        """The given numbers, after checking that each is an integer from ``least`` to 2**31 - 1.
 
         Raises:
-            InputError: where one is not.
+            InputError: if one is not.
         """
         for size in given:
             if type(size) is not int or not least <= size < _LIMIT:
@@ -108,7 +108,7 @@ class Draft:
     def layer(
         self, nest: LoopNest, sources: Mapping[LayerOperand, Source], constant: LayerOperand = ""
     ) -> Layer:
-        """The layer of that nest; ``constant`` is the operand that holds weights."""
+        """The layer with that nest; ``constant`` is the operand that holds weights."""
         bits = self.precision
         return Layer(
             name=self.name,
@@ -138,7 +138,7 @@ class Draft:
 
 
 def name_of(source: Source) -> str | None:
-    """The name of the node that makes a tensor."""
+    """The name of the producer of a tensor."""
     if source is None or isinstance(source, str):
         return source
     return source[-1].name if isinstance(source, tuple) else source.name

@@ -8,8 +8,7 @@ from typing import Final, NamedTuple
 
 from nestmap.model import OUTPUT, Accelerator, MemoryLevel, MemoryPort, Movement
 from nestmap.model.dims import MemoryOperand
-from nestmap.pipeline.format.axis_units import TIMES
-from nestmap.pipeline.format.numbers import capacity, count
+from nestmap.pipeline.format.numbers import TIMES, capacity, count
 
 _MOST_SORTED: Final = 5
 """Operands of which all orders are tried."""

@@ -15,7 +15,7 @@ from nestmap.model import (
     NetworkEvaluation,
 )
 from nestmap.model.dims import MemoryOperand
-from nestmap.pipeline.format.axis_units import TIMES
+from nestmap.pipeline.format.numbers import TIMES
 
 
 class Ceiling(NamedTuple):

@@ -11,7 +11,7 @@ from nestmap.model.multicore.schedule import Schedule, ScheduleEnergy, TransferK
 from nestmap.pipeline.analysis.network.stacked_bars import Bars, Part
 from nestmap.pipeline.analysis.schedule.gantt import layers_of_events
 from nestmap.pipeline.analysis.schedule.link_occupancy import FIRST_TRANSFER
-from nestmap.pipeline.analysis.schedule.tables import BarKind, EnergyPart, Floats, Ints
+from nestmap.pipeline.analysis.schedule.tables import BarKind, Floats, Ints
 from nestmap.pipeline.format.palette import (
     BLUE,
     GREEN,
@@ -54,17 +54,10 @@ _SENT: Final = {
 }
 
 
-def energy_parts(energy: ScheduleEnergy) -> tuple[EnergyPart, ...]:
-    """The parts of the energy in a fixed order, those of 0 pJ included."""
-    return tuple(EnergyPart(kind.label, getattr(energy, kind.field)) for kind in _KINDS)
-
-
 def energy_bars(names: Sequence[str], energies: Sequence[ScheduleEnergy]) -> Bars:
     """A bar for each schedule, by part (pJ); no part that is always 0."""
-    found = {
-        kind.field: np.array([getattr(energy, kind.field) for energy in energies])
-        for kind in _KINDS
-    }
+    parts = [energy.parts for energy in energies]
+    found = {kind.field: np.array([part[kind.field] for part in parts]) for kind in _KINDS}
     return Bars(tuple(names), _parts(found))
 
 

@@ -75,6 +75,20 @@ def with_streams_joined(found: Taken) -> Taken:
     return _each_once(replace(found, tensor=np.maximum(found.tensor, -1)))
 
 
+def busy_cycles(found: Taken) -> dict[int, int]:
+    """For each wire that is taken, in order, the cycles in which at least one thing is on it."""
+    wires = np.unique(found.wire).tolist()
+    return {wire: _covered(found.rows(np.flatnonzero(found.wire == wire))) for wire in wires}
+
+
+def _covered(found: Taken) -> int:
+    """The cycles that lie in at least one of the rows."""
+    order = np.argsort(found.start, kind="stable")
+    start, reached = found.start[order], np.maximum.accumulate(found.end[order])
+    before = np.concatenate((start[:1], reached[:-1]))
+    return int((reached - np.maximum(start, before)).clip(0).sum())
+
+
 def wire_rows(accelerator: MultiCoreAccelerator) -> tuple[Row, ...]:
     """A row for each wire, as the accelerator gives them."""
     off = accelerator.offchip

@@ -1,19 +1,19 @@
-"""How busy the cores, wires and memories of a schedule are."""
+"""How busy the cores and wires of a schedule are, and how much memory it needs on the chip."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nestmap.model.multicore.accelerator import ComputeCore
 from nestmap.model.multicore.interconnect import Ways, Wire
 from nestmap.model.multicore.schedule import Schedule
-from nestmap.model.multicore.top_memories import Home, Homes
-
-Ints = NDArray[np.int64]
+from nestmap.model.multicore.top_memories import Homes
+from nestmap.pipeline.analysis.schedule.link_occupancy import busy_cycles, taken
+from nestmap.pipeline.analysis.schedule.stalls import stalls
+from nestmap.pipeline.analysis.schedule.tables import BarKind, Ints, StallReason
+from nestmap.pipeline.analysis.schedule.traffic import bits_taken
 
 
 class CoreLoad(NamedTuple):
@@ -31,19 +31,16 @@ class CoreLoad(NamedTuple):
 
 
 class WireLoad(NamedTuple):
-    """A link or bus in a schedule: transfers, bits, the cycles in which something passes."""
+    """A link or bus in a schedule: transfers, bits, the cycles in which something passes.
+
+    A tensor that goes to several cores at the same time is a transfer for each of them, but its
+    bits pass once.
+    """
 
     wire: Wire
     transfers: int
     bits: int
     busy: int
-
-
-class MemoryLoad(NamedTuple):
-    """An outermost memory in a schedule: the most bits that it holds at any time."""
-
-    home: Home
-    peak: int
 
 
 def core_loads(schedule: Schedule) -> tuple[CoreLoad, ...]:
@@ -67,50 +64,33 @@ def _core_load(schedule: Schedule, core: ComputeCore) -> CoreLoad:
     )
 
 
+def idle_cycles(schedule: Schedule) -> Ints:
+    """The idle cycles of each core that computes (rows), by :class:`StallReason` (columns).
+
+    With the busy cycles of the core they add up to the latency.
+    """
+    idle = stalls(schedule)
+    cores = len(schedule.problem.accelerator.compute_cores)
+    cycles: Ints = np.zeros((cores, len(StallReason)), dtype=np.int64)
+    np.add.at(cycles, (idle.row, idle.reason), idle.end - idle.start)
+    return cycles
+
+
 def wire_loads(schedule: Schedule) -> tuple[WireLoad, ...]:
     """A row for each wire that something passes, the busiest one first."""
-    ways = Ways(accelerator=schedule.problem.accelerator)
-    found: dict[int, list[tuple[int, int, int, bool]]] = {}
-    for sending, receiving, *passing in _passing(schedule):
-        for wire in ways.path(sending, receiving):
-            begins, ends, bits, sent = passing
-            found.setdefault(wire, []).append((begins, ends, bits, bool(sent)))
-    loads = [
-        WireLoad(
-            wire=ways.wires[wire],
-            transfers=sum(sent for *_, sent in uses),
-            bits=sum(bits for _, _, bits, _ in uses),
-            busy=covered(np.array([use[:2] for use in uses], dtype=np.int64)),
-        )
-        for wire, uses in sorted(found.items())
-    ]
+    wires = Ways(accelerator=schedule.problem.accelerator).wires
+    found = taken(schedule)
+    busy, bits = busy_cycles(found), bits_taken(schedule, found)
+    loads: list[WireLoad] = []
+    for wire, cycles in busy.items():
+        here = found.wire == wire
+        sent = here & (found.kind != BarKind.STREAM)
+        transfers = int(found.count[sent].sum())
+        loads.append(WireLoad(wires[wire], transfers, int(bits[here].sum()), cycles))
     return tuple(sorted(loads, key=lambda load: -load.busy))
 
 
-def _passing(schedule: Schedule) -> Iterator[tuple[int, int, int, int, int, int]]:
-    """Ends of the path, from when to when, bits, and whether it is a transfer."""
-    sent, streams = schedule.transfers, schedule.streams
-    bits = schedule.tensors.bits[sent.tensor]
-    columns = (sent.sending, sent.receiving, sent.start, sent.end, bits, np.ones_like(bits))
-    yield from zip(*(column.tolist() for column in columns), strict=True)
-    bits = streams.rate * (streams.end - streams.start)
-    columns = (
-        *(streams.sending, streams.receiving, streams.start, streams.end),
-        *(bits, np.zeros_like(bits)),
-    )
-    yield from zip(*(column.tolist() for column in columns), strict=True)
-
-
-def covered(spans: Ints) -> int:
-    """How many cycles lie in at least one of the spans (rows of begin and end)."""
-    ordered = spans[np.argsort(spans[:, 0], kind="stable")]
-    reached = np.maximum.accumulate(ordered[:, 1])
-    before = np.concatenate((ordered[:1, 0], reached[:-1]))
-    return int((reached - np.maximum(ordered[:, 0], before)).clip(0).sum())
-
-
-def memory_loads(schedule: Schedule) -> tuple[MemoryLoad, ...]:
-    """A row for each outermost memory."""
-    homes = Homes(accelerator=schedule.problem.accelerator).memories
-    peaks = (*schedule.peaks, *(0 for _ in homes))
-    return tuple(MemoryLoad(home, peak) for home, peak in zip(homes, peaks, strict=False))
+def onchip_peak(schedule: Schedule) -> int:
+    """The most bits that the memories on the chip hold, each at its own worst time."""
+    offchip = Homes(accelerator=schedule.problem.accelerator).offchip
+    return sum(peak for place, peak in enumerate(schedule.peaks) if place not in offchip)

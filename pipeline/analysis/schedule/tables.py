@@ -12,8 +12,8 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from nestmap.model.multicore.accelerator import CoreId
 from nestmap.model.multicore.allocation import Allocation
+from nestmap.model.multicore.top_memories import Home
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -169,13 +169,16 @@ class MemoryUse:
     """
 
     place: int
-    name: str
-    cores: tuple[CoreId, ...]
+    home: Home
     offchip: bool
-    capacity: int
     peak: int
     times: Ints
     bits: Ints
+
+    @property
+    def capacity(self) -> int:
+        """The bits that fit in it."""
+        return self.home.level.instance.size
 
 
 @final
@@ -209,23 +212,6 @@ class Sent(NamedTuple):
     def total(self) -> int:
         """Bits of all kinds."""
         return sum(self.bits)
-
-
-class CoreLoad(NamedTuple):
-    """What a core does with its time: nodes, busy cycles, idle cycles by :class:`StallReason`."""
-
-    core: CoreId
-    name: str
-    nodes: int
-    busy: int
-    idle: tuple[int, ...]
-
-
-class EnergyPart(NamedTuple):
-    """A part of the energy of a schedule, in pJ."""
-
-    label: str
-    energy: float
 
 
 @final

@@ -7,20 +7,30 @@ from collections.abc import Sequence
 import numpy as np
 
 from nestmap.model.multicore.schedule import Schedule
-from nestmap.pipeline.analysis.schedule.link_occupancy import FIRST_TRANSFER, taken, wire_rows
+from nestmap.pipeline.analysis.schedule.link_occupancy import (
+    FIRST_TRANSFER,
+    Taken,
+    taken,
+    wire_rows,
+)
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Ints, Sent
 
 
 def sent_over_wires(schedule: Schedule) -> tuple[Sent, ...]:
     """Bits that pass each wire that is used; a tensor for several cores at the same time once."""
     found = taken(schedule)
-    bits = np.where(
-        found.kind == BarKind.STREAM,
-        _of(streamed_bits(schedule), found.event, found.kind == BarKind.STREAM),
-        schedule.tensors.bits[np.maximum(found.tensor, 0)] if len(found) else found.tensor,
-    )
     rows = wire_rows(schedule.problem.accelerator)
+    bits = bits_taken(schedule, found)
     return _summed([row.name for row in rows], found.wire, found.kind, bits)
+
+
+def bits_taken(schedule: Schedule, found: Taken) -> Ints:
+    """The bits that pass a wire each time that it is taken."""
+    streams = found.kind == BarKind.STREAM
+    bits = np.zeros(len(found), dtype=np.int64)
+    bits[streams] = streamed_bits(schedule)[found.event[streams]]
+    bits[~streams] = schedule.tensors.bits[found.tensor[~streams]]
+    return bits
 
 
 def sent_between_cores(schedule: Schedule) -> tuple[Sent, ...]:
@@ -46,13 +56,6 @@ def streamed_bits(schedule: Schedule) -> Ints:
     streams = schedule.streams
     bits: Ints = streams.rate * (streams.end - streams.start)
     return bits
-
-
-def _of(values: Ints, places: Ints, where: Ints) -> Ints:
-    """The values at some places; 0 elsewhere."""
-    found = np.zeros(len(places), dtype=np.int64)
-    found[where] = values[places[where]]
-    return found
 
 
 def _summed(names: Sequence[str], group: Ints, kind: Ints, bits: Ints) -> tuple[Sent, ...]:

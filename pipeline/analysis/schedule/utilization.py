@@ -6,13 +6,13 @@ import numpy as np
 
 from nestmap.model.multicore.interconnect import Ways
 from nestmap.model.multicore.schedule import Schedule
-from nestmap.model.multicore.top_memories import Home, Homes
+from nestmap.model.multicore.top_memories import Homes
 from nestmap.pipeline.analysis.schedule.downsample import thinned_steps
 from nestmap.pipeline.analysis.schedule.link_occupancy import (
     Taken,
+    busy_cycles,
     taken,
     wire_rows,
-    with_streams_joined,
 )
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Floats, Ints, MemoryUse, WireUse
 
@@ -24,24 +24,17 @@ def memory_uses(schedule: Schedule, cells: int | None = None) -> tuple[MemoryUse
     extremes are kept; the time is cut into so many parts.
     """
     homes = Homes(accelerator=schedule.problem.accelerator)
-    return tuple(_memory(schedule, place, home, homes, cells) for place, home in _all(homes))
+    return tuple(_memory(schedule, place, homes, cells) for place in range(len(homes.memories)))
 
 
-def _all(homes: Homes) -> list[tuple[int, Home]]:
-    return list(enumerate(homes.memories))
-
-
-def _memory(
-    schedule: Schedule, place: int, home: Home, homes: Homes, cells: int | None
-) -> MemoryUse:
+def _memory(schedule: Schedule, place: int, homes: Homes, cells: int | None) -> MemoryUse:
     nothing: Ints = np.zeros(0, dtype=np.int64)
     known = place < len(schedule.memory_usage)
     times, bits = schedule.memory_usage[place] if known else (nothing, nothing)
     peak = schedule.peaks[place] if known else 0
     if cells is not None:
         times, bits = thinned_steps(times, bits, schedule.latency, cells)
-    offchip, size = place in homes.offchip, home.level.instance.size
-    return MemoryUse(place, home.name, home.cores, offchip, size, peak, times, bits)
+    return MemoryUse(place, homes.memories[place], place in homes.offchip, peak, times, bits)
 
 
 def wire_uses(schedule: Schedule, bins: int = 200) -> tuple[WireUse, ...]:
@@ -50,23 +43,18 @@ def wire_uses(schedule: Schedule, bins: int = 200) -> tuple[WireUse, ...]:
     A tensor that goes to several cores at the same time takes a wire once.
     """
     found = taken(schedule)
-    joined = with_streams_joined(found)
+    busy = busy_cycles(found)
     wires = Ways(accelerator=schedule.problem.accelerator).wires
     edges = bin_edges(schedule.latency, bins)
     uses: list[WireUse] = []
     for row in wire_rows(schedule.problem.accelerator):
         width = wires[row.number].bandwidth
-        busy = _length(joined.rows(np.flatnonzero(joined.wire == row.number)))
-        if width is not None and busy:
+        if width is not None and busy.get(row.number):
             here = found.rows(np.flatnonzero(found.wire == row.number))
             parts = _parts(schedule, here, width)
             cycles = np.stack([_cycles(here, parts, kind, edges) for kind in BarKind])
-            uses.append(WireUse(row, busy, edges, cycles))
+            uses.append(WireUse(row, busy[row.number], edges, cycles))
     return tuple(uses)
-
-
-def _length(found: Taken) -> int:
-    return int((found.end - found.start).sum())
 
 
 def _parts(schedule: Schedule, found: Taken, width: int) -> Floats:

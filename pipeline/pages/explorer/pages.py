@@ -15,12 +15,12 @@ from nestmap.model import InputError
 from nestmap.pipeline.pages.explorer.render import page, render
 from nestmap.pipeline.pages.explorer.store_site import MissingError, Site, find_layer, find_run
 from nestmap.pipeline.pages.explorer.urls import LINKS, RUNS, SCHEMA, run_address, sql_address
-from nestmap.pipeline.pages.report import table_cells as cells
 from nestmap.pipeline.pages.report.multicore.page import stream_body, stream_comparison_body
 from nestmap.pipeline.pages.report.multicore.reported_run import ReportedStream, read_stream
 from nestmap.pipeline.pages.report.page import are_streams, comparison_body, layer_body, run_body
 from nestmap.pipeline.pages.report.run import ReportedRun, read_reported
-from nestmap.pipeline.pages.report.table_cells import Cell
+from nestmap.pipeline.render.tables import cells
+from nestmap.pipeline.render.tables.table import Cell
 from nestmap.store import NamedQuery, Store
 
 MOST_RUNS: Final = 1000

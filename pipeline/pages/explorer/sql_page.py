@@ -12,10 +12,11 @@ from markupsafe import Markup, escape
 from nestmap.model import StoreError
 from nestmap.pipeline.pages.explorer.store_site import Site
 from nestmap.pipeline.pages.explorer.urls import sql_address
-from nestmap.pipeline.pages.report.table_cells import Cell, Heading, Kind, Row, Table
-from nestmap.pipeline.render.json.results import Json
+from nestmap.pipeline.render.tables.columns import Align, Column
+from nestmap.pipeline.render.tables.table import Cell, Row, Table
 from nestmap.pipeline.render.text.plain_table import printable
 from nestmap.pipeline.render.text.query_result import answer_rows, cell_text
+from nestmap.pipeline.util.json import Json
 from nestmap.store import NamedQuery, Parameter, RunRecord, Store
 from nestmap.store.sandbox.allow_list import Limits
 from nestmap.store.sandbox.process import Answer
@@ -162,15 +163,15 @@ def shown(answer: Answer, seconds: float) -> Shown:
     """An answer as a table."""
     relation = answer.relation
     numeric = [_is_number(column.type) for column in relation.table.columns]
-    headings = [
-        Heading(name, kind=Kind.NUMBER if number else Kind.TEXT)
+    columns = [
+        Column(name, align=Align.RIGHT if number else Align.LEFT)
         for name, number in zip(relation.columns, numeric, strict=True)
     ]
     rows = [
         Row(tuple(_cell(value, number) for value, number in zip(row, numeric, strict=True)))
         for row in answer_rows(relation)
     ]
-    return Shown(Table("Answer", tuple(headings), tuple(rows), head=-1), seconds, answer.is_cut)
+    return Shown(Table("Answer", tuple(columns), tuple(rows), head=-1), seconds, answer.is_cut)
 
 
 def _is_number(kind: pa.DataType) -> bool:

@@ -11,36 +11,38 @@ from nestmap.costmodel.imc.array import array_areas, array_delays, peak_energies
 from nestmap.model import Accelerator, ArrayPart, MemoryLevel, MemoryPort
 from nestmap.pipeline.analysis.network.memory_hierarchy import width_text
 from nestmap.pipeline.format.mappings import array_text
-from nestmap.pipeline.pages.report import table_cells as cells
 from nestmap.pipeline.pages.report.accelerator_drawing import Drawing, machine_drawing
-from nestmap.pipeline.pages.report.table_cells import NONE, Cell, Heading, Table, words
+from nestmap.pipeline.render.tables import cells
+from nestmap.pipeline.render.tables.cells import NONE
+from nestmap.pipeline.render.tables.columns import Column, bars, figures
+from nestmap.pipeline.render.tables.table import Cell, Table, table
 from nestmap.pipeline.render.text.accelerator import array_facts
 
 _MEMORIES: Final = (
-    words("Memory"),
-    words("Holds", hint="memory operands"),
-    Heading("Size", hint="of one instance"),
-    Heading("Instances"),
-    words("Serves", hint="array dimensions that share an instance"),
-    Heading("Read", "pJ", hint="an access of a port's full width"),
-    Heading("Write", "pJ", hint="an access of a port's full width"),
-    Heading("Latency", "cycles"),
-    Heading("Area", "each"),
-    Heading("Leakage", "mW each"),
+    Column("Memory"),
+    Column("Holds", hint="memory operands"),
+    figures("Size", hint="of one instance"),
+    figures("Instances"),
+    Column("Serves", hint="array dimensions that share an instance"),
+    figures("Read", "pJ", hint="an access of a port's full width"),
+    figures("Write", "pJ", hint="an access of a port's full width"),
+    figures("Latency", "cycles"),
+    figures("Area", "each"),
+    figures("Leakage", "mW each"),
 )
 _PORTS: Final = (
-    words("Memory"),
-    words("Port"),
-    words("Kind"),
-    Heading("Width", "bit/cycle"),
-    words("Allocated to", hint="operand and movement"),
+    Column("Memory"),
+    Column("Port"),
+    Column("Kind"),
+    figures("Width", "bit/cycle"),
+    Column("Allocated to", hint="operand and movement"),
 )
-_AREAS: Final = (words("Part"), Heading("Area"), Heading("Share"), cells.bars("Share of all"))
+_AREAS: Final = (Column("Part"), figures("Area"), figures("Share"), bars("Share of all"))
 _ARRAY_PARTS: Final = (
-    words("Part"),
-    Heading("Area", "mm2"),
-    Heading("Delay", "ns"),
-    Heading("Peak", "pJ/cycle"),
+    Column("Part"),
+    figures("Area", "mm2"),
+    figures("Delay", "ns"),
+    figures("Peak", "pJ/cycle"),
 )
 _GREY: Final = "#777777"
 
@@ -83,11 +85,11 @@ def _facts(accelerator: Accelerator) -> Iterator[str]:
 def _tables(accelerator: Accelerator) -> Iterator[Table]:
     name = accelerator.name
     memories = [_memory(accelerator, level) for level in accelerator.memories]
-    yield cells.table(f"Memories of {name}, innermost first", _MEMORIES, memories)
+    yield table(_MEMORIES, memories, caption=f"Memories of {name}, innermost first")
     ports = [_port(level, port) for level in accelerator.memories for port in level.instance.ports]
-    yield cells.table(f"Ports of {name}", _PORTS, ports)
+    yield table(_PORTS, ports, caption=f"Ports of {name}")
     if accelerator.array.imc is not None:
-        yield cells.table(f"Parts of the array of {name}", _ARRAY_PARTS, _parts(accelerator))
+        yield table(_ARRAY_PARTS, _parts(accelerator), caption=f"Parts of the array of {name}")
     areas = [x for x in areas_of(accelerator) if x.area]
     whole = sum(x.area for x in areas)
     if len(areas) > 1:
@@ -100,7 +102,7 @@ def _tables(accelerator: Accelerator) -> Iterator[Table]:
             )
             for x in areas
         ]
-        yield cells.table(f"Areas of {name}, of all instances", _AREAS, rows)
+        yield table(_AREAS, rows, caption=f"Areas of {name}, of all instances")
 
 
 def _memory(accelerator: Accelerator, level: MemoryLevel) -> tuple[Cell, ...]:

@@ -8,14 +8,15 @@ from typing import Final, final
 
 from nestmap.model import CostModelEvaluation
 from nestmap.pipeline.explore.accelerator_diff import differences
-from nestmap.pipeline.pages.report import table_cells as cells
 from nestmap.pipeline.pages.report.charts.chart import Chart
 from nestmap.pipeline.pages.report.links import Links
 from nestmap.pipeline.pages.report.provenance import status_text
 from nestmap.pipeline.pages.report.run import ReportedRun
 from nestmap.pipeline.pages.report.stages import options_of
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, edp
-from nestmap.pipeline.pages.report.table_cells import Cell, Heading, Row, Table, words
+from nestmap.pipeline.render.tables import cells
+from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.table import Cell, Row, Table, table
 
 _MOST: Final = 6
 """Differences of accelerators that are written out."""
@@ -65,19 +66,19 @@ def comparison(runs: Sequence[ReportedRun], links: Links) -> Comparison:
 
 
 def _totals(runs: Sequence[ReportedRun], names: Sequence[str], links: Links) -> Table:
-    headings = (
-        words("Run"),
-        words("Workload"),
-        words("Objective"),
-        words("Status"),
-        Heading("Energy"),
-        Heading("Change"),
-        Heading("Latency", "cycles"),
-        Heading("Change"),
-        Heading("EDP", EDP_UNIT),
-        Heading("Change"),
-        Heading("MAC util."),
-        Heading("Mappings", "evaluated"),
+    columns = (
+        Column("Run"),
+        Column("Workload"),
+        Column("Objective"),
+        Column("Status"),
+        figures("Energy"),
+        figures("Change"),
+        figures("Latency", "cycles"),
+        figures("Change"),
+        figures("EDP", EDP_UNIT),
+        figures("Change"),
+        figures("MAC util."),
+        figures("Mappings", "evaluated"),
     )
     first = runs[0].evaluation
     rows: list[tuple[Cell, ...]] = []
@@ -97,17 +98,17 @@ def _totals(runs: Sequence[ReportedRun], names: Sequence[str], links: Links) -> 
                 cells.count(total.evaluations),
             )
         )
-    return cells.table("Totals; changes are those from the first run", headings, rows)
+    return table(columns, rows, caption="Totals; changes are those from the first run")
 
 
 def _layers(runs: Sequence[ReportedRun], names: Sequence[str], links: Links) -> Table:
     """A row for each layer of any run, matched by name."""
     found = [{x.cme.layer: x.cme for x in run.evaluation.layers} for run in runs]
     layers = dict.fromkeys(name for cmes in found for name in cmes)
-    figures = [
-        heading
+    columns = [
+        column
         for title, unit in (("Energy", ""), ("Latency", "cycles"))
-        for heading in _headings(title, unit, names)
+        for column in _columns(title, unit, names)
     ]
     rows = [
         Row(
@@ -121,17 +122,17 @@ def _layers(runs: Sequence[ReportedRun], names: Sequence[str], links: Links) -> 
     ]
     return Table(
         "Layers; changes are those from the first run",
-        (Heading("#"), words("Layer"), *figures, words("Mapping", hint="against the first run")),
+        (figures("#"), Column("Layer"), *columns, Column("Mapping", hint="against the first run")),
         tuple(rows),
         head=1,
     )
 
 
-def _headings(title: str, unit: str, names: Sequence[str]) -> Iterator[Heading]:
+def _columns(title: str, unit: str, names: Sequence[str]) -> Iterator[Column]:
     for i, name in enumerate(names):
-        yield Heading(f"{title} {name}", unit)
+        yield figures(f"{title} {name}", unit)
         if i:
-            yield Heading(f"{title} change")
+            yield figures(f"{title} change")
 
 
 def _home(layer: str, runs: Sequence[ReportedRun], links: Links) -> str:

@@ -8,15 +8,17 @@ from itertools import groupby
 from typing import Final, final
 
 from nestmap.model import CostModelEvaluation, LayerFront, LayerResult, LevelEvaluation
-from nestmap.pipeline.analysis.mapping import Explanation
 from nestmap.pipeline.analysis.mapping.explanation import EnergyKind, EnergyPart, PortTraffic, Tile
 from nestmap.pipeline.analysis.network.stacked_bars import latency_parts
 from nestmap.pipeline.format.mappings import sizes_text, spatial_text
-from nestmap.pipeline.format.numbers import count, engineering
+from nestmap.pipeline.format.numbers import MINUS, count, engineering, with_micro
 from nestmap.pipeline.format.palette import BLUE, Look, grey_look
-from nestmap.pipeline.pages.report import table_cells as cells
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, Fact, edp
-from nestmap.pipeline.pages.report.table_cells import MINUS, NONE, Cell, Heading, Row, Table, words
+from nestmap.pipeline.render.tables import cells
+from nestmap.pipeline.render.tables.cells import NONE
+from nestmap.pipeline.render.tables.columns import Column, bars, figures
+from nestmap.pipeline.render.tables.table import Cell, Row, Table, table
+from nestmap.pipeline.render.text.explanation import Explanation
 from nestmap.pipeline.render.text.explanation_reasons import described, notable, unchanged
 from nestmap.pipeline.render.text.explanation_tables import array_text, nest_lines
 from nestmap.pipeline.render.text.network import skipped_of
@@ -25,43 +27,43 @@ from nestmap.pipeline.render.text.plain_table import Tone
 INSIDE: Final = "\u203a"
 """What stands before a part of the part above."""
 
-_PARTS: Final = (words("Part"), Heading("Energy"), Heading("Share"), cells.bars("Share of all"))
-_STEPS: Final = (words("Cause"), Heading("Cycles"), Heading("Share"), cells.bars("From 0 to all"))
+_PARTS: Final = (Column("Part"), figures("Energy"), figures("Share"), bars("Share of all"))
+_STEPS: Final = (Column("Cause"), figures("Cycles"), figures("Share"), bars("From 0 to all"))
 _PORTS: Final = (
-    words("Port"),
-    words("Memory"),
-    Heading("Width", "bit/cycle"),
-    Heading("Stall", "cycles", hint="what the array would wait for this port alone; less: slack"),
-    words("Carries", hint="operand and movement"),
+    Column("Port"),
+    Column("Memory"),
+    figures("Width", "bit/cycle"),
+    figures("Stall", "cycles", hint="what the array would wait for this port alone; less: slack"),
+    Column("Carries", hint="operand and movement"),
 )
 _LEVELS: Final = (
-    words("Memory"),
-    words("Operand"),
-    Heading("Tile", "bit", hint="what one instance holds"),
-    Heading("of memory"),
-    Heading("Tiles", hint="how many an instance holds one after the other"),
-    Heading("To below"),
-    Heading("From below"),
-    Heading("To above"),
-    Heading("From above"),
-    Heading("Energy"),
-    Heading("Share"),
+    Column("Memory"),
+    Column("Operand"),
+    figures("Tile", "bit", hint="what one instance holds"),
+    figures("of memory"),
+    figures("Tiles", hint="how many an instance holds one after the other"),
+    figures("To below"),
+    figures("From below"),
+    figures("To above"),
+    figures("From above"),
+    figures("Energy"),
+    figures("Share"),
 )
 _FRONT: Final = (
-    Heading("#"),
-    Heading("Energy"),
-    Heading("Latency", "cycles"),
-    Heading("EDP", EDP_UNIT),
-    Heading("MAC util."),
-    words("Spatial mapping"),
-    words("Loops", "innermost first"),
+    figures("#"),
+    figures("Energy"),
+    figures("Latency", "cycles"),
+    figures("EDP", EDP_UNIT),
+    figures("MAC util."),
+    Column("Spatial mapping"),
+    Column("Loops", "innermost first"),
 )
 _ANSWERS: Final = (
-    words("If"),
-    Heading("Latency", "cycles"),
-    Heading("Change"),
-    Heading("Energy"),
-    Heading("Change"),
+    Column("If"),
+    figures("Latency", "cycles"),
+    figures("Change"),
+    figures("Energy"),
+    figures("Change"),
 )
 
 
@@ -107,16 +109,18 @@ def explained_layer(
         array=array_text(explanation.nest.parallel),
         statement=explanation.nest.statement,
         facts=tuple(_facts(result)),
-        why=tuple(map(cells.lettered, explanation.why())),
+        why=tuple(map(with_micro, explanation.why())),
         nest=tuple(_nest(explanation)),
         latency=_latency(name, explanation),
         energy=_energy(name, explanation, looks),
-        ports=cells.table(
-            f"Ports that {name} uses, largest stall first", _PORTS, _ports(explanation)
+        ports=table(
+            _PORTS, _ports(explanation), caption=f"Ports that {name} uses, largest stall first"
         ),
         accesses=_accesses(name, explanation),
-        what_if=cells.table(
-            f"What if: {name} on changed machines, each evaluated", _ANSWERS, _answers(explanation)
+        what_if=table(
+            _ANSWERS,
+            _answers(explanation),
+            caption=f"What if: {name} on changed machines, each evaluated",
         ),
         unchanged=unchanged(cme, explanation.binding, explanation.what_ifs),
         skipped=tuple(skipped_of(result)),
@@ -276,4 +280,4 @@ def front_table(front: LayerFront) -> Table:
         for place, cme in enumerate(front.cmes, start=1)
     ]
     caption = f"Mappings of {front.layer} than which none found has less energy at no more cycles"
-    return cells.table(caption, _FRONT, rows)
+    return table(_FRONT, rows, caption=caption)

@@ -5,31 +5,32 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from nestmap.model import LayerResult, NetworkEvaluation
-from nestmap.pipeline.format import numbers as figures
+from nestmap.pipeline.format import numbers
 from nestmap.pipeline.format.mappings import sizes_text, spatial_text
 from nestmap.pipeline.format.palette import BLUE, VERMILLION
-from nestmap.pipeline.pages.report import table_cells as cells
 from nestmap.pipeline.pages.report.links import Links
 from nestmap.pipeline.pages.report.run import ReportedRun
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, binding_port, edp
-from nestmap.pipeline.pages.report.table_cells import Cell, Heading, Row, Table, words
+from nestmap.pipeline.render.tables import cells
+from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.table import Cell, Row, Table
 
 _HEADINGS: Final = (
-    Heading("#", hint="position in the network"),
-    words("Layer"),
-    Heading("Energy"),
-    Heading("Share"),
-    Heading("Latency", "cycles"),
-    Heading("Share"),
-    Heading("MAC util.", hint="ideal cycles over latency"),
-    Heading("EDP", EDP_UNIT, hint="energy-delay product of the layer"),
-    Heading("MACs"),
-    words("Waits for", hint="memory and port that make the array wait longest"),
-    words("Operator"),
-    words("Dimensions"),
-    words("Spatial mapping", hint="array dimension: loops unrolled over it"),
-    Heading("Mappings", "evaluated"),
-    words("Same as", hint="an earlier layer with the same content, mapping and cost"),
+    figures("#", hint="position in the network"),
+    Column("Layer"),
+    figures("Energy"),
+    figures("Share"),
+    figures("Latency", "cycles"),
+    figures("Share"),
+    figures("MAC util.", hint="ideal cycles over latency"),
+    figures("EDP", EDP_UNIT, hint="energy-delay product of the layer"),
+    figures("MACs"),
+    Column("Waits for", hint="memory and port that make the array wait longest"),
+    Column("Operator"),
+    Column("Dimensions"),
+    Column("Spatial mapping", hint="array dimension: loops unrolled over it"),
+    figures("Mappings", "evaluated"),
+    Column("Same as", hint="an earlier layer with the same content, mapping and cost"),
 )
 
 
@@ -71,7 +72,7 @@ class _Shares(NamedTuple):
         if not self.total:
             return Cell(cells.NONE)
         bar = cells.bar(0.0, min(part, self.largest), self.largest, self.color).bar
-        return Cell(figures.share(part / self.total), repr(part / self.total), bar=bar)
+        return Cell(numbers.share(part / self.total), repr(part / self.total), bar=bar)
 
 
 def _figures(result: LayerResult, energy: _Shares, latency: _Shares) -> tuple[Cell, ...]:

@@ -9,11 +9,12 @@ from typing import Final, final
 
 from nestmap.model import CostModelEvaluation, NetworkEvaluation, Objective
 from nestmap.pipeline.analysis.network.stacked_bars import Bars, energy_bars, latency_bars
-from nestmap.pipeline.format import numbers as figures
-from nestmap.pipeline.format.axis_units import TIMES
-from nestmap.pipeline.pages.report import table_cells as cells
+from nestmap.pipeline.format import numbers
+from nestmap.pipeline.format.numbers import TIMES, with_micro
 from nestmap.pipeline.pages.report.run import ReportedRun
-from nestmap.pipeline.pages.report.table_cells import Cell, Heading, Row, Table
+from nestmap.pipeline.render.tables import cells
+from nestmap.pipeline.render.tables.columns import Column, bars, figures
+from nestmap.pipeline.render.tables.table import Cell, Row, Table
 from nestmap.pipeline.render.text.network import machine_note, pruned_note, says_area
 from nestmap.pipeline.render.text.vector import vector_note
 from nestmap.pipeline.render.text.workload import operator_notes
@@ -26,7 +27,7 @@ GOALS: Final = {
 }
 EDP_UNIT: Final = f"J{TIMES}cycles"
 _MOST_LAYERS: Final = 3
-_PARTS: Final = (cells.words("Part"),)
+_SHARES: Final = (figures("Share"), bars("Share of all"))
 
 
 @final
@@ -71,13 +72,12 @@ def _facts(evaluation: NetworkEvaluation) -> Iterator[Fact]:
     yield Fact("Latency", cells.cycles(evaluation.latency), "cycles" + (counted and f", {counted}"))
     if evaluation.clock_period is not None:
         seconds = evaluation.latency * evaluation.clock_period * 1e-9
-        text = cells.seconds_text(seconds)
-        yield Fact("Time", Cell(text, repr(seconds)), f"{evaluation.clock_period:.4g} ns a cycle")
+        yield Fact("Time", cells.seconds(seconds), f"{evaluation.clock_period:.4g} ns a cycle")
     yield Fact("EDP", edp(evaluation.edp), EDP_UNIT)
     yield Fact("MAC utilization", cells.share(evaluation.utilization), "ideal cycles over latency")
     yield Fact("MACs", cells.engineering(evaluation.macs), f"{layers} layer{'s' * (layers > 1)}")
     if evaluation.static_energy:
-        part = figures.share(evaluation.static_energy / evaluation.energy)
+        part = numbers.share(evaluation.static_energy / evaluation.energy)
         yield Fact("Leakage", cells.energy(evaluation.static_energy), f"{part} of the energy")
     if says_area(evaluation.largest):
         yield Fact("Area", cells.plain(evaluation.area), "in the unit of the description")
@@ -93,7 +93,7 @@ def _sentences(run: ReportedRun, energies: Bars, latencies: Bars) -> Iterator[st
     cmes = [result.cme for result in run.evaluation.layers]
     yield (
         f"Of each layer the mapping with the least {GOALS[run.record.objective]}: "
-        f"{figures.cycles(run.evaluation.latency)} cycles and "
+        f"{numbers.cycles(run.evaluation.latency)} cycles and "
         f"{cells.energy(run.evaluation.energy).text} for the whole network."
     )
     if any(energies.totals):
@@ -109,7 +109,7 @@ def largest(bars: Bars) -> str:
     """The parts that make up most, with their shares."""
     sums = sorted(((sum(part.values), part.label) for part in bars.parts), reverse=True)
     total = sum(value for value, _ in sums)
-    shown = [f"{name} {figures.share(value / total)}" for value, name in sums if value]
+    shown = [f"{name} {numbers.share(value / total)}" for value, name in sums if value]
     rest = len(shown) - 4
     return ", ".join(shown[:4]) + (f" and {rest} more" if rest > 0 else "")
 
@@ -121,7 +121,7 @@ def _costliest(
     total = sum(map(number, cmes))
     if not total:
         return f"No layer takes {what}."
-    names = ", ".join(f"{cme.layer} ({figures.share(number(cme) / total)})" for cme in order)
+    names = ", ".join(f"{cme.layer} ({numbers.share(number(cme) / total)})" for cme in order)
     return f"Layers that take most {what}: {names}."
 
 
@@ -144,7 +144,7 @@ def binding_port(cme: CostModelEvaluation) -> str:
 
 def parts_table(caption: str, title: str, bars: Bars, of: Callable[[float], Cell]) -> Table:
     """The parts of all bars together: figures, shares, and bars from one to the next."""
-    headings = (*_PARTS, Heading(title), Heading("Share"), cells.bars("Share of all"))
+    columns = (Column("Part"), figures(title), *_SHARES)
     sums = [(part, sum(part.values)) for part in bars.parts]
     total, end = sum(value for _, value in sums), 0.0
     rows: list[Row] = []
@@ -152,7 +152,7 @@ def parts_table(caption: str, title: str, bars: Bars, of: Callable[[float], Cell
         begin, end = end, end + value
         bar = cells.bar(begin, end, total, part.look.color)
         rows.append(Row((Cell(part.label), of(value), cells.share(value, total), bar)))
-    return Table(caption, headings, tuple(rows))
+    return Table(caption, columns, tuple(rows))
 
 
 def _notes(run: ReportedRun) -> Iterator[str]:
@@ -165,7 +165,7 @@ def _notes(run: ReportedRun) -> Iterator[str]:
         *operator_notes(workload),
         _skipped(evaluation),
     )
-    yield from (cells.lettered(note) for note in candidates if note)
+    yield from (with_micro(note) for note in candidates if note)
 
 
 def _skipped(evaluation: NetworkEvaluation) -> str:
@@ -175,6 +175,6 @@ def _skipped(evaluation: NetworkEvaluation) -> str:
     if not orders:
         return ""
     return (
-        f"{figures.count(orders)} orders of loops skipped in {len(layers)} "
+        f"{numbers.count(orders)} orders of loops skipped in {len(layers)} "
         f"layer{'s' * (len(layers) > 1)}: what does not fit is said where a layer is explained."
     )

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from typing import Final
 
 from nestmap.model import NetworkEvaluation, VectorEvaluation
-from nestmap.pipeline.pages.report import table_cells as cells
-from nestmap.pipeline.pages.report.table_cells import Cell, Heading, Row, Table, words
+from nestmap.pipeline.render.tables import cells
+from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.table import Cell, Row, Table, table
 
 _FIGURES: Final = (
-    Heading("Operations"),
-    Heading("Read"),
-    Heading("Written"),
-    Heading("Energy"),
-    Heading("Latency", "cycles"),
+    figures("Operations"),
+    figures("Read"),
+    figures("Written"),
+    figures("Energy"),
+    figures("Latency", "cycles"),
 )
 
 
@@ -31,7 +32,7 @@ def operator_table(evaluation: NetworkEvaluation) -> Table:
     where = "counted" if evaluation.vector_counted else "not counted"
     return Table(
         f"Vector operators by type, {where} in the totals",
-        (words("Operator"), Heading("Nodes"), *_FIGURES),
+        (Column("Operator"), figures("Nodes"), *_FIGURES),
         tuple(rows),
         Row(whole),
     )
@@ -42,7 +43,9 @@ def node_table(evaluation: NetworkEvaluation) -> Table:
     rows = [
         (Cell(entry.node), Cell(entry.operator), *_figures([entry])) for entry in evaluation.vector
     ]
-    return cells.table("All vector operators", (words("Node"), words("Operator"), *_FIGURES), rows)
+    return table(
+        (Column("Node"), Column("Operator"), *_FIGURES), rows, caption="All vector operators"
+    )
 
 
 def _figures(entries: Sequence[VectorEvaluation]) -> tuple[Cell, ...]:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from nestmap.pipeline.analysis.network.stacked_bars import Bars
-from nestmap.pipeline.format.axis_units import Unit
+from nestmap.pipeline.format.numbers import Unit
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
 from nestmap.pipeline.render.figures.style import WIDTH, entitle, new_figure
 from nestmap.pipeline.render.figures.text_metrics import drawable, short_name, unit_formatter

@@ -15,8 +15,7 @@ from nestmap.pipeline.analysis.network.run_comparison import (
     total_latencies,
 )
 from nestmap.pipeline.analysis.network.stacked_bars import Bars
-from nestmap.pipeline.format.axis_units import TIMES, cycles_unit, energy_text, energy_unit
-from nestmap.pipeline.format.numbers import cycles
+from nestmap.pipeline.format.numbers import TIMES, cycles, cycles_unit, energy_text, energy_unit
 from nestmap.pipeline.render.figures.bars import (
     MOST_ROWS,
     Chart,

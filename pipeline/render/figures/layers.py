@@ -6,8 +6,15 @@ from matplotlib.figure import Figure
 
 from nestmap.model import NetworkEvaluation
 from nestmap.pipeline.analysis.network.stacked_bars import energy_bars, latency_bars, share_bars
-from nestmap.pipeline.format.axis_units import PERCENT, cycles_unit, energy_text, energy_unit
-from nestmap.pipeline.format.numbers import count, cycles, share
+from nestmap.pipeline.format.numbers import (
+    PERCENT,
+    count,
+    cycles,
+    cycles_unit,
+    energy_text,
+    energy_unit,
+    share,
+)
 from nestmap.pipeline.render.figures.bars import Chart, bar_figure
 from nestmap.pipeline.render.figures.style import styled
 from nestmap.pipeline.render.figures.text_metrics import short_name

@@ -11,8 +11,7 @@ from matplotlib.patches import Rectangle
 from nestmap.model import CostModelEvaluation, LevelEvaluation
 from nestmap.model.dims import LayerOperand
 from nestmap.pipeline.analysis.network.stacked_bars import memory_looks
-from nestmap.pipeline.format.axis_units import TIMES, energy_text
-from nestmap.pipeline.format.numbers import capacity, cycles, share
+from nestmap.pipeline.format.numbers import TIMES, capacity, cycles, energy_text, share
 from nestmap.pipeline.format.palette import GRID, MUTED, Look, on
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
 from nestmap.pipeline.render.figures.style import NORMAL, SMALL, entitle, new_figure, styled

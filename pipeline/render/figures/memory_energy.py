@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from nestmap.model import NetworkEvaluation
 from nestmap.pipeline.analysis.network.memory_bars import memory_bars, stall_bars
 from nestmap.pipeline.analysis.network.stacked_bars import cmes_of
-from nestmap.pipeline.format.axis_units import cycles_unit, energy_unit
+from nestmap.pipeline.format.numbers import cycles_unit, energy_unit
 from nestmap.pipeline.render.figures.bars import Chart, bar_figure
 from nestmap.pipeline.render.figures.layers import totals_title
 from nestmap.pipeline.render.figures.style import styled

@@ -12,8 +12,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from nestmap.model import Accelerator, NetworkEvaluation
 from nestmap.pipeline.analysis.network.roofline import Ceiling, Point, ceilings, peak, points
 from nestmap.pipeline.analysis.network.stacked_bars import cmes_of, memory_looks
-from nestmap.pipeline.format.axis_units import TIMES
-from nestmap.pipeline.format.numbers import count
+from nestmap.pipeline.format.numbers import TIMES, count
 from nestmap.pipeline.format.palette import INK
 from nestmap.pipeline.render.figures.label_placement import Label, place_labels
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, formatter, page_of

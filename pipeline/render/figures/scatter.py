@@ -13,8 +13,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from nestmap.model import EvaluationBatch, front_rows
 from nestmap.pipeline.analysis.network.scatter import Cloud, Floats, clouds, is_wide
-from nestmap.pipeline.format.axis_units import Unit, cycles_unit, energy_unit
-from nestmap.pipeline.format.numbers import count
+from nestmap.pipeline.format.numbers import Unit, count, cycles_unit, energy_unit
 from nestmap.pipeline.format.palette import INK, VERMILLION, look
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, formatter, page_of
 from nestmap.pipeline.render.figures.style import entitle, new_figure, styled

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Final
 
 from matplotlib import get_data_path
 from matplotlib.ft2font import FT2Font
 from matplotlib.ticker import FuncFormatter
 
-from nestmap.pipeline.format.axis_units import LONGEST, Unit, shortened
+from nestmap.pipeline.format.mappings import LONGEST, shortened
+from nestmap.pipeline.format.numbers import Unit, short_number
 from nestmap.pipeline.render.figures.matplotlib_types import formatter
 from nestmap.pipeline.render.text.plain_table import printable
-
-_POWERS: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def unit_formatter(unit: Unit) -> FuncFormatter:
@@ -22,21 +20,9 @@ def unit_formatter(unit: Unit) -> FuncFormatter:
 
     def written(value: float, position: int | None) -> str:
         del position  # of the number on the axis
-        return f"{value / unit.divisor:,.4g}"
+        return unit.number(value)
 
     return formatter(written)
-
-
-def short_number(value: float) -> str:
-    """A number on a logarithmic axis.
-
-    >>> short_number(1000.0), short_number(0.01), short_number(2e6)
-    ('1k', '0.01', '2M')
-    """
-    for power, letter in _POWERS:
-        if value >= power:
-            return f"{value / power:g}{letter}"
-    return f"{value:g}"
 
 
 def short_numbers(value: float, position: int | None) -> str:

@@ -18,7 +18,7 @@ from nestmap.model.multicore.accelerator import ComputeCore, CoreId
 from nestmap.model.multicore.interconnect import Wire
 from nestmap.model.multicore.schedule import Schedule, TransferKind
 from nestmap.pipeline.analysis.schedule.names import ScheduleNames
-from nestmap.pipeline.render.json.results import Json
+from nestmap.pipeline.util.json import Json
 
 FORMAT: Final = "nestmap schedule"
 VERSION: Final = 1
@@ -61,7 +61,7 @@ def _problem(schedule: Schedule) -> Json:
 
 
 def _energy(schedule: Schedule) -> Json:
-    parts: dict[str, Json] = {name: float(value) for name, value in schedule.energy}
+    parts: dict[str, Json] = dict(schedule.energy.parts)
     return {"total": schedule.energy.total, "parts": parts}
 
 

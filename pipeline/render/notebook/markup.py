@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Final
 
-from nestmap.pipeline.format.mappings import printable
-from nestmap.pipeline.format.numbers import count
-from nestmap.pipeline.render.tables.columns import Column
+from nestmap.pipeline.format.numbers import count, printable
+from nestmap.pipeline.render.tables import table as tables
+from nestmap.pipeline.render.tables.columns import Align, Column
+from nestmap.pipeline.render.tables.table import Row, Table
 
 MOST_ROWS: Final = 60
 """How many rows of a table are shown at most."""
@@ -31,14 +32,21 @@ def table(
     total: Sequence[Cell] = (),
     note: str = "",
 ) -> str:
-    """A table whose first column names the rows; ``total`` is its last row, ``note`` stands below.
+    """:func:`table_html` of a caption, columns and rows of texts."""
+    cells = ([_table_cell(cell) for cell in row] for row in rows)
+    last = [_table_cell(cell) for cell in total]
+    return table_html(tables.table(columns, cells, caption=caption, total=last), note)
+
+
+def table_html(table: Table, note: str = "") -> str:
+    """A table whose first column names the rows; ``note`` stands below.
 
     Each two blanks at the beginning of a cell indent it.
     """
-    head = "".join(_title(column) for column in columns)
-    body = "".join(_row(columns, row, _NORMAL) for row in rows)
-    foot = f"<tfoot>{_row(columns, total, _BOLD)}</tfoot>" if total else ""
-    name = f'<caption style="{_CAPTION}">{text(caption)}</caption>'
+    head = "".join(_title(column) for column in table.columns)
+    body = "".join(_row(table.columns, row, _NORMAL) for row in table.rows)
+    foot = f"<tfoot>{_row(table.columns, table.total, _BOLD)}</tfoot>" if table.total else ""
+    name = f'<caption style="{_CAPTION}">{text(table.caption)}</caption>'
     parts = f"{name}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>{foot}"
     whole = f'<table class="{_CLASS}" style="{_TABLE}">{parts}</table>'
     return whole + (paragraph(note) if note else "")
@@ -83,13 +91,13 @@ def _lines(given: Iterable[str]) -> str:
 
 
 def _title(column: Column) -> str:
-    title = tuple(part for part in (column.title, column.unit) if part)
+    title = [part for part in (column.title, column.unit) if part]
     style = f"{_style(column)};font-weight:bold;border-bottom:1px solid"
-    return f'<th scope="col" style="{style}">{_cell(title)}</th>'
+    return f'<th scope="col" style="{style}">{_lines(title)}</th>'
 
 
-def _row(columns: Sequence[Column], cells: Sequence[Cell], weight: str) -> str:
-    (column, name), *others = zip(columns, cells, strict=True)
+def _row(columns: Sequence[Column], row: Row, weight: str) -> str:
+    (column, name), *others = zip(columns, row.cells, strict=True)
     first = f'<th scope="row" style="{_style(column)};font-weight:{weight}">{_cell(name)}</th>'
     bold = "" if weight == _NORMAL else f";font-weight:{weight}"
     rest = (f'<td style="{_style(x)}{bold}">{_cell(cell)}</td>' for x, cell in others)
@@ -97,11 +105,16 @@ def _row(columns: Sequence[Column], cells: Sequence[Cell], weight: str) -> str:
 
 
 def _style(column: Column) -> str:
-    return f"text-align:{column.align.value};white-space:nowrap;padding:.2em .6em"
+    side = Align.RIGHT if column.align is Align.RIGHT else Align.LEFT
+    return f"text-align:{side.value};white-space:nowrap;padding:.2em .6em"
 
 
-def _cell(given: Cell) -> str:
-    if isinstance(given, tuple):
-        return _lines(given)
-    blanks = len(given) - len(given.lstrip(" "))
-    return _INDENT * (blanks // 2) + text(given.strip(" "))
+def _table_cell(given: Cell) -> tables.Cell:
+    return tables.Cell(given) if isinstance(given, str) else tables.Cell("", below=given)
+
+
+def _cell(given: tables.Cell) -> str:
+    if given.below:
+        return _lines([x for x in (given.text, *given.below) if x])
+    blanks = len(given.text) - len(given.text.lstrip(" "))
+    return _INDENT * (blanks // 2) + text(given.text.strip(" "))

@@ -1,4 +1,4 @@
-"""Columns of tables, as text and as HTML: a title, a unit, the side they line up on."""
+"""Columns of tables: a title, a unit, the side they line up on."""
 
 from __future__ import annotations
 
@@ -11,16 +11,27 @@ class Align(Enum):
 
     LEFT = "left"
     RIGHT = "right"
+    FILL = "fill"
+    """A column of bars, which share one scale."""
 
 
 class Column(NamedTuple):
-    """A column: its title, a second line of title (a unit), the side it lines up on."""
+    """A column: its title, a second line of title (a unit), the side it lines up on.
+
+    ``hint`` says more about it where there is a place for that.
+    """
 
     title: str
     unit: str = ""
     align: Align = Align.LEFT
+    hint: str = ""
 
 
-def figures(title: str, unit: str = "") -> Column:
+def figures(title: str, unit: str = "", hint: str = "") -> Column:
     """A column of numbers."""
-    return Column(title, unit, Align.RIGHT)
+    return Column(title, unit, Align.RIGHT, hint)
+
+
+def bars(title: str) -> Column:
+    """A column of bars."""
+    return Column(title, align=Align.FILL)

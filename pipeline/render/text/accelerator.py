@@ -14,13 +14,15 @@ from nestmap.costmodel.imc.array import (
 )
 from nestmap.model import Accelerator, ArrayPart, InMemoryCompute, MemoryLevel
 from nestmap.pipeline.format.numbers import count
+from nestmap.pipeline.render.tables.columns import Column, figures
 from nestmap.pipeline.render.tables.results import (
     MEMORY_COLUMNS,
     MEMORY_COST_COLUMNS,
     memory_cells,
     memory_cost_cells,
 )
-from nestmap.pipeline.render.text.plain_table import Column, Line, figures, table
+from nestmap.pipeline.render.tables.table import table
+from nestmap.pipeline.render.text.plain_table import Line, table_lines
 
 _WIDTH: Final = figures("Width", "bit/cycle")
 _PARTS: Final = (
@@ -73,13 +75,15 @@ def part_table(accelerator: Accelerator) -> list[Line]:
         )
         for part in ArrayPart
     ]
-    return [Line(), *table(_PARTS, rows)]
+    return [Line(), *table_lines(table(_PARTS, rows))]
 
 
 def memory_table(accelerator: Accelerator) -> list[Line]:
     """A row for each memory, innermost first."""
     columns = (*MEMORY_COLUMNS, _WIDTH, *MEMORY_COST_COLUMNS)
-    return table(columns, [_memory(accelerator, level) for level in accelerator.memories])
+    return table_lines(
+        table(columns, [_memory(accelerator, level) for level in accelerator.memories])
+    )
 
 
 def _memory(accelerator: Accelerator, level: MemoryLevel) -> tuple[str, ...]:

@@ -14,7 +14,8 @@ from nestmap.pipeline.render.tables.breakdown import (
     level_cells,
 )
 from nestmap.pipeline.render.tables.results import nest_columns, nest_rows
-from nestmap.pipeline.render.text.plain_table import Line, listing, printable, table
+from nestmap.pipeline.render.tables.table import table
+from nestmap.pipeline.render.text.plain_table import Line, listing, printable, table_lines
 
 
 def breakdown(spatial: SpatialProblem, cme: CostModelEvaluation) -> list[Line]:
@@ -24,9 +25,9 @@ def breakdown(spatial: SpatialProblem, cme: CostModelEvaluation) -> list[Line]:
         Line(),
         *_loop_nest(spatial, cme),
         Line(),
-        *listing(PART_COLUMNS, cost_parts(cme)),
+        *listing(table(PART_COLUMNS, cost_parts(cme))),
         Line(),
-        *table(LEVEL_COLUMNS, [level_cells(entry) for entry in cme.levels]),
+        *table_lines(table(LEVEL_COLUMNS, [level_cells(entry) for entry in cme.levels])),
     ]
 
 
@@ -43,4 +44,6 @@ def _loop_nest(spatial: SpatialProblem, cme: CostModelEvaluation) -> list[Line]:
         operand.name: [level.name for level in spatial.problem.levels(operand.name)]
         for operand in spatial.layer.operands
     }
-    return table(nest_columns(list(memories)), nest_rows(cme.temporal_mapping, memories))
+    return table_lines(
+        table(nest_columns(list(memories)), nest_rows(cme.temporal_mapping, memories))
+    )

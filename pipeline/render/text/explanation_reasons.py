@@ -17,8 +17,10 @@ from nestmap.pipeline.analysis.mapping.explanation import (
     WhatIf,
 )
 from nestmap.pipeline.analysis.mapping.explanation import LatencyPart as Part
-from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, share
-from nestmap.pipeline.render.text.plain_table import Column, Line, figures, printable, table
+from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, share, signed_share
+from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.table import table
+from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 
 _COLUMNS: Final = (
     Column("If"),
@@ -162,7 +164,7 @@ def what_if_lines(
         (described(x), *_figures(cme, x.latency, x.energy)) for x in notable(cme, binding, answers)
     ]
     first = ("as it is", cycles(cme.latency), "", energy(cme.energy), "")
-    return table(_COLUMNS, [first, *rows])
+    return table_lines(table(_COLUMNS, [first, *rows]))
 
 
 def notable(cme: CostModelEvaluation, binding: Binding, answers: Sequence[WhatIf]) -> list[WhatIf]:
@@ -217,7 +219,7 @@ def _change(before: float, after: float) -> str:
         return "-"
     if not before:
         return "more"
-    return f"{100 * (after / before - 1):+.1f}%"
+    return signed_share(after / before - 1)
 
 
 def matters(cme: CostModelEvaluation, answer: WhatIf) -> bool:

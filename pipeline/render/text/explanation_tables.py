@@ -17,15 +17,9 @@ from nestmap.pipeline.analysis.mapping.explanation import (
     Waterfall,
 )
 from nestmap.pipeline.format.numbers import capacity, count, cycles, energy, engineering, share
-from nestmap.pipeline.render.text.plain_table import (
-    Column,
-    Line,
-    Tone,
-    figures,
-    listing,
-    printable,
-    table,
-)
+from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.table import table
+from nestmap.pipeline.render.text.plain_table import Line, Tone, listing, printable, table_lines
 
 BAR: Final = 40
 """Characters for the longest bar."""
@@ -111,7 +105,7 @@ def level_lines(cme: CostModelEvaluation, nest: LoopNest) -> list[Line]:
         energy(cme.memory_energy),
         _part(cme.memory_energy, cme.energy),
     )
-    return table(_LEVELS, [*rows, total])
+    return table_lines(table(_LEVELS, [*rows, total]))
 
 
 def _level_row(entry: LevelEvaluation, tile: Tile, total: float) -> tuple[str, ...]:
@@ -139,7 +133,7 @@ def latency_lines(latency: Waterfall) -> list[Line]:
         for step in latency.steps
     ]
     total = ("latency", cycles(latency.total), share(1.0), _bar(0.0, latency.total, latency.total))
-    return listing(_STEPS, [*rows, total])
+    return listing(table(_STEPS, [*rows, total]))
 
 
 def energy_lines(breakdown: EnergyBreakdown) -> list[Line]:
@@ -154,7 +148,7 @@ def energy_lines(breakdown: EnergyBreakdown) -> list[Line]:
         rows += _details(breakdown, part.kind)
     total = breakdown.total
     rows.append(("energy", energy(total), _part(total, total), _bar(0.0, total, total)))
-    return listing(_ENERGY, rows)
+    return listing(table(_ENERGY, rows))
 
 
 def _details(breakdown: EnergyBreakdown, kind: EnergyKind) -> Iterator[tuple[str, ...]]:
@@ -169,7 +163,7 @@ def _details(breakdown: EnergyBreakdown, kind: EnergyKind) -> Iterator[tuple[str
 def port_lines(ports: Sequence[PortTraffic]) -> list[Line]:
     """A row for each port that is used, the largest stall first."""
     used = sorted((port for port in ports if port.transfers), key=lambda port: -port.stall)
-    return table(_PORTS, [_port_row(port) for port in used])
+    return table_lines(table(_PORTS, [_port_row(port) for port in used]))
 
 
 def _port_row(port: PortTraffic) -> tuple[str, ...]:

@@ -6,8 +6,10 @@ from collections import Counter
 
 from nestmap.model import NetworkFront
 from nestmap.pipeline.format.numbers import count
+from nestmap.pipeline.render.tables.columns import Column
 from nestmap.pipeline.render.tables.results import MAPPING_COLUMNS, TIMES, mapping_cells
-from nestmap.pipeline.render.text.plain_table import Column, Line, printable, table
+from nestmap.pipeline.render.tables.table import table
+from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 
 _NAME = Column("Layer")
 
@@ -32,4 +34,4 @@ def front_table(front: NetworkFront) -> list[Line]:
     points = sum(len(layer.cmes) for layer in fronts)
     evaluated = sum(layer.statistics.evaluations for layer in fronts)
     note = f"{count(points)} of {count(evaluated)} mappings evaluated."
-    return [*table(columns, cells), Line(), Line(note)]
+    return [*table_lines(table(columns, cells)), Line(), Line(note)]

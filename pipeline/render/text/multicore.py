@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from nestmap.model.multicore.bound import StreamBound
 from nestmap.model.multicore.population import Fitness, Individual
-from nestmap.model.multicore.schedule import Schedule, ScheduleEnergy, ScheduleProblem
-from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, memory_loads, wire_loads
+from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
+from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, wire_loads
+from nestmap.pipeline.analysis.schedule.utilization import memory_uses
 from nestmap.pipeline.format.numbers import capacity, count, cycles, energy, engineering, share
-from nestmap.pipeline.render.text.plain_table import Column, Line, figures, printable, table
+from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.table import table
+from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 
 PARTS: Final = {
     "computation": "computation in cores",
@@ -70,7 +73,7 @@ def front_of_allocations(front: Sequence[Individual], most: int) -> list[Line]:
     cells = [(*_fitness(fitness), _cores(x)) for fitness, x in known[:most]]
     left = len(known) - most
     note = [Line(f"and {count(left)} more")] if left > 0 else []
-    return [*table(_FRONT, cells), *note]
+    return [*table_lines(table(_FRONT, cells)), *note]
 
 
 def _fitness(fitness: Fitness) -> tuple[str, str, str, str]:
@@ -120,16 +123,10 @@ def energy_table(schedule: Schedule) -> list[Line]:
     total = schedule.energy.total
     cells = [
         (PARTS.get(name, name), energy(spent), share(spent / total))
-        for name, spent in spent_parts(schedule.energy)
+        for name, spent in schedule.energy.parts.items()
         if spent
     ]
-    return table(_ENERGY, [*cells, ("total", energy(total), share(1.0))])
-
-
-def spent_parts(spent: ScheduleEnergy) -> Iterator[tuple[str, float]]:
-    """The parts of an energy by name, in pJ."""
-    for name, value in spent:
-        yield name, float(value)
+    return table_lines(table(_ENERGY, [*cells, ("total", energy(total), share(1.0))]))
 
 
 def core_table(schedule: Schedule) -> list[Line]:
@@ -146,7 +143,7 @@ def core_table(schedule: Schedule) -> list[Line]:
         )
         for load in core_loads(schedule)
     ]
-    return table(_CORES, cells)
+    return table_lines(table(_CORES, cells))
 
 
 def wire_table(schedule: Schedule, most: int) -> list[Line]:
@@ -166,27 +163,29 @@ def wire_table(schedule: Schedule, most: int) -> list[Line]:
     ]
     left = len(loads) - most
     note = [Line(f"and {count(left)} less busy ones")] if left > 0 else []
-    return [*table(_WIRES, cells), *note]
+    return [*table_lines(table(_WIRES, cells)), *note]
 
 
 def memory_table(schedule: Schedule) -> list[Line]:
     """A row for each outermost memory that ever holds something."""
     cells = [
         (
-            printable(str(load.home)),
-            capacity(load.home.level.instance.size),
-            capacity(load.peak),
-            share(load.peak / load.home.level.instance.size),
+            printable(str(use.home)),
+            capacity(use.capacity),
+            capacity(use.peak),
+            share(use.peak / use.capacity),
         )
-        for load in memory_loads(schedule)
-        if load.peak
+        for use in memory_uses(schedule)
+        if use.peak
     ]
-    return table(_MEMORIES, cells) if cells else []
+    return table_lines(table(_MEMORIES, cells)) if cells else []
 
 
 def comparison_table(rows: Sequence[tuple[str, int, Fitness]]) -> list[Line]:
     """Schedules beside each other: name, nodes, figures."""
-    return table(_COMPARED, [(name, count(nodes), *_fitness(fit)) for name, nodes, fit in rows])
+    return table_lines(
+        table(_COMPARED, [(name, count(nodes), *_fitness(fit)) for name, nodes, fit in rows])
+    )
 
 
 def comparison_note(fused: Fitness, layers: Fitness) -> str:

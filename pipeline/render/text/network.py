@@ -14,6 +14,7 @@ from nestmap.model import (
 )
 from nestmap.pipeline.format.mappings import sizes_text, spatial_text, unrolled_text
 from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, share
+from nestmap.pipeline.render.tables.columns import Column
 from nestmap.pipeline.render.tables.results import (
     RESULT_COLUMNS,
     TIMES,
@@ -22,7 +23,7 @@ from nestmap.pipeline.render.tables.results import (
     total_figures,
     vector_figures,
 )
-from nestmap.pipeline.render.text.plain_table import Column, Line, printable
+from nestmap.pipeline.render.text.plain_table import Line, printable
 from nestmap.pipeline.render.text.wrapping_table import Row, RowColumns, rows_table
 
 MOST_NOTES: Final = 10

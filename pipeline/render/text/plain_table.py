@@ -8,22 +8,20 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from nestmap.pipeline.format.mappings import printable
-from nestmap.pipeline.render.tables.columns import Align, Column, figures
+from nestmap.pipeline.format.numbers import printable
+from nestmap.pipeline.render.tables.columns import Align, Column
+from nestmap.pipeline.render.tables.table import Table
 
 __all__ = [
     "GAP",
-    "Align",
-    "Column",
     "Line",
     "Tone",
-    "figures",
     "header",
     "joined",
     "listing",
     "printable",
     "rule",
-    "table",
+    "table_lines",
     "titles",
     "total_width",
     "widths_of",
@@ -47,16 +45,25 @@ class Line(NamedTuple):
     tone: Tone = Tone.PLAIN
 
 
-def table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[Line]:
-    """The titles, a rule, and a line for each row, as wide as the longest cells ask for."""
-    widths = widths_of([*titles(columns), *rows])
-    return [*header(columns, widths), *(Line(joined(columns, widths, row)) for row in rows)]
+def table_lines(table: Table) -> list[Line]:
+    """The titles, a rule, and a line for each row, as wide as the longest cells ask for.
+
+    The total comes after another rule.
+    """
+    rows, columns = [row.texts for row in table.rows], table.columns
+    total = [] if table.total is None else [table.total.texts]
+    widths = widths_of([*titles(columns), *rows, *total])
+    lines = [*header(columns, widths), *(Line(joined(columns, widths, row)) for row in rows)]
+    for row in total:
+        lines += [rule(widths), Line(joined(columns, widths, row), Tone.STRONG)]
+    return lines
 
 
-def listing(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[Line]:
+def listing(table: Table) -> list[Line]:
     """A line for each row, and no titles."""
+    rows = [row.texts for row in table.rows]
     widths = widths_of(rows)
-    return [Line(joined(columns, widths, row)) for row in rows]
+    return [Line(joined(table.columns, widths, row)) for row in rows]
 
 
 def header(columns: Sequence[Column], widths: Sequence[int]) -> list[Line]:

@@ -12,8 +12,10 @@ from itertools import islice
 from math import isfinite
 from typing import Final, cast
 
-from nestmap.pipeline.render.json.results import Json
-from nestmap.pipeline.render.text.plain_table import Align, Column, Line, Tone, printable, table
+from nestmap.pipeline.render.tables.columns import Align, Column
+from nestmap.pipeline.render.tables.table import table
+from nestmap.pipeline.render.text.plain_table import Line, Tone, printable, table_lines
+from nestmap.pipeline.util.json import Json
 from nestmap.store import Relation
 
 MOST_ROWS: Final = 1000
@@ -32,7 +34,7 @@ def answer_table(answer: Relation) -> list[Line]:
         for i, name in enumerate(answer.columns)
     ]
     cells = [[cell_text(value) for value in row] for row in rows]
-    return [*table(columns, cells), Line(_count(len(answer)), Tone.FAINT)]
+    return [*table_lines(table(columns, cells)), Line(_count(len(answer)), Tone.FAINT)]
 
 
 def answer_csv(answer: Relation) -> Iterator[str]:

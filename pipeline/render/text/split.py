@@ -22,9 +22,11 @@ from nestmap.pipeline.analysis.schedule.split_summary import (
     TooLarge,
 )
 from nestmap.pipeline.format.numbers import capacity, count
-from nestmap.pipeline.render.json.results import Json
-from nestmap.pipeline.render.text.plain_table import Column, Line, figures, printable, table
+from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.table import table
+from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 from nestmap.pipeline.render.text.wrapping_table import Row, RowColumns, rows_table
+from nestmap.pipeline.util.json import Json
 
 DEFINITIONS: Final = (
     "Nodes: parts of a layer that run one after the other; those of a group use the same constants "
@@ -101,7 +103,7 @@ def tensor_table(rows: Sequence[LargeTensor]) -> list[Line]:
         )
         for row in rows
     ]
-    return table(_TENSORS, cells)
+    return table_lines(table(_TENSORS, cells))
 
 
 def too_large_table(rows: Sequence[TooLarge], most: int) -> list[Line]:
@@ -119,7 +121,7 @@ def too_large_table(rows: Sequence[TooLarge], most: int) -> list[Line]:
     ]
     more = len(rows) - len(cells)
     rest = [Line(f"{count(more)} more rows like these are in the JSON file (--json).")]
-    return [*table(_TOO_LARGE, cells), *(rest if more else [])]
+    return [*table_lines(table(_TOO_LARGE, cells)), *(rest if more else [])]
 
 
 def cores_text(cores: Sequence[ComputeCore]) -> str:

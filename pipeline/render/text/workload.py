@@ -16,10 +16,12 @@ from nestmap.pipeline.analysis.network.workload_summary import (
 )
 from nestmap.pipeline.format.mappings import precisions_text, sizes_text
 from nestmap.pipeline.format.numbers import capacity, count, engineering
-from nestmap.pipeline.render.json.results import Json
+from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.table import table
 from nestmap.pipeline.render.text.network import no_cost_note
-from nestmap.pipeline.render.text.plain_table import Column, Line, figures, printable, table
+from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 from nestmap.pipeline.render.text.wrapping_table import Row, RowColumns, rows_table
+from nestmap.pipeline.util.json import Json
 
 DEFINITIONS: Final = (
     "Times: how many layers have the same content; the figures of a row are those of one. "
@@ -70,7 +72,7 @@ def vector_table(workload: Workload) -> list[Line]:
         )
         for x in vector_summaries(workload)
     ]
-    return table(_VECTOR, rows) if rows else []
+    return table_lines(table(_VECTOR, rows)) if rows else []
 
 
 def workload_totals(workload: Workload, groups: Sequence[LayerGroup]) -> str:

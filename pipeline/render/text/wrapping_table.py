@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import Final, NamedTuple
 
+from nestmap.pipeline.render.tables.columns import Column
+from nestmap.pipeline.render.tables.table import table
 from nestmap.pipeline.render.text.plain_table import (
-    Column,
     Line,
     Tone,
     header,
     joined,
-    rule,
-    table,
+    table_lines,
     titles,
     total_width,
     widths_of,
@@ -57,10 +57,9 @@ def rows_table(columns: RowColumns, rows: Sequence[Row], width: int) -> list[Lin
 
 def _flat(columns: RowColumns, rows: Sequence[Row]) -> list[Line]:
     """A line each."""
-    cells = [(*row.names, *row.details, *row.figures) for row in rows]
+    *cells, total = [(*row.names, *row.details, *row.figures) for row in rows]
     every = (*columns.names, *columns.details, *columns.figures)
-    *lines, last = table(every, cells)
-    return [*lines, rule(widths_of([*titles(every), *cells])), Line(last.text, Tone.STRONG)]
+    return table_lines(table(every, cells, total=total))
 
 
 def _stacked(columns: RowColumns, rows: Sequence[Row], width: int) -> list[Line]:

@@ -12,7 +12,7 @@ from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import EvaluationBatch, Frozen, LayerFront, NetworkFront, Objective
 from nestmap.model.base import replaced
 from nestmap.pipeline.stage_graph import Stage
-from nestmap.pipeline.stages.mapping.reduce import Costing, no_mapping_fits
+from nestmap.pipeline.stages.mapping.reduce import Costing, costed_once, no_mapping_fits
 from nestmap.search import Shortlist, best_first, k_best, pareto_front
 
 
@@ -44,26 +44,26 @@ class FrontSumStage(Stage[Iterable[Shortlist], NetworkFront]):
 
 def _layer_fronts(fronts: Iterable[Shortlist], cost: Costing) -> Iterator[LayerFront]:
     """The fronts of the layers; what has the same content and mappings is costed once."""
-    costed: dict[object, LayerFront] = {}
-    for front in fronts:
-        name, rows = front.problem.layer.name, (row.mappings for row in front.rows)
-        mappings = tuple((row.problem.spatial_mapping, row.row(0)) for row in rows)
-        content = (front.problem.content, mappings)
-        if content not in costed:
-            costed[content] = _layer_front(front, cost)
-            yield costed[content]
-        else:
-            first = costed[content]
-            cmes = tuple(replaced(cme, {"layer": name}) for cme in first.cmes)
-            yield LayerFront(cmes=cmes, statistics=front.statistics, repeats=first.layer)
+
+    def first(front: Shortlist) -> LayerFront:
+        if not front.rows:
+            raise no_mapping_fits(front.problem, front.statistics)
+        mappings = (row.mappings for row in front.rows)
+        cmes = tuple(cost(mapping.problem, mapping.row(0)) for mapping in mappings)
+        return LayerFront(cmes=cmes, statistics=front.statistics)
+
+    return costed_once(fronts, _content, first, _repeated)
 
 
-def _layer_front(front: Shortlist, cost: Costing) -> LayerFront:
-    if not front.rows:
-        raise no_mapping_fits(front.problem, front.statistics)
-    mappings = (row.mappings for row in front.rows)
-    cmes = tuple(cost(mapping.problem, mapping.row(0)) for mapping in mappings)
-    return LayerFront(cmes=cmes, statistics=front.statistics)
+def _content(front: Shortlist) -> tuple[object, ...]:
+    rows = (row.mappings for row in front.rows)
+    return front.problem.content, tuple((x.problem.spatial_mapping, x.row(0)) for x in rows)
+
+
+def _repeated(first: LayerFront, front: Shortlist) -> LayerFront:
+    name = front.problem.layer.name
+    cmes = tuple(replaced(cme, {"layer": name}) for cme in first.cmes)
+    return LayerFront(cmes=cmes, statistics=front.statistics, repeats=first.layer)
 
 
 class KBestStage(Frozen, Stage[Iterable[EvaluationBatch], Shortlist], frozen=True):

@@ -11,7 +11,7 @@ from nestmap.pipeline.stage_graph import Stage
 
 
 class Observer(Protocol):
-    """Who wants to see every evaluation."""
+    """Receives every evaluation."""
 
     def observe(self, batch: EvaluationBatch) -> None:
         """One batch that has left the cost model."""

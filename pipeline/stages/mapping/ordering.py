@@ -22,12 +22,21 @@ class TemporalOrderingConversionStage(Frozen, Stage[SpatialProblem, SpatialProbl
     """
 
     def __call__(self, spatial: SpatialProblem, /) -> SpatialProblem:
-        pinned_mapping(spatial)
-        constraints = explicit_ordering(spatial)
-        if constraints == spatial.problem.constraints:
-            return spatial
-        problem = replaced(spatial.problem, {"constraints": constraints})
-        return replaced(spatial, {"problem": problem})
+        return make_ordering_explicit(spatial)
+
+
+def make_ordering_explicit(spatial: SpatialProblem) -> SpatialProblem:
+    """The problem with the user's ordering as its layer has to meet it.
+
+    Raises:
+        InputError: where an item of the ordering, or a memory level, cannot hold: which, and why.
+    """
+    pinned_mapping(spatial)
+    constraints = explicit_ordering(spatial)
+    if constraints == spatial.problem.constraints:
+        return spatial
+    problem = replaced(spatial.problem, {"constraints": constraints})
+    return replaced(spatial, {"problem": problem})
 
 
 class OrderedCandidatesStage(
@@ -40,10 +49,10 @@ class OrderedCandidatesStage(
     """
 
     def __call__(self, candidates: Iterable[SpatialProblem], /) -> Iterator[SpatialProblem]:
-        convert, refused, held = TemporalOrderingConversionStage(), list[InputError](), 0
+        refused, held = list[InputError](), 0
         for spatial in candidates:
             try:
-                converted = convert(spatial)
+                converted = make_ordering_explicit(spatial)
             except InputError as error:
                 refused.append(error)
                 continue

@@ -1,4 +1,4 @@
-"""The stage that does no search twice: what a ledger knows is recalled, the rest recorded in it."""
+"""The stage that repeats no search: what a ledger knows is recalled, the rest is recorded."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from nestmap.pipeline.stage_graph import Stage
 
 
 class Entry(Protocol):
-    """A search that a ledger takes down."""
+    """A search that a ledger records."""
 
     def record(self, batch: EvaluationBatch) -> None:
         """The next evaluations."""
 
 
 class Ledger(Protocol):
-    """Who knows what was searched before, and takes down what is searched now."""
+    """Records searches, and knows earlier ones."""
 
     def recall(self, spatial: SpatialProblem) -> Iterable[EvaluationBatch] | None:
         """Of a search done before the evaluations that no other one beats; else ``None``."""
         ...
 
     def searching(self, spatial: SpatialProblem) -> AbstractContextManager[Entry]:
-        """A search to be taken down; it is complete where the block ends well."""
+        """A search to record; it is complete where the block ends without an error."""
         ...
 
     def cost(self, spatial: SpatialProblem, mapping: TemporalMapping) -> CostModelEvaluation:
@@ -42,7 +42,7 @@ class Ledger(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class RecallStage(Stage[SpatialProblem, Iterator[EvaluationBatch]]):
-    """``inner``, a search, unless the ledger knows what it finds.
+    """``inner``, a search, unless the ledger knows what it finds; without one always the search.
 
     What is recalled are the evaluations that no other one of the search beats in energy and
     latency, with the statistics of all: reducers that look for the least energy, latency or product
@@ -50,14 +50,17 @@ class RecallStage(Stage[SpatialProblem, Iterator[EvaluationBatch]]):
     """
 
     inner: Stage[SpatialProblem, Iterator[EvaluationBatch]]
-    ledger: Ledger
+    ledger: Ledger | None
 
     def __call__(self, spatial: SpatialProblem, /) -> Iterator[EvaluationBatch]:
-        known = self.ledger.recall(spatial)
+        return self.inner(spatial) if self.ledger is None else self._recalled(spatial, self.ledger)
+
+    def _recalled(self, spatial: SpatialProblem, ledger: Ledger) -> Iterator[EvaluationBatch]:
+        known = ledger.recall(spatial)
         if known is not None:
             yield from known
             return
-        with self.ledger.searching(spatial) as entry:
+        with ledger.searching(spatial) as entry:
             for batch in self.inner(spatial):
                 entry.record(batch)
                 yield batch

@@ -30,6 +30,7 @@ from nestmap.pipeline.stage_graph import Stage
 from nestmap.search import best_of
 
 A = TypeVar("A")
+R = TypeVar("R")
 
 
 class MinimalEnergyStage(Frozen, Stage[Iterable[EvaluationBatch], EvaluationBatch], frozen=True):
@@ -85,20 +86,41 @@ class SumStage(Stage[Iterable[EvaluationBatch], NetworkEvaluation]):
 
 def _results(evaluations: Iterable[EvaluationBatch], cost: Costing) -> Iterator[LayerResult]:
     """The results of the layers; what has the same content and mapping is costed once."""
-    costed: dict[object, CostModelEvaluation] = {}
-    for batch in evaluations:
-        spatial = batch.mappings.problem
-        if not len(batch):
-            raise no_mapping_fits(spatial.problem, batch.statistics)
-        mapping = batch.mappings.row(0)
-        content = (spatial.problem.content, spatial.spatial_mapping, mapping)
-        first = costed.get(content)
-        if first is None:
-            costed[content] = cost(spatial, mapping)
-            yield LayerResult(cme=costed[content], statistics=batch.statistics)
+
+    def first(batch: EvaluationBatch) -> LayerResult:
+        cme = cost(batch.mappings.problem, batch.mappings.row(0))
+        return LayerResult(cme=cme, statistics=batch.statistics)
+
+    return costed_once(evaluations, _content, first, _repeated)
+
+
+def _content(batch: EvaluationBatch) -> tuple[object, ...]:
+    spatial = batch.mappings.problem
+    if not len(batch):
+        raise no_mapping_fits(spatial.problem, batch.statistics)
+    return spatial.problem.content, spatial.spatial_mapping, batch.mappings.row(0)
+
+
+def _repeated(first: LayerResult, batch: EvaluationBatch) -> LayerResult:
+    cme = replaced(first.cme, {"layer": batch.mappings.problem.layer.name})
+    return LayerResult(cme=cme, statistics=batch.statistics, repeats=first.cme.layer)
+
+
+def costed_once(
+    items: Iterable[A],
+    content: Callable[[A], object],
+    cost: Callable[[A], R],
+    repeat: Callable[[R, A], R],
+) -> Iterator[R]:
+    """The cost of each item, lazily; of the same content as an earlier one that cost, repeated."""
+    costed: dict[object, R] = {}
+    for item in items:
+        key = content(item)
+        if key in costed:
+            yield repeat(costed[key], item)
         else:
-            cme = replaced(first, {"layer": spatial.layer.name})
-            yield LayerResult(cme=cme, statistics=batch.statistics, repeats=first.layer)
+            costed[key] = cost(item)
+            yield costed[key]
 
 
 def no_mapping_fits(problem: MappingProblem, statistics: SearchStatistics) -> InfeasibleError:

@@ -3,27 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import final
+from typing import Protocol, final
 
-from nestmap.model import InfeasibleError
 from nestmap.model.multicore.allocation import Allocation
-from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
+from nestmap.model.multicore.bound import StreamBound
+from nestmap.model.multicore.population import AllocationObjective, Generation, Individual
+from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.model.multicore.search_result import AllocationSearch
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.multicore.inter_core import (
     Evaluation,
     InterCoreMappingStage,
-    Scheduling,
     evaluator,
-    scheduler,
 )
 from nestmap.pipeline.util.extras import check_installed
-from nestmap.search.multicore.allocation.cp_sat_search import (
-    ConstraintOptions,
-    ConstraintResult,
-    prove,
-)
+from nestmap.search.multicore.allocation.cp_sat_search import ConstraintOptions, prove
 from nestmap.search.multicore.allocation.initial_allocations import initial_allocations
+
+
+class BoundLedger(Protocol):
+    """Records the result of a search by constraints, and knows an earlier one."""
+
+    def bound(self) -> StreamBound | None:
+        """The recorded result, if there is one."""
+        ...
+
+    def record_bound(self, found: StreamBound) -> None:
+        """Records the result."""
+
+
+class ProofObserver(Protocol):
+    """Receives the progress of a search by constraints."""
+
+    def prove(self, problem: ScheduleProblem) -> None:
+        """The search begins."""
 
 
 @final
@@ -32,11 +45,11 @@ class ConstraintSearch:
     """A problem, the best allocation for it that was found, and what is proven about that."""
 
     problem: ScheduleProblem
-    result: ConstraintResult
+    result: StreamBound
 
     @property
     def seeds(self) -> tuple[Allocation, ...]:
-        """What another search may begin with: the best allocation, if there is one."""
+        """The best allocation, if there is one, for another search to start with."""
         return () if self.result.best is None else (self.result.best.allocation,)
 
 
@@ -45,8 +58,9 @@ class ConstraintSearch:
 class ConstraintAllocationStage(Stage[ScheduleProblem, ConstraintSearch]):
     """Which core runs which nodes for the least latency, by CP-SAT of OR-Tools, with a bound.
 
-    It begins with ``seeds`` and with what simple rules make of the problem. So many ``workers``
-    schedule allocations at a time; results do not depend on their number.
+    It starts with ``seeds`` and the allocations of simple rules. ``workers`` allocations are
+    scheduled at a time; results do not depend on their number. A result in the ``ledger`` is not
+    searched again.
 
     Raises:
         InputError: where OR-Tools is not installed.
@@ -56,41 +70,51 @@ class ConstraintAllocationStage(Stage[ScheduleProblem, ConstraintSearch]):
     workers: int = 1
     seeds: tuple[Allocation, ...] = ()
     evaluation: Evaluation = evaluator
+    ledger: BoundLedger | None = None
+    observer: ProofObserver | None = None
 
     def __call__(self, problem: ScheduleProblem, /) -> ConstraintSearch:
+        known = None if self.ledger is None else self.ledger.bound()
+        return ConstraintSearch(problem, self._prove(problem) if known is None else known)
+
+    def _prove(self, problem: ScheduleProblem) -> StreamBound:
         check_installed("allocation by constraint programming", ("ortools",), "cp")
+        if self.observer is not None:
+            self.observer.prove(problem)
         evaluate = self.evaluation(problem, self.workers)
         seeds = (*self.seeds, *initial_allocations(problem))
-        return ConstraintSearch(problem, prove(problem, evaluate, self.options, seeds))
+        found = prove(problem, evaluate, self.options, seeds)
+        if self.ledger is not None:
+            self.ledger.record_bound(found)
+        return found
 
 
 @final
 @dataclass(frozen=True)
 class SeededInterCoreMappingStage(Stage[ConstraintSearch, AllocationSearch]):
-    """A genetic search that begins with what constraint programming has found, too."""
+    """A genetic search that also starts with the best allocation of constraint programming."""
 
     search: InterCoreMappingStage = field(default_factory=InterCoreMappingStage)
 
     def __call__(self, found: ConstraintSearch, /) -> AllocationSearch:
         seeds = (*found.seeds, *self.search.seeds)
-        return replace(self.search, seeds=seeds)(found.problem)
+        search = replace(self.search, seeds=seeds)(found.problem)
+        return replace(search, bound=found.result)
 
 
 @final
 @dataclass(frozen=True)
-class ConstraintScheduleStage(Stage[ConstraintSearch, Schedule]):
-    """The schedule of the best allocation that was found.
+class ConstraintFrontStage(Stage[ConstraintSearch, AllocationSearch]):
+    """The best allocation of constraint programming as the front of a search; empty without one."""
 
-    Raises:
-        InfeasibleError: if none can be scheduled, as far as they were tried.
-    """
-
-    scheduling: Scheduling = scheduler
-
-    def __call__(self, found: ConstraintSearch, /) -> Schedule:
-        if not found.seeds:
-            raise InfeasibleError(
-                f"none of {found.result.evaluations} allocations of {found.problem.nodes.name} to "
-                f"{found.problem.accelerator.name} can be scheduled"
-            )
-        return self.scheduling(found.problem, found.seeds[0])
+    def __call__(self, found: ConstraintSearch, /) -> AllocationSearch:
+        result, problem = found.result, found.problem
+        front = () if result.best is None else (result.best,)
+        unscheduled = Individual(allocation=initial_allocations(problem)[0], fitness=None)
+        only = Generation(
+            number=0,
+            population=front or (unscheduled,),
+            front=front,
+            evaluations=result.evaluations,
+        )
+        return AllocationSearch(problem, (AllocationObjective.LATENCY,), only, result)

@@ -1,4 +1,4 @@
-"""Who knows what computation nodes cost on cores, from earlier explorations."""
+"""Records what computation nodes cost on cores, and knows the costs of earlier explorations."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from nestmap.model.multicore.cn_costs import KnownCost
 
 
 class CostLedger(Protocol):
-    """Who keeps what nodes cost on cores, each under a key: a hash of all that decides it."""
+    """Costs of nodes on cores, each under a key: a hash of all that decides it."""
 
     def recall(self, keys: Sequence[str]) -> Mapping[str, KnownCost]:
-        """What is known, of those keys that are."""
+        """The costs of those keys that are known."""
         ...
 
     def keep(self, costs: Mapping[str, KnownCost]) -> None:
-        """Takes down what was found."""
+        """Records costs."""
         ...

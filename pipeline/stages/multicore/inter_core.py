@@ -18,15 +18,33 @@ from nestmap.search.multicore.allocation.genetic import Evaluate, GeneticOptions
 from nestmap.search.multicore.allocation.initial_allocations import initial_allocations
 
 
-class GenerationKeeper(Protocol):
-    """Who wants every generation as soon as it is there: the store, a progress bar."""
+class GenerationLedger(Protocol):
+    """Records the generations of a search, and knows those of a search that was interrupted."""
 
-    def __call__(self, generation: Generation, /) -> None:
-        """The next generation."""
+    def newest(self) -> Generation | None:
+        """The generation that was recorded last, if there is one."""
+        ...
+
+    def scheduled(self) -> tuple[Individual, ...]:
+        """All allocations that were scheduled in the recorded generations."""
+        ...
+
+    def record(self, generation: Generation) -> None:
+        """Records the next generation."""
+
+
+class SearchObserver(Protocol):
+    """Receives the progress of a genetic search."""
+
+    def search(self, problem: ScheduleProblem, generations: int) -> None:
+        """The search begins; this many generations follow the first one."""
+
+    def observe(self, generation: Generation) -> None:
+        """A generation is complete."""
 
 
 class Evaluation(Protocol):
-    """Who makes what schedules allocations of a problem, with so many workers."""
+    """Makes a function that schedules allocations of a problem with this many workers."""
 
     def __call__(self, problem: ScheduleProblem, workers: int, /) -> Evaluate: ...
 
@@ -44,36 +62,42 @@ def evaluator(problem: ScheduleProblem, workers: int) -> Evaluate:
 class InterCoreMappingStage(Stage[ScheduleProblem, AllocationSearch]):
     """Which core runs which nodes, by a genetic algorithm (NSGA-II).
 
-    It begins with ``seeds``, what simple rules make of the problem, and random allocations; or it
-    goes on from the generation ``start`` of an interrupted search, of which all that was scheduled
-    is ``known``. ``keepers`` get each generation in turn. So many ``workers`` schedule allocations
-    at a time; results do not depend on their number.
+    It starts with ``seeds``, the allocations of simple rules, and random ones; or it continues with
+    the newest generation in the ``ledger``, and allocations recorded there are not scheduled again.
+    The ledger, then the ``observer``, get each generation. ``workers`` allocations are scheduled at
+    a time; results do not depend on their number.
 
     Raises:
-        InputError: where a seed or the start is not of this problem.
+        InputError: where a seed or a recorded generation is not of this problem.
     """
 
     options: GeneticOptions = field(default_factory=GeneticOptions)
     workers: int = 1
     seeds: tuple[Allocation, ...] = ()
-    start: Generation | None = None
-    known: tuple[Individual, ...] = ()
-    keepers: tuple[GenerationKeeper, ...] = ()
     evaluation: Evaluation = evaluator
+    ledger: GenerationLedger | None = None
+    observer: SearchObserver | None = None
 
     def __call__(self, problem: ScheduleProblem, /) -> AllocationSearch:
-        begun = () if self.start is None else (self.start,)
-        last = deque(chain(begun, self._kept(problem)), maxlen=1).pop()
+        if self.observer is not None:
+            self.observer.search(problem, self.options.generations)
+        newest = None if self.ledger is None else self.ledger.newest()
+        recorded = () if newest is None else (newest,)
+        last = deque(chain(recorded, self._recorded(problem, newest)), maxlen=1).pop()
         return AllocationSearch(problem, self.options.objectives, last)
 
-    def _kept(self, problem: ScheduleProblem) -> Iterator[Generation]:
-        """The generations, each when all keepers have it."""
+    def _recorded(
+        self, problem: ScheduleProblem, newest: Generation | None
+    ) -> Iterator[Generation]:
+        """The generations after ``newest``, each one recorded and observed."""
         evaluate = self.evaluation(problem, self.workers)
-        seeds = self.seeds if self.start else (*self.seeds, *initial_allocations(problem))
-        generations = evolve(problem.space, self.options, evaluate, seeds, self.start, self.known)
-        for generation in generations:
-            for keep in self.keepers:
-                keep(generation)
+        seeds = self.seeds if newest else (*self.seeds, *initial_allocations(problem))
+        known = () if self.ledger is None else self.ledger.scheduled()
+        for generation in evolve(problem.space, self.options, evaluate, seeds, newest, known):
+            if self.ledger is not None:
+                self.ledger.record(generation)
+            if self.observer is not None:
+                self.observer.observe(generation)
             yield generation
 
 
@@ -111,6 +135,26 @@ class BestAllocationStage(Stage[AllocationSearch, Schedule]):
             # scheduled again it says why
             best = search.generation.population[0]
         return self.scheduling(search.problem, best.allocation)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ScheduledSearch:
+    """A search for allocations, and the schedule that is reported of it."""
+
+    search: AllocationSearch
+    schedule: Schedule
+
+
+@final
+@dataclass(frozen=True)
+class ScheduledSearchStage(Stage[AllocationSearch, ScheduledSearch]):
+    """The search that it is given, together with the schedule that ``best`` makes of it."""
+
+    best: Stage[AllocationSearch, Schedule] = field(default_factory=BestAllocationStage)
+
+    def __call__(self, search: AllocationSearch, /) -> ScheduledSearch:
+        return ScheduledSearch(search, self.best(search))
 
 
 @final

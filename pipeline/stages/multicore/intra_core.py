@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Self, final
+from typing import Protocol, Self, final
 
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.costmodel.version import VERSION as COST_MODEL_VERSION
@@ -39,13 +39,13 @@ CoreSearch = Stage[CoreProblem, EvaluationBatch]
 """The best mapping of a layer on a core; no row where none fits."""
 
 Watcher = Callable[[int, int], None]
-"""Who wants to know how many of how many searches are done."""
+"""Called with the number of searches that are done, and of all."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """A ledger of costs; ``search`` says all of the search that decides what it finds."""
+    """A ledger of costs; ``search`` is everything about the search that decides its result."""
 
     ledger: CostLedger
     search: str
@@ -71,7 +71,7 @@ class Remembered:
         return [possible.get(key) for key in keys]
 
     def keep(self, found: Mapping[Cell, KnownCost]) -> None:
-        """Takes down what was found."""
+        """Records what was found."""
         self.ledger.keep({self.key(cell): cost for cell, cost in found.items()})
 
 
@@ -199,13 +199,20 @@ def _exact(split: SplitProblem) -> bool:
     return split.nodes.convention is Convention.EXACT
 
 
+class ProblemLedger(Protocol):
+    """Records what is to be scheduled."""
+
+    def begin(self, problem: ScheduleProblem) -> None:
+        """Records the nodes and their costs."""
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class IntraCoreMappingStage(Stage[SplitProblem, ScheduleProblem]):
     """The problem of allocating computation nodes to cores, which it takes to know their costs.
 
-    ``costs`` finds those, :func:`schedule_problem` puts the rest to them. Who also wants to see the
-    mappings behind the costs runs the two one after the other.
+    ``costs`` finds those, :func:`schedule_problem` adds the rest, the ``ledger`` records it all. To
+    see the mappings behind the costs, run the two one after the other.
 
     Raises:
         InputError: where the mapping leaves a layer no core, or fixes cores for too few groups.
@@ -214,9 +221,13 @@ class IntraCoreMappingStage(Stage[SplitProblem, ScheduleProblem]):
 
     costs: Stage[SplitProblem, CoreCosts] = field(default_factory=CoreCostStage)
     options: ScheduleOptions = field(default_factory=ScheduleOptions)
+    ledger: ProblemLedger | None = None
 
     def __call__(self, split: SplitProblem, /) -> ScheduleProblem:
-        return schedule_problem(self.costs(split), self.options)
+        problem = schedule_problem(self.costs(split), self.options)
+        if self.ledger is not None:
+            self.ledger.begin(problem)
+        return problem
 
 
 def schedule_problem(costs: CoreCosts, options: ScheduleOptions | None = None) -> ScheduleProblem:

@@ -16,9 +16,10 @@ from pydantic import Field
 
 from nestmap.model.base import Frozen
 from nestmap.model.multicore.allocation import Allocation
+from nestmap.model.multicore.bound import StreamBound
 from nestmap.model.multicore.population import Individual
 from nestmap.model.multicore.schedule import ScheduleProblem
-from nestmap.model.units import Count, Cycles, PositiveCount, Seed
+from nestmap.model.units import Count, PositiveCount, Seed
 from nestmap.search.multicore.allocation.genetic import Evaluate
 from nestmap.search.multicore.allocation.lower_bounds import Bounds
 from nestmap.search.multicore.allocation.requirements import Choices, Demands
@@ -49,38 +50,12 @@ class ConstraintOptions(Frozen, frozen=True):
     seed: Seed = 0
 
 
-class ConstraintResult(Frozen, frozen=True):
-    """The best allocation that was scheduled, and how far from the best one it may be.
-
-    Attributes:
-        best: the one of least latency; ``None``: none of those that were tried can be scheduled.
-        bound: no allocation has a latency below.
-        proven: whether no allocation has a lower latency than ``best``, or none has one at all.
-        evaluations: how many allocations were scheduled.
-    """
-
-    best: Individual | None
-    bound: Cycles
-    proven: bool
-    evaluations: Count
-
-    @property
-    def gap(self) -> float:
-        """The share of the latency that a better allocation could save at most; 1 without any."""
-        if self.proven:
-            return 0.0
-        if self.best is None or self.best.fitness is None:
-            return 1.0
-        latency = self.best.fitness.latency
-        return (latency - self.bound) / latency if latency else 0.0
-
-
 def prove(
     problem: ScheduleProblem,
     evaluate: Evaluate,
     options: ConstraintOptions | None = None,
     seeds: Sequence[Allocation] = (),
-) -> ConstraintResult:
+) -> StreamBound:
     """The allocation of the least latency, as far as that can be proven within the limits.
 
     Needs OR-Tools. Equal cores are not taken for the same, since the scheduler need not do so; what
@@ -125,12 +100,12 @@ class Proof:
         self._exhausted = not self._possible
 
     @property
-    def result(self) -> ConstraintResult:
+    def result(self) -> StreamBound:
         """What is known so far."""
         least = self._least
         proven = self._exhausted or (least is not None and least <= self._bound)
         bound = least if proven and least is not None else self._bound
-        return ConstraintResult(
+        return StreamBound(
             best=self._best, bound=bound, proven=proven, evaluations=len(self._known)
         )
 

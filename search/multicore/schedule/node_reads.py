@@ -36,20 +36,20 @@ def needs_of(nodes: CnWorkload) -> Needs:
     constant: it waits off the chip, each part of it that some node reads once. In Stream's
     convention the needs of a node are in the order of their sizes, else as they come.
     """
-    constants = _Constants(nodes)
+    constants = constant_reads(nodes)
     edges = nodes.edges
     data = edges.read != WITHIN_GROUP
     written = np.concatenate([_bits(layer, layer.nest.output, nodes) for layer in nodes.layers])
-    node = np.concatenate((constants.readers, edges.consumer[data]))
-    tensor = np.concatenate((constants.read, edges.producer[data]))
-    slot = np.concatenate((constants.slots, np.maximum(edges.read[data] + 1, OUTPUT_SLOT)))
+    node = np.concatenate((constants.node, edges.consumer[data]))
+    tensor = np.concatenate((len(nodes) + constants.part, edges.producer[data]))
+    slot = np.concatenate((1 + constants.place, np.maximum(edges.read[data] + 1, OUTPUT_SLOT)))
     bits = np.concatenate((written, constants.bits))
     by_size = bits[tensor] if nodes.convention is Convention.STREAM else np.zeros_like(tensor)
     order = np.lexsort((np.where(tensor < len(nodes), tensor, -1), by_size, node))
     count = len(nodes)
     tensors = Tensors(
         node=np.concatenate((np.arange(count), constants.first)),
-        operand=np.concatenate((np.zeros(count, dtype=np.int64), constants.operands)),
+        operand=np.concatenate((np.zeros(count, dtype=np.int64), 1 + constants.input)),
         bits=bits,
     )
     return Needs(tensors, node[order], tensor[order], slot[order])
@@ -60,34 +60,48 @@ def _bits(layer: CnLayer, use: TensorUse, nodes: CnWorkload) -> Ints:
 
 
 @final
-class _Constants:
-    """The inputs that no node writes, each different part of one once, and who reads them."""
+@dataclass(frozen=True, eq=False)
+class ConstantReads:
+    """The inputs that no node of a workload writes: who reads them, and their different parts.
 
-    def __init__(self, nodes: CnWorkload) -> None:
-        self._count = len(nodes)
-        columns = [list(column) for column in zip(*self._all(nodes), strict=True)]
-        empty = np.zeros(0, dtype=np.int64)
-        joined = [np.concatenate(column) for column in columns] or [empty] * 6
-        self.readers, self.read, self.slots, self.first, self.operands, self.bits = joined
+    A row of ``node``, ``part`` and ``place`` (which input of the node) for each read; an item of
+    ``first`` (the first node that reads it), ``input`` (which one of that) and ``bits`` for each
+    part.
+    """
 
-    def _all(self, nodes: CnWorkload) -> Iterator[tuple[Ints, ...]]:
-        """For each operand: its readers, what they read, their slots; the parts that there are."""
-        fed = _fed(nodes)
-        for row, (layer, begin) in enumerate(zip(nodes.layers, nodes.first.tolist(), strict=False)):
-            for place, use in enumerate(layer.nest.inputs):
-                if (row, place) in fed:
-                    continue
-                first, part = _parts(layer, use, nodes.convention)
-                count = layer.tiling.count
-                yield (
-                    begin + np.arange(count),
-                    self._count + part,
-                    np.full(count, 1 + place),
-                    begin + first,
-                    np.full(len(first), 1 + place),
-                    _bits(layer, use, nodes)[first],
-                )
-                self._count += len(first)
+    node: Ints
+    part: Ints
+    place: Ints
+    first: Ints
+    input: Ints
+    bits: Ints
+
+
+def constant_reads(nodes: CnWorkload) -> ConstantReads:
+    """The reads of constants, layer by layer, input by input; each different part is there once."""
+    columns = [list(column) for column in zip(*_constants(nodes), strict=True)]
+    empty = np.zeros(0, dtype=np.int64)
+    return ConstantReads(*([np.concatenate(column) for column in columns] or [empty] * 6))
+
+
+def _constants(nodes: CnWorkload) -> Iterator[tuple[Ints, ...]]:
+    """The columns of :class:`ConstantReads`, one input of a layer after the other."""
+    fed, found = _fed(nodes), 0
+    for row, (layer, begin) in enumerate(zip(nodes.layers, nodes.first.tolist(), strict=False)):
+        count = layer.tiling.count
+        for place, use in enumerate(layer.nest.inputs):
+            if (row, place) in fed:
+                continue
+            first, part = _parts(layer, use, nodes.convention)
+            yield (
+                begin + np.arange(count),
+                found + part,
+                np.full(count, place),
+                begin + first,
+                np.full(len(first), place),
+                _bits(layer, use, nodes)[first],
+            )
+            found += len(first)
 
 
 def _fed(nodes: CnWorkload) -> set[tuple[int, int]]:

@@ -17,7 +17,7 @@ from nestmap.model import (
     PortUse,
     StorageCore,
 )
-from nestmap.model.workload.builders import Wires, dram
+from nestmap.model.multicore.builders import Wires, dram
 
 
 def buffer(name: str = "buffer", size: int = 4096) -> MemoryLevel:

@@ -21,7 +21,7 @@ from nestmap.model import (
     Unrolling,
 )
 from nestmap.model.base import replaced
-from nestmap.model.workload.builders import (
+from nestmap.model.multicore.builders import (
     Beside,
     OffChip,
     Wires,
@@ -124,19 +124,19 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "negative bandwidth": (lambda: Link(sender=0, receiver=1, bandwidth=-8), "greater than 0"),
     "a core off the chip that computes": (
         lambda: replaced(star(core(0)), {"offchip": 0}),
-        "the core off the chip, 0, computes; expected one that only stores",
+        "off-chip core 0 is a compute core; expected a storage core",
     ),
     "nothing computes": (
         lambda: MultiCoreAccelerator(name="x", cores=(far(0), far(1)), offchip=0),
-        "no core computes",
+        "no compute core",
     ),
     "an unreachable core": (
         lambda: replaced(star(core(0), core(1)), {"links": WIRES.links([(0, 9)])}),
-        "no way from core 9 to core 1; expected links",
+        "no path from core 9 to core 1; expected links",
     ),
     "a way in one direction": (
         lambda: replaced(star(core(0)), {"links": (WIRES.link(9, 0),)}),
-        "no way from core 0 to core 9",
+        "no path from core 0 to core 9",
     ),
     "memory shared by one": (
         lambda: replaced(star(core(0)), {"shared": ((0,),)}),
@@ -144,11 +144,11 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "memory shared twice": (
         lambda: replaced(star(core(0), core(1)), {"shared": ((0, 1), (1, 0))}),
-        "core 0 is 2 times among cores that share memory",
+        "core 0 occurs 2 times in shared memories",
     ),
     "memory shared with the core off the chip": (
         lambda: replaced(star(core(0)), {"shared": ((0, 9),)}),
-        "shared with the core off the chip, 9",
+        "shared with off-chip core 9",
     ),
     "shared memory of another name": (
         lambda: replaced(star(core(0), core(1, memory=buffer("sram"))), {"shared": ((0, 1),)}),

@@ -115,12 +115,12 @@ UNFIT = {
     ),
     "an unknown core": (
         entry(0, 7, target="first"),
-        "map.yaml: core_allocation[1] for 'first': found core 7; expected a core that computes: "
+        "map.yaml: core_allocation[1] for 'first': found core 7; expected a compute core: "
         "one of 0, 1, 2, 3",
     ),
     "a core that stores": (
         entry(9),
-        "map.yaml: core_allocation[0] for 'default': found core 9, which only stores;",
+        "map.yaml: core_allocation[0] for 'default': found storage core 9;",
     ),
     "a core that does not run it": (
         entry(0, 3, target="first"),

@@ -108,7 +108,7 @@ def test_one_way_buses_and_hubs() -> None:
         ((0, 1, 2), None, "all cores of bus"),
         ((0, 0), None, "a core twice"),
         ((), 7, "has core 7 as its hub"),
-        ((0,), 1, "no senders beside it"),
+        ((0,), 1, "one of its cores, and no senders"),
     ],
 )
 def test_buses_that_cannot_be(senders: tuple[int, ...], hub: int | None, says: str) -> None:

@@ -50,7 +50,8 @@ def test_without_a_command_help_is_shown() -> None:
         ("evaluate", ["--dim", "--float-bits", "--layer", "--accelerator", "--mapping", "--order",
                       "--cut", "--mapping-file", "--json"]),
         ("query", ["--store", "--format"]),
-        ("stream", ["--cores", "--hint-loops", "--rule", "--engine", "--generations", "--trace"]),
+        ("stream", ["--cores", "--hint-loops", "--rule", "--engine", "--generations",
+                    "--schedule", "--trace"]),
         ("examples", []),
     ],
 )  # fmt: skip

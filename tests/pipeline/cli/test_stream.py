@@ -111,6 +111,25 @@ def test_rules_and_objectives(command: tuple[str, ...], rule: str) -> None:
     assert "no other one beats in memory\n" in ended.out
 
 
+def test_writes_the_whole_schedule(command: tuple[str, ...]) -> None:
+    ended = run(*command, "--no-store", "--json", "out.json", "--schedule", "schedule.json")
+    assert ended.code == 0, ended.err
+    assert "Written to schedule.json." in ended.err
+    schedule: dict[str, Any] = json.loads(Path("schedule.json").read_text())
+    short: dict[str, Any] = json.loads(Path("out.json").read_text())
+    assert schedule["format"] == "nestmap schedule"
+    assert f'"latency": {schedule["latency"]}' in json.dumps(short)
+    assert max(schedule["nodes"]["end"]) <= schedule["latency"]
+
+
+@pytest.mark.parametrize("other", ["--json", "--trace"])
+def test_does_not_write_two_results_to_one_file(command: tuple[str, ...], other: str) -> None:
+    ended = run(*command, "--no-store", other, "out.json", "--schedule", "out.json")
+    assert (ended.code, ended.out) == (2, "")
+    assert "out.json" in ended.err
+    assert not Path("out.json").exists()
+
+
 def test_writes_a_trace(command: tuple[str, ...]) -> None:
     assert run(*command, "--no-store", "--trace", "trace.json").code == 0
     trace: dict[str, Any] = json.loads(Path("trace.json").read_text())

@@ -24,7 +24,7 @@ from nestmap.model.base import replaced
 from nestmap.pipeline import each
 from nestmap.pipeline.explore.api import explore_front, explore_network
 from nestmap.pipeline.explore.plan import SearchPlan, search_plan
-from nestmap.pipeline.explore.recording import recorded
+from nestmap.pipeline.explore.recording import record_run
 from nestmap.pipeline.explore.run import Job
 from nestmap.pipeline.stages import (
     CostModelStage,
@@ -316,7 +316,7 @@ def test_a_search_that_someone_breaks_off_is_not_complete(
 def test_a_search_that_is_left_early_is_not_complete(batches: int, store: Store) -> None:
     (layer, *_) = WorkloadStage()(LARGE)
     first = next(iter(OrderedCandidatesStage()(PLAN.spatial(layer))))
-    with recorded(Job(LARGE, PLAN), store, Recording()) as run:
+    with record_run(Job(LARGE, PLAN), store, Recording()) as run:
         assert run.ledger is not None
         search = LomaStage(lpf_limit=5) >> each(CostModelStage())
         found = RecallStage(search, run.ledger)(first)

@@ -85,9 +85,9 @@ def test_what_is_kept_comes_back(alone: StreamResult, path: Path) -> None:
         assert store.stream_info(run).accelerator == problem().accelerator
         assert store.stream_info(run).workload == problem().workload
         same(recorded_stream(run, store), alone)
-        with pytest.raises(StoreError, match="found a schedule on several cores"):
+        with pytest.raises(StoreError, match="found a multi-core run"):
             store.info(run)
-        with pytest.raises(StoreError, match="expected an exploration of one core"):
+        with pytest.raises(StoreError, match="expected a single-core run"):
             store.problem(run)
     assert check_store(path).problems == ()
 
@@ -138,7 +138,7 @@ def test_it_goes_on_after_the_last_generation(alone: StreamResult, path: Path, u
 
 def test_runs_of_one_core_and_of_several_are_told_apart(path: Path) -> None:
     run = stream_problem(job(), store=path).run
-    with pytest.raises(StoreError, match="expected an exploration of one core"):
+    with pytest.raises(StoreError, match="expected a single-core run"):
         resume(run, path)
 
 

@@ -17,7 +17,7 @@ from tests.store.builders import NASTY
 from tests.store.filled import REAL, content, fill, sql, write_parts
 from tests.store.streams import fill_stream
 
-RELEASED = Path(__file__).parent / "released"
+RELEASED = Path(__file__).parent.parent / "released"
 
 
 @pytest.fixture(name="path")
@@ -85,7 +85,7 @@ BROKEN = {
         "found 6 evaluations, numbers 0 to 6; expected all 7"
     ),
     f"DELETE FROM {ROWS} WHERE search = {OPEN}": "found 0 evaluations, numbers none",
-    f"INSERT INTO {ROWS} FROM {ROWS} WHERE number = 2": "1 evaluations have the number of another",
+    f"INSERT INTO {ROWS} FROM {ROWS} WHERE number = 2": "1 evaluations have a duplicate number",
     f"UPDATE {ROWS} SET number = 7 WHERE number = 6; UPDATE searches SET record = 'best'": (
         "found evaluation 7; expected numbers below 7"
     ),
@@ -176,10 +176,10 @@ def test_costs_that_the_cost_model_does_not_give_are_said(path: Path, column: st
     assert check_store(path, recompute=0).is_sound
 
 
-def test_what_cannot_be_computed_again_is_said(path: Path) -> None:
+def test_evaluations_that_cannot_be_recomputed_are_reported(path: Path) -> None:
     sql(path, f"UPDATE {ROWS} SET ordering = [0] WHERE number = 3")
     problems = check_store(path).problems
-    assert len([x for x in problems if ":3: cannot be computed again: " in x]) == 2
+    assert len([x for x in problems if ":3: cannot be recomputed: " in x]) == 2
 
 
 def test_of_many_problems_of_one_kind_some_are_shown(path: Path) -> None:
@@ -189,7 +189,7 @@ def test_of_many_problems_of_one_kind_some_are_shown(path: Path) -> None:
     sql(path, f"DELETE FROM {ROWS}")
     problems = check_store(path, recompute=0).problems
     assert len([x for x in problems if "expected all 7" in x]) == 20
-    assert "and 8 more like the one before" in problems
+    assert "and 8 more of this kind" in problems
 
 
 def test_parts_are_checked_too(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from nestmap.store.schema.tables import CONTENT, PARTS, ROWS, RUNS, SEARCHES, SM
 from tests.store.builders import NASTY
 from tests.store.filled import Content, content, content_of, count, fill, filled, sql
 
-RELEASED = Path(__file__).parent / "released"
+RELEASED = Path(__file__).parent.parent / "released"
 
 
 # stores made of rows, to try all ways in which two can differ

@@ -279,7 +279,7 @@ def test_a_table_that_is_not_ours_is_refused(folder: Path, into: Path) -> None:
 
 def test_a_folder_that_cannot_be_made(folder: Path) -> None:
     folder.write_text("a file")
-    with pytest.raises(StoreError, match="expected a folder that may be read and written"):
+    with pytest.raises(StoreError, match="expected a readable and writable folder"):
         PartsWriter(folder, uuid4())
 
 
@@ -415,7 +415,7 @@ def test_an_export_overwrites_nothing(tmp_path: Path, folder: Path) -> None:
     filled(source, "a")
     folder.mkdir()
     export_store(source, folder)  # an empty folder will do
-    with pytest.raises(StoreError, match="it exists and is not empty; expected a folder to be"):
+    with pytest.raises(StoreError, match="it exists and is not empty; expected a new or"):
         export_store(source, folder)
     (tmp_path / "file").write_text("x")
     with pytest.raises(StoreError, match="it exists and is not empty"):

@@ -23,7 +23,7 @@ from nestmap.model import (
     front_rows,
 )
 from nestmap.model.base import replaced
-from nestmap.store import CHUNK, Run, RunStatus, Store
+from nestmap.store import ROW_GROUP, Run, RunStatus, Store
 from tests.store.builders import (
     FACTORS,
     NASTY,
@@ -89,7 +89,9 @@ def test_results_are_read_back_equal(given_results: NetworkEvaluation) -> None:
 
 
 def test_chunks_are_committed_on_the_way_and_the_rest_at_the_end() -> None:
-    parts = [batch(PROBLEM, rows, seed=rows) for rows in (CHUNK - 5, 3, 3, 2 * CHUNK + 7, 0, 11)]
+    parts = [
+        batch(PROBLEM, rows, seed=rows) for rows in (ROW_GROUP - 5, 3, 3, 2 * ROW_GROUP + 7, 0, 11)
+    ]
     with Store.open(None) as store, store.start_run(info()) as run:
         seen: list[int] = []
         with run.searching(search_info(PROBLEM)) as search:
@@ -97,7 +99,7 @@ def test_chunks_are_committed_on_the_way_and_the_rest_at_the_end() -> None:
                 search.record(part)
                 seen.append(count(store, "evaluation_rows"))
             assert count(store, "searches WHERE evaluations IS NULL") == 1
-        assert seen == [0, 0, 0, *[3 * CHUNK] * 3]  # small batches wait for more
+        assert seen == [0, 0, 0, *[3 * ROW_GROUP] * 3]  # small batches wait for more
         run.finish(result(network()))
         assert count(store, "searches WHERE evaluations IS NULL") == 0
         (back,) = store.evaluations(run.id, "fc")
@@ -135,7 +137,7 @@ def test_failures_add_up_and_stay_in_order() -> None:
         for reason, n in reasons
     ]
     with Store.open(None) as store, store.start_run(info()) as run:
-        record(run, *[batch(PROBLEM, CHUNK, statistics=x) for x in failed])
+        record(run, *[batch(PROBLEM, ROW_GROUP, statistics=x) for x in failed])
         run.finish(result(network()))
         (back,) = store.evaluations(run.id, "fc")
         assert [(x.reason, x.count) for x in back.statistics.infeasible] == [

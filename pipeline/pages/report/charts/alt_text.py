@@ -11,8 +11,8 @@ from nestmap.pipeline.analysis.network.roofline import Ceiling, Point
 from nestmap.pipeline.analysis.network.run_comparison import NamedRun
 from nestmap.pipeline.analysis.network.scatter import Cloud
 from nestmap.pipeline.analysis.network.stacked_bars import Bars, Part
-from nestmap.pipeline.format.axis_units import TIMES, energy_text, shortened
-from nestmap.pipeline.format.numbers import count, cycles, share
+from nestmap.pipeline.format.mappings import shortened
+from nestmap.pipeline.format.numbers import TIMES, count, cycles, energy_text, share
 from nestmap.pipeline.pages.report.charts.vega_spec import plain
 
 Written = Callable[[float], str]

@@ -9,7 +9,8 @@ from typing import Final, Literal, NamedTuple
 import altair as alt
 
 from nestmap.pipeline.analysis.network.stacked_bars import Bars
-from nestmap.pipeline.format.axis_units import Unit, shortened
+from nestmap.pipeline.format.mappings import shortened
+from nestmap.pipeline.format.numbers import Unit
 from nestmap.pipeline.pages.report.charts.chart import Chart
 from nestmap.pipeline.pages.report.charts.vega_spec import (
     DARK,

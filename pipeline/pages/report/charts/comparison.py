@@ -12,7 +12,7 @@ from nestmap.pipeline.analysis.network.run_comparison import (
     total_latencies,
 )
 from nestmap.pipeline.analysis.network.stacked_bars import Bars
-from nestmap.pipeline.format.axis_units import cycles_unit, energy_text, energy_unit
+from nestmap.pipeline.format.numbers import cycles_unit, energy_text, energy_unit
 from nestmap.pipeline.pages.report.charts.alt_text import cycles_text, layers_text, totals_text
 from nestmap.pipeline.pages.report.charts.bars import Drawing, Exact, grouped_chart, stacked_chart
 from nestmap.pipeline.pages.report.charts.chart import Chart

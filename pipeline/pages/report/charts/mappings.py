@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from nestmap.model import CostModelEvaluation, EvaluationBatch, front_rows
 from nestmap.pipeline.analysis.network.scatter import Cloud, Floats, clouds, is_wide
-from nestmap.pipeline.format.axis_units import Unit, cycles_unit, energy_unit
+from nestmap.pipeline.format.numbers import Unit, cycles_unit, energy_unit
 from nestmap.pipeline.format.palette import VERMILLION, Look, look
 from nestmap.pipeline.pages.report.charts.alt_text import mappings_text
 from nestmap.pipeline.pages.report.charts.chart import Chart

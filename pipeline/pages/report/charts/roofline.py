@@ -11,7 +11,7 @@ import altair as alt
 from nestmap.model import Accelerator, NetworkEvaluation
 from nestmap.pipeline.analysis.network.roofline import Ceiling, Point, ceilings, peak, points
 from nestmap.pipeline.analysis.network.stacked_bars import cmes_of, memory_looks
-from nestmap.pipeline.format.axis_units import Unit
+from nestmap.pipeline.format.numbers import Unit
 from nestmap.pipeline.format.palette import Look
 from nestmap.pipeline.pages.report.charts.alt_text import ceiling_text, roofline_text
 from nestmap.pipeline.pages.report.charts.chart import Chart

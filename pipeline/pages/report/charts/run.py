@@ -10,7 +10,7 @@ from nestmap.pipeline.analysis.network.stacked_bars import (
     latency_bars,
     share_bars,
 )
-from nestmap.pipeline.format.axis_units import PERCENT, cycles_unit, energy_text, energy_unit
+from nestmap.pipeline.format.numbers import PERCENT, cycles_unit, energy_text, energy_unit
 from nestmap.pipeline.pages.report.charts.alt_text import bars_text, cycles_text, utilization_text
 from nestmap.pipeline.pages.report.charts.bars import Drawing, Exact, stacked_chart
 from nestmap.pipeline.pages.report.charts.chart import Chart

@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from nestmap.pipeline.format.axis_units import Unit
+from nestmap.pipeline.format.numbers import Unit
 from nestmap.pipeline.format.palette import Look
 from nestmap.pipeline.pages.report.charts.palette import tone
 from nestmap.pipeline.render.text.plain_table import printable

@@ -8,32 +8,34 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from nestmap.pipeline.pages.report import table_cells as cells
 from nestmap.pipeline.pages.report.comparison import Comparison
 from nestmap.pipeline.pages.report.multicore.reported_run import ReportedStream
 from nestmap.pipeline.pages.report.provenance import status_text
 from nestmap.pipeline.pages.report.stages import options_of
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, edp
-from nestmap.pipeline.pages.report.table_cells import NONE, Cell, Heading, Row, Table, words
+from nestmap.pipeline.render.tables import cells
+from nestmap.pipeline.render.tables.cells import NONE
+from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.table import Cell, Row, Table, table
 
 Link = Callable[[ReportedStream], str]
 """Where a schedule is shown."""
 
 _MISSING: Final = Cell(NONE)
 _TOTALS: Final = (
-    words("Schedule"),
-    words("Workload"),
-    words("Machine"),
-    words("Status"),
-    Heading("Nodes"),
-    Heading("Latency", "cycles"),
-    Heading("Change"),
-    Heading("Energy"),
-    Heading("Change"),
-    Heading("EDP", EDP_UNIT),
-    Heading("Change"),
-    Heading("Memory", hint="peaks of the memories on the chip, added up"),
-    Heading("Change"),
+    Column("Schedule"),
+    Column("Workload"),
+    Column("Machine"),
+    Column("Status"),
+    figures("Nodes"),
+    figures("Latency", "cycles"),
+    figures("Change"),
+    figures("Energy"),
+    figures("Change"),
+    figures("EDP", EDP_UNIT),
+    figures("Change"),
+    figures("Memory", hint="peaks of the memories on the chip, added up"),
+    figures("Change"),
 )
 
 
@@ -94,20 +96,20 @@ def _totals(runs: Sequence[ReportedStream], names: Sequence[str], link: Link) ->
                 cells.change(first.memory, fitness.memory),
             )
         )
-    return cells.table("Totals; changes are those from the first schedule", _TOTALS, rows)
+    return table(_TOTALS, rows, caption="Totals; changes are those from the first schedule")
 
 
 def _layers(runs: Sequence[ReportedStream], names: Sequence[str]) -> Table:
     """A row for each layer of any schedule, matched by name: when it runs, and where."""
     found = [dict(_spans(run)) for run in runs]
     layers = dict.fromkeys(name for spans in found for name in spans)
-    headings = [
-        heading
+    columns = [
+        column
         for name in names
-        for heading in (
-            Heading(f"Start {name}", "cycles"),
-            Heading(f"End {name}", "cycles"),
-            words(f"Cores {name}"),
+        for column in (
+            figures(f"Start {name}", "cycles"),
+            figures(f"End {name}", "cycles"),
+            Column(f"Cores {name}"),
         )
     ]
     rows = [
@@ -122,7 +124,7 @@ def _layers(runs: Sequence[ReportedStream], names: Sequence[str]) -> Table:
     ]
     return Table(
         "Layers: when they run, and on which cores",
-        (Heading("#"), words("Layer"), *headings),
+        (figures("#"), Column("Layer"), *columns),
         tuple(rows),
         head=1,
     )

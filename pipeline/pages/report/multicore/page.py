@@ -44,7 +44,7 @@ from nestmap.pipeline.pages.report.provenance import Facts
 from nestmap.pipeline.pages.report.render import render
 from nestmap.pipeline.pages.report.stages import StageView, pipeline_stages
 from nestmap.pipeline.pages.report.summary import Summary
-from nestmap.pipeline.pages.report.table_cells import Table
+from nestmap.pipeline.render.tables.table import Table
 
 
 @final

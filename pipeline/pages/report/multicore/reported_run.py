@@ -13,8 +13,8 @@ from nestmap.model.multicore.population import AllocationObjective, Fitness, Gen
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.model.multicore.search_result import AllocationSearch
 from nestmap.model.multicore.top_memories import Homes
-from nestmap.pipeline.multicore.plan import Costing, costing_stage, splitting_stage
-from nestmap.pipeline.multicore.recording import Reader, recorded_job
+from nestmap.pipeline.multicore.pipeline import rebuild_problem
+from nestmap.pipeline.multicore.recording import Reader, read_job
 from nestmap.pipeline.stages.multicore.inter_core import scheduler
 from nestmap.store import RunRecord, RunStatus, Store, StreamInfo
 
@@ -81,9 +81,8 @@ def read_stream(store: Store, run: UUID) -> ReportedStream:
         InputError: if nothing that can be scheduled was recorded of it.
     """
     record, info = store.run(run), store.stream_info(run)
-    job, found = recorded_job(run, info, 1), store.stream(run)
-    split = splitting_stage(job.plan)(job.problem)
-    problem = costing_stage(job.plan, Costing(Reader(store)))(split)
+    job, found = read_job(run, info, 1), store.stream(run)
+    problem = rebuild_problem(job, Reader(store))
     search = AllocationSearch(problem, job.plan.genetic.objectives, found.generation)
     allocation = found.reported
     if allocation is None:

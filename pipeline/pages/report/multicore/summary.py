@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from nestmap.model.multicore.schedule import TransferKind
 from nestmap.pipeline.analysis.schedule.energy import energy_bars
-from nestmap.pipeline.analysis.schedule.resource_loads import memory_loads, wire_loads
-from nestmap.pipeline.format.numbers import capacity, count, cycles, share
-from nestmap.pipeline.pages.report import table_cells as cells
+from nestmap.pipeline.analysis.schedule.resource_loads import wire_loads
+from nestmap.pipeline.analysis.schedule.utilization import memory_uses
+from nestmap.pipeline.format.numbers import capacity, count, cycles, share, with_micro
 from nestmap.pipeline.pages.report.charts.schedule.totals import busy_share, load_bars
 from nestmap.pipeline.pages.report.multicore.reported_run import ReportedStream
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, Fact, Summary, edp, largest, parts_table
+from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.text.multicore import bound_note, problem_note
 
 
@@ -20,10 +21,10 @@ def stream_summary(run: ReportedStream) -> Summary:
     loads, energies = load_bars(run.schedule), energy_bars([""], [run.schedule.energy])
     return Summary(
         facts=tuple(_facts(run)),
-        sentences=tuple(map(cells.lettered, _sentences(run))),
+        sentences=tuple(map(with_micro, _sentences(run))),
         energy=parts_table("Energy by what it is spent for", "Energy", energies, cells.energy),
         latency=parts_table("Cycles of all cores by what they do", "Cycles", loads, cells.cycles),
-        notes=tuple(map(cells.lettered, _notes(run))),
+        notes=tuple(map(with_micro, _notes(run))),
     )
 
 
@@ -70,14 +71,12 @@ def _busiest(run: ReportedStream) -> Iterator[str]:
     if wires and schedule.latency:
         most = wires[0]
         yield f"Busiest wire: {most.wire.name}, {share(most.busy / schedule.latency)} of the time."
-    offchip = schedule.problem.accelerator.offchip
-    loads = [x for x in memory_loads(schedule) if x.peak and offchip not in x.home.cores]
-    if loads:
-        full = max(loads, key=lambda x: x.peak / x.home.level.instance.size)
-        size = full.home.level.instance.size
+    uses = [use for use in memory_uses(schedule) if use.peak and not use.offchip]
+    if uses:
+        full = max(uses, key=lambda use: use.peak / use.capacity)
         yield (
             f"Fullest memory on the chip: {full.home}, at most {capacity(full.peak)} of "
-            f"{capacity(size)} ({share(full.peak / size)})."
+            f"{capacity(full.capacity)} ({share(full.peak / full.capacity)})."
         )
 
 

@@ -12,85 +12,88 @@ from nestmap.model.multicore.interconnect import Ways
 from nestmap.model.multicore.population import Fitness
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.schedule.names import ScheduleNames
-from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, memory_loads, wire_loads
+from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, wire_loads
+from nestmap.pipeline.analysis.schedule.utilization import memory_uses
 from nestmap.pipeline.format.mappings import array_text
 from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.format.palette import BLUE
-from nestmap.pipeline.pages.report import table_cells as cells
 from nestmap.pipeline.pages.report.charts.schedule.front import allocation_text
 from nestmap.pipeline.pages.report.multicore.reported_run import ReportedStream
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, edp
-from nestmap.pipeline.pages.report.table_cells import NONE, Cell, Heading, Row, Table, words
+from nestmap.pipeline.render.tables import cells
+from nestmap.pipeline.render.tables.cells import NONE
+from nestmap.pipeline.render.tables.columns import Column, bars, figures
+from nestmap.pipeline.render.tables.table import Cell, Row, Table, table
 from nestmap.pipeline.render.text.split import tiles_text
 
 MOST_NODES: Final = 1000
 """Rows of the table of nodes; all of them are in the JSON of a schedule, and in the store."""
 
 _LAYERS: Final = (
-    Heading("#", hint="number of the layer"),
-    words("Layer"),
-    words("Operator"),
-    words("Split", hint="tiles of the loops that are cut, the innermost first"),
-    Heading("Nodes"),
-    Heading("Groups", hint="nodes of a group read the same constants, and run on one core"),
-    words("Cores", hint="and how many nodes run there, where there are several"),
-    Heading("Start", "cycles", hint="of the first node"),
-    Heading("End", "cycles", hint="of the last node"),
-    cells.bars("From start to end"),
-    Heading("Busy", "cycles", hint="all nodes together"),
-    Heading("Energy", hint="in the cores, and off the chip for what is streamed"),
-    Heading("Output"),
+    figures("#", hint="number of the layer"),
+    Column("Layer"),
+    Column("Operator"),
+    Column("Split", hint="tiles of the loops that are cut, the innermost first"),
+    figures("Nodes"),
+    figures("Groups", hint="nodes of a group read the same constants, and run on one core"),
+    Column("Cores", hint="and how many nodes run there, where there are several"),
+    figures("Start", "cycles", hint="of the first node"),
+    figures("End", "cycles", hint="of the last node"),
+    bars("From start to end"),
+    figures("Busy", "cycles", hint="all nodes together"),
+    figures("Energy", hint="in the cores, and off the chip for what is streamed"),
+    figures("Output"),
 )
 _NODES: Final = (
-    Heading("Node", hint="place in the workload, from 0"),
-    words("Layer"),
-    Heading("#", hint="number in its layer"),
-    words("Ranges", hint="of the loops that are cut, the end excluded"),
-    Heading("Group"),
-    Heading("Core"),
-    Heading("Start", "cycles"),
-    Heading("End", "cycles"),
-    Heading("Runtime", "cycles"),
-    Heading("Energy"),
-    Heading("Output"),
+    figures("Node", hint="place in the workload, from 0"),
+    Column("Layer"),
+    figures("#", hint="number in its layer"),
+    Column("Ranges", hint="of the loops that are cut, the end excluded"),
+    figures("Group"),
+    figures("Core"),
+    figures("Start", "cycles"),
+    figures("End", "cycles"),
+    figures("Runtime", "cycles"),
+    figures("Energy"),
+    figures("Output"),
 )
 _CORES: Final = (
-    Heading("Core"),
-    words("Name"),
-    words("Array"),
-    words("Runs", hint="operators; empty: all that layers have"),
-    Heading("Nodes"),
-    Heading("Busy", "cycles"),
-    Heading("Share"),
-    Heading("First start", "cycles"),
-    Heading("Last end", "cycles"),
-    Heading("Energy"),
+    figures("Core"),
+    Column("Name"),
+    Column("Array"),
+    Column("Runs", hint="operators; empty: all that layers have"),
+    figures("Nodes"),
+    figures("Busy", "cycles"),
+    figures("Share"),
+    figures("First start", "cycles"),
+    figures("Last end", "cycles"),
+    figures("Energy"),
 )
 _WIRES: Final = (
-    words("Wire"),
-    Heading("Bandwidth", "bit/cycle"),
-    Heading("Energy", "pJ/bit"),
-    Heading("Energy", "pJ/busy cycle"),
-    Heading("Transfers"),
-    Heading("Sent"),
-    Heading("Busy", "cycles"),
-    Heading("Share"),
+    Column("Wire"),
+    figures("Bandwidth", "bit/cycle"),
+    figures("Energy", "pJ/bit"),
+    figures("Energy", "pJ/busy cycle"),
+    figures("Transfers"),
+    figures("Sent"),
+    figures("Busy", "cycles"),
+    figures("Share"),
 )
 _MEMORIES: Final = (
-    words("Memory"),
-    words("Cores"),
-    Heading("Size"),
-    Heading("Peak"),
-    Heading("Share"),
+    Column("Memory"),
+    Column("Cores"),
+    figures("Size"),
+    figures("Peak"),
+    figures("Share"),
 )
 _FRONT: Final = (
-    Heading("#"),
-    Heading("Latency", "cycles"),
-    Heading("Energy"),
-    Heading("EDP", EDP_UNIT),
-    Heading("Memory", hint="peaks of the memories on the chip, added up"),
-    words("Reported"),
-    words("Cores of the layers", hint="by the number of the layer, where there is a choice"),
+    figures("#"),
+    figures("Latency", "cycles"),
+    figures("Energy"),
+    figures("EDP", EDP_UNIT),
+    figures("Memory", hint="peaks of the memories on the chip, added up"),
+    Column("Reported"),
+    Column("Cores of the layers", hint="by the number of the layer, where there is a choice"),
 )
 
 
@@ -162,9 +165,9 @@ def _node(names: ScheduleNames, node: int) -> tuple[Cell, ...]:
 def machine_tables(schedule: Schedule) -> Iterator[Table]:
     """The cores, wires and memories of the machine, and how much of each is used."""
     name = schedule.problem.accelerator.name
-    yield cells.table(f"Cores of {name}", _CORES, [*_cores(schedule)])
-    yield cells.table(f"Wires of {name}", _WIRES, [*_wires(schedule)])
-    yield cells.table(f"Outermost memories of {name}", _MEMORIES, [*_memories(schedule)])
+    yield table(_CORES, [*_cores(schedule)], caption=f"Cores of {name}")
+    yield table(_WIRES, [*_wires(schedule)], caption=f"Wires of {name}")
+    yield table(_MEMORIES, [*_memories(schedule)], caption=f"Outermost memories of {name}")
 
 
 def _cores(schedule: Schedule) -> Iterator[tuple[Cell, ...]]:
@@ -205,14 +208,13 @@ def _wires(schedule: Schedule) -> Iterator[tuple[Cell, ...]]:
 
 
 def _memories(schedule: Schedule) -> Iterator[tuple[Cell, ...]]:
-    for load in memory_loads(schedule):
-        size = load.home.level.instance.size
+    for use in memory_uses(schedule):
         yield (
-            Cell(load.home.name),
-            Cell(", ".join(map(str, load.home.cores))),
-            cells.capacity(size),
-            cells.capacity(load.peak),
-            cells.share(load.peak, size),
+            Cell(use.home.name),
+            Cell(", ".join(map(str, use.home.cores))),
+            cells.capacity(use.capacity),
+            cells.capacity(use.peak),
+            cells.share(use.peak, use.capacity),
         )
 
 
@@ -236,7 +238,7 @@ def allocations_table(run: ReportedStream) -> Table | None:
         )
         for place, (fitness, allocation) in enumerate(known, start=1)
     ]
-    return cells.table("Allocations that no other one beats", _FRONT, rows)
+    return table(_FRONT, rows, caption="Allocations that no other one beats")
 
 
 def fitness_cells(fitness: Fitness) -> tuple[Cell, ...]:

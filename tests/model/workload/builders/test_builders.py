@@ -95,7 +95,7 @@ def conv(image: tuple[int, ...] = (1, 4, 8, 8), weights: tuple[int, ...] = (4, 4
     [
         (lambda: conv((4, 8, 8)), r"conv2d 'c': found image 4 x 8 x 8; expected 4 sizes: batch"),
         (lambda: conv(weights=(4, 3, 3, 3)), r"4 input channels, .*; expected 3 x 1 input"),
-        (lambda: conv(weights=(4, 4, 9, 3)), r"reaches over 9 of 8 \+ 0 elements \(axis Y\)"),
+        (lambda: conv(weights=(4, 4, 9, 3)), r"spans 9 of 8 \+ 0 elements \(axis Y\)"),
         (lambda: conv((1, 4, 0, 8)), r"image 1 x 4 x 0 x 8; expected whole numbers from 1"),
         (lambda: conv((1, 4, 2**31, 8)), r"whole numbers from 1 to 2\*\*31 - 1"),
         (lambda: nestmap.conv2d("c", (1, 4, 8, 8), (6, 1, 3, 3), groups=4), "6 output channels in"),

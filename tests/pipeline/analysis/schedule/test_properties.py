@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nestmap.model.multicore.schedule import Schedule
-from nestmap.pipeline.analysis.schedule.core_loads import core_loads
 from nestmap.pipeline.analysis.schedule.energy import layer_energy_bars
 from nestmap.pipeline.analysis.schedule.gantt import gantt
+from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, idle_cycles, wire_loads
 from nestmap.pipeline.analysis.schedule.tables import (
     NONE,
     BarKind,
@@ -77,8 +77,9 @@ def test_fewer_bars_are_as_many_events(made: Schedule, cells: int) -> None:
 def test_cores_are_busy_or_idle(made: Schedule) -> None:
     chart = gantt(made)
     assert are_apart(chart.stalls)
-    for load in core_loads(made):
-        assert load.busy + sum(load.idle) == made.latency
+    idle = idle_cycles(made).sum(axis=1).tolist()
+    for load, rest in zip(core_loads(made), idle, strict=True):
+        assert load.busy + rest == made.latency
     assert sum(load.nodes for load in core_loads(made)) == len(made.problem.nodes)
 
 
@@ -131,6 +132,18 @@ def test_bins_are_all_the_time_that_wires_are_taken(made: Schedule, bins: int) -
         taken = float((bars.bars.end - bars.bars.start)[sent].sum())
         streamed = float(use.cycles[BarKind.STREAM].sum())
         assert float(use.cycles.sum()) - streamed == pytest.approx(taken)
+
+
+@settings(max_examples=20)
+@given(schedules)
+def test_tables_and_pictures_agree_on_wires(made: Schedule) -> None:
+    loads = {load.wire.name: load for load in wire_loads(made)}
+    limited = {name: load.busy for name, load in loads.items() if load.wire.bandwidth is not None}
+    assert {name: busy for name, busy in limited.items() if busy} == {
+        use.row.name: use.busy for use in wire_uses(made, 5)
+    }
+    sent = {x.name: x.total for x in sent_over_wires(made)}
+    assert {name: load.bits for name, load in loads.items() if load.bits} == sent
 
 
 @settings(max_examples=20)

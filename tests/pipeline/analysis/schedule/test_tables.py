@@ -10,12 +10,16 @@ from numpy.typing import NDArray
 
 from nestmap.model.multicore.schedule import Schedule, TransferKind, Transfers
 from nestmap.pipeline.analysis.schedule.comparison import together, without_wires
-from nestmap.pipeline.analysis.schedule.core_loads import core_loads, onchip_peak
 from nestmap.pipeline.analysis.schedule.critical_path_rows import path_line
 from nestmap.pipeline.analysis.schedule.downsample import thinned_steps
-from nestmap.pipeline.analysis.schedule.energy import energy_parts, layer_energy_bars
+from nestmap.pipeline.analysis.schedule.energy import layer_energy_bars
 from nestmap.pipeline.analysis.schedule.gantt import bar_label, gantt
-from nestmap.pipeline.analysis.schedule.gantt_rows import row_layout
+from nestmap.pipeline.analysis.schedule.resource_loads import (
+    core_loads,
+    idle_cycles,
+    onchip_peak,
+    wire_loads,
+)
 from nestmap.pipeline.analysis.schedule.search_progress import (
     best_by_generation,
     front_view,
@@ -32,7 +36,8 @@ from nestmap.pipeline.analysis.schedule.tables import (
 )
 from nestmap.pipeline.analysis.schedule.traffic import sent_between_cores, sent_over_wires
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses, wire_uses
-from nestmap.pipeline.render.figures.schedule_colors import core_ranges, layer_colors, row_label
+from nestmap.pipeline.render.figures.schedule.colors import core_ranges, layer_colors, row_label
+from nestmap.pipeline.render.figures.schedule.gantt_rows import row_layout
 from tests.pipeline.render.figures.schedules import ints, pipelined, search, streamed, two_rows
 
 P, T, M, N = StallReason
@@ -119,7 +124,9 @@ def test_a_tensor_for_several_cores_takes_a_wire_once() -> None:
     bars = gantt(broadcast).bars
     assert rows_of(bars.start[-1:], bars.end[-1:], bars.count[-1:]) == [(48, 50, 2)]
     wires = {x.name: x.total for x in sent_over_wires(broadcast)}
-    assert wires["1 -> 9"] == 48
+    loads = {x.wire.name: x for x in wire_loads(broadcast)}
+    assert wires["1 -> 9"] == loads["1 -> 9"].bits == 48
+    assert (loads["1 -> 9"].transfers, loads["1 -> 9"].busy) == (4, 6)
     assert {x.name: x.total for x in sent_between_cores(broadcast)}["1 -> 9"] == 64
 
 
@@ -130,8 +137,11 @@ def test_idle_times_have_reasons() -> None:
         (1, 0, 12, P, 3), (1, 12, 14, T, 3), (1, 24, 26, T, 4), (1, 36, 38, T, 5),
         (1, 48, 50, N, -1),
     ]  # fmt: skip
-    loads = [(x.core, x.nodes, x.busy, x.idle) for x in core_loads(two_rows())]
-    assert loads == [(0, 3, 30, (0, 6, 0, 14)), (1, 3, 30, (12, 6, 0, 2))]
+    assert [(x.core.id, x.nodes, x.busy) for x in core_loads(two_rows())] == [
+        (0, 3, 30),
+        (1, 3, 30),
+    ]
+    assert idle_cycles(two_rows()).tolist() == [[0, 6, 0, 14], [12, 6, 0, 2]]
 
 
 def waits(schedule: Schedule) -> list[tuple[int, ...]]:
@@ -193,7 +203,12 @@ def test_nodes_that_follow_each_other_are_critical_for_their_core() -> None:
 
 def test_memories_over_time() -> None:
     first, second, off = memory_uses(two_rows())
-    assert (first.name, first.cores, first.capacity, first.offchip) == ("buffer", (0,), 400, False)
+    assert (first.home.name, first.home.cores, first.capacity, first.offchip) == (
+        "buffer",
+        (0,),
+        400,
+        False,
+    )
     assert off.offchip
     assert (first.peak, second.peak, onchip_peak(two_rows())) == (32, 48, 80)
     assert rows_of(first.times, first.bits)[:5] == [(0, 16), (2, 32), (12, 32), (14, 32), (24, 32)]
@@ -234,7 +249,7 @@ def test_energy_of_layers() -> None:
     assert parts["results: memories"] == (0.0, 9.0)
     assert "evictions: wires" not in parts
     assert sum(bars.totals) == schedule.energy.total == 65.0
-    assert sum(part.energy for part in energy_parts(schedule.energy)) == 65.0
+    assert sum(schedule.energy.parts.values()) == 65.0
 
 
 def test_narrow_bars_are_drawn_together() -> None:

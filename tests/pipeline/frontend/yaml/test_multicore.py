@@ -21,8 +21,8 @@ from nestmap.model import (
     Unrolling,
 )
 from nestmap.model.base import replaced
+from nestmap.model.multicore.builders import Beside, OffChip, Wires, bus, mesh, point_to_point
 from nestmap.model.multicore.split_options import HintLoop
-from nestmap.model.workload.builders import Beside, OffChip, Wires, bus, mesh, point_to_point
 from nestmap.pipeline.frontend.bundled import (
     accelerator_names,
     bundled_cores,

@@ -226,7 +226,7 @@ def test_a_store_that_somebody_holds_is_said_to_be(tmp_path: Path) -> None:
             assert read_line(holder) == "open"
             reply = visitor.get("/")
             assert reply.status == 503
-            assert "another process has it open; expected it free" in reply.told
+            assert "another process has it open; expected an unlocked file" in reply.told
         assert visitor.get("/").status == 200
 
 

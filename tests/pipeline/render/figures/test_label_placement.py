@@ -22,7 +22,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import replaced
 from nestmap.pipeline.analysis.network.run_comparison import NamedRun
-from nestmap.pipeline.format.axis_units import LONGEST
+from nestmap.pipeline.format.mappings import LONGEST
 from nestmap.pipeline.render.figures import (
     accelerator_figure,
     comparison_figure,

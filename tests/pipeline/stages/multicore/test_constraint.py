@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
+from typing import final
 
 import pytest
 
 from nestmap.model import InfeasibleError, InputError
+from nestmap.model.multicore.bound import StreamBound
 from nestmap.model.multicore.population import AllocationObjective
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.pipeline.stages.multicore.constraint import (
     ConstraintAllocationStage,
-    ConstraintScheduleStage,
+    ConstraintFrontStage,
     ConstraintSearch,
     SeededInterCoreMappingStage,
 )
-from nestmap.pipeline.stages.multicore.inter_core import InterCoreMappingStage
+from nestmap.pipeline.stages.multicore.inter_core import (
+    BestAllocationStage,
+    InterCoreMappingStage,
+)
 from nestmap.pipeline.util import extras as needs
 from nestmap.search.multicore.allocation.cp_sat_search import ConstraintOptions
 from nestmap.search.multicore.allocation.genetic import GeneticOptions
@@ -35,7 +41,10 @@ def proven() -> ConstraintSearch:
 
 
 def test_the_best_is_proven_and_scheduled(proven: ConstraintSearch) -> None:
-    found = ConstraintScheduleStage()(proven)
+    search = ConstraintFrontStage()(proven)
+    found = BestAllocationStage()(search)
+    assert search.bound == proven.result
+    assert search.front == (proven.result.best,)
     assert proven.result.proven
     assert found.latency == proven.result.bound
     assert (found.allocation,) == proven.seeds
@@ -51,6 +60,7 @@ def test_simple_rules_are_tried_first() -> None:
 def test_a_genetic_search_begins_with_what_was_proven(proven: ConstraintSearch) -> None:
     stage = SeededInterCoreMappingStage(InterCoreMappingStage(SHORT))
     search = stage(proven)
+    assert search.bound == proven.result
     fitness = search.best(AllocationObjective.LATENCY).fitness
     assert fitness is not None
     assert fitness.latency == proven.result.bound
@@ -64,8 +74,36 @@ def test_without_a_schedule_it_says_so(proven: ConstraintSearch) -> None:
     stage = ConstraintAllocationStage(evaluation=lambda made, workers: lambda x: [None] * len(x))
     found = stage(proven.problem)
     assert found.result.proven
+    search = ConstraintFrontStage()(found)
+    assert search.front == ()
     with pytest.raises(InfeasibleError, match="none of 16 allocations of by hand"):
-        _ = ConstraintScheduleStage()(found)
+        _ = search.best(AllocationObjective.LATENCY)
+
+
+@final
+@dataclass
+class Notes:
+    """A ledger of one result, and an observer."""
+
+    found: StreamBound | None = None
+    searches: int = 0
+
+    def bound(self) -> StreamBound | None:
+        return self.found
+
+    def record_bound(self, found: StreamBound) -> None:
+        self.found = found
+
+    def prove(self, problem: ScheduleProblem) -> None:
+        self.searches += 1
+
+
+def test_what_the_ledger_knows_is_not_searched_again(proven: ConstraintSearch) -> None:
+    notes = Notes()
+    stage = ConstraintAllocationStage(ledger=notes, observer=notes)
+    for _ in range(2):
+        assert stage(proven.problem).result == notes.found == proven.result
+    assert notes.searches == 1
 
 
 def test_without_or_tools_it_says_how_to_install_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import product
+from typing import final
 
 import pytest
 
 from nestmap.model import InfeasibleError, InputError
 from nestmap.model.multicore.allocation import Allocation
-from nestmap.model.multicore.population import AllocationObjective, Fitness, Generation
+from nestmap.model.multicore.population import AllocationObjective, Fitness, Generation, Individual
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.model.multicore.search_result import AllocationSearch
 from nestmap.pipeline.stages.multicore.inter_core import (
@@ -81,40 +83,61 @@ def test_workers_change_nothing() -> None:
     assert same(one, three)
 
 
-def test_every_generation_is_kept_in_turn_by_all() -> None:
-    kept = list[tuple[str, Generation]]()
-    search = InterCoreMappingStage(
-        SHORT,
-        keepers=(lambda x: kept.append(("store", x)), lambda x: kept.append(("bar", x))),
-    )(small())
-    assert [(who, x.number) for who, x in kept] == [
-        (who, number) for number in range(6) for who in ("store", "bar")
+@final
+@dataclass
+class Notes:
+    """A ledger of generations, which an earlier search may have recorded, and an observer."""
+
+    earlier: Sequence[Generation] = ()
+    told: list[str] = field(default_factory=list[str])
+    recorded: list[Generation] = field(default_factory=list[Generation])
+
+    def newest(self) -> Generation | None:
+        return self.earlier[-1] if self.earlier else None
+
+    def scheduled(self) -> tuple[Individual, ...]:
+        return tuple(x for generation in self.earlier for x in generation.scheduled)
+
+    def record(self, generation: Generation) -> None:
+        self.told.append(f"record {generation.number}")
+        self.recorded.append(generation)
+
+    def search(self, problem: ScheduleProblem, generations: int) -> None:
+        self.told.append(f"search {generations}")
+
+    def observe(self, generation: Generation) -> None:
+        self.told.append(f"observe {generation.number}")
+
+
+def test_every_generation_is_recorded_before_it_is_observed() -> None:
+    notes = Notes()
+    search = InterCoreMappingStage(SHORT, ledger=notes, observer=notes)(small())
+    assert notes.told == [
+        "search 5",
+        *(f"{what} {number}" for number in range(6) for what in ("record", "observe")),
     ]
-    assert kept[-1][1] == search.generation
+    assert notes.recorded[-1] == search.generation
 
 
 def test_the_first_generation_begins_with_seeds_and_rules() -> None:
-    made, kept = small(), list[Generation]()
+    made, notes = small(), Notes()
     seed = (0, 1, 1, 0, 0, 1)
     options = GeneticOptions(individuals=12, generations=1)
-    stage = InterCoreMappingStage(options, seeds=(seed,), keepers=(kept.append,))
+    stage = InterCoreMappingStage(options, seeds=(seed,), ledger=notes)
     _ = stage(made)
-    first = [x.allocation for x in kept[0].scheduled]
+    first = [x.allocation for x in notes.recorded[0].scheduled]
     expected = list(dict.fromkeys((seed, *initial_allocations(made))))[:6]
     assert first[: len(expected)] == expected
 
 
 @pytest.mark.parametrize("place", range(6))
 def test_a_search_goes_on_where_it_was_interrupted(place: int) -> None:
-    made, kept = small(), list[Generation]()
-    whole = InterCoreMappingStage(SHORT, keepers=(kept.append,))(made)
-    known = tuple(x for generation in kept[: place + 1] for x in generation.scheduled)
-    rest = list[Generation]()
-    resumed = InterCoreMappingStage(SHORT, start=kept[place], known=known, keepers=(rest.append,))(
-        made
-    )
+    made, notes = small(), Notes()
+    whole = InterCoreMappingStage(SHORT, ledger=notes)(made)
+    rest = Notes(notes.recorded[: place + 1])
+    resumed = InterCoreMappingStage(SHORT, ledger=rest)(made)
     assert same(resumed, whole)
-    assert rest == kept[place + 1 :]
+    assert rest.recorded == notes.recorded[place + 1 :]
 
 
 def test_a_seed_of_another_problem_is_wrong_input() -> None:

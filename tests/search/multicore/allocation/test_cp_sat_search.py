@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
 from nestmap.model.multicore.allocation import Allocation
+from nestmap.model.multicore.bound import StreamBound
 from nestmap.model.multicore.population import Fitness
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.search.multicore.allocation.cp_sat_model import Limits, Program, Relaxation
 from nestmap.search.multicore.allocation.cp_sat_search import (
     ConstraintOptions,
-    ConstraintResult,
     prove,
 )
 from nestmap.search.multicore.allocation.genetic import Evaluate
@@ -43,7 +43,7 @@ def least(fitnesses: Sequence[Fitness | None]) -> int | None:
     return min((x.latency for x in fitnesses if x is not None), default=None)
 
 
-def latency_of(result: ConstraintResult) -> int | None:
+def latency_of(result: StreamBound) -> int | None:
     return None if result.best is None else least([result.best.fitness])
 
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from nestmap.model.multicore.allocation import Allocation, GeneSpace
 from nestmap.pipeline.analysis.schedule.tables import FrontView
-from nestmap.pipeline.format.axis_units import energy_text, shortened
-from nestmap.pipeline.format.numbers import count, cycles
+from nestmap.pipeline.format.mappings import shortened
+from nestmap.pipeline.format.numbers import count, cycles, energy_text
 from nestmap.pipeline.format.palette import VERMILLION
 from nestmap.pipeline.pages.report.charts.chart import Chart
 from nestmap.pipeline.pages.report.charts.mappings import STAR, energy_axis, latency_axis

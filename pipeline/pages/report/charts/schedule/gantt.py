@@ -14,7 +14,7 @@ from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.schedule.comparison import together, without_wires
 from nestmap.pipeline.analysis.schedule.gantt import gantt
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Gantt, RowKind
-from nestmap.pipeline.format.axis_units import shortened
+from nestmap.pipeline.format.mappings import shortened
 from nestmap.pipeline.format.numbers import count, cycles
 from nestmap.pipeline.format.palette import Look
 from nestmap.pipeline.pages.report.charts.chart import Chart
@@ -44,7 +44,7 @@ from nestmap.pipeline.pages.report.charts.vega_spec import (
     shown,
     spec_text,
 )
-from nestmap.pipeline.render.figures.schedule_colors import STALL_LABELS, layer_colors
+from nestmap.pipeline.render.figures.schedule.colors import STALL_LABELS, layer_colors
 
 MOST_NAMED: Final = 12
 """Layers in the legend: those that cores work on longest."""

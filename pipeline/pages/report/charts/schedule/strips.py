@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import altair as alt
 
-from nestmap.pipeline.format.axis_units import shortened
+from nestmap.pipeline.format.mappings import shortened
 from nestmap.pipeline.format.palette import Look
 from nestmap.pipeline.pages.report.charts.chart import Chart
 from nestmap.pipeline.pages.report.charts.schedule.time_axis import (

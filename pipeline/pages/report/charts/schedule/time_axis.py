@@ -6,7 +6,7 @@ from typing import Final
 
 import altair as alt
 
-from nestmap.pipeline.format.axis_units import cycles_unit
+from nestmap.pipeline.format.numbers import cycles_unit
 from nestmap.pipeline.pages.report.charts.vega_spec import ZOOM, Side, axis
 
 BEGIN: Final = "start"

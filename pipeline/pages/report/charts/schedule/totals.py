@@ -7,12 +7,17 @@ from typing import Final
 
 from nestmap.model.multicore.schedule import Schedule, ScheduleEnergy
 from nestmap.pipeline.analysis.network.stacked_bars import Bars, Part
-from nestmap.pipeline.analysis.schedule.core_loads import core_loads
 from nestmap.pipeline.analysis.schedule.energy import energy_bars, layer_energy_bars
+from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, idle_cycles
 from nestmap.pipeline.analysis.schedule.tables import Sent, StallReason
 from nestmap.pipeline.analysis.schedule.traffic import sent_between_cores, sent_over_wires
-from nestmap.pipeline.format.axis_units import Unit, cycles_unit, energy_text, energy_unit
-from nestmap.pipeline.format.numbers import capacity
+from nestmap.pipeline.format.numbers import (
+    bits_unit,
+    capacity,
+    cycles_unit,
+    energy_text,
+    energy_unit,
+)
 from nestmap.pipeline.format.palette import (
     BLUE,
     ORANGE,
@@ -25,7 +30,7 @@ from nestmap.pipeline.pages.report.charts.alt_text import bars_text, compared_te
 from nestmap.pipeline.pages.report.charts.bars import Drawing, Exact, stacked_chart
 from nestmap.pipeline.pages.report.charts.chart import Chart
 from nestmap.pipeline.pages.report.charts.schedule.transfer_kinds import SENT_KINDS, sent_parts
-from nestmap.pipeline.render.figures.schedule_colors import STALL_LABELS
+from nestmap.pipeline.render.figures.schedule.colors import STALL_LABELS
 
 _IDLE_LOOKS: Final = {
     StallReason.PREDECESSOR: Look(ORANGE),
@@ -33,8 +38,6 @@ _IDLE_LOOKS: Final = {
     StallReason.MEMORY: Look(YELLOW),
     StallReason.NOTHING: grey_look(4),
 }
-
-_BITS: Final = ((8e9, "GB"), (8e6, "MB"), (8e3, "kB"), (8.0, "B"))
 
 
 def energies_chart(names: Sequence[str], energies: Sequence[ScheduleEnergy]) -> Chart:
@@ -68,15 +71,15 @@ def _energy_chart(name: str, title: str, bars: Bars, summary: str = "") -> Chart
 
 def load_bars(schedule: Schedule) -> Bars:
     """The cycles of each core: busy, or idle by reason."""
-    loads = core_loads(schedule)
+    loads, idle = core_loads(schedule), idle_cycles(schedule)
     parts = (
         Part("busy", Look(BLUE), tuple(float(load.busy) for load in loads)),
         *(
-            Part(STALL_LABELS[reason], look, tuple(float(load.idle[reason]) for load in loads))
+            Part(STALL_LABELS[reason], look, tuple(map(float, idle[:, reason])))
             for reason, look in _IDLE_LOOKS.items()
         ),
     )
-    return Bars(tuple(f"core {x.core}: {x.name}" for x in loads), parts)
+    return Bars(tuple(f"core {x.core.id}: {x.core.name}" for x in loads), parts)
 
 
 def busy_share(schedule: Schedule) -> float:
@@ -151,12 +154,8 @@ def _sent_chart(name: str, title: str, of: str, sent: Sequence[Sent]) -> Chart:
             summary=bars_text(bars, lambda bits: capacity(int(bits))),
             of=of,
             quantity="Data",
-            unit=_unit(max(bars.totals)),
+            unit=bits_unit(max(bars.totals)),
             exact=Exact.BITS,
             bars=bars,
         )
     )
-
-
-def _unit(bits: float) -> Unit:
-    return next((Unit(*unit) for unit in _BITS if bits >= unit[0]), Unit(1.0, "bit"))

@@ -7,7 +7,7 @@ from typing import Final
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Row, RowKind
 from nestmap.pipeline.format.palette import BLUE, GREEN, ORANGE, PURPLE, VERMILLION, Look
 from nestmap.pipeline.pages.report.charts.schedule.strips import Part
-from nestmap.pipeline.render.figures.schedule_colors import KIND_LABELS, row_label
+from nestmap.pipeline.render.figures.schedule.colors import KIND_LABELS, row_label
 
 SENT_KINDS: Final = (
     BarKind.CONSTANT,

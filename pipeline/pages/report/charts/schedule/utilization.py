@@ -99,7 +99,7 @@ def memory_chart(schedule: Schedule) -> Chart | None:
 
 
 def _memory_name(use: MemoryUse) -> str:
-    return f"core {', '.join(map(str, use.cores))} {use.name}"
+    return f"core {', '.join(map(str, use.home.cores))} {use.home.name}"
 
 
 def _steps(row: int, use: MemoryUse, strips: Strips) -> Iterator[Row]:

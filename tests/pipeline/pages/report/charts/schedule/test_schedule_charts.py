@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from nestmap.model.multicore.schedule import Schedule
-from nestmap.pipeline.analysis.schedule.core_loads import core_loads
 from nestmap.pipeline.analysis.schedule.energy import energy_bars
 from nestmap.pipeline.analysis.schedule.gantt import gantt
+from nestmap.pipeline.analysis.schedule.resource_loads import core_loads
 from nestmap.pipeline.analysis.schedule.search_progress import front_view
 from nestmap.pipeline.analysis.schedule.traffic import sent_over_wires
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses
@@ -180,7 +180,9 @@ def test_sums_are_those_of_the_views() -> None:
     assert sum(bars_of(layers_chart(schedule)).values()) == pytest.approx(schedule.energy.total)
     times = bars_of(loads_chart(schedule))
     loads = core_loads(schedule)
-    assert [times[f"core {x.core}: {x.name}", "busy"] for x in loads] == [x.busy for x in loads]
+    assert [times[f"core {x.core.id}: {x.core.name}", "busy"] for x in loads] == [
+        x.busy for x in loads
+    ]
     assert sum(times.values()) == len(loads) * schedule.latency
     wires = bars_of(sent_charts(schedule)[0])
     assert sum(wires.values()) == sum(x.total for x in sent_over_wires(schedule))

@@ -16,8 +16,7 @@ from nestmap.pipeline.analysis.schedule.search_progress import (
     staircase,
 )
 from nestmap.pipeline.analysis.schedule.tables import FrontView
-from nestmap.pipeline.format.axis_units import PERCENT, cycles_unit, energy_unit
-from nestmap.pipeline.format.numbers import count
+from nestmap.pipeline.format.numbers import PERCENT, count, cycles_unit, energy_unit
 from nestmap.pipeline.format.palette import BLUE, GREEN, INK, ORANGE, VERMILLION
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
 from nestmap.pipeline.render.figures.scatter import label_costs, scale_costs

@@ -13,8 +13,8 @@ from nestmap.pipeline.analysis.schedule.tables import MemoryUse
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses
 from nestmap.pipeline.format.numbers import capacity, share
 from nestmap.pipeline.format.palette import BLUE, SKY, VERMILLION
-from nestmap.pipeline.render.figures.gantt import hide_time, scale_time, schedule_title
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
+from nestmap.pipeline.render.figures.schedule.gantt import hide_time, scale_time, schedule_title
 from nestmap.pipeline.render.figures.style import SMALL, WIDTH, entitle, new_figure, styled
 from nestmap.pipeline.render.figures.text_metrics import short_name
 
@@ -88,8 +88,8 @@ def _peak(use: MemoryUse) -> str:
 
 
 def _name(use: MemoryUse) -> str:
-    cores = ", ".join(map(str, use.cores))
-    return f"{short_name(use.name, 20)} of core{'s' if len(use.cores) > 1 else ''} {cores}"
+    name, cores = short_name(use.home.name, 20), ", ".join(map(str, use.home.cores))
+    return f"{name} of core{'s' if len(use.home.cores) > 1 else ''} {cores}"
 
 
 def _not_used(idle: Sequence[MemoryUse]) -> str:

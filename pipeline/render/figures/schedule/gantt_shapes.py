@@ -8,7 +8,6 @@ import numpy as np
 from matplotlib.collections import PolyCollection
 
 from nestmap.pipeline.analysis.schedule.critical_path_rows import path_line
-from nestmap.pipeline.analysis.schedule.gantt_rows import Layout
 from nestmap.pipeline.analysis.schedule.tables import (
     NONE,
     BarKind,
@@ -20,12 +19,13 @@ from nestmap.pipeline.analysis.schedule.tables import (
 )
 from nestmap.pipeline.format.palette import INK, MUTED, on
 from nestmap.pipeline.render.figures.matplotlib_types import Plot
-from nestmap.pipeline.render.figures.schedule_colors import (
+from nestmap.pipeline.render.figures.schedule.colors import (
     KIND_LOOKS,
     STALL_LOOKS,
     layer_colors,
     row_label,
 )
+from nestmap.pipeline.render.figures.schedule.gantt_rows import Layout
 from nestmap.pipeline.render.figures.style import SMALL
 from nestmap.pipeline.render.figures.text_metrics import short_name
 

@@ -9,17 +9,16 @@ from matplotlib.ticker import MaxNLocator
 
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.schedule.gantt import gantt
-from nestmap.pipeline.analysis.schedule.gantt_rows import row_layout
-from nestmap.pipeline.format.axis_units import cycles_unit, energy_text
-from nestmap.pipeline.format.numbers import count, cycles
-from nestmap.pipeline.render.figures.gantt_legend import (
+from nestmap.pipeline.format.numbers import count, cycles, cycles_unit, energy_text
+from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
+from nestmap.pipeline.render.figures.schedule.gantt_legend import (
     draw_kinds,
     draw_layers,
     kinds_height,
     layers_height,
 )
-from nestmap.pipeline.render.figures.gantt_shapes import draw_chart
-from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
+from nestmap.pipeline.render.figures.schedule.gantt_rows import row_layout
+from nestmap.pipeline.render.figures.schedule.gantt_shapes import draw_chart
 from nestmap.pipeline.render.figures.style import WIDTH, entitle, new_figure, styled
 from nestmap.pipeline.render.figures.text_metrics import short_name, unit_formatter
 

@@ -11,13 +11,12 @@ from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.network.stacked_bars import Bars, Part
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Sent
 from nestmap.pipeline.analysis.schedule.traffic import sent_between_cores, sent_over_wires
-from nestmap.pipeline.format.axis_units import bits_unit
-from nestmap.pipeline.format.numbers import capacity
+from nestmap.pipeline.format.numbers import bits_unit, capacity
 from nestmap.pipeline.render.figures.bars import Chart, draw_bars
-from nestmap.pipeline.render.figures.gantt import schedule_title
-from nestmap.pipeline.render.figures.gantt_legend import draw_fields, fields_height
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
-from nestmap.pipeline.render.figures.schedule_colors import KIND_LABELS, KIND_LOOKS, core_ranges
+from nestmap.pipeline.render.figures.schedule.colors import KIND_LABELS, KIND_LOOKS, core_ranges
+from nestmap.pipeline.render.figures.schedule.gantt import schedule_title
+from nestmap.pipeline.render.figures.schedule.gantt_legend import draw_fields, fields_height
 from nestmap.pipeline.render.figures.style import SMALL, WIDTH, entitle, new_figure, styled
 
 _MOST_ROWS: Final = 40

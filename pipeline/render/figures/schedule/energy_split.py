@@ -7,10 +7,9 @@ from matplotlib.figure import Figure
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.network.stacked_bars import Bars
 from nestmap.pipeline.analysis.schedule.energy import layer_energy_bars
-from nestmap.pipeline.format.axis_units import energy_unit
-from nestmap.pipeline.format.numbers import share
+from nestmap.pipeline.format.numbers import energy_unit, share
 from nestmap.pipeline.render.figures.bars import Chart, bar_figure
-from nestmap.pipeline.render.figures.gantt import schedule_title
+from nestmap.pipeline.render.figures.schedule.gantt import schedule_title
 from nestmap.pipeline.render.figures.style import styled
 
 

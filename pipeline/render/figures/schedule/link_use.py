@@ -11,10 +11,10 @@ from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.schedule.tables import BarKind, WireUse
 from nestmap.pipeline.analysis.schedule.utilization import wire_uses
 from nestmap.pipeline.format.numbers import share
-from nestmap.pipeline.render.figures.gantt import hide_time, scale_time, schedule_title
-from nestmap.pipeline.render.figures.gantt_legend import draw_fields, fields_height
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
-from nestmap.pipeline.render.figures.schedule_colors import KIND_LABELS, KIND_LOOKS, row_label
+from nestmap.pipeline.render.figures.schedule.colors import KIND_LABELS, KIND_LOOKS, row_label
+from nestmap.pipeline.render.figures.schedule.gantt import hide_time, scale_time, schedule_title
+from nestmap.pipeline.render.figures.schedule.gantt_legend import draw_fields, fields_height
 from nestmap.pipeline.render.figures.style import SMALL, WIDTH, entitle, new_figure, styled
 from nestmap.pipeline.render.figures.text_metrics import short_name
 

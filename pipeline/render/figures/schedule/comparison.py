@@ -11,23 +11,25 @@ from matplotlib.ticker import MaxNLocator
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.network.stacked_bars import Bars, Part
 from nestmap.pipeline.analysis.schedule.comparison import together, without_wires
-from nestmap.pipeline.analysis.schedule.core_loads import onchip_peak
 from nestmap.pipeline.analysis.schedule.energy import energy_bars
 from nestmap.pipeline.analysis.schedule.gantt import gantt
-from nestmap.pipeline.analysis.schedule.gantt_rows import Layout, row_layout
+from nestmap.pipeline.analysis.schedule.resource_loads import onchip_peak
 from nestmap.pipeline.analysis.schedule.tables import Gantt
-from nestmap.pipeline.format.axis_units import (
+from nestmap.pipeline.format.numbers import (
     TIMES,
     bits_unit,
+    capacity,
+    count,
+    cycles,
     cycles_unit,
     energy_text,
     energy_unit,
 )
-from nestmap.pipeline.format.numbers import capacity, count, cycles
 from nestmap.pipeline.format.palette import BLUE, SKY, Look
 from nestmap.pipeline.render.figures.bars import Chart, draw_bars
-from nestmap.pipeline.render.figures.gantt import CELLS, hide_time, scale_time
-from nestmap.pipeline.render.figures.gantt_legend import (
+from nestmap.pipeline.render.figures.matplotlib_types import Page, Plot, page_of
+from nestmap.pipeline.render.figures.schedule.gantt import CELLS, hide_time, scale_time
+from nestmap.pipeline.render.figures.schedule.gantt_legend import (
     draw_fields,
     draw_kinds,
     draw_layers,
@@ -35,8 +37,8 @@ from nestmap.pipeline.render.figures.gantt_legend import (
     kinds_height,
     layers_height,
 )
-from nestmap.pipeline.render.figures.gantt_shapes import draw_chart
-from nestmap.pipeline.render.figures.matplotlib_types import Page, Plot, page_of
+from nestmap.pipeline.render.figures.schedule.gantt_rows import Layout, row_layout
+from nestmap.pipeline.render.figures.schedule.gantt_shapes import draw_chart
 from nestmap.pipeline.render.figures.style import SMALL, WIDTH, entitle, new_figure, styled
 from nestmap.pipeline.render.figures.text_metrics import short_name
 

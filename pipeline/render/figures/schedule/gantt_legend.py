@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Gantt, StallReason
 from nestmap.pipeline.format.palette import INK, Look
 from nestmap.pipeline.render.figures.matplotlib_types import Plot
-from nestmap.pipeline.render.figures.schedule_colors import (
+from nestmap.pipeline.render.figures.schedule.colors import (
     KIND_LABELS,
     KIND_LOOKS,
     STALL_LABELS,

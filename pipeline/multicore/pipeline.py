@@ -1,0 +1,100 @@
+"""The pipeline that maps a network onto several cores: split, cost, allocate, schedule."""
+
+from __future__ import annotations
+
+from nestmap.model import InputError
+from nestmap.model.errors import suggestion
+from nestmap.model.multicore.population import AllocationObjective
+from nestmap.model.multicore.problem import SplitProblem, StreamProblem
+from nestmap.model.multicore.schedule import ScheduleProblem
+from nestmap.model.multicore.search_result import AllocationSearch
+from nestmap.pipeline.multicore.core_plan import core_cost_stage
+from nestmap.pipeline.multicore.plan import Engine, StreamPlan
+from nestmap.pipeline.multicore.run import StreamJob, StreamPorts
+from nestmap.pipeline.stage_graph import Stage
+from nestmap.pipeline.stages.multicore.constraint import (
+    ConstraintAllocationStage,
+    ConstraintFrontStage,
+    SeededInterCoreMappingStage,
+)
+from nestmap.pipeline.stages.multicore.cost_ledger import CostLedger
+from nestmap.pipeline.stages.multicore.inter_core import (
+    BestAllocationStage,
+    InterCoreMappingStage,
+    ScheduledSearch,
+    ScheduledSearchStage,
+)
+from nestmap.pipeline.stages.multicore.intra_core import IntraCoreMappingStage
+from nestmap.pipeline.stages.multicore.split import GenerateCNWorkloadHybridStage
+
+
+def stream_pipeline(
+    job: StreamJob, ports: StreamPorts | None = None
+) -> Stage[StreamProblem, ScheduledSearch]:
+    """All of it: nodes, their costs, the search for allocations, the schedule of the best one.
+
+    What the ledger of the ports knows is not computed again. The ports change neither results nor
+    the description of the pipeline.
+    """
+    connected = StreamPorts() if ports is None else ports
+    best = BestAllocationStage(AllocationObjective(job.plan.objective.value))
+    return (
+        splitting_stage(job.plan)
+        >> _costing(job.plan, connected)
+        >> _allocation(job, connected)
+        >> ScheduledSearchStage(best)
+    )
+
+
+def splitting_stage(plan: StreamPlan) -> Stage[StreamProblem, SplitProblem]:
+    """The stage that splits layers into computation nodes."""
+    return GenerateCNWorkloadHybridStage(options=plan.split)
+
+
+def split_network(plan: StreamPlan, problem: StreamProblem) -> SplitProblem:
+    """Splits the network of a problem and checks that the plan suits it.
+
+    Raises:
+        InputError: where the network cannot be split so, or an operand to prefetch is no constant.
+    """
+    split = splitting_stage(plan)(problem)
+    known = {x.operand for layer in split.nodes.layers for x in layer.nest.constants}
+    for name in plan.schedule.prefetch:
+        if name not in known:
+            found = f"operand {name}, which is no constant of any layer"
+            raise InputError("prefetch", found, suggestion(name, sorted(known)))
+    return split
+
+
+def rebuild_problem(job: StreamJob, ledger: CostLedger) -> ScheduleProblem:
+    """What a recorded run has scheduled: its network, split, with the costs of its ledger."""
+    costs = core_cost_stage(job.plan.core, costs=ledger)
+    stage = splitting_stage(job.plan) >> IntraCoreMappingStage(costs, job.plan.schedule)
+    return stage(job.problem)
+
+
+def _costing(plan: StreamPlan, ports: StreamPorts) -> Stage[SplitProblem, ScheduleProblem]:
+    watcher = None if ports.progress is None else ports.progress.costed
+    costs = core_cost_stage(plan.core, costs=ports.ledger, watcher=watcher)
+    return IntraCoreMappingStage(costs=costs, options=plan.schedule, ledger=ports.ledger)
+
+
+def _allocation(job: StreamJob, ports: StreamPorts) -> Stage[ScheduleProblem, AllocationSearch]:
+    """The search for allocations, by the engine of the plan."""
+    genetic = InterCoreMappingStage(
+        options=job.plan.genetic,
+        workers=job.workers,
+        ledger=ports.ledger,
+        observer=ports.progress,
+    )
+    if job.plan.engine is Engine.GENETIC:
+        return genetic
+    constraint = ConstraintAllocationStage(
+        options=job.plan.constraint,
+        workers=job.workers,
+        ledger=ports.ledger,
+        observer=ports.progress,
+    )
+    if job.plan.engine is Engine.CONSTRAINT:
+        return constraint >> ConstraintFrontStage()
+    return constraint >> SeededInterCoreMappingStage(genetic)

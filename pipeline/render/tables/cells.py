@@ -1,0 +1,80 @@
+"""Cells of tables: rounded figures to read, with exact values to sort by and to check."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Final
+
+from nestmap.pipeline.format import numbers
+from nestmap.pipeline.format.numbers import MINUS
+from nestmap.pipeline.format.palette import BLUE
+from nestmap.pipeline.render.tables.table import Bar, Cell
+
+NONE: Final = "\u2013"
+"""What stands where there is no figure."""
+
+
+def energy(picojoules: float) -> Cell:
+    """An energy; exact in pJ."""
+    return Cell(numbers.energy_text(picojoules), repr(float(picojoules)))
+
+
+def seconds(number: float) -> Cell:
+    """A time given in seconds."""
+    return Cell(numbers.with_micro(numbers.engineering(number, "s")), repr(number))
+
+
+def cycles(number: float) -> Cell:
+    """A number of cycles."""
+    return Cell(numbers.cycles(number), repr(float(number)))
+
+
+def count(number: int) -> Cell:
+    """A whole number, in full."""
+    return Cell(numbers.count(number), repr(number))
+
+
+def engineering(number: float, unit: str = "") -> Cell:
+    """A number with a prefix."""
+    return Cell(numbers.with_micro(numbers.engineering(number, unit)), repr(number))
+
+
+def capacity(bits: int) -> Cell:
+    """The size of a memory or of what is in it; exact in bits."""
+    return Cell(numbers.capacity(bits), repr(bits))
+
+
+def plain(number: float) -> Cell:
+    """A number with four digits that count."""
+    return Cell(f"{number:.4g}", repr(number))
+
+
+def share(part: float, total: float = 1.0) -> Cell:
+    """A part of a total in percent; nothing of nothing is no figure."""
+    if not total:
+        return Cell(NONE)
+    return Cell(numbers.share(part / total), repr(part / total))
+
+
+def change(before: float, after: float) -> Cell:
+    """How much more (or less) in percent; exact as a share of 1."""
+    if before == after:
+        return Cell("=", "0.0")
+    if not before:
+        return Cell("more", repr(float("inf")))
+    part = after / before - 1
+    if not isfinite(part):
+        return Cell(NONE)
+    return Cell(numbers.signed_share(part).replace("-", MINUS), repr(part))
+
+
+def bar(begin: float, end: float, total: float, color: str = BLUE) -> Cell:
+    """A bar from ``begin`` to ``end`` where the whole is ``total``."""
+    if end <= begin or not total:
+        return Cell("")
+    return Cell("", bar=Bar(begin / total, end / total, color))
+
+
+def texts(*parts: str) -> tuple[Cell, ...]:
+    """Cells of text."""
+    return tuple(Cell(part) for part in parts)

@@ -1,0 +1,115 @@
+"""How a recorded run begins, commits and ends, whatever it records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from time import process_time
+from typing import final
+from uuid import UUID
+
+import duckdb
+
+from nestmap.model import StoreError
+from nestmap.store.connection.connect import transaction
+from nestmap.store.connection.database import Database
+from nestmap.store.rows.run_records import RunInfo, RunStatus, StreamInfo
+from nestmap.store.rows.runs import begin_run, end_run, let_go
+
+AfterCommit = Callable[[duckdb.DuckDBPyConnection], None]
+"""Called after every commit."""
+
+Write = Callable[[duckdb.DuckDBPyConnection], None]
+"""Writes something in the transaction of a connection."""
+
+
+def ignore_commit(connection: duckdb.DuckDBPyConnection) -> None:
+    """Nothing to do after a commit."""
+
+
+@final
+class RunLifecycle:
+    """The status of a run that is being recorded, and its transactions.
+
+    A run is ``done`` only if ``finish`` was called. Left with an exception it is ``failed``, and
+    ``interrupted`` where that is Ctrl-C or there was none.
+    """
+
+    def __init__(
+        self, database: Database, identity: UUID, after_commit: AfterCommit = ignore_commit
+    ) -> None:
+        self.id = identity
+        self.status = RunStatus.RUNNING
+        self._database = database
+        self._after_commit = after_commit
+        self._cpu = process_time()
+
+    def begin(self, info: RunInfo | StreamInfo, resumed: bool) -> None:
+        """Writes that the run begins, or continues.
+
+        Raises:
+            StoreError: if that cannot be written.
+        """
+        with self.writing() as connection:
+            begin_run(connection, self.id, info, resumed)
+
+    @contextmanager
+    def reading(self) -> Generator[duckdb.DuckDBPyConnection]:
+        """A connection to read from."""
+        with self._database.use() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Generator[duckdb.DuckDBPyConnection]:
+        """A connection with a transaction, which is committed at the end."""
+        with self._database.use() as connection:
+            with transaction(connection):
+                yield connection
+            self._after_commit(connection)
+
+    def check_running(self) -> None:
+        """Checks that the run has not ended.
+
+        Raises:
+            ValueError: if it has.
+        """
+        if self.status is not RunStatus.RUNNING:
+            raise ValueError(f"run {self.id} is {self.status}; expected a run that is running")
+
+    def finish(self, write: Write) -> None:
+        """Ends the run as ``done``, together with what ``write`` writes.
+
+        Raises:
+            StoreError: if it cannot be written.
+            ValueError: if the run has ended already.
+        """
+        self.check_running()
+        self._end(RunStatus.DONE, None, write)
+
+    def fail(self, reason: str, write: Write) -> None:
+        """Ends the run as ``failed`` for that reason, together with what ``write`` writes.
+
+        Raises:
+            StoreError: if it cannot be written.
+            ValueError: if the run has ended already.
+        """
+        self.check_running()
+        self._end(RunStatus.FAILED, reason, write)
+
+    def leave(self, error: BaseException | None, missing: str, write: Write) -> None:
+        """Ends a run that was left before it had ``missing``; does nothing if it has ended."""
+        if self.status is not RunStatus.RUNNING:
+            return
+        if error is None:
+            self._end(RunStatus.INTERRUPTED, f"left before it had {missing}", write)
+            return
+        status = RunStatus.FAILED if isinstance(error, Exception) else RunStatus.INTERRUPTED
+        with suppress(StoreError):  # the error that is on its way says more
+            self._end(status, str(error) or type(error).__name__, write)
+
+    def _end(self, status: RunStatus, reason: str | None, write: Write) -> None:
+        let_go(self.id)
+        with self.writing() as connection:
+            write(connection)
+            end_run(connection, self.id, status, reason, process_time() - self._cpu)
+        self.status = status

@@ -1,0 +1,71 @@
+"""The pipelines for one core: what is described and stored is what runs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from nestmap.model.base import replaced
+from nestmap.pipeline.describe import describe
+from nestmap.pipeline.explore.api import explore_front, explore_network
+from nestmap.pipeline.explore.plan import (
+    SearchPlan,
+    exploration_pipeline,
+    front_pipeline,
+    search_plan,
+)
+from nestmap.store import Store
+from tests.pipeline.stage_calls import stored_names, watch_stages
+from tests.pipeline.stages.kinds import LARGE, salsa
+
+LOMA: Final = search_plan(lpf_limit=5, spatial_mappings=2)
+PLANS: Final = {
+    "loma": LOMA,
+    "salsa": salsa(),
+    "prune": replaced(LOMA, {"prune": True}),
+    "bound": search_plan(lpf_limit=5, spatial_mappings=2, rank="bound"),
+    "mixed": search_plan(lpf_limit=4, spatial_mappings=2, mixed=True),
+    "keep on chip": search_plan(lpf_limit=5, keep_on_chip=True),
+    "energy": search_plan(lpf_limit=5, objective="energy", count_vector=True),
+    "workers": search_plan(lpf_limit=5, workers=2),
+}
+FRONTS: Final = {name: plan for name, plan in PLANS.items() if not plan.prune}
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
+def test_the_record_names_exactly_the_stages_that_run(
+    plan: SearchPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = watch_stages(monkeypatch)
+    with Store.open(None) as store:
+        run = explore_network(LARGE, plan, store=store).run
+        assert ran == stored_names(store.info(run).pipeline)
+
+
+@pytest.mark.parametrize("plan", FRONTS.values(), ids=FRONTS)
+def test_the_record_of_a_front_names_exactly_the_stages_that_run(
+    plan: SearchPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = watch_stages(monkeypatch)
+    with Store.open(None) as store:
+        run = explore_front(LARGE, plan, store=store).run
+        assert ran == stored_names(store.info(run).pipeline)
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
+def test_what_is_not_recorded_runs_the_same_stages(
+    plan: SearchPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = watch_stages(monkeypatch)
+    explore_network(LARGE, plan)
+    alone = set(ran)
+    with Store.open(None) as store:
+        explore_network(LARGE, plan, store=store)
+    assert ran == alone
+
+
+def test_the_described_pipelines_find_what_the_facade_finds() -> None:
+    assert exploration_pipeline(LOMA)(LARGE) == explore_network(LARGE, LOMA).total
+    assert front_pipeline(LOMA)(LARGE) == explore_front(LARGE, LOMA).front
+    assert describe(front_pipeline(LOMA)) != describe(exploration_pipeline(LOMA))
