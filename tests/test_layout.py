@@ -26,7 +26,7 @@ MAY_IMPORT = {
 }
 
 # The rooms of the pipeline: each imports from itself and from those before it. The stage graph
-# (pipeline/stage.py, pipeline/describe.py) belongs to the frontend's floor.
+# (pipeline/stage_graph.py, pipeline/describe.py) belongs to the frontend's floor.
 FLOORS = (
     *("util", "format", "frontend", "analysis", "render"),
     *("stages", "explore", "multicore", "pages", "cli"),

@@ -21,6 +21,8 @@ R = TypeVar("R")
 _DIGESTS: Final[dict[int, str]] = {}
 """What each kernel is compiled from, by the identity of the kernel; kernels live forever."""
 
+_CONSTANTS: Final = frozenset({bool, int, float, str, tuple})
+
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """The function compiled by Numba on its first call, without the GIL, cached on disk.
@@ -87,7 +89,7 @@ def _ingredient(value: object, module: str) -> bytes:
         return _DIGESTS[id(value)].encode()
     if isinstance(origin, str) and origin.startswith("nestmap."):
         return _source(origin)
-    return repr(value).encode() if isinstance(value, int | float | str | tuple) else b""
+    return repr(value).encode() if type(value) in _CONSTANTS else b""
 
 
 @lru_cache
