@@ -9,6 +9,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from nestmap.model.display import html
+
 M = TypeVar("M", bound="Frozen")
 
 
@@ -18,6 +20,8 @@ class Frozen(BaseModel, frozen=True, extra="forbid", strict=True):
     Each subclass says ``frozen=True`` again: type checkers read the class keyword, not
     ``model_config``, so this is what makes an assignment to a field a type error.
     """
+
+    _repr_html_ = html
 
     @cached_property
     def content_hash(self) -> str:

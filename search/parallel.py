@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,6 +14,13 @@ B = TypeVar("B")
 
 AHEAD = 2
 """Items a thread that are taken from the stream before their results are asked for."""
+
+
+def available_workers() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def in_order(run: Callable[[A], B], items: Iterable[A], workers: int) -> Iterator[B]:

@@ -23,7 +23,7 @@ from nestmap.model.multicore.cn_costs import KnownCost
 from nestmap.model.multicore.population import Generation
 from nestmap.store.connection.checkpoint_repair import mend
 from nestmap.store.connection.connect import connect, connect_read_only, take_log
-from nestmap.store.connection.database import Database
+from nestmap.store.connection.database import PATIENCE, Database
 from nestmap.store.maintenance.parquet_parts import PartsWriter
 from nestmap.store.maintenance.parquet_reader import open_parts
 from nestmap.store.read import results as queries
@@ -42,10 +42,6 @@ from nestmap.store.schema.migrate import check_schema, migrate
 
 DEFAULT_PATH = Path("nestmap.duckdb")
 """Where results go unless a user names another file."""
-
-PATIENCE = 10.0
-"""How long to wait for another process that has the file open (s)."""
-
 
 Given = TypeVar("Given", Path, Path | None)
 
@@ -130,6 +126,20 @@ class Store:
         with _closed_on_error(database), database.use() as connection:
             check_schema(connection, str(path))
         return cls(database)
+
+    @staticmethod
+    @contextmanager
+    def borrow(store: Store | Path | str) -> Generator[Store]:
+        """A store that is given, or one that is opened at a path and closed again.
+
+        Raises:
+            StoreError: if it cannot be opened.
+        """
+        if isinstance(store, Store):
+            yield store
+            return
+        with Store.open(Path(store)) as opened:
+            yield opened
 
     def __enter__(self) -> Store:
         return self

@@ -15,6 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 LINKS = ROOT / "src" / "nestmap"
+PIPELINE = "nestmap.pipeline."
 
 MAY_IMPORT = {
     "model": set[str](),
@@ -23,6 +24,13 @@ MAY_IMPORT = {
     "store": {"model", "costmodel"},  # to compute a recorded row again
     "pipeline": {"model", "costmodel", "search", "store"},
 }
+
+# The rooms of the pipeline: each imports from itself and from those before it. The stage graph
+# (pipeline/stage.py, pipeline/describe.py) belongs to the frontend's floor.
+FLOORS = (
+    *("util", "format", "frontend", "analysis", "render"),
+    *("stages", "explore", "multicore", "pages", "cli"),
+)
 
 # What each layer is made of; the pipeline, where it all meets, may use every dependency.
 LIBRARIES = {
@@ -111,6 +119,29 @@ def test_each_layer_uses_the_libraries_it_is_made_of(folder: str) -> None:
     assert tops - sys.stdlib_module_names - {"nestmap"} <= LIBRARIES[folder]
 
 
+@pytest.mark.parametrize("room", FLOORS)
+def test_imports_go_down_the_floors_of_the_pipeline(room: str) -> None:
+    rooms = {
+        name.split(".")[2] for name in imported(f"pipeline/{room}") if name.startswith(PIPELINE)
+    }
+    assert rooms - {"stage", "describe"} <= set(FLOORS[: FLOORS.index(room) + 1])
+
+
+def test_the_rooms_of_the_pipeline_are_its_floors() -> None:
+    assert {path.parent.name for path in ROOT.glob("pipeline/*/__init__.py")} == set(FLOORS)
+
+
+def test_the_stage_graph_knows_no_stage() -> None:
+    for module in ("stage", "describe"):
+        names = [
+            node.module or ""
+            for node in ast.walk(parsed(ROOT / f"pipeline/{module}.py"))
+            if isinstance(node, ast.ImportFrom)
+        ]
+        own = {name for name in names if name.startswith(PIPELINE)}
+        assert own <= {f"{PIPELINE}stage", f"{PIPELINE}util.json"}
+
+
 def test_each_module_says_in_a_sentence_what_it_is() -> None:
     docstrings = {name_of(path): ast.get_docstring(parsed(path)) for path in sources()}
     assert not [name for name, text in docstrings.items() if not text]
@@ -126,6 +157,20 @@ def test_no_function_takes_arbitrary_keywords() -> None:
         for node in ast.walk(parsed(path))
         if isinstance(node, functions) and node.args.kwarg is not None
     ]
+
+
+def test_notebooks_show_values_through_one_hook() -> None:
+    """A class says ``_repr_html_ = html`` or nothing; views are registered."""
+    found = [
+        (name_of(path), ast.unparse(node))
+        for path in sources()
+        for owner in ast.walk(parsed(path))
+        if isinstance(owner, ast.ClassDef)
+        for node in owner.body
+        if "_repr_html_" in ast.unparse(node)
+    ]
+    assert ("model/base.py", "_repr_html_ = html") in found
+    assert {text for _, text in found} == {"_repr_html_ = html"}
 
 
 def tracked() -> Iterator[tuple[str, str]]:

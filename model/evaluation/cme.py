@@ -20,7 +20,6 @@ from nestmap.model.units import (
     NanoSeconds,
     PicoJoules,
 )
-from nestmap.pipeline.render.notebook.evaluation import evaluation_html
 
 Utilization = float
 """A share of what is there: 1 is all of it."""
@@ -178,10 +177,6 @@ class CostModelEvaluation(Frozen, frozen=True):
             if (entry.operand, entry.level) == (operand, level):
                 return entry
         raise KeyError((operand, level))
-
-    def _repr_html_(self) -> str:
-        """Its parts as tables, for notebooks."""
-        return evaluation_html(self)
 
 
 class Objective(StrEnum):

@@ -8,7 +8,6 @@ from nestmap.model.base import Frozen
 from nestmap.model.evaluation.cme import CostModelEvaluation, Objective
 from nestmap.model.evaluation.result import LayerResult, NetworkEvaluation, SearchStatistics
 from nestmap.model.hardware.vector_unit import VectorEvaluation
-from nestmap.pipeline.render.notebook.network import front_html
 
 
 class LayerFront(Frozen, frozen=True):
@@ -32,10 +31,6 @@ class LayerFront(Frozen, frozen=True):
         chosen = min(self.cmes, key=objective.of)
         return LayerResult(cme=chosen, statistics=self.statistics, repeats=self.repeats)
 
-    def _repr_html_(self) -> str:
-        """Its mappings as a table, for notebooks."""
-        return front_html((self,))
-
 
 class NetworkFront(Frozen, frozen=True):
     """The fronts of all layers of a workload; its vector operators cost what they cost.
@@ -54,7 +49,3 @@ class NetworkFront(Frozen, frozen=True):
             vector=self.vector,
             vector_counted=self.vector_counted,
         )
-
-    def _repr_html_(self) -> str:
-        """The mappings of its layers as a table, for notebooks."""
-        return front_html(self.layers)

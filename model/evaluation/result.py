@@ -8,8 +8,6 @@ from nestmap.model.base import Frozen
 from nestmap.model.evaluation.cme import CostModelEvaluation, Utilization
 from nestmap.model.hardware.vector_unit import VectorEvaluation
 from nestmap.model.units import Area, Count, Cycles, CyclesShare, NanoSeconds, PicoJoules
-from nestmap.pipeline.render.notebook.evaluation import evaluation_html
-from nestmap.pipeline.render.notebook.network import network_html
 
 
 class Infeasibility(Frozen, frozen=True):
@@ -50,10 +48,6 @@ class LayerResult(Frozen, frozen=True):
     cme: CostModelEvaluation
     statistics: SearchStatistics = SearchStatistics()
     repeats: str | None = None
-
-    def _repr_html_(self) -> str:
-        """The cost of its mapping as tables, for notebooks."""
-        return evaluation_html(self.cme)
 
 
 class NetworkEvaluation(Frozen, frozen=True):
@@ -141,7 +135,3 @@ class NetworkEvaluation(Frozen, frozen=True):
     def evaluations(self) -> Count:
         """Mappings evaluated."""
         return sum(result.statistics.evaluations for result in self.layers)
-
-    def _repr_html_(self) -> str:
-        """Its layers as a table, for notebooks."""
-        return network_html(self)

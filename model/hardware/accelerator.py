@@ -13,7 +13,6 @@ from nestmap.model.hardware.imc import IMC_CELLS, ImcKind, ImcSizes, InMemoryCom
 from nestmap.model.hardware.memory import MemoryLevel, needed_movements
 from nestmap.model.hardware.vector_unit import VectorUnit
 from nestmap.model.units import Area, Count, MilliWatts, NanoSeconds, PicoJoules, Size
-from nestmap.pipeline.render.notebook.accelerator import accelerator_html
 
 
 class ArraySide(Frozen, frozen=True):
@@ -235,7 +234,3 @@ class Accelerator(Frozen, frozen=True):
         levels = self.levels_of(OUTPUT)
         chosen = self.vector_unit.memory if self.vector_unit else None
         return next((x for x in reversed(levels) if chosen in (None, x.name)), None)
-
-    def _repr_html_(self) -> str:
-        """Its memories as a table, for notebooks."""
-        return accelerator_html(self)

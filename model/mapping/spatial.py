@@ -9,7 +9,6 @@ from pydantic import model_validator
 from nestmap.model.base import Frozen
 from nestmap.model.dims import ArrayDimension, Dimension, Loop
 from nestmap.model.units import Count
-from nestmap.pipeline.render.notebook.mapping import spatial_html
 
 
 class Unrolling(Frozen, frozen=True):
@@ -53,7 +52,3 @@ class SpatialMapping(Frozen, frozen=True):
         """How often the loop dimension is unrolled over the whole array."""
         loops = (loop for unrolling in self.unrollings for loop in unrolling.loops)
         return prod(loop.size for loop in loops if loop.dimension == dimension)
-
-    def _repr_html_(self) -> str:
-        """Its unrollings as a table, for notebooks."""
-        return spatial_html(self)

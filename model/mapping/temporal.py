@@ -11,7 +11,6 @@ from pydantic import model_validator
 from nestmap.model.base import Frozen
 from nestmap.model.dims import LayerOperand, Loop
 from nestmap.model.units import Count
-from nestmap.pipeline.render.notebook.mapping import temporal_html
 
 
 class MappingType(StrEnum):
@@ -76,7 +75,3 @@ class TemporalMapping(Frozen, frozen=True):
         """The loops that the operand's memory ``level`` (0: innermost) adds to those below."""
         positions = (0, *self.cuts_of(operand))
         return self.order[positions[level] : positions[level + 1]]
-
-    def _repr_html_(self) -> str:
-        """The loop nest as a table, for notebooks."""
-        return temporal_html(self)

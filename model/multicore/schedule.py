@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from nestmap.model.base import Frozen
 from nestmap.model.dims import LayerOperand
+from nestmap.model.display import html
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.model.multicore.allocation import Allocation, GeneSpace
 from nestmap.model.multicore.cn_costs import CnCosts
 from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.split_options import Convention
 from nestmap.model.units import Bits, Cycles, PicoJoules
-from nestmap.pipeline.render.notebook.schedule import schedule_html
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -214,9 +214,7 @@ class Schedule:
     latency: Cycles
     energy: ScheduleEnergy
 
-    def _repr_html_(self) -> str:
-        """Its cores, energies and memories as tables, for notebooks."""
-        return schedule_html(self)
+    _repr_html_ = html
 
     @cached_property
     def memory_usage(self) -> tuple[tuple[Ints, Ints], ...]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from nestmap.model.display import html
 from nestmap.model.errors import InfeasibleError
 from nestmap.model.multicore.population import AllocationObjective, Fitness, Generation, Individual
 from nestmap.model.multicore.schedule import ScheduleProblem
-from nestmap.pipeline.render.notebook.schedule import search_html
 
 
 @final
@@ -20,9 +20,7 @@ class AllocationSearch:
     objectives: tuple[AllocationObjective, ...]
     generation: Generation
 
-    def _repr_html_(self) -> str:
-        """The allocations that no other one beats as a table, for notebooks."""
-        return search_html(self)
+    _repr_html_ = html
 
     @property
     def front(self) -> tuple[Individual, ...]:

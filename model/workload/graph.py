@@ -18,7 +18,6 @@ from nestmap.model.units import Count, Size
 from nestmap.model.workload.access import Position, Route, VectorNest
 from nestmap.model.workload.layer import Layer
 from nestmap.model.workload.tensor import Tensor
-from nestmap.pipeline.render.notebook.workload import workload_html
 
 
 class LayerNode(Frozen, frozen=True):
@@ -191,7 +190,3 @@ class Workload(Frozen, frozen=True):
                 graph.add_edges_from(list(around))
                 graph.remove_node(node.name)
         return {layer.name: tuple(graph.successors(layer.name)) for layer in self.layers}
-
-    def _repr_html_(self) -> str:
-        """Its layers as a table, for notebooks."""
-        return workload_html(self)

@@ -11,7 +11,6 @@ from nestmap.model.base import Frozen, replaced
 from nestmap.model.dims import Dimension, LayerOperand, Loop, Relevance
 from nestmap.model.units import Bits, Count
 from nestmap.model.workload.affine import AffineIndex
-from nestmap.pipeline.render.notebook.workload import layer_html
 
 MAX_MACS = 2**53
 """The largest number of multiply-accumulates of a layer: beyond it floats skip integers."""
@@ -146,10 +145,6 @@ class Layer(Frozen, frozen=True):
             for operand in self.operands
         ]
         return f"{texts[0]} += {' * '.join(texts[1:])}"
-
-    def _repr_html_(self) -> str:
-        """Its operands as a table, for notebooks."""
-        return layer_html(self)
 
 
 def _names_differ(what: str, names: list[str]) -> None:

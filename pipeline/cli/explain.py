@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import final
 
 from nestmap.model import InputError, LayerResult, NetworkEvaluation, NetworkProblem
-from nestmap.pipeline.analysis.mapping import Explanation, explain, searched_problem
+from nestmap.model.errors import suggestion
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import output_width, remark, show, show_prose
-from nestmap.pipeline.frontend.yaml.located_node import suggestion
-from nestmap.pipeline.render.text.explanation import WIDTH
+from nestmap.pipeline.explore.recorded_problem import searched_problem
+from nestmap.pipeline.render.text.explanation import WIDTH, Explanation, explain
 from nestmap.pipeline.render.text.plain_table import printable
 from nestmap.pipeline.util.atomic_files import write_text
 from nestmap.store import Store

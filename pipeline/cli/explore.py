@@ -29,7 +29,7 @@ from nestmap.pipeline.explore.api import (
 )
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.resume import resume
-from nestmap.pipeline.render.json.results import Json, front_json, full_json, write_json
+from nestmap.pipeline.render.json.results import front_json, full_json
 from nestmap.pipeline.render.text.front import front_table
 from nestmap.pipeline.render.text.network import (
     layer_table,
@@ -43,6 +43,7 @@ from nestmap.pipeline.render.text.vector import vector_note
 from nestmap.pipeline.render.text.workload import operator_notes
 from nestmap.pipeline.render.yaml.mapping import write_mapping
 from nestmap.pipeline.stages.mapping.imc_skipped import skipped_note
+from nestmap.pipeline.util.json import Json, write_json
 from nestmap.store import Store
 
 _GOALS: Final = {

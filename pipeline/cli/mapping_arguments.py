@@ -19,7 +19,7 @@ from nestmap.model import (
     SpatialProblem,
     TemporalMapping,
 )
-from nestmap.pipeline.frontend.yaml.located_node import explained, suggestion
+from nestmap.model.errors import suggestion
 from nestmap.search.temporal.loop_factors import temporal_sizes
 from nestmap.search.temporal.pinned import placed
 from nestmap.search.temporal.pinned_order import filled
@@ -43,7 +43,7 @@ def temporal_mapping(spatial: SpatialProblem, order: str, cuts: Sequence[str]) -
     try:
         mapping = TemporalMapping(order=loops, cuts=given)
     except ValidationError as error:
-        raise InputError("--cut", *explained(error)) from None
+        raise InputError.of("--cut", error) from None
     check_fit(spatial, mapping)
     return mapping
 
@@ -125,7 +125,7 @@ def _cuts(text: str) -> Cuts:
     try:
         return Cuts(operand=match[1], positions=positions)
     except ValidationError as error:
-        raise InputError("--cut", *explained(error)) from None
+        raise InputError.of("--cut", error) from None
 
 
 def _check_levels(spatial: SpatialProblem, cuts: Cuts) -> None:

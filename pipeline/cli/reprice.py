@@ -11,10 +11,11 @@ from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import output_width, remark, show, show_prose
 from nestmap.pipeline.explore.reprice import Standing, repriced, standing
 from nestmap.pipeline.frontend.read import read_accelerator
-from nestmap.pipeline.render.json.results import Json, full_json, summary_json, write_json
+from nestmap.pipeline.render.json.results import full_json, summary_json
 from nestmap.pipeline.render.text.network import layer_table, machine_note, totals
 from nestmap.pipeline.render.text.plain_table import Line, printable
 from nestmap.pipeline.render.text.vector import vector_note
+from nestmap.pipeline.util.json import Json, write_json
 from nestmap.store import RunRecord, Store
 
 _VERDICTS: Final = {

@@ -13,7 +13,6 @@ from nestmap.pipeline.cli.printing import output_width, remark, show, show_prose
 from nestmap.pipeline.cli.workload_argument import GivenWorkload
 from nestmap.pipeline.format.mappings import array_text
 from nestmap.pipeline.frontend.read import read_accelerator
-from nestmap.pipeline.render.json.results import write_json
 from nestmap.pipeline.render.svg.workload import graph_svg
 from nestmap.pipeline.render.tables.results import MEMORY_COSTS
 from nestmap.pipeline.render.text.accelerator import (
@@ -31,6 +30,7 @@ from nestmap.pipeline.render.text.workload import (
     workload_totals,
 )
 from nestmap.pipeline.util.atomic_files import write_text
+from nestmap.pipeline.util.json import write_json
 
 
 @final

@@ -25,7 +25,6 @@ from nestmap.pipeline.cli.split_arguments import (
     read_problem,
 )
 from nestmap.pipeline.cli.workload_argument import GivenWorkload
-from nestmap.pipeline.render.json.results import write_json
 from nestmap.pipeline.render.svg.cn_workload import MOST_EDGES, MOST_NODES, cn_graph_svg
 from nestmap.pipeline.render.text.plain_table import Line, printable
 from nestmap.pipeline.render.text.split import (
@@ -39,6 +38,7 @@ from nestmap.pipeline.render.text.split import (
 )
 from nestmap.pipeline.stages.multicore.split import GenerateCNWorkloadHybridStage
 from nestmap.pipeline.util.atomic_files import write_text
+from nestmap.pipeline.util.json import write_json
 
 MOST_TENSORS: Final = 5
 MOST_TOO_LARGE: Final = 12

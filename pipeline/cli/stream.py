@@ -23,13 +23,11 @@ from nestmap.pipeline.cli.split_arguments import (
 from nestmap.pipeline.cli.store_target import Place, telling_how_to_go_on
 from nestmap.pipeline.cli.stream_progress import StreamBar
 from nestmap.pipeline.cli.workload_argument import GivenWorkload
-from nestmap.pipeline.explore.plan import available_workers
 from nestmap.pipeline.format.numbers import count, cycles, energy
 from nestmap.pipeline.multicore.api import StreamResult, resume_stream, stream_problem
 from nestmap.pipeline.multicore.plan import StreamPlan, check_prefetch, splitting_stage
 from nestmap.pipeline.multicore.result_json import stream_json
 from nestmap.pipeline.multicore.run import StreamJob
-from nestmap.pipeline.render.json.results import write_json
 from nestmap.pipeline.render.json.schedule import schedule_json
 from nestmap.pipeline.render.perfetto.trace import perfetto_trace
 from nestmap.pipeline.render.text.multicore import (
@@ -46,6 +44,8 @@ from nestmap.pipeline.render.text.multicore import (
 from nestmap.pipeline.render.text.plain_table import Line, printable
 from nestmap.pipeline.render.text.split import passing_note
 from nestmap.pipeline.util.atomic_files import write_text
+from nestmap.pipeline.util.json import write_json
+from nestmap.search.parallel import available_workers
 from nestmap.store import Store
 
 MOST_FRONT: Final = 12

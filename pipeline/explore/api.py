@@ -29,6 +29,7 @@ from nestmap.model import (
     TemporalMapping,
     Workload,
 )
+from nestmap.model.display import view
 from nestmap.pipeline.explore.plan import (
     Rank,
     SearchPlan,
@@ -72,10 +73,13 @@ class Exploration(Frozen, frozen=True):
         """Latency of the whole network in cycles."""
         return self.total.latency
 
-    def _repr_html_(self) -> str:
-        """Its layers as a table, for notebooks."""
-        what = f"{self.workload} on {self.accelerator}, best {self.objective}"
-        return network_html(self.total, what)
+
+@view.register
+def exploration_html(found: Exploration) -> str:
+    """Its layers as a table, for notebooks."""
+    return network_html(
+        found.total, f"{found.workload} on {found.accelerator}, best {found.objective}"
+    )
 
 
 class FrontExploration(Frozen, frozen=True):
@@ -86,10 +90,13 @@ class FrontExploration(Frozen, frozen=True):
     accelerator: str
     front: NetworkFront
 
-    def _repr_html_(self) -> str:
-        """The mappings of its layers as a table, for notebooks."""
-        what = f"{self.workload} on {self.accelerator}, energy against latency"
-        return front_html(self.front.layers, what)
+
+@view.register
+def front_exploration_html(found: FrontExploration) -> str:
+    """The mappings of its layers as a table, for notebooks."""
+    return front_html(
+        found.front.layers, f"{found.workload} on {found.accelerator}, energy against latency"
+    )
 
 
 def explore(  # noqa: PLR0913 (the one call that says it all; all but two arguments have defaults)

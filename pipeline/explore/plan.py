@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Literal
@@ -23,7 +22,6 @@ from nestmap.model import (
     SpatialProblem,
 )
 from nestmap.model.base import replaced
-from nestmap.pipeline.frontend.yaml.located_node import explained
 from nestmap.pipeline.stage import Stage, each
 from nestmap.pipeline.stages import (
     BoundedSearchStage,
@@ -49,6 +47,7 @@ from nestmap.pipeline.stages import (
 from nestmap.pipeline.stages.mapping.observe import Observer, ObserveStage
 from nestmap.pipeline.stages.mapping.recall import Ledger
 from nestmap.pipeline.stages.mapping.reduce import Costing
+from nestmap.search.parallel import available_workers
 
 
 class Rank(StrEnum):
@@ -126,7 +125,7 @@ def search_plan(  # noqa: PLR0913 (what a user may want to say about a search)
             count_vector=count_vector,
         )
     except ValidationError as error:
-        raise InputError("search", *explained(error)) from None
+        raise InputError.of("search", error) from None
 
 
 def _search(
@@ -143,13 +142,6 @@ def _search(
             return SalsaStage(mapping_type=kind, seed=seed, workers=workers)
         case _:  # no type checker has seen it
             raise InputError("search", repr(name), "loma or salsa")
-
-
-def available_workers() -> int:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def exploration_pipeline(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from nestmap.costmodel import evaluate
 from nestmap.model import (
     CostModelEvaluation,
     InputError,
@@ -15,6 +14,7 @@ from nestmap.model import (
     TopLevel,
 )
 from nestmap.model.base import replaced
+from nestmap.pipeline.analysis.mapping.checks import answers
 from nestmap.pipeline.stages.mapping.locality import RemoveUnusedMemoryStage
 from nestmap.pipeline.stages.mapping.loma import layer_problems
 from nestmap.store import Store
@@ -70,23 +70,3 @@ def _layer(network: NetworkProblem, cme: CostModelEvaluation) -> Layer:
             return layer
     found = f"an evaluation of a layer that {network.workload.name} does not have"
     raise InputError(f"layer {cme.layer}", found, "one of its layers")
-
-
-def answers(spatial: SpatialProblem, cme: CostModelEvaluation) -> bool:
-    """Whether the evaluation is exactly what the cost model says of a mapping of the problem."""
-    return evaluate(spatial, cme.temporal_mapping) == cme
-
-
-def check_answers(spatial: SpatialProblem, cme: CostModelEvaluation) -> None:
-    """Checks that it is.
-
-    Raises:
-        InputError: where it is not.
-    """
-    if not answers(spatial, cme):
-        raise InputError(
-            f"layer {cme.layer}",
-            "an evaluation that was not made for this problem on accelerator "
-            f"{spatial.accelerator.name} as it is",
-            "the evaluation of one of its mappings, by this version of the cost model",
-        )

@@ -16,8 +16,8 @@ from nestmap.model import (
     SpatialProblem,
     Workload,
 )
+from nestmap.model.errors import suggestion
 from nestmap.pipeline.explore.api import read_network
-from nestmap.pipeline.frontend.yaml.located_node import suggestion
 from nestmap.pipeline.stage import Stage, each, stage
 from nestmap.pipeline.stages import (
     CostModelStage,

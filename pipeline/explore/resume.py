@@ -10,9 +10,10 @@ from pydantic import ValidationError
 from nestmap.model import StoreError
 from nestmap.model.base import replaced
 from nestmap.pipeline.explore.api import Exploration, FrontExploration, carry_out, carry_out_front
-from nestmap.pipeline.explore.plan import SearchPlan, available_workers
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.recording import kept, opened
 from nestmap.pipeline.explore.run import Job, Progress
+from nestmap.search.parallel import available_workers
 from nestmap.store import RunInfo, Store
 
 

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from nestmap.model.dims import Loop
+from nestmap.model.hardware.accelerator import Accelerator
+from nestmap.model.mapping.spatial import SpatialMapping, Unrolling
+from nestmap.model.workload.layer import Layer
 from nestmap.pipeline.format.numbers import count
-
-if TYPE_CHECKING:
-    from nestmap.model.dims import Loop
-    from nestmap.model.hardware.accelerator import Accelerator
-    from nestmap.model.mapping.spatial import SpatialMapping, Unrolling
-    from nestmap.model.workload.layer import Layer
-
 
 LONGEST: Final = 26
 """Letters of a name in a figure; longer ones lose their middle."""
-
-
-def printable(text: str) -> str:
-    """The text with what would move a terminal's cursor or break a line spelled out."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def shortened(name: str, longest: int = LONGEST) -> str:

@@ -170,3 +170,8 @@ def bits_unit(largest: float) -> Unit:
 
 def _unit(units: tuple[Unit, ...], largest: float) -> Unit:
     return next((unit for unit in units if largest >= unit.divisor), units[-1])
+
+
+def printable(text: str) -> str:
+    """The text with what would move a terminal's cursor or break a line spelled out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from nestmap.model import InputError
+from nestmap.model.errors import suggestion
 from nestmap.pipeline.frontend.networks import network_names
-from nestmap.pipeline.frontend.yaml.located_node import suggestion
 
 LIGHT: Final = "light:"
 """What the names of the onnx package's networks without weights begin with."""

@@ -39,14 +39,14 @@ def remembered(store: Store | Path | str | None) -> Cacti:
 def _recalled(store: Store | Path | str, question: CostQuestion) -> MemoryCost | None:
     if isinstance(store, Path | str) and not Path(store).exists():
         return None
-    from nestmap.pipeline.explore.recording import opened  # noqa: PLC0415
+    from nestmap.store import Store  # noqa: PLC0415
 
-    with opened(store) as target:
+    with Store.borrow(store) as target:
         return target.memory_cost(question)
 
 
 def _keep(store: Store | Path | str, question: CostQuestion, cost: MemoryCost) -> None:
-    from nestmap.pipeline.explore.recording import opened  # noqa: PLC0415
+    from nestmap.store import Store  # noqa: PLC0415
 
-    with opened(store) as target:
+    with Store.borrow(store) as target:
         target.keep_memory_cost(question, cost)

@@ -6,7 +6,6 @@ from pydantic import ValidationError
 
 from nestmap.model import Accelerator, InputError
 from nestmap.model.base import replaced
-from nestmap.pipeline.frontend.yaml.located_node import explained
 
 
 def leaking(accelerator: Accelerator) -> Accelerator:
@@ -26,4 +25,4 @@ def leaking(accelerator: Accelerator) -> Accelerator:
     try:
         return replaced(accelerator, {"counts_leakage": True})
     except ValidationError as error:
-        raise InputError(where, *explained(error)) from None
+        raise InputError.of(where, error) from None

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from nestmap.model import InputError, StoreError, Workload
 from nestmap.model.base import replaced
+from nestmap.model.display import view
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.model.multicore.allocation import Allocation
 from nestmap.model.multicore.bound import StreamBound
@@ -18,7 +19,6 @@ from nestmap.model.multicore.population import AllocationObjective, Generation, 
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
 from nestmap.model.multicore.search_result import AllocationSearch
-from nestmap.pipeline.explore.plan import available_workers
 from nestmap.pipeline.frontend.read import read_core_mapping, read_multicore, read_workload
 from nestmap.pipeline.multicore.plan import (
     Costing,
@@ -46,6 +46,7 @@ from nestmap.pipeline.stages.multicore.inter_core import (
 from nestmap.pipeline.stages.multicore.split_options import GivenLoops, split_options
 from nestmap.search.multicore.allocation.cp_sat_search import prove
 from nestmap.search.multicore.allocation.initial_allocations import initial_allocations
+from nestmap.search.parallel import available_workers
 
 if TYPE_CHECKING:
     import onnx
@@ -98,10 +99,6 @@ class StreamResult:
         """Energy of the reported schedule in pJ."""
         return self.schedule.energy.total
 
-    def _repr_html_(self) -> str:
-        """The reported schedule and the front as tables, for notebooks."""
-        return schedule_html(self.schedule) + search_html(self.search)
-
     def scheduled(self, allocation: Allocation) -> Schedule:
         """The schedule of another allocation.
 
@@ -109,6 +106,12 @@ class StreamResult:
             InfeasibleError: where there is none.
         """
         return scheduler(self.problem, allocation)
+
+
+@view.register
+def stream_html(found: StreamResult) -> str:
+    """The reported schedule and the front as tables, for notebooks."""
+    return schedule_html(found.schedule) + search_html(found.search)
 
 
 def stream(  # noqa: PLR0913 (the one call that says it all; all but two arguments have defaults)

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from nestmap.model import Frozen, InputError, Objective
 from nestmap.model.base import replaced
+from nestmap.model.errors import suggestion
 from nestmap.model.multicore.population import AllocationObjective
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 from nestmap.model.multicore.schedule import (
@@ -22,7 +23,6 @@ from nestmap.model.multicore.schedule import (
 from nestmap.model.multicore.search_result import AllocationSearch
 from nestmap.model.multicore.split_options import SplitOptions
 from nestmap.pipeline.explore.plan import SearchPlan
-from nestmap.pipeline.frontend.yaml.located_node import explained, suggestion
 from nestmap.pipeline.multicore.core_plan import CORE_PLAN, core_cost_stage
 from nestmap.pipeline.stage import Stage
 from nestmap.pipeline.stages.mapping.loma import LomaStage
@@ -126,7 +126,7 @@ def stream_plan(  # noqa: PLR0913 (what a user may want to say about a schedule)
             objective=_reported(wanted),
         )
     except ValidationError as error:
-        raise InputError("stream plan", *explained(error)) from None
+        raise InputError.of("stream plan", error) from None
 
 
 def _one_of(where: str, kind: type[Choice], given: str) -> Choice:

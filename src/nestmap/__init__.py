@@ -24,12 +24,10 @@ if TYPE_CHECKING:
     from nestmap.model.workload.builders import linear as linear
     from nestmap.model.workload.builders import matmul as matmul
     from nestmap.model.workload.builders import network as network
-    from nestmap.pipeline.analysis.mapping import Explanation as Explanation
-    from nestmap.pipeline.analysis.mapping import explain as explain
-    from nestmap.pipeline.analysis.mapping import recorded_problem as recorded_problem
     from nestmap.pipeline.explore.api import Exploration as Exploration
     from nestmap.pipeline.explore.api import evaluate as evaluate
     from nestmap.pipeline.explore.api import explore as explore
+    from nestmap.pipeline.explore.recorded_problem import recorded_problem as recorded_problem
     from nestmap.pipeline.explore.resume import resume as resume
     from nestmap.pipeline.frontend.torch import from_torch as from_torch
     from nestmap.pipeline.multicore.api import StreamResult as StreamResult
@@ -37,6 +35,8 @@ if TYPE_CHECKING:
     from nestmap.pipeline.multicore.api import stream as stream
     from nestmap.pipeline.multicore.plan import StreamPlan as StreamPlan
     from nestmap.pipeline.multicore.plan import stream_plan as stream_plan
+    from nestmap.pipeline.render.text.explanation import Explanation as Explanation
+    from nestmap.pipeline.render.text.explanation import explain as explain
 
 _HOMES = {
     "nestmap.model.workload.builders": (
@@ -45,12 +45,16 @@ _HOMES = {
     ),
     "nestmap.model.evaluation.recording": ("RecordMode", "Recording"),
     "nestmap.pipeline.explore.api": ("Exploration", "evaluate", "explore"),
-    "nestmap.pipeline.analysis.mapping": ("Explanation", "explain", "recorded_problem"),
+    "nestmap.pipeline.render.text.explanation": ("Explanation", "explain"),
+    "nestmap.pipeline.explore.recorded_problem": ("recorded_problem",),
     "nestmap.pipeline.explore.resume": ("resume",),
     "nestmap.pipeline.multicore.api": ("StreamResult", "resume_stream", "stream"),
     "nestmap.pipeline.multicore.plan": ("StreamPlan", "stream_plan"),
     "nestmap.pipeline.frontend.torch": ("from_torch",),
 }
+
+NOTEBOOK_VIEWS = "nestmap.pipeline.render.notebook.views"
+"""What registers how values show themselves in notebooks; loaded when the first one does."""
 
 __all__ = [
     "Explanation",

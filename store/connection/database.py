@@ -20,6 +20,9 @@ import duckdb
 from nestmap.model import StoreError
 from nestmap.store.connection.errors import explained, is_locked
 
+PATIENCE = 10.0
+"""How long to wait for another process that has the file open (s)."""
+
 LONGEST = 2.0
 """After so many seconds of work in one go the file is free for a moment."""
 

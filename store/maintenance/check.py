@@ -21,7 +21,7 @@ from nestmap.model import (
 )
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.store.connection.connect import connect_read_only, number
-from nestmap.store.connection.database import patiently
+from nestmap.store.connection.database import PATIENCE, patiently
 from nestmap.store.connection.errors import explained
 from nestmap.store.maintenance.integrity import broken_rules
 from nestmap.store.maintenance.parquet_reader import named, open_parts
@@ -29,7 +29,6 @@ from nestmap.store.read.results import read_evaluation
 from nestmap.store.rows.memory_costs import wrong_memory_costs
 from nestmap.store.schema.migrate import check_schema, schema_version
 from nestmap.store.schema.tables import ROWS, SMALL
-from nestmap.store.store import PATIENCE
 
 
 class CheckReport(Frozen, frozen=True):

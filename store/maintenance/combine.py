@@ -11,13 +11,12 @@ import duckdb
 
 from nestmap.model import StoreError
 from nestmap.store.connection.connect import connect, connect_read_only, transaction
-from nestmap.store.connection.database import patiently
+from nestmap.store.connection.database import PATIENCE, patiently
 from nestmap.store.connection.errors import explained
 from nestmap.store.maintenance.merge import Merged, merge
 from nestmap.store.maintenance.parquet_reader import named, read_parts
 from nestmap.store.schema.migrate import migrate, migrations, schema_version
 from nestmap.store.schema.tables import literal, name
-from nestmap.store.store import PATIENCE
 
 
 def merge_stores(into: Path, sources: Sequence[Path]) -> Merged:

@@ -11,12 +11,11 @@ import duckdb
 
 from nestmap.model import StoreError
 from nestmap.store.connection.connect import connect_read_only, transaction
-from nestmap.store.connection.database import patiently
+from nestmap.store.connection.database import PATIENCE, patiently
 from nestmap.store.maintenance.parquet_parts import SUFFIX, told, write_table
 from nestmap.store.maintenance.parquet_reader import open_parts
 from nestmap.store.schema.migrate import check_schema
 from nestmap.store.schema.tables import ROWS, SMALL, VERSION
-from nestmap.store.store import PATIENCE
 
 
 def export_store(path: Path, folder: Path) -> int:

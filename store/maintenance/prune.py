@@ -15,14 +15,13 @@ import duckdb
 
 from nestmap.model import Frozen, StoreError
 from nestmap.store.connection.connect import connect_read_only, number, transaction
-from nestmap.store.connection.database import patiently
+from nestmap.store.connection.database import PATIENCE, patiently
 from nestmap.store.connection.errors import explained
 from nestmap.store.maintenance.combine import open_store
 from nestmap.store.read.run_lookup import find_run
 from nestmap.store.rows.runs import mark_killed
 from nestmap.store.schema.references import Reference, references
 from nestmap.store.schema.tables import CONTENT, PARTS, ROWS, SMALL, VERSION, literal, name
-from nestmap.store.store import PATIENCE
 
 
 class Pruning(Frozen, frozen=True):

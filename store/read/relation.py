@@ -13,8 +13,7 @@ import pyarrow as pa
 from pydantic import BaseModel, ValidationError
 
 from nestmap.model import StoreError
-from nestmap.pipeline.render.notebook import MOST_ROWS, paragraph, table
-from nestmap.pipeline.render.tables.columns import Align, Column
+from nestmap.model.display import html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +25,6 @@ M = TypeVar("M", bound=BaseModel)
 
 _SHOWN: Final = 10
 _WIDEST: Final = 40
-_WIDEST_HTML: Final = 80
 
 
 class _Pandas(Protocol):
@@ -51,6 +49,8 @@ class Relation:
     """
 
     table: pa.Table
+
+    _repr_html_ = html
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -110,23 +110,16 @@ class Relation:
         if not self.columns:
             return "(no columns)"
         head = Relation(self.table.slice(0, _SHOWN))
-        cells = [self.columns, *([_text(x) for x in row.values()] for row in head)]
-        numbers = [_is_number(column.type) for column in self.table.columns]
-        lines = _aligned([[_clipped(cell) for cell in row] for row in cells], numbers)
-        return "\n".join([*lines, f"({self._count(_SHOWN)})"])
+        cells = [
+            [_clipped(x) for x in self.columns],
+            *([cell_text(x) for x in row.values()] for row in head),
+        ]
+        numbers = [is_number(column.type) for column in self.table.columns]
+        lines = _aligned(cells, numbers)
+        return "\n".join([*lines, f"({self.size_text(_SHOWN)})"])
 
-    def _repr_html_(self) -> str:
-        """The first rows as a table, for notebooks."""
-        if not self.columns:
-            return paragraph("No columns.")
-        head = Relation(self.table.slice(0, MOST_ROWS))
-        kinds = (column.type for column in self.table.columns)
-        pairs = zip(self.columns, kinds, strict=True)
-        titles = [Column(name, align=_side(kind)) for name, kind in pairs]
-        rows = ([_clipped(_text(x), _WIDEST_HTML) for x in row.values()] for row in head)
-        return table(self._count(MOST_ROWS), titles, rows)
-
-    def _count(self, shown: int) -> str:
+    def size_text(self, shown: int) -> str:
+        """How many rows there are, and that the first ``shown`` ones are shown if not all are."""
         rows = len(self)
         note = f"{rows:,} row{'s' * (rows != 1)}"
         return note + (f"; the first {shown} are shown" if rows > shown else "")
@@ -172,7 +165,8 @@ def _is_whole(kind: pa.DataType) -> bool:
     return pa.types.is_decimal(kind) and cast("pa.Decimal128Type[int, int]", kind).scale == 0
 
 
-def _is_number(kind: pa.DataType) -> bool:
+def is_number(kind: pa.DataType) -> bool:
+    """Whether values of the type are numbers."""
     return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
 
 
@@ -211,10 +205,6 @@ def _check_installed(package: Literal["pandas", "polars"]) -> None:
         raise StoreError(f"{package} is not installed; expected it: pip install {package}")
 
 
-def _side(kind: pa.DataType) -> Align:
-    return Align.RIGHT if _is_number(kind) else Align.LEFT
-
-
 def _aligned(rows: list[list[str]], numbers: Sequence[bool]) -> list[str]:
     widths = [max(len(row[i]) for row in rows) for i in range(len(numbers))]
     return [
@@ -224,6 +214,11 @@ def _aligned(rows: list[list[str]], numbers: Sequence[bool]) -> list[str]:
         ).rstrip()
         for row in rows
     ]
+
+
+def cell_text(value: object, widest: int = _WIDEST) -> str:
+    """A value as printable text of at most ``widest`` characters."""
+    return _clipped(_text(value), widest)
 
 
 def _text(value: object) -> str:

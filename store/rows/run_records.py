@@ -13,8 +13,6 @@ from pydantic import AfterValidator
 from nestmap.model import Frozen, NetworkProblem, Objective, Recording, SpatialProblem, Workload
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.model.multicore.core_constraints import CoreMapping
-from nestmap.pipeline.render.notebook import table
-from nestmap.pipeline.render.tables.columns import Column
 
 
 def _is_json(text: str) -> str:
@@ -105,21 +103,6 @@ class RunRecord(Frozen, frozen=True):
     cpu_seconds: float | None
     resumed: int
     kind: RunKind = RunKind.EXPLORE
-
-    def _repr_html_(self) -> str:
-        """What is known of it as a table, for notebooks."""
-        rows = [(name.replace("_", " "), _shown(value)) for name, value in self]
-        return table(f"Run {self.id}", (Column("Property"), Column("Value")), rows)
-
-
-def _shown(value: object) -> str:
-    match value:
-        case datetime():
-            return f"{value:%Y-%m-%d %H:%M:%S} UTC"
-        case float():
-            return f"{value:.1f}"
-        case _:
-            return "-" if value is None else str(value)
 
 
 class SearchInfo(Frozen, frozen=True):

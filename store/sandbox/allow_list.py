@@ -34,7 +34,7 @@ class Limits(Frozen, frozen=True):
     """How much an answer may be: rows, bytes of them, seconds, and memory to find it (MB).
 
     The store stays open as long as a question takes, and whoever writes to it waits: the time is
-    less than others have patience (:data:`nestmap.store.store.PATIENCE`).
+    less than others have patience (:data:`nestmap.store.connection.database.PATIENCE`).
     """
 
     rows: int = 1000

@@ -43,12 +43,12 @@ from nestmap.pipeline.explore.resume import resume
 from nestmap.store import Store
 from nestmap.store.connection import database
 from nestmap.store.connection.connect import connect
-from nestmap.store.connection.database import Database
+from nestmap.store.connection.database import PATIENCE, Database
 from nestmap.store.maintenance.parquet_parts import PartsWriter
 from nestmap.store.record import run as writer
 from nestmap.store.record.run import AfterCommit, no_more
 from nestmap.store.schema.migrate import migrate
-from nestmap.store.store import PATIENCE, AfterCommitOf, nothing_after
+from nestmap.store.store import AfterCommitOf, nothing_after
 from tests.costmodel.machines import machine, matmul, memory
 
 CHUNK: Final = 100 if "NESTMAP_STRESS" in os.environ else 300

@@ -38,10 +38,15 @@ class Table:
         return dict(zip(self.columns, found, strict=True))
 
 
+def html_or_none(shown: object) -> str | None:
+    """The HTML that IPython gets of an object, if any."""
+    formatter = cast(_Formatter, import_module("IPython.core.formatters").HTMLFormatter())
+    return formatter(shown)
+
+
 def html_of(shown: object) -> str:
     """The HTML that IPython gets of an object."""
-    formatter = cast(_Formatter, import_module("IPython.core.formatters").HTMLFormatter())
-    html = formatter(shown)
+    html = html_or_none(shown)
     assert html is not None, "no HTML, or none without an error"
     return html
 

@@ -294,3 +294,35 @@ def test_describing_runs_nothing() -> None:
         raise AssertionError(item)
 
     assert names(describe(stage(explode) >> Plain())) == ["explode", "Plain"]
+
+
+@dataclass(frozen=True)
+class Around(Stage[object, object]):
+    """A stage with stages, choices and ports."""
+
+    inside: Stage[object, object]
+    others: tuple[Stage[object, object], ...] = ()
+    objective: Objective = Objective.ENERGY
+    workers: int = 4
+
+    def __call__(self, item: object, /) -> object:
+        return self.inside(item)
+
+
+class Renamed(Plain):
+    """A stage that says itself what it is."""
+
+    def stage_name(self) -> str:
+        return "search"
+
+    def stage_options(self) -> str:
+        return json.dumps({"depth": 2})
+
+
+def test_a_stage_describes_its_choices_and_what_it_runs() -> None:
+    (described,) = describe(Around(Plain() >> Renamed()))
+    assert described.options == '{"objective": "energy"}'
+    assert described.inner == (
+        StageDescription(name="Plain"),
+        StageDescription(name="search", options='{"depth": 2}'),
+    )

@@ -149,3 +149,23 @@ def test_who_only_asks_waits_for_no_compiler() -> None:
     """Numba takes half a second to load, which is all that a small question takes."""
     code = "import sys, nestmap.store; assert 'numba' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_store_at_a_path_is_closed_and_one_that_is_given_stays_open(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[Store] = []
+    close = Store.close
+
+    def noted(store: Store) -> None:
+        closed.append(store)
+        close(store)
+
+    monkeypatch.setattr(Store, "close", noted)
+    with Store.borrow(path) as opened:
+        assert not closed
+    assert closed == [opened]
+    with Store.open(None) as store:
+        with Store.borrow(store) as borrowed:
+            assert borrowed is store
+        assert closed == [opened]

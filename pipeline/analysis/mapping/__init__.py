@@ -1,6 +1,1 @@
-"""The explained mapping: loop nest, accesses, latency, energy, what binds and what would help."""
-
-from nestmap.pipeline.explore.recorded_problem import recorded_problem as recorded_problem
-from nestmap.pipeline.explore.recorded_problem import searched_problem as searched_problem
-from nestmap.pipeline.render.text.explanation import Explanation as Explanation
-from nestmap.pipeline.render.text.explanation import explain as explain
+"""What a mapping does and costs, what binds, and what would help: the numbers of explanations."""

@@ -8,6 +8,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from nestmap.model import InputError, Workload
+from nestmap.model.errors import suggestion
 from nestmap.pipeline.frontend.networks.bert import BERT
 from nestmap.pipeline.frontend.networks.builder import Graph
 from nestmap.pipeline.frontend.networks.dims import read_dims
@@ -15,7 +16,6 @@ from nestmap.pipeline.frontend.networks.generator import Generator
 from nestmap.pipeline.frontend.networks.gpt import GPT
 from nestmap.pipeline.frontend.networks.llama import LLAMA
 from nestmap.pipeline.frontend.networks.vit import VIT
-from nestmap.pipeline.frontend.yaml.located_node import explained, suggestion
 
 _GENERATORS: Final[Mapping[str, Generator]] = {**BERT, **GPT, **LLAMA, **VIT}
 
@@ -54,8 +54,7 @@ def generated_workload(name: str, dims: Mapping[str, int]) -> Workload:
         generator.build(graph, asked)
         return Workload(name=name, nodes=tuple(graph.nodes))
     except ValidationError as error:
-        found, expected = explained(error)
-        raise InputError(where, found, expected) from None
+        raise InputError.of(where, error) from None
 
 
 def _generator(name: str) -> Generator:

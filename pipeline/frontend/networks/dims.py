@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from nestmap.model import InputError
+from nestmap.model.errors import suggestion
 from nestmap.model.workload.builders import Precision
-from nestmap.pipeline.frontend.yaml.located_node import suggestion
 
 LARGEST: Final = 2**31 - 1
 """The largest size of a loop or an axis."""

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Mapping
 import onnx
 
 from nestmap.model import InputError
+from nestmap.model.errors import suggestion
 from nestmap.pipeline.frontend.onnx.opsets import as_text
 from nestmap.pipeline.frontend.onnx.shapes import GENERATED, LIMIT
 from nestmap.pipeline.frontend.onnx.skeleton import all_nodes, subgraphs
-from nestmap.pipeline.frontend.yaml.located_node import suggestion
 
 _Dimension = onnx.TensorShapeProto.Dimension
 

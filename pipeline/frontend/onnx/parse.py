@@ -13,6 +13,7 @@ import onnx
 from pydantic import ValidationError
 
 from nestmap.model import InputError, NoCostNode, Workload
+from nestmap.model.errors import violation
 from nestmap.model.workload.graph import Node
 from nestmap.pipeline.frontend.onnx.access.routes import routes_of
 from nestmap.pipeline.frontend.onnx.array import ARRAY_OPERATORS
@@ -29,7 +30,6 @@ from nestmap.pipeline.frontend.onnx.shapes import UnknownSizesError, facts_of
 from nestmap.pipeline.frontend.onnx.skeleton import Skeleton, skeleton
 from nestmap.pipeline.frontend.onnx.unknown_sizes import unknown_sizes
 from nestmap.pipeline.frontend.onnx.vector import VECTOR_OPERATORS, vector_node
-from nestmap.pipeline.frontend.yaml.located_node import explained
 
 _KNOWN: Final = frozenset((*ARRAY_OPERATORS, *VECTOR_OPERATORS, *MOVEMENT_OPERATORS))
 
@@ -116,7 +116,7 @@ def _workload(small: Skeleton, where: str, name: str, float_bits: int) -> Worklo
             unknown.append(error)
             continue
         except ValidationError as error:
-            raise reader.error(*explained(error)) from None
+            raise reader.error(*violation(error)) from None
         made.extend(parts)
         # Of several nodes the last one makes what the ONNX node makes.
         for output in filter(None, node.proto.output):

@@ -14,11 +14,12 @@ from nestmap.model import (
     MemoryLevel,
     OperationalArray,
 )
+from nestmap.model.errors import violation
 from nestmap.pipeline.frontend.cacti import cacti_cost
 from nestmap.pipeline.frontend.yaml.array import parse_array
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, Section
 from nestmap.pipeline.frontend.yaml.load import read_yaml
-from nestmap.pipeline.frontend.yaml.located_node import Node, explained
+from nestmap.pipeline.frontend.yaml.located_node import Node
 from nestmap.pipeline.frontend.yaml.memory import parse_memory
 from nestmap.pipeline.frontend.yaml.memory_cost import DEFAULT_TECHNOLOGY, Cacti, CostSources
 from nestmap.pipeline.frontend.yaml.quantities import (
@@ -141,7 +142,7 @@ def accelerator_of(root: Node, fields: Mapping[Field, Node], cacti: Cacti) -> Ac
             counts_leakage=counts_leakage,
         )
     except ValidationError as error:
-        found, expected = explained(error)
+        found, expected = violation(error)
         raise _accused(found, nodes, root).error(expected, found) from None
 
 

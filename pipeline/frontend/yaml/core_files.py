@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import final
 
 from nestmap.model.base import replaced
+from nestmap.model.errors import suggestion
 from nestmap.model.multicore.accelerator import CoreId
 from nestmap.pipeline.frontend.bundled import bundled_cores
 from nestmap.pipeline.frontend.yaml.core import Core, CoreType, core_of
 from nestmap.pipeline.frontend.yaml.load import read_yaml
-from nestmap.pipeline.frontend.yaml.located_node import Node, suggestion
+from nestmap.pipeline.frontend.yaml.located_node import Node
 from nestmap.pipeline.frontend.yaml.memory_cost import Cacti
 
 

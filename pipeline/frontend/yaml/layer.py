@@ -6,9 +6,10 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from nestmap.model import Layer, layer_from_equation
+from nestmap.model.errors import suggestion
 from nestmap.model.workload.equation import Accesses, AxisFacts, parse_equation, parse_relation
 from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Entries, Field, Form, Need, Section
-from nestmap.pipeline.frontend.yaml.located_node import Node, suggestion
+from nestmap.pipeline.frontend.yaml.located_node import Node
 
 Fields = Mapping[Field, Node]
 """The fields of a layer that are there."""

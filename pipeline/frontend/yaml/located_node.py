@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import StrEnum
 from re import compile as pattern
 from typing import Final, TypeVar, final
@@ -14,7 +13,7 @@ import yaml
 from pydantic import ValidationError
 from yaml.constructor import SafeConstructor
 
-from nestmap.model import InputError
+from nestmap.model.errors import InputError, shortened, suggestion
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Section, one_of
 
 E = TypeVar("E", bound=StrEnum)
@@ -57,8 +56,7 @@ class Node:
         try:
             yield
         except ValidationError as error:
-            found, expected = explained(error)
-            raise self.error(expected, found) from None
+            raise InputError.of(self.where, error) from None
 
     def entries(self, expected: str = "a mapping of names to values") -> dict[str, Node]:
         """The values of a mapping by key, in file order; of equal keys the last one counts."""
@@ -228,30 +226,13 @@ class Node:
 
     def _entry(self, key: yaml.Node, value: yaml.Node) -> Node:
         line = _line(value if isinstance(value, yaml.ScalarNode) else key)
-        name = _shortened(key.value if key.value.isprintable() else repr(key.value))
+        name = shortened(key.value if key.value.isprintable() else repr(key.value))
         return Node(value, self.file, line, f"{self.path}.{name}" if self.path else name)
 
 
 def is_name(text: str) -> bool:
     """Whether a text is a letter followed by at most 31 letters, digits and underscores."""
     return _NAME.fullmatch(text) is not None
-
-
-def explained(error: ValidationError) -> tuple[str, str]:
-    """What a model found and what it expected, in words."""
-    first = error.errors()[0]
-    if first["type"] == "value_error":
-        found, _, expected = first["msg"].removeprefix("Value error, ").partition("; expected ")
-        return found, expected or "a valid value"
-    field = ".".join(str(part) for part in first["loc"])
-    return f"{_shortened(repr(first['input']))} as {field}", first["msg"]
-
-
-def suggestion(name: str, known: Collection[str]) -> str:
-    """What was probably meant, and all that is known."""
-    near = get_close_matches(name, known, n=1)
-    choices = one_of(known) if known else "none"
-    return f"{near[0]} ({choices})" if near else choices
 
 
 def _line(node: yaml.Node) -> int:
@@ -269,14 +250,10 @@ def _described(node: yaml.Node) -> str:
         return "nothing"
     if kind == "str":
         return _quoted(node.value)
-    text = _shortened(node.value)
+    text = shortened(node.value)
     plain = kind in ("int", "float") or text.lower() in ("true", "false")
     return text if plain else f"{text} (which YAML reads as a {kind})"
 
 
 def _quoted(text: str) -> str:
-    return _shortened(repr(text))
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return shortened(repr(text))

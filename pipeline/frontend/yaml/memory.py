@@ -16,6 +16,7 @@ from nestmap.model import (
     PortKind,
     PortUse,
 )
+from nestmap.model.errors import suggestion
 from nestmap.pipeline.frontend.yaml.field_schema import (
     ITEM,
     KEY,
@@ -27,7 +28,7 @@ from nestmap.pipeline.frontend.yaml.field_schema import (
     one_of,
 )
 from nestmap.pipeline.frontend.yaml.imc_cells import Bank
-from nestmap.pipeline.frontend.yaml.located_node import Node, suggestion
+from nestmap.pipeline.frontend.yaml.located_node import Node
 from nestmap.pipeline.frontend.yaml.memory_cost import COST_FIELDS, Built, CostSources, memory_cost
 from nestmap.pipeline.frontend.yaml.quantities import ARRAY_DIMENSION, ARRAY_DIMENSIONS, SWITCH
 

@@ -11,6 +11,7 @@ import networkx as nx
 from pydantic import ValidationError
 
 from nestmap.model.base import replaced
+from nestmap.model.errors import violation
 from nestmap.model.multicore.accelerator import (
     Bus,
     Coordinates,
@@ -34,7 +35,7 @@ from nestmap.pipeline.frontend.yaml.core import Core
 from nestmap.pipeline.frontend.yaml.core_files import CoreFiles
 from nestmap.pipeline.frontend.yaml.field_schema import Entries, Field, Form, Need, Origin, Section
 from nestmap.pipeline.frontend.yaml.load import read_yaml
-from nestmap.pipeline.frontend.yaml.located_node import Node, explained
+from nestmap.pipeline.frontend.yaml.located_node import Node
 from nestmap.pipeline.frontend.yaml.memory_cost import Cacti
 from nestmap.pipeline.frontend.yaml.quantities import energy
 
@@ -217,7 +218,7 @@ def _built(root: Node, fields: Mapping[Field, Node], parts: _Parts) -> MultiCore
             shared=_shared(fields[_SHARING], placed, offchip) if _SHARING in fields else (),
         )
     except ValidationError as error:
-        found, expected = explained(error)
+        found, expected = violation(error)
         ways = fields.get(CONNECTIONS) or fields.get(PAIRS)
         accused = ways if ways and found.startswith("no way from core") else root
         raise accused.error(expected, found) from None

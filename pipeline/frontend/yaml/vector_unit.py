@@ -6,8 +6,9 @@ from collections.abc import Collection
 from typing import Final
 
 from nestmap.model import OUTPUT, MemoryLevel, VectorUnit
+from nestmap.model.errors import suggestion
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, Section
-from nestmap.pipeline.frontend.yaml.located_node import Node, suggestion
+from nestmap.pipeline.frontend.yaml.located_node import Node
 from nestmap.pipeline.frontend.yaml.quantities import AREA, ENERGY, area, energy
 
 _LANES: Final = Field(

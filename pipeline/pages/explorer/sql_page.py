@@ -12,11 +12,11 @@ from markupsafe import Markup, escape
 from nestmap.model import StoreError
 from nestmap.pipeline.pages.explorer.store_site import Site
 from nestmap.pipeline.pages.explorer.urls import sql_address
-from nestmap.pipeline.render.json.results import Json
 from nestmap.pipeline.render.tables.columns import Align, Column
 from nestmap.pipeline.render.tables.table import Cell, Row, Table
 from nestmap.pipeline.render.text.plain_table import printable
 from nestmap.pipeline.render.text.query_result import answer_rows, cell_text
+from nestmap.pipeline.util.json import Json
 from nestmap.store import NamedQuery, Parameter, RunRecord, Store
 from nestmap.store.sandbox.allow_list import Limits
 from nestmap.store.sandbox.process import Answer

@@ -15,8 +15,8 @@ from nestmap.pipeline.analysis.network.accelerator_layout import (
     units_shown,
 )
 from nestmap.pipeline.analysis.network.memory_hierarchy import memory_lines, way_text
-from nestmap.pipeline.format.mappings import array_text, printable, shortened
-from nestmap.pipeline.format.numbers import count
+from nestmap.pipeline.format.mappings import array_text, shortened
+from nestmap.pipeline.format.numbers import count, printable
 
 _SIZES: Final = Sizes(column=280, line=18, pad=12, gap=46, margin=8, array=96)
 """In pixels."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from uuid import UUID
 
 from nestmap.model import (
@@ -13,9 +12,7 @@ from nestmap.model import (
     NetworkEvaluation,
     NetworkFront,
 )
-from nestmap.pipeline.util.atomic_files import write_text
-
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+from nestmap.pipeline.util.json import Json
 
 
 def summary_json(evaluation: NetworkEvaluation, run: UUID | None = None) -> Json:
@@ -59,15 +56,6 @@ def _front(layer: LayerFront) -> Json:
     front: list[Json] = [_headline(result) | _details(result.cme) for result in results]
     named: dict[str, Json] = {"name": layer.layer, "front": front}
     return named | _statistics(results[0])
-
-
-def write_json(path: Path, value: Json) -> None:
-    """Writes a value to a file, as :func:`~nestmap.pipeline.util.atomic_files.write_text` does.
-
-    Raises:
-        InputError: where that cannot be done.
-    """
-    write_text(path, json.dumps(value, indent=2) + "\n")
 
 
 def _text(run: UUID | None) -> str | None:

@@ -18,7 +18,7 @@ from nestmap.model.multicore.accelerator import ComputeCore, CoreId
 from nestmap.model.multicore.interconnect import Wire
 from nestmap.model.multicore.schedule import Schedule, TransferKind
 from nestmap.pipeline.analysis.schedule.names import ScheduleNames
-from nestmap.pipeline.render.json.results import Json
+from nestmap.pipeline.util.json import Json
 
 FORMAT: Final = "nestmap schedule"
 VERSION: Final = 1

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from nestmap.model.hardware.accelerator import Accelerator, OperationalArray
+from nestmap.model.hardware.imc import InMemoryCompute
+from nestmap.model.hardware.memory import MemoryLevel, MemoryPort
 from nestmap.pipeline.format.mappings import array_text
 from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.render.notebook.markup import Cell, table, together
@@ -16,11 +19,6 @@ from nestmap.pipeline.render.tables.results import (
     memory_cells,
     memory_cost_cells,
 )
-
-if TYPE_CHECKING:
-    from nestmap.model.hardware.accelerator import Accelerator, OperationalArray
-    from nestmap.model.hardware.imc import InMemoryCompute
-    from nestmap.model.hardware.memory import MemoryLevel, MemoryPort
 
 _PORTS: Final = Column("Ports", "bit/cycle")
 

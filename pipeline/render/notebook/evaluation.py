@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from nestmap.model.evaluation.cme import CostModelEvaluation
+from nestmap.model.evaluation.result import LayerResult
 from nestmap.pipeline.format.numbers import energy
 from nestmap.pipeline.render.notebook.mapping import level_names, nest_html, spatial_html
 from nestmap.pipeline.render.notebook.markup import table, together
@@ -13,9 +13,6 @@ from nestmap.pipeline.render.tables.breakdown import (
     cost_parts,
     level_cells,
 )
-
-if TYPE_CHECKING:
-    from nestmap.model.evaluation.cme import CostModelEvaluation
 
 
 def evaluation_html(cme: CostModelEvaluation) -> str:
@@ -33,3 +30,8 @@ def evaluation_html(cme: CostModelEvaluation) -> str:
         spatial_html(cme.spatial_mapping),
         nest_html(cme.temporal_mapping, memories),
     )
+
+
+def result_html(result: LayerResult) -> str:
+    """The cost of the mapping of a layer."""
+    return evaluation_html(result.cme)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from nestmap.model.dims import LayerOperand
+from nestmap.model.mapping.spatial import SpatialMapping
+from nestmap.model.mapping.temporal import TemporalMapping
 from nestmap.pipeline.format.mappings import unrolled_text
 from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.render.notebook.markup import table
 from nestmap.pipeline.render.tables.columns import Column, figures
 from nestmap.pipeline.render.tables.results import nest_columns, nest_rows
-
-if TYPE_CHECKING:
-    from nestmap.model.mapping.spatial import SpatialMapping
-    from nestmap.model.mapping.temporal import TemporalMapping
 
 _UNROLLINGS: Final = (Column("Array dimension"), Column("Loops"), figures("Units used"))
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Final
 
-from nestmap.pipeline.format.mappings import printable
-from nestmap.pipeline.format.numbers import count
+from nestmap.pipeline.format.numbers import count, printable
 from nestmap.pipeline.render.tables import table as tables
 from nestmap.pipeline.render.tables.columns import Align, Column
 from nestmap.pipeline.render.tables.table import Row, Table

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from nestmap.model.evaluation.front import LayerFront, NetworkFront
+from nestmap.model.evaluation.result import NetworkEvaluation
 from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.render.notebook.markup import MOST_ROWS, cut_note, table, together
 from nestmap.pipeline.render.tables.columns import Column
@@ -20,10 +22,6 @@ from nestmap.pipeline.render.tables.results import (
     total_figures,
     vector_figures,
 )
-
-if TYPE_CHECKING:
-    from nestmap.model.evaluation.front import LayerFront
-    from nestmap.model.evaluation.result import NetworkEvaluation
 
 _NAMES: Final = (Column("Layer"), Column("Operator"), TIMES)
 _FRONT: Final = (Column("Layer"), TIMES, *MAPPING_COLUMNS)
@@ -53,3 +51,13 @@ def front_html(fronts: Sequence[LayerFront], caption: str = "Energy against late
     points = [(x.layer, times[x.repeats or x.layer], cme) for x in different for cme in x.cmes]
     rows = [(name, count(n), *mapping_cells(cme)) for name, n, cme in points[:MOST_ROWS]]
     return together(table(caption, _FRONT, rows, note=cut_note(len(points), "mappings")))
+
+
+def layer_front_html(front: LayerFront) -> str:
+    """The front of one layer."""
+    return front_html((front,))
+
+
+def network_front_html(front: NetworkFront) -> str:
+    """The fronts of all layers."""
+    return front_html(front.layers)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Final, Never, cast
 
 from nestmap.pipeline.describe import StageDescription, describe
-from nestmap.pipeline.render.notebook import text, together
-from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.render.notebook.markup import text, together
+from nestmap.pipeline.stage import MainStage, Stage
 
 _LONGEST: Final = 200
 
@@ -16,6 +16,11 @@ _LONGEST: Final = 200
 def pipeline_html(pipeline: Stage[Never, object]) -> str:
     """The stages in sequence; what a stage runs on each item stands indented below it."""
     return together(_list(describe(pipeline)))
+
+
+def main_html(main: MainStage[Never, object]) -> str:
+    """The stages of its pipeline."""
+    return pipeline_html(main.pipeline)
 
 
 def _list(stages: Sequence[StageDescription]) -> str:

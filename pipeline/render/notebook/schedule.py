@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from nestmap.model.multicore.accelerator import ComputeCore
+from nestmap.model.multicore.population import Individual
+from nestmap.model.multicore.schedule import Schedule
+from nestmap.model.multicore.search_result import AllocationSearch
 from nestmap.model.multicore.top_memories import Homes
 from nestmap.pipeline.format.numbers import capacity, count, cycles, energy, engineering, share
 from nestmap.pipeline.render.notebook.markup import MOST_ROWS, Cell, cut_note, table, together
 from nestmap.pipeline.render.tables.columns import Column, figures
-
-if TYPE_CHECKING:
-    from nestmap.model.multicore.accelerator import ComputeCore
-    from nestmap.model.multicore.population import Individual
-    from nestmap.model.multicore.schedule import Schedule
-    from nestmap.model.multicore.search_result import AllocationSearch
 
 _CORES: Final = (
     Column("Core"),

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from nestmap.model.workload.graph import Workload
+from nestmap.model.workload.layer import Layer, Operand
 from nestmap.pipeline.format.mappings import precisions_text, sizes_text
 from nestmap.pipeline.format.numbers import capacity, count, engineering
 from nestmap.pipeline.render.notebook.markup import MOST_ROWS, cut_note, paragraph, table, together
 from nestmap.pipeline.render.tables.columns import Column, figures
-
-if TYPE_CHECKING:
-    from nestmap.model.workload.graph import Workload
-    from nestmap.model.workload.layer import Layer, Operand
 
 _LAYERS: Final = (
     Column("Layer"),

@@ -9,7 +9,7 @@ from typing import NamedTuple, final
 
 from nestmap.model.multicore.schedule import TransferKind
 from nestmap.pipeline.analysis.schedule.names import KINDS, STREAMED, ScheduleNames
-from nestmap.pipeline.render.json.results import Json
+from nestmap.pipeline.util.json import Json
 
 
 class Process(IntEnum):

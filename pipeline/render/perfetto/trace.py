@@ -14,9 +14,9 @@ from typing import Final, NamedTuple
 
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.schedule.names import ScheduleNames
-from nestmap.pipeline.render.json.results import Json
 from nestmap.pipeline.render.perfetto.flows import Flows, Lane, Lanes
 from nestmap.pipeline.render.perfetto.slices import READ, Process, Slice, Track, all_slices
+from nestmap.pipeline.util.json import Json
 
 _UNIT: Final = "1 us is 1 cycle"
 _FLOW: Final = "sent"

@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 from nestmap.model.dims import MOVEMENTS
 from nestmap.model.hardware.imc import ArrayPart
-from nestmap.pipeline.format.mappings import printable
-from nestmap.pipeline.format.numbers import capacity, count, cycles, energy, engineering, share
+from nestmap.pipeline.format.numbers import (
+    capacity,
+    count,
+    cycles,
+    energy,
+    engineering,
+    printable,
+    share,
+)
 from nestmap.pipeline.render.tables.columns import Column, figures
 
 if TYPE_CHECKING:

@@ -7,7 +7,9 @@ from textwrap import wrap
 from typing import Final
 
 from nestmap.model import CostModelEvaluation, Frozen, Loop, SpatialProblem
+from nestmap.model.display import view
 from nestmap.model.units import Count
+from nestmap.pipeline.analysis.mapping.checks import check_answers
 from nestmap.pipeline.analysis.mapping.costs import binding, energy_breakdown, waterfall
 from nestmap.pipeline.analysis.mapping.explanation import (
     Binding,
@@ -20,7 +22,6 @@ from nestmap.pipeline.analysis.mapping.explanation import (
 from nestmap.pipeline.analysis.mapping.loop_nest import loop_nest
 from nestmap.pipeline.analysis.mapping.traffic import evaluated, port_traffic
 from nestmap.pipeline.analysis.mapping.what_if import what_ifs
-from nestmap.pipeline.explore.recorded_problem import check_answers
 from nestmap.pipeline.format.mappings import sizes_text
 from nestmap.pipeline.format.numbers import engineering
 from nestmap.pipeline.render.notebook.explanation import explanation_html
@@ -100,10 +101,6 @@ class Explanation(Frozen, frozen=True):
             *(Line(), *_prose(_NOTES, width, Tone.FAINT)),
         ]
 
-    def _repr_html_(self) -> str:
-        """The text in parts that fold, for notebooks."""
-        return explanation_html(self.lines(), _NOTES)
-
     def why(self) -> Iterable[str]:
         """In sentences: the figures, what binds, where the energy goes, and what would help."""
         yield headline(self.cme)
@@ -121,7 +118,8 @@ def explain(spatial: SpatialProblem, cme: CostModelEvaluation) -> Explanation:
     """Explains a mapping: its loop nest, its costs, what binds and what would help.
 
     ``spatial`` is the problem that the evaluation answers: layer, accelerator and spatial mapping
-    (:func:`~nestmap.pipeline.analysis.mapping.recorded_problem` finds that of a result). Machines
+    (:func:`~nestmap.pipeline.explore.recorded_problem.recorded_problem` finds that of a result).
+    Machines
     with wider ports and larger memories are evaluated, some dozens of them.
 
     Raises:
@@ -144,6 +142,12 @@ def explain(spatial: SpatialProblem, cme: CostModelEvaluation) -> Explanation:
         what_ifs=what_ifs(spatial, cme, ports),
         cme=cme,
     )
+
+
+@view.register
+def folding_html(explanation: Explanation) -> str:
+    """The text in parts that fold, for notebooks."""
+    return explanation_html(explanation.lines(), _NOTES)
 
 
 def _prose(sentences: Iterable[str], width: int, tone: Tone = Tone.PLAIN) -> list[Line]:

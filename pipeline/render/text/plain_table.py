@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from nestmap.pipeline.format.mappings import printable
+from nestmap.pipeline.format.numbers import printable
 from nestmap.pipeline.render.tables.columns import Align, Column
 from nestmap.pipeline.render.tables.table import Table
 

@@ -12,10 +12,10 @@ from itertools import islice
 from math import isfinite
 from typing import Final, cast
 
-from nestmap.pipeline.render.json.results import Json
 from nestmap.pipeline.render.tables.columns import Align, Column
 from nestmap.pipeline.render.tables.table import table
 from nestmap.pipeline.render.text.plain_table import Line, Tone, printable, table_lines
+from nestmap.pipeline.util.json import Json
 from nestmap.store import Relation
 
 MOST_ROWS: Final = 1000

@@ -21,11 +21,11 @@ from nestmap.pipeline.analysis.schedule.split_summary import (
     TooLarge,
 )
 from nestmap.pipeline.format.numbers import capacity, count
-from nestmap.pipeline.render.json.results import Json
 from nestmap.pipeline.render.tables.columns import Column, figures
 from nestmap.pipeline.render.tables.table import table
 from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 from nestmap.pipeline.render.text.wrapping_table import Row, RowColumns, rows_table
+from nestmap.pipeline.util.json import Json
 from nestmap.search.multicore.split.regions import Ints
 
 DEFINITIONS: Final = (

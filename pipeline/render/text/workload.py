@@ -16,12 +16,12 @@ from nestmap.pipeline.analysis.network.workload_summary import (
 )
 from nestmap.pipeline.format.mappings import precisions_text, sizes_text
 from nestmap.pipeline.format.numbers import capacity, count, engineering
-from nestmap.pipeline.render.json.results import Json
 from nestmap.pipeline.render.tables.columns import Column, figures
 from nestmap.pipeline.render.tables.table import table
 from nestmap.pipeline.render.text.network import no_cost_note
 from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 from nestmap.pipeline.render.text.wrapping_table import Row, RowColumns, rows_table
+from nestmap.pipeline.util.json import Json
 
 DEFINITIONS: Final = (
     "Times: how many layers have the same content; the figures of a row are those of one. "

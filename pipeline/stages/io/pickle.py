@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Generic, TypeVar, final
 
 from nestmap.model import Frozen, NetworkEvaluation
-from nestmap.pipeline.render.json.results import full_json, summary_json, write_json
+from nestmap.pipeline.render.json.results import full_json, summary_json
 from nestmap.pipeline.stage import Stage
+from nestmap.pipeline.util.json import write_json
 from nestmap.pipeline.util.pickle_files import dump, load, write_pickle
 
 A = TypeVar("A")

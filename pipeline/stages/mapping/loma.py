@@ -18,7 +18,6 @@ from nestmap.model import (
     NetworkProblem,
     SpatialProblem,
 )
-from nestmap.pipeline.frontend.yaml.located_node import explained
 from nestmap.pipeline.stage import Stage
 from nestmap.pipeline.stages.mapping.constraint_checks import check_layers
 from nestmap.pipeline.stages.mapping.imc_skipped import mapped_layers
@@ -55,7 +54,7 @@ def layer_problems(network: NetworkProblem, layers: Iterable[Layer]) -> Iterator
             )
         except ValidationError as error:
             where = f"mapping for layer {layer.name}"
-            raise InputError(where, *explained(error)) from None
+            raise InputError.of(where, error) from None
 
 
 class LomaStage(Frozen, Stage[SpatialProblem, Iterator[MappingBatch]], frozen=True):

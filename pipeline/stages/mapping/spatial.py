@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pydantic import PositiveInt, ValidationError
 
 from nestmap.model import Frozen, InputError, MappingProblem, SpatialMapping, SpatialProblem
-from nestmap.pipeline.frontend.yaml.located_node import explained
 from nestmap.pipeline.stage import Stage
 from nestmap.search import conform, spatial_mappings
 from nestmap.search.spatial.weight_diagonal import weight_diagonal
@@ -57,4 +56,4 @@ def _spatial_problem(problem: MappingProblem, mapping: SpatialMapping) -> Spatia
         return SpatialProblem(problem=problem, spatial_mapping=mapping)
     except ValidationError as error:
         where = f"spatial mapping for layer {problem.layer.name}"
-        raise InputError(where, *explained(error)) from None
+        raise InputError.of(where, error) from None

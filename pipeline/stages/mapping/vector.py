@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import Generic, TypeVar, final
+from typing import Generic, Never, TypeVar, final
 
 from nestmap.costmodel import evaluate_vector
 from nestmap.model import NetworkEvaluation, NetworkFront, NetworkProblem
@@ -33,3 +34,15 @@ class VectorStage(Stage[NetworkProblem, R], Generic[R]):
         vector = tuple(evaluate_vector(node, accelerator) for node in nodes)
         updates: dict[str, object] = {"vector": vector, "vector_counted": self.counted}
         return replaced(self.inner(network), updates)
+
+    def stage_options(self) -> str:
+        """Whether the totals include vector operators."""
+        return json.dumps({"counted": self.counted})
+
+    def inner_stages(self) -> tuple[Stage[Never, object], ...]:
+        """None: ``inner`` runs once, before it."""
+        return ()
+
+    def stage_sequence(self) -> tuple[Stage[Never, object], ...]:
+        """The stages of ``inner``, then this one."""
+        return (*self.inner.stage_sequence(), self)

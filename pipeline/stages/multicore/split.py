@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import final
 
 from nestmap.model import Frozen, InputError, LayerNode, NoCostNode, VectorNode, Workload
+from nestmap.model.errors import suggestion
 from nestmap.model.multicore.cn_layer import CnNest
 from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.core_constraints import CoreMapping, check_allocations, hinted_split
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem, StreamSources
 from nestmap.model.multicore.split_options import SplitOptions
 from nestmap.model.workload.graph import Node
-from nestmap.pipeline.frontend.yaml.located_node import suggestion
 from nestmap.pipeline.frontend.yaml.mapping import parse_core_mapping
 from nestmap.pipeline.frontend.yaml.multicore import parse_multicore
 from nestmap.pipeline.frontend.yaml.workload import parse_workload_yaml

@@ -16,7 +16,6 @@ from nestmap.model.multicore.split_options import (
     SplitMode,
     SplitOptions,
 )
-from nestmap.pipeline.frontend.yaml.located_node import explained
 
 GivenLoop = tuple[str, int | str]
 """A loop dimension and a number of tiles, or ``"all"``: ``("OY", "all")``."""
@@ -67,7 +66,7 @@ def split_options(
             convention=convention,
         )
     except ValidationError as error:
-        raise InputError("split options", *explained(error)) from None
+        raise InputError.of("split options", error) from None
 
 
 def _lists(given: GivenLoops, mode: SplitMode) -> tuple[Hints, ...]:

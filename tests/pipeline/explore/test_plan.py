@@ -25,7 +25,7 @@ from nestmap.model import (
 from nestmap.model.base import replaced
 from nestmap.pipeline import Stage, each
 from nestmap.pipeline.explore.api import explore, explore_network
-from nestmap.pipeline.explore.plan import SearchPlan, available_workers, search_plan
+from nestmap.pipeline.explore.plan import SearchPlan, search_plan
 from nestmap.pipeline.stages import (
     BoundedSearchStage,
     CostModelStage,
@@ -34,6 +34,7 @@ from nestmap.pipeline.stages import (
     SpatialMappingGeneratorStage,
     minimal,
 )
+from nestmap.search.parallel import available_workers
 from nestmap.store import Store
 from tests.costmodel.machines import machine, matmul, memory
 from tests.pipeline.networks import PROBLEM

@@ -24,10 +24,11 @@ from nestmap.pipeline import stage
 from nestmap.pipeline.explore.api import explore, explore_front, explore_network, read_network
 from nestmap.pipeline.explore.plan import search_plan
 from nestmap.pipeline.explore.replay import replay
-from nestmap.pipeline.render.json.results import Json, front_json, full_json, summary_json
+from nestmap.pipeline.render.json.results import front_json, full_json, summary_json
 from nestmap.pipeline.render.text.vector import vector_note
 from nestmap.pipeline.render.yaml.mapping import found_mapping
 from nestmap.pipeline.stages import VectorStage, WorkloadStage
+from nestmap.pipeline.util.json import Json
 from nestmap.store import Store
 from tests.pipeline.networks import FIRST, MACHINE, PROBLEM, SECOND
 from tests.vectors import relu, with_unit

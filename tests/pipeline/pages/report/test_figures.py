@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from nestmap.model import MOVEMENTS, LayerResult
-from nestmap.pipeline.analysis.mapping import explain, recorded_problem
 from nestmap.pipeline.analysis.network.stacked_bars import energy_bars, latency_bars
+from nestmap.pipeline.explore.recorded_problem import recorded_problem
 from nestmap.pipeline.pages.report.run import ReportedRun
+from nestmap.pipeline.render.text.explanation import explain
 from tests.pipeline.pages.report.dom import Element, Grid, captioned, grid
 from tests.pipeline.pages.report.samples import PROBLEMS, Page, front_page, page
 

@@ -1,0 +1,19 @@
+"""Values of JSON, and files of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from nestmap.pipeline.util.atomic_files import write_text
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+
+def write_json(path: Path, value: Json) -> None:
+    """Writes a value to a file, as :func:`~nestmap.pipeline.util.atomic_files.write_text` does.
+
+    Raises:
+        InputError: where that cannot be done.
+    """
+    write_text(path, json.dumps(value, indent=2) + "\n")
