@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from nestmap.model.multicore.accelerator import ComputeCore
 from nestmap.model.multicore.population import Individual
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.model.multicore.search_result import AllocationSearch
-from nestmap.model.multicore.top_memories import Homes
+from nestmap.pipeline.analysis.schedule.resource_loads import CoreLoad, core_loads
+from nestmap.pipeline.analysis.schedule.utilization import memory_uses
 from nestmap.pipeline.format.numbers import capacity, count, cycles, energy, engineering, share
 from nestmap.pipeline.render.notebook.markup import MOST_ROWS, Cell, cut_note, table, together
 from nestmap.pipeline.render.tables.columns import Column, figures
@@ -37,14 +37,16 @@ _LONGEST: Final = 80
 def schedule_html(schedule: Schedule) -> str:
     """A row for each core, each part of the energy, and each memory that holds something."""
     problem, latency = schedule.problem, cycles(schedule.latency)
-    cores = problem.accelerator.compute_cores
+    loads = core_loads(schedule)
     total = schedule.energy.total
     title = f"{problem.nodes.name} on {problem.accelerator.name}: {latency} cycles, {energy(total)}"
-    rows = [_core(schedule, core) for core in cores[:MOST_ROWS]]
-    parts = [(_worded(x), energy(y), share(y / total)) for x, y in schedule.energy if y]
+    rows = [_core(load, schedule.latency) for load in loads[:MOST_ROWS]]
+    parts = [
+        (_worded(x), energy(y), share(y / total)) for x, y in schedule.energy.parts.items() if y
+    ]
     memories = list(_memories(schedule))
     return together(
-        table(title, _CORES, rows, note=cut_note(len(cores), "cores")),
+        table(title, _CORES, rows, note=cut_note(len(loads), "cores")),
         table("Energy by part", _ENERGIES, parts, ("total", energy(total), "")),
         table(
             "Outermost memories",
@@ -55,16 +57,13 @@ def schedule_html(schedule: Schedule) -> str:
     )
 
 
-def _core(schedule: Schedule, core: ComputeCore) -> tuple[Cell, ...]:
-    here, costs = schedule.core == core.id, schedule.problem.costs
-    at = costs.kind[here], costs.column(core.id)
-    busy = int((schedule.end - schedule.start)[here].sum())
+def _core(load: CoreLoad, latency: int) -> tuple[Cell, ...]:
     return (
-        f"{core.id}: {core.name}",
-        count(int(here.sum())),
-        cycles(busy),
-        share(busy / max(schedule.latency, 1)),
-        energy(float(costs.onchip[at].sum() + costs.offchip[at].sum())),
+        f"{load.core.id}: {load.core.name}",
+        count(load.nodes),
+        cycles(load.busy),
+        share(load.busy / max(latency, 1)),
+        energy(load.energy),
     )
 
 
@@ -74,11 +73,10 @@ def _worded(part: str) -> str:
 
 
 def _memories(schedule: Schedule) -> Iterator[tuple[Cell, ...]]:
-    homes = Homes(accelerator=schedule.problem.accelerator).memories
-    for home, peak in zip(homes, schedule.peaks, strict=False):
-        size = home.level.instance.size
-        if peak:
-            yield str(home), capacity(size), capacity(peak), share(peak / size)
+    for use in memory_uses(schedule):
+        if use.peak:
+            part = share(use.peak / use.capacity)
+            yield str(use.home), capacity(use.capacity), capacity(use.peak), part
 
 
 def search_html(search: AllocationSearch) -> str:

@@ -20,8 +20,9 @@ class Supply(NamedTuple):
 def supplies_of(nodes: CnWorkload) -> tuple[tuple[Supply, ...], ...]:
     """For each node the parts that it needs from off the chip."""
     reads = constant_reads(nodes)
-    columns = (reads.node, reads.part, reads.place, reads.bits[reads.part])
+    node, part, place = listed(reads.node), listed(reads.part), listed(reads.place)
+    supplies = map(Supply, part, place, listed(reads.bits[reads.part]))
     found: list[list[Supply]] = [[] for _ in range(len(nodes))]
-    for node, part, place, bits in zip(*map(listed, columns), strict=True):
-        found[node].append(Supply(part, place, bits))
+    for reader, supply in zip(node, supplies, strict=True):
+        found[reader].append(supply)
     return tuple(map(tuple, found))
