@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nestmap.model import MemoryCost, MemoryMacro
 from nestmap.pipeline.frontend.cacti import cacti_cost, cacti_name
-from nestmap.pipeline.frontend.yaml.memory_cost import Cacti
+from nestmap.pipeline.frontend.yaml.hardware.memory_cost import Cacti
 
 if TYPE_CHECKING:
     from nestmap.store import CostQuestion, Store

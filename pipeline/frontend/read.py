@@ -19,9 +19,9 @@ from nestmap.pipeline.frontend.bundled import (
 from nestmap.pipeline.frontend.cacti_cache import remembered
 from nestmap.pipeline.frontend.networks import generated_workload, network_names
 from nestmap.pipeline.frontend.static_energy import leaking
-from nestmap.pipeline.frontend.yaml.accelerator import parse_accelerator
+from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
+from nestmap.pipeline.frontend.yaml.hardware.multicore import parse_multicore
 from nestmap.pipeline.frontend.yaml.mapping import parse_core_mapping, parse_mapping
-from nestmap.pipeline.frontend.yaml.multicore import parse_multicore
 from nestmap.pipeline.frontend.yaml.workload import parse_workload_yaml
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nestmap.pipeline.frontend.yaml.accelerator import parse_accelerator
+from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
 from tests.faults.located import Fault, check_located
 
 IMC = """\

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from nestmap.model import InputError
-from nestmap.pipeline.frontend.yaml.accelerator import parse_accelerator
+from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
 from tests.cacti_package import TOO_NEW, install_cacti
 
 # buffer stands in line 4, what it costs from line 6 on, its ports from line 9 on

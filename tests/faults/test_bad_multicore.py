@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from nestmap.model import InputError
 from nestmap.pipeline.frontend.read import read_multicore
-from nestmap.pipeline.frontend.yaml.core import parse_core
+from nestmap.pipeline.frontend.yaml.hardware.core import parse_core
+from nestmap.pipeline.frontend.yaml.hardware.multicore import parse_multicore
 from nestmap.pipeline.frontend.yaml.mapping import parse_core_mapping
-from nestmap.pipeline.frontend.yaml.multicore import parse_multicore
 from tests.docs_pages.variants import value
 from tests.faults.located import Fault, Parse, check_located
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nestmap.model import Accelerator, InputError, MappingConstraints, Workload
 from nestmap.pipeline.frontend import bundled as presets
-from nestmap.pipeline.frontend.yaml.accelerator import parse_accelerator
+from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
 from nestmap.pipeline.frontend.yaml.mapping import parse_mapping
 from nestmap.pipeline.frontend.yaml.workload import parse_workload_yaml
 from tests.faults.located import Fault, Parse, check_located

@@ -15,20 +15,20 @@ from pydantic import ValidationError
 from nestmap.model import InputError, NoCostNode, Workload
 from nestmap.model.workload.graph import Node
 from nestmap.pipeline.frontend.onnx.access.routes import routes_of
-from nestmap.pipeline.frontend.onnx.array import ARRAY_OPERATORS
-from nestmap.pipeline.frontend.onnx.broadcast_axes import repeated_axes
-from nestmap.pipeline.frontend.onnx.dims import set_dimensions
-from nestmap.pipeline.frontend.onnx.functions import with_local_functions
-from nestmap.pipeline.frontend.onnx.load import load_model
-from nestmap.pipeline.frontend.onnx.movement import MOVEMENT_OPERATORS
-from nestmap.pipeline.frontend.onnx.opsets import as_text
-from nestmap.pipeline.frontend.onnx.precision import UNSTATED, tensor_precisions
-from nestmap.pipeline.frontend.onnx.reader import GraphFacts, NodeReader
-from nestmap.pipeline.frontend.onnx.resolve import resolved
-from nestmap.pipeline.frontend.onnx.shapes import UnknownSizesError, facts_of
-from nestmap.pipeline.frontend.onnx.skeleton import Skeleton, skeleton
-from nestmap.pipeline.frontend.onnx.unknown_sizes import unknown_sizes
-from nestmap.pipeline.frontend.onnx.vector import VECTOR_OPERATORS, vector_node
+from nestmap.pipeline.frontend.onnx.array_operators import ARRAY_OPERATORS
+from nestmap.pipeline.frontend.onnx.load.dims import set_dimensions
+from nestmap.pipeline.frontend.onnx.load.functions import with_local_functions
+from nestmap.pipeline.frontend.onnx.load.onnx_file import load_model
+from nestmap.pipeline.frontend.onnx.load.opsets import as_text
+from nestmap.pipeline.frontend.onnx.load.shapes import UnknownSizesError, facts_of
+from nestmap.pipeline.frontend.onnx.load.skeleton import Skeleton, skeleton
+from nestmap.pipeline.frontend.onnx.node.broadcast_axes import repeated_axes
+from nestmap.pipeline.frontend.onnx.node.movement import MOVEMENT_OPERATORS
+from nestmap.pipeline.frontend.onnx.node.precision import UNSTATED, tensor_precisions
+from nestmap.pipeline.frontend.onnx.node.reader import GraphFacts, NodeReader
+from nestmap.pipeline.frontend.onnx.resolve.resolve import resolved
+from nestmap.pipeline.frontend.onnx.resolve.unknown_sizes import unknown_sizes
+from nestmap.pipeline.frontend.onnx.vector_operators import VECTOR_OPERATORS, vector_node
 from nestmap.pipeline.frontend.yaml.located_node import explained
 
 _KNOWN: Final = frozenset((*ARRAY_OPERATORS, *VECTOR_OPERATORS, *MOVEMENT_OPERATORS))

@@ -11,8 +11,8 @@ from onnx import helper
 
 from nestmap.model import InputError, LayerNode, NoCostNode, VectorNode
 from nestmap.model.workload.access import Shifted
-from nestmap.pipeline.frontend.onnx.graph import nodes_in_order
-from nestmap.pipeline.frontend.onnx.load import load_model
+from nestmap.pipeline.frontend.onnx.load.graph import nodes_in_order
+from nestmap.pipeline.frontend.onnx.load.onnx_file import load_model
 from nestmap.pipeline.frontend.onnx_export.nodes import EmptyTensors, PartWriter
 from nestmap.pipeline.util.atomic_files import replacing
 from nestmap.search.multicore.split.rewrite import LayerSplit

@@ -9,7 +9,7 @@ import onnx
 from onnx import helper
 
 from nestmap.model import InputError, LayerNode
-from nestmap.pipeline.frontend.onnx.skeleton import SMALL, all_nodes
+from nestmap.pipeline.frontend.onnx.load.skeleton import SMALL, all_nodes
 
 _T = onnx.TensorProto
 

@@ -11,8 +11,8 @@ from nestmap.model.dims import Dimension, Loop
 from nestmap.model.workload.access import AxisIndex, InputAccess, VectorNest
 from nestmap.model.workload.affine import AffineIndex, Term
 from nestmap.model.workload.loop_nests import batch_names
-from nestmap.pipeline.frontend.onnx.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.shapes import Sizes
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
+from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 
 Names = tuple[Dimension, ...]
 """The loops of an output, one for each axis."""

@@ -19,10 +19,10 @@ from nestmap.pipeline.frontend.onnx.access.axis_reads import (
     names_of,
     row_names,
 )
-from nestmap.pipeline.frontend.onnx.elementwise import ELEMENTWISE
-from nestmap.pipeline.frontend.onnx.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.shapes import Sizes
-from nestmap.pipeline.frontend.onnx.static_values import axis_at, expect, made, read
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
+from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.node.static_values import axis_at, expect, made, read
+from nestmap.pipeline.frontend.onnx.vector.elementwise import ELEMENTWISE
 
 
 def pointwise(*positions: int) -> ReadRule:

@@ -15,9 +15,9 @@ from nestmap.pipeline.frontend.onnx.access.route_steps import (
     route,
     shifted,
 )
-from nestmap.pipeline.frontend.onnx.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.shapes import Sizes
-from nestmap.pipeline.frontend.onnx.static_values import axis_at, expect, made, read, stated
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
+from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.node.static_values import axis_at, expect, made, read, stated
 
 _BLOCKED: Final = {"DCR": (0, 3, 4, 1, 5, 2), "CRD": (0, 1, 4, 2, 5, 3)}
 """How DepthToSpace orders batch, the parts of the channels, height, width; by its mode."""

@@ -12,9 +12,9 @@ import numpy as np
 from nestmap.model.dims import Dimension
 from nestmap.model.workload.affine import AffineIndex, Term
 from nestmap.pipeline.frontend.onnx.access.axis_reads import Reads, inner, names_of, phase, window
-from nestmap.pipeline.frontend.onnx.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.shapes import Sizes
-from nestmap.pipeline.frontend.onnx.static_values import expect, made, place, read
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
+from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.node.static_values import expect, made, place, read
 
 _NEW_RESIZE: Final = 11
 """From this version on, Resize says how places are rounded, and may have sizes, not scales."""

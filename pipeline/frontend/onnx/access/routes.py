@@ -36,8 +36,8 @@ from nestmap.pipeline.frontend.onnx.access.reshape_transpose import (
 )
 from nestmap.pipeline.frontend.onnx.access.route_steps import parameters
 from nestmap.pipeline.frontend.onnx.access.slice_pad import center, pad, part
-from nestmap.pipeline.frontend.onnx.movement import MADE
-from nestmap.pipeline.frontend.onnx.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.node.movement import MADE
+from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 
 RouteRule = Callable[[NodeReader], Iterable[Route]]
 """From an ONNX node to routes whose positions are those of the ONNX node's inputs and outputs."""

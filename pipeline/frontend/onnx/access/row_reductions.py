@@ -16,9 +16,8 @@ from nestmap.pipeline.frontend.onnx.access.axis_reads import (
     names_with,
     row_names,
 )
-from nestmap.pipeline.frontend.onnx.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.reduction import REDUCTIONS
-from nestmap.pipeline.frontend.onnx.static_values import (
+from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.node.static_values import (
     axis_at,
     expect,
     integers_at,
@@ -27,6 +26,7 @@ from nestmap.pipeline.frontend.onnx.static_values import (
     read,
     stated,
 )
+from nestmap.pipeline.frontend.onnx.vector.reduction import REDUCTIONS
 
 _ONE_AXIS: Final = 13
 """From this version on, Softmax and the like normalize along one axis, not all from it on."""

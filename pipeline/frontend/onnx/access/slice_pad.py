@@ -13,9 +13,9 @@ from nestmap.pipeline.frontend.onnx.access.route_steps import (
     route,
     shifted,
 )
-from nestmap.pipeline.frontend.onnx.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.skeleton import SMALL
-from nestmap.pipeline.frontend.onnx.static_values import (
+from nestmap.pipeline.frontend.onnx.load.skeleton import SMALL
+from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.node.static_values import (
     expect,
     integers_at,
     made,

@@ -11,8 +11,8 @@ from nestmap.pipeline.frontend.onnx.access import elementwise as nests_elementwi
 from nestmap.pipeline.frontend.onnx.access import row_reductions as nests_rows
 from nestmap.pipeline.frontend.onnx.access import windows as nests_windows
 from nestmap.pipeline.frontend.onnx.access.axis_reads import Axes, ReadRule, nest
-from nestmap.pipeline.frontend.onnx.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.static_values import made
+from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.node.static_values import made
 
 NESTS: Final[Mapping[str, ReadRule]] = {
     **nests_elementwise.NESTS,

@@ -14,7 +14,7 @@ from nestmap.pipeline.frontend.onnx.access.axis_reads import (
     nest,
     row_names,
 )
-from nestmap.pipeline.frontend.onnx.shapes import Sizes
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
 
 
 def softmax_nest(scores: Sizes, biases: Sequence[Sizes | None]) -> VectorNest:

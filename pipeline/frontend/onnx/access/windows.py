@@ -20,9 +20,9 @@ from nestmap.pipeline.frontend.onnx.access.axis_reads import (
     window,
 )
 from nestmap.pipeline.frontend.onnx.access.resize import resize
-from nestmap.pipeline.frontend.onnx.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.shapes import Sizes
-from nestmap.pipeline.frontend.onnx.static_values import expect, integers_at, made, read
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
+from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.node.static_values import expect, integers_at, made, read
 
 _NHWC: Final = "com.microsoft.NhwcMaxPool"
 
