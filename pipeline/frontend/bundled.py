@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.resources import files
 from importlib.util import find_spec
 from os.path import isfile
 from pathlib import Path
 from typing import Final
 
 from nestmap.model import InputError
+from nestmap.pipeline.frontend.data import bundled_files
 from nestmap.pipeline.frontend.networks import network_names
 from nestmap.pipeline.frontend.yaml.located_node import suggestion
 
@@ -22,22 +22,17 @@ _SUFFIXES: Final = (".yaml", ".yml", ".onnx")
 
 def accelerator_names() -> tuple[str, ...]:
     """The bundled accelerators."""
-    return tuple(_bundled("accelerators"))
+    return tuple(bundled_files("accelerators"))
 
 
 def multicore_names() -> tuple[str, ...]:
     """The bundled accelerators with several cores."""
-    return tuple(_bundled("multicore"))
-
-
-def bundled_cores() -> dict[str, Path]:
-    """The files of the bundled cores by name."""
-    return _bundled("cores")
+    return tuple(bundled_files("multicore"))
 
 
 def mapping_names() -> tuple[str, ...]:
     """The bundled mappings: under an accelerator's name the one for it; ``free`` fixes nothing."""
-    return tuple(_bundled("mappings"))
+    return tuple(bundled_files("mappings"))
 
 
 def workload_names() -> tuple[str, ...]:
@@ -56,13 +51,13 @@ def resolve_accelerator(name_or_path: str) -> Path:
     Raises:
         InputError: where it is neither the name of an example nor a path.
     """
-    if name_or_path in _bundled("multicore"):
+    if name_or_path in bundled_files("multicore"):
         raise InputError(
             "accelerator",
             f"{name_or_path!r}, which has several cores",
             "one of a single core; for several cores there are nestmap stream and nestmap split",
         )
-    return _resolved("accelerator", name_or_path, _bundled("accelerators"))
+    return _resolved("accelerator", name_or_path, bundled_files("accelerators"))
 
 
 def resolve_multicore(name_or_path: str) -> Path:
@@ -71,7 +66,7 @@ def resolve_multicore(name_or_path: str) -> Path:
     Raises:
         InputError: where it is neither the name of an example nor a path.
     """
-    return _resolved("cores", name_or_path, _bundled("multicore"))
+    return _resolved("cores", name_or_path, bundled_files("multicore"))
 
 
 def resolve_mapping(name_or_path: str) -> Path:
@@ -80,7 +75,7 @@ def resolve_mapping(name_or_path: str) -> Path:
     Raises:
         InputError: where it is neither the name of an example nor a path.
     """
-    return _resolved("mapping", name_or_path, _bundled("mappings"))
+    return _resolved("mapping", name_or_path, bundled_files("mappings"))
 
 
 def resolve_workload(name_or_path: str) -> Path:
@@ -96,14 +91,9 @@ def resolve_workload(name_or_path: str) -> Path:
 
 def default_mapping_for(accelerator: str) -> Path | None:
     """The bundled mapping for a bundled accelerator; none for any other."""
-    if accelerator not in _bundled("accelerators"):
+    if accelerator not in bundled_files("accelerators"):
         return None
-    return _bundled("mappings").get(accelerator)
-
-
-def _bundled(folder: str) -> dict[str, Path]:
-    place = Path(str(files("nestmap.pipeline.frontend").joinpath("data", folder)))
-    return {path.stem: path for path in sorted(place.glob("*.yaml"))}
+    return bundled_files("mappings").get(accelerator)
 
 
 def _networks() -> dict[str, Path]:

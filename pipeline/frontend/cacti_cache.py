@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nestmap.model import MemoryCost, MemoryMacro
-from nestmap.pipeline.frontend.cacti import cacti_cost, cacti_name
+from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost, cacti_name
 from nestmap.pipeline.frontend.yaml.hardware.memory_cost import Cacti
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from typer.models import OptionInfo
 from nestmap.pipeline.cli import options
 from nestmap.pipeline.frontend.bundled import (
     accelerator_names,
-    bundled_cores,
     default_mapping_for,
     multicore_names,
     resolve_accelerator,
     resolve_multicore,
 )
+from nestmap.pipeline.frontend.data import bundled_cores
 from nestmap.pipeline.frontend.networks import network_dims, network_names
 from nestmap.pipeline.frontend.yaml.field_schema import (
     ITEM,

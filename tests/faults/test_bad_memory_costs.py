@@ -130,7 +130,7 @@ def test_faults_are_located(
 
 def test_cacti_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     missing: dict[str, None] = {}
-    monkeypatch.setattr("nestmap.pipeline.frontend.cacti.find_spec", missing.get)
+    monkeypatch.setattr("nestmap.pipeline.frontend.yaml.hardware.cacti.find_spec", missing.get)
     error = fails(tmp_path, MACHINE.replace("fitted", "cacti"))
     assert place(error, tmp_path) == "6: memories.buffer.cost"
     assert error.found == "no package hwcomponents-cacti"

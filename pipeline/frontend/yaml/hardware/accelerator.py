@@ -14,9 +14,9 @@ from nestmap.model import (
     MemoryLevel,
     OperationalArray,
 )
-from nestmap.pipeline.frontend.cacti import cacti_cost
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, Section
 from nestmap.pipeline.frontend.yaml.hardware.array import parse_array
+from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
 from nestmap.pipeline.frontend.yaml.hardware.memory import parse_memory
 from nestmap.pipeline.frontend.yaml.hardware.memory_cost import (
     DEFAULT_TECHNOLOGY,

@@ -10,7 +10,6 @@ from typing import Final
 from nestmap.model import ArraySide, MemoryLevel, OperationalArray, SpatialMapping
 from nestmap.model.base import replaced
 from nestmap.model.multicore.accelerator import ComputeCore, CoreId, StorageCore
-from nestmap.pipeline.frontend.cacti import cacti_cost
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, Section, one_of
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import (
     ARRAY_FIELD,
@@ -21,6 +20,7 @@ from nestmap.pipeline.frontend.yaml.hardware.accelerator import (
     VECTOR_UNIT_FIELD,
     accelerator_of,
 )
+from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
 from nestmap.pipeline.frontend.yaml.hardware.memory import SERVED_DIMENSIONS, parse_memory
 from nestmap.pipeline.frontend.yaml.hardware.memory_cost import Cacti, CostSources
 from nestmap.pipeline.frontend.yaml.load import read_yaml

@@ -8,7 +8,7 @@ from typing import final
 
 from nestmap.model.base import replaced
 from nestmap.model.multicore.accelerator import CoreId
-from nestmap.pipeline.frontend.bundled import bundled_cores
+from nestmap.pipeline.frontend.data import bundled_cores
 from nestmap.pipeline.frontend.yaml.hardware.core import Core, CoreType, core_of
 from nestmap.pipeline.frontend.yaml.hardware.memory_cost import Cacti
 from nestmap.pipeline.frontend.yaml.load import read_yaml

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, final
 
 from nestmap.model import InputError, MemoryCost, MemoryMacro, MemoryPort, PortKind
 from nestmap.model.base import replaced
-from nestmap.pipeline.frontend.cacti import cacti_cost
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, one_of
+from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
 from nestmap.pipeline.frontend.yaml.hardware.imc_cells import Bank
 from nestmap.pipeline.frontend.yaml.located_node import Node, suggestion
 from nestmap.pipeline.frontend.yaml.quantities import (

@@ -20,8 +20,8 @@ from nestmap.model.multicore.accelerator import (
     StorageCore,
     check_shared,
 )
-from nestmap.pipeline.frontend.cacti import cacti_cost
 from nestmap.pipeline.frontend.yaml.field_schema import Entries, Field, Form, Need, Origin, Section
+from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
 from nestmap.pipeline.frontend.yaml.hardware.connections import (
     BANDWIDTH,
     CONNECTIONS,

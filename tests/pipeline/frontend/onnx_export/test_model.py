@@ -25,7 +25,7 @@ from nestmap.search.multicore.split.weight_split_plan import SplitAlong
 from tests.pipeline.frontend.onnx.build import Attribute, integers, model, node, one, weights
 
 IMAGE: Final = {"x": (1, 8, 6, 6)}
-RESNET: Final = Path(__file__).parent.parent / "golden" / "stream" / "resnet18.onnx"
+RESNET: Final = Path(__file__).parents[3] / "golden" / "stream" / "resnet18.onnx"
 
 
 def halved(source: onnx.ModelProto, along: SplitAlong, parts: int = 2) -> Rewritten:

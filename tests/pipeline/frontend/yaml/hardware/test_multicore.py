@@ -25,10 +25,10 @@ from nestmap.model.multicore.split_options import HintLoop
 from nestmap.model.workload.builders import Beside, OffChip, Wires, bus, mesh, point_to_point
 from nestmap.pipeline.frontend.bundled import (
     accelerator_names,
-    bundled_cores,
     multicore_names,
     resolve_multicore,
 )
+from nestmap.pipeline.frontend.data import bundled_cores
 from nestmap.pipeline.frontend.read import read_core_mapping, read_mapping, read_multicore
 from nestmap.pipeline.frontend.yaml.hardware.core import parse_core
 from nestmap.pipeline.frontend.yaml.hardware.multicore import parse_multicore

@@ -9,11 +9,11 @@ from typing import Final
 import pytest
 
 from nestmap.model import InputError, MemoryCost, MemoryMacro
-from nestmap.pipeline.frontend import cacti
-from nestmap.pipeline.frontend.cacti import cacti_cost, cacti_name, configuration
+from nestmap.pipeline.frontend.yaml.hardware import cacti
+from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost, cacti_name, configuration
 from tests.cacti_package import ANSWER, FAILURE, HAS_CACTI, TOO_NEW, install_cacti, real_cacti
 
-GRID: Final = Path(__file__).parents[2] / "benchmarks" / "data" / "sram_cacti.csv"
+GRID: Final = Path(__file__).parents[5] / "benchmarks" / "data" / "sram_cacti.csv"
 MACRO: Final = MemoryMacro(size=2**19, width=64, read_write_ports=1, technology=22.0)
 
 

@@ -25,7 +25,7 @@ _PACKAGE: Final = "hwcomponents-cacti"
 _WHERE: Final = "CACTI"
 _PICO: Final = 1000.0  # pJ in an nJ
 _PATIENCE: Final = 600.0
-_SETTINGS: Final = "data/cacti.cfg"
+_SETTINGS: Final = "cacti.cfg"
 """What is the same for every memory: high-performance transistors, 360 K, least E x D^2."""
 
 
@@ -71,7 +71,7 @@ def configuration(macro: MemoryMacro) -> str:
 
 
 def _settings() -> str:
-    return files("nestmap.pipeline.frontend").joinpath(_SETTINGS).read_text(encoding="utf-8")
+    return files("nestmap.pipeline.frontend.data").joinpath(_SETTINGS).read_text(encoding="utf-8")
 
 
 def _bytes(bits: int) -> int:
