@@ -90,7 +90,7 @@ def test_the_text_is_good_before_the_change(tmp_path: Path) -> None:
         (COST + NODE, "", "4: memories.buffer", "no r_cost", "the field r_cost (pJ per access)"),
         (
             *(COST, "    auto_cost_extraction: false\n" + COST, "7: memories.buffer.cost"),
-            *("cost beside auto_cost_extraction: false", "no cost"),
+            *("cost with auto_cost_extraction: false", "either cost or"),
         ),
         (
             *(COST, "    auto_cost_extraction: perhaps\n"),
@@ -110,7 +110,7 @@ def test_the_text_is_good_before_the_change(tmp_path: Path) -> None:
         ),
         (
             *(COST, "    cost: ddr4\n", "7: memories.buffer.technology"),
-            *("technology beside ddr4", "none: the energies of a DRAM"),
+            *("technology with ddr4", "no technology: the energies of a DRAM"),
         ),
         (COST, COST + "    r_cost: -1\n", "7: memories.buffer.r_cost", "-1", "energy in pJ"),
         (COST, COST + "    area: x\n", "7: memories.buffer.area", "'x'", "an area"),

@@ -184,7 +184,7 @@ MODELS: dict[str, tuple[onnx.ModelProto, str, str, str]] = {
     ),
     "zero": (_conv((0, 2, 8, 8), K), X, "dimension 0 in shape [0, 2, 8, 8]", "1 up to"),
     "negative": (_conv((1, 2, -1, 8), K), "", f"{X}: shape [1, 2, ?, 8]", "--dim x[2]=..."),
-    "huge": (_conv((1, 2, 8, 2**31), K), X, "dimension 2147483648", "1 up to 2**31 - 1"),
+    "huge": (_conv((1, 2, 8, 2**31), K), X, "dimension 2147483648", "1 to 2**31 - 1"),
     "no outputs": (_conv((1, 2, 8, 8), (0, 2, 3, 3)), W, "dimension 0", "1 up to"),
     "channels": (_conv((1, 3, 8, 8), K), CONV, "3 input channels", "2 x 1 input channels"),
     "channels and groups": (
@@ -312,7 +312,7 @@ MODELS: dict[str, tuple[onnx.ModelProto, str, str, str]] = {
         _recursive(),
         "",
         "functions that call each other: 'Again' -> 'Again'",
-        "no circle",
+        "functions without a cycle",
     ),
     "no operator set": (
         _no_opset(),

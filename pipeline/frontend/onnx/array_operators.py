@@ -1,4 +1,4 @@
-"""The operators that an array of multiply-accumulate units computes, and what reads each."""
+"""Lists the ONNX operators that the operational array computes, with their converters."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from nestmap.pipeline.frontend.onnx.array.transposed import conv_transpose
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 
 Converter = Callable[[NodeReader], tuple[Node, ...]]
-"""From an ONNX node to nodes of the workload; the last one makes what the ONNX node makes."""
+"""Converts an ONNX node to nodes of the workload; the last one computes its outputs."""
 
 
 def _at(form: Callable[[NodeReader, Places], tuple[Node, ...]], places: Places) -> Converter:
-    """The converter of a product whose matrices are not the first two inputs, or quantized."""
+    """The converter of a product whose matrices are quantized or not the first two inputs."""
     return lambda reader: form(reader, places)
 
 

@@ -1,16 +1,17 @@
-"""The operators of a vector unit: the loops each runs through and what it does each time.
+"""Lists the ONNX operators that the vector unit computes, with their operation counts.
 
-What counts as one operation: an addition, subtraction, multiplication or division; a comparison,
-a selection, a maximum; rounding, a change of sign or of type; a function of one or two numbers
-that hardware has an instruction or a table for (exp, log, sqrt, power, sine, tanh, erf, sigmoid).
-What is put together from these is counted as its definition in the ONNX standard writes it, with
-the maximum subtracted first where an exp is summed up. Only what is done for each iteration counts:
-the one division, root or logarithm at the end of a row, a window or a channel does not, nor do
-addresses, random numbers and moving data. Networks run, they are not trained: Dropout moves data,
-and what BatchNormalization does is a product and a sum.
+One operation is an addition, subtraction, multiplication or division; a comparison, selection or
+maximum; rounding, a change of sign or of type; or a function of one or two numbers for which
+hardware has an instruction or a table (exp, log, sqrt, power, sine, tanh, erf, sigmoid). A
+composite operator is counted as its definition in the ONNX standard, with the maximum subtracted
+before a sum of exponentials. Only operations of each iteration count: the single division, root or
+logarithm at the end of a row, window or channel does not, nor do addresses, random numbers and data
+movement. Networks are in inference mode: Dropout moves data, and BatchNormalization is a product
+and a sum.
 
-Iterations are the elements of the output for what is computed element by element, output times
-kernel for windows, and the elements of the input for reductions, normalizations, scans, sorting.
+The iterations of an elementwise operator are the elements of its output, those of a window operator
+output times kernel, and those of reductions, normalizations, scans and sorting the elements of the
+input.
 """
 
 from __future__ import annotations
@@ -33,17 +34,17 @@ VECTOR_OPERATORS: Final[Mapping[str, Rule]] = {
     **NORMALIZATIONS,
     **REDUCTIONS,
 }
-"""What is known of each vector operator's work."""
+"""The rule that counts the iterations and operations of each vector operator."""
 
 
 def vector_node(reader: NodeReader) -> VectorNode | None:
-    """The node of a vector operator.
+    """Converts a vector operator to a node of the workload.
 
-    ``None`` if it is none, if its tensors' sizes are not all known, or if there is nothing to do
-    when the network runs: no elements, or nothing but constants to compute with.
+    ``None`` if the node is not a vector operator, if a tensor has an unknown size, or if nothing is
+    computed when the network runs: there are no elements, or all inputs are constants.
 
     Raises:
-        InputError: where attributes do not fit.
+        InputError: if attributes are invalid.
     """
     operator = reader.node.operator
     if operator not in VECTOR_OPERATORS:
@@ -69,5 +70,5 @@ def vector_node(reader: NodeReader) -> VectorNode | None:
 
 
 def _read(reader: NodeReader) -> tuple[Tensor, ...]:
-    """The inputs but for that from which CastLike takes no more than the type."""
+    """The inputs that are read; CastLike uses only the type of its second one."""
     return reader.inputs[:1] if reader.node.operator == "CastLike" else reader.inputs

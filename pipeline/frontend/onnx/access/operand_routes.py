@@ -1,4 +1,4 @@
-"""Where the elements come from that are moved inside of an array operator."""
+"""Determines the routes of data movement within an array operator."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Routes = tuple[Route, ...]
 
 
 def joined(axis: int, parts: Sequence[Sizes | None]) -> Routes | None:
-    """Tensors one behind the other; ``None`` where sizes are not known or do not fit.
+    """The routes of a concatenation; ``None`` if sizes are unknown or do not match.
 
-    One of ``[batch, length, heads * size]`` counts as ``[batch, heads, length, size]``.
+    A tensor ``[batch, length, heads * size]`` counts as ``[batch, heads, length, size]``.
     """
     known = [part for part in parts if part is not None]
     four = next((part for part in known if len(part) == 4), None)
@@ -50,11 +50,11 @@ def _without_heads(part: Sizes, flat: Sizes) -> Steps:
 
 
 def interleaved(output: Sizes | None, parts: Sequence[tuple[Sizes, Sizes]]) -> Routes | None:
-    """Images whose pixels stand between each other in one; which, is not looked into.
+    """The routes of images whose pixels are interleaved, with any pixel as the source of any other.
 
     Args:
-        output: batch, channels, spatial axes.
-        parts: the sizes of each image's tensor, and its spatial axes as those of the output are.
+        output: the sizes of batch, channels and spatial axes.
+        parts: the sizes of each image's tensor, and its sizes along the output's spatial axes.
     """
     if output is None:
         return None
@@ -67,10 +67,10 @@ def _pixels(output: Sizes, tensor: Sizes, spatial: Sizes) -> Steps:
 
 
 def reordered(axes: Sequence[str], output: Sequence[str]) -> Routes:
-    """The axes in another order.
+    """The route of a transposition.
 
     Args:
-        axes: what those of the input are called.
-        output: the same in the order of the output.
+        axes: the names of the input's axes.
+        output: the same names in the order of the output.
     """
     return (route(0, permuted([axes.index(axis) for axis in output])),)

@@ -1,4 +1,4 @@
-"""Attention operators of the ONNX standard; see :mod:`heads` for what they become."""
+"""Converts attention operators of the ONNX standard; see ``attention_core`` for the layers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _SOFTCAP = 3  # divide, tanh, multiply
 
 
 def attention(node: NodeReader) -> tuple[Node, ...]:
-    """An Attention node, with three or four axes, with or without a cache.
+    """Converts an Attention node, with three or four axes, with or without a cache.
 
     Raises:
-        InputError: where shapes or attributes do not fit.
+        InputError: if shapes or attributes do not match.
     """
     flat = len(node.sizes(0)) == 3
     query_heads = node.integer("q_num_heads", 0, least=0) if flat else 0
@@ -37,10 +37,10 @@ def attention(node: NodeReader) -> tuple[Node, ...]:
 
 
 def flex_attention(node: NodeReader) -> tuple[Node, ...]:
-    """A FlexAttention node; its subgraphs, which change scores, are not counted.
+    """Converts a FlexAttention node; its subgraphs, which modify scores, are not counted.
 
     Raises:
-        InputError: where shapes do not fit.
+        InputError: if shapes do not match.
     """
     given = Attended(heads_of(node, 0, 0), heads_of(node, 1, 0), heads_of(node, 2, 0))
     nodes = attend(node, given)

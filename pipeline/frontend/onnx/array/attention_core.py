@@ -1,9 +1,9 @@
-"""The core of attention operators: queries times keys, Softmax, probabilities times values.
+"""Builds the core of attention: queries times keys, Softmax, probabilities times values.
 
-Both products are those that the separate MatMul nodes of an attention would be:
-``O[b][h][d][k] += I[b][h][d][c] * W[b][h][c][k]`` with ``H`` heads. Where several query heads
-share a key head, ``H`` are the key heads and ``B3`` the queries of each; keys and values are not
-indexed by ``B3``. Masks change no product: what is masked away is computed as well.
+Both products equal those of an attention written as separate MatMul nodes:
+``O[b][h][d][k] += I[b][h][d][c] * W[b][h][c][k]`` with ``H`` heads. If several query heads share a
+key head, ``H`` are the key heads and ``B3`` the query heads of each; keys and values are not
+indexed by ``B3``. Masks do not reduce the products: masked scores are computed as well.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 @final
 @dataclass(frozen=True)
 class Heads:
-    """Queries, keys or values: vectors of so many numbers for each batch, head and position."""
+    """Queries, keys or values: a vector of ``size`` numbers for each batch, head and position."""
 
     batch: int
     heads: int
@@ -43,14 +43,14 @@ class Heads:
 
     @property
     def sizes(self) -> Sizes:
-        """Batch, heads, positions, numbers of each."""
+        """The sizes ``[batch, heads, length, size]``."""
         return self.batch, self.heads, self.length, self.size
 
 
 @final
 @dataclass(frozen=True)
 class Attended:
-    """What attends to what; ``extra`` operations on each score besides scaling and Softmax."""
+    """The operands of an attention; ``extra`` operations per score besides scaling and Softmax."""
 
     query: Heads
     key: Heads
@@ -64,11 +64,11 @@ def heads_of(node: NodeReader, position: int, count: int) -> Heads:
 
     Args:
         node: the node.
-        position: that of the input.
-        count: the number of heads where the input does not tell (three axes).
+        position: the position of the input.
+        count: the number of heads of an input with three axes.
 
     Raises:
-        InputError: where the input has another shape or the heads are not equally large.
+        InputError: if the input has another shape, or heads have different sizes.
     """
     sizes = node.sizes(position)
     if len(sizes) == 4:
@@ -82,16 +82,16 @@ def heads_of(node: NodeReader, position: int, count: int) -> Heads:
 
 
 def cached(node: NodeReader, new: Heads, past: int, suffix: str) -> tuple[Heads, tuple[Node, ...]]:
-    """Keys or values behind those of a cache, if there is one, and the node that joins them.
+    """Appends keys or values to a cache, if any; returns them and the node that joins them.
 
     Args:
         node: the node.
-        new: the new ones.
-        past: the position of the input ``[batch, heads, length, size]`` with the cache.
-        suffix: how the node that joins is called within the ONNX node.
+        new: the new keys or values.
+        past: the position of the cache, an input ``[batch, heads, length, size]``.
+        suffix: the name of the joining node within the ONNX node.
 
     Raises:
-        InputError: where the cache does not fit.
+        InputError: if the cache has another shape.
     """
     old = node.extents(past) if node.has(past) else ()
     if not prod(old):
@@ -99,7 +99,8 @@ def cached(node: NodeReader, new: Heads, past: int, suffix: str) -> tuple[Heads,
     batch, heads, _, size = new.sizes
     if old and (len(old) != 4 or (*old[:2], old[3]) != (batch, heads, size)):
         raise node.error(
-            f"a cache of shape {text(old)}", f"{text((batch, heads, None, size))}, as what is added"
+            f"a cache of shape {text(old)}",
+            f"{text((batch, heads, None, size))}, as the new keys or values",
         )
     return (new, ()) if not old else _joined(node, new, value(node, past), suffix)
 
@@ -116,10 +117,10 @@ def _joined(
 
 
 def attend(node: NodeReader, given: Attended) -> tuple[Node, ...]:
-    """The nodes of an attention; the last makes all that the ONNX node makes.
+    """The nodes of an attention; the last one computes the outputs of the ONNX node.
 
     Raises:
-        InputError: where the sizes of queries, keys and values do not fit.
+        InputError: if the sizes of queries, keys and values do not fit.
     """
     _check(node, given)
     query, key, values = given.query, given.key, given.values
@@ -138,7 +139,7 @@ def attend(node: NodeReader, given: Attended) -> tuple[Node, ...]:
 
 
 def output_sizes(given: Attended, *, flat: bool) -> Sizes:
-    """The shape of the result: ``[batch, length, hidden]`` if flat, else with the heads."""
+    """The output shape: ``[batch, length, hidden]`` if flat, else with an axis of heads."""
     query, size = given.query, given.values.size
     if flat:
         return query.batch, query.length, query.heads * size

@@ -1,6 +1,6 @@
-"""Attention operators of ONNX Runtime; see :mod:`heads` for what they become.
+"""Converts attention operators of ONNX Runtime; see ``attention_core`` for the layers.
 
-Rotary embeddings, which some of them apply to queries and keys, are not counted.
+The rotary embeddings of queries and keys in some of them are not counted.
 """
 
 from __future__ import annotations
@@ -29,17 +29,15 @@ from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 
 
 def projected_attention(node: NodeReader) -> tuple[Node, ...]:
-    """An Attention node of ONNX Runtime: one product makes queries, keys and values.
+    """Converts an Attention node of ONNX Runtime, where one product gives queries, keys and values.
 
     Raises:
-        InputError: where shapes or attributes do not fit.
+        InputError: if shapes or attributes do not match.
     """
     image, weight = node.sizes(0), node.sizes(1)
     if len(image) != 3 or len(weight) != 2 or image[2] != weight[0]:
         found = f"input {text(image)} and weights {text(weight)}"
-        raise node.error(
-            found, "[batch, length, hidden] and [hidden, all of queries, keys, values]"
-        )
+        raise node.error(found, "[batch, length, hidden] and [hidden, queries + keys + values]")
     hidden = node.integers("qkv_hidden_sizes", (weight[1] // 3,) * 3)
     if sum(hidden) != weight[1]:
         raise node.error(f"{weight[1]} columns of weights", f"{text(hidden)} of Q, K and V")
@@ -54,10 +52,10 @@ def projected_attention(node: NodeReader) -> tuple[Node, ...]:
 
 
 def multi_head_attention(node: NodeReader) -> tuple[Node, ...]:
-    """A MultiHeadAttention node: queries, keys and values apart or packed.
+    """Converts a MultiHeadAttention node, with separate or packed queries, keys and values.
 
     Raises:
-        InputError: where shapes or attributes do not fit.
+        InputError: if shapes or attributes do not match.
     """
     count = node.integer("num_heads", 0, least=0)
     query, key, values = _apart(node, count)
@@ -70,13 +68,13 @@ def multi_head_attention(node: NodeReader) -> tuple[Node, ...]:
 
 
 def group_query_attention(node: NodeReader) -> tuple[Node, ...]:
-    """A GroupQueryAttention node: several query heads share a key head.
+    """Converts a GroupQueryAttention node, where several query heads share a key head.
 
-    The keys are as many as ``present_key`` holds where its shape is known, else those of the past
-    and the new ones. Where past and present share a buffer, that is the whole buffer.
+    The keys are those of ``present_key`` if its shape is known, else the past and the new ones. If
+    past and present share a buffer, they are the whole buffer.
 
     Raises:
-        InputError: where shapes or attributes do not fit.
+        InputError: if shapes or attributes do not match.
     """
     heads = node.integer("num_heads", 0, least=0)
     key_heads = node.integer("kv_num_heads", 0, least=0)
@@ -117,14 +115,16 @@ def _grouped(node: NodeReader, heads: int, key_heads: int) -> tuple[Heads, Heads
 def _heads(node: NodeReader, outer: Sizes, hidden: int, made: Value) -> Heads:
     count = node.integer("num_heads", 0, least=0)
     if count < 1 or hidden % count:
-        raise node.error(f"{hidden} numbers for {count} heads", "heads that divide them")
+        raise node.error(
+            f"hidden size {hidden} for {count} heads", "a number of heads that divides it"
+        )
     return Heads(outer[0], count, outer[1], hidden // count, made)
 
 
 def _both_cached(
     node: NodeReader, key: Heads, values: Heads
 ) -> tuple[Heads, Heads, tuple[Node, ...]]:
-    """Keys and values behind those of ``past``: ``[2, batch, heads, length, size]``."""
+    """Appends keys and values to those of ``past``: ``[2, batch, heads, length, size]``."""
     old = node.extents(4) if node.has(4) else ()
     if len(old) != 5 or not old[3]:
         return key, values, ()
@@ -144,5 +144,5 @@ def _biases(node: NodeReader, *positions: int) -> tuple[Value, ...]:
 
 
 def _masks(node: NodeReader, *positions: int) -> int:
-    """Operations a score: one for each mask or bias that is added, one where causal."""
+    """Operations per score: one for each added mask or bias, and one if causal."""
     return sum(node.has(position) for position in positions) + node.flag("unidirectional")

@@ -1,9 +1,9 @@
-"""Layers of Conv nodes and of the operators like it: one, two or three spatial axes.
+"""Converts Conv nodes and similar operators with one, two or three spatial axes to layers.
 
-``X`` is the last axis of the tensors (width), ``Y`` the one before it (height), ``Z``
-that before (depth). A convolution along one axis is one along two whose height is 1.
-(ZigZag calls kernels, strides, dilations and paddings of the height X and those of the width Y,
-but not the tensors' axes: where height and width differ, its layers do.)
+``X`` is the last axis of the tensors (width), ``Y`` the second to last (height), ``Z`` the third to
+last (depth). A convolution along one axis is a two-dimensional one of height 1.
+(ZigZag swaps X and Y for kernels, strides, dilations and paddings, but not for the axes of tensors:
+its layers differ if height and width differ.)
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 
 _AUTO_PADS: Final = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 
-# A bilinear sample: four products and three sums; its four weights: two differences, four products.
+# A bilinear sample: four products, three sums. Its four weights: two differences, four products.
 _SAMPLE: Final = 13
 
 
 def conv(node: NodeReader) -> tuple[Node, ...]:
-    """A Conv, ConvInteger or FusedConv node: image and weights are its first inputs.
+    """Converts a Conv, ConvInteger or FusedConv node, whose first inputs are image and weights.
 
     Raises:
-        InputError: where shapes or attributes do not fit.
+        InputError: if shapes or attributes do not match.
     """
     return _conv(node, 0, 1)
 
 
 def qlinear_conv(node: NodeReader) -> tuple[Node, ...]:
-    """A QLinearConv node; its output is finished in the quantized type.
+    """Converts a QLinearConv node, whose final outputs are quantized.
 
     Raises:
-        InputError: where shapes or attributes do not fit.
+        InputError: if shapes or attributes do not match.
     """
     return _conv(node, 0, 3)
 
@@ -57,10 +57,10 @@ def _conv(node: NodeReader, image: int, weight: int) -> tuple[Node, ...]:
 
 
 def causal_conv(node: NodeReader) -> tuple[Node, ...]:
-    """A CausalConvWithState node: a depthwise Conv of the state and the input behind it.
+    """Converts a CausalConvWithState node, a depthwise convolution over state and input joined.
 
     Raises:
-        InputError: where shapes do not fit.
+        InputError: if shapes do not match.
     """
     image, weight = node.sizes(0), node.sizes(1)
     if len(image) != 3 or weight[:2] != (image[1], 1) or len(weight) != 3:
@@ -83,13 +83,13 @@ def causal_conv(node: NodeReader) -> tuple[Node, ...]:
 
 
 def deform_conv(node: NodeReader) -> tuple[Node, ...]:
-    """A DeformConv node: bilinear samples of the image, which the weights are multiplied with.
+    """Converts a DeformConv node: the weights are multiplied with bilinear samples of the image.
 
-    There is a sample for each output position and kernel element, so unlike in a Conv no input
-    is read twice. Samples are work of the vector unit.
+    There is one sample for each output position and kernel element, so unlike in a Conv no input is
+    read twice. The vector unit computes the samples.
 
     Raises:
-        InputError: where shapes or attributes do not fit.
+        InputError: if shapes or attributes do not match.
     """
     image = node.sizes(0)
     if len(image) != 4:
@@ -106,23 +106,25 @@ def deform_conv(node: NodeReader) -> tuple[Node, ...]:
 
 
 def channels_of(node: NodeReader, image: Sizes, weight: Sizes) -> int:
-    """The number of groups.
+    """The number of groups of a convolution.
 
     Raises:
-        InputError: where there are not one to three spatial axes, as many in both tensors.
+        InputError: if there are not one to three spatial axes, or the tensors differ in rank.
     """
     if len(image) not in (3, 4, 5):
         raise node.error(f"an input of shape {text(image)}", "one, two or three spatial axes")
     if len(weight) != len(image):
-        raise node.error(f"input {text(image)} and weights {text(weight)}", "as many axes in both")
+        raise node.error(
+            f"input {text(image)} and weights {text(weight)}", "the same number of axes in both"
+        )
     return node.integer("group", 1)
 
 
 def check_kernel(node: NodeReader, kernel: Sizes) -> None:
-    """Compare what the node says of its kernel with the weights.
+    """Compares the attribute ``kernel_shape`` with the weights.
 
     Raises:
-        InputError: where they differ.
+        InputError: if they differ.
     """
     stated = node.integers("kernel_shape", kernel)
     if stated != kernel:
@@ -130,10 +132,10 @@ def check_kernel(node: NodeReader, kernel: Sizes) -> None:
 
 
 def auto_pad_of(node: NodeReader, pads: Sizes) -> str:
-    """Attribute ``auto_pad``.
+    """The attribute ``auto_pad``.
 
     Raises:
-        InputError: where it is none of those that there are, or there are paddings as well.
+        InputError: if its value is unknown, or paddings are stated as well.
     """
     auto_pad = node.text("auto_pad", "NOTSET")
     if auto_pad not in _AUTO_PADS:
@@ -189,7 +191,7 @@ def _axes(node: NodeReader, image: Sizes, kernel: Sizes) -> tuple[Axis, ...]:
 
 
 def _auto_padded(axis: Axis, auto_pad: str) -> Axis:
-    """The axis; SAME_* pads it until there is an output for every stride."""
+    """The axis, padded as ``auto_pad`` says: SAME_* gives an output for every stride."""
     if not auto_pad.startswith("SAME"):
         return axis
     positions = -(-axis.input // axis.stride)

@@ -1,8 +1,8 @@
-"""Layers of Einsum nodes: a contraction of two tensors each.
+"""Converts Einsum nodes to layers, each a contraction of two tensors.
 
-One tensor alone is summed up by a vector unit, or only moved. Three and more are multiplied
-pair by pair, always the pair with the fewest products. Of an axis pair with the same letter in one
-tensor (``ii``) only the diagonal is read.
+The vector unit sums up a single tensor, unless it is only moved. Three or more tensors are
+multiplied pair by pair, starting with the pair with the fewest products. If one tensor has a letter
+twice (``ii``), only the diagonal is read.
 """
 
 from __future__ import annotations
@@ -30,27 +30,29 @@ from nestmap.pipeline.frontend.onnx.node.node_expansion import (
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 from nestmap.pipeline.frontend.onnx.resolve.equations import DOTS, EXPECTED, terms_of
 
-_FEW: Final = 8  # so many tensors have few pairs; of more the first two are multiplied first
+_FEW: Final = 8  # tensors up to which pairs are compared; of more, the first two are multiplied
 
 
 @final
 @dataclass(frozen=True)
 class Factor:
-    """A tensor and its axes: their letters (``.0``, ``.1`` those of the dots, from the end)."""
+    """A tensor with its axes by letter (``.0``, ``.1``: axes of the dots, from the end)."""
 
     axes: Mapping[str, int]
     value: Value
 
 
 def einsum(node: NodeReader) -> tuple[Node, ...]:
-    """An Einsum node.
+    """Converts an Einsum node.
 
     Raises:
-        InputError: where the equation cannot be read or shapes do not fit.
+        InputError: if the equation is invalid or shapes do not fit.
     """
     inputs, result = _equation(node)
     if len(inputs) != len(node.node.proto.input):
-        raise node.error(f"{len(node.node.proto.input)} inputs", f"{len(inputs)}, by the equation")
+        raise node.error(
+            f"{len(node.node.proto.input)} inputs", f"{len(inputs)}, as in the equation"
+        )
     factors = [_factor(node, position, term) for position, term in enumerate(inputs)]
     sizes = _sizes(node, factors)
     output = _output(node, result, inputs, sizes)
@@ -84,7 +86,7 @@ def _product(
 
 def _alone(node: NodeReader, factor: Factor, output: Sequence[str]) -> tuple[Node, ...]:
     axes, operator = tuple(factor.axes), node.node.operator
-    plain = len(node.sizes(0)) == len(axes)  # else the input has a letter twice: a diagonal
+    plain = len(node.sizes(0)) == len(axes)  # else the input has a letter twice (a diagonal)
     if len(output) == len(axes):
         routes = reordered(axes, output) if plain else None
         return (movement_part(node, operator, [factor.value], routes=routes),)
@@ -95,7 +97,7 @@ def _alone(node: NodeReader, factor: Factor, output: Sequence[str]) -> tuple[Nod
 
 
 def _cheapest(factors: Sequence[Factor], sizes: Mapping[str, int]) -> tuple[int, int]:
-    """The positions of the two factors whose product is the cheapest."""
+    """The positions of the two factors whose contraction has the fewest products."""
     if len(factors) > _FEW:
         return 0, 1
 
@@ -118,7 +120,9 @@ def _factor(node: NodeReader, position: int, term: str) -> Factor:
     sizes = node.sizes(position)
     labels = _labels(term, len(sizes) - len(term.replace(DOTS, "")))
     if len(labels) != len(sizes):
-        raise node.error(f"term {term!r} for an input of shape {text(sizes)}", "a letter an axis")
+        raise node.error(
+            f"term {term!r} for an input of shape {text(sizes)}", "one letter for each axis"
+        )
     axes: dict[str, int] = {}
     for label, size in zip(labels, sizes, strict=True):
         if axes.setdefault(label, size) != size:
@@ -127,13 +131,13 @@ def _factor(node: NodeReader, position: int, term: str) -> Factor:
 
 
 def _labels(term: str, dotted: int) -> tuple[str, ...]:
-    """The axes of a term whose dots stand for so many axes."""
+    """The axes of a term whose dots represent ``dotted`` axes."""
     before, dots, after = term.partition(DOTS)
     return (*before, *(f".{i}" for i in reversed(range(dotted)) if dots), *after)
 
 
 def _sizes(node: NodeReader, factors: Sequence[Factor]) -> Mapping[str, int]:
-    """The sizes of all axes; tensors of size 1 along one are broadcast."""
+    """The sizes of all axes; axes of size 1 are broadcast."""
     sizes: dict[str, int] = {}
     for factor in factors:
         for label, size in factor.axes.items():
@@ -147,7 +151,7 @@ def _sizes(node: NodeReader, factors: Sequence[Factor]) -> Mapping[str, int]:
 def _output(
     node: NodeReader, result: str | None, inputs: Sequence[str], sizes: Mapping[str, int]
 ) -> tuple[str, ...]:
-    """The axes of the output: stated, or the dots and the letters that occur once, in order."""
+    """The axes of the output: as stated, or the dots and the letters that occur once, sorted."""
     dotted = sum(label.startswith(".") for label in sizes)
     letters = "".join(inputs).replace(".", "")
     if result is None:

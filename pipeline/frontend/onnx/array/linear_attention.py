@@ -1,9 +1,9 @@
-"""LinearAttention nodes: products with one state for each head instead of scores for each key.
+"""Converts LinearAttention nodes: products with a state for each head replace scores.
 
-Each step adds the outer product of key and value to the state and multiplies the query with it;
-in the ``delta`` rules the key is multiplied with it before. The state stays in place: it is not
-indexed by the steps. That a step waits for the one before is not modelled. Several query heads may
-share a key head, as in :mod:`heads`.
+Each step adds the outer product of key and value to the state and multiplies the query by it; in
+the ``delta`` rules the key is multiplied by the state first. The state is updated in place and not
+indexed by the steps. Dependences between steps are not modelled. Several query heads may share a
+key head, as in ``attention_core``.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _BETA: Final = 5
 
 
 def linear_attention(node: NodeReader) -> tuple[Node, ...]:
-    """A LinearAttention node.
+    """Converts a LinearAttention node.
 
     Raises:
-        InputError: where shapes or attributes do not fit.
+        InputError: if shapes or attributes do not match.
     """
     rule = node.text("update_rule", "gated_delta")
     if rule not in _RULES:
@@ -52,7 +52,7 @@ def linear_attention(node: NodeReader) -> tuple[Node, ...]:
 def _updates(
     node: NodeReader, rule: str, given: tuple[Heads, Heads], state: Value
 ) -> tuple[Node, ...]:
-    """What makes the state of keys and values."""
+    """The nodes that update the state from keys and values."""
     key, values = given
     steps, matrix = _steps(key), _matrix(key, values)
     sizes, bits = (*matrix.values(),), state.tensor.precision
@@ -102,7 +102,7 @@ def _matrix(key: Heads, values: Heads) -> dict[str, int]:
 
 
 def _past(node: NodeReader, sizes: Sizes, bits: int) -> Value:
-    """The state before the first step; zeros where none is given."""
+    """The state before the first step; zeros if not given."""
     if node.has(_PAST):
         return value(node, _PAST)
     return replace(between(node, "past", sizes, bits), source=None)

@@ -1,8 +1,8 @@
-"""Layers of matrix products: Gemm, MatMul, and their integer and quantized forms.
+"""Converts matrix products to layers: Gemm, MatMul, and their integer and quantized forms.
 
-The first matrix is ``I``, the second ``W``, whichever of them is constant. An input is indexed by
-the batch axes that it really has, so a broadcast one is reused, also where Expand has made the
-repeated tensor before. (ZigZag indexes ``W`` by them only where a node produces it.)
+The first matrix is ``I``, the second ``W``, whichever of them is constant. An input is only indexed
+by its own batch axes, so a broadcast input is reused, also if Expand has repeated it before.
+(ZigZag indexes ``W`` by batch axes only if a node produces it.)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 @final
 @dataclass(frozen=True)
 class Places:
-    """At which inputs the matrices stand, and the bits they are quantized to inside the node."""
+    """The positions of the matrices among the inputs, and the bits the node quantizes them to."""
 
     left: int = 0
     right: int = 1
@@ -30,7 +30,7 @@ class Places:
     right_bits: int | None = None
 
     def values(self, node: NodeReader) -> Mapping[str, Value]:
-        """What the operands read."""
+        """The tensors that the operands read."""
         left, right = value(node, self.left), value(node, self.right)
         return {
             "I": left if self.left_bits is None else left.of_bits(self.left_bits),
@@ -42,10 +42,10 @@ FIRST_TWO: Final = Places()
 
 
 def gemm(node: NodeReader, places: Places = FIRST_TWO) -> tuple[Node, ...]:
-    """A Gemm node; transposed inputs count as their transposes.
+    """Converts a Gemm node; transposed inputs are read as their transposes.
 
     Raises:
-        InputError: where shapes or attributes do not fit.
+        InputError: if shapes or attributes do not match.
     """
     left, right = node.sizes(places.left), node.sizes(places.right)
     for sizes in (left, right):
@@ -61,32 +61,32 @@ def gemm(node: NodeReader, places: Places = FIRST_TWO) -> tuple[Node, ...]:
 
 
 def matmul(node: NodeReader, places: Places = FIRST_TWO) -> tuple[Node, ...]:
-    """A MatMul node; a vector counts as a matrix with one row or column.
+    """Converts a MatMul node; a vector counts as a matrix with one row or column.
 
     Raises:
-        InputError: where shapes do not fit.
+        InputError: if shapes do not match.
     """
     left, right = node.sizes(places.left), node.sizes(places.right)
     return _matmul(node, left, right, places)
 
 
 def fused_matmul(node: NodeReader) -> tuple[Node, ...]:
-    """A FusedMatMul node: a MatMul of transposed matrices, or of stacks with the rows in front.
+    """Converts a FusedMatMul node: a MatMul of transposed matrices, or of stacks with rows first.
 
     Raises:
-        InputError: where shapes or attributes do not fit.
+        InputError: if shapes or attributes do not match.
     """
     left, right = (_transposed(node, node.sizes(position), "AB"[position]) for position in range(2))
     return _matmul(node, left, right, FIRST_TWO)
 
 
 def matmul_nbits(node: NodeReader) -> tuple[Node, ...]:
-    """A MatMulNBits node: weights of ``N`` columns by ``K`` rows, ``bits`` each, packed.
+    """Converts a MatMulNBits node with packed weights: ``K`` rows, ``N`` columns, ``bits`` each.
 
     Scales and zero points of the weights' blocks are not counted.
 
     Raises:
-        InputError: where shapes or attributes do not fit.
+        InputError: if shapes or attributes do not match.
     """
     inner, columns = node.integer("K", 0), node.integer("N", 0)
     if not inner or not columns:
@@ -130,7 +130,7 @@ def _product(node: NodeReader, left: Sizes, right: Sizes, places: Places) -> tup
 def _without_repeats(
     node: NodeReader, left: Sizes, right: Sizes, places: Places
 ) -> tuple[Sizes, Sizes]:
-    """Batch axes of the inputs, those split along parts of which an input is the same."""
+    """The batch axes of the inputs, split where an input repeats its values along a part."""
     repeats = node.graph.repeats
     names = node.input(places.left), node.input(places.right)
     if not repeats.keys() & names or node.flag("transBatchA") or node.flag("transBatchB"):

@@ -1,11 +1,11 @@
-"""Layers of LSTM, GRU and RNN nodes: the products of a recurrent network, gates between them.
+"""Converts LSTM, GRU and RNN nodes to two layers, with the gates as vector work.
 
-There are two products, both with all gates side by side (``K``). Inputs times ``W`` for all steps
-at once: ``O[b][d][k] += I[d][c] * W[b][c][k]`` with directions ``B`` and steps x batch rows ``D``.
-Hidden states times ``R``, step by step: ``O[b][h][d][k] += I[b][h][d][c] * W[b][c][k]`` with steps
-``H`` and batch rows ``D``; for one direction, ``B`` are the steps and ``W`` is not indexed by it.
-That a step waits for the one before is not modelled: to a mapping, steps are
-iterations like any others. The product with an initial state of zeros counts.
+Both products compute all gates together (``K``). Inputs times ``W`` for all steps at once:
+``O[b][d][k] += I[d][c] * W[b][c][k]`` with directions ``B`` and steps x batch rows ``D``. Hidden
+states times ``R``, step by step: ``O[b][h][d][k] += I[b][h][d][c] * W[b][c][k]`` with steps ``H``
+and batch rows ``D``; for one direction, ``B`` are the steps and ``W`` is not indexed by it.
+Dependences between steps are not modelled: to a mapping, steps are ordinary iterations. The product
+with an initial state of zeros is counted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _INITIAL_H: Final = 5
 @final
 @dataclass(frozen=True)
 class Cell:
-    """A kind of recurrent cell: gates, and operations of a hidden number besides the products."""
+    """A recurrent cell: its gates, and its operations per hidden element besides the products."""
 
     gates: int
     operations: int
@@ -42,7 +42,7 @@ CELLS: Final[Mapping[str, Cell]] = {
     # Each gate: sum of the products, activation. Cell state: two products and a sum.
     # Hidden state: activation, product.
     "LSTM": Cell(4, 4 * 2 + 3 + 2),
-    # Each gate as above, reset times a product; 1 - z, two products, a sum.
+    # Each gate as above; reset times a product; 1 - z, two products, a sum.
     "GRU": Cell(3, 3 * 2 + 1 + 4),
     "RNN": Cell(1, 2),
 }
@@ -61,10 +61,10 @@ class Sequences:
 
 
 def recurrent(node: NodeReader) -> tuple[Node, ...]:
-    """An LSTM, GRU or RNN node, of one or two directions, in any layout.
+    """Converts an LSTM, GRU or RNN node with one or two directions, in any layout.
 
     Raises:
-        InputError: where shapes or attributes do not fit.
+        InputError: if shapes or attributes do not match.
     """
     cell = CELLS[node.node.operator]
     found = _sequences(node, cell, node.sizes(1), node.sizes(2))
@@ -72,10 +72,10 @@ def recurrent(node: NodeReader) -> tuple[Node, ...]:
 
 
 def dynamic_quantize_lstm(node: NodeReader) -> tuple[Node, ...]:
-    """A DynamicQuantizeLSTM node: inputs and states are quantized to 8 bits; weights transposed.
+    """Converts a DynamicQuantizeLSTM node: 8-bit inputs and states, transposed weights.
 
     Raises:
-        InputError: where shapes or attributes do not fit.
+        InputError: if shapes or attributes do not match.
     """
     cell = CELLS["LSTM"]
     kernel, state = ((*sizes[:1], *sizes[:0:-1]) for sizes in (node.sizes(1), node.sizes(2)))
@@ -96,7 +96,7 @@ def _sequences(node: NodeReader, cell: Cell, kernel: Sizes, state: Sizes) -> Seq
             f"{text(wanted[0])} and {text(wanted[1])}",
         )
     if node.integer("hidden_size", hidden) != hidden:
-        raise node.error(f"hidden_size {node.integer('hidden_size', hidden)}", f"{hidden}, by R")
+        raise node.error(f"hidden_size {node.integer('hidden_size', hidden)}", f"{hidden}, as in R")
     steps, batch = image[1::-1] if node.flag("layout") else image[:2]
     return Sequences(steps, batch, image[2], directions, hidden)
 
@@ -125,7 +125,7 @@ def _nodes(node: NodeReader, cell: Cell, found: Sequences, image: Value) -> tupl
 
 
 def _states(node: NodeReader, found: Sequences, image: Value) -> Value:
-    """The hidden states before all steps; of their makers, the graph can only have the first."""
+    """The hidden states before each step; only the initial one has a source in the graph."""
     source = node.source(_INITIAL_H) if node.has(_INITIAL_H) else None
     sizes = (found.directions, found.steps, found.batch, found.hidden)
     states = between(node, "states", sizes, image.tensor.precision)

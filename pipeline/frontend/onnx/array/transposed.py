@@ -1,7 +1,7 @@
-"""Layers of ConvTranspose nodes: one, or one for all outputs that sum up as many products.
+"""Converts ConvTranspose nodes: one layer for all outputs with the same number of products.
 
-See :mod:`nestmap.model.workload.transposed_conv`. Where there are several, each of them reads the
-whole input, and a node without cost puts their outputs together.
+See :mod:`nestmap.model.workload.transposed_conv`. If there are several layers, each reads the whole
+input, and a node without cost joins their outputs.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 
 
 def conv_transpose(node: NodeReader) -> tuple[Node, ...]:
-    """A ConvTranspose node.
+    """Converts a ConvTranspose node.
 
     Raises:
-        InputError: where shapes or attributes do not fit.
+        InputError: if shapes or attributes do not match.
     """
     image, weight = node.sizes(0), node.sizes(1)
     channels = _channels(node, image, weight)
@@ -58,7 +58,7 @@ def _made(nest: LoopNest) -> Sizes:
 
 
 def _spatial(nest: LoopNest, count: int) -> Sizes:
-    """Outputs along the last axes: those of all phases."""
+    """The outputs along the spatial axes, with all phases."""
     made = _outputs(nest).items()
     return tuple(
         prod(size for name, size in made if name in (f"P{letter}", f"O{letter}"))
@@ -117,9 +117,9 @@ def _axes(node: NodeReader, image: Sizes, kernel: Sizes) -> tuple[TransposedAxis
 
 
 def _cropped(node: NodeReader, whole: Sizes, same: Sizes) -> tuple[tuple[int, int], ...]:
-    """Outputs that are cut off before and behind each axis, from all that there would be.
+    """The outputs cropped at the start and the end of each axis.
 
-    ``same`` is what SAME_* leaves: the input times the stride.
+    ``same`` are the outputs that SAME_* keeps: the input times the stride.
     """
     count = len(whole)
     pads = node.integers("pads", (0,) * 2 * count, least=0)

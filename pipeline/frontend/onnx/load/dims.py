@@ -1,4 +1,4 @@
-"""Symbolic dimensions of an ONNX model: which there are, and sizes for them."""
+"""Finds the symbolic dimensions of an ONNX model and sets their sizes."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _Dimension = onnx.TensorShapeProto.Dimension
 
 
 def free_dimensions(graph: onnx.GraphProto, stored: Collection[str]) -> tuple[str, ...]:
-    """The dimensions of the graph's inputs without a size: ``batch``, nameless ones ``x[0]``."""
+    """The symbolic dimensions of the graph's inputs: ``batch``, or ``x[0]`` if unnamed."""
     return tuple(_of_inputs(graph, stored))
 
 
 def set_dimensions(
     model: onnx.ModelProto, stored: Collection[str], sizes: Mapping[str, int], where: str
 ) -> None:
-    """Give symbolic dimensions a size wherever they occur.
+    """Sets the sizes of symbolic dimensions wherever they occur.
 
     Args:
-        model: the model, which is changed.
-        stored: the names of the tensors that are stored in the model.
-        sizes: sizes by name, or by input and axis (``x[0]``) where a dimension has none.
+        model: the model, changed in place.
+        stored: the names of the tensors stored in the model.
+        sizes: sizes by name, or by input and axis (``x[0]``) for unnamed dimensions.
         where: the model, for messages.
 
     Raises:
-        InputError: where the model has no such dimension or a size is not 1 up to 2**31 - 1.
+        InputError: if the model has no such dimension or a size is not in 1 to 2**31 - 1.
     """
     if not sizes:
         return
@@ -48,13 +48,13 @@ def set_dimensions(
             raise InputError(where, f"no dimension {name!r}", expected)
         if not 1 <= size < LIMIT:
             found = f"size {size} for dimension {name!r}"
-            raise InputError(where, found, "1 up to 2**31 - 1")
+            raise InputError(where, found, "1 to 2**31 - 1")
         for dim in places[name]:
             dim.dim_value = size
 
 
 def _of_inputs(graph: onnx.GraphProto, stored: Collection[str]) -> dict[str, list[_Dimension]]:
-    """Where the dimensions without a size stand that the graph's inputs have."""
+    """The symbolic dimensions of the graph's inputs, by name."""
     places: dict[str, list[_Dimension]] = {}
     for value in graph.input:
         if value.name not in stored:
@@ -64,7 +64,7 @@ def _of_inputs(graph: onnx.GraphProto, stored: Collection[str]) -> dict[str, lis
 
 
 def _elsewhere(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto]:
-    """What is stated of all tensors but the inputs, those in subgraphs included."""
+    """The declared types of all tensors except graph inputs, including those in subgraphs."""
     yield from graph.value_info
     yield from graph.output
     for node in all_nodes(graph):
@@ -74,7 +74,7 @@ def _elsewhere(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto]:
 
 
 def _free(value: onnx.ValueInfoProto) -> Iterator[tuple[int, str, _Dimension]]:
-    """Axis and name (empty: none) of the dimensions without a size of a tensor."""
+    """Axis, name (empty if unnamed) and value of each symbolic dimension of a tensor."""
     for axis, dim in enumerate(_shape(value.type).dim):
         if not dim.HasField("dim_value"):
             name = as_text(dim.dim_param)

@@ -1,4 +1,4 @@
-"""Turns what the onnx library raises about a model into located input errors."""
+"""Converts exceptions of the onnx library to located input errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LIBRARY_ERRORS: Final = (
     shape_inference.InferenceError,
     checker.ValidationError,
     version_converter.ConvertError,
-    DecodeError,  # these two: also subgraphs nested too deep
+    DecodeError,  # these two also for subgraphs nested too deeply
     EncodeError,
     RuntimeError,
     ValueError,  # includes text that is not UTF-8
@@ -23,16 +23,16 @@ LIBRARY_ERRORS: Final = (
     KeyError,  # element types that do not exist
     MemoryError,
 )
-"""What the onnx library raises about a model that it does not accept."""
+"""The exceptions that the onnx library raises about a model that it does not accept."""
 
 
 @contextmanager
 def located(where: str, action: str) -> Generator[None]:
-    """Raises an :class:`InputError` where the onnx library gives up on a model.
+    """Converts exceptions of the onnx library in the block to an :class:`InputError`.
 
     Args:
         where: the model, for messages.
-        action: what was asked of the library: ``shape inference``.
+        action: what the library does, such as ``shape inference``.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Puts the bodies of a model's own functions in place of their calls."""
+"""Inlines the local functions of an ONNX model."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from nestmap.pipeline.frontend.onnx.load.shapes import stored_type
 from nestmap.pipeline.frontend.onnx.load.skeleton import all_nodes
 
 MOST_NODES: Final = 1_000_000
-"""Functions are not opened where more nodes than that would come out."""
+"""The largest number of nodes after inlining."""
 
 _Key = tuple[str, str, str]
 
 
 def with_local_functions(model: onnx.ModelProto, where: str) -> onnx.ModelProto:
-    """The model with the bodies of its own functions in place of their calls.
+    """The model with its local functions inlined.
 
     Raises:
-        InputError: where functions call each other in a circle, or too many nodes come out.
+        InputError: if functions call each other in a cycle, or inlining gives too many nodes.
     """
     if not model.functions:
         return model
     _check_size(model, where)
-    with located(where, "putting its local functions in place"):
+    with located(where, "inlining local functions"):
         if not _agree(model):
             converted = _converted(model)
             if converted is not None:
                 return converted
-        # A function of another operator set version would be left as it is, and the layers in it
-        # overlooked. Layers are the same in all versions, so it gets the version of the model.
+        # The inliner skips functions of other operator set versions, and their layers would be
+        # missed. Layers are the same in all versions, so each function gets the model's version.
         for function in model.functions:
             del function.opset_import[:]
             function.opset_import.extend(model.opset_import)
@@ -42,17 +42,17 @@ def with_local_functions(model: onnx.ModelProto, where: str) -> onnx.ModelProto:
 
 
 def _agree(model: onnx.ModelProto) -> bool:
-    """Whether all functions are written in the operator set versions of the model."""
+    """Whether all functions use the operator set versions of the model."""
     versions = {entry.domain: entry.version for entry in model.opset_import}
     entries = (entry for function in model.functions for entry in function.opset_import)
     return all(versions.get(entry.domain) == entry.version for entry in entries)
 
 
 def _converted(model: onnx.ModelProto) -> onnx.ModelProto | None:
-    """The model without calls, functions translated to its versions if the library can do that."""
+    """The model with functions converted to its versions and inlined; ``None`` if impossible."""
     typed = onnx.ModelProto()
     typed.CopyFrom(model)
-    for tensor in model.graph.initializer:  # it looks for types elsewhere
+    for tensor in model.graph.initializer:  # the library does not look there for types
         typed.graph.value_info.add(name=tensor.name, type=stored_type(tensor))
     try:
         typed = shape_inference.infer_shapes(typed)
@@ -61,14 +61,14 @@ def _converted(model: onnx.ModelProto) -> onnx.ModelProto | None:
         return None
     keys = {_key(function) for function in model.functions}
     made = [name for node in opened.graph.node for name in node.output if name]
-    # The library gives what it makes up in two calls of a function the same names.
+    # The library may give the same new names to two calls of a function.
     is_whole = len(made) == len(set(made))
     left = any(_called(node) in keys for node in all_nodes(opened.graph))
     return opened if is_whole and not left else None
 
 
 def _check_size(model: onnx.ModelProto, where: str) -> None:
-    """Refuses functions that call each other so often that no memory holds the result."""
+    """Rejects functions whose inlining would take too much memory."""
     functions = {_key(function): function for function in model.functions}
     calls = {
         key: [name for name in map(_called, all_nodes(function)) if name in functions]
@@ -82,12 +82,13 @@ def _check_size(model: onnx.ModelProto, where: str) -> None:
     except CycleError as error:
         circle: list[_Key] = error.args[1]
         text = " -> ".join(repr(name) for _, name, _ in reversed(circle))
-        raise InputError(where, f"functions that call each other: {text}", "no circle") from None
+        found = f"functions that call each other: {text}"
+        raise InputError(where, found, "functions without a cycle") from None
     total = sum(sizes.get(_called(node), 1) for node in all_nodes(model.graph))
     if total > MOST_NODES:
         raise InputError(
             where,
-            f"functions that become {total} nodes where they are called",
+            f"functions with {total} nodes after inlining",
             f"at most {MOST_NODES}",
         )
 

@@ -1,4 +1,4 @@
-"""The nodes of an ONNX graph in an order in which they can run, and where tensors come from."""
+"""Sorts the nodes of an ONNX graph topologically and finds the origin of each tensor."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from nestmap.model import InputError
 @final
 @dataclass(frozen=True)
 class GraphNode:
-    """A node with a name of its own and the tensors it reads, those of its subgraphs included.
+    """A node with a unique name and the tensors that it and its subgraphs read.
 
-    ``operator`` is its type; outside the ONNX standard with the domain: ``com.acme.Conv``.
+    ``operator`` is its type, with the domain if not in the ONNX standard: ``com.acme.Conv``.
     """
 
     name: str
@@ -33,7 +33,7 @@ class GraphNode:
 @final
 @dataclass(frozen=True)
 class Origin:
-    """The node that makes a tensor (``None``: outside), and whether it is known beforehand."""
+    """The node that computes a tensor (``None``: an input), and whether the tensor is constant."""
 
     node: str | None
     constant: bool
@@ -41,13 +41,13 @@ class Origin:
 
 @final
 class Names:
-    """Names that are taken, and new ones that are not."""
+    """A set of used names, and a source of new ones."""
 
     def __init__(self, taken: Iterable[str]) -> None:
         self._taken = set(taken)
 
     def fresh(self, wish: str) -> str:
-        """A name that nothing has, as close to the wish as can be; it is taken from now on."""
+        """Returns an unused name close to the wish and marks it as used."""
         while not wish or wish in self._taken:
             wish += "_"
         self._taken.add(wish)
@@ -57,16 +57,16 @@ class Names:
 def nodes_in_order(
     protos: Sequence[onnx.NodeProto], where: str, names: Names | None = None, prefix: str = ""
 ) -> tuple[GraphNode, ...]:
-    """The nodes, each after those it reads from, else as they are given.
+    """The nodes in topological order, otherwise in the given order.
 
     Args:
         protos: the nodes.
         where: the model, for messages.
-        names: the names of other nodes, if there are any.
-        prefix: how the names of these nodes begin.
+        names: the names of other nodes, if any.
+        prefix: a prefix for the names of these nodes.
 
     Raises:
-        InputError: where nodes form a cycle or two of them make the same tensor.
+        InputError: if nodes form a cycle or two of them compute the same tensor.
     """
     nodes = _named(protos, names or Names(()), prefix)
     makers = _makers(nodes, where)
@@ -83,7 +83,7 @@ def nodes_in_order(
 
 
 def _smallest_first(sorter: TopologicalSorter[int]) -> Iterator[int]:
-    """The topological order that keeps positions as they are wherever it can."""
+    """The topological order that is closest to the given positions."""
     ready = list(sorter.get_ready())
     heapify(ready)
     while ready:
@@ -97,18 +97,18 @@ def _smallest_first(sorter: TopologicalSorter[int]) -> Iterator[int]:
 def tensor_origins(
     graph: onnx.GraphProto, nodes: Iterable[GraphNode], constants: Collection[str], where: str
 ) -> dict[str, Origin]:
-    """Where each tensor comes from.
+    """The origin of each tensor.
 
-    Constant are the given tensors and whatever nodes make of nothing but constants.
+    The given constants and all tensors computed only from constants are constant.
 
     Args:
         graph: the graph.
-        nodes: its nodes in an order in which they can run.
-        constants: the names of the tensors that are known before the network runs.
+        nodes: its nodes in topological order.
+        constants: the names of the tensors known before the network runs.
         where: the model, for messages.
 
     Raises:
-        InputError: where a node reads a tensor that nothing produces.
+        InputError: if a node reads an undefined tensor.
     """
     origins = {value.name: Origin(None, constant=False) for value in graph.input}
     origins.update((name, Origin(None, constant=True)) for name in constants)
@@ -131,14 +131,14 @@ def _makers(nodes: Sequence[GraphNode], where: str) -> dict[str, int]:
     for i, node in enumerate(nodes):
         for name in filter(None, node.proto.output):
             if name in makers:
-                found = f"output {name!r}, which {nodes[makers[name]]} makes as well"
+                found = f"output {name!r}, which {nodes[makers[name]]} computes as well"
                 raise InputError(f"{where}: {node}", found, "one node for each tensor")
             makers[name] = i
     return makers
 
 
 def _named(protos: Sequence[onnx.NodeProto], names: Names, prefix: str) -> list[GraphNode]:
-    # The first node of a name keeps it, whatever is made up for nodes before it without one.
+    # The first node of a name keeps it, even if an unnamed node precedes it.
     given = {proto.name: i for i, proto in reversed(list(enumerate(protos))) if proto.name}
     kept = {i: names.fresh(prefix + name) for name, i in reversed(given.items())}
     return [
@@ -148,7 +148,7 @@ def _named(protos: Sequence[onnx.NodeProto], names: Names, prefix: str) -> list[
 
 
 def graph_node(name: str, proto: onnx.NodeProto) -> GraphNode:
-    """A node under a name of its own."""
+    """The node under a unique name."""
     domain, operator = proto.domain, proto.op_type
     full = f"{domain}.{operator}" if domain else operator
     return GraphNode(name, full, proto, tuple(dict.fromkeys(_reads(proto))))
@@ -164,7 +164,7 @@ def _reads(proto: onnx.NodeProto) -> Iterator[str]:
 
 
 def _captured(graph: onnx.GraphProto) -> Iterator[str]:
-    """The tensors of the enclosing graphs that a subgraph reads."""
+    """The tensors of enclosing graphs that a subgraph reads."""
     inside = {value.name for value in graph.input} | {x.name for x in graph.initializer}
     inside.update(sparse.values.name for sparse in graph.sparse_initializer)
     for proto in graph.node:

@@ -1,4 +1,4 @@
-"""Opens an ONNX file without its weights' files."""
+"""Reads an ONNX file without the external files of its weights."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _EXPECTED = "an ONNX model (a file that onnx.save wrote)"
 
 
 def load_model(path: Path) -> onnx.ModelProto:
-    """The model in a file; tensors stored outside of it are neither read nor looked for.
+    """Reads the model in a file; external tensor data is not opened.
 
     Raises:
-        InputError: where the file cannot be read or is not an ONNX model.
+        InputError: if the file cannot be read or is not an ONNX model.
     """
     where = str(path)
     try:

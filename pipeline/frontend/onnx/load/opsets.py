@@ -1,4 +1,4 @@
-"""The versions of operators that an ONNX model asks for."""
+"""Reads the operator set versions of an ONNX model and looks up operator schemas."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from onnx import defs, helper
 from nestmap.model import InputError
 
 NEWEST: Final = defs.onnx_opset_version()
-"""The newest version of the standard operators that the installed onnx package knows."""
+"""The newest version of the standard operators in the installed onnx package."""
 
 _LONG_STANDARD: Final = "ai.onnx"
 _FIRST_IR_WITH_OPSETS: Final = 3
 
 
 def plain_domain(domain: str | bytes) -> str:
-    """The domain of an operator as text; the standard one goes by two names."""
+    """The domain of an operator as text, with one name for the standard domain."""
     name = as_text(domain)
     return "" if name == _LONG_STANDARD else name
 
 
 def as_text(value: str | bytes) -> str:
-    """A text field; protobuf hands it out as bytes where it is not UTF-8."""
+    """A text field; protobuf returns bytes if it is not UTF-8."""
     return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
 def operator_sets(
     model: onnx.ModelProto, domains: Iterable[str], where: str
 ) -> list[onnx.OperatorSetIdProto]:
-    """The version of each domain, those included that the model forgets to state.
+    """The version of each domain, including domains for which the model states none.
 
     Args:
         model: the model.
@@ -40,8 +40,8 @@ def operator_sets(
         where: the model, for messages.
 
     Raises:
-        InputError: where the version of the standard operators is missing, stated twice or not
-            one that the onnx package knows.
+        InputError: if the version of the standard operators is missing, ambiguous or unknown to
+            the onnx package.
     """
     versions = _stated(model.opset_import, where)
     for domain in dict.fromkeys(domains):
@@ -52,20 +52,20 @@ def operator_sets(
         raise InputError(
             where,
             f"version {standard} of the standard operators (opset_import)",
-            f"one from 1 to {NEWEST}; onnx.version_converter translates others",
+            f"a version from 1 to {NEWEST}; onnx.version_converter converts others",
         )
     return [helper.make_opsetid(domain, version) for domain, version in versions.items()]
 
 
 def version_of(domain: str, opsets: Iterable[onnx.OperatorSetIdProto]) -> int:
-    """The version of a domain; 1 where nothing is said."""
+    """The version of a domain; 1 if not stated."""
     return next((entry.version for entry in opsets if entry.domain == domain), 1)
 
 
 def schema_of(
     node: onnx.NodeProto, opsets: Iterable[onnx.OperatorSetIdProto]
 ) -> defs.OpSchema | None:
-    """What ONNX says of the operator of a node; ``None`` where it is none of its own."""
+    """The ONNX schema of a node's operator; ``None`` if ONNX does not define it."""
     return _schema(node.op_type, version_of(node.domain, opsets), node.domain)
 
 
@@ -82,7 +82,7 @@ def _version(domain: str, model: onnx.ModelProto, where: str) -> int:
         raise InputError(
             where,
             "no version of the standard operators (opset_import)",
-            f"one from 1 to {NEWEST}",
+            f"a version from 1 to {NEWEST}",
         )
     return 1
 
@@ -95,6 +95,6 @@ def _stated(entries: Iterable[onnx.OperatorSetIdProto], where: str) -> dict[str,
             raise InputError(
                 where,
                 f"versions {versions[domain]} and {entry.version} of domain {domain!r}",
-                "one version of each domain",
+                "one version for each domain",
             )
     return versions

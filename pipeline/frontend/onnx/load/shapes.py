@@ -1,4 +1,4 @@
-"""Shapes and element types of the tensors of an ONNX graph, as they are written or follow."""
+"""Shapes and element types of the tensors of an ONNX graph, stated or inferred."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from nestmap.model import InputError
 from nestmap.pipeline.frontend.onnx.load.errors import LIBRARY_ERRORS
 
 Shape = tuple[int | str | None, ...]
-"""Per dimension its size, else the name it goes by (``N``), else ``None``."""
+"""For each dimension its size, its name (``N``), or ``None`` if neither is known."""
 
 Sizes = tuple[int, ...]
-"""Per dimension its size."""
+"""The size of each dimension."""
 
 LIMIT = 2**31
-"""Sizes are below this."""
+"""Exclusive upper limit of sizes."""
 
 _LONGEST = 2**20
-"""Longer vectors are no shapes."""
+"""Longer vectors are not shapes."""
 
 GENERATED = "unk__"
-"""How the names begin that shape inference itself gives to unknown dimensions."""
+"""The prefix of names that shape inference gives to unknown dimensions."""
 
 
 @final
 @dataclass(frozen=True)
 class TensorFacts:
-    """What is known of a tensor: its shape, and its type as ``onnx.TensorProto.DataType``."""
+    """The shape of a tensor (``None``: unknown) and its type as ``onnx.TensorProto.DataType``."""
 
     shape: Shape | None
     element: int
@@ -38,7 +38,7 @@ class TensorFacts:
 
 @final
 class UnknownSizesError(InputError):
-    """The sizes of a tensor are not all known; ``where`` names the tensor and who reads it."""
+    """Raised if a tensor has unknown sizes; ``where`` names the tensor and its reader."""
 
     def __init__(self, where: str, shape: Shape | None, maker: str) -> None:
         found = f"{'no shape' if shape is None else f'shape {text(shape)}'} ({maker})"
@@ -46,13 +46,13 @@ class UnknownSizesError(InputError):
 
 
 def inferred_types(graph: onnx.GraphProto, like: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
-    """The types of the tensors of a graph after shape inference, as far as they are known.
+    """The types of the tensors of a graph after shape inference, as far as known.
 
-    Where the library gives up on the whole graph because of one node, what the graph states.
+    If the library fails on the whole graph because of one node, these are the stated types.
 
     Args:
-        graph: a graph whose nodes stand in an order in which they can run.
-        like: the model it is from, whose operator versions hold.
+        graph: a graph whose nodes are in topological order.
+        like: the graph's model, for its operator versions.
     """
     model = onnx.ModelProto(ir_version=like.ir_version, opset_import=like.opset_import, graph=graph)
     _hide_long(model.graph)
@@ -65,9 +65,9 @@ def inferred_types(graph: onnx.GraphProto, like: onnx.ModelProto) -> dict[str, o
 
 
 def _hide_long(graph: onnx.GraphProto) -> None:
-    """Take the sizes from vectors that are too long for shapes.
+    """Removes the sizes of vectors that are too long to be shapes.
 
-    The library makes an object of each element where an operator asks for a shape.
+    If an operator reads a shape, the library creates an object for each of its elements.
     """
     for values in (graph.value_info, graph.output, graph.input):
         for value in values:
@@ -99,14 +99,14 @@ def _types(graph: onnx.GraphProto) -> dict[str, onnx.TypeProto]:
 
 
 def open_negative(kind: onnx.TypeProto) -> None:
-    """Say that a size is unknown where it is negative: some exporters mean that by -1."""
+    """Marks negative sizes as unknown: some exporters write -1 for them."""
     for dim in kind.tensor_type.shape.dim:
         if dim.dim_value < 0:
             dim.Clear()
 
 
 def is_long(kind: onnx.TypeProto) -> bool:
-    """Whether a tensor is a vector too long for a shape."""
+    """Whether a tensor is a vector too long to be a shape."""
     dims = kind.tensor_type.shape.dim
     return len(dims) == 1 and dims[0].dim_value > _LONGEST
 
@@ -117,41 +117,41 @@ def stored_type(tensor: onnx.TensorProto) -> onnx.TypeProto:
 
 
 def facts_of(kind: onnx.TypeProto) -> TensorFacts:
-    """What a type says of a tensor; nothing where it is that of a sequence or map."""
+    """Shape and element type in a type; unknown for sequences and maps."""
     tensor = kind.tensor_type
     shape = tuple(_size(dim) for dim in tensor.shape.dim) if tensor.HasField("shape") else None
     return TensorFacts(shape, tensor.elem_type)
 
 
 def known_sizes(shape: Shape | None, where: str, maker: str) -> Sizes:
-    """The sizes of a shape whose dimensions are all known.
+    """The sizes of a shape, checked to be known.
 
     Args:
-        shape: the shape; ``None`` if there is none.
+        shape: the shape; ``None`` if unknown.
         where: the node and the tensor, for messages.
-        maker: what makes the tensor, for messages.
+        maker: the producer of the tensor, for messages.
 
     Raises:
-        UnknownSizesError: where the shape or one of its dimensions is unknown.
-        InputError: where a dimension is below 1 or too large.
+        UnknownSizesError: if the shape or one of its dimensions is unknown.
+        InputError: if a dimension is below 1 or too large.
     """
     sizes = tuple(size for size in shape or () if isinstance(size, int))
     for size in sizes:
         if not 1 <= size < LIMIT:
             found = f"dimension {size} in shape {text(shape or ())}"
-            raise InputError(where, found, "1 up to 2**31 - 1")
+            raise InputError(where, found, "1 to 2**31 - 1")
     if shape is None or len(sizes) < len(shape):
         raise UnknownSizesError(where, shape, maker)
     return sizes
 
 
 def text(shape: Shape) -> str:
-    """A shape as one reads it: ``[N, 3, 224, ?]``."""
+    """The shape as text: ``[N, 3, 224, ?]``."""
     return f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
 
 
 def whole_sizes(shape: Shape | None) -> Sizes | None:
-    """The sizes of a shape, 0 included; ``None`` where one is unknown or too large."""
+    """The sizes of a shape, possibly 0; ``None`` if one is unknown or too large."""
     if shape is None:
         return None
     sizes = tuple(size for size in shape if isinstance(size, int) and 0 <= size < LIMIT)
@@ -161,5 +161,5 @@ def whole_sizes(shape: Shape | None) -> Sizes | None:
 def _size(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
     if dim.HasField("dim_value"):
         return int(dim.dim_value)
-    name = str(dim.dim_param)  # not UTF-8: bytes
+    name = str(dim.dim_param)  # bytes if not UTF-8
     return None if name.startswith(GENERATED) else name or None

@@ -1,4 +1,4 @@
-"""The part of an ONNX model that shapes depend on: everything but the weights' data."""
+"""Copies an ONNX model without the data of its weights, which shapes do not depend on."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from nestmap.pipeline.frontend.onnx.load.opsets import as_text, operator_sets, p
 from nestmap.pipeline.frontend.onnx.load.shapes import open_negative
 
 SMALL: Final = 1024
-"""Constants of up to so many elements keep their data: the shapes, scales and axes that Reshape,
-Resize or Slice read are among them, and none of those has more."""
+"""The largest number of elements of a constant that keeps its data. The shapes, scales and axes
+that Reshape, Resize or Slice read are not larger."""
 
 
 @final
 @dataclass(frozen=True)
 class Skeleton:
-    """A model without large tensors' data, and the names of all tensors that are stored in it."""
+    """A model without the data of large tensors, and the names of all its stored tensors."""
 
     model: onnx.ModelProto
     constants: frozenset[str]
 
 
 def skeleton(model: onnx.ModelProto, where: str) -> Skeleton:
-    """A small copy of the model, in which every domain of operators has a version.
+    """A small copy of the model, in which every operator domain has a version.
 
-    Of a large stored tensor only type and dimensions are kept: shape inference needs no more, and
-    no size limit of protobuf matters.
+    Large stored tensors keep only type and dimensions: shape inference needs no more, and the copy
+    stays below protobuf's size limit.
 
     Args:
-        model: the model, which is not changed.
+        model: the model, left unchanged.
         where: the model, for messages.
 
     Raises:
-        InputError: where a name is not text or the version of operators is missing or unknown.
+        InputError: if a name is not text, or an operator set version is missing or unknown.
     """
     small = onnx.ModelProto(ir_version=model.ir_version)
     with located(where, "reading it"):
@@ -55,7 +55,7 @@ def skeleton(model: onnx.ModelProto, where: str) -> Skeleton:
 
 
 def all_nodes(graph: onnx.GraphProto | onnx.FunctionProto) -> Iterator[onnx.NodeProto]:
-    """The nodes of a graph or function and of the subgraphs in it."""
+    """The nodes of a graph or function, including those of its subgraphs."""
     for node in graph.node:
         yield node
         for body in subgraphs(node):
@@ -103,7 +103,7 @@ def _copy_node(node: onnx.NodeProto, small: onnx.NodeProto, where: str) -> None:
 
 
 def _word(text: str) -> str:
-    """The text without line breaks and the like: messages show it as it is."""
+    """The text with nonprintable characters replaced, because messages show it unquoted."""
     return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
 
 

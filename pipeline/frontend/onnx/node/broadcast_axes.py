@@ -1,8 +1,7 @@
-"""Which axes of a tensor hold the same values over and over, after Expand and data movement.
+"""Finds the axes along which a tensor repeats its values, after Expand and data movement.
 
-Networks whose queries share keys (grouped-query attention) repeat these for each query with Expand
-before they multiply. A product that reads such a tensor finds here that it could read the one that
-was repeated.
+Networks whose queries share keys (grouped-query attention) repeat the keys for each query with
+Expand before the product. The product can read the unrepeated tensor instead.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from nestmap.pipeline.frontend.onnx.load.graph import GraphNode
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, TensorFacts, whole_sizes
 
 Factor = tuple[int, bool]
-"""Part of an axis: its size, and whether the values along it are all the same."""
+"""A factor of an axis: its size, and whether all values along it are equal."""
 
 Axes = tuple[tuple[Factor, ...], ...]
-"""The axes of a tensor, each a product of factors from the outside to the inside."""
+"""The axes of a tensor, each a product of factors, outermost first."""
 
 _RESHAPES: Final = ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Cast")
 _SCALES: Final = ("Mul", "Div")
@@ -27,11 +26,11 @@ _SCALES: Final = ("Mul", "Div")
 def repeated_axes(
     nodes: Sequence[GraphNode], tensors: Mapping[str, TensorFacts]
 ) -> Mapping[str, Axes]:
-    """The axes of the tensors that hold repeated values.
+    """The axes of all tensors with repeated values, by tensor.
 
     Args:
-        nodes: all nodes in an order in which they can run.
-        tensors: what is known of their tensors.
+        nodes: all nodes in topological order.
+        tensors: shapes and types of their tensors.
     """
     known: dict[str, Axes] = {}
     for node in nodes:
@@ -49,15 +48,15 @@ def repeated_axes(
 
 
 def plain(sizes: Sizes) -> Axes:
-    """Axes that repeat nothing."""
+    """Axes without repetition."""
     return tuple(((size, False),) if size > 1 else () for size in sizes)
 
 
 def aligned(left: Sequence[Factor], right: Sequence[Factor]) -> tuple[Sizes, Sizes] | None:
-    """The sizes of two equally long axes after splitting both at the same places.
+    """The sizes of two axes of equal length, after splitting both at the same points.
 
-    A part along which the values are all the same has size 1, unless they are in both: then the
-    left one is taken for different. ``None`` if they have no such parts.
+    A part with equal values has size 1; if it has equal values in both axes, only the right one
+    has. ``None`` if the axes have no common split.
     """
     one, two = list(left), list(right)
     sizes: list[tuple[int, int]] = []
@@ -78,7 +77,7 @@ def aligned(left: Sequence[Factor], right: Sequence[Factor]) -> tuple[Sizes, Siz
 
 
 def _merged(pairs: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Neighbours that are repeated in the same way as one."""
+    """Merges neighbouring parts that repeat in the same way."""
     last: tuple[int, int] | None = None
     for a, b in pairs:
         if last is not None and (last[0] == 1, last[1] == 1) == (a == 1, b == 1):
@@ -97,7 +96,7 @@ def _sizes(tensors: Mapping[str, TensorFacts], name: str) -> Sizes | None:
 
 
 def _reshape(_: GraphNode, axes: Axes, after: Sizes, __: Mapping[str, TensorFacts]) -> Axes | None:
-    """The same factors, spread over other axes; ``None`` where one would have to be torn."""
+    """The same factors, distributed over other axes; ``None`` if a factor cannot be split."""
     left = [factor for axis in reversed(axes) for factor in reversed(axis)]
     spread: list[tuple[Factor, ...]] = []
     for size in reversed(after):
@@ -132,7 +131,7 @@ def _expand(_: GraphNode, axes: Axes, after: Sizes, __: Mapping[str, TensorFacts
 def _scale(
     node: GraphNode, axes: Axes, after: Sizes, tensors: Mapping[str, TensorFacts]
 ) -> Axes | None:
-    """A product with one number keeps what is repeated."""
+    """A product with a single number preserves repetition."""
     others = [_sizes(tensors, name) for name in node.proto.input[1:]]
     single = all(sizes is not None and prod(sizes) == 1 for sizes in others)
     return axes if single and len(after) == len(axes) else None

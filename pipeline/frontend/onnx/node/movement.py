@@ -1,10 +1,9 @@
-"""The operators that only move data: they give it another shape, place or name.
+"""Lists the operators that only move data: they change its shape, position or name.
 
-Those count among them that make a tensor from nothing but numbers that say how (a range, random
-numbers, a window of a filter): an array or a vector unit reads them like any stored tensor. Dropout
-does nothing when a network runs. A Cast is work of the vector unit, since each value is converted;
-a BitCast only reads the same bits as another type. ScatterElements and ScatterND with a
-``reduction`` are counted as without.
+Operators that generate a tensor from parameters (a range, random numbers, a filter window) count as
+data movement, too: other units read their outputs like stored tensors. Dropout does nothing in
+inference. A Cast is work of the vector unit because it converts each value, whereas a BitCast only
+reinterprets bits. ScatterElements and ScatterND are counted without their ``reduction``.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ MADE: Final = (
     *("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"),
     *("HannWindow", "HammingWindow", "BlackmanWindow", "MelWeightMatrix"),
 )
-"""Operators whose inputs only say how large their output is and what is in it."""
+"""Operators whose inputs only parametrize their generated output."""
 
 _CONTAINER: Final = (
     *("SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert"),
@@ -39,4 +38,4 @@ _MICROSOFT: Final = tuple(
 )
 
 MOVEMENT_OPERATORS: Final = frozenset((*_SHAPE, *_PLACE, *MADE, *_CONTAINER, *_MICROSOFT))
-"""Operators that cost nothing; the graph knows what they connect."""
+"""Operators without cost; the workload keeps them as connections between nodes."""

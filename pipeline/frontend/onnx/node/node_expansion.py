@@ -1,4 +1,4 @@
-"""The nodes of a workload that an ONNX node becomes: its products, and what stands between them."""
+"""Expands an ONNX node into several nodes of the workload: layers, vector work, data movement."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from nestmap.pipeline.frontend.onnx.node.precision import UNSTATED
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 
 ACCUMULATOR: Final = 32
-"""Bits of a sum of products of quantized integers, as ONNX has it."""
+"""Bits of a sum of products of quantized integers, as in ONNX."""
 
 
 @final
 @dataclass(frozen=True)
 class Value:
-    """A tensor, the node of the workload that makes it, and whether it holds quantized integers."""
+    """A tensor, the workload node that computes it, and whether it holds quantized integers."""
 
     tensor: Tensor
     source: str | None
     quantized: bool = False
 
     def of_bits(self, bits: int) -> Value:
-        """The same tensor, quantized to so many bits."""
+        """The same tensor, quantized to ``bits`` bits."""
         return replace(self, tensor=replaced(self.tensor, {"precision": bits}), quantized=True)
 
 
@@ -47,14 +47,14 @@ def value(reader: NodeReader, position: int) -> Value:
     """An input of the ONNX node.
 
     Raises:
-        InputError: where there is no such input.
+        InputError: if the node has no such input.
     """
     quantized = reader.input(position) in reader.graph.quantized
     return Value(reader.tensor(position), reader.source(position), quantized)
 
 
 def between(reader: NodeReader, suffix: str, sizes: Sizes, precision: int) -> Value:
-    """A tensor inside of the ONNX node, and the node that is to make it, both of that name."""
+    """An intermediate tensor of the ONNX node; the node that computes it has the same name."""
     name = reader.part(suffix)
     return Value(Tensor(name=name, sizes=sizes, precision=precision), name)
 
@@ -65,16 +65,16 @@ def layer_node(
     values: Mapping[LayerOperand, Value],
     made: Value | None = None,
 ) -> LayerNode:
-    """The layer of that nest.
+    """A layer with the given loop nest.
 
     Args:
         reader: the ONNX node.
         nest: loops and indices.
-        values: what the operands of the nest read.
-        made: what it makes; ``None``: all that the ONNX node makes.
+        values: the tensors that the operands read.
+        made: the output; ``None`` for the outputs of the ONNX node.
 
     Raises:
-        InputError: where it multiplies more than can be counted.
+        InputError: if there are more than 2**53 multiply-accumulates.
     """
     macs = prod(loop.size for loop in nest.loops)
     if macs > MAX_MACS:
@@ -94,10 +94,10 @@ def layer_node(
 def single(
     reader: NodeReader, nest: LoopNest, values: Mapping[LayerOperand, Value]
 ) -> tuple[LayerNode]:
-    """The layer of an ONNX node that is nothing else.
+    """The layer of an ONNX node that becomes a single layer.
 
     Raises:
-        InputError: where it multiplies more than can be counted.
+        InputError: if there are more than 2**53 multiply-accumulates.
     """
     node = layer_node(reader, nest, values)
     names = [tensor.name for tensor in reader.inputs]
@@ -113,15 +113,15 @@ def vector_part(
     made: Value | None = None,
     nest: VectorNest | None = None,
 ) -> VectorNode:
-    """Work of a vector unit inside of the ONNX node.
+    """The work of the vector unit within the ONNX node.
 
     Args:
         reader: the ONNX node.
-        operator: what it is.
-        work: the sizes of its loops, and operations in each iteration.
-        values: what it reads.
-        made: what it makes; ``None``: all that the ONNX node makes.
-        nest: which elements it reads, where that is known.
+        operator: the name of the operator.
+        work: the sizes of its loops, and the operations of each iteration.
+        values: the inputs.
+        made: the output; ``None`` for the outputs of the ONNX node.
+        nest: the elements that it reads, if known.
     """
     return VectorNode(
         name=_name(reader, made),
@@ -142,9 +142,9 @@ def movement_part(
     made: Value | None = None,
     routes: tuple[Route, ...] | None = None,
 ) -> NoCostNode:
-    """Data movement inside of the ONNX node, where ``routes`` lead.
+    """The data movement within the ONNX node, along ``routes``.
 
-    The other arguments are as those of :func:`vector_part`.
+    The other arguments are those of :func:`vector_part`.
     """
     return NoCostNode(
         name=_name(reader, made),
@@ -179,7 +179,7 @@ def _input(reader: NodeReader, access: Access, read: Value) -> InputOperand:
 def _output(
     reader: NodeReader, indices: Indices, outputs: Sequence[Tensor], read: Sequence[Value]
 ) -> OutputOperand:
-    """The output ``O``: finished in ``act_size`` bits, partial sums in ``output_size``."""
+    """The output ``O``: final values have ``act_size`` bits, partial sums ``output_size`` bits."""
     bits = reader.integer("act_size", outputs[0].precision if outputs else UNSTATED)
     exact = all(each.quantized for each in read)
     partial = reader.integer("output_size", max(ACCUMULATOR, bits) if exact else _doubled(bits))
@@ -187,5 +187,5 @@ def _output(
 
 
 def _doubled(bits: int) -> int:
-    """Twice the bits of an activation, but no more than accumulators have."""
+    """Twice the bits of an activation, at most those of an accumulator."""
     return max(bits, min(2 * bits, ACCUMULATOR))

@@ -1,9 +1,9 @@
-"""The bits of an element of each tensor of an ONNX graph, and which tensors are quantized.
+"""Determines the bits per element of each tensor, and which tensors are quantized.
 
-They follow from the types of the tensors, and from quantization around them: what
-DequantizeLinear makes, also when it is moved afterwards, has the bits of what it was made from, and
-what only QuantizeLinear reads, also through data movement, Relu, Clip or MaxPool, has the bits of
-what QuantizeLinear makes.
+Bits follow from the types of tensors and from the quantization around them: the output of
+DequantizeLinear, also after data movement, has the bits of its input, and a tensor that only
+QuantizeLinear reads, also through data movement, Relu, Clip or MaxPool, has the bits of the output
+of QuantizeLinear.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from nestmap.pipeline.frontend.onnx.node.movement import MOVEMENT_OPERATORS
 _T = onnx.TensorProto
 
 UNSTATED: Final = 8
-"""Bits where a type says nothing: frameworks export networks in float32 and float64 whatever
-they will run in. As in ZigZag."""
+"""Default bits of types without a stated precision, as in ZigZag: frameworks export networks in
+float32 and float64 whatever precision they run in."""
 
 BITS: Final[Mapping[int, int]] = {
     _T.BOOL: 1,
@@ -49,24 +49,24 @@ BITS: Final[Mapping[int, int]] = {
     _T.COMPLEX64: 64,
     _T.COMPLEX128: 128,
 }
-"""Bits of an element by type; those that are not here count as :data:`UNSTATED`."""
+"""Bits of an element by type; other types count as :data:`UNSTATED`."""
 
 QUANTIZED: Final = frozenset(
     (_T.INT2, _T.UINT2, _T.INT4, _T.UINT4, _T.INT8, _T.UINT8, _T.INT16, _T.UINT16)
 )
-"""The integers that stand for numbers in quantized networks."""
+"""The integer types that represent real numbers in quantized networks."""
 
 _DEQUANTIZE: Final = ("DequantizeLinear", "com.microsoft.DequantizeLinear")
 _QUANTIZE: Final = ("QuantizeLinear", "com.microsoft.QuantizeLinear")
-# What they make takes no more bits than what they read.
+# Their outputs take no more bits than their inputs.
 _KEEP: Final = ("Relu", "Clip", "MaxPool", "GlobalMaxPool")
 _JOIN: Final = ("Concat",)
 _MOVE: Final = MOVEMENT_OPERATORS.union(_DEQUANTIZE)
-_BYTE: Final = 8  # what QuantizeLinear makes where nothing says otherwise
+_BYTE: Final = 8  # default output of QuantizeLinear
 
 
 class Precisions(NamedTuple):
-    """Bits of an element of each tensor, and the tensors that hold quantized integers."""
+    """The bits per element of each tensor, and the tensors that hold quantized integers."""
 
     bits: Mapping[str, int]
     quantized: frozenset[str]
@@ -78,13 +78,13 @@ def tensor_precisions(
     outputs: Iterable[str],
     unstated: int = UNSTATED,
 ) -> Precisions:
-    """The bits of an element of each tensor.
+    """The bits per element of each tensor, and the quantized tensors.
 
     Args:
-        nodes: all nodes in an order in which they can run.
-        tensors: what is known of their tensors.
-        outputs: the tensors that leave the graph.
-        unstated: bits where a type says nothing (float32, float64, no type).
+        nodes: all nodes in topological order.
+        tensors: shapes and types of their tensors.
+        outputs: the outputs of the graph.
+        unstated: bits of types without a stated precision (float32, float64, unknown).
     """
     bits = {name: unstated for node in nodes for name in (*node.reads, *node.proto.output)}
     bits |= {name: BITS.get(facts.element, unstated) for name, facts in tensors.items()}
@@ -104,7 +104,7 @@ def tensor_precisions(
 
 
 def _source(node: GraphNode, bits: Mapping[str, int], unstated: int) -> str:
-    """The tensor whose elements the outputs of the node hold, as wide as there; "" if none."""
+    """The tensor whose elements the outputs of the node hold with the same bits; "" if none."""
     read = [name for name in node.proto.input if name]
     if not read or node.operator not in _MOVE:
         return ""
@@ -114,7 +114,7 @@ def _source(node: GraphNode, bits: Mapping[str, int], unstated: int) -> str:
 
 
 def _finished(nodes: Sequence[GraphNode], outputs: frozenset[str]) -> Mapping[str, str]:
-    """The tensors that are only quantized by what reads them, and the quantized tensor."""
+    """The tensors that are only read to be quantized, and the quantized tensor of each."""
     readers: dict[str, list[GraphNode]] = defaultdict(list)
     for node in nodes:
         for name in node.reads:
@@ -129,7 +129,7 @@ def _finished(nodes: Sequence[GraphNode], outputs: frozenset[str]) -> Mapping[st
 
 
 def _end(reader: GraphNode, name: str, found: Mapping[str, str]) -> str | None:
-    """What the reader quantizes a tensor to, by itself or through those that read from it."""
+    """The tensor to which a reader quantizes its input, itself or through its own readers."""
     made = [output for output in reader.proto.output if output]
     first = name in reader.proto.input[:1]
     if not made or not (first or reader.operator in _JOIN):

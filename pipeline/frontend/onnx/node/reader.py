@@ -1,4 +1,4 @@
-"""What the parser of a layer may ask about its ONNX node."""
+"""Gives converters access to an ONNX node: attributes, shapes, precisions and values."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ Array = npt.NDArray[np.generic]
 @final
 @dataclass(frozen=True)
 class GraphFacts:
-    """What is known of the tensors of a graph: shape and type, bits of an element, origin.
+    """The known facts about the tensors of a graph: shape and type, bits per element, origin.
 
-    ``names`` are those of all nodes; ``quantized`` tensors hold integers of few bits that stand
-    for numbers; ``repeats`` says which axes hold the same values over and over; ``values`` are
-    those of small tensors that are known beforehand; ``version`` is that of the standard operators.
+    ``names`` are those of all nodes; ``quantized`` tensors hold integers that represent real
+    numbers; ``repeats`` are the axes with repeated values; ``values`` are those of small constant
+    tensors; ``version`` is that of the standard operators.
     """
 
     tensors: Mapping[str, TensorFacts]
@@ -53,9 +53,9 @@ class GraphFacts:
 @final
 @dataclass(frozen=True)
 class NodeReader:
-    """A node of a graph, with what is known of the graph's tensors.
+    """A node of a graph, with the known facts about the graph's tensors.
 
-    ``where`` names the model and the node and begins every message.
+    ``where`` names the model and the node at the start of every message.
     """
 
     where: str
@@ -64,57 +64,57 @@ class NodeReader:
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        """The tensors that the node reads, those of its subgraphs included, each once."""
+        """The tensors that the node and its subgraphs read, without duplicates."""
         return tuple(self._tensor(name) for name in self.node.reads)
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:
-        """The tensors that the node makes."""
+        """The tensors that the node computes."""
         return tuple(self._tensor(name) for name in self.node.proto.output if name)
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The nodes that make what this one reads, each once."""
+        """The nodes that compute the inputs, without duplicates."""
         makers = (self.graph.origins[name].node for name in self.node.reads)
         return tuple(dict.fromkeys(maker for maker in makers if maker is not None))
 
     def part(self, suffix: str) -> str:
-        """The name of a part of the node, where it becomes several; no other node has it."""
+        """A unique name for a part of the node, if the node becomes several."""
         name = f"{self.node.name}/{suffix}"
         while name in self.graph.names:
             name += "_"
         return name
 
     def has(self, position: int) -> bool:
-        """Whether the node has that input, which may be left out."""
+        """Whether the node has that optional input."""
         names = self.node.proto.input
         return position < len(names) and bool(names[position])
 
     def shape(self, position: int) -> Shape | None:
-        """The shape of an input as far as it is known."""
+        """The shape of an input as far as known."""
         facts = self.graph.tensors.get(self.input(position))
         return None if facts is None else facts.shape
 
     def bits(self, position: int) -> int:
-        """Bits of an element of an input."""
+        """The bits per element of an input."""
         return self.graph.bits.get(self.input(position), UNSTATED)
 
     def sizes(self, position: int) -> Sizes:
         """The sizes of an input.
 
         Raises:
-            InputError: where there is no such input or its sizes are not all known.
+            InputError: if the node has no such input or one of its sizes is unknown.
         """
         name = self.input(position)
         maker = self.graph.origins[name].node
-        made_by = "it comes from outside" if maker is None else f"node {maker!r} makes it"
+        made_by = "an input of the network" if maker is None else f"computed by node {maker!r}"
         return known_sizes(self.shape(position), f"{self.where}: input {name!r}", made_by)
 
     def extents(self, position: int) -> Sizes:
-        """The sizes of an input that may have no elements: a cache at the start.
+        """The sizes of an input that may be empty, such as an initial cache.
 
         Raises:
-            InputError: where there is no such input or its sizes are not all known.
+            InputError: if the node has no such input or one of its sizes is unknown.
         """
         sizes = whole_sizes(self.shape(position))
         return self.sizes(position) if sizes is None else sizes
@@ -123,29 +123,29 @@ class NodeReader:
         """An input.
 
         Raises:
-            InputError: where there is no such input.
+            InputError: if the node has no such input.
         """
         return self._tensor(self.input(position))
 
     def source(self, position: int) -> str | None:
-        """The node that makes an input; ``None``: it comes from outside.
+        """The node that computes an input; ``None`` for an input or constant of the network.
 
         Raises:
-            InputError: where there is no such input.
+            InputError: if the node has no such input.
         """
         return self.graph.origins[self.input(position)].node
 
     def output_extents(self, position: int) -> Sizes:
-        """The sizes of an output; none where there is no such output or they are not all known."""
+        """The sizes of an output; empty if the output is missing or one of its sizes is unknown."""
         names = self.node.proto.output
         facts = self.graph.tensors.get(names[position]) if position < len(names) else None
         return () if facts is None else whole_sizes(facts.shape) or ()
 
     def check_output(self, sizes: Sizes) -> None:
-        """Compare the sizes that the inputs lead to with those the model states.
+        """Compares the output sizes that follow from the inputs with those the model states.
 
         Raises:
-            InputError: where the model says something else, or a size is too large.
+            InputError: if they differ, or a size is too large.
         """
         name = self.node.proto.output[0] if self.node.proto.output else ""
         where = f"{self.where}: output {name!r}"
@@ -156,29 +156,29 @@ class NodeReader:
             raise InputError(where, f"shape {text(stated)}", f"{text(sizes)}, from its inputs")
 
     def integer(self, name: str, default: int, *, least: int = 1) -> int:
-        """An integer attribute that is not below ``least``.
+        """An integer attribute, at least ``least``.
 
         Raises:
-            InputError: where it is something else.
+            InputError: if the attribute has another type or is too small.
         """
         attribute = self._attribute(name, "INT")
         return default if attribute is None else self._checked(name, (attribute.i,), least)[0]
 
     def number(self, name: str, default: float) -> float:
-        """A number that need not be whole."""
+        """A floating-point attribute."""
         attribute = self._attribute(name, "FLOAT")
         return default if attribute is None else attribute.f
 
     def flag(self, name: str) -> bool:
-        """An integer attribute that says yes (not 0) or no (0 or missing)."""
+        """An integer attribute used as a flag: true unless 0 or missing."""
         attribute = self._attribute(name, "INT")
         return attribute is not None and attribute.i != 0
 
     def integers(self, name: str, default: Sizes, *, least: int = 1) -> Sizes:
-        """An attribute of as many integers as ``default`` has, none below ``least``.
+        """An attribute with as many integers as ``default``, each at least ``least``.
 
         Raises:
-            InputError: where it is something else.
+            InputError: if the attribute has another type or length, or an integer is too small.
         """
         attribute = self._attribute(name, "INTS")
         if attribute is None:
@@ -189,12 +189,12 @@ class NodeReader:
         return values
 
     def listed(self, name: str) -> Sizes | None:
-        """An attribute of any integers; ``None`` where it is missing."""
+        """An attribute with a list of integers; ``None`` if missing."""
         attribute = self._attribute(name, "INTS")
         return None if attribute is None else tuple(attribute.ints)
 
     def value(self, position: int) -> Array | None:
-        """What an input holds, if it is small and known before the network runs."""
+        """The value of a small constant input; ``None`` for others."""
         names = self.node.proto.input
         return self.graph.values.get(names[position]) if self.has(position) else None
 
@@ -211,11 +211,13 @@ class NodeReader:
         """The name of an input.
 
         Raises:
-            InputError: where there is no such input.
+            InputError: if the node has no such input.
         """
         names = self.node.proto.input
         if position >= len(names) or not names[position]:
-            raise self.error(f"no input number {position + 1}", "an input there")
+            raise self.error(
+                f"no input number {position + 1}", "this input, which the operator requires"
+            )
         return names[position]
 
     def _tensor(self, name: str) -> Tensor:
@@ -239,12 +241,12 @@ class NodeReader:
     def _checked(self, name: str, values: Sizes, least: int) -> Sizes:
         for value in values:
             if not least <= value < LIMIT:
-                raise self.error(f"{name} {value}", f"{least} up to 2**31 - 1")
+                raise self.error(f"{name} {value}", f"{least} to 2**31 - 1")
         return values
 
 
 def _agree(stated: Shape, sizes: Sizes) -> bool:
-    """Whether a shape is the given one as far as it is known."""
+    """Whether a shape matches the given sizes as far as it is known."""
     return len(stated) == len(sizes) and all(
         not isinstance(known, int) or known == size
         for known, size in zip(stated, sizes, strict=True)

@@ -1,7 +1,7 @@
-"""What shapes, attributes and stored inputs say of where a node reads, or that they do not say it.
+"""Reads the shapes, attributes and constant inputs that determine which elements a node reads.
 
-These questions raise an InputError where that is not known before the network runs, too: whoever
-asks them can do without an answer.
+These functions also raise an InputError if a value is not known before the network runs; their
+callers catch it and do without the value.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, whole_sizes
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 
-_UNKNOWN = "what is known before the network runs"
+_UNKNOWN = "a value known before the network runs"
 
 
 def read(reader: NodeReader, position: int = 0) -> Sizes:
     """The sizes of an input.
 
     Raises:
-        InputError: where there is no such input or they are not all known.
+        InputError: if the node has no such input or one of its sizes is unknown.
     """
     return _known(reader, reader.input(position))
 
@@ -25,14 +25,14 @@ def made(reader: NodeReader, position: int = 0) -> Sizes:
     """The sizes of an output.
 
     Raises:
-        InputError: where there is no such output or they are not all known.
+        InputError: if the node has no such output or one of its sizes is unknown.
     """
     names = reader.node.proto.output
     return _known(reader, names[position] if position < len(names) else "")
 
 
 def integers_at(reader: NodeReader, position: int) -> Sizes | None:
-    """The integers that an input holds; ``None`` where they are not known beforehand."""
+    """The integers of an input; ``None`` if it is not a known constant."""
     value = reader.value(position)
     if value is None or value.dtype.kind not in "iu":
         return None
@@ -42,10 +42,10 @@ def integers_at(reader: NodeReader, position: int) -> Sizes | None:
 def stated(reader: NodeReader, name: str, position: int) -> Sizes | None:
     """The integers of an attribute or, in newer versions of the operator, of an input.
 
-    ``None`` where there is neither.
+    ``None`` if the node has neither.
 
     Raises:
-        InputError: where it is not known beforehand what the input holds.
+        InputError: if the input is not a known constant.
     """
     listed = reader.listed(name)
     if listed is not None or not reader.has(position):
@@ -57,34 +57,36 @@ def stated(reader: NodeReader, name: str, position: int) -> Sizes | None:
 
 
 def place(reader: NodeReader, axis: int, rank: int) -> int:
-    """An axis counted from the first one.
+    """An axis, counted from the first one.
 
     Raises:
-        InputError: where there are not so many axes.
+        InputError: if there is no such axis.
     """
     if not -rank <= axis < rank:
-        raise reader.error(f"axis {axis} of {rank} axes", "one of them")
+        raise reader.error(f"axis {axis} of {rank} axes", "an existing axis")
     return axis % rank
 
 
 def axis_at(reader: NodeReader, default: int, rank: int) -> int:
-    """Attribute ``axis``, counted from the first axis.
+    """The attribute ``axis``, counted from the first axis.
 
     Raises:
-        InputError: where there are not so many axes.
+        InputError: if there is no such axis.
     """
     return place(reader, reader.integer("axis", default, least=-rank), rank)
 
 
 def expect(reader: NodeReader, fits: bool) -> None:
-    """Go on only where shapes and attributes fit together."""
+    """Raises an InputError unless shapes and attributes fit together."""
     if not fits:
-        raise reader.error("shapes or attributes that do not fit", "some that do")
+        raise reader.error("shapes or attributes that do not fit", "matching ones")
 
 
 def _known(reader: NodeReader, name: str) -> Sizes:
     facts = reader.graph.tensors.get(name)
     sizes = None if facts is None else whole_sizes(facts.shape)
     if sizes is None:
-        raise reader.error(f"tensor {name!r}", f"sizes: {_UNKNOWN}")
+        raise reader.error(
+            f"unknown sizes of tensor {name!r}", "sizes known before the network runs"
+        )
     return sizes

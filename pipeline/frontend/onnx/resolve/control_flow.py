@@ -1,4 +1,4 @@
-"""Replaces If, Loop and Scan by the nodes that really run, where that is known beforehand."""
+"""Replaces If, Loop and Scan by the nodes that run, if these are known statically."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from nestmap.pipeline.frontend.onnx.resolve.inline_subgraphs import (
 )
 
 MOST_ITERATIONS: Final = 1000
-"""Loops of more iterations are not unrolled."""
+"""Loops with more iterations are not unrolled."""
 
-_FIRST_PLAIN_SCAN: Final = 9  # before, Scan had a batch axis and sequences of several lengths
+_FIRST_PLAIN_SCAN: Final = 9  # older Scans have a batch axis and sequences of different lengths
 
 Expansion = Callable[[GraphNode, Scope], Iterator[GraphNode]]
 
@@ -30,7 +30,7 @@ def if_nodes(node: GraphNode, scope: Scope) -> Iterator[GraphNode]:
     """The nodes of the branch that an If takes.
 
     Raises:
-        CannotExpandError: where the condition is not known beforehand.
+        CannotExpandError: if the condition is not known statically.
     """
     condition = node.proto.input[0] if node.proto.input else ""
     branch = "then_branch" if _holds(condition, scope, "a condition") else "else_branch"
@@ -44,8 +44,7 @@ def loop_nodes(node: GraphNode, scope: Scope) -> Iterator[GraphNode]:
     """The nodes of all iterations of a Loop.
 
     Raises:
-        CannotExpandError: where it is not known beforehand how many there are, or there are too
-            many.
+        CannotExpandError: if the number of iterations is not known statically or too large.
     """
     limit, condition, *carried = (*node.proto.input, "", "")[: max(2, len(node.proto.input))]
     most = _number(limit, scope, "a trip count") if limit else None
@@ -69,10 +68,10 @@ def scan_nodes(node: GraphNode, scope: Scope) -> Iterator[GraphNode]:
     """The nodes of all steps of a Scan.
 
     Raises:
-        CannotExpandError: where the length of its sequences is not known beforehand or too large.
+        CannotExpandError: if the length of its sequences is not known statically or too large.
     """
     if scope.known.version < _FIRST_PLAIN_SCAN:
-        raise CannotExpandError("a Scan of operator set 8", "one of operator set 9 or later")
+        raise CannotExpandError("a Scan of operator set 8", "operator set 9 or later")
     body, inputs = Body(_graph(node, "body"), scope), list(node.proto.input)
     count = len(inputs) - _attribute(node, "num_scan_inputs").i
     carried, sequences = inputs[: max(count, 0)], inputs[max(count, 0) :]
@@ -99,7 +98,7 @@ EXPANSIONS: Final[Mapping[str, Expansion]] = {
     "Loop": loop_nodes,
     "Scan": scan_nodes,
 }
-"""What makes plain nodes of each operator with a body."""
+"""The function that expands each operator with a body."""
 
 
 def _check_iterations(count: int) -> None:
@@ -117,9 +116,9 @@ def _number(name: str, scope: Scope, what: str) -> int:
     value = scope.known.values.get(name)
     if value is None or value.size != 1 or not np.isfinite(value).all():
         maker = scope.makers.get(name)
-        made_by = "it comes from outside" if maker is None else f"{maker} makes it"
+        made_by = "an input of the network" if maker is None else f"computed by {maker}"
         found = f"{what} {name!r} that is not constant ({made_by})"
-        raise CannotExpandError(found, f"{what} that is known before the network runs")
+        raise CannotExpandError(found, f"{what} known before the network runs")
     return int(value.reshape(()).item())
 
 
@@ -133,16 +132,16 @@ def _attribute(node: GraphNode, name: str) -> onnx.AttributeProto:
 
 
 def _bound(graph: onnx.GraphProto, actual: Sequence[str]) -> dict[str, str]:
-    """What the inputs of a body are called in the graph around it."""
+    """The names of a body's inputs in the enclosing graph."""
     if len(graph.input) != len(actual):
         raise CannotExpandError(
-            f"a body with {len(graph.input)} inputs", f"{len(actual)}, as the node has"
+            f"a body with {len(graph.input)} inputs", f"{len(actual)} inputs, as the node has"
         )
     return {value.name: name for value, name in zip(graph.input, actual, strict=True)}
 
 
 def _constants(prefix: str, iteration: int, scope: Scope) -> list[str]:
-    """The number of an iteration and the condition at its start, as tensors."""
+    """Constants for the number of an iteration and the condition at its start."""
     names: list[str] = []
     for name, value in (("iteration", np.array(iteration)), ("condition", np.array(True))):
         names.append(scope.tensors.fresh(prefix + name))
@@ -152,13 +151,13 @@ def _constants(prefix: str, iteration: int, scope: Scope) -> list[str]:
 
 
 def _length(sequences: Sequence[str], axes: Sequence[int], scope: Scope) -> int:
-    """The elements that all sequences have along the axis that is scanned."""
+    """The common length of all sequences along the scanned axis."""
     lengths: set[int] = set()
     for name, axis in zip(sequences, axes, strict=False):
         sizes = scope.known.sizes(name)
         if sizes is None or not -len(sizes) <= axis < len(sizes):
             raise CannotExpandError(
-                f"a sequence {name!r} of unknown length", "a length that is known beforehand"
+                f"a sequence {name!r} of unknown length", "a length known before the network runs"
             )
         lengths.add(sizes[axis])
     if len(lengths) != 1 or len(axes) != len(sequences):
@@ -168,7 +167,7 @@ def _length(sequences: Sequence[str], axes: Sequence[int], scope: Scope) -> int:
 
 
 def _slice(prefix: str, sequence: str, axis: int, scope: Scope) -> GraphNode:
-    """A node that takes the next element of a sequence."""
+    """A node that reads the next element of a sequence."""
     name = scope.tensors.fresh(prefix + sequence)
     sizes = list(scope.known.sizes(sequence) or ())
     del sizes[axis]
@@ -179,7 +178,7 @@ def _slice(prefix: str, sequence: str, axis: int, scope: Scope) -> GraphNode:
 def _stacks(
     node: GraphNode, outputs: Sequence[str], steps: Sequence[Sequence[str]], scope: Scope
 ) -> Iterator[GraphNode]:
-    """Nodes that put together what each iteration made for an output."""
+    """Nodes that concatenate the results of all iterations for each output."""
     for i, name in enumerate(outputs):
         parts = [step[i] for step in steps if i < len(step)]
         if name:
@@ -190,6 +189,6 @@ def _stacks(
 
 
 def _declare(name: str, like: str, sizes: Sizes, scope: Scope) -> None:
-    """Say that a tensor has elements like another one, and sizes of its own."""
+    """Records the sizes of a tensor whose element type is that of another one."""
     element = scope.known.types[like].tensor_type.elem_type
     scope.known.types[name] = helper.make_tensor_type_proto(element, sizes)

@@ -1,4 +1,4 @@
-"""Which nodes the onnx library can be given: it crashes on some instead of refusing them."""
+"""Finds nodes on which the onnx library crashes instead of rejecting them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _CHECKED: Final = frozenset({"EyeLike", "RegexFullMatch", "GatherND"})
 
 
 def is_robust(node: onnx.NodeProto) -> bool:
-    """Whether inference of a whole graph takes the node, whatever it reads.
+    """Whether inference of a whole graph handles the node, whatever its inputs are.
 
-    The library's own checks come with inference of a single node only. Without them operators
-    outside the standard domain, and some in it, crash it where nothing is known of what they read,
-    or where a size comes out negative.
+    Only the inference of a single node includes the library's own checks. Without them, operators
+    outside the standard domain and some inside it crash the library if their inputs are unknown or
+    a size is negative.
     """
     inside = [inner for body in subgraphs(node) for inner in all_nodes(body)]
     return not any(
@@ -26,10 +26,10 @@ def is_robust(node: onnx.NodeProto) -> bool:
 
 
 def is_safe(node: onnx.NodeProto) -> bool:
-    """Whether inference takes the node by itself.
+    """Whether inference handles the node on its own.
 
-    Not a number that it cuts to 32 bits unseen, a Split into other than its outputs, or a GatherND
-    whose batch axes are less than none.
+    It fails on integers that it silently truncates to 32 bits, on a Split into a number of parts
+    other than its outputs, and on a GatherND with a negative number of batch axes.
     """
     numbers = {attribute.name: attribute.i for attribute in node.attribute}
     if node.op_type == "Split" and "num_outputs" in numbers:

@@ -1,4 +1,4 @@
-"""Operators that ONNX itself defines by others: what they are made of."""
+"""Decomposes operators that ONNX defines by functions of other operators."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _Builder = Callable[[bytes, Sequence[bytes]], bytes]
 
 
 def defined_nodes(node: GraphNode, scope: Scope) -> Iterator[GraphNode]:
-    """The nodes that an operator is made of by its definition.
+    """The nodes of an operator's definition in the ONNX standard.
 
     Raises:
-        CannotExpandError: where it has none, or one in which the array has no part.
+        CannotExpandError: if the operator has no definition, or one without array operators.
     """
     if any(True for _ in subgraphs(node.proto)):
-        raise CannotExpandError("a body that runs nobody knows how often", "one that is run once")
+        raise CannotExpandError("a body that runs an unknown number of times", "one run")
     function = _definition(node, scope)
     if not any(inner.op_type in scope.array for inner in all_nodes(function)):
-        raise CannotExpandError("no part for the array", "operators of the array")
+        raise CannotExpandError("no operators of the array", "operators of the array")
     graph = _opened(node, function)
     bound = {value.name: value.name for value in graph.input}
     nodes, outputs = Body(graph, scope).placed(f"{node.name}/", bound)
@@ -41,7 +41,7 @@ def defined_nodes(node: GraphNode, scope: Scope) -> Iterator[GraphNode]:
 
 
 def _definition(node: GraphNode, scope: Scope) -> onnx.FunctionProto:
-    """The definition; without nodes where there is none."""
+    """The definition; without nodes if there is none."""
     schema = schema_of(node.proto, scope.known.opsets)
     if schema is None or schema.function_body.node:
         return onnx.FunctionProto() if schema is None else schema.function_body
@@ -49,8 +49,8 @@ def _definition(node: GraphNode, scope: Scope) -> onnx.FunctionProto:
         return onnx.FunctionProto()
     types = [scope.known.types.get(name, onnx.TypeProto()) for name in node.proto.input]
     values = [kind.SerializeToString() for kind in types]
-    # Some definitions depend on attributes and types. (The inliner would put them in place by
-    # itself, but gives up where an input is left out.)
+    # Some definitions depend on attributes and types. (The inliner would build them itself, but
+    # fails if an input is left out.)
     build = cast("_Builder", schema.get_context_dependent_function)  # type: ignore[attr-defined]
     try:
         return onnx.FunctionProto.FromString(build(node.proto.SerializeToString(), values))
@@ -59,7 +59,7 @@ def _definition(node: GraphNode, scope: Scope) -> onnx.FunctionProto:
 
 
 def _opened(node: GraphNode, function: onnx.FunctionProto) -> onnx.GraphProto:
-    """The definition with the inputs, outputs and attributes of the node."""
+    """The definition, inlined with the inputs, outputs and attributes of the node."""
     names = dict.fromkeys(filter(None, node.proto.input))
     graph = helper.make_graph(
         [node.proto],

@@ -1,6 +1,6 @@
-"""Equations of Einsum nodes, read before anything else reads them.
+"""Checks the equations of Einsum nodes before shape inference.
 
-The shape inference of the onnx package (1.23) never ends on some that are wrong.
+The shape inference of the onnx package (1.23) never terminates on some invalid equations.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ EXPECTED: Final = "letters and dots, such as bij,bjk->bik"
 
 
 def terms_of(equation: str) -> tuple[tuple[str, ...], str | None] | None:
-    """The terms of the inputs and of the output (``None``: not stated); ``None`` if it is wrong."""
+    """The terms of inputs and output (``None``: not stated); ``None`` if invalid."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = (*left.split(","), right)
     letters = (term.replace(DOTS, "", 1) for term in terms)
@@ -28,14 +28,14 @@ def terms_of(equation: str) -> tuple[tuple[str, ...], str | None] | None:
 
 
 def check_equations(nodes: Iterable[GraphNode], where: str) -> None:
-    """Look at all equations, those in subgraphs included.
+    """Checks all equations, including those in subgraphs.
 
     Args:
         nodes: the nodes of the graph.
         where: the model, for messages.
 
     Raises:
-        InputError: where one is wrong.
+        InputError: if an equation is invalid.
     """
     for node in nodes:
         for equation in _equations(node.proto):

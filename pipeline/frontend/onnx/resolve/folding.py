@@ -1,4 +1,4 @@
-"""Computes small tensors that are known before the network runs: shapes, axes, conditions."""
+"""Folds small constant tensors, such as shapes, axes and conditions."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ FOLDED: Final = frozenset(
         *("ReduceSum", "ReduceProd", "ReduceMin", "ReduceMax", "ReduceMean", "ArgMin", "ArgMax"),
     }
 )
-"""Standard operators that give the same for the same inputs, by which exporters compute shapes."""
+"""Deterministic standard operators with which exporters compute shapes."""
 
 OF_SHAPES: Final = frozenset({"Shape", "Size"})
-"""Those of them that look at the sizes of their input only."""
+"""The folded operators that read only the sizes of their input."""
 
 UNSIZED: Final = frozenset({"NonZero", "Compress", "Unique"})
-"""Those whose outputs have a size that depends on values: not more elements than their input has,
-times its axes."""
+"""The folded operators whose output sizes depend on values. An output has at most the elements of
+the input times its axes."""
 
 _NUMERIC = "biuf"
 
@@ -54,18 +54,18 @@ _NUMERIC = "biuf"
 def computed(
     proto: onnx.NodeProto, inputs: Sequence[Array | None], version: int
 ) -> tuple[Array, ...] | None:
-    """The outputs of a node; ``None`` where onnx cannot compute them or they are no small numbers.
+    """The outputs of a node; ``None`` if onnx cannot compute them or they are not small arrays.
 
     Args:
-        proto: a node with an operator of :data:`FOLDED`.
-        inputs: the values of its inputs; ``None`` for one that is left out.
+        proto: a node with an operator in :data:`FOLDED`.
+        inputs: the values of its inputs; ``None`` for a missing optional input.
         version: the version of the standard operators.
     """
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
             outputs = _run(_canonical(proto), version, inputs)
-        except Exception:  # whatever onnx.reference trips over: the tensor just stays unknown
+        except Exception:  # onnx.reference may raise anything; the tensor stays unknown
             return None
     arrays = tuple(np.asarray(output) for output in outputs)
     if any(x.dtype.kind not in _NUMERIC or x.size > SMALL for x in arrays):
@@ -74,12 +74,12 @@ def computed(
 
 
 def unread(shape: Sequence[int]) -> Array:
-    """An array of that shape for operators that do not look into it; it takes no memory."""
+    """An array of that shape without memory, for operators that do not read values."""
     return np.broadcast_to(np.zeros((), np.float32), shape)
 
 
 def _canonical(proto: onnx.NodeProto) -> bytes:
-    """The node without names of its own: equal for all nodes that do the same."""
+    """The node with canonical tensor names, equal for all nodes with the same function."""
     node = onnx.NodeProto(op_type=proto.op_type, attribute=proto.attribute)
     node.input.extend(f"i{k}" if name else "" for k, name in enumerate(proto.input))
     node.output.extend(f"o{k}" if name else "" for k, name in enumerate(proto.output))

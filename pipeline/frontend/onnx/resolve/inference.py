@@ -1,4 +1,4 @@
-"""Finds out sizes and values of the tensors of an ONNX graph, node after node."""
+"""Infers the sizes and constant values of the tensors of an ONNX graph, node by node."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ _BY_SHAPE: Final = {
     **dict.fromkeys(("Expand", "Reshape", "Tile", "Pad", "Resize", "Upsample", "AffineGrid"), 1),
     **dict.fromkeys(("Slice", "Split", "Squeeze", "Unsqueeze", "CenterCropPad"), 1),
 }
-"""Operators with inputs that hold sizes, from that position on. The library makes an axis, or
-worse, of each element: of a vector of many that takes all memory there is."""
-_AXES: Final = 32  # numpy has no arrays of more,
-_ELEMENTS: Final = 2**60  # nor larger ones, not even if they take no memory
+"""Operators whose inputs from that position on hold sizes. The library creates at least an axis for
+each element, which exhausts memory for long vectors."""
+_AXES: Final = 32  # limits of NumPy arrays,
+_ELEMENTS: Final = 2**60  # which hold even for arrays without memory
 
 
 @final
 @dataclass
 class Knowledge:
-    """The types of tensors, and the values of those that are small and known beforehand."""
+    """The types of tensors, and the values of small constant ones."""
 
     opsets: tuple[onnx.OperatorSetIdProto, ...]
     types: dict[str, onnx.TypeProto]
@@ -61,40 +61,40 @@ class Knowledge:
         return version_of("", self.opsets)
 
     def store(self, tensor: onnx.TensorProto, name: str) -> None:
-        """Take up a stored tensor under a name."""
+        """Records a stored tensor under a name."""
         self.types[name] = stored_type(tensor)
         value = _value(tensor)
         if value is not None:
             self.values[name] = value
 
     def learn(self, node: GraphNode) -> None:
-        """Find out what can be known of the outputs of a node from what is known of its inputs."""
+        """Infers the types and values of a node's outputs from its inputs, as far as possible."""
         if not all(self.sizes(name) is not None for name in node.proto.output if name):
             self._infer(node)
         if node.operator in FOLDED:
             self._fold(node)
 
     def sizes(self, name: str) -> Sizes | None:
-        """The sizes of a tensor, 0 included, if all are known."""
+        """The sizes of a tensor, possibly 0; ``None`` if one is unknown."""
         kind = self.types.get(name)
         return None if kind is None else whole_sizes(facts_of(kind).shape)
 
     def set_value(self, name: str, value: Array) -> None:
-        """Say that a tensor has a value."""
+        """Records the value of a tensor."""
         self.values[name] = value
         if self.sizes(name) is None:
             element = helper.np_dtype_to_tensor_dtype(value.dtype)
             self.types[name] = helper.make_tensor_type_proto(element, value.shape)
 
     def is_known(self, name: str) -> bool:
-        """Whether nothing more is to be found out about the sizes of a tensor."""
+        """Whether all sizes of a tensor are known, or it is not a tensor."""
         kind = self.types.get(name)
         return kind is not None and (
             kind.WhichOneof("value") not in (None, "tensor_type") or self.sizes(name) is not None
         )
 
     def is_valid(self, node: GraphNode) -> bool:
-        """Whether a node has the inputs and attributes that ONNX asks of its operator."""
+        """Whether a node has the inputs and attributes that ONNX requires of its operator."""
         schema = schema_of(node.proto, self.opsets)
         given = {name: self.types.get(name, onnx.TypeProto()) for name in node.reads}
         try:
@@ -135,7 +135,7 @@ class Knowledge:
                 schema, proto, dict(given), values, opset_imports=list(opsets)
             )
         except LIBRARY_ERRORS:
-            return  # sizes do not fit; whoever needs them will say so
+            return  # sizes do not fit; the converter that needs them reports it
         for name, kind in found.items():
             open_negative(kind)
             self.types[name] = _merged(self.types.get(name), kind)
@@ -167,7 +167,7 @@ class Knowledge:
 
 
 def _value(tensor: onnx.TensorProto) -> Array | None:
-    """The numbers of a stored tensor; ``None`` if they are not in it."""
+    """The values of a stored tensor; ``None`` if the model does not contain them."""
     try:
         value = numpy_helper.to_array(tensor)
     except LIBRARY_ERRORS:
@@ -176,7 +176,7 @@ def _value(tensor: onnx.TensorProto) -> Array | None:
 
 
 def _merged(old: onnx.TypeProto | None, new: onnx.TypeProto) -> onnx.TypeProto:
-    """What either of two types says; where they differ, what the first one says."""
+    """The union of two types; if they differ, the first one wins."""
     if old is None or not old.tensor_type.HasField("shape"):
         return new if new.WhichOneof("value") or old is None else old
     merged = onnx.TypeProto()

@@ -1,4 +1,4 @@
-"""Puts the nodes of a subgraph into the graph around it, under names of their own."""
+"""Inlines the nodes of a subgraph into the enclosing graph, under unique names."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from nestmap.pipeline.frontend.onnx.load.skeleton import subgraphs
 from nestmap.pipeline.frontend.onnx.resolve.inference import Knowledge
 
 MOST_NODES: Final = 100_000
-"""So many nodes at most are made of those in the bodies of If, Loop and Scan."""
+"""The largest number of nodes inlined from the bodies of If, Loop and Scan."""
 
 
 class CannotExpandError(Exception):
-    """A node with a body stays as it is; ``found`` and ``expected`` say why."""
+    """Raised if a node with a body cannot be expanded; ``found`` and ``expected`` say why."""
 
     def __init__(self, found: str, expected: str) -> None:
         self.found = found
@@ -28,10 +28,10 @@ class CannotExpandError(Exception):
 @final
 @dataclass
 class Scope:
-    """The graph around a subgraph: what is known in it, and the names that are taken.
+    """The enclosing graph of a subgraph: known types and values, and used names.
 
-    ``array`` are the operators of the array, ``native`` all that are known as they are;
-    ``constants`` the stored tensors; ``makers`` the nodes so far, by the tensors they make.
+    ``array`` are the operators of the array, ``native`` all operators with a converter or a known
+    cost, ``constants`` the stored tensors, ``makers`` the nodes so far by the tensors they compute.
     """
 
     where: str
@@ -52,10 +52,10 @@ class Scope:
         return graph_node(self.names.fresh(name), proto)
 
     def spend(self, count: int) -> None:
-        """Count nodes that come out of bodies.
+        """Counts inlined nodes.
 
         Raises:
-            CannotExpandError: where they are more than a graph may have.
+            CannotExpandError: if there are more than :data:`MOST_NODES`.
         """
         self.nodes_left -= count
         if self.nodes_left < 0:
@@ -67,21 +67,21 @@ class Scope:
 @final
 @dataclass(frozen=True)
 class Body:
-    """A subgraph that is put in place once or several times."""
+    """A subgraph that is inlined once or several times."""
 
     graph: onnx.GraphProto
     scope: Scope
 
     def placed(self, prefix: str, bound: Mapping[str, str]) -> tuple[list[GraphNode], list[str]]:
-        """The nodes under names of their own, and what the subgraph's outputs are called now.
+        """Inlines the subgraph; returns its nodes and the new names of its outputs.
 
         Args:
-            prefix: how the names of nodes and tensors begin.
-            bound: what to call tensors of the subgraph; else they get a new name.
+            prefix: a prefix for the names of nodes and tensors.
+            bound: names for tensors of the subgraph; all others get new names.
 
         Raises:
-            InputError: where the nodes form a cycle or two of them make the same tensor.
-            CannotExpandError: where there are too many nodes.
+            InputError: if the nodes form a cycle or two of them compute the same tensor.
+            CannotExpandError: if there are too many nodes.
         """
         scope, graph = self.scope, self.graph
         scope.spend(len(graph.node))
@@ -108,14 +108,14 @@ class Body:
 def identities(
     node: GraphNode, outputs: Sequence[str], values: Sequence[str], scope: Scope
 ) -> Iterator[GraphNode]:
-    """Nodes that give the outputs of a node the values that the last body made for them."""
+    """Nodes that copy the results of the last body to the outputs of a node."""
     for name, value in zip(outputs, values, strict=False):
         if name:
             yield scope.node(f"{node.name}/{name}", "Identity", [value], [name])
 
 
 def renamed(node: onnx.NodeProto, called: Mapping[str, str]) -> onnx.NodeProto:
-    """A copy of a node that calls tensors otherwise, in its subgraphs too."""
+    """A copy of a node with tensors renamed, also in its subgraphs."""
     copy = onnx.NodeProto()
     copy.CopyFrom(node)
     _rename(copy, called)
@@ -123,7 +123,7 @@ def renamed(node: onnx.NodeProto, called: Mapping[str, str]) -> onnx.NodeProto:
 
 
 def made_inside(graph: onnx.GraphProto) -> Iterator[str]:
-    """The tensors that a subgraph has itself: they hide those of the graph around it."""
+    """The tensors defined in a subgraph, which hide those of the enclosing graph."""
     yield from (value.name for value in graph.input)
     yield from (tensor.name for tensor in graph.initializer)
     for node in graph.node:

@@ -1,4 +1,4 @@
-"""From a graph as it is written to the nodes that run and what is known of their tensors."""
+"""Resolves an ONNX graph to the nodes that run and the known types and values of their tensors."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from nestmap.pipeline.frontend.onnx.resolve.inline_subgraphs import CannotExpand
 @final
 @dataclass(frozen=True)
 class Resolved:
-    """Nodes in an order in which they can run, without If, Loop and Scan where that is possible.
+    """Nodes in topological order, with If, Loop and Scan expanded where possible.
 
-    ``constants`` are the tensors that are known before the network runs: stored or computed.
+    ``constants`` are the tensors known before the network runs, stored or computed.
     """
 
     nodes: tuple[GraphNode, ...]
@@ -41,7 +41,7 @@ class Resolved:
 @final
 @dataclass
 class _Frame:
-    """Nodes still to come, and the node with a body that they replace from a position on."""
+    """The remaining nodes of an expansion, the node they replace, and where they start."""
 
     nodes: Iterator[GraphNode]
     replaced: GraphNode | None
@@ -51,21 +51,20 @@ class _Frame:
 def resolved(
     small: Skeleton, array: frozenset[str], native: frozenset[str], where: str
 ) -> Resolved:
-    """The nodes of a model that run, and what is known of tensors.
+    """Resolves a model to the nodes that run.
 
-    Shapes are inferred; small tensors that are known beforehand are computed, and sizes and
-    conditions that depend on them follow.
+    Shapes are inferred, and small constant tensors are computed, which gives the sizes and
+    conditions that depend on them.
 
     Args:
         small: the model.
         array: the operators that the array computes.
-        native: all operators that are known as they are; others are replaced by what ONNX defines
-            them by, where the array has a part in that.
+        native: all operators that need no expansion; others are replaced by their ONNX definition
+            if it contains operators of the array.
         where: the model, for messages.
 
     Raises:
-        InputError: where the graph is not one that can run, or it cannot be said how often
-            operators of the array run.
+        InputError: if the graph cannot run, or it is unknown how often operators of the array run.
     """
     graph = small.model.graph
     nodes = nodes_in_order(graph.node, where)
@@ -84,9 +83,9 @@ def resolved(
 
 
 def _knowledge(small: Skeleton, nodes: Sequence[GraphNode]) -> Knowledge:
-    """What is stated, stored and inferred in one go; the rest is found out node after node."""
+    """The types and values from one pass over the graph; the rest is inferred node by node."""
     graph = small.model.graph
-    # Inference walks nodes as they stand.
+    # Inference visits nodes in the given order.
     plain = [node.proto for node in nodes if is_robust(node.proto)]
     del graph.node[:]
     graph.node.extend(plain)
@@ -97,7 +96,7 @@ def _knowledge(small: Skeleton, nodes: Sequence[GraphNode]) -> Knowledge:
 
 
 def _expanded(nodes: Sequence[GraphNode], scope: Scope) -> list[GraphNode]:
-    """The nodes, those with a body replaced where possible."""
+    """The nodes, with nodes that have a body or a definition expanded where possible."""
     made: list[GraphNode] = []
     stack = [_Frame(iter(nodes), None, 0)]
     while stack:
@@ -128,12 +127,12 @@ def _take(node: GraphNode, made: list[GraphNode], scope: Scope) -> None:
 
 
 def _keep(node: GraphNode, error: CannotExpandError, scope: Scope) -> None:
-    """Let a node with a body stay as it is, if nothing in it is for the array."""
+    """Checks that a node that cannot be expanded contains no operators of the array."""
     inside = {n.op_type for body in subgraphs(node.proto) for n in all_nodes(body)}
     array = sorted(inside & scope.array)
     if array:
         raise InputError(
             f"{scope.where}: {node}",
-            f"{error.found}, and in its body {', '.join(array)}",
-            f"{error.expected}: else it is not known how often they run",
+            f"{error.found}, with {', '.join(array)} in its body",
+            f"{error.expected}, which determines how often they run",
         )

@@ -1,6 +1,6 @@
-"""Standard operators that make outputs of the same sizes as operators without shape inference.
+"""Maps operators without shape inference to standard operators with outputs of the same sizes.
 
-The onnx package infers nothing for operators of other domains, and nothing for a few of its own.
+The onnx package infers no shapes for operators of other domains and for a few of its own.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ Types = Mapping[str, onnx.TypeProto]
 @final
 @dataclass(frozen=True)
 class StandIn:
-    """A node of the standard domain, and the types of inputs that only it has."""
+    """A node of the standard domain, and the types of inputs that only it reads."""
 
     proto: onnx.NodeProto
     types: Types = field(default_factory=dict[str, onnx.TypeProto])
 
 
 def stand_ins(node: GraphNode, types: Types) -> Iterator[StandIn]:
-    """The nodes whose outputs together have the sizes of those of the given node.
+    """The standard nodes whose outputs have the sizes of the given node's outputs.
 
     Args:
         node: the node.
-        types: what is known of tensors.
+        types: the known types of tensors.
     """
     if node.operator in _ALIKE:
         operator, positions = _ALIKE[node.operator]
@@ -59,11 +59,11 @@ _SAME: Final[Mapping[str, tuple[int, ...]]] = {
         ),
         _FIRST,
     ),
-    # the second one is the sum with the skip connection
+    # output 3 is the sum with the skip connection
     "com.microsoft.SkipLayerNormalization": (0, 3),
     "com.microsoft.SkipSimplifiedLayerNormalization": (0, 3),
 }
-"""The outputs that are like the first input."""
+"""The outputs with the sizes of the first input."""
 
 _ALIKE: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = {
     "com.microsoft.QuantizeLinear": ("QuantizeLinear", (0, 1, 2)),
@@ -80,7 +80,7 @@ _ALIKE: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = {
     "com.microsoft.DynamicQuantizeMatMul": ("MatMul", (0, 1)),
     "com.microsoft.MatMulIntegerToFloat": ("MatMul", (0, 1)),
 }
-"""The standard operator, and those of the node's inputs that it reads."""
+"""The standard operator, and the inputs of the node that it reads."""
 
 
 def _joined(proto: onnx.NodeProto, operator: str, positions: tuple[int, ...]) -> Iterator[StandIn]:
@@ -100,7 +100,7 @@ def _identity(proto: onnx.NodeProto, position: int) -> Iterator[StandIn]:
 
 
 def _concat(proto: onnx.NodeProto, _: Types) -> Iterator[StandIn]:
-    # Scale and zero point of the output, then each tensor with those of its own.
+    # Scale and zero point of the output, then each tensor with its own scale and zero point.
     names = proto.input[2::3]
     axis = _integer(proto, "axis", 1)
     yield StandIn(helper.make_node("Concat", names, proto.output[:1], axis=axis))
@@ -126,7 +126,7 @@ def _matmul_nbits(proto: onnx.NodeProto, types: Types) -> Iterator[StandIn]:
 
 
 def _projected_attention(proto: onnx.NodeProto, types: Types) -> Iterator[StandIn]:
-    """Weights make query, key and value at once; the output is as wide as the value."""
+    """One product gives query, key and value; the output is as wide as the value."""
     weights = _shape(proto, 1, types)
     stated = next((a.ints for a in proto.attribute if a.name == "qkv_hidden_sizes"), ())
     if len(weights) == 2 and isinstance(weights[1], int) and len(stated) in (0, 3):
@@ -141,7 +141,7 @@ def _multi_head_attention(proto: onnx.NodeProto, types: Types) -> Iterator[Stand
 
 
 def _group_query_attention(proto: onnx.NodeProto, types: Types) -> Iterator[StandIn]:
-    """Without keys, these and the values are packed behind the queries."""
+    """Without a key input, the first input packs queries, keys and values."""
     if len(proto.input) > 1 and proto.input[1]:
         yield from _identity(proto, 0)
         return
@@ -161,7 +161,7 @@ _PRODUCTS: Final[Mapping[str, Callable[[onnx.NodeProto, Types], Iterator[StandIn
 }
 
 STOOD_IN_FOR: Final = frozenset((*_SAME, *_ALIKE, *_PRODUCTS))
-"""The operators for which there is something."""
+"""The operators that have a surrogate."""
 
 
 def _times(proto: onnx.NodeProto, types: Types, matrix: Shape) -> Iterator[StandIn]:
@@ -175,7 +175,7 @@ def _times(proto: onnx.NodeProto, types: Types, matrix: Shape) -> Iterator[Stand
 
 
 def _shape(proto: onnx.NodeProto, position: int, types: Types) -> Shape:
-    """The shape of an input; none of an unknown one."""
+    """The shape of an input; empty if unknown."""
     name = proto.input[position] if position < len(proto.input) else ""
     return (facts_of(types[name]).shape or ()) if name in types else ()
 

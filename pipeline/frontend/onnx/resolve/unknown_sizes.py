@@ -1,4 +1,4 @@
-"""The error about sizes that the array needs and nobody knows."""
+"""Builds the error about unknown sizes that the array needs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHOWN: Final = 5
 def unknown_sizes(
     errors: Sequence[UnknownSizesError], graph: Resolved, small: Skeleton, where: str
 ) -> InputError:
-    """One error that lists the tensors, the operator to blame and the dimensions to give."""
+    """One error that lists the tensors, the first operator to blame and the dimensions to set."""
     places = [f"{error.where.removeprefix(f'{where}: ')}: {error.found}" for error in errors]
     more = f"; and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
     found = f"unknown sizes that the array needs: {'; '.join(places[:_SHOWN])}{more}"
@@ -36,7 +36,7 @@ def _remedy(free: Sequence[str]) -> str:
 
 
 def _blocker(graph: Resolved) -> str:
-    """The first node with an output of unknown size though all its inputs are known."""
+    """The first node with an output of unknown size although all its inputs are known."""
     known = graph.known
     for node in graph.nodes:
         if all(known.is_known(name) for name in node.reads):

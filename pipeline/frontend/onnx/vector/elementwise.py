@@ -1,4 +1,4 @@
-"""Operators that compute each element of their output from one element of each input."""
+"""Counts the operations of elementwise operators."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _ONE: Final = (
     # comparisons, logic, bits
     *("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "IsInf", "IsNaN", "Where"),
     *("And", "Or", "Xor", "Not", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot"),
-    # another type: the value is converted, so this is work (BitCast only says another type)
+    # converts values, which is work (BitCast only reinterprets them)
     *("Cast", "CastLike"),
-    # a comparison with a random number, which is not counted itself
+    # a comparison with a random number, which is not counted
     "Bernoulli",
 )
 
 _SEVERAL: Final[Mapping[str, int]] = {
-    "Clip": 2,  # a comparison with either bound
+    "Clip": 2,  # a comparison with each bound
     "ThresholdedRelu": 2,  # compare, select
     "LeakyRelu": 3,  # compare, multiply, select
     "PRelu": 3,
@@ -44,7 +44,7 @@ _SEVERAL: Final[Mapping[str, int]] = {
     "Elu": 5,  # compare, exp, subtract, multiply, select
     "Celu": 7,  # divide, Elu, multiply
     "Selu": 7,  # compare, exp, multiply, subtract, multiply, multiply, select
-    "Shrink": 6,  # for either side: compare, add, select
+    "Shrink": 6,  # on each side: compare, add, select
     "com.microsoft.Gelu": 5,
     "com.microsoft.BiasGelu": 6,  # add, Gelu
     "com.microsoft.QuickGelu": 3,  # as Swish
@@ -54,7 +54,7 @@ _SEVERAL: Final[Mapping[str, int]] = {
     "com.microsoft.QLinearSigmoid": 7,  # dequantize, sigmoid, quantize
     "com.microsoft.QLinearLeakyRelu": 9,
     "com.microsoft.QLinearWhere": 7,
-    "com.microsoft.QLinearConcat": 6,  # every input has a scale of its own
+    "com.microsoft.QLinearConcat": 6,  # every input has its own scale
 }
 
 
@@ -70,7 +70,7 @@ def _fast_gelu(reader: NodeReader) -> Work:
 
 
 def _rotary(reader: NodeReader) -> Work:
-    """Each number of a pair that is rotated is a sum of two products."""
+    """Each element of a rotated pair is a sum of two products."""
     *stack, width = output_sizes(reader) or (1,)
     rotated = reader.integer("rotary_embedding_dim", 0, least=0)
     if not rotated:
@@ -80,12 +80,12 @@ def _rotary(reader: NodeReader) -> Work:
 
 
 def _all_but_one(reader: NodeReader) -> Work:
-    """Operators that join any number of inputs by one operation."""
+    """Operators that combine any number of inputs by one operation."""
     return Work(output_sizes(reader), max(1, _given(reader) - 1))
 
 
 def _mean(reader: NodeReader) -> Work:
-    # The additions and a division.
+    # The additions, and one division.
     return Work(output_sizes(reader), _given(reader))
 
 
@@ -114,4 +114,4 @@ ELEMENTWISE: Final[Mapping[str, Rule]] = {
     **dict.fromkeys(("QuantizeLinear", "com.microsoft.QuantizeLinear"), _quantize),
     **dict.fromkeys(("DequantizeLinear", "com.microsoft.DequantizeLinear"), _dequantize),
 }
-"""What element-wise operators do with each element of their output, broadcast included."""
+"""The rules of elementwise operators, counted over the elements of the broadcast output."""

@@ -1,4 +1,4 @@
-"""Normalizations, Softmax and losses: what they do with each element of their input."""
+"""Counts the operations of normalizations, Softmax and losses per element of their input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nestmap.pipeline.frontend.onnx.vector.operation_counts import (
 )
 
 _MOMENTS: Final = 4
-"""Mean and variance of a row: add; subtract the mean, square, add."""
+"""Operations per element for mean and variance: add; subtract the mean, square, add."""
 
 _EACH: Final[Mapping[str, int]] = {
     # times the row's factor, times the scale, bias
@@ -39,7 +39,7 @@ _EACH: Final[Mapping[str, int]] = {
 
 
 def _batch(reader: NodeReader) -> Work:
-    # When a network runs, what a channel is multiplied with and shifted by is known before.
+    # In inference, the factor and the offset of each channel are constants.
     training = reader.flag("training_mode")
     return Work(input_sizes(reader), _MOMENTS + 3 if training else 2)
 
@@ -60,7 +60,7 @@ def _skip_simplified(reader: NodeReader) -> Work:
 
 
 def _microsoft_group(reader: NodeReader) -> Work:
-    # Its activation is Swish with a factor of 1.
+    # The activation is Swish with a factor of 1.
     return Work(input_sizes(reader), _MOMENTS + 3 + 2 * reader.flag("activation"))
 
 
@@ -70,7 +70,7 @@ def _local_response(reader: NodeReader) -> Work:
 
 
 def _negative_log_likelihood(reader: NodeReader) -> Work:
-    """For each target: negated, times its weight, summed up."""
+    """For each target: negate, multiply by its weight, add."""
     summed = reader.text("reduction", "mean") != "none"
     return Work(input_sizes(reader, 1), 1 + reader.has(2) + summed)
 
@@ -85,4 +85,4 @@ NORMALIZATIONS: Final[Mapping[str, Rule]] = {
     "LRN": _local_response,
     "NegativeLogLikelihoodLoss": _negative_log_likelihood,
 }
-"""What these operators do with each element of their input."""
+"""The rules of normalizations, counted over the elements of their input."""

@@ -1,4 +1,4 @@
-"""What vector operators do: the loops they run through and the operations they do each time."""
+"""Defines the work of a vector operator: the sizes of its loops and operations per iteration."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 @final
 @dataclass(frozen=True)
 class Work:
-    """The sizes of an operator's loops and its scalar operations in each iteration.
+    """The sizes of an operator's loops and its scalar operations per iteration.
 
-    A loop of size 0 says that there is nothing to do.
+    A loop of size 0 means that there is no work.
     """
 
     iterations: Sizes
@@ -23,16 +23,16 @@ class Work:
 
 
 Rule = Callable[[NodeReader], Work]
-"""From an ONNX node whose tensors are of known sizes to its work."""
+"""Computes the work of an ONNX node whose tensors have known sizes."""
 
 
 def over_output(operations: int) -> Rule:
-    """The rule of operators that make each element of their output by so many operations."""
+    """The rule of operators with ``operations`` per element of their output."""
     return lambda reader: Work(output_sizes(reader), operations)
 
 
 def over_input(operations: int) -> Rule:
-    """The rule of operators that do so many operations with each element of their first input."""
+    """The rule of operators with ``operations`` per element of their first input."""
     return lambda reader: Work(input_sizes(reader), operations)
 
 
@@ -45,16 +45,16 @@ def input_sizes(reader: NodeReader, position: int = 0) -> Sizes:
     """The sizes of an input.
 
     Raises:
-        InputError: where there is no such input.
+        InputError: if the node has no such input.
     """
     return whole_sizes(reader.shape(position)) or ()
 
 
 def axis_of(reader: NodeReader, default: int) -> int:
-    """Attribute ``axis`` for the first input, counted from the first axis.
+    """The attribute ``axis`` for the first input, counted from the first axis.
 
     Raises:
-        InputError: where the input has no such axis.
+        InputError: if the input has no such axis.
     """
     rank = len(input_sizes(reader))
     axis = reader.integer("axis", default, least=-rank)
@@ -64,17 +64,19 @@ def axis_of(reader: NodeReader, default: int) -> int:
 
 
 def before_and_after(reader: NodeReader) -> tuple[tuple[int, int], ...]:
-    """The sizes of each axis in the first input and the first output.
+    """The size of each axis in the first input and in the first output.
 
     Raises:
-        InputError: where one of them has more axes.
+        InputError: if they differ in the number of axes.
     """
     before, after = input_sizes(reader), output_sizes(reader)
     if len(before) != len(after):
-        raise reader.error(f"input {text(before)} and output {text(after)}", "as many axes in both")
+        raise reader.error(
+            f"input {text(before)} and output {text(after)}", "the same number of axes in both"
+        )
     return tuple(zip(before, after, strict=True))
 
 
 def steps_of_halving(size: int) -> int:
-    """How often so many things are halved until one is left: log2, rounded up; at least 1."""
+    """The number of halvings of ``size`` until 1 is left: log2, rounded up; at least 1."""
     return max(1, (size - 1).bit_length())

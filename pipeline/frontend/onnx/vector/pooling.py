@@ -1,4 +1,4 @@
-"""Pooling and resampling: each element of the output comes from a window of the input."""
+"""Counts the operations of pooling and resampling, which read windows of their input."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _TAPS: Final[Mapping[str, int]] = {
     "cubic": 4,
     "bicubic": 4,
 }
-"""Elements per axis from which each mode of Resize, Upsample and GridSample interpolates."""
+"""Elements per axis that each mode of Resize, Upsample and GridSample interpolates."""
 
 
 def _windows(operations: int) -> Rule:
-    """Pooling with a kernel, which is counted in full where it reaches into the padding."""
+    """The rule of pooling operators; a kernel counts in full even over padding."""
 
     def rule(reader: NodeReader) -> Work:
         unset = (1,) * (len(input_sizes(reader)) - 2)
@@ -39,14 +39,14 @@ def _windows(operations: int) -> Rule:
 
 
 def _region_average(reader: NodeReader) -> Work:
-    # How many samples "0: adapt to the region" means depends on the data: one at least.
+    # With 0, the number of samples adapts to the region and depends on the data: at least 1.
     ratio = max(1, reader.integer("sampling_ratio", 0, least=0))
     corners = (2, 2)
     return Work((*output_sizes(reader), ratio, ratio, *corners), 2)
 
 
 def _resize(reader: NodeReader) -> Work:
-    """Weighs elements along each axis that changes, all those of the product of these axes."""
+    """Each output weights all elements in the product of the windows along resized axes."""
     pairs = before_and_after(reader)
     taps = _TAPS.get(reader.text("mode", "nearest"), 1)
     after = output_sizes(reader)
@@ -58,7 +58,7 @@ def _resize(reader: NodeReader) -> Work:
 
 
 def _reach(taps: int, before: int, after: int, *, wide: bool) -> int:
-    """Elements along an axis; an antialiasing filter reaches farther, the more it shrinks."""
+    """The elements along an axis; an antialiasing filter widens with the shrink factor."""
     return ceil(taps * before / after) if wide and before > after > 0 else taps
 
 
@@ -85,13 +85,13 @@ POOLING: Final[Mapping[str, Rule]] = {
     "LpPool": _windows(2),  # power, add
     **dict.fromkeys(_GLOBAL, over_input(1)),
     "GlobalLpPool": over_input(2),
-    # How large its windows are depends on the data: one comparison at least.
+    # The sizes of its windows depend on the data: at least one comparison.
     "MaxRoiPool": over_output(1),
-    # a product and an addition for each element that is weighed
+    # a product and an addition for each weighted element
     "RoiAlign": _region_average,
     **dict.fromkeys(("Resize", "Upsample"), _resize),
     **dict.fromkeys(("GridSample", "com.microsoft.GridSample"), _sample),
     "AffineGrid": _affine_grid,
     "Col2Im": over_input(1),  # adds each element to the image
 }
-"""What these operators do with each element of each window."""
+"""The rules of pooling and resampling, counted over the elements of all windows."""

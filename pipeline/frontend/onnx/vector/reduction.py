@@ -1,4 +1,4 @@
-"""Reductions, scans, sorting, transforms: results that depend on many elements of the input."""
+"""Counts the operations of reductions, scans, sorting and transforms."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _EACH: Final[Mapping[str, int]] = {
 
 
 def _top(reader: NodeReader) -> Work:
-    """Each element goes through a heap of the best ones so far."""
+    """Each element is compared along a path in a heap of the best elements so far."""
     _, best = before_and_after(reader)[axis_of(reader, -1)]
     return Work(input_sizes(reader), steps_of_halving(best + 1))
 
@@ -49,19 +49,19 @@ def _sorted(reader: NodeReader) -> Work:
 
 
 def _suppression(reader: NodeReader) -> Work:
-    """Boxes are sorted by score; with how many others each is compared depends on the data."""
+    """Boxes are sorted by score; the number of box comparisons depends on the data."""
     scores = input_sizes(reader, 1)
     return Work(scores, steps_of_halving(scores[-1]) if scores else 1)
 
 
 def _draws(reader: NodeReader) -> Work:
-    # The cumulative sum of the classes; each draw is looked up in it.
+    # The cumulative sum over classes, in which each draw is looked up.
     classes = input_sizes(reader)[-1:]
     return Work(output_sizes(reader), sum(classes) or 1)
 
 
 def _determinant(reader: NodeReader) -> Work:
-    """Elimination: of the k rows below a pivot each takes a division and k products and sums."""
+    """Elimination: each of the k rows below a pivot takes a division and k products and sums."""
     sizes = input_sizes(reader)
     size = sizes[-1] if sizes else 1
     return Work(sizes[:-2], max(1, 2 * (size**3 - size) // 3))
@@ -70,7 +70,7 @@ def _determinant(reader: NodeReader) -> Work:
 def _fourier(reader: NodeReader) -> Work:
     """A fast transform of n complex numbers: ``5 n log2 n`` real operations (Van Loan, 1992)."""
     longest = tuple(map(max, before_and_after(reader)))
-    # From operator set 20 on the axis is an input, and it only matters where there are several.
+    # From operator set 20 on, the axis is an input; it only matters if there are several axes.
     length = max(longest[:-1], default=1) if reader.has(2) else longest[axis_of(reader, -2)]
     return Work(longest[:-1], 5 * steps_of_halving(length))
 
@@ -92,4 +92,4 @@ REDUCTIONS: Final[Mapping[str, Rule]] = {
     "DFT": _fourier,
     "STFT": _short_time_fourier,
 }
-"""What these operators do, in most cases with each element of their input."""
+"""The rules of reductions, most of them counted over the elements of their input."""

@@ -1,4 +1,4 @@
-"""Reads accelerator descriptions in ZigZag's YAML schema."""
+"""Reads descriptions of single-core accelerators in ZigZag's YAML schema."""
 
 from __future__ import annotations
 
@@ -32,39 +32,39 @@ from nestmap.pipeline.frontend.yaml.quantities import (
     technology,
 )
 
-NAME: Final = Field("name", "how reports call it", "the name of the accelerator", "small")
+NAME: Final = Field("name", "its name in reports", "the name of the accelerator", "small")
 MEMORIES: Final = Field(
     "memories",
-    "each [memory](#memory) by its name",
+    "the [memories](#memory) by name",
     "memories by name, innermost first",
     "",
 )
 ARRAY_FIELD: Final = Field(
     "operational_array",
-    "the units that compute: an [ordinary array](#operational-array), or "
+    "the compute units: an [ordinary array](#operational-array) or "
     "[one that computes in memory](#array-that-computes-in-memory)",
     "a mapping",
     "",
 )
 _DATAFLOWS: Final = Field(
     "dataflows",
-    "not looked at: mappings are in the mapping file",
+    "ignored: mappings are in the mapping file",
     "anything",
     "{D1: [K]}",
     Need.IGNORED,
 )
 VECTOR_UNIT_FIELD: Final = Field(
     VECTOR_UNIT.at[0],
-    "the [unit](#vector-unit) that computes pooling, activations and the like",
+    "the [unit](#vector-unit) that computes pooling, activations and other vector operators",
     "a mapping",
     "",
     Need.OPTIONAL,
-    otherwise="there is none: operators beside the array cost their traffic only",
+    otherwise="no vector unit: vector operators cost only their traffic",
     origin=Origin.NESTMAP,
 )
 TECHNOLOGY: Final = Field(
     "technology",
-    "the node of all memories whose costs are computed",
+    "the technology node of all memories whose costs are computed",
     NODE,
     "28",
     Need.OPTIONAL,
@@ -73,7 +73,7 @@ TECHNOLOGY: Final = Field(
 )
 STATIC_ENERGY: Final = Field(
     "static_energy",
-    "whether energies include what leaks (also `--static-energy`); needs a clock, and something "
+    "whether energies include leakage (also `--static-energy`); requires a clock and a component "
     "that leaks",
     SWITCH,
     "true",
@@ -95,28 +95,28 @@ ACCELERATOR: Final = Section(
 def parse_accelerator(path: Path, cacti: Cacti = cacti_cost) -> Accelerator:
     """The accelerator that a YAML file in ZigZag's schema describes.
 
-    What may stand in it is declared here and in the modules that are imported (``Section``);
-    ``docs/input-formats.md`` shows it. Who asks CACTI is ``cacti``.
+    Its fields are declared here and in the modules that are imported (``Section``);
+    ``docs/input-formats.md`` lists them. ``cacti`` computes memory costs with CACTI.
 
     Raises:
-        InputError: where the file is not such a description; it names the line and the field.
+        InputError: if the file does not match the schema; the error names line and field.
     """
     root = read_yaml(path)
     names = ", ".join(field.name for field in ACCELERATOR.fields)
     several = root.entries(f"a mapping with the fields {names}").get(_SEVERAL_CORES)
     if several is not None:
         raise several.error(
-            "a single core; for several cores there are nestmap stream and nestmap split",
+            "a single-core accelerator; for several cores use nestmap stream or nestmap split",
             "several cores",
         )
     return accelerator_of(root, root.fields(ACCELERATOR), cacti)
 
 
 def accelerator_of(root: Node, fields: Mapping[Field, Node], cacti: Cacti) -> Accelerator:
-    """The accelerator that the fields of ``root`` describe, of :data:`ACCELERATOR` or a core.
+    """The accelerator that the fields of ``root`` describe, those of :data:`ACCELERATOR` or a core.
 
     Raises:
-        InputError: where they do not describe one; it names the line and the field.
+        InputError: if they do not describe an accelerator; the error names line and field.
     """
     name = fields[NAME].text(NAME.kind)
     array = parse_array(fields[ARRAY_FIELD])
@@ -124,7 +124,7 @@ def accelerator_of(root: Node, fields: Mapping[Field, Node], cacti: Cacti) -> Ac
     if not nodes:
         raise fields[MEMORIES].error("at least one memory")
     if array.imc is not None and IMC_CELLS not in nodes:
-        expected = f"a memory {IMC_CELLS} with the weights, in each unit of an IMC array"
+        expected = f"a memory {IMC_CELLS} that holds the weights in each unit of an IMC array"
         raise fields[MEMORIES].error(expected, f"{', '.join(nodes)}")
     if TECHNOLOGY in fields:
         technology(fields[TECHNOLOGY])
@@ -150,7 +150,7 @@ def accelerator_of(root: Node, fields: Mapping[Field, Node], cacti: Cacti) -> Ac
 
 
 def _accused(found: str, memories: dict[str, Node], root: Node) -> Node:
-    """The memory that an error about the whole hierarchy begins with; the root where none."""
+    """The memory named at the start of an error about the hierarchy; the root if there is none."""
     named = [name for name in memories if found.startswith(f"memory {name} ")]
     return memories[max(named, key=len)] if named else root
 
@@ -158,14 +158,14 @@ def _accused(found: str, memories: dict[str, Node], root: Node) -> Node:
 def _counts_leakage(
     node: Node | None, array: OperationalArray, memories: Collection[MemoryLevel]
 ) -> bool:
-    """Whether static energy counts.
+    """Whether energies include static energy.
 
-    That needs a clock, which an IMC array has of itself, and something that leaks.
+    This requires a clock, which an IMC array always has, and a component that leaks.
     """
     if node is None or not node.boolean():
         return False
     if array.imc is None and array.clock_period is None:
-        raise node.error("false, or clock_period (ns) in operational_array: what leaks takes time")
+        raise node.error("false, or clock_period (ns) in operational_array: leakage is a power")
     if not (array.unit_leakage or any(level.instance.leakage for level in memories)):
-        raise node.error("false, or leakage (mW) of some memory, or unit_leakage of the array")
+        raise node.error("false, leakage (mW) of a memory, or unit_leakage (mW) of the array")
     return True

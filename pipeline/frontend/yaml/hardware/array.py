@@ -47,10 +47,10 @@ _SIZES: Final = Field(
     "a list of positive numbers of units",
     "[32, 32]",
 )
-_UNIT_ENERGY: Final = Field("unit_energy", "of one multiply-accumulate", ENERGY, "0.04")
+_UNIT_ENERGY: Final = Field("unit_energy", "energy of one multiply-accumulate", ENERGY, "0.04")
 _UNIT_AREA: Final = Field(
     "unit_area",
-    "of one unit",
+    "area of one unit",
     AREA,
     "0.0001",
     Need.OPTIONAL,
@@ -58,7 +58,7 @@ _UNIT_AREA: Final = Field(
 )
 _UNIT_LEAKAGE: Final = Field(
     "unit_leakage",
-    "what a unit takes whether or not it is used; counts with `static_energy: true`",
+    "leakage power of one unit, used or not; counted with `static_energy: true`",
     POWER,
     "0.0005",
     Need.OPTIONAL,
@@ -67,17 +67,16 @@ _UNIT_LEAKAGE: Final = Field(
 )
 _CLOCK_PERIOD: Final = Field(
     "clock_period",
-    "turns cycles into time; needed by `static_energy: true`",
+    "converts cycles to time; required by `static_energy: true`",
     PERIOD,
     "1.25",
     Need.OPTIONAL,
-    otherwise="unknown: latencies are cycles only",
+    otherwise="unknown: latencies are in cycles only",
     origin=Origin.NESTMAP,
 )
 _SYSTOLIC_DIMENSIONS: Final = Field(
     "systolic_dimensions",
-    "those of `dimensions` along which operands move one unit a cycle, so that the last results "
-    "come later",
+    "the `dimensions` along which operands move one unit per cycle, which delays the last results",
     ARRAY_DIMENSIONS,
     "[D1]",
     Need.OPTIONAL,
@@ -85,8 +84,8 @@ _SYSTOLIC_DIMENSIONS: Final = Field(
 )
 _HOLDS_INPUTS: Final = Field(
     "holds_inputs",
-    "whether a unit keeps an input word for as long as the loops do not change it; with `false` "
-    "it reads the innermost memory for every operation",
+    "whether a unit keeps an input word until the loops change it; with `false` it reads the "
+    "innermost memory for every operation",
     SWITCH,
     "false",
     Need.OPTIONAL,
@@ -104,7 +103,7 @@ _IS_IMC: Final = Field(
 
 
 def _not_here(field: Field, need: Need, meaning: str, example: str = "") -> Field:
-    """The same field where it says nothing."""
+    """The same field in a section where it has no effect."""
     return Field(field.name, meaning, field.kind, example or field.example, need)
 
 
@@ -121,18 +120,18 @@ ARRAY: Final = Section(
     (
         *(_DIMENSIONS, _SIZES, _UNIT_ENERGY, _UNIT_AREA, _UNIT_LEAKAGE, _CLOCK_PERIOD),
         *(_SYSTOLIC_DIMENSIONS, _HOLDS_INPUTS, _IS_IMC),
-        *(_NO_IMC_TYPE, _not_here(INPUT_PRECISION, Need.IGNORED, "not looked at")),
+        *(_NO_IMC_TYPE, _not_here(INPUT_PRECISION, Need.IGNORED, "ignored")),
         *(_NO_SLICES, _NO_CONVERTERS, _NO_TECHNOLOGY, _NO_VOLTAGE),
     ),
 )
 
 _COLUMNS_AND_ROWS: Final = replace(
     _DIMENSIONS,
-    meaning="names of two or more sides. In the order of their names the first has the columns "
-    "(outputs), the second the rows (inputs that are added up; of a digital array a power of "
-    "two), all others together the banks",
+    meaning="names of two or more sides. In the order of their names, the first is the columns "
+    "(outputs), the second the rows (inputs that are accumulated; a power of two in a digital "
+    "array), and all others together are the banks",
 )
-_CIRCUITS: Final = "the circuits decide"
+_CIRCUITS: Final = "ignored: it follows from the circuits"
 _NO_ENERGY: Final = _not_here(_UNIT_ENERGY, Need.IGNORED, _CIRCUITS)
 _NO_AREA: Final = _not_here(_UNIT_AREA, Need.IGNORED, _CIRCUITS)
 _NO_PERIOD: Final = _not_here(_CLOCK_PERIOD, Need.REFUSED, "the clock follows from the circuits")
@@ -143,10 +142,10 @@ IMC_ARRAY: Final = Section(
     "Array that computes in memory",
     _AT,
     "With `is_imc: true` energy, area and clock follow from the circuits: "
-    "see [In-memory computing](imc.md). One of the memories is called `cells`: the weights of a "
-    "unit. It holds one input operand, stands innermost, is there in each unit "
+    "see [In-memory computing](imc.md). One of the memories must be called `cells`; it holds the "
+    "weights of a unit. It has one input operand, is the innermost memory, exists in each unit "
     "(`served_dimensions: []`), and its `size` is a whole number of weights. Its `area` is that "
-    "of the cells of a unit, 0 leaves them out.",
+    "of the cells of a unit; 0 leaves it out.",
     (
         *(_COLUMNS_AND_ROWS, _SIZES, _NO_ENERGY, _NO_AREA, _UNIT_LEAKAGE, _NO_PERIOD),
         *(_NOT_SYSTOLIC, _HOLDS),
@@ -160,7 +159,7 @@ def parse_array(node: Node) -> OperationalArray:
     """The array that the field ``operational_array`` describes.
 
     Raises:
-        InputError: where it is not such a description; it names the line and the field.
+        InputError: if it does not match the schema; the error names line and field.
     """
     switch = node.entries().get(_IS_IMC.name)
     if switch is not None and not switch.is_null and switch.boolean():
@@ -182,22 +181,22 @@ def parse_array(node: Node) -> OperationalArray:
 
 
 def _check_no_imc(fields: Mapping[Field, Node]) -> None:
-    """Checks that an ordinary array is not described as an IMC array.
+    """Checks that an ordinary array has no IMC fields.
 
-    ``input_precision`` may be there, as in ZigZag's own files, and zeros may: they mean nothing.
+    ``input_precision`` and zeros are accepted and ignored, because ZigZag's own files have them.
     """
     for field in (_NO_IMC_TYPE, _NO_TECHNOLOGY, _NO_VOLTAGE):
         if field in fields:
-            raise fields[field].error(f"is_imc: true beside {field.name}")
+            raise fields[field].error(f"is_imc: true with {field.name}")
     for field in (_NO_SLICES, _NO_CONVERTERS):
         if field in fields and fields[field].number() != 0:
-            raise fields[field].error(f"is_imc: true beside {field.name}, or 0")
+            raise fields[field].error(f"is_imc: true with {field.name}, or 0")
 
 
 def _imc_array(node: Node) -> OperationalArray:
-    """An array that computes in memory: its circuits decide what it costs, and its clock.
+    """An IMC array, whose costs and clock follow from its circuits.
 
-    Energy, area and systolic dimensions beside that are read and left out, as ZigZag does.
+    Stated energy, area and systolic dimensions are checked but ignored, as in ZigZag.
     """
     fields = node.fields(IMC_ARRAY)
     sides = _sides(fields[_COLUMNS_AND_ROWS], fields[_SIZES])
@@ -207,7 +206,7 @@ def _imc_array(node: Node) -> OperationalArray:
         area(fields[_NO_AREA])
     _systolic(fields.get(_NOT_SYSTOLIC), sides)
     if _NO_PERIOD in fields:
-        raise fields[_NO_PERIOD].error("none for an IMC array: its circuits decide")
+        raise fields[_NO_PERIOD].error("no clock_period: the circuits of an IMC array set it")
     if _HOLDS in fields and not fields[_HOLDS].boolean():
         raise fields[_HOLDS].error("true for an IMC array")
     imc = parse_imc(node, fields)

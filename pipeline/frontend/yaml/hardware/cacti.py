@@ -1,8 +1,8 @@
-"""What CACTI says of a memory: the real program, where the package hwcomponents-cacti has it.
+"""Runs CACTI, as shipped in the package hwcomponents-cacti, to cost a memory.
 
 CACTI 7 is described in Balasubramonian et al., "CACTI 7: New Tools for Interconnect Exploration in
-Innovative Off-Chip Memories", ACM TACO 14(2), 2017. The package brings the program; it is run
-directly, as the package's own interface knows no ports that only read or only write.
+Innovative Off-Chip Memories", ACM TACO 14(2), 2017. The program is run directly because
+the package's own interface has no ports that only read or only write.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _WHERE: Final = "CACTI"
 _PICO: Final = 1000.0  # pJ in an nJ
 _PATIENCE: Final = 600.0
 _SETTINGS: Final = "cacti.cfg"
-"""What is the same for every memory: high-performance transistors, 360 K, least E x D^2."""
+"""The settings shared by all memories: high-performance transistors, 360 K, minimal E x D^2."""
 
 
 def cacti_cost(macro: MemoryMacro) -> MemoryCost:
-    """Energies (pJ per access), area (mm2) and leakage (mW) as CACTI computes them; takes seconds.
+    """Energies (pJ per access), area (mm2) and leakage (mW) of a memory, from CACTI; takes seconds.
 
-    Sizes and widths count in whole bytes, rounded up. CACTI knows nodes from 22 to 90 nm.
+    Sizes and widths are rounded up to whole bytes. CACTI covers nodes from 22 to 90 nm.
 
     Raises:
-        InputError: where there is no CACTI, it does not run on this machine, or it can build no
-            such memory.
+        InputError: if CACTI is not installed, does not run on this machine, or cannot build the
+            memory.
     """
     with TemporaryDirectory() as folder:
         question = Path(folder) / "memory.cfg"
@@ -46,10 +46,10 @@ def cacti_cost(macro: MemoryMacro) -> MemoryCost:
 
 
 def cacti_name() -> str:
-    """Name, version and settings of the CACTI that is there: all that its answers depend on.
+    """Name, version and settings of the installed CACTI, which determine its answers.
 
     Raises:
-        InputError: where there is none.
+        InputError: if CACTI is not installed.
     """
     _program()
     settings = hashlib.sha256(_settings().encode()).hexdigest()[:8]
@@ -57,7 +57,7 @@ def cacti_name() -> str:
 
 
 def configuration(macro: MemoryMacro) -> str:
-    """What CACTI is asked about a memory: the text of its input file."""
+    """The text of CACTI's input file for a memory."""
     lines = (
         f"-size (bytes) {_bytes(macro.size)}",
         f"-block size (bytes) {_bytes(macro.width)}",
@@ -79,21 +79,21 @@ def _bytes(bits: int) -> int:
 
 
 def _program() -> Path:
-    """Where the package has the program; the package itself is not imported."""
+    """The path of the program, found without importing the package."""
     spec = find_spec(_PACKAGE.replace("-", "_"))
     if spec is None or spec.origin is None:
         raise InputError(
             _WHERE,
             f"no package {_PACKAGE}",
-            "it installed: pip install 'nestmap[cacti]' (Python 3.12 or newer), or cost: fitted",
+            "the package: pip install 'nestmap[cacti]' (Python 3.12 or newer), or cost: fitted",
         )
     return Path(spec.origin).parent / "cacti" / "cacti"
 
 
 def _run(program: Path, question: Path) -> None:
-    """Runs CACTI on an input file, beside which it writes its answer."""
+    """Runs CACTI on an input file; it writes its answer next to that file."""
     command = [str(program), "-infile", str(question)]
-    place = program.parent  # it reads its technologies from the folder in which it runs
+    place = program.parent  # CACTI reads its technology files from the working directory
     try:
         done = subprocess.run(
             command, cwd=place, capture_output=True, check=False, timeout=_PATIENCE
@@ -107,13 +107,13 @@ def _run(program: Path, question: Path) -> None:
         return
     output, errors = (text.decode(errors="replace") for text in (done.stdout, done.stderr))
     first = errors.partition("\n")[0].strip()
-    if first.startswith(f"{program}: "):  # not CACTI says so, but who could not load it
+    if first.startswith(f"{program}: "):  # the message comes from the loader, not from CACTI
         raise _does_not_run(first.removeprefix(f"{program}: "))
     said = first or _last(output) or f"exit code {done.returncode}"
     raise InputError(
         _WHERE,
-        f"no answer: it says {said!r}",
-        "a memory that it can build (64 bytes or more, several words, 22 to 90 nm), or cost: "
+        f"the error {said!r} instead of an answer",
+        "a memory that CACTI can build (64 bytes or more, several words, 22 to 90 nm), or cost: "
         "fitted",
     )
 
@@ -121,19 +121,19 @@ def _run(program: Path, question: Path) -> None:
 def _does_not_run(reason: str) -> InputError:
     return InputError(
         _WHERE,
-        f"a program of the package {_PACKAGE} that does not run on this machine ({reason})",
-        "one that does, or cost: fitted, which needs none",
+        f"a program in the package {_PACKAGE} that does not run on this machine ({reason})",
+        "a program that runs, or cost: fitted, which needs no program",
     )
 
 
 def _last(text: str) -> str:
-    """The last line in which CACTI says something, which is why it has stopped."""
+    """The last line of CACTI's output, which says why it stopped."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1].removeprefix("ERROR: ") if lines else ""
 
 
 def _read(answer: Path) -> MemoryCost:
-    """The figures in CACTI's table of one row."""
+    """The costs in CACTI's output, a table with one row."""
     with answer.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, skipinitialspace=True))
     row = rows[0] if rows else {}
@@ -147,5 +147,5 @@ def _read(answer: Path) -> MemoryCost:
     except (KeyError, TypeError, ValidationError, ValueError):
         found = ", ".join(f"{name} {value}" for name, value in row.items()) or "nothing"
         raise InputError(
-            _WHERE, f"an answer without the figures: {found}", "energies, area and leakage"
+            _WHERE, f"an answer with missing values: {found}", "energies, area and leakage"
         ) from None

@@ -29,7 +29,7 @@ _LARGEST: Final = 2**31 - 1
 
 
 class ConnectionType(StrEnum):
-    """What joins cores."""
+    """The kind of a connection between cores."""
 
     LINK = "link"
     BUS = "bus"
@@ -37,7 +37,7 @@ class ConnectionType(StrEnum):
 
 CONNECTIONS: Final = Field(
     "core_connectivity",
-    "what joins the cores: [links and buses](#connection)",
+    "the connections between cores: [links and buses](#connection)",
     "a list of links and buses",
     "",
     origin=Origin.STREAM,
@@ -51,7 +51,7 @@ PAIRS: Final = Field(
 )
 ENERGY_PER_CYCLE: Final = Field(
     "unit_energy_cost",
-    "of each cycle in which something passes, over connections that do not state it",
+    "energy of each cycle of a transfer, for connections that do not state it",
     ENERGY,
     "2.5",
     Need.OPTIONAL,
@@ -61,25 +61,25 @@ ENERGY_PER_CYCLE: Final = Field(
 
 _TYPE: Final = Field(
     "type",
-    "`link`: between any two of its cores a way in each direction, each with all of the bandwidth. "
-    "`bus`: one way for all of them, on which there is one transfer at a time",
+    "`link`: a channel in each direction between any two of its cores, each with the full "
+    "bandwidth. `bus`: one channel shared by all of its cores, with one transfer at a time",
     one_of(ConnectionType),
     "link",
     Need.OPTIONAL,
     default="link",
     origin=Origin.STREAM,
 )
-_CORES: Final = Field("cores", "which cores it joins", _NUMBERS, "[0, 1]", origin=Origin.STREAM)
+_CORES: Final = Field("cores", "the cores it connects", _NUMBERS, "[0, 1]", origin=Origin.STREAM)
 _BANDWIDTH: Final = Field(
     "bandwidth",
-    "what passes in a cycle; over `unlimited` everything passes at once",
+    "bits per cycle; an `unlimited` connection transfers everything at once",
     BANDWIDTH,
     "64",
     origin=Origin.STREAM,
 )
 _ENERGY: Final = Field(
     ENERGY_PER_CYCLE.name,
-    "of each cycle in which something passes",
+    "energy of each cycle of a transfer",
     ENERGY,
     "1.5",
     Need.OPTIONAL,
@@ -88,7 +88,7 @@ _ENERGY: Final = Field(
 )
 _ENERGY_PER_BIT: Final = Field(
     "energy_per_bit",
-    "of each bit that passes, beside that",
+    "additional energy of each transferred bit",
     ENERGY,
     "0.7",
     Need.OPTIONAL,
@@ -98,23 +98,23 @@ _ENERGY_PER_BIT: Final = Field(
 
 _HUB: Final = Field(
     "hub",
-    "of a bus: the core at which every transfer starts or ends, as at a memory with a single port",
+    "for a bus: the core at which every transfer starts or ends, such as a single-ported memory",
     "one of its cores",
     "0",
     Need.OPTIONAL,
-    otherwise="transfers are between any two of its cores",
+    otherwise="transfers run between any two of its cores",
     origin=Origin.NESTMAP,
 )
 CONNECTION: Final = Section(
     "Connection",
     (CONNECTIONS.name, ITEM),
-    "From one core to another there is one link at most; there may be any number of buses.",
+    "There is at most one link from one core to another; the number of buses is not limited.",
     (_TYPE, _CORES, _BANDWIDTH, _ENERGY, _ENERGY_PER_BIT, _HUB),
 )
 CORE_PAIRS: Final = Entries(
     "Pairs of cores",
     (PAIRS.name,),
-    "Each item joins two cores by a link in each direction.",
+    "Each item connects two cores by a link in each direction.",
     PAIRS.kind,
     (Form('"0, 1"', "cores 0 and 1"),),
 )
@@ -123,10 +123,10 @@ CORE_PAIRS: Final = Entries(
 def parse_connections(
     node: Node, cores: Collection[CoreId], energy_per_cycle: float
 ) -> tuple[tuple[Link, ...], tuple[Bus, ...]]:
-    """The links and buses of a list, between these cores.
+    """The links and buses in a list of connections between ``cores``.
 
     Raises:
-        InputError: where it is not such a list; it names the line and the field.
+        InputError: if the list does not match the schema; the error names line and field.
     """
     links: dict[tuple[CoreId, CoreId], Link] = {}
     buses: list[Bus] = []
@@ -148,7 +148,7 @@ def parse_connections(
 
 
 def _directed(bus: Bus, fields: Mapping[Field, Node]) -> Bus:
-    """A bus with its hub, where it has one."""
+    """The bus with its hub, if it has one."""
     if _HUB not in fields:
         return bus
     hub = fields[_HUB].integer(_HUB.kind, minimum=0, maximum=_LARGEST)
@@ -159,16 +159,16 @@ def _directed(bus: Bus, fields: Mapping[Field, Node]) -> Bus:
 
 def _check_link(fields: Mapping[Field, Node]) -> None:
     if _HUB in fields:
-        raise fields[_HUB].error("no hub of a link, only of a bus", "a hub")
+        raise fields[_HUB].error("no hub: only a bus may have one", "a hub")
 
 
 def parse_pairs(
     node: Node, cores: Collection[CoreId], wires: tuple[Node, float]
 ) -> tuple[Link, ...]:
-    """The links of a list of pairs of cores; ``wires`` are their bandwidth and pJ per cycle.
+    """The links in a list of pairs of cores; ``wires`` are their bandwidth and pJ per cycle.
 
     Raises:
-        InputError: where it is not such a list; it names the line and the field.
+        InputError: if the list does not match the schema; the error names line and field.
     """
     bandwidth, energy_per_cycle = wires
     wire = Wires(bandwidth=parse_bandwidth(bandwidth), energy_per_cycle=energy_per_cycle)
@@ -185,15 +185,15 @@ def _add(links: dict[tuple[CoreId, CoreId], Link], new: Iterable[Link], node: No
     for link in new:
         ends = link.sender, link.receiver
         if ends in links:
-            raise node.error("one link at most between two cores", f"a second link {link}")
+            raise node.error("at most one link between two cores", f"a second link {link}")
         links[ends] = link
 
 
 def parse_bandwidth(node: Node) -> int | None:
-    """Bit/cycle; ``None`` where it is unlimited.
+    """A bandwidth in bit/cycle; ``None`` if unlimited.
 
     Raises:
-        InputError: where it is neither that nor a positive number.
+        InputError: if the value is neither ``unlimited`` nor a positive number.
     """
     if node.is_text("unlimited"):
         return None
@@ -201,10 +201,10 @@ def parse_bandwidth(node: Node) -> int | None:
 
 
 def parse_numbers(node: Node, cores: Collection[CoreId]) -> tuple[CoreId, ...]:
-    """Two or more different ones of these cores: ``[0, 1]`` or the text ``"0, 1"``.
+    """Two or more different cores of ``cores``: ``[0, 1]`` or the text ``"0, 1"``.
 
     Raises:
-        InputError: where it does not name such cores; it names the line and the field.
+        InputError: if the value does not name such cores; the error names line and field.
     """
     found = tuple(_numbers(node, cores))
     if len(found) < 2 or len(set(found)) != len(found):
@@ -224,5 +224,5 @@ def _numbers(node: Node, cores: Collection[CoreId]) -> Iterator[CoreId]:
     for place, number in places:
         if number not in cores:
             known = ", ".join(map(str, cores))
-            raise place.error(f"a core that is there: one of {known}", f"core {number}")
+            raise place.error(f"an existing core: one of {known}", f"core {number}")
         yield number

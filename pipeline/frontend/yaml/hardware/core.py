@@ -1,4 +1,4 @@
-"""Reads the cores of accelerators that have several, each like an accelerator of its own."""
+"""Reads the cores of multi-core accelerators; each is described like an accelerator."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from nestmap.pipeline.frontend.yaml.quantities import technology
 
 
 class CoreType(StrEnum):
-    """What a core is, in the words of Stream's files."""
+    """The type of a core, as named in Stream's files."""
 
     COMPUTE = "compute"
     ZIGZAG_COMPUTE = "zigzag.compute"
@@ -41,14 +41,14 @@ class CoreType(StrEnum):
 
     @property
     def computes(self) -> bool:
-        """Whether such a core computes."""
+        """Whether a core of this type computes."""
         return self in (CoreType.COMPUTE, CoreType.ZIGZAG_COMPUTE)
 
 
-_COMPUTING: Final = "`compute` or `zigzag.compute`: it computes"
+_COMPUTING: Final = "`compute` or `zigzag.compute`: the core computes"
 _STORING: Final = (
-    "`offchip`, `zigzag.offchip`, `memory` or `zigzag.memory`: it stores. They mean the same; "
-    "`offchip_core_id` says which one is off the chip"
+    "`offchip`, `zigzag.offchip`, `memory` or `zigzag.memory`: the core stores. All four mean the "
+    "same; `offchip_core_id` selects the off-chip core"
 )
 _TYPE: Final = Field(
     "type",
@@ -65,21 +65,21 @@ _STORAGE_TYPE: Final = Field(
     _TYPE.kind,
     "zigzag.offchip",
     Need.OPTIONAL,
-    otherwise="`offchip` in the file of `offchip_core`, else the core is one that computes",
+    otherwise="`offchip` in the file of `offchip_core`, else `compute`",
     origin=Origin.STREAM,
 )
 _DATAFLOWS: Final = Field(
     "dataflows",
-    "the [spatial mappings](#unrolled-loops) that it can do, one or a list of them",
-    "lists of loops by array dimension, such as D1: [...], or a list of such",
+    "the [spatial mappings](#unrolled-loops) that the core supports, one or a list",
+    "lists of loops by array dimension, such as D1: [...], or a list of these",
     '{D1: ["K, 16"], D2: ["C, 4"]}',
     Need.OPTIONAL,
     otherwise="any",
 )
 _OPERATORS: Final = Field(
     "operator_types",
-    "the operators that it runs, if only these. Operators beside the array (pooling, activations, "
-    "additions) run only on cores that name them",
+    "the operators that the core runs, if restricted. Vector operators (pooling, activations, "
+    "additions) run only on cores that list them",
     "a list of operator types such as Conv",
     "[Conv, Gemm, MatMul]",
     Need.OPTIONAL,
@@ -88,7 +88,7 @@ _OPERATORS: Final = Field(
 )
 _PRECISION: Final = Field(
     "operand_precision",
-    "precisions are the network's",
+    "ignored: precisions are those of the network",
     "anything",
     "{input: int8, accumulator: int32}",
     Need.IGNORED,
@@ -96,7 +96,7 @@ _PRECISION: Final = Field(
 )
 _BANKS: Final = Field(
     "banks",
-    "how memories are made up",
+    "the organization of memories",
     "anything",
     "{count: 4, width: 32}",
     Need.IGNORED,
@@ -104,7 +104,7 @@ _BANKS: Final = Field(
 )
 _NO_ARRAY: Final = Field(
     ARRAY_FIELD.name,
-    "nothing computes: its sizes are 0",
+    "an array that does not compute: its sizes are 0",
     "anything",
     "{dimensions: [D1, D2], sizes: [0, 0], unit_energy: 0}",
     Need.IGNORED,
@@ -113,8 +113,8 @@ _NO_ARRAY: Final = Field(
 CORE: Final = Section(
     "Core that computes",
     (),
-    "As the root of an accelerator, with what the core can do. Its memories are on the chip; the "
-    "outermost one of each memory operand holds the tensors that cores exchange.",
+    "Like the root of an accelerator, with the operators and dataflows of the core. Its memories "
+    "are on-chip; the outermost one of each memory operand holds the tensors that cores exchange.",
     (
         *(NAME, MEMORIES, ARRAY_FIELD, _TYPE, _OPERATORS, _DATAFLOWS),
         *(VECTOR_UNIT_FIELD, TECHNOLOGY, STATIC_ENERGY, _PRECISION, _BANKS),
@@ -123,8 +123,8 @@ CORE: Final = Section(
 STORAGE_CORE: Final = Section(
     "Core that stores",
     (),
-    "The memory off the chip, or one between other cores. Each memory operand is in one memory at "
-    "most; `served_dimensions` mean nothing.",
+    "The off-chip memory, or an on-chip memory shared by other cores. Each memory operand is in at "
+    "most one memory; `served_dimensions` are ignored.",
     (NAME, MEMORIES, _STORAGE_TYPE, _NO_ARRAY, TECHNOLOGY, _PRECISION, _BANKS),
 )
 
@@ -132,30 +132,30 @@ Core = ComputeCore | StorageCore
 
 
 def parse_core(path: Path, number: CoreId = 0, cacti: Cacti = cacti_cost) -> Core:
-    """The core that a YAML file describes, with that number.
+    """The core that a YAML file describes, with the given number.
 
-    What may stand in it is declared here; ``docs/input-formats.md`` shows it.
+    Its fields are declared here; ``docs/input-formats.md`` lists them.
 
     Raises:
-        InputError: where the file is not such a description; it names the line and the field.
+        InputError: if the file does not match the schema; the error names line and field.
     """
     return core_of(read_yaml(path), number, CoreType.COMPUTE, cacti)
 
 
 def parse_offchip_core(path: Path) -> Core:
-    """The core that a YAML file describes; one that stores, unless the file says otherwise.
+    """The core that a YAML file describes; a storage core unless the file states another type.
 
     Raises:
-        InputError: where the file is not such a description; it names the line and the field.
+        InputError: if the file does not match the schema; the error names line and field.
     """
     return core_of(read_yaml(path), 0, CoreType.OFFCHIP, cacti_cost)
 
 
 def core_of(root: Node, number: CoreId, default: CoreType, cacti: Cacti) -> Core:
-    """The core that a mapping describes; ``default`` is its type where none is stated.
+    """The core that a YAML mapping describes; ``default`` is its type if the file states none.
 
     Raises:
-        InputError: where it is not such a description; it names the line and the field.
+        InputError: if it does not match the schema; the error names line and field.
     """
     stated = root.entries(f"a mapping with the fields {_names()}").get(_TYPE.name)
     kind = default if stated is None or stated.is_null else stated.choice(CoreType)
@@ -217,12 +217,12 @@ def _storage(root: Node, number: CoreId, cacti: Cacti) -> StorageCore:
 
 
 def _served(level: MemoryLevel) -> MemoryLevel:
-    """The memory without the sides of an array that is not there."""
+    """The memory of a storage core, which has no array and so no served dimensions."""
     return replaced(level, {"served_dimensions": ()})
 
 
 def _no_array(memories: Iterable[Node]) -> OperationalArray:
-    """An array with all sides that memories name: where nothing computes, any may be named."""
+    """An array with every side that the memories name: a storage core may name any side."""
     served = (x.entries().get(SERVED_DIMENSIONS.name) for x in memories if x.is_mapping)
     items = (item for node in served if node and node.is_sequence for item in node.sequence())
     names = dict.fromkeys(item.text_or_none() for item in items)

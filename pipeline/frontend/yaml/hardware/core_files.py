@@ -1,4 +1,4 @@
-"""Finds the files of cores that an accelerator description names, and reads each of them once."""
+"""Finds and reads the core files of a multi-core description, each file once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nestmap.pipeline.frontend.yaml.located_node import Node, suggestion
 
 @final
 class CoreFiles:
-    """The core files that descriptions in one folder name."""
+    """The core files named by descriptions in one folder."""
 
     def __init__(self, folder: Path, cacti: Cacti) -> None:
         self._folder = folder
@@ -25,15 +25,15 @@ class CoreFiles:
         self._read: dict[tuple[Path, CoreType], Core] = {}
 
     def core(self, node: Node, number: CoreId) -> Core:
-        """The core that stands in a file, or at the node itself.
+        """The core described in a file, or by the node itself.
 
         Raises:
-            InputError: where there is no such file, or it is not the description of a core.
+            InputError: if the file does not exist or does not describe a core.
         """
         return self._core(node, number, CoreType.COMPUTE)
 
     def offchip(self, node: Node, number: CoreId) -> Core:
-        """The same; a core that only stores, unless it says that it computes."""
+        """The off-chip core: a storage core unless the description states another type."""
         return self._core(node, number, CoreType.OFFCHIP)
 
     def _core(self, node: Node, number: CoreId, default: CoreType) -> Core:
@@ -53,7 +53,7 @@ class CoreFiles:
         if name.removesuffix(".yaml") in bundled:
             return bundled[name.removesuffix(".yaml")]
         raise node.error(
-            f"a file beside this one or in the folder cores there, or a bundled core: "
+            f"a file in this folder or its subfolder cores, or a bundled core: "
             f"{suggestion(name.removesuffix('.yaml'), bundled)}",
-            f"{node.text()!r}, which is not there",
+            f"{node.text()!r}, which does not exist",
         )

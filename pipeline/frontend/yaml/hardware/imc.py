@@ -1,4 +1,4 @@
-"""Reads what an in-memory-compute (IMC) array is made of."""
+"""Reads the circuits of an in-memory-computing (IMC) array."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _PRECISION: Final = "a precision in bit, a power of two"
 
 IMC_TYPE: Final = Field(
     "imc_type",
-    "how the array adds: currents on bit lines, or adder trees beside the cells",
+    "how the array accumulates: currents on bit lines (analog), or adder trees next to the cells "
+    "(digital)",
     one_of(ImcKind),
     "analog",
     Need.CONDITIONAL,
@@ -31,15 +32,15 @@ INPUT_PRECISION: Final = Field(
 )
 BIT_SERIAL_PRECISION: Final = Field(
     "bit_serial_precision",
-    "bits of an activation that enter in a cycle, at most the activation precision",
+    "bits of an activation that enter per cycle, at most the activation precision",
     _PRECISION,
     "2",
     Need.CONDITIONAL,
 )
 ADC_RESOLUTION: Final = Field(
     "adc_resolution",
-    f"of the converters behind the bit lines, at most {_LARGEST_RESOLUTION}; 0 of a digital array. "
-    "With 0 they cost nothing",
+    f"resolution of the converters at the bit lines, at most {_LARGEST_RESOLUTION}; must be 0 in a "
+    "digital array. With 0 they cost nothing",
     "a resolution in bit, not negative",
     "8",
     Need.OPTIONAL,
@@ -47,7 +48,7 @@ ADC_RESOLUTION: Final = Field(
 )
 TECHNOLOGY: Final = Field(
     "technology",
-    "the node that the array is built in",
+    "the technology node of the array",
     NODE,
     "22",
     Need.OPTIONAL,
@@ -56,7 +57,7 @@ TECHNOLOGY: Final = Field(
 )
 SUPPLY_VOLTAGE: Final = Field(
     "supply_voltage",
-    "above a third of the nominal voltage of the node",
+    "supply voltage, more than a third of the nominal voltage of the node",
     "a supply voltage in V",
     "0.8",
     Need.OPTIONAL,
@@ -72,10 +73,10 @@ IMC_FIELDS: Final = (
 
 
 def parse_imc(node: Node, fields: Mapping[Field, Node]) -> InMemoryCompute:
-    """The arithmetic of the IMC array ``node``; ``fields`` are those of it that are there.
+    """The circuits of the IMC array ``node``; ``fields`` are the fields present in the file.
 
     Raises:
-        InputError: where the fields are not such a description; it names the line and the field.
+        InputError: if the fields do not match the schema; the error names line and field.
     """
     for field in (IMC_TYPE, INPUT_PRECISION, BIT_SERIAL_PRECISION):
         if field not in fields:
@@ -102,7 +103,7 @@ def _precisions(node: Node) -> tuple[int, int]:
 
 
 def _slice(node: Node, activation: int) -> int:
-    """The bits of an activation that enter in a cycle."""
+    """The bits of an activation that enter the array per cycle."""
     bits = _power_of_two(node)
     if bits > activation:
         raise node.error(f"at most the activation precision, {activation} bit")
@@ -126,7 +127,7 @@ def _resolution(node: Node | None, kind: ImcKind) -> int:
 
 
 def _built(imc: InMemoryCompute, fields: Mapping[Field, Node]) -> InMemoryCompute:
-    """The same in the technology that the fields name, at its nominal voltage or the given one."""
+    """The circuits in the given technology, at the given or the nominal voltage."""
     if TECHNOLOGY in fields:
         nm = technology(fields[TECHNOLOGY])
         imc = replaced(imc, {"technology": nm, "supply_voltage": usual_voltage(nm)})

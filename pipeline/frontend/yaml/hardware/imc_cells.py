@@ -1,4 +1,4 @@
-"""What the cells of an IMC array cost where a model of memories is asked: their share of a bank."""
+"""Costs the cells of an IMC array with a memory model, as their share of a bank."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from nestmap.model import ImcSizes, InMemoryCompute, MemoryCost, MemoryMacro
 @final
 @dataclass(frozen=True, slots=True)
 class Bank:
-    """One bank of an IMC array: an SRAM of its rows, each as wide as the weights of all columns."""
+    """One bank of an IMC array: an SRAM with rows as wide as the weights of all columns."""
 
     sizes: ImcSizes
     imc: InMemoryCompute
 
     def macro(self, size: int, technology: float | None) -> MemoryMacro:
-        """The bank as an SRAM, where a unit has ``size`` bits of cells.
+        """The bank as an SRAM, with ``size`` bits of cells per unit.
 
-        In the node of the array, unless another one is named.
+        ``technology`` is in nm (``None``: the node of the array).
         """
         return MemoryMacro(
             size=size * self.sizes.columns * self.sizes.rows,
@@ -29,10 +29,10 @@ class Bank:
         )
 
     def share(self, cost: MemoryCost, width: int) -> MemoryCost:
-        """The cells of a unit, out of what the bank costs; an access is ``width`` bits wide.
+        """The cost of a unit's cells, given the cost of the bank; an access is ``width`` bits wide.
 
-        A write is its part of a row. Reading is what the array does when it computes: its own
-        parts have that energy.
+        A write costs its share of a row. A read costs nothing here: the array reads the cells when
+        it computes, and its own components include that energy.
         """
         units = self.sizes.columns * self.sizes.rows
         row = self.sizes.columns * self.imc.weight_precision

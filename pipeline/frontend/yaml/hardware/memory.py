@@ -43,21 +43,21 @@ _RATE: Final = "a positive number of bit/cycle"
 _SIZE: Final = Field("size", "capacity of one instance", "a positive number of bits", "2097152")
 _OPERANDS: Final = Field(
     "operands",
-    "what the memory holds; `O` are the outputs, all others are inputs",
+    "the operands that the memory holds; `O` is the outputs, all others are inputs",
     "a list of memory operands such as I1",
     "[I1, I2, O]",
 )
 _PORTS: Final = Field("ports", "its [ports](#port)", "a list of ports", "")
 SERVED_DIMENSIONS: Final = Field(
     "served_dimensions",
-    "the array dimensions whose units share one instance; along every other one each unit has "
+    "the array dimensions along which units share one instance; along all others each unit has "
     "its own",
     ARRAY_DIMENSIONS,
     "[D1, D2]",
 )
 _LATENCY: Final = Field(
     "latency",
-    "how long an access takes; shown, but not counted: what takes time is the width of ports",
+    "latency of an access; shown but not counted: transfer times follow from port widths",
     "a number of cycles, not negative",
     "2",
     Need.OPTIONAL,
@@ -65,7 +65,7 @@ _LATENCY: Final = Field(
 )
 _DOUBLE_BUFFERING: Final = Field(
     "force_double_buffering",
-    "whether the memory always keeps two copies of a tile, and so needs twice the room",
+    "whether the memory always holds two copies of a tile, which takes twice the capacity",
     SWITCH,
     "true",
     Need.OPTIONAL,
@@ -75,29 +75,29 @@ _DOUBLE_BUFFERING: Final = Field(
 MEMORY: Final = Section(
     "Memory",
     ("memories", KEY),
-    "The key is the name of the memory. Memories stand innermost first: of two that hold the "
-    "same operand the first one is nearer to the array. What an access costs is said by "
-    "`r_cost` and `w_cost`, or computed: see [What memories cost](memory-costs.md).",
+    "The key is the name of the memory. Memories are listed innermost first: of two memories that "
+    "hold the same operand, the first is closer to the array. `r_cost` and `w_cost` state the cost "
+    "of an access, or it is computed: see [What memories cost](memory-costs.md).",
     (
         *(_SIZE, _OPERANDS, _PORTS, SERVED_DIMENSIONS, _LATENCY, _DOUBLE_BUFFERING),
         *COST_FIELDS,
     ),
 )
 
-_NAME: Final = Field("name", "how reports call the port", "the name of the port", "r_port_1")
-_TYPE: Final = Field("type", "what the port can do", one_of(PortKind), "read_write")
+_NAME: Final = Field("name", "the name of the port in reports", "the name of the port", "r_port_1")
+_TYPE: Final = Field("type", "the accesses that the port supports", one_of(PortKind), "read_write")
 _BANDWIDTH_MIN: Final = Field(
-    "bandwidth_min", "what transfers are counted in: each takes a whole multiple of it", _RATE, "64"
+    "bandwidth_min", "the granularity of transfers: each takes a whole multiple of it", _RATE, "64"
 )
 _BANDWIDTH_MAX: Final = Field(
     "bandwidth_max",
-    "what passes in a cycle, at least `bandwidth_min`; `r_cost` and `w_cost` are for so many bits",
+    "bits per cycle, at least `bandwidth_min`; `r_cost` and `w_cost` are for this many bits",
     _RATE,
     "512",
 )
 _ALLOCATION: Final = Field(
     "allocation",
-    "what passes through the port: its [movements](#movements-of-a-port)",
+    "the data movements through the port: see [movements](#movements-of-a-port)",
     f"a list, each item {_USE}",
     '["I1, tl", "I2, tl", "O, tl", "O, th"]',
 )
@@ -105,7 +105,7 @@ _ALLOCATION: Final = Field(
 PORT: Final = Section(
     "Port",
     (*MEMORY.at, _PORTS.name, ITEM),
-    "Every movement that the hierarchy needs must pass through a port of the memory.",
+    "Every movement that the hierarchy needs must be assigned to a port of the memory.",
     (_NAME, _TYPE, _BANDWIDTH_MIN, _BANDWIDTH_MAX, _ALLOCATION),
 )
 
@@ -115,10 +115,10 @@ MOVEMENTS: Final = Entries(
     "Each item is an operand of the memory and a movement, from the memory's point of view.",
     _ALLOCATION.kind,
     (
-        Form('"O, tl"', "*to low*: read, towards the array"),
-        Form('"O, fl"', "*from low*: written, from the side of the array; outputs only"),
-        Form('"O, th"', "*to high*: read, towards the outer memories; outputs only"),
-        Form('"O, fh"', "*from high*: written, from the side of the outer memories"),
+        Form('"O, tl"', "*to low*: read towards the array"),
+        Form('"O, fl"', "*from low*: written from the array; outputs only"),
+        Form('"O, th"', "*to high*: read towards outer memories; outputs only"),
+        Form('"O, fh"', "*from high*: written from outer memories"),
     ),
 )
 
@@ -129,7 +129,7 @@ def parse_memory(
     """The memory level that an entry of the field ``memories`` describes.
 
     Raises:
-        InputError: where it is not such a description; it names the line and the field.
+        InputError: if it does not match the schema; the error names line and field.
     """
     fields = node.fields(MEMORY)
     operands = fields[_OPERANDS].names("a memory operand such as I1")

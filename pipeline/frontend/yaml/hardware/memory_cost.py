@@ -1,4 +1,4 @@
-"""What a memory of a description costs: as the description says, or as a model of memories does."""
+"""Reads the cost of a memory, or computes it: the fitted model, CACTI or a DRAM preset."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from nestmap.costmodel.memory_cost.dram import DramPreset
 
 Cacti = Callable[[MemoryMacro], MemoryCost]
-"""Who says what CACTI says of a memory."""
+"""A function that costs a memory with CACTI, directly or from a cache."""
 
 DEFAULT_TECHNOLOGY: Final = 22.0
-"""The node in nm where a description names none: the one of ZigZag's own extraction."""
+"""The default technology node in nm, the one of ZigZag's own cost extraction."""
 
 DEFAULT_DRAM: Final = "ddr4"
-"""The preset where a description only says that a memory is a DRAM."""
+"""The preset for memories that are only described as DRAM."""
 
 
 class MemoryKind(StrEnum):
-    """What a memory is, as ``mem_type`` says."""
+    """The type of a memory, the field ``mem_type``."""
 
     SRAM = "sram"
     RF = "rf"
@@ -47,7 +47,7 @@ class MemoryKind(StrEnum):
 
 
 class SramModel(StrEnum):
-    """Where the costs of SRAM and register files come from."""
+    """The source of the costs of SRAM and register files."""
 
     FITTED = "fitted"
     CACTI = "cacti"
@@ -55,48 +55,48 @@ class SramModel(StrEnum):
 
 _R_COST: Final = Field(
     "r_cost",
-    "of a read of a port's full width",
+    "energy of a read of a port's full width",
     ENERGY,
     "0.021",
     Need.CONDITIONAL,
-    otherwise="unless `cost` or `auto_cost_extraction` has it computed",
+    otherwise="computed, with `cost` or `auto_cost_extraction`; else required",
 )
 _W_COST: Final = Field(
     "w_cost",
-    "of a write of a port's full width",
+    "energy of a write of a port's full width",
     ENERGY,
     "0.021",
     Need.CONDITIONAL,
-    otherwise="unless `cost` or `auto_cost_extraction` has it computed",
+    otherwise="computed, with `cost` or `auto_cost_extraction`; else required",
 )
 _AREA: Final = Field(
     "area",
-    "of one instance",
+    "area of one instance",
     AREA,
     "0.02",
     Need.OPTIONAL,
-    otherwise="`0`, or as computed",
+    otherwise="`0`, or the computed value",
 )
 _LEAKAGE: Final = Field(
     "leakage",
-    "what an instance takes whether or not it is used; counts with `static_energy: true`",
+    "leakage power of one instance, used or not; counted with `static_energy: true`",
     POWER,
     "0.3",
     Need.OPTIONAL,
-    otherwise="`0`, or as computed",
+    otherwise="`0`, or the computed value",
     origin=Origin.NESTMAP,
 )
 _EXTRACTION: Final = Field(
     "auto_cost_extraction",
-    "whether costs are computed; `r_cost`, `w_cost` and `area` beside it are replaced",
+    "whether costs are computed; replaces stated `r_cost`, `w_cost` and `area`",
     SWITCH,
     "true",
     Need.OPTIONAL,
-    otherwise="`false`, or `true` beside `cost`",
+    otherwise="`true` with `cost`, else `false`",
 )
 _KIND: Final = Field(
     "mem_type",
-    "what the memory is; decides which `cost` is usual, and which are right",
+    "the type of the memory; determines the default `cost` and the allowed ones",
     one_of(MemoryKind),
     "sram",
     Need.OPTIONAL,
@@ -104,23 +104,23 @@ _KIND: Final = Field(
 )
 _COST: Final = Field(
     "cost",
-    "the model that computes the costs: nestmap's own fit, the program CACTI, or the standard of a "
-    "DRAM. Unlike with `auto_cost_extraction`, figures beside it stay",
+    "the model that computes the costs: nestmap's own fit, the program CACTI, or a DRAM standard. "
+    "Unlike `auto_cost_extraction`, it does not replace stated values",
     "one of fitted, cacti, ddr4, lpddr4, lpddr5, hbm2, hbm2e, hbm3, gddr6",
     "fitted",
     Need.OPTIONAL,
-    otherwise=f"with `auto_cost_extraction: true` `fitted`, or `{DEFAULT_DRAM}` for "
-    "`mem_type: dram`; else nothing is computed",
+    otherwise=f"with `auto_cost_extraction: true`, `fitted`, or `{DEFAULT_DRAM}` for "
+    "`mem_type: dram`; otherwise nothing is computed",
     origin=Origin.NESTMAP,
 )
 _TECHNOLOGY: Final = Field(
     "technology",
-    "the node that the memory is built in; only where its costs are computed, and not of a DRAM",
+    "the technology node of the memory; only if its costs are computed, and not for DRAM",
     NODE,
     "28",
     Need.OPTIONAL,
-    otherwise=f"the `technology` of the whole description, else {DEFAULT_TECHNOLOGY:g}; of the "
-    "cells of an IMC array that of the array",
+    otherwise=f"the `technology` of the accelerator, else {DEFAULT_TECHNOLOGY:g}; for the cells of "
+    "an IMC array, the node of the array",
     origin=Origin.NESTMAP,
 )
 
@@ -128,15 +128,15 @@ COST_FIELDS: Final = (
     *(_R_COST, _W_COST, _AREA, _LEAKAGE),
     *(_EXTRACTION, _KIND, _COST, _TECHNOLOGY),
 )
-"""The fields of a memory that say what it costs, or how to find out."""
+"""The fields of a memory that state its costs or how to compute them."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class CostSources:
-    """What costs are found with beside the fields of a memory.
+    """The inputs of cost models other than the fields of a memory.
 
-    ``technology`` is the node of the whole description, where it names one.
+    ``technology`` is the node of the whole accelerator, if stated.
     """
 
     technology: Node | None = None
@@ -146,9 +146,9 @@ class CostSources:
 @final
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A memory as it is described: its value in the file, capacity in bits, ports.
+    """A memory as described: its node in the file, capacity in bits, and ports.
 
-    With a ``bank`` it is the cells of a unit of an IMC array, which are built bank by bank.
+    With a ``bank``, the memory is the cells of one unit of an IMC array, built bank by bank.
     """
 
     node: Node
@@ -158,14 +158,14 @@ class Built:
 
     @property
     def width(self) -> int:
-        """Bits of an access: a port that is narrower than others reads and writes whole words."""
+        """Bits of an access: even a narrower port reads and writes whole words."""
         return max(port.width_max for port in self.ports)
 
     def macro(self, technology: float | None) -> MemoryMacro:
-        """The memory as models of its cost see it, in the usual node where none is named.
+        """The memory as the input of cost models; ``technology`` is in nm (``None``: the default).
 
         Raises:
-            InputError: where nothing can be built so.
+            InputError: if such a memory cannot be built.
         """
         if self.bank is not None:
             with self.node.checking():
@@ -182,15 +182,15 @@ class Built:
             )
 
     def part(self, cost: MemoryCost) -> MemoryCost:
-        """What the memory costs of what was built."""
+        """The memory's own cost, given the cost of its macro."""
         return cost if self.bank is None else self.bank.share(cost, self.width)
 
 
 def memory_cost(fields: Mapping[Field, Node], built: Built, sources: CostSources) -> MemoryCost:
-    """What a memory costs; ``fields`` are those of it that are there.
+    """The cost of a memory; ``fields`` are the fields present in the file.
 
     Raises:
-        InputError: where the fields do not say, or contradict each other.
+        InputError: if the fields do not determine the cost, or contradict each other.
     """
     given = _given(fields)
     if not _is_computed(fields):
@@ -206,13 +206,13 @@ def memory_cost(fields: Mapping[Field, Node], built: Built, sources: CostSources
         if isinstance(model, SramModel)
         else _dram_cost(model, fields, built)
     )
-    # ZigZag's switch alone replaces the figures beside it, as ZigZag does; cost: leaves them
+    # As in ZigZag, auto_cost_extraction alone replaces stated values; cost does not.
     stay = given if _COST in fields else {k: v for k, v in given.items() if k == "leakage"}
     return replaced(found, dict(stay))
 
 
 def _given(fields: Mapping[Field, Node]) -> dict[str, float]:
-    """The figures that the description states, by their names in :class:`MemoryCost`."""
+    """The stated costs, by their names in :class:`MemoryCost`."""
     readers = {
         _R_COST: ("read_energy", energy),
         _W_COST: ("write_energy", energy),
@@ -225,12 +225,12 @@ def _given(fields: Mapping[Field, Node]) -> dict[str, float]:
 
 
 def _is_computed(fields: Mapping[Field, Node]) -> bool:
-    """Whether a model is asked: ``cost`` names one, or ZigZag's switch is on."""
+    """Whether a model computes the cost: ``cost`` names one, or ZigZag's switch is on."""
     switch = fields.get(_EXTRACTION)
     is_on = switch.boolean() if switch else _COST in fields
     if _COST in fields and not is_on:
         raise fields[_COST].error(
-            "no cost, or no auto_cost_extraction: false", "cost beside auto_cost_extraction: false"
+            "either cost or auto_cost_extraction: false", "cost with auto_cost_extraction: false"
         )
     return is_on
 
@@ -238,12 +238,12 @@ def _is_computed(fields: Mapping[Field, Node]) -> bool:
 def _check_unused(fields: Mapping[Field, Node]) -> None:
     if _TECHNOLOGY in fields:
         technology(fields[_TECHNOLOGY])
-        expected = f"cost: {SramModel.FITTED} or {SramModel.CACTI} beside it: it decides nothing"
+        expected = f"cost: {SramModel.FITTED} or {SramModel.CACTI}, without which it has no effect"
         raise fields[_TECHNOLOGY].error(expected, "technology without cost")
 
 
 def _model(fields: Mapping[Field, Node]) -> SramModel | DramPreset:
-    """Which model is asked: the one that ``cost`` names, else the usual one of the ``mem_type``."""
+    """The model that ``cost`` names, else the default one of the ``mem_type``."""
     from nestmap.costmodel.memory_cost.dram import DramPreset  # noqa: PLC0415 (imports numba)
 
     kind = fields[_KIND].choice(MemoryKind) if _KIND in fields else None
@@ -261,8 +261,8 @@ def _dram_cost(preset: DramPreset, fields: Mapping[Field, Node], built: Built) -
     from nestmap.costmodel.memory_cost.dram import dram_cost  # noqa: PLC0415 (imports numba)
 
     if _TECHNOLOGY in fields:
-        expected = "none: the energies of a DRAM are those of its standard"
-        raise fields[_TECHNOLOGY].error(expected, f"technology beside {preset}")
+        expected = "no technology: the energies of a DRAM are those of its standard"
+        raise fields[_TECHNOLOGY].error(expected, f"technology with {preset}")
     return dram_cost(preset, built.width)
 
 

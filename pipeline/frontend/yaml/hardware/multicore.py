@@ -1,4 +1,4 @@
-"""Reads descriptions of accelerators with several cores, in the schema of Stream's files."""
+"""Reads descriptions of multi-core accelerators in Stream's YAML schema."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _COLUMN_AND_ROW: Final = "column and row of a core, such as [0, 1]"
 
 _NAME: Final = Field(
     "name",
-    "how reports call the accelerator",
+    "the name of the accelerator in reports",
     "the name of the accelerator",
     "quad",
     origin=Origin.STREAM,
@@ -57,14 +57,14 @@ _CORES: Final = Field(
 )
 _OFFCHIP: Final = Field(
     "offchip_core_id",
-    "which core is off the chip; it only stores. Constants come from there, results go there",
+    "the off-chip core, which only stores; constants come from it and results go to it",
     _NUMBER,
     "2",
     origin=Origin.STREAM,
 )
 _SHARING: Final = Field(
     "core_memory_sharing",
-    "which cores [have memory in common](#shared-memories)",
+    "the cores that [share memory](#shared-memories)",
     "a list of cores that share memory",
     '["0, 1"]',
     Need.OPTIONAL,
@@ -73,7 +73,7 @@ _SHARING: Final = Field(
 )
 _COORDINATES: Final = Field(
     "core_coordinates",
-    "where [cores lie](#coordinates) on the chip; for pictures only",
+    "the [coordinates](#coordinates) of cores on the chip, for figures only",
     "column and row by number of the core",
     "{0: [0, 0], 1: [1, 0]}",
     Need.OPTIONAL,
@@ -89,7 +89,7 @@ def _not_looked_at(name: str, meaning: str, example: str) -> Field:
 MULTICORE: Final = Section(
     "Root of several cores",
     (),
-    "Cores, and the ways between them. From every core there is a way to the one off the chip, and "
+    "Cores and the connections between them. Every core must have a path to the off-chip core and "
     "back.",
     (
         *(_NAME, _CORES, CONNECTIONS, _OFFCHIP, ENERGY_PER_CYCLE, _SHARING, _COORDINATES),
@@ -98,20 +98,20 @@ MULTICORE: Final = Section(
             "measured rates of ports",
             "{2.dram.rw_port_1: {ceiling: 64, contiguous: 64, burst: 32}}",
         ),
-        _not_looked_at("technology_node", "costs stand in the cores", "n3"),
+        _not_looked_at("technology_node", "ignored: the cores state their costs", "n3"),
     ),
 )
 
 _OFFCHIP_FILE: Final = Field(
     "offchip_core",
-    "the core off the chip; its number is the next one after those of `cores`",
+    "the off-chip core; its number follows those of `cores`",
     "the file of a core, or the core itself",
     "offchip.yaml",
     origin=Origin.STREAM,
 )
 _BANDWIDTH: Final = Field(
     "bandwidth",
-    "of each link",
+    "bandwidth of each link",
     BANDWIDTH,
     "64",
     origin=Origin.STREAM,
@@ -120,8 +120,8 @@ _BANDWIDTH: Final = Field(
 MULTICORE_2024: Final = Section(
     "Root of several cores, 2024",
     (),
-    "As Stream's files were in 2024: with `offchip_core`, connections are pairs of cores, all with "
-    "one `bandwidth`. The core off the chip stands in pairs under its number.",
+    "The format of Stream's files in 2024: with `offchip_core`, connections are pairs of cores, "
+    "all with one `bandwidth`. Pairs refer to the off-chip core by its number.",
     (
         *(_NAME, _CORES, _OFFCHIP_FILE, PAIRS, _BANDWIDTH),
         *(ENERGY_PER_CYCLE, _SHARING, _COORDINATES),
@@ -131,18 +131,18 @@ MULTICORE_2024: Final = Section(
 CORES: Final = Entries(
     "Cores",
     (_CORES.name,),
-    "By number, from 0 on, each once: the file of a [core](#core-that-computes), or in its place "
-    "what would stand in the file. A file is looked for beside the one that names it, then in the "
-    "folder `cores` there, then among the bundled cores, whose names are those of files.",
+    "By number, starting at 0, each once: the file of a [core](#core-that-computes), or the "
+    "contents of such a file. A file is looked up in the folder of the accelerator's file, then in "
+    "its subfolder `cores`, then among the bundled cores.",
     _CORES.kind,
-    (Form("3: meta_prototype.yaml", "core 3 is as that file says"),),
+    (Form("3: meta_prototype.yaml", "core 3 is described in that file"),),
 )
 SHARED: Final = Entries(
     "Shared memories",
     (_SHARING.name,),
-    "Cores that have memory in common, not the one off the chip. What is shared are the outermost "
-    "memories that all of them have by one name; their size, ports and costs are the same in each "
-    "core. Items with a core in common are one item.",
+    "Cores that share memory, without the off-chip core. They share the outermost memories that "
+    "all of them have under the same name; size, ports and costs must be equal in each core. "
+    "Items with a core in common are merged.",
     _SHARING.kind,
     (
         Form('"0, 1"', "cores 0 and 1"),
@@ -152,7 +152,7 @@ SHARED: Final = Entries(
 COORDINATES: Final = Entries(
     "Coordinates",
     (_COORDINATES.name,),
-    "By number of the core: column and row.",
+    "The column and row of each core, by the number of the core.",
     _COORDINATES.kind,
     (Form("0: [1, 0]", "core 0 is in the second column of the first row"),),
 )
@@ -161,11 +161,11 @@ COORDINATES: Final = Entries(
 def parse_multicore(path: Path, cacti: Cacti = cacti_cost) -> MultiCoreAccelerator:
     """The accelerator with several cores that a YAML file in Stream's schema describes.
 
-    What may stand in it is declared here and in the modules that are imported; the page
-    ``docs/input-formats.md`` shows it. Who asks CACTI is ``cacti``.
+    Its fields are declared here and in the imported modules; ``docs/input-formats.md`` lists them.
+    ``cacti`` computes memory costs with CACTI.
 
     Raises:
-        InputError: where a file is not such a description; it names the line and the field.
+        InputError: if a file is not such a description; the error names line and field.
     """
     root = read_yaml(path)
     files = CoreFiles(path.parent, cacti)
@@ -182,7 +182,7 @@ def _current(root: Node, files: CoreFiles) -> MultiCoreAccelerator:
     cores = _cores(fields, files)
     offchip = _known(fields[_OFFCHIP], cores)
     if not isinstance(cores[offchip], StorageCore):
-        expected = f"a core that only stores, of type offchip: {_storing(cores)}"
+        expected = f"a storage core, of type offchip: {_storing(cores)}"
         raise fields[_OFFCHIP].error(expected, f"core {offchip}, which computes")
     links, buses = parse_connections(fields[CONNECTIONS], cores, _energy(fields))
     return _built(root, fields, (cores, offchip, links, buses))
@@ -194,14 +194,14 @@ def _of_2024(root: Node, files: CoreFiles) -> MultiCoreAccelerator:
     offchip, node = max(cores) + 1, fields[_OFFCHIP_FILE]
     cores[offchip] = files.offchip(node, offchip)
     if not isinstance(cores[offchip], StorageCore):
-        raise node.error("a core that only stores, of type offchip", "one that computes")
+        raise node.error("a storage core, of type offchip", "a core that computes")
     cores = _with_coordinates(fields, cores)
     links = parse_pairs(fields[PAIRS], cores, (fields[_BANDWIDTH], _energy(fields)))
     return _built(root, fields, (cores, offchip, links, ()))
 
 
 _Parts = tuple[dict[CoreId, Core], CoreId, tuple[Link, ...], tuple[Bus, ...]]
-"""Cores, which of them is off the chip, links, buses."""
+"""Cores, the number of the off-chip core, links, buses."""
 
 
 def _built(root: Node, fields: Mapping[Field, Node], parts: _Parts) -> MultiCoreAccelerator:
@@ -235,7 +235,7 @@ def _energy(fields: Mapping[Field, Node]) -> float:
 
 
 def _known(node: Node, cores: Iterable[CoreId]) -> CoreId:
-    """The number of one of the cores."""
+    """The number of a core, checked to exist."""
     number = node.integer(_NUMBER, minimum=0)
     if number not in cores:
         raise node.error(f"{_NUMBER}: one of {', '.join(map(str, cores))}")
@@ -254,7 +254,8 @@ def _with_coordinates(
     if _COORDINATES in fields:
         for number, node in fields[_COORDINATES].numbered(_COORDINATES.kind).items():
             if number not in cores:
-                raise node.error(f"a core: one of {', '.join(map(str, cores))}", f"core {number}")
+                known = ", ".join(map(str, cores))
+                raise node.error(f"an existing core: one of {known}", f"core {number}")
             placed[number] = replaced(cores[number], {"coordinates": _place(node)})
     return placed
 
@@ -269,12 +270,12 @@ def _place(node: Node) -> Coordinates:
 def _shared(
     node: Node, cores: Mapping[CoreId, Core], offchip: CoreId
 ) -> tuple[tuple[CoreId, ...], ...]:
-    """The groups of cores that share memory; items that have a core in common are one group."""
+    """The groups of cores that share memory; items with a core in common form one group."""
     graph: nx.Graph[CoreId] = nx.Graph()
     for item in node.sequence(_SHARING.kind):
         numbers = parse_numbers(item, cores)
         if offchip in numbers:
-            raise item.error("cores on the chip only", f"core {offchip}, which is off the chip")
+            raise item.error("on-chip cores only", f"core {offchip}, which is off the chip")
         _check_item(item, [cores[number] for number in numbers])
         graph.add_edges_from(combinations(numbers, 2))
     return tuple(tuple(sorted(group)) for group in nx.connected_components(graph))

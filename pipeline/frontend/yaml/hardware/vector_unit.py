@@ -12,17 +12,17 @@ from nestmap.pipeline.frontend.yaml.quantities import AREA, ENERGY, area, energy
 
 _LANES: Final = Field(
     "lanes",
-    "how many scalar operations it does in a cycle",
+    "scalar operations per cycle",
     "a positive number of operations a cycle",
     "64",
     origin=Origin.NESTMAP,
 )
 _OPERATION_ENERGY: Final = Field(
-    "operation_energy", "of one scalar operation", ENERGY, "0.1", origin=Origin.NESTMAP
+    "operation_energy", "energy of one scalar operation", ENERGY, "0.1", origin=Origin.NESTMAP
 )
 _MEMORY: Final = Field(
     "memory",
-    "which memory it reads and writes; it must hold `O`",
+    "the memory that the unit reads and writes, which must hold `O`",
     "the name of a memory",
     "dram",
     Need.OPTIONAL,
@@ -31,7 +31,7 @@ _MEMORY: Final = Field(
 )
 _AREA: Final = Field(
     "area",
-    "of all lanes",
+    "area of all lanes",
     AREA,
     "0.05",
     Need.OPTIONAL,
@@ -42,16 +42,16 @@ _AREA: Final = Field(
 VECTOR_UNIT: Final = Section(
     "Vector unit",
     ("vector_unit",),
-    "What its operators cost is reported; totals leave it out unless `--count-vector` is given.",
+    "Reports show the cost of vector operators; totals include it only with `--count-vector`.",
     (_LANES, _OPERATION_ENERGY, _MEMORY, _AREA),
 )
 
 
 def parse_vector_unit(node: Node, memories: Collection[MemoryLevel]) -> VectorUnit:
-    """The unit that the field ``vector_unit`` describes, beside these memories.
+    """The unit that the field ``vector_unit`` describes; ``memories`` are those of the accelerator.
 
     Raises:
-        InputError: where it is not such a description; it names the line and the field.
+        InputError: if it does not match the schema; the error names line and field.
     """
     fields = node.fields(VECTOR_UNIT)
     memory = fields.get(_MEMORY)

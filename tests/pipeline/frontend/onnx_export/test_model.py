@@ -175,7 +175,7 @@ def test_quantized_layers_are_written_in_parts_of_the_output_only() -> None:
     copy.CopyFrom(source)
     split_model(copy, split.splits, "test")
     assert parse_onnx(copy, name=split.workload.name).layers == split.workload.layers
-    with pytest.raises(InputError, match=r"test: layer 'n': found .* which do not add up"):
+    with pytest.raises(InputError, match=r"test: layer 'n': found .* its parts cannot be added"):
         split_model(source, halved(source, SplitAlong.INPUTS).splits, "test")
 
 

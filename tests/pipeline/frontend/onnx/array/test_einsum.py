@@ -150,7 +150,7 @@ WRONG: dict[str, tuple[str, tuple[Shape, ...], str]] = {
     "two arrows": ("i->i->i", ((1,),), "letters and dots"),
     "twice dots": ("......,i->i", ((1,), (1,)), "letters and dots"),
     "too few inputs": ("i,j->ij", ((3,),), "2, by the equation"),
-    "wrong rank": ("ij,j->i", ((3,), (3,)), "a letter an axis"),
+    "wrong rank": ("ij,j->i", ((3,), (3,)), "one letter for each axis"),
     "sizes differ": ("ij,jk->ik", ((3, 4), (5, 6)), "equal sizes"),
     "no square": ("ii->i", ((3, 4),), "equal sizes"),
     "unknown output": ("i,j->k", ((3,), (4,)), "letters of the inputs"),

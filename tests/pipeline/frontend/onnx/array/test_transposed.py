@@ -188,7 +188,7 @@ def test_stated_output_shape() -> None:
 WRONG: dict[str, tuple[tuple[int, ...], tuple[int, ...], Attributes, str]] = {
     "channels": ((1, 4, 8, 8), (3, 2, 3, 3), {}, "3 input channels"),
     "groups": ((1, 4, 8, 8), (4, 2, 3, 3), {"group": 3}, "equal groups"),
-    "axes": ((1, 4, 8, 8), (4, 2, 3), {}, "as many axes in both"),
+    "axes": ((1, 4, 8, 8), (4, 2, 3), {}, "the same number of axes in both"),
     "cropped": ((1, 4, 1, 8), (4, 2, 1, 3), {"pads": [1, 0, 0, 0]}, "at least one output"),
     "kernel_shape": ((1, 4, 8, 8), (4, 2, 3, 3), {"kernel_shape": [2, 2]}, "as in the weights"),
     "both": ((1, 4, 8, 8), (4, 2, 3, 3), {"auto_pad": "VALID", "pads": [1] * 4}, "only one"),

@@ -57,8 +57,8 @@ WRONG: dict[str, tuple[dict[str, int], str, str]] = {
     "unknown": ({"bach": 2}, "no dimension 'bach'", "batch (one of batch, x[1], seq, length)"),
     "of a weight": ({"w[0]": 8}, "no dimension 'w[0]'", "one of batch, x[1], seq, length"),
     "known already": ({"x[2]": 8}, "no dimension 'x[2]'", "x[1] (one of"),
-    "zero": ({"batch": 0}, "size 0 for dimension 'batch'", "1 up to 2**31 - 1"),
-    "huge": ({"batch": 2**31}, "size 2147483648 for dimension 'batch'", "1 up to 2**31 - 1"),
+    "zero": ({"batch": 0}, "size 0 for dimension 'batch'", "1 to 2**31 - 1"),
+    "huge": ({"batch": 2**31}, "size 2147483648 for dimension 'batch'", "1 to 2**31 - 1"),
 }
 
 

@@ -62,9 +62,9 @@ def test_what_it_cannot_build(
     said: str,
 ) -> None:
     install_cacti(monkeypatch, tmp_path, real_cacti())
-    with pytest.raises(InputError, match="expected a memory that it can build") as caught:
+    with pytest.raises(InputError, match="expected a memory that CACTI can build") as caught:
         cacti_cost(MemoryMacro(size=size, width=width, read_write_ports=1, technology=technology))
-    assert caught.value.found == f"no answer: it says {said!r}"
+    assert caught.value.found == f"the error {said!r} instead of an answer"
 
 
 def test_the_answer_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,13 +108,13 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
         (TOO_NEW, "does not run on this machine (/lib/libc.so.6: version `GLIBC_2.38' not found)"),
         ("no program", "does not run on this machine (Exec format error)"),
         ("#!/no/such/shell\n", "does not run on this machine (No such file or directory)"),
-        (FAILURE, "no answer: it says 'no such memory'"),
-        ("#!/bin/sh\necho 'too small: ' >&2\nexit 1", "no answer: it says 'too small:'"),
-        ("#!/bin/sh\nexit 3", "no answer: it says 'exit code 3'"),
-        ('#!/bin/sh\n: > "$2.out"', "an answer without the figures: nothing"),
-        ('#!/bin/sh\nprintf "a, b\\n1, 2\\n" > "$2.out"', "without the figures: a 1, b 2"),
-        (ANSWER.replace("0.001", "nan"), "an answer without the figures: Dynamic read energy"),
-        (ANSWER.replace("0.001", "N/A"), "an answer without the figures: Dynamic read energy"),
+        (FAILURE, "the error 'no such memory' instead"),
+        ("#!/bin/sh\necho 'too small: ' >&2\nexit 1", "the error 'too small:' instead"),
+        ("#!/bin/sh\nexit 3", "the error 'exit code 3' instead"),
+        ('#!/bin/sh\n: > "$2.out"', "an answer with missing values: nothing"),
+        ('#!/bin/sh\nprintf "a, b\\n1, 2\\n" > "$2.out"', "missing values: a 1, b 2"),
+        (ANSWER.replace("0.001", "nan"), "an answer with missing values: Dynamic read energy"),
+        (ANSWER.replace("0.001", "N/A"), "an answer with missing values: Dynamic read energy"),
     ],
 )
 def test_what_can_go_wrong(
@@ -137,5 +137,7 @@ def test_a_program_that_never_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_program_that_may_not_be_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = install_cacti(monkeypatch, tmp_path, ANSWER)
     (place / "hwcomponents_cacti" / "cacti" / "cacti").chmod(0o644)
-    with pytest.raises(InputError, match="machine \\(Permission denied\\); expected one that does"):
+    with pytest.raises(
+        InputError, match="machine \\(Permission denied\\); expected a program that runs"
+    ):
         cacti_cost(MACRO)
