@@ -65,7 +65,11 @@ FAULTS: Final = (
     Fault("- 0, 1", "- 0, 0", "12: core_memory_sharing[0]", "cores 0, 0", "two or more different"),
     Fault("- 0, 1", "- 0 1", "12: core_memory_sharing[0]", "'0 1'", "such as [0, 1]"),
     Fault(
-        "- 0, 1", "- [0, 3]", "12: core_memory_sharing[0]", "core 3, which is off", "on-chip cores only"
+        "- 0, 1",
+        "- [0, 3]",
+        "12: core_memory_sharing[0]",
+        "core 3, which is off",
+        "on-chip cores only",
     ),
     Fault(
         "- 0, 1", "- 0, 2", "12: core_memory_sharing[0]", "core 2 has sram_128KB", "the same one"

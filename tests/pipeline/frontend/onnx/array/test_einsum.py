@@ -149,7 +149,7 @@ WRONG: dict[str, tuple[str, tuple[Shape, ...], str]] = {
     "no letters": ("i2,j->i", ((1, 2), (2,)), "letters and dots"),
     "two arrows": ("i->i->i", ((1,),), "letters and dots"),
     "twice dots": ("......,i->i", ((1,), (1,)), "letters and dots"),
-    "too few inputs": ("i,j->ij", ((3,),), "2, by the equation"),
+    "too few inputs": ("i,j->ij", ((3,),), "2, as in the equation"),
     "wrong rank": ("ij,j->i", ((3,), (3,)), "one letter for each axis"),
     "sizes differ": ("ij,jk->ik", ((3, 4), (5, 6)), "equal sizes"),
     "no square": ("ii->i", ((3, 4),), "equal sizes"),

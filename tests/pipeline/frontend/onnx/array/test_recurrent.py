@@ -112,7 +112,7 @@ def test_lstm_of_onnx_runtime() -> None:
     [
         ("float[1,100,16] w, float[1,128,32] r", "", "[1, 128, 16] and [1, 128, 32]"),
         ("float[2,128,16] w, float[2,128,32] r", "", "[1, 128, 16] and [1, 128, 32]"),
-        ("float[1,128,16] w, float[1,128,32] r", "<hidden_size = 31>", "32, by R"),
+        ("float[1,128,16] w, float[1,128,32] r", "<hidden_size = 31>", "32, as in R"),
         ("float[1,128,16] w, float r", "", "[1, 0, 16] and [1, 0, 0]"),
     ],
 )

@@ -84,7 +84,7 @@ def test_one_error_lists_all_tensors_and_dimensions() -> None:
     assert caught.value.found == (
         "unknown sizes that the array needs: "
         + "; ".join(
-            f"node 'n{i}' (MatMul): input 'x{i}': shape [N{i}, 8] (it comes from outside)"
+            f"node 'n{i}' (MatMul): input 'x{i}': shape [N{i}, 8] (an input of the network)"
             for i in range(5)
         )
         + "; and 2 more"

@@ -109,7 +109,8 @@ def test_if_with_an_open_condition() -> None:
         _parsed([node("Cast", "x", "c", {"to": 9}, name="cast"), _choice("c", *_branches())], [])
     assert caught.value.where == "model 'net': node 'choice' (If)"
     assert caught.value.found == (
-        "a condition 'c' that is not constant (node 'cast' (Cast) makes it), and in its body MatMul"
+        "a condition 'c' that is not constant (computed by node 'cast' (Cast)), "
+        "with MatMul in its body"
     )
     assert "known before the network runs" in caught.value.expected
 
@@ -196,7 +197,7 @@ def test_loops_that_cannot_be_unrolled(loop: onnx.NodeProto, found: str) -> None
         _parsed(nodes, stored, inputs)
     assert caught.value.where == "model 'net': node 'loop' (Loop)"
     assert caught.value.found.startswith(found)
-    assert caught.value.found.endswith("and in its body MatMul")
+    assert caught.value.found.endswith("with MatMul in its body")
 
 
 def test_a_loop_that_cannot_be_unrolled_without_anything_for_the_array() -> None:
@@ -264,7 +265,7 @@ def test_scans_that_cannot_be_unrolled(shape: tuple[int, ...] | None, found: str
     with pytest.raises(InputError) as caught:
         _parsed([_scan()], [], {"x": shape, "start": (2, 8)})
     assert caught.value.where == "model 'net': node 'scan' (Scan)"
-    assert caught.value.found == f"{found}, and in its body MatMul"
+    assert caught.value.found == f"{found}, with MatMul in its body"
 
 
 def test_names_that_are_taken() -> None:
