@@ -113,7 +113,7 @@ def _fields(section: Section, origin: Origin) -> str:
     return _table(("field", "meaning", "value", "default", "example"), rows) + "".join(
         f"\n{title}: {notes}.\n"
         for title, need in (
-            (f"Read as in {origin}'s files, but they decide nothing", Need.IGNORED),
+            (f"Accepted because {origin}'s files have them, and ignored", Need.IGNORED),
             ("Refused", Need.REFUSED),
         )
         if (notes := _notes(section, need))

@@ -65,7 +65,7 @@ TILINGS: Final = Entries(
     "Tilings",
     (ITEM, _INTRA.name),
     "Loops that split a layer, innermost first; loop dimensions that the layer does not have are "
-    "skipped. The number of parts is required: Stream's `*`, which lets it choose, is an error.",
+    "skipped. The number of parts is required: `*`, which lets Stream choose, is an error.",
     _TILINGS,
     (
         Form('"OY, 4"', "4 parts along `OY`"),

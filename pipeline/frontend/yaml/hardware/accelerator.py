@@ -48,7 +48,7 @@ ARRAY_FIELD: Final = Field(
 )
 _DATAFLOWS: Final = Field(
     "dataflows",
-    "ignored: mappings are in the mapping file",
+    "mappings are in the mapping file",
     "anything",
     "{D1: [K]}",
     Need.IGNORED,

@@ -120,7 +120,7 @@ ARRAY: Final = Section(
     (
         *(_DIMENSIONS, _SIZES, _UNIT_ENERGY, _UNIT_AREA, _UNIT_LEAKAGE, _CLOCK_PERIOD),
         *(_SYSTOLIC_DIMENSIONS, _HOLDS_INPUTS, _IS_IMC),
-        *(_NO_IMC_TYPE, _not_here(INPUT_PRECISION, Need.IGNORED, "ignored")),
+        *(_NO_IMC_TYPE, _not_here(INPUT_PRECISION, Need.IGNORED, "only for IMC")),
         *(_NO_SLICES, _NO_CONVERTERS, _NO_TECHNOLOGY, _NO_VOLTAGE),
     ),
 )
@@ -131,7 +131,7 @@ _COLUMNS_AND_ROWS: Final = replace(
     "(outputs), the second the rows (inputs that are accumulated; a power of two in a digital "
     "array), and all others together are the banks",
 )
-_CIRCUITS: Final = "ignored: it follows from the circuits"
+_CIRCUITS: Final = "it follows from the circuits"
 _NO_ENERGY: Final = _not_here(_UNIT_ENERGY, Need.IGNORED, _CIRCUITS)
 _NO_AREA: Final = _not_here(_UNIT_AREA, Need.IGNORED, _CIRCUITS)
 _NO_PERIOD: Final = _not_here(_CLOCK_PERIOD, Need.REFUSED, "the clock follows from the circuits")

@@ -88,7 +88,7 @@ _OPERATORS: Final = Field(
 )
 _PRECISION: Final = Field(
     "operand_precision",
-    "ignored: precisions are those of the network",
+    "precisions are those of the network",
     "anything",
     "{input: int8, accumulator: int32}",
     Need.IGNORED,

@@ -59,7 +59,7 @@ _R_COST: Final = Field(
     ENERGY,
     "0.021",
     Need.CONDITIONAL,
-    otherwise="computed, with `cost` or `auto_cost_extraction`; else required",
+    otherwise="unless `cost` or `auto_cost_extraction` computes it",
 )
 _W_COST: Final = Field(
     "w_cost",
@@ -67,7 +67,7 @@ _W_COST: Final = Field(
     ENERGY,
     "0.021",
     Need.CONDITIONAL,
-    otherwise="computed, with `cost` or `auto_cost_extraction`; else required",
+    otherwise="unless `cost` or `auto_cost_extraction` computes it",
 )
 _AREA: Final = Field(
     "area",

@@ -98,7 +98,7 @@ MULTICORE: Final = Section(
             "measured rates of ports",
             "{2.dram.rw_port_1: {ceiling: 64, contiguous: 64, burst: 32}}",
         ),
-        _not_looked_at("technology_node", "ignored: the cores state their costs", "n3"),
+        _not_looked_at("technology_node", "the cores state their costs", "n3"),
     ),
 )
 
