@@ -23,7 +23,7 @@ from itertools import product
 from pathlib import Path
 
 from nestmap.model import MemoryMacro
-from nestmap.pipeline.frontend.cacti import configuration
+from nestmap.pipeline.frontend.yaml.hardware.cacti import configuration
 
 NODES = (22, 32, 45, 65)
 """Technology nodes in nm."""

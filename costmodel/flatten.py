@@ -27,17 +27,8 @@ from nestmap.costmodel.kernel.record import (
 )
 from nestmap.costmodel.mac_energy import computation_energy
 from nestmap.costmodel.ports import Transfer, link_ends, link_sharing, port_transfers
-from nestmap.costmodel.spatial import (
-    fractional_factors,
-    integer_factors,
-    level_unrollings,
-)
-from nestmap.model import (
-    Layer,
-    MappingProblem,
-    Relevance,
-    SpatialProblem,
-)
+from nestmap.costmodel.spatial import fractional_factors, integer_factors, level_unrollings
+from nestmap.model import Layer, MappingProblem, Relevance, SpatialProblem
 from nestmap.model.arrays import Floats, Ints
 
 P = TypeVar("P")

@@ -12,14 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import final
 
-from nestmap.model import (
-    Layer,
-    LayerTopLevels,
-    MappingProblem,
-    MemoryLevel,
-    TopLevel,
-    Workload,
-)
+from nestmap.model import Layer, LayerTopLevels, MappingProblem, MemoryLevel, TopLevel, Workload
 from nestmap.model.dims import LayerOperand, MemoryOperand
 from nestmap.model.units import Bits
 

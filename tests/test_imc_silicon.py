@@ -8,7 +8,7 @@ import pytest
 from benchmarks.imc_silicon import BEGIN, CHIPS, DOCUMENT, END, Chip, accelerator_of, table
 
 from nestmap.pipeline.frontend.bundled import resolve_accelerator
-from nestmap.pipeline.frontend.yaml.accelerator import parse_accelerator
+from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
 
 BY_NAME = {chip.name: chip for chip in CHIPS}
 

@@ -30,13 +30,7 @@ from nestmap.costmodel.memory_cost.terms import (
     total,
     width_factors,
 )
-from nestmap.costmodel.technology import (
-    Node,
-    nominal,
-    scale_area,
-    scale_energy,
-    scale_leakage,
-)
+from nestmap.costmodel.technology import Node, nominal, scale_area, scale_energy, scale_leakage
 from nestmap.model import MemoryCost, MemoryMacro
 
 SMALLEST_SRAM: Final = 512

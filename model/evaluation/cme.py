@@ -12,14 +12,7 @@ from nestmap.model.hardware.components import PartArea, PartEnergy, StaticEnergy
 from nestmap.model.mapping.constraints import OperandLink
 from nestmap.model.mapping.spatial import SpatialMapping
 from nestmap.model.mapping.temporal import TemporalMapping
-from nestmap.model.units import (
-    Area,
-    Count,
-    Cycles,
-    CyclesShare,
-    NanoSeconds,
-    PicoJoules,
-)
+from nestmap.model.units import Area, Count, Cycles, CyclesShare, NanoSeconds, PicoJoules
 
 Utilization = float
 """A utilization as a fraction; 1 is full use."""

@@ -7,13 +7,7 @@ from pathlib import Path
 from typing import Final, final
 from uuid import UUID
 
-from nestmap.model import (
-    NetworkEvaluation,
-    NetworkProblem,
-    Objective,
-    Recording,
-    Workload,
-)
+from nestmap.model import NetworkEvaluation, NetworkProblem, Objective, Recording, Workload
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import output_width, remark, show, show_prose
 from nestmap.pipeline.cli.progress import ExplorationBar

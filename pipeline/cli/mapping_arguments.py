@@ -11,14 +11,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from nestmap.costmodel.kernel.record import LOOPS
-from nestmap.model import (
-    Cuts,
-    InfeasibleError,
-    InputError,
-    Loop,
-    SpatialProblem,
-    TemporalMapping,
-)
+from nestmap.model import Cuts, InfeasibleError, InputError, Loop, SpatialProblem, TemporalMapping
 from nestmap.model.errors import suggestion
 from nestmap.search.temporal.loop_factors import temporal_sizes
 from nestmap.search.temporal.pinned import placed

@@ -15,11 +15,7 @@ from nestmap.pipeline.format.mappings import array_text
 from nestmap.pipeline.frontend.read import read_accelerator
 from nestmap.pipeline.render.svg.workload import graph_svg
 from nestmap.pipeline.render.tables.results import MEMORY_COSTS
-from nestmap.pipeline.render.text.accelerator import (
-    array_facts,
-    memory_table,
-    part_table,
-)
+from nestmap.pipeline.render.text.accelerator import array_facts, memory_table, part_table
 from nestmap.pipeline.render.text.plain_table import Line, printable
 from nestmap.pipeline.render.text.workload import (
     DEFINITIONS,

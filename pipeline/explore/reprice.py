@@ -11,13 +11,7 @@ from typing import Final
 from nestmap.costmodel.area_leakage import leakage_of
 from nestmap.costmodel.evaluate import port_names
 from nestmap.costmodel.reprice import reprice, reprice_vector, used_part
-from nestmap.model import (
-    Accelerator,
-    CostModelEvaluation,
-    InputError,
-    NetworkEvaluation,
-    Objective,
-)
+from nestmap.model import Accelerator, CostModelEvaluation, InputError, NetworkEvaluation, Objective
 from nestmap.model.base import replaced
 from nestmap.pipeline.explore.accelerator_diff import differences
 

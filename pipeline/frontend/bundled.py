@@ -1,9 +1,8 @@
-"""Bundled examples by name: accelerators, mappings, networks that are files or are generated."""
+"""Looks up bundled accelerators, mappings and networks by name."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.resources import files
 from importlib.util import find_spec
 from os.path import isfile
 from pathlib import Path
@@ -11,103 +10,97 @@ from typing import Final
 
 from nestmap.model import InputError
 from nestmap.model.errors import suggestion
+from nestmap.pipeline.frontend.data import bundled_files
 from nestmap.pipeline.frontend.networks import network_names
 
 LIGHT: Final = "light:"
-"""What the names of the onnx package's networks without weights begin with."""
+"""The prefix of the names of networks shipped with the onnx package, which have no weights."""
 
 _LIGHT_NETWORKS: Final = ("backend", "test", "data", "light")
 _SUFFIXES: Final = (".yaml", ".yml", ".onnx")
 
 
 def accelerator_names() -> tuple[str, ...]:
-    """The bundled accelerators."""
-    return tuple(_bundled("accelerators"))
+    """The names of the bundled single-core accelerators."""
+    return tuple(bundled_files("accelerators"))
 
 
 def multicore_names() -> tuple[str, ...]:
-    """The bundled accelerators with several cores."""
-    return tuple(_bundled("multicore"))
-
-
-def bundled_cores() -> dict[str, Path]:
-    """The files of the bundled cores by name."""
-    return _bundled("cores")
+    """The names of the bundled multi-core accelerators."""
+    return tuple(bundled_files("multicore"))
 
 
 def mapping_names() -> tuple[str, ...]:
-    """The bundled mappings: under an accelerator's name the one for it; ``free`` fixes nothing."""
-    return tuple(_bundled("mappings"))
+    """The names of the bundled mappings: one per accelerator, and ``free``, which fixes nothing."""
+    return tuple(bundled_files("mappings"))
 
 
 def workload_names() -> tuple[str, ...]:
-    """The networks by name: those of :func:`light_names` and those that are generated."""
+    """The names of all networks: those of :func:`light_names` and the generated ones."""
     return (*light_names(), *network_names())
 
 
 def light_names() -> tuple[str, ...]:
-    """The onnx package's networks: ``light:resnet50``, ``light:bvlc_alexnet`` (or without bvlc)."""
+    """The names of networks in the onnx package: ``light:resnet50``, ``light:bvlc_alexnet``, ...
+
+    The prefix ``bvlc_`` may be left out.
+    """
     return tuple(_networks())
 
 
 def resolve_accelerator(name_or_path: str) -> Path:
-    """The file of a bundled accelerator, or the path itself where it is one.
+    """The file of a bundled accelerator, or the path itself.
 
     Raises:
-        InputError: where it is neither the name of an example nor a path.
+        InputError: if the text is neither a bundled name nor a path.
     """
-    if name_or_path in _bundled("multicore"):
+    if name_or_path in bundled_files("multicore"):
         raise InputError(
             "accelerator",
             f"{name_or_path!r}, which has several cores",
-            "one of a single core; for several cores there are nestmap stream and nestmap split",
+            "a single-core accelerator; for several cores use nestmap stream or nestmap split",
         )
-    return _resolved("accelerator", name_or_path, _bundled("accelerators"))
+    return _resolved("accelerator", name_or_path, bundled_files("accelerators"))
 
 
 def resolve_multicore(name_or_path: str) -> Path:
-    """The file of a bundled accelerator with several cores, or the path itself where it is one.
+    """The file of a bundled multi-core accelerator, or the path itself.
 
     Raises:
-        InputError: where it is neither the name of an example nor a path.
+        InputError: if the text is neither a bundled name nor a path.
     """
-    return _resolved("cores", name_or_path, _bundled("multicore"))
+    return _resolved("cores", name_or_path, bundled_files("multicore"))
 
 
 def resolve_mapping(name_or_path: str) -> Path:
-    """The file of a bundled mapping, or the path itself where it is one.
+    """The file of a bundled mapping, or the path itself.
 
     Raises:
-        InputError: where it is neither the name of an example nor a path.
+        InputError: if the text is neither a bundled name nor a path.
     """
-    return _resolved("mapping", name_or_path, _bundled("mappings"))
+    return _resolved("mapping", name_or_path, bundled_files("mappings"))
 
 
 def resolve_workload(name_or_path: str) -> Path:
-    """The file of a network known by name, or the path itself where it is one.
+    """The file of a named network, or the path itself.
 
-    Networks that are generated have none: ask for them first.
+    Generated networks have no file: check for them first.
 
     Raises:
-        InputError: where it is neither the name of a network nor a path.
+        InputError: if the text is neither the name of a network file nor a path.
     """
     return _resolved("workload", name_or_path, _networks(), network_names())
 
 
 def default_mapping_for(accelerator: str) -> Path | None:
-    """The bundled mapping for a bundled accelerator; none for any other."""
-    if accelerator not in _bundled("accelerators"):
+    """The bundled mapping for a bundled accelerator; ``None`` for any other accelerator."""
+    if accelerator not in bundled_files("accelerators"):
         return None
-    return _bundled("mappings").get(accelerator)
-
-
-def _bundled(folder: str) -> dict[str, Path]:
-    place = Path(str(files("nestmap.pipeline.frontend").joinpath("data", folder)))
-    return {path.stem: path for path in sorted(place.glob("*.yaml"))}
+    return bundled_files("mappings").get(accelerator)
 
 
 def _networks() -> dict[str, Path]:
-    """The light networks; found without importing onnx, which takes a while."""
+    """The light networks by name, found without importing onnx, which is slow."""
     spec = find_spec("onnx")
     if spec is None or spec.origin is None:
         return {}

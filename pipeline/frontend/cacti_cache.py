@@ -1,4 +1,4 @@
-"""CACTI with a memory: what a store knows of its answers is not asked again."""
+"""A CACTI client that caches its answers in the store."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nestmap.model import MemoryCost, MemoryMacro
-from nestmap.pipeline.frontend.cacti import cacti_cost, cacti_name
-from nestmap.pipeline.frontend.yaml.memory_cost import Cacti
+from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost, cacti_name
+from nestmap.pipeline.frontend.yaml.hardware.memory_cost import Cacti
 
 if TYPE_CHECKING:
     from nestmap.store import CostQuestion, Store
 
 
 def remembered(store: Store | Path | str | None) -> Cacti:
-    """Who says what CACTI says: the store where it knows, else CACTI, and the store keeps it.
+    """A CACTI client that caches its answers in the store; without a store, CACTI itself.
 
-    The store is opened, and made, only when there is something to ask or to keep. The answer
-    raises what :func:`cacti_cost` does, and :class:`StoreError` where the store cannot be used.
+    The store is opened only for a look-up and created only for a first answer. The client raises
+    what :func:`cacti_cost` raises, and :class:`StoreError` if the store cannot be used.
     """
     if store is None:
         return cacti_cost
 
     def cost(macro: MemoryMacro) -> MemoryCost:
-        # DuckDB takes long to import, and only those who use CACTI shall wait
+        # DuckDB is slow to import; only runs that use CACTI pay for it
         from nestmap.store import CostQuestion  # noqa: PLC0415
 
         question = CostQuestion(macro=macro, tool=cacti_name())

@@ -1,4 +1,4 @@
-"""Whatever names a workload, an accelerator or a mapping, made into the model."""
+"""Reads a workload, an accelerator or a mapping from a path, a bundled name or a Python object."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from nestmap.pipeline.frontend.bundled import (
 from nestmap.pipeline.frontend.cacti_cache import remembered
 from nestmap.pipeline.frontend.networks import generated_workload, network_names
 from nestmap.pipeline.frontend.static_energy import leaking
-from nestmap.pipeline.frontend.yaml.accelerator import parse_accelerator
+from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
+from nestmap.pipeline.frontend.yaml.hardware.multicore import parse_multicore
 from nestmap.pipeline.frontend.yaml.mapping import parse_core_mapping, parse_mapping
-from nestmap.pipeline.frontend.yaml.multicore import parse_multicore
 from nestmap.pipeline.frontend.yaml.workload import parse_workload_yaml
 
 if TYPE_CHECKING:
@@ -35,15 +35,15 @@ def read_workload(
     dims: Mapping[str, int] | None = None,
     float_bits: int | None = None,
 ) -> Workload:
-    """The workload that is given as a model, an ONNX model, a file or a bundled name.
+    """Reads a workload from a model, an ONNX model, a file or a bundled name.
 
     Args:
-        given: what to read.
-        dims: sizes of the dimensions that the network leaves open, by name.
-        float_bits: bits that a float32 or float64 of an ONNX model counts (``None``: 8).
+        given: the workload itself, an ONNX model, a path or a bundled name.
+        dims: sizes of the network's open dimensions, by name.
+        float_bits: bits counted for each float32 or float64 of an ONNX model (``None``: 8).
 
     Raises:
-        InputError: where the file, the name or a dimension is not right.
+        InputError: if the file, the name or a dimension is invalid.
     """
     if isinstance(given, Workload):
         _check_fixed(f"workload {given.name}", dims, float_bits)
@@ -57,7 +57,7 @@ def read_workload(
             _check_fixed(str(path), dims, float_bits)
             return parse_workload_yaml(path)
         given = path
-    # onnx takes long to import, and only those who use it shall wait
+    # onnx is slow to import; only commands that use it pay for it
     from nestmap.pipeline.frontend.onnx import parse_onnx  # noqa: PLC0415
 
     if float_bits is None:
@@ -69,8 +69,8 @@ def _check_fixed(where: str, dims: Mapping[str, int] | None, float_bits: int | N
     for name in dims or ():
         raise InputError(where, f"no dimension {name!r}", "no --dim: all its sizes are fixed")
     if float_bits is not None:
-        found = f"--float-bits {float_bits} for what is no ONNX model"
-        raise InputError(where, found, "no such option: its precisions are stated")
+        found = f"--float-bits {float_bits} for a network that is not an ONNX model"
+        raise InputError(where, found, "no --float-bits: the network states its precisions")
 
 
 def read_accelerator(
@@ -79,14 +79,16 @@ def read_accelerator(
     *,
     static_energy: bool = False,
 ) -> Accelerator:
-    """The accelerator that is given as a model, a file or a bundled name.
+    """Reads an accelerator from a model, a file or a bundled name.
 
-    Where the file asks CACTI for the costs of memories, the store remembers the answers. With
-    ``static_energy`` energies include what leaks.
+    Args:
+        given: the accelerator itself, a path or a bundled name.
+        store: caches the memory costs that CACTI computes, if the file asks for CACTI.
+        static_energy: whether energies include leakage.
 
     Raises:
-        InputError: where the file or the name is not right.
-        StoreError: where the store is needed and cannot be used.
+        InputError: if the file or the name is invalid.
+        StoreError: if the store is needed and cannot be used.
     """
     accelerator = (
         given
@@ -99,13 +101,13 @@ def read_accelerator(
 def read_multicore(
     given: MultiCoreAccelerator | Path | str, store: Store | Path | str | None = None
 ) -> MultiCoreAccelerator:
-    """The accelerator with several cores that is given as a model, a file or a bundled name.
+    """Reads a multi-core accelerator from a model, a file or a bundled name.
 
-    Where a file asks CACTI for the costs of memories, the store remembers the answers.
+    The store caches the memory costs that CACTI computes, if a file asks for CACTI.
 
     Raises:
-        InputError: where a file or the name is not right.
-        StoreError: where the store is needed and cannot be used.
+        InputError: if a file or the name is invalid.
+        StoreError: if the store is needed and cannot be used.
     """
     if isinstance(given, MultiCoreAccelerator):
         return given
@@ -113,10 +115,10 @@ def read_multicore(
 
 
 def read_core_mapping(given: CoreMapping | Path | str | None) -> CoreMapping:
-    """The core allocations that are given as a model or a mapping file; ``None``: there are none.
+    """Reads core allocations from a model or a mapping file; ``None`` means no allocations.
 
     Raises:
-        InputError: where the file or the name is not right.
+        InputError: if the file or the name is invalid.
     """
     if isinstance(given, CoreMapping):
         return given
@@ -126,10 +128,10 @@ def read_core_mapping(given: CoreMapping | Path | str | None) -> CoreMapping:
 def read_mapping(
     given: MappingConstraints | Path | str | None, *, for_accelerator: str | None
 ) -> MappingConstraints:
-    """The constraints that are given; ``None``: those bundled for the accelerator, else none.
+    """Reads mapping constraints; ``None`` means those bundled for the accelerator, if any.
 
     Raises:
-        InputError: where the file or the name is not right.
+        InputError: if the file or the name is invalid.
     """
     if isinstance(given, MappingConstraints):
         return given

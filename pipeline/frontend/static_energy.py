@@ -1,4 +1,4 @@
-"""Energies that include what leaks: asked for beside an accelerator, kept as a part of it."""
+"""Makes the energies of an accelerator include static energy."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from nestmap.model.base import replaced
 
 
 def leaking(accelerator: Accelerator) -> Accelerator:
-    """The accelerator with energies that include static energy.
+    """The same accelerator, with static energy included in its energies.
 
     Raises:
-        InputError: where nothing on it leaks, or its clock period is not known.
+        InputError: if nothing on the accelerator leaks, or its clock period is unknown.
     """
     where = f"accelerator {accelerator.name}"
     memories = any(level.instance.leakage for level in accelerator.memories)
     if not (memories or accelerator.array.unit_leakage):
         raise InputError(
             where,
-            "no leakage, and static energy is asked for",
-            "leakage (mW) of some memory, or unit_leakage (mW) of the array",
+            "no leakage, although static energy is requested",
+            "leakage (mW) of a memory, or unit_leakage (mW) of the array",
         )
     try:
         return replaced(accelerator, {"counts_leakage": True})

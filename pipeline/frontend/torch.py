@@ -1,4 +1,4 @@
-"""Turns a PyTorch module into a workload, by way of PyTorch's own ONNX exporter."""
+"""Converts a PyTorch module into a workload, through PyTorch's own ONNX exporter."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     import onnx
 
 NEEDED: Final = ("torch", "onnxscript", "onnx_ir")
-"""What the extra ``torch`` installs."""
+"""The packages that the extra ``torch`` installs."""
 
 SMALL: Final = 1024
-"""Stored tensors of more elements stay where they are: the workload needs their sizes only."""
+"""Stored tensors with more elements are not copied: the workload needs only their sizes."""
 
 
 class _Type(Protocol):
@@ -53,7 +53,7 @@ class _Model(Protocol):
 
 
 class _Program(Protocol):
-    """What is used of a ``torch.onnx.ONNXProgram``."""
+    """The part of ``torch.onnx.ONNXProgram`` that is used here."""
 
     model: _Model
 
@@ -61,12 +61,12 @@ class _Program(Protocol):
 
 
 class TorchModule(Protocol):
-    """What is used of a ``torch.nn.Module``; nothing here needs PyTorch's types."""
+    """The part of ``torch.nn.Module`` that is used here, so that PyTorch's types are not needed."""
 
     training: bool
 
     def modules(self) -> Iterator[TorchModule]:
-        """The module itself and all in it."""
+        """The module itself and all of its submodules."""
         ...
 
 
@@ -76,23 +76,23 @@ def from_torch(
     *,
     name: str | None = None,
 ) -> Workload:
-    """The workload of a PyTorch module, as it runs (in evaluation mode) on inputs of these sizes.
+    """The workload of a PyTorch module in evaluation mode, for inputs of the given sizes.
 
-    ``torch.export`` traces the module. Weights are not copied, and need not be there: a module
-    that was made under ``torch.device("meta")`` has none, nor do its example inputs.
+    ``torch.export`` traces the module. Weights are neither copied nor required: a module created
+    under ``torch.device("meta")`` has none, and its example inputs need no data either.
 
     Args:
-        module: a ``torch.nn.Module``; it is not changed.
-        example_inputs: what it is called with, by position or by name. Only sizes and types count.
-        name: the name of the workload; by default that of the module's class.
+        module: a ``torch.nn.Module``, left unchanged.
+        example_inputs: the call's arguments, by position or by name. Only sizes and types matter.
+        name: the name of the workload (default: the name of the module's class).
 
     Raises:
-        InputError: where PyTorch or its exporter is missing or cannot export the module, or where
-            the exported model is wrong.
+        InputError: if PyTorch or its exporter is missing, the module cannot be exported, or the
+            exported model is invalid.
     """
     where = f"torch module {type(module).__name__!r}"
     check_installed(where, NEEDED, "torch")
-    # onnx takes long to import, and only those who use it shall wait
+    # onnx is slow to import; only commands that use it pay for it
     from nestmap.pipeline.frontend.onnx import parse_onnx  # noqa: PLC0415
 
     with _evaluating(module):
@@ -102,7 +102,7 @@ def from_torch(
 
 @contextmanager
 def _evaluating(module: TorchModule) -> Generator[None]:
-    """Lets the module and all in it be in evaluation mode for a while."""
+    """Keeps the module and its submodules in evaluation mode within the block."""
     before = [(each, each.training) for each in module.modules()]
     try:
         for each, _ in before:
@@ -122,7 +122,7 @@ def _exported(
         program: _Program = export(
             module, args, kwargs=kwargs, dynamo=True, verbose=False, optimize=False
         )
-        # Optimizing folds constants, which must not compute with large weights or missing ones.
+        # Optimizing folds constants, which must not touch large or missing weights.
         _replace_weights(program, _zeros)
         program.optimize()
         _replace_weights(program, _left_out)
@@ -135,7 +135,7 @@ def _exported(
 
 
 def _replace_weights(program: _Program, instead: Callable[[str, _Stored], _Stored]) -> None:
-    """Has something of the same sizes instead of weights."""
+    """Replaces large or missing weights by placeholders of the same sizes."""
     for value in program.model.graph.initializers.values():
         stored = value.const_value
         absent = bool(getattr(getattr(stored, "raw", None), "is_meta", False))
@@ -144,14 +144,14 @@ def _replace_weights(program: _Program, instead: Callable[[str, _Stored], _Store
 
 
 def _zeros(name: str, stored: _Stored) -> _Stored:
-    """As many zeros, which take the room of one."""
+    """A tensor of zeros that takes the memory of one element."""
     zeros = np.broadcast_to(np.zeros((), stored.dtype.numpy()), stored.shape.numpy())
     made: _Stored = import_module("onnx_ir").Tensor(zeros, name=name)
     return made
 
 
 def _left_out(name: str, stored: _Stored) -> _Stored:
-    """What stands for a tensor whose data is in another file."""
+    """A placeholder for a tensor whose data is in another file."""
     made: _Stored = import_module("onnx_ir").ExternalTensor(
         "left_out", 0, stored.nbytes, stored.dtype, shape=stored.shape, name=name, base_dir=""
     )

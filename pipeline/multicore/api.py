@@ -21,18 +21,9 @@ from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
 from nestmap.model.multicore.search_result import AllocationSearch
 from nestmap.pipeline.frontend.read import read_core_mapping, read_multicore, read_workload
-from nestmap.pipeline.multicore.pipeline import (
-    rebuild_problem,
-    split_network,
-    stream_pipeline,
-)
+from nestmap.pipeline.multicore.pipeline import rebuild_problem, split_network, stream_pipeline
 from nestmap.pipeline.multicore.plan import StreamPlan
-from nestmap.pipeline.multicore.run import (
-    ScheduleRun,
-    StreamJob,
-    StreamPorts,
-    StreamProgress,
-)
+from nestmap.pipeline.multicore.run import ScheduleRun, StreamJob, StreamPorts, StreamProgress
 from nestmap.pipeline.render.notebook.schedule import schedule_html, search_html
 from nestmap.pipeline.stages.multicore.inter_core import scheduler
 from nestmap.pipeline.stages.multicore.split_options import GivenLoops, split_options

@@ -3,9 +3,7 @@
 from nestmap.pipeline.stages.io.pickle import DumpStage as DumpStage
 from nestmap.pipeline.stages.io.pickle import LoadStage as LoadStage
 from nestmap.pipeline.stages.io.pickle import PickleSaveStage as PickleSaveStage
-from nestmap.pipeline.stages.io.plot import (
-    PlotTemporalMappingsStage as PlotTemporalMappingsStage,
-)
+from nestmap.pipeline.stages.io.plot import PlotTemporalMappingsStage as PlotTemporalMappingsStage
 from nestmap.pipeline.stages.io.plot import VisualizationStage as VisualizationStage
 from nestmap.pipeline.stages.mapping.bounds import BoundedSearchStage as BoundedSearchStage
 from nestmap.pipeline.stages.mapping.bounds import RankByBoundStage as RankByBoundStage

@@ -8,14 +8,7 @@ import numpy as np
 
 from nestmap.model import EvaluationBatch, Objective
 from nestmap.model.arrays import Rows
-from nestmap.search.select.shortlist import (
-    Choose,
-    Columns,
-    Compared,
-    Shortlist,
-    shortlist,
-    winnow,
-)
+from nestmap.search.select.shortlist import Choose, Columns, Compared, Shortlist, shortlist, winnow
 
 
 def best_of(batches: Iterable[EvaluationBatch], objective: Objective) -> EvaluationBatch:

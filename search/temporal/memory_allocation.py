@@ -19,13 +19,7 @@ from nestmap.costmodel.flatten import FlatProblem
 from nestmap.costmodel.footprint import start_tile, tile_elements, widen, widen_to_level
 from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import (
-    LOOPS,
-    MEMORIES,
-    OPERANDS,
-    check_loops,
-    new_record,
-)
+from nestmap.costmodel.kernel.record import LOOPS, MEMORIES, OPERANDS, check_loops, new_record
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.model.arrays import Codes, Floats, Ints

@@ -11,15 +11,7 @@ from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import AffineIndex, Layer, SpatialProblem
 from nestmap.model.base import replaced
 from nestmap.model.workload.layer import Operand
-from tests.costmodel.machines import (
-    convolution,
-    loops,
-    machine,
-    mapped,
-    matmul,
-    memory,
-    ordered,
-)
+from tests.costmodel.machines import convolution, loops, machine, mapped, matmul, memory, ordered
 from tests.properties.variants import examples
 from tests.strategies import Case, evaluated_cases
 

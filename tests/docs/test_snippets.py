@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from nestmap.pipeline.cli.commands import app
 from nestmap.pipeline.frontend.bundled import resolve_accelerator
-from nestmap.pipeline.frontend.yaml.accelerator import parse_accelerator
+from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
 from nestmap.store import DEFAULT_PATH, Store
 from tests.docs.blocks import (
     DOCUMENTS,

@@ -16,18 +16,28 @@ from nestmap.model import (
     StorageCore,
     Workload,
 )
-from nestmap.pipeline.frontend.yaml.accelerator import ACCELERATOR, parse_accelerator
-from nestmap.pipeline.frontend.yaml.array import ARRAY, IMC_ARRAY
-from nestmap.pipeline.frontend.yaml.connections import CONNECTION, CORE_PAIRS
-from nestmap.pipeline.frontend.yaml.core import CORE, STORAGE_CORE, parse_core, parse_offchip_core
 from nestmap.pipeline.frontend.yaml.core_allocation import TILINGS
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, Part, Section
-from nestmap.pipeline.frontend.yaml.layer import (
-    LAYER,
-    RELATIONS,
-    SOURCES,
-    precisions,
+from nestmap.pipeline.frontend.yaml.hardware.accelerator import ACCELERATOR, parse_accelerator
+from nestmap.pipeline.frontend.yaml.hardware.array import ARRAY, IMC_ARRAY
+from nestmap.pipeline.frontend.yaml.hardware.connections import CONNECTION, CORE_PAIRS
+from nestmap.pipeline.frontend.yaml.hardware.core import (
+    CORE,
+    STORAGE_CORE,
+    parse_core,
+    parse_offchip_core,
 )
+from nestmap.pipeline.frontend.yaml.hardware.memory import MEMORY, MOVEMENTS, PORT
+from nestmap.pipeline.frontend.yaml.hardware.multicore import (
+    COORDINATES,
+    CORES,
+    MULTICORE,
+    MULTICORE_2024,
+    SHARED,
+    parse_multicore,
+)
+from nestmap.pipeline.frontend.yaml.hardware.vector_unit import VECTOR_UNIT
+from nestmap.pipeline.frontend.yaml.layer import LAYER, RELATIONS, SOURCES, precisions
 from nestmap.pipeline.frontend.yaml.mapping import (
     HINTS,
     LINKS,
@@ -36,17 +46,7 @@ from nestmap.pipeline.frontend.yaml.mapping import (
     parse_core_mapping,
     parse_mapping,
 )
-from nestmap.pipeline.frontend.yaml.memory import MEMORY, MOVEMENTS, PORT
-from nestmap.pipeline.frontend.yaml.multicore import (
-    COORDINATES,
-    CORES,
-    MULTICORE,
-    MULTICORE_2024,
-    SHARED,
-    parse_multicore,
-)
 from nestmap.pipeline.frontend.yaml.temporal_ordering import LEVELS, ORDER
-from nestmap.pipeline.frontend.yaml.vector_unit import VECTOR_UNIT
 from nestmap.pipeline.frontend.yaml.workload import parse_workload_yaml
 
 Mapped = tuple[MappingConstraints, CoreMapping]

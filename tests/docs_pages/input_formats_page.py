@@ -13,12 +13,12 @@ from typer.models import OptionInfo
 from nestmap.pipeline.cli import options
 from nestmap.pipeline.frontend.bundled import (
     accelerator_names,
-    bundled_cores,
     default_mapping_for,
     multicore_names,
     resolve_accelerator,
     resolve_multicore,
 )
+from nestmap.pipeline.frontend.data import bundled_cores
 from nestmap.pipeline.frontend.networks import network_dims, network_names
 from nestmap.pipeline.frontend.yaml.field_schema import (
     ITEM,
@@ -113,7 +113,7 @@ def _fields(section: Section, origin: Origin) -> str:
     return _table(("field", "meaning", "value", "default", "example"), rows) + "".join(
         f"\n{title}: {notes}.\n"
         for title, need in (
-            (f"Read as in {origin}'s files, but they decide nothing", Need.IGNORED),
+            (f"Accepted because {origin}'s files have them, and ignored", Need.IGNORED),
             ("Refused", Need.REFUSED),
         )
         if (notes := _notes(section, need))

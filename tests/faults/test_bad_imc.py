@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nestmap.pipeline.frontend.yaml.accelerator import parse_accelerator
+from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
 from tests.faults.located import Fault, check_located
 
 IMC = """\
@@ -157,7 +157,7 @@ IMC_FAULTS = (
         "one of D1, D2",
     ),
     Fault("adc_resolution: 6", "adc: 6", f"7: {_ARRAY}.adc", "unknown field 'adc'", "adc_res"),
-    Fault("cells:", "cell:", "10: memories", "cell, dram", "a memory cells with the weights"),
+    Fault("cells:", "cell:", "10: memories", "cell, dram", "a memory cells that holds"),
     Fault(_WEIGHTS, _WEIGHTS_AND_INPUTS, "11: memories.cells", "holds I2, I1", "weights only"),
     Fault(_WEIGHTS, _OUTPUTS, "11: memories.cells", "holds O", "weights only"),
     Fault(
@@ -198,7 +198,7 @@ ORDINARY_FAULTS = (
     Fault("period: 2", "period: -2", f"6: {_ARRAY}.clock_period", "-2", "in ns, above 0"),
     Fault("period: 2", "period: 2 ns", f"6: {_ARRAY}.clock_period", "'2 ns'", "in ns"),
     Fault("  clock_period: 2\n", "", "7: static_energy", "true", "clock_period (ns)"),
-    Fault("  unit_leakage: 0.01\n", "", "7: static_energy", "true", "leakage (mW) of some memory"),
+    Fault("  unit_leakage: 0.01\n", "", "7: static_energy", "true", "leakage (mW) of a memory"),
     Fault("static_energy: true", "static_energy: 1", "8: static_energy", "1", "true or false"),
 )
 

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from nestmap.model import InputError
-from nestmap.pipeline.frontend.yaml.accelerator import parse_accelerator
+from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
 from tests.cacti_package import TOO_NEW, install_cacti
 
 # buffer stands in line 4, what it costs from line 6 on, its ports from line 9 on
@@ -90,7 +90,7 @@ def test_the_text_is_good_before_the_change(tmp_path: Path) -> None:
         (COST + NODE, "", "4: memories.buffer", "no r_cost", "the field r_cost (pJ per access)"),
         (
             *(COST, "    auto_cost_extraction: false\n" + COST, "7: memories.buffer.cost"),
-            *("cost beside auto_cost_extraction: false", "no cost"),
+            *("cost with auto_cost_extraction: false", "either cost or"),
         ),
         (
             *(COST, "    auto_cost_extraction: perhaps\n"),
@@ -110,7 +110,7 @@ def test_the_text_is_good_before_the_change(tmp_path: Path) -> None:
         ),
         (
             *(COST, "    cost: ddr4\n", "7: memories.buffer.technology"),
-            *("technology beside ddr4", "none: the energies of a DRAM"),
+            *("technology with ddr4", "no technology: the energies of a DRAM"),
         ),
         (COST, COST + "    r_cost: -1\n", "7: memories.buffer.r_cost", "-1", "energy in pJ"),
         (COST, COST + "    area: x\n", "7: memories.buffer.area", "'x'", "an area"),
@@ -130,7 +130,7 @@ def test_faults_are_located(
 
 def test_cacti_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     missing: dict[str, None] = {}
-    monkeypatch.setattr("nestmap.pipeline.frontend.cacti.find_spec", missing.get)
+    monkeypatch.setattr("nestmap.pipeline.frontend.yaml.hardware.cacti.find_spec", missing.get)
     error = fails(tmp_path, MACHINE.replace("fitted", "cacti"))
     assert place(error, tmp_path) == "6: memories.buffer.cost"
     assert error.found == "no package hwcomponents-cacti"

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from nestmap.model import InputError
 from nestmap.pipeline.frontend.read import read_multicore
-from nestmap.pipeline.frontend.yaml.core import parse_core
+from nestmap.pipeline.frontend.yaml.hardware.core import parse_core
+from nestmap.pipeline.frontend.yaml.hardware.multicore import parse_multicore
 from nestmap.pipeline.frontend.yaml.mapping import parse_core_mapping
-from nestmap.pipeline.frontend.yaml.multicore import parse_multicore
 from tests.docs_pages.variants import value
 from tests.faults.located import Fault, Parse, check_located
 
@@ -65,13 +65,17 @@ FAULTS: Final = (
     Fault("- 0, 1", "- 0, 0", "12: core_memory_sharing[0]", "cores 0, 0", "two or more different"),
     Fault("- 0, 1", "- 0 1", "12: core_memory_sharing[0]", "'0 1'", "such as [0, 1]"),
     Fault(
-        "- 0, 1", "- [0, 3]", "12: core_memory_sharing[0]", "core 3, which is off", "on the chip"
+        "- 0, 1",
+        "- [0, 3]",
+        "12: core_memory_sharing[0]",
+        "core 3, which is off",
+        "on-chip cores only",
     ),
     Fault(
         "- 0, 1", "- 0, 2", "12: core_memory_sharing[0]", "core 2 has sram_128KB", "the same one"
     ),
     Fault("{type: link", "{type: ring", f"{LINK}.type", "'ring'", "one of link, bus"),
-    Fault("[0, 2]", "[0, 9]", f"{LINK}.cores[1]", "core 9", "a core that is there: one of 0, 1"),
+    Fault("[0, 2]", "[0, 9]", f"{LINK}.cores[1]", "core 9", "an existing core: one of 0, 1"),
     Fault("[0, 2]", "[0]", f"{LINK}.cores", "cores 0", "two or more different cores"),
     Fault("[0, 2]", "[2, 2]", f"{LINK}.cores", "cores 2, 2", "two or more different cores"),
     Fault("[0, 2]", "[0, x]", f"{LINK}.cores[1]", "'x'", "two or more different cores"),
@@ -82,7 +86,9 @@ FAULTS: Final = (
         "bandwidth: 32", "bandwidth: 1.5", f"{LINK}.bandwidth", "1.5", "a positive number of bit"
     ),
     Fault(", bandwidth: 32", "", LINK, "no bandwidth", "the field bandwidth"),
-    Fault("bandwidth: 32", "bandwidth: 32, hub: 0", f"{LINK}.hub", "a hub", "no hub of a link"),
+    Fault(
+        "bandwidth: 32", "bandwidth: 32, hub: 0", f"{LINK}.hub", "a hub", "only a bus may have one"
+    ),
     Fault(
         "{type: link, cores: [0, 2], bandwidth: 32}",
         "{type: bus, cores: [0, 2], bandwidth: 32, hub: 1}",
@@ -110,7 +116,7 @@ bandwidth: 32
 OLD_FAULTS: Final = (
     Fault("bandwidth: 32\n", "", "1", "no bandwidth", "the field bandwidth"),
     Fault("bandwidth: 32", "bandwidth: -4", "6: bandwidth", "-4", "a positive number"),
-    Fault("offchip.yaml", "simd.yaml", "4: offchip_core", "one that computes", "only stores"),
+    Fault("offchip.yaml", "simd.yaml", "4: offchip_core", "a core that computes", "a storage core"),
     Fault("offchip.yaml", "off.yaml", "4: offchip_core", "'off.yaml'", "offchip (one of"),
     Fault('"0, 1"', '"0, 2"', "5: core_connectivity[0]", "core 2", "one of 0, 1"),
     Fault('"0, 1"', '"0, 1", "1, 0"', "5: core_connectivity[1]", "a second link 1 -> 0", "at most"),
@@ -183,7 +189,13 @@ MAPPING_FAULTS: Final = (
     Fault("[0, 1]", "[0, -1]", "2: [0].core_allocation[1]", "-1", "the number of a core"),
     Fault("[0, 1]", "all", "2: [0].core_allocation", "'all'", "the number of a core"),
     Fault("fixed: true", "fixed: 1", "3: [0].core_allocation_is_fixed", "1", "true or false"),
-    Fault("  core_allocation: [0, 1]\n", "", "2: [0].core_allocation_is_fixed", "true", "beside"),
+    Fault(
+        "  core_allocation: [0, 1]\n",
+        "",
+        "2: [0].core_allocation_is_fixed",
+        "true",
+        "core_allocation in the same entry",
+    ),
     Fault("[0, 1]\n", "[1, 1]\n#", "2: [0].core_allocation", "cores 1, 1 to choose", "each once"),
     Fault('"OY, all"', "OY", "4: [0].intra_core_tiling[0]", "'OY'", "a number of parts, or all"),
     Fault("OY, all", "OY all", "4: [0].intra_core_tiling[0]", "'OY all'", "such as 'OY, 4'"),

@@ -153,27 +153,27 @@ MODELS: dict[str, tuple[onnx.ModelProto, str, str, str]] = {
     "no shape": (
         one("Conv", {"x": None}, {"w": K}),
         "",
-        f"{X}: no shape (it comes from outside)",
+        f"{X}: no shape (an input of the network)",
         "value_info",
     ),
     "no shape from a node": (
         _after_custom_operator(),
         "",
-        "node 'n' (MatMul): input 't': no shape (node 'odd' makes it) (the first operator that "
+        "node 'n' (MatMul): input 't': no shape (computed by node 'odd') (the first operator that "
         "leaves a size open is node 'odd' (acme.Mystery): output 't' has no shape)",
         "value_info",
     ),
     "depends on values": (
         _depends_on_values(),
         "",
-        "node 'n' (MatMul): input 't': shape [2, ?] (node 'cast' makes it) (the first operator "
+        "node 'n' (MatMul): input 't': shape [2, ?] (computed by node 'cast') (the first operator "
         "that leaves a size open is node 'where' (NonZero): output 'i' has shape [2, ?])",
         "a size for every dimension",
     ),
     "symbolic": (
         _conv(("N", 2, 8, "W"), K),
         "",
-        f"unknown sizes that the array needs: {X}: shape [N, 2, 8, W] (it comes from outside)",
+        f"unknown sizes that the array needs: {X}: shape [N, 2, 8, W] (an input of the network)",
         "sizes for the network's symbolic dimensions: --dim N=... --dim W=...",
     ),
     "nameless": (
@@ -182,10 +182,10 @@ MODELS: dict[str, tuple[onnx.ModelProto, str, str, str]] = {
         f"{X}: shape [1, 2, ?, 8]",
         "--dim x[2]=...",
     ),
-    "zero": (_conv((0, 2, 8, 8), K), X, "dimension 0 in shape [0, 2, 8, 8]", "1 up to"),
+    "zero": (_conv((0, 2, 8, 8), K), X, "dimension 0 in shape [0, 2, 8, 8]", "1 to 2**31 - 1"),
     "negative": (_conv((1, 2, -1, 8), K), "", f"{X}: shape [1, 2, ?, 8]", "--dim x[2]=..."),
-    "huge": (_conv((1, 2, 8, 2**31), K), X, "dimension 2147483648", "1 up to 2**31 - 1"),
-    "no outputs": (_conv((1, 2, 8, 8), (0, 2, 3, 3)), W, "dimension 0", "1 up to"),
+    "huge": (_conv((1, 2, 8, 2**31), K), X, "dimension 2147483648", "1 to 2**31 - 1"),
+    "no outputs": (_conv((1, 2, 8, 8), (0, 2, 3, 3)), W, "dimension 0", "1 to 2**31 - 1"),
     "channels": (_conv((1, 3, 8, 8), K), CONV, "3 input channels", "2 x 1 input channels"),
     "channels and groups": (
         _conv((1, 2, 8, 8), K, {"group": 2}),
@@ -199,7 +199,7 @@ MODELS: dict[str, tuple[onnx.ModelProto, str, str, str]] = {
         "4 output channels in 3 groups",
         "equal groups",
     ),
-    "no group": (_conv((1, 2, 8, 8), K, {"group": 0}), CONV, "group 0", "1 up to"),
+    "no group": (_conv((1, 2, 8, 8), K, {"group": 0}), CONV, "group 0", "1 to 2**31 - 1"),
     "no axis": (_conv((1, 2), (4, 2)), CONV, "shape [1, 2]", "one, two or three spatial axes"),
     "four axes": (
         _conv((1, 2, 3, 3, 3, 3), (4, 2, 1, 1, 1, 1)),
@@ -207,7 +207,7 @@ MODELS: dict[str, tuple[onnx.ModelProto, str, str, str]] = {
         "[1, 2, 3, 3, 3, 3]",
         "three",
     ),
-    "ranks": (_conv((1, 2, 8, 8), (4, 2, 3)), CONV, "weights [4, 2, 3]", "as many axes"),
+    "ranks": (_conv((1, 2, 8, 8), (4, 2, 3)), CONV, "weights [4, 2, 3]", "the same number of axes"),
     "kernel": (
         _conv((1, 2, 8, 8), K, {"kernel_shape": [5, 5]}),
         CONV,
@@ -215,15 +215,20 @@ MODELS: dict[str, tuple[onnx.ModelProto, str, str, str]] = {
         "[3, 3]",
     ),
     "strides": (_conv((1, 2, 8, 8), K, {"strides": [1]}), CONV, "strides [1]", "2 numbers"),
-    "stride": (_conv((1, 2, 8, 8), K, {"strides": [1, 0]}), CONV, "strides 0", "1 up to"),
-    "dilation": (_conv((1, 2, 8, 8), K, {"dilations": [-1, 1]}), CONV, "dilations -1", "1 up to"),
+    "stride": (_conv((1, 2, 8, 8), K, {"strides": [1, 0]}), CONV, "strides 0", "1 to 2**31 - 1"),
+    "dilation": (
+        _conv((1, 2, 8, 8), K, {"dilations": [-1, 1]}),
+        CONV,
+        "dilations -1",
+        "1 to 2**31 - 1",
+    ),
     "pads": (_conv((1, 2, 8, 8), K, {"pads": [1, 1]}), CONV, "pads [1, 1]", "4 numbers"),
-    "pad": (_conv((1, 2, 8, 8), K, {"pads": [0, 0, 0, -1]}), CONV, "pads -1", "0 up to"),
+    "pad": (_conv((1, 2, 8, 8), K, {"pads": [0, 0, 0, -1]}), CONV, "pads -1", "0 to 2**31 - 1"),
     "pads beyond reason": (
         _conv((1, 2, 8, 8), K, {"pads": [2**31 - 1] * 4}),
         Y,
         "dimension 4294967300",
-        "1 up to",
+        "1 to 2**31 - 1",
     ),
     "auto_pad": (_conv((1, 2, 8, 8), K, {"auto_pad": "SOME"}), CONV, "auto_pad 'SOME'", "one of"),
     "auto_pad and pads": (
@@ -244,7 +249,7 @@ MODELS: dict[str, tuple[onnx.ModelProto, str, str, str]] = {
         "attribute strides of type INT",
         "type INTS",
     ),
-    "precision": (_conv((1, 2, 8, 8), K, {"act_size": 0}), CONV, "act_size 0", "1 up to"),
+    "precision": (_conv((1, 2, 8, 8), K, {"act_size": 0}), CONV, "act_size 0", "1 to 2**31 - 1"),
     "type of a precision": (
         _conv((1, 2, 8, 8), K, {"weight_size": 4.0}),
         CONV,
@@ -267,7 +272,7 @@ MODELS: dict[str, tuple[onnx.ModelProto, str, str, str]] = {
         one("Conv", {"x": (1, 2, 8, 8)}, {}),
         CONV,
         "no input number 2",
-        "an input there",
+        "this input, which the operator requires",
     ),
     "inner dimension": (
         one("Gemm", {"x": (2, 8)}, {"w": (4, 8)}),
@@ -293,7 +298,7 @@ MODELS: dict[str, tuple[onnx.ModelProto, str, str, str]] = {
         one("MatMul", {"x": (4, 8)}, {}),
         MATMUL,
         "no input number 2",
-        "an input there",
+        "this input, which the operator requires",
     ),
     "input that nothing produces": (
         model([node("Relu", "nobody", "y", name="n")], {"x": (1,)}),
@@ -305,20 +310,20 @@ MODELS: dict[str, tuple[onnx.ModelProto, str, str, str]] = {
     "two makers": (
         _two_makers(),
         "node 'second' (Neg)",
-        "output 'y', which node 'first' (Relu) makes as well",
+        "output 'y', which node 'first' (Relu) computes as well",
         "one node for each tensor",
     ),
     "recursive function": (
         _recursive(),
         "",
         "functions that call each other: 'Again' -> 'Again'",
-        "no circle",
+        "functions without a cycle",
     ),
     "no operator set": (
         _no_opset(),
         "",
         "no version of the standard operators (opset_import)",
-        "one from 1 to ",
+        "a version from 1 to ",
     ),
 }
 

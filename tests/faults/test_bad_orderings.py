@@ -100,7 +100,7 @@ MAPPINGS = {
     "levels of no order": (
         "  temporal_ordering: [[C, 5], [B, 3], [K, 4]]\n",
         "",
-        ("found.yaml:4: [0].memory_levels.O.reg", "1", "of the 0 items"),
+        ("found.yaml:4: [0].memory_levels.O.reg", "1", "items of temporal_ordering"),
     ),
     "an open order": ("[C, 8], ", "", ("layer second", "leaves loops open", "B 3, K 3, C 8")),
     "no order": (

@@ -88,7 +88,7 @@ def test_it_is_good_before_the_change() -> None:
         ("bandwidth: 64", "bandwidth: -1", "core_connectivity[1].bandwidth: found -1; expected"),
         ("[0, 1, 2]", "[0, 2]", None),
         ("  - {type: bus, cores: [0, 1, 2], bandwidth: 64}\n", "", "no path from core 2 to core 0"),
-        ("[0, 1, 2], b", "[0, 7], b", "core 7; expected a core that is there"),
+        ("[0, 1, 2], b", "[0, 7], b", "core 7; expected an existing core"),
         ("1: small.yaml", "1: smal.yaml", "cores.1: found 'smal.yaml'"),
     ],
 )

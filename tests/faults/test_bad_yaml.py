@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nestmap.model import Accelerator, InputError, MappingConstraints, Workload
 from nestmap.pipeline.frontend import bundled as presets
-from nestmap.pipeline.frontend.yaml.accelerator import parse_accelerator
+from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
 from nestmap.pipeline.frontend.yaml.mapping import parse_mapping
 from nestmap.pipeline.frontend.yaml.workload import parse_workload_yaml
 from tests.faults.located import Fault, Parse, check_located
@@ -269,8 +269,20 @@ MAPPING_FAULTS = (
         "[OX, 112]", '"*"\n    - ["*"]', "10: [0].temporal_ordering[1]", 'a second "*"', "one wild"
     ),
     Fault("W: {sram: 1", "W: {sram: 3", "12: [0].memory_levels.W.sram", "3", "at most 2"),
-    Fault("W: {sram: 1", "W: {sram: -1", "12: [0].memory_levels.W.sram", "-1", "of the 2 items"),
-    Fault("W: {sram: 1", "W: {sram: x", "12: [0].memory_levels.W.sram", "'x'", "of the 2 items"),
+    Fault(
+        "W: {sram: 1",
+        "W: {sram: -1",
+        "12: [0].memory_levels.W.sram",
+        "-1",
+        "items of temporal_ordering",
+    ),
+    Fault(
+        "W: {sram: 1",
+        "W: {sram: x",
+        "12: [0].memory_levels.W.sram",
+        "'x'",
+        "items of temporal_ordering",
+    ),
     Fault(
         "W: {sram: 1", "W: {'': 1", "12: [0].memory_levels.W.", "an empty key", "name of a memory"
     ),

@@ -22,14 +22,7 @@ from nestmap.store.connection import database
 from nestmap.store.connection.connect import connect
 from nestmap.store.connection.database import patiently
 from nestmap.store.maintenance.check import check_store
-from tests.faults.processes import (
-    HOLD,
-    NO_LIMIT,
-    WRITE_CHUNKS,
-    read_chunks,
-    read_line,
-    running,
-)
+from tests.faults.processes import HOLD, NO_LIMIT, WRITE_CHUNKS, read_chunks, read_line, running
 from tests.pipeline.cli.inputs import Ended, Inputs, run, run_process, written
 from tests.store.filled import fill
 

@@ -19,7 +19,7 @@ from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleOptions, ScheduleProblem
 from nestmap.model.multicore.split_options import Convention, HintLoop, SplitOptions
 from nestmap.pipeline.frontend.onnx import parse_onnx
-from nestmap.pipeline.frontend.yaml.multicore import parse_multicore
+from nestmap.pipeline.frontend.yaml.hardware.multicore import parse_multicore
 from nestmap.pipeline.stages.multicore.split import GenerateCNWorkloadHybridStage
 from nestmap.search.multicore.split.split_workload import split_workload
 

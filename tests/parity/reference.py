@@ -28,13 +28,7 @@ from zigzag.stages.mapping.temporal_mapping_generator_stage import (  # pyright:
     TemporalMappingGeneratorStage,
 )
 
-from nestmap.model import (
-    Cuts,
-    Loop,
-    MappingType,
-    SpatialProblem,
-    TemporalMapping,
-)
+from nestmap.model import Cuts, Loop, MappingType, SpatialProblem, TemporalMapping
 from tests.parity.reference_objects import (
     never_called,
     reference_accelerator,

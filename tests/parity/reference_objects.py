@@ -9,10 +9,7 @@ from zigzag.datatypes import LayerDim, LayerOperand, MemoryOperand, OADimension
 from zigzag.hardware.architecture.accelerator import (  # pyright: ignore[reportMissingTypeStubs]
     Accelerator as ReferenceAccelerator,
 )
-from zigzag.mapping.spatial_mapping import (
-    MappingSingleOADim,
-    SpatialMappingHint,
-)
+from zigzag.mapping.spatial_mapping import MappingSingleOADim, SpatialMappingHint
 from zigzag.mapping.spatial_mapping import SpatialMapping as UserSpatialMapping
 from zigzag.mapping.spatial_mapping_internal import SpatialMappingInternal
 from zigzag.mapping.temporal_mapping import TemporalMapping as ReferenceTemporalMapping

@@ -38,12 +38,7 @@ from tests.in_memory import imc_machines
 from tests.parity.reference import ReferenceCrashError, reference_mappings
 from tests.parity.reference_imc import imc_differences, reference_imc_evaluation
 from tests.parity.test_locality import residual_network
-from tests.strategies import (
-    Case,
-    layers,
-    temporal_mappings,
-    unrolled_problems,
-)
+from tests.strategies import Case, layers, temporal_mappings, unrolled_problems
 
 INPUTS = Path(str(files("zigzag") / "inputs"))
 MACHINES = ("aimc", "dimc")

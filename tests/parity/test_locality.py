@@ -19,9 +19,7 @@ from hypothesis import strategies as st
 from onnx import shape_inference
 from zigzag.api import get_hardware_performance_zigzag
 from zigzag.parser.onnx.onnx_model_parser import ONNXModelParser
-from zigzag.stages.exploit_data_locality_stages import (
-    SearchInterLayerDataLocalityStage,
-)
+from zigzag.stages.exploit_data_locality_stages import SearchInterLayerDataLocalityStage
 from zigzag.stages.stage import Stage as ReferenceStage
 
 from nestmap.model import Accelerator, NetworkProblem, Objective

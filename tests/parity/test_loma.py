@@ -20,12 +20,7 @@ from zigzag.opt.loma.memory_allocator import MemoryTooSmallException
 
 from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.costmodel.spatial import fractional_factors
-from nestmap.model import (
-    MappingProblem,
-    MappingType,
-    SpatialProblem,
-    TemporalMapping,
-)
+from nestmap.model import MappingProblem, MappingType, SpatialProblem, TemporalMapping
 from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
 from nestmap.pipeline.stages import SpatialMappingConversionStage
 from nestmap.search import loma

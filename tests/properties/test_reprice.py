@@ -29,13 +29,7 @@ from nestmap.pipeline.explore.reprice import Standing, repriced, standing
 from tests.in_memory import imc_cases
 from tests.leaking import PERIODS, POWERS, leaking, leaking_cases
 from tests.properties.variants import examples, few_examples, with_accelerator
-from tests.strategies import (
-    Case,
-    energies,
-    evaluated_cases,
-    spatial_problems,
-    temporal_mappings,
-)
+from tests.strategies import Case, energies, evaluated_cases, spatial_problems, temporal_mappings
 
 NODE = VectorNode(
     name="relu",

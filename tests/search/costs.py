@@ -8,13 +8,7 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import strategies as st
 
-from nestmap.model import (
-    EvaluationBatch,
-    Infeasibility,
-    MappingBatch,
-    Objective,
-    SearchStatistics,
-)
+from nestmap.model import EvaluationBatch, Infeasibility, MappingBatch, Objective, SearchStatistics
 from tests.costmodel.machines import loops, machine, mapped, matmul, memory
 
 Row = tuple[float, int]

@@ -6,15 +6,7 @@ from enum import StrEnum
 
 from pydantic import model_validator
 
-from nestmap.model import (
-    Cuts,
-    Frozen,
-    Loop,
-    Movement,
-    PartEnergy,
-    PortKind,
-    StaticEnergy,
-)
+from nestmap.model import Cuts, Frozen, Loop, Movement, PartEnergy, PortKind, StaticEnergy
 from nestmap.model.dims import ArrayDimension, LayerOperand
 from nestmap.model.evaluation.cme import Utilization
 from nestmap.model.units import Bits, Count, Cycles, CyclesShare, PicoJoules, Width

@@ -10,13 +10,7 @@ from nestmap.costmodel.flatten import FlatProblem, flatten
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.transfers import link_of
-from nestmap.model import (
-    MOVEMENTS,
-    MappingBatch,
-    Movement,
-    SpatialProblem,
-    TemporalMapping,
-)
+from nestmap.model import MOVEMENTS, MappingBatch, Movement, SpatialProblem, TemporalMapping
 from nestmap.pipeline.analysis.mapping.explanation import PortName, PortTraffic, PortTransfer
 
 

@@ -12,15 +12,7 @@ from nestmap.pipeline.analysis.network.stacked_bars import Bars, Part
 from nestmap.pipeline.analysis.schedule.gantt import layers_of_events
 from nestmap.pipeline.analysis.schedule.link_occupancy import FIRST_TRANSFER
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Floats, Ints
-from nestmap.pipeline.format.palette import (
-    BLUE,
-    GREEN,
-    GREYS,
-    ORANGE,
-    SKY,
-    VERMILLION,
-    Look,
-)
+from nestmap.pipeline.format.palette import BLUE, GREEN, GREYS, ORANGE, SKY, VERMILLION, Look
 
 _WIRES: Final = "/////"
 

@@ -19,14 +19,7 @@ from nestmap.pipeline.analysis.schedule.link_occupancy import (
     with_streams_joined,
 )
 from nestmap.pipeline.analysis.schedule.stalls import stalls
-from nestmap.pipeline.analysis.schedule.tables import (
-    BarKind,
-    Gantt,
-    GanttBars,
-    Ints,
-    Row,
-    RowKind,
-)
+from nestmap.pipeline.analysis.schedule.tables import BarKind, Gantt, GanttBars, Ints, Row, RowKind
 
 _SENT: Final = {
     BarKind.CONSTANT: "constants of",

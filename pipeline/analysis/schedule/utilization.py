@@ -8,12 +8,7 @@ from nestmap.model.multicore.interconnect import Ways
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.model.multicore.top_memories import Homes
 from nestmap.pipeline.analysis.schedule.downsample import thinned_steps
-from nestmap.pipeline.analysis.schedule.link_occupancy import (
-    Taken,
-    busy_cycles,
-    taken,
-    wire_rows,
-)
+from nestmap.pipeline.analysis.schedule.link_occupancy import Taken, busy_cycles, taken, wire_rows
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Floats, Ints, MemoryUse, WireUse
 
 

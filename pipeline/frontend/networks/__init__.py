@@ -1,4 +1,4 @@
-"""Transformers by name, built from their published dimensions."""
+"""Builds transformer networks by name from their published dimensions."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ _GENERATORS: Final[Mapping[str, Generator]] = {**BERT, **GPT, **LLAMA, **VIT}
 
 
 def network_names() -> tuple[str, ...]:
-    """The networks; ``-block`` is one block of a network."""
+    """The names of the networks; ``NAME-block`` is a single block of a network."""
     return tuple(_GENERATORS)
 
 
 def network_dims(name: str) -> dict[str, int]:
-    """The dimensions that a network leaves open, with their defaults.
+    """The open dimensions of a network, with their defaults.
 
     >>> network_dims("bert-base")
     {'batch': 1, 'seq': 384, 'weight_bits': 8, 'activation_bits': 8}
 
     Raises:
-        InputError: where there is no such network.
+        InputError: if no network has that name.
     """
     return {dim.name: dim.default for dim in _generator(name).dims}
 
 
 def generated_workload(name: str, dims: Mapping[str, int]) -> Workload:
-    """The network of that name with these sizes; those that are not given have their defaults.
+    """The named network with the given sizes; other open dimensions take their defaults.
 
     >>> generated_workload("bert-base", {"seq": 128}).macs
     11174215680
 
     Raises:
-        InputError: where there is no such network or dimension, or a size makes no sense.
+        InputError: if there is no such network or dimension, or a size is out of range.
     """
     where = f"network {name!r}"
     generator = _generator(name)

@@ -1,4 +1,4 @@
-"""BERT: an encoder whose blocks normalize after each half.
+"""BERT: an encoder whose blocks normalize after attention and after the perceptron.
 
 Sizes: Devlin et al., BERT: Pre-training of Deep Bidirectional Transformers for Language
 Understanding, NAACL 2019 (arXiv:1810.04805), section 3, and the released vocabulary of 30,522 word
@@ -11,8 +11,8 @@ bert-base        12    768     12       3072       110 M
 bert-large       24   1024     16       4096       340 M
 ===========  ======  =====  =====  =========  ==========
 
-With the pooler over the first token, without a head for a task. Sequences of 384 tokens, unless
-told otherwise, as for questions about a text (SQuAD, MLPerf inference); at most 512.
+The network includes the pooler over the first token but no task head. Sequences have 384 tokens by
+default, as in question answering (SQuAD, MLPerf inference), and at most 512.
 """
 
 from __future__ import annotations
@@ -90,4 +90,4 @@ BERT: Final[Mapping[str, Generator]] = {
         partial(_one_block, sizes),
     ).items()
 }
-"""The generators by name; ``-block`` is one of the blocks."""
+"""The generators by network name; ``NAME-block`` generates a single block."""

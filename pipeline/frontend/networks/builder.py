@@ -1,4 +1,4 @@
-"""A network under construction: nodes are added one by one, each gives the tensor it makes."""
+"""Builds the graph of a transformer node by node; each call returns the node's output tensor."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from nestmap.model.workload.operation_counts import OPERATIONS
 Sizes = tuple[int, ...]
 
 _ELEMENTWISE: Final = frozenset({"Add", "Mul", "Gelu", "Swish", "Tanh"})
-"""Operators that work element by element; all others with whole rows of the last axis."""
+"""Elementwise operators; all others work on whole rows of the last axis."""
 
 _HEADS: Final = Permuted(axes=(0, 2, 1, 3))
-"""Heads before tokens, or tokens before heads."""
+"""Swaps the axes of tokens and heads."""
 
 
 @final
 @dataclass(frozen=True)
 class Value:
-    """A tensor of the network, its sizes, and the node that makes it (``None``: it is given)."""
+    """A tensor of the network, its sizes, and the node that computes it (``None``: an input)."""
 
     tensor: Tensor
     sizes: Sizes
@@ -33,10 +33,10 @@ class Value:
 
 @final
 class Graph:
-    """Nodes, each after those it reads; the tensor that a node makes is called as the node.
+    """Nodes in topological order; the output tensor of a node has the node's name.
 
-    Weights of layers have ``precision.weight`` bits. All else has ``precision.activation`` bits:
-    tables of embeddings, scales and biases of normalizations stay wide when weights are quantized.
+    Weights of layers have ``precision.weight`` bits, all other tensors ``precision.activation``
+    bits: embedding tables, scales and biases of normalizations are not quantized with the weights.
     """
 
     def __init__(self, precision: Precision) -> None:
@@ -44,7 +44,7 @@ class Graph:
         self.precision = precision
 
     def given(self, name: str, sizes: Sizes) -> Value:
-        """A tensor that comes from outside."""
+        """An input tensor of the network."""
         return self._value(name, sizes, None)
 
     def constant(self, name: str, sizes: Sizes) -> Value:
@@ -53,12 +53,12 @@ class Graph:
         return Value(Tensor(name=name, sizes=sizes, precision=bits, constant=True), sizes)
 
     def linear(self, name: str, x: Value, features: int) -> Value:
-        """A fully connected layer; its bias is left out."""
+        """A fully connected layer without bias."""
         layer = linear(name, x.sizes, features, source=x.node, precision=self.precision)
         return self._layer(layer, x, (x.sizes[-1], features), (*x.sizes[:-1], features))
 
     def patches(self, name: str, image: Value, features: int, size: int) -> Value:
-        """A convolution of an image's square patches; its bias is left out."""
+        """A convolution over the square patches of an image, without bias."""
         batch, channels, height, width = image.sizes
         weights = (features, channels, size, size)
         layer = conv2d(
@@ -67,7 +67,7 @@ class Graph:
         return self._layer(layer, image, weights, (batch, features, height // size, width // size))
 
     def attention(self, name: str, queries: Value, keys: Value, values: Value) -> Value:
-        """Scores, Softmax and the product with the values."""
+        """Attention: scores, Softmax and the product with the values."""
         self.nodes += attention(
             name,
             queries.sizes,
@@ -79,22 +79,22 @@ class Graph:
         return self._value(name, (*queries.sizes[:-1], values.sizes[-1]), name)
 
     def vector(self, operator: str, name: str, x: Value, *others: Value) -> Value:
-        """An operator that does something with each element of ``x``, and keeps its sizes."""
+        """A vector operator whose output has the sizes of ``x``."""
         inputs = (x, *others)
         rows = operator not in _ELEMENTWISE
         nest = kept_sizes(x.sizes, [value.sizes for value in inputs], rows=rows)
         return self._vector(operator, name, inputs, x.sizes, nest)
 
     def total(self, name: str, x: Value) -> Value:
-        """The sums along the last axis but one."""
+        """The sums along the second-to-last axis."""
         return self._vector("ReduceSum", name, (x,), (*x.sizes[:-2], x.sizes[-1]))
 
     def best(self, name: str, x: Value, count: int) -> Value:
-        """The best elements along the last axis."""
+        """The ``count`` largest elements along the last axis (TopK)."""
         return self._vector("TopK", name, (x,), (*x.sizes[:-1], count))
 
     def normalized(self, operator: str, name: str, x: Value) -> Value:
-        """A normalization along the last axis, with a scale and, where it has one, a bias."""
+        """A normalization along the last axis, with a scale and, in LayerNormalization, a bias."""
         parts = ("scale", "bias") if operator == "LayerNormalization" else ("scale",)
         scales = (self.constant(f"{name}.{part}", x.sizes[-1:]) for part in parts)
         return self.vector(operator, name, x, *scales)
@@ -121,7 +121,7 @@ class Graph:
         inputs: tuple[Value, ...],
         routes: tuple[Route, ...] | None = None,
     ) -> tuple[Value, ...]:
-        """An operator that only moves data, into one or several tensors."""
+        """An operator that only moves data, with one or several output tensors."""
         names = (name, *(f"{name}.{i}" for i in range(1, len(parts))))
         made = tuple(self._value(x, sizes, name) for x, sizes in zip(names, parts, strict=True))
         node = NoCostNode(
@@ -141,20 +141,20 @@ class Graph:
         return self.move("Gather", name, (*tokens.sizes, features), table, tokens)
 
     def heads(self, name: str, x: Value, count: int) -> Value:
-        """Batch, tokens, features as batch, heads, tokens, features of a head."""
+        """Splits heads: ``[batch, tokens, features]`` to ``[batch, heads, tokens, size]``."""
         batch, tokens, features = x.sizes
         back = Route(steps=(_HEADS, Reshaped(sizes=x.sizes)))
         sizes = (batch, count, tokens, features // count)
         return self._move("Transpose", name, (sizes,), (x,), (back,))[0]
 
     def merged(self, name: str, x: Value) -> Value:
-        """Batch, heads, tokens, features of a head as batch, tokens, features."""
+        """Merges heads: ``[batch, heads, tokens, size]`` to ``[batch, tokens, features]``."""
         batch, heads, tokens, features = x.sizes
         back = Route(steps=(Reshaped(sizes=(batch, tokens, heads, features)), _HEADS))
         return self._move("Transpose", name, ((batch, tokens, heads * features),), (x,), (back,))[0]
 
     def one_token(self, name: str, x: Value) -> Value:
-        """One token of each sequence: the first, the last."""
+        """One token of each sequence, such as the first or the last."""
         batch, _, features = x.sizes
         return self.move("Slice", name, (batch, 1, features), x)
 

@@ -1,4 +1,4 @@
-"""The dimensions that a generated network leaves open: defaults, limits, and their values."""
+"""The open dimensions of generated networks: defaults, limits and values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LARGEST: Final = 2**31 - 1
 @final
 @dataclass(frozen=True)
 class Dim:
-    """A dimension that may be given: its default and the largest value that makes sense."""
+    """An open dimension: its name, default and largest value."""
 
     name: str
     default: int
@@ -25,7 +25,7 @@ class Dim:
 
 
 BATCH: Final = Dim("batch", 1)
-"""Sequences or images at once."""
+"""The number of sequences or images computed at once."""
 
 _BITS: Final = (Dim("weight_bits", 8, 64), Dim("activation_bits", 8, 64))
 
@@ -33,10 +33,10 @@ _BITS: Final = (Dim("weight_bits", 8, 64), Dim("activation_bits", 8, 64))
 @final
 @dataclass(frozen=True)
 class Dims:
-    """What is asked of a network, as far as it has such a dimension.
+    """The values of a network's open dimensions; those it does not have are unused.
 
-    ``seq`` tokens of each of ``batch`` sequences are computed, ``context`` are attended to (those
-    computed before included).
+    Of each of ``batch`` sequences, ``seq`` tokens are computed and attend to ``context`` tokens,
+    including the ones computed earlier.
     """
 
     batch: int
@@ -46,25 +46,25 @@ class Dims:
 
 
 def sequence(default: int, largest: int = LARGEST) -> tuple[Dim, ...]:
-    """The dimensions of a network that computes all tokens at once."""
+    """The open dimensions of a network that computes all tokens at once."""
     return (BATCH, Dim("seq", default, largest), *_BITS)
 
 
 def decoding(default: int) -> tuple[Dim, ...]:
-    """The dimensions of a network that computes one more token of a context."""
+    """The open dimensions of a network that computes the next token of a context."""
     return (BATCH, Dim("context", default), *_BITS)
 
 
 def images() -> tuple[Dim, ...]:
-    """The dimensions of a network whose images have a fixed size."""
+    """The open dimensions of a network for images of a fixed size."""
     return (BATCH, *_BITS)
 
 
 def read_dims(where: str, known: tuple[Dim, ...], given: Mapping[str, int]) -> Dims:
-    """The values of the dimensions; those that are not given have their defaults.
+    """The values of the open dimensions; those not given take their defaults.
 
     Raises:
-        InputError: where one is not known, or its value makes no sense.
+        InputError: if a name is unknown or a value is out of range.
     """
     names = {dim.name: dim for dim in known}
     for name, value in given.items():

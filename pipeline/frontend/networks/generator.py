@@ -1,4 +1,4 @@
-"""What a network that is built from its published dimensions consists of."""
+"""The generator of a network: its open dimensions and the function that builds its graph."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nestmap.pipeline.frontend.networks.dims import Dim, Dims
 @final
 @dataclass(frozen=True)
 class Generator:
-    """The dimensions that a network leaves open, and what adds its nodes to a graph."""
+    """The open dimensions of a network, and the function that adds its nodes to a graph."""
 
     dims: tuple[Dim, ...]
     build: Callable[[Graph, Dims], object]
@@ -25,5 +25,5 @@ def with_block(
     network: Callable[[Graph, Dims], object],
     block: Callable[[Graph, Dims], object],
 ) -> dict[str, Generator]:
-    """A network under its name, and one of its blocks under ``NAME-block``."""
+    """The generators of a network and, as ``NAME-block``, of a single block of it."""
     return {name: Generator(dims, network), f"{name}-block": Generator(dims, block)}

@@ -1,7 +1,7 @@
-"""GPT-2, GPT-3 and the encoder of ViT: blocks that normalize before each half.
+"""GPT-2, GPT-3 and the blocks of ViT, which normalize before attention and perceptron.
 
 Sizes of GPT-2: Radford et al., Language Models are Unsupervised Multitask Learners, 2019, table 2,
-heads and parameters as released; vocabulary of 50,257, context of 1024 tokens:
+heads and parameters as released; vocabulary of 50,257 tokens, context of 1024 tokens:
 
 ===========  ======  =====  =====  ==========
 network      blocks  width  heads  parameters
@@ -13,9 +13,9 @@ gpt2-xl          48   1600     25       1.5 B
 ===========  ======  =====  =====  ==========
 
 Sizes of GPT-3: Brown et al., Language Models are Few-Shot Learners, NeurIPS 2020
-(arXiv:2005.14165), table 2.1; the same vocabulary, context of 2048 tokens. All heads are 128 wide
-but those of the 2.7 B network (80); every second block's attention is locally banded there, here
-all are dense:
+(arXiv:2005.14165), table 2.1; same vocabulary, context of 2048 tokens. Heads are 128 wide (80 in
+the 2.7 B network). In the paper every second block has locally banded attention; here all blocks
+are dense:
 
 ===========  ======  =====  =====  ==========
 network      blocks  width  heads  parameters
@@ -26,7 +26,7 @@ gpt3-13b         40   5140     40      13.0 B
 gpt3-175b        96  12288     96     175.0 B
 ===========  ======  =====  =====  ==========
 
-A network computes all tokens at once and gives the scores of all words for each.
+A network computes all tokens at once and returns the scores of the whole vocabulary for each.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _WORDS: Final = 50_257
 @final
 @dataclass(frozen=True)
 class Classic:
-    """Sizes of blocks with normalization, attention and a perceptron four times as wide."""
+    """Sizes of a network whose perceptrons are four times as wide as its blocks."""
 
     blocks: int
     width: int
@@ -56,7 +56,7 @@ class Classic:
 
 
 def classic_block(sizes: Classic, graph: Graph, name: str, x: Value) -> Value:
-    """A block as in GPT-2, GPT-3 and ViT; queries, keys and values come out of one product."""
+    """A block as in GPT-2, GPT-3 and ViT; one product gives queries, keys and values."""
     inner = sizes.heads * sizes.head_size
     y = graph.normalized("LayerNormalization", f"{name}/norm", x)
     y = graph.linear(f"{name}/queries_keys_values", y, 3 * inner)
@@ -111,4 +111,4 @@ GPT: Final[Mapping[str, Generator]] = {
         partial(_one_block, sizes),
     ).items()
 }
-"""The generators by name; ``-block`` is one of the blocks."""
+"""The generators by network name; ``NAME-block`` generates a single block."""

@@ -12,10 +12,10 @@ Sources: Touvron et al., LLaMA, 2023 (arXiv:2302.13971), table 2, and Llama 2, 2
 (arXiv:2307.09288), with the released ``params.json``; Jiang et al., Mixtral of Experts, 2024
 (arXiv:2401.04088), table 1. All have heads 128 wide and a vocabulary of 32,000.
 
-``-prefill`` (and ``mixtral-8x7b``) reads ``seq`` tokens and gives the scores of all words for the
-last one. ``-decode`` reads one token more, with which there are ``context`` tokens; keys and values
-of those before come from the cache, a given tensor. Mixtral's tokens are spread evenly over its
-experts, two experts for each token; an expert without a token is left out.
+``-prefill`` (and ``mixtral-8x7b``) computes ``seq`` tokens and returns the scores of the whole
+vocabulary for the last one. ``-decode`` computes one token, the last of ``context``; the keys and
+values of earlier tokens come from the cache, an input tensor. Mixtral routes each token to two
+experts; tokens are spread evenly, and experts without tokens are omitted.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _rotated(graph: Graph, name: str, x: Value) -> Value:
 
 
 def _after_cache(graph: Graph, name: str, x: Value, context: int) -> Value:
-    """Keys or values of all tokens: those of the tokens before come from the cache."""
+    """The keys or values of all tokens; those of earlier tokens come from the cache."""
     batch, heads, tokens, size = x.sizes
     if context == tokens:
         return x
@@ -152,4 +152,4 @@ LLAMA: Final[Mapping[str, Generator]] = {
         name, dims, partial(_network, sizes), partial(_one_block, sizes)
     ).items()
 }
-"""The generators by name; ``-block`` is one of the blocks."""
+"""The generators by network name; ``NAME-block`` generates a single block."""

@@ -1,4 +1,4 @@
-"""ViT-B/16: an image as 196 patches and a class token.
+"""ViT-B/16: an image as a sequence of 196 patches and a class token.
 
 Sizes: Dosovitskiy et al., An Image is Worth 16x16 Words, ICLR 2021 (arXiv:2010.11929), table 1:
 12 blocks, width 768, 12 heads, inner size 3072, 86 M parameters. Images of 224 x 224 pixels in
@@ -47,4 +47,4 @@ _B16: Final = Classic(12, 768, 12, 64, _TOKENS)
 VIT: Final[Mapping[str, Generator]] = with_block(
     "vit-b16", images(), partial(_network, _B16), partial(_one_block, _B16)
 )
-"""The generators by name; ``-block`` is one of the blocks."""
+"""The generators by network name; ``NAME-block`` generates a single block."""

@@ -1,3 +1,3 @@
-"""The ONNX front-end: networks as ONNX files or models become workloads."""
+"""The ONNX front-end, which converts ONNX files and models to workloads."""
 
 from nestmap.pipeline.frontend.onnx.parse import parse_onnx as parse_onnx

@@ -1,4 +1,4 @@
-"""Turns an ONNX model into a workload."""
+"""Converts an ONNX model into a workload."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from nestmap.model import InputError, NoCostNode, Workload
 from nestmap.model.errors import violation
 from nestmap.model.workload.graph import Node
 from nestmap.pipeline.frontend.onnx.access.routes import routes_of
-from nestmap.pipeline.frontend.onnx.array import ARRAY_OPERATORS
-from nestmap.pipeline.frontend.onnx.broadcast_axes import repeated_axes
-from nestmap.pipeline.frontend.onnx.dims import set_dimensions
-from nestmap.pipeline.frontend.onnx.functions import with_local_functions
-from nestmap.pipeline.frontend.onnx.load import load_model
-from nestmap.pipeline.frontend.onnx.movement import MOVEMENT_OPERATORS
-from nestmap.pipeline.frontend.onnx.opsets import as_text
-from nestmap.pipeline.frontend.onnx.precision import UNSTATED, tensor_precisions
-from nestmap.pipeline.frontend.onnx.reader import GraphFacts, NodeReader
-from nestmap.pipeline.frontend.onnx.resolve import resolved
-from nestmap.pipeline.frontend.onnx.shapes import UnknownSizesError, facts_of
-from nestmap.pipeline.frontend.onnx.skeleton import Skeleton, skeleton
-from nestmap.pipeline.frontend.onnx.unknown_sizes import unknown_sizes
-from nestmap.pipeline.frontend.onnx.vector import VECTOR_OPERATORS, vector_node
+from nestmap.pipeline.frontend.onnx.array_operators import ARRAY_OPERATORS
+from nestmap.pipeline.frontend.onnx.load.dims import set_dimensions
+from nestmap.pipeline.frontend.onnx.load.functions import with_local_functions
+from nestmap.pipeline.frontend.onnx.load.onnx_file import load_model
+from nestmap.pipeline.frontend.onnx.load.opsets import as_text
+from nestmap.pipeline.frontend.onnx.load.shapes import UnknownSizesError, facts_of
+from nestmap.pipeline.frontend.onnx.load.skeleton import Skeleton, skeleton
+from nestmap.pipeline.frontend.onnx.node.broadcast_axes import repeated_axes
+from nestmap.pipeline.frontend.onnx.node.movement import MOVEMENT_OPERATORS
+from nestmap.pipeline.frontend.onnx.node.precision import UNSTATED, tensor_precisions
+from nestmap.pipeline.frontend.onnx.node.reader import GraphFacts, NodeReader
+from nestmap.pipeline.frontend.onnx.resolve.resolve import resolved
+from nestmap.pipeline.frontend.onnx.resolve.unknown_sizes import unknown_sizes
+from nestmap.pipeline.frontend.onnx.vector_operators import VECTOR_OPERATORS, vector_node
 
 _KNOWN: Final = frozenset((*ARRAY_OPERATORS, *VECTOR_OPERATORS, *MOVEMENT_OPERATORS))
 
@@ -41,25 +41,25 @@ def parse_onnx(
     dims: Mapping[str, int] | None = None,
     float_bits: int = UNSTATED,
 ) -> Workload:
-    """The workload of an ONNX model: what the array computes, vector operators, all else.
+    """The workload of an ONNX model: layers, vector operators and data movement.
 
-    Missing shapes are inferred. Data of weights is neither needed nor kept. Bits an element follow
-    from the types of tensors and from QuantizeLinear and DequantizeLinear around them; integer
-    attributes of a node override them: ``weight_size`` for ``W``, ``act_size`` for ``I`` and the
-    finished ``O``, ``output_size`` for partial sums of ``O`` (default: 32 for quantized inputs,
-    else twice the bits of activations and at most 32). Biases are left out; so is, with it, what
-    makes the ``C`` of a Gemm.
+    Missing shapes are inferred. The data of weights is neither needed nor kept. The bits per
+    element follow from the types of tensors and from QuantizeLinear and DequantizeLinear around
+    them; integer attributes of a node override them: ``weight_size`` for ``W``, ``act_size`` for
+    ``I`` and the final ``O``, ``output_size`` for partial sums of ``O`` (default: 32 for quantized
+    inputs, else twice the bits of activations and at most 32). Biases, such as ``C`` of a Gemm, and
+    what computes them are left out.
 
     Args:
-        source: a file or a model; a model is not changed.
-        name: the name of the workload; by default that of the file or of the graph.
-        dims: sizes for symbolic dimensions by their name (``batch``), or by an input of the graph
-            and the axis (``x[0]``) for those without one.
-        float_bits: what an element of float32 or float64 counts: frameworks export networks so
-            whatever they will run in.
+        source: a file or a model, left unchanged.
+        name: the name of the workload (default: the name of the file or of the graph).
+        dims: sizes of symbolic dimensions by name (``batch``), or by graph input and axis
+            (``x[0]``) for dimensions without a name.
+        float_bits: the bits counted for a float32 or float64 element: frameworks export networks
+            in these types whatever precision they run in.
 
     Raises:
-        InputError: where the file or the model is wrong: it names the node and the tensor.
+        InputError: if the file or the model is invalid; the error names node and tensor.
     """
     if float_bits < 1:
         raise InputError("float_bits", str(float_bits), "at least 1 bit")
@@ -73,7 +73,7 @@ def parse_onnx(
 
 @contextmanager
 def _collector_paused() -> Generator[None]:
-    """No garbage collection meanwhile: it doubles the time of large graphs and finds nothing."""
+    """Pauses garbage collection, which doubles the time of large graphs and frees nothing."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -84,7 +84,7 @@ def _collector_paused() -> Generator[None]:
 
 
 def _labels(source: Path | onnx.ModelProto) -> tuple[str, str]:
-    """How messages call the model, and the default name of its workload."""
+    """The name of the model in messages, and the default name of its workload."""
     if isinstance(source, Path):
         return str(source), source.stem or "onnx"
     name = as_text(source.graph.name) or "onnx"
@@ -118,7 +118,7 @@ def _workload(small: Skeleton, where: str, name: str, float_bits: int) -> Worklo
         except ValidationError as error:
             raise reader.error(*violation(error)) from None
         made.extend(parts)
-        # Of several nodes the last one makes what the ONNX node makes.
+        # The last of several nodes computes the outputs of the ONNX node.
         for output in filter(None, node.proto.output):
             graph.origins[output] = replace(graph.origins[output], node=parts[-1].name)
     if unknown:
@@ -127,7 +127,7 @@ def _workload(small: Skeleton, where: str, name: str, float_bits: int) -> Worklo
 
 
 def _converted(reader: NodeReader, constants: frozenset[str]) -> Iterator[Node]:
-    """The nodes of a workload that an ONNX node becomes."""
+    """Converts an ONNX node to nodes of the workload."""
     operator = reader.node.operator
     outputs = [name for name in reader.node.proto.output if name]
     computed = bool(outputs) and constants.issuperset(outputs)

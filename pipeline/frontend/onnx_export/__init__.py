@@ -1,1 +1,1 @@
-"""Writes split networks as ONNX models."""
+"""Writes networks with split layers as ONNX models."""

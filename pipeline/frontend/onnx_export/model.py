@@ -1,4 +1,4 @@
-"""Writes an ONNX model whose layers are split, without the data of its weights."""
+"""Writes a copy of an ONNX model with split layers, without the data of its weights."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from onnx import helper
 
 from nestmap.model import InputError, LayerNode, NoCostNode, VectorNode
 from nestmap.model.workload.access import Shifted
-from nestmap.pipeline.frontend.onnx.graph import nodes_in_order
-from nestmap.pipeline.frontend.onnx.load import load_model
+from nestmap.pipeline.frontend.onnx.load.graph import nodes_in_order
+from nestmap.pipeline.frontend.onnx.load.onnx_file import load_model
 from nestmap.pipeline.frontend.onnx_export.nodes import EmptyTensors, PartWriter
 from nestmap.pipeline.util.atomic_files import replacing
 from nestmap.search.multicore.split.rewrite import LayerSplit
@@ -20,27 +20,26 @@ from nestmap.search.multicore.split.rewrite import LayerSplit
 _T = onnx.TensorProto
 
 INPUT_SLICES: Final = 10
-"""The version of the standard operators from which on Slice reads where it begins and ends."""
+"""The first opset in which Slice takes starts and ends as inputs instead of attributes."""
 
 LEAST_IR: Final = 6
-"""The version of the format that has sparse tensors."""
+"""The first version of the ONNX format with sparse tensors."""
 
 
 def write_split_model(source: Path, target: Path, splits: Sequence[LayerSplit]) -> None:
-    """Writes the model in which each of these layers is the nodes that it was split into.
+    """Writes the model with each of the given layers replaced by its parts.
 
-    Tensors of more than 1024 elements, those that are stored in other files, and weights of parts
-    keep type and shape only (they are sparse tensors without values), so that the file is small and
-    needs no other one.
+    Tensors with more than 1024 elements, tensors stored in other files and the weights of parts
+    keep only type and shape (as sparse tensors without values), so the file is small and complete.
 
     Args:
         source: the ONNX file that the network was read from.
-        target: where the model goes.
-        splits: the layers, each called as its node.
+        target: the file to write.
+        splits: the split layers; each has the name of its node.
 
     Raises:
-        InputError: where a file cannot be read or written, a layer is no node of the graph itself,
-            or is of an operator that cannot be written in parts.
+        InputError: if a file cannot be read or written, a layer is not a node of the main graph, or
+            its operator cannot be written in parts.
     """
     model = load_model(source)
     split_model(model, splits, str(source))
@@ -49,7 +48,7 @@ def write_split_model(source: Path, target: Path, splits: Sequence[LayerSplit]) 
 
 
 def split_model(model: onnx.ModelProto, splits: Sequence[LayerSplit], where: str) -> None:
-    """Puts the parts of these layers in the place of their nodes; see :func:`write_split_model`."""
+    """Replaces nodes of the model by the parts of their layers; see :func:`write_split_model`."""
     protos = list(model.graph.node)
     names = {id(node.proto): node.name for node in nodes_in_order(protos, where)}
     wanted = {split.layer.name: split for split in splits}
@@ -57,8 +56,8 @@ def split_model(model: onnx.ModelProto, splits: Sequence[LayerSplit], where: str
     if missing:
         raise InputError(
             where,
-            f"layer {missing[0]!r}, which is not a node of the graph itself",
-            "layers that are split to be nodes outside of functions and other nodes' graphs",
+            f"layer {missing[0]!r}, which is not a node of the main graph",
+            "split layers that are nodes of the main graph, not of functions or subgraphs",
         )
     version = next((x.version for x in model.opset_import if x.domain in ("", "ai.onnx")), 0)
     writing = _Writing(model.graph, version, where)
@@ -85,7 +84,7 @@ def _copy(proto: onnx.NodeProto) -> onnx.NodeProto:
 
 @final
 class _Writing:
-    """Writes the nodes that layers of a graph become, and the tensors that these need."""
+    """Writes the nodes of split layers and the tensors that they need."""
 
     def __init__(self, graph: onnx.GraphProto, version: int, where: str) -> None:
         self._graph = graph
@@ -94,7 +93,7 @@ class _Writing:
         self.tensors = EmptyTensors(graph)
 
     def nodes(self, proto: onnx.NodeProto, split: LayerSplit) -> list[onnx.NodeProto]:
-        """The nodes in the place of one."""
+        """The nodes that replace a node."""
         parts = PartWriter(proto, split.layer, self.tensors, self._where, self._version)
         made: list[onnx.NodeProto] = []
         element = self.tensors.element(proto.output[0])
@@ -143,6 +142,6 @@ class _Writing:
 
 
 def _steps(node: NoCostNode) -> tuple[Shifted, ...]:
-    """How a slice or a part of a row of tensors is shifted."""
+    """The shifts of a Slice node, or of one input of a Concat node."""
     first = next(iter(node.routes or ()))
     return tuple(step for step in first.steps if isinstance(step, Shifted))

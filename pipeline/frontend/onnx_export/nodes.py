@@ -1,4 +1,4 @@
-"""Parts of ONNX nodes: the same node with a share of the weights, of which only shapes are kept."""
+"""Writes parts of ONNX nodes: the same operator with a share of the weights, without their data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import onnx
 from onnx import helper
 
 from nestmap.model import InputError, LayerNode
-from nestmap.pipeline.frontend.onnx.skeleton import SMALL, all_nodes
+from nestmap.pipeline.frontend.onnx.load.skeleton import SMALL, all_nodes
 
 _T = onnx.TensorProto
 
@@ -17,19 +17,19 @@ _DATA: Final = ("raw_data", *(f"{x}_data" for x in ("float", "int32", "int64", "
 """The fields in which a tensor holds its elements."""
 
 FREE_BIAS: Final = 11
-"""The version of the standard operators from which on a Gemm may have no bias."""
+"""The first opset in which the bias of Gemm is optional."""
 
 _CONSTANTS: Final = frozenset({"Constant", "ConstantOfShape"})
 
 CONVOLUTIONS: Final = frozenset({"Conv", "ConvInteger", "QLinearConv"})
 PRODUCTS: Final = frozenset({"Gemm", "MatMul", "MatMulInteger", "QLinearMatMul"})
 SUMMED: Final = frozenset({"Conv", "Gemm", "MatMul"})
-"""Operators whose outputs may be added: they neither round nor shift them."""
+"""Operators whose partial sums can be added: they neither round nor shift their outputs."""
 
 
 @final
 class EmptyTensors:
-    """The stored tensors of a graph, and new ones that have a type and a shape but no values."""
+    """The stored tensors of a graph, and new ones with a type and a shape but no values."""
 
     def __init__(self, graph: onnx.GraphProto) -> None:
         self._graph = graph
@@ -45,27 +45,27 @@ class EmptyTensors:
         self._made: set[str] = set()
 
     def element(self, name: str) -> int:
-        """The type of a tensor's elements; 0 where that is not known."""
+        """The ONNX type of a tensor's elements; 0 if unknown."""
         return self._elements.get(name, 0)
 
     def is_known(self, name: str) -> bool:
-        """Whether a tensor is stored, or written down in a node."""
+        """Whether the tensor is stored in the model or given by a Constant node."""
         return name in self._known
 
     def describe(self, name: str, element: int, sizes: tuple[int, ...]) -> None:
-        """Says the type and the sizes of a tensor that a new node makes."""
+        """Records the element type and sizes of a tensor that a new node computes."""
         self._elements[name] = element
         if element:
             self._graph.value_info.append(helper.make_tensor_value_info(name, element, sizes))
 
     def store(self, name: str, like: str, dims: tuple[int, ...]) -> None:
-        """Adds a stored tensor of the type of another one."""
+        """Adds a stored tensor with the element type of the tensor ``like``."""
         if name not in self._made:
             self._made.add(name)
             self._graph.sparse_initializer.append(_empty(name, self._elements[like], dims))
 
     def drop_data(self) -> None:
-        """Forgets stored tensors that nothing reads, and the data of large ones."""
+        """Removes unused stored tensors and the data of large ones."""
         graph = self._graph
         read = {name for node in all_nodes(graph) for name in node.input}
         read.update(value.name for value in graph.output)
@@ -88,7 +88,7 @@ class EmptyTensors:
 
 
 def _element(constant: onnx.NodeProto) -> int:
-    """The type of what a Constant or a ConstantOfShape holds."""
+    """The element type of a Constant or a ConstantOfShape."""
     for attribute in constant.attribute:
         if attribute.HasField("t"):
             return attribute.t.data_type
@@ -98,7 +98,7 @@ def _element(constant: onnx.NodeProto) -> int:
 
 
 def _is_kept(tensor: onnx.TensorProto) -> bool:
-    """Whether a stored tensor is small, and has its data with it."""
+    """Whether a stored tensor is small and has its data in the model file."""
     distant = tensor.data_location == _T.EXTERNAL
     fields = {field.name for field, _ in tensor.ListFields()}
     return not distant and prod(tensor.dims) <= SMALL and not fields.isdisjoint(_DATA)
@@ -110,7 +110,7 @@ def _copied(sparse: onnx.SparseTensorProto) -> onnx.SparseTensorProto:
 
 
 def _empty(name: str, element: int, dims: tuple[int, ...]) -> onnx.SparseTensorProto:
-    """A tensor of zeros, none of which is stored."""
+    """A sparse tensor of zeros that stores no element."""
     sparse = onnx.SparseTensorProto(dims=dims)
     sparse.values.CopyFrom(_T(name=name, data_type=element, dims=[0]))
     sparse.indices.CopyFrom(_T(data_type=_T.INT64, dims=[0]))
@@ -119,7 +119,7 @@ def _empty(name: str, element: int, dims: tuple[int, ...]) -> onnx.SparseTensorP
 
 @final
 class PartWriter:
-    """Writes the parts of a node."""
+    """Writes the parts of one node."""
 
     def __init__(
         self,
@@ -138,29 +138,29 @@ class PartWriter:
             raise InputError(
                 self._where,
                 f"operator {layer.operator}, which cannot be written in parts",
-                f"one of {', '.join(sorted(CONVOLUTIONS | PRODUCTS))}, or no file to write",
+                f"one of {', '.join(sorted(CONVOLUTIONS | PRODUCTS))}, or no output file",
             )
 
     def check_summed(self) -> None:
-        """Whether the parts may be partial sums.
+        """Checks that the parts may compute partial sums.
 
         Raises:
-            InputError: where the operator rounds what it writes.
+            InputError: if the operator rounds its output.
         """
         if self._proto.op_type not in SUMMED:
             raise InputError(
                 self._where,
-                f"input channels of a {self._proto.op_type} in parts, which do not add up",
-                f"one of {', '.join(sorted(SUMMED))}, or no file to write",
+                f"{self._proto.op_type} split along its input channels; its parts cannot be added",
+                f"one of {', '.join(sorted(SUMMED))}, or no output file",
             )
 
     def part(self, part: LayerNode) -> onnx.NodeProto:
-        """A part of the node; the weights that it reads are stored, too."""
+        """One part of the node; stores the weights that it reads, too."""
         renamed = dict[str, str]()
         operands = {self._position(place): place for place in range(len(self._node.layer.inputs))}
         for position, tensor in enumerate(self._node.inputs):
             if position >= len(part.inputs):
-                renamed[tensor.name] = ""  # a bias, which one part adds for all
+                renamed[tensor.name] = ""  # a bias, which only one part adds
                 continue
             own, place = part.inputs[position], operands.get(position)
             if place is None and not tensor.constant:
@@ -183,11 +183,11 @@ class PartWriter:
         return InputError(
             self._where,
             f"weights or biases {name!r} that are not stored in the model",
-            "stored ones, or no file to write",
+            "weights and biases stored in the model, or no output file",
         )
 
     def _dims(self, part: LayerNode, operand: str, whole: tuple[int, ...]) -> tuple[int, ...]:
-        """The sizes of a part's share of constants, in the axes that the operator wants."""
+        """The sizes of a part's constants, in the operator's order of axes."""
         sizes = part.layer.sizes
         if self._proto.op_type in CONVOLUTIONS and operand == "W":
             return (sizes["G"] * sizes["K"], sizes["C"], *whole[2:])

@@ -1,1 +1,1 @@
-"""The parsers: files and foreign models become domain models."""
+"""Reads the YAML formats: workloads, mappings and accelerators."""

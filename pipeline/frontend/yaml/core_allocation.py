@@ -1,4 +1,4 @@
-"""Reads what an entry of a mapping file says of cores, where an accelerator has several."""
+"""Reads core allocations and tilings of a mapping file, for multi-core accelerators."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _TILINGS: Final = f"a list, each item {_TILED}"
 
 _CORES: Final = Field(
     "core_allocation",
-    "the cores that the layers may run on; looked at only where there are several",
+    "the cores that the layers may run on; only used for multi-core accelerators",
     "the number of a core, or a list of them",
     "[0, 1]",
     Need.OPTIONAL,
-    otherwise="every core that runs such a layer; vector operators, those that name them in "
-    "`operator_types`",
+    otherwise="every core that can run the layer; for vector operators, the cores that list them "
+    "in `operator_types`",
     origin=Origin.STREAM,
 )
 _FIXED: Final = Field(
     "core_allocation_is_fixed",
-    "with `true` `core_allocation` leaves no choice: item i is the core of group i of each layer "
-    "(those computation nodes that read the same weights), or the only item that of all groups",
+    "whether `core_allocation` fixes the cores: item i is the core of group i of each layer (the "
+    "computation nodes that read the same weights); a single item is the core of all groups",
     SWITCH,
     "true",
     Need.OPTIONAL,
@@ -40,17 +40,17 @@ _FIXED: Final = Field(
 )
 _INTRA: Final = Field(
     "intra_core_tiling",
-    "loops that [cut](#tilings) layers into computation nodes that follow one another",
+    "loops that [split](#tilings) a layer into computation nodes that run one after the other",
     _TILINGS,
     '["OY, all"]',
     Need.OPTIONAL,
-    otherwise="with no tiling at all that of `default`",
+    otherwise="the tilings of `default`, if the entry has neither tiling",
     origin=Origin.STREAM,
 )
 _INTER: Final = Field(
     "inter_core_tiling",
-    "loops that cut layers into computation nodes for several cores; they are within those of the "
-    "other tiling",
+    "loops that split a layer into computation nodes for several cores, inside the loops of "
+    "`intra_core_tiling`",
     _TILINGS,
     '["K, 4"]',
     Need.OPTIONAL,
@@ -59,13 +59,13 @@ _INTER: Final = Field(
 )
 
 ALLOCATION_FIELDS: Final = (_CORES, _FIXED, _INTRA, _INTER)
-"""The fields of an entry that say something of cores."""
+"""The fields of an entry that concern cores."""
 
 TILINGS: Final = Entries(
     "Tilings",
     (ITEM, _INTRA.name),
-    "Loops that cut a layer, innermost first; a loop dimension that the layer does not have is "
-    "left out. How many parts must be said: `*`, which leaves it to Stream, is an error.",
+    "Loops that split a layer, innermost first; loop dimensions that the layer does not have are "
+    "skipped. The number of parts is required: `*`, which lets Stream choose, is an error.",
     _TILINGS,
     (
         Form('"OY, 4"', "4 parts along `OY`"),
@@ -75,16 +75,16 @@ TILINGS: Final = Entries(
 
 
 def parse_allocation(target: str, fields: Mapping[Field, Node]) -> CoreAllocation | None:
-    """What the fields of an entry say of cores; ``None`` where they say nothing.
+    """The core allocation of a mapping entry; ``None`` if the entry does not mention cores.
 
     Raises:
-        InputError: where they are not right; it names the line and the field.
+        InputError: if a field is invalid; the error names line and field.
     """
     if not any(field in fields for field in ALLOCATION_FIELDS):
         return None
     fixed = fields[_FIXED].boolean() if _FIXED in fields else False
     if fixed and _CORES not in fields:
-        raise fields[_FIXED].error("core_allocation beside it, or false")
+        raise fields[_FIXED].error("false, or core_allocation in the same entry")
     intra, inter = fields.get(_INTRA), fields.get(_INTER)
     node = fields.get(_CORES) or next(fields[x] for x in ALLOCATION_FIELDS if x in fields)
     with node.checking():

@@ -1,4 +1,4 @@
-"""How a format of input files is declared: its fields, once, for the parser and for the docs."""
+"""Declares input formats field by field; the parser and the documentation share them."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from enum import Enum, StrEnum
 from typing import Final, final
 
 KEY: Final = "*"
-"""In the place of a part: any key of a mapping."""
+"""Stands for any key of a mapping in a path."""
 
 ITEM: Final = "[]"
-"""In the place of a part: any item of a list."""
+"""Stands for any item of a list in a path."""
 
 
 class Need(Enum):
-    """Whether a field must be there."""
+    """Whether a field is required, as documented."""
 
     REQUIRED = "required"
-    CONDITIONAL = "required or not, as other fields say"
+    CONDITIONAL = "required depending on other fields"
     OPTIONAL = "optional"
-    IGNORED = "may be there as in ZigZag's files, and means nothing"
-    REFUSED = "known, and wrong here"
+    IGNORED = "accepted because ZigZag's files have it, and ignored"
+    REFUSED = "known, but not allowed here"
 
 
 class Origin(StrEnum):
-    """Whose field it is."""
+    """The tool that introduced a field."""
 
     ZIGZAG = "ZigZag"
     STREAM = "Stream"
@@ -35,12 +35,12 @@ class Origin(StrEnum):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Field:
-    """A field of a mapping in a file; two fields are the same only if they are one object.
+    """A field of a mapping in a file, compared by identity.
 
-    ``kind`` says what stands there, with its unit, in the words of errors; ``example`` is YAML,
-    empty where parts of the format have one.
-    ``default`` is the YAML that means the same as leaving the field out; where no one value does,
-    ``otherwise`` says what counts then. ``meaning`` and ``otherwise`` are Markdown.
+    ``kind`` describes the value and its unit, as errors do; ``example`` is YAML, empty if other
+    parts of the format have an example.
+    ``default`` is the YAML value equivalent to leaving the field out; if there is none,
+    ``otherwise`` describes what applies instead. ``meaning`` and ``otherwise`` are Markdown.
     """
 
     name: str
@@ -56,9 +56,9 @@ class Field:
 @final
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A mapping with known fields: what a parser reads at ``at``, a path from the root.
+    """A mapping with known fields, which a parser reads at ``at``, a path from the root.
 
-    The fields stand in the order in which errors list them.
+    Errors list the fields in this order.
     """
 
     title: str
@@ -70,7 +70,7 @@ class Section:
 @final
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A way to write an item of a list or a pair of a mapping; its meaning is Markdown."""
+    """One way to write a list item or a mapping entry; its meaning is Markdown."""
 
     written: str
     meaning: str
@@ -79,7 +79,7 @@ class Form:
 @final
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """A list, or a mapping with free keys, at ``at``; ``kind`` is what errors call it."""
+    """A list, or a mapping with free keys, at ``at``; ``kind`` is its name in errors."""
 
     title: str
     at: tuple[str, ...]
@@ -89,9 +89,9 @@ class Entries:
 
 
 Part = Section | Entries
-"""What a format consists of."""
+"""A part of a format."""
 
 
 def one_of(names: Iterable[str]) -> str:
-    """The kind of a field with a closed set of texts."""
+    """The kind of a field with a fixed set of values."""
     return f"one of {', '.join(names)}"

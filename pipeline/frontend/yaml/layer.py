@@ -12,10 +12,10 @@ from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Entries, Field, Fo
 from nestmap.pipeline.frontend.yaml.located_node import Node
 
 Fields = Mapping[Field, Node]
-"""The fields of a layer that are there."""
+"""The fields of a layer that are present in the file."""
 
 _WEIGHT: Final = "W"
-"""The input that is known before the network runs where no layer produces it."""
+"""The input that is constant unless a layer produces it."""
 
 _FINAL: Final = "_final"
 _SIZE: Final = "a positive loop size"
@@ -23,26 +23,26 @@ _RELATION: Final = "a relation such as ix=2*ox+1*fx"
 _LARGEST_SIZE: Final = 2**31 - 1
 
 ID: Final = Field(
-    "id", "how `operand_source` calls the layer; each number once", "the number of the layer", "0"
+    "id", "the unique number of the layer, as in `operand_source`", "the number of the layer", "0"
 )
 _OPERATOR: Final = Field(
     "operator_type",
-    "what mapping entries may call the layer by; says nothing else, but that IMC arrays skip "
-    "`Pooling` and `Add`",
+    "a name by which mapping entries may refer to the layer; has no other effect, except that IMC "
+    "arrays skip `Pooling` and `Add`",
     "an operator type such as Conv",
     "Conv",
 )
 _EQUATION: Final = Field(
     "equation",
-    "what is computed: output on the left, one or two inputs on the right, each with the "
-    "dimensions that index it. Dimensions that only inputs have are summed over",
+    "the computation: output on the left, one or two inputs on the right, each with the dimensions "
+    "that index it. Dimensions that only index inputs are summed over",
     "an equation",
     "O[b][k][oy][ox]+=W[k][c][fy][fx]*I[b][c][iy][ix]",
 )
 _LOOP_DIMS: Final = Field(
     "loop_dims",
-    "the loops: the dimensions of the equation, but for those that `dimension_relations` derives; "
-    "instead of these those that they are derived from",
+    "the loops: the dimensions of the equation, with those that `dimension_relations` derives "
+    "replaced by the ones they are derived from",
     "a list of loop dimensions such as OX",
     "[B, K, C, OY, OX, FY, FX]",
 )
@@ -54,21 +54,21 @@ _LOOP_SIZES: Final = Field(
 )
 _PRECISION: Final = Field(
     "operand_precision",
-    "[bits an element](#precisions) of each operand",
+    "[bits per element](#precisions) of each operand",
     "a mapping",
     "{W: 8, I: 8, O: 16, O_final: 8}",
 )
 NAME: Final = Field(
     "name",
-    "how reports and mapping entries call the layer; each name once",
+    "the name of the layer in reports and mapping entries; unique",
     "the name of the layer",
     "stem",
     Need.OPTIONAL,
-    otherwise="`Layer` and its `id`",
+    otherwise="`Layer` followed by its `id`",
 )
 _RELATIONS: Final = Field(
     "dimension_relations",
-    "how [dimensions](#derived-dimensions) of the equation that are no loops follow from loops",
+    "how [dimensions](#derived-dimensions) of the equation that are not loops depend on loops",
     "a list of relations such as ix=2*ox+1*fx",
     "[ix=2*ox+1*fx, iy=2*oy+1*fy]",
     Need.OPTIONAL,
@@ -84,7 +84,7 @@ SOURCE: Final = Field(
 )
 _AXES: Final = Field(
     "pr_loop_dims",
-    "derived dimensions of which `pr_loop_sizes` and `padding` say more",
+    "the derived dimensions that `pr_loop_sizes` and `padding` describe",
     "a list of derived dimensions such as IX",
     "[IX, IY]",
     Need.OPTIONAL,
@@ -92,16 +92,15 @@ _AXES: Final = Field(
 )
 _AXIS_SIZES: Final = Field(
     "pr_loop_sizes",
-    "elements that the tensor has along each of `pr_loop_dims`, padding not counted",
+    "elements of the tensor along each of `pr_loop_dims`, without padding",
     "a list of positive axis lengths",
     "[29, 29]",
     Need.OPTIONAL,
-    otherwise="as many as the loops reach, less the padding",
+    otherwise="the elements that the loops reach, minus the padding",
 )
 _PADDING: Final = Field(
     "padding",
-    "elements before and after the tensor along each of `pr_loop_dims` that are read as zeros and "
-    "not stored",
+    "zeros before and after the tensor along each of `pr_loop_dims`, which are read but not stored",
     "a list of paddings such as [1, 1]",
     "[[1, 1], [1, 1]]",
     Need.OPTIONAL,
@@ -120,8 +119,8 @@ LAYER: Final = Section(
 RELATIONS: Final = Entries(
     "Derived dimensions",
     (*LAYER.at, _RELATIONS.name),
-    "Each item derives a dimension from two loops, as the pixels of an input that a convolution "
-    "needs: `ox` is the output column, `fx` that of the filter.",
+    "Each item derives a dimension from two loops, such as the input column `ix` of a convolution "
+    "from the output column `ox` and the filter column `fx`.",
     _RELATIONS.kind,
     (
         Form("ix=2*ox+1*fx", "`ix` steps by 2 with `ox` (the stride), by 1 with `fx`"),
@@ -132,21 +131,21 @@ SOURCES: Final = Entries(
     "Sources",
     (*LAYER.at, SOURCE.name),
     "By input. An input that is not listed comes from outside: `W` is a constant, any other one is "
-    "an input of the network. Layers may stand in any order, but there is no cycle.",
+    "an input of the network. Layers may be listed in any order but must not form a cycle.",
     SOURCE.kind,
-    (Form("I: 0", "the output of layer 0; from outside where that is the layer itself"),),
+    (Form("I: 0", "the output of layer 0; in layer 0 itself, an input from outside"),),
 )
 
 
 def precisions(output: str, inputs: Collection[str]) -> Section:
-    """The precisions of a layer with such operands."""
+    """The schema of the field ``operand_precision`` for the given operands."""
     bits = "a number of bits, not negative"
     known = (output, *inputs)
     others = [name for name in ("W", "I") if name not in known]
     return Section(
         "Precisions",
         (*LAYER.at, _PRECISION.name),
-        "Each operand of the equation under its name, and finished outputs; as here.",
+        "Bits of each operand of the equation, by name, and of finished outputs.",
         (
             Field(output, "of a partial sum of the output", bits, "16"),
             *(Field(name, "of the input of that name", bits, "8") for name in inputs),
@@ -156,7 +155,7 @@ def precisions(output: str, inputs: Collection[str]) -> Section:
                 bits,
                 "8",
                 Need.OPTIONAL,
-                otherwise=f"as `{output}`",
+                otherwise=f"that of `{output}`",
             ),
             *(Field(name, "", bits, "8", Need.IGNORED) for name in others),
         ),
@@ -164,10 +163,10 @@ def precisions(output: str, inputs: Collection[str]) -> Section:
 
 
 def parse_layer(node: Node, fields: Fields, name: str, sources: Mapping[str, str]) -> Layer:
-    """The layer that ``fields`` of ``node`` describe; ``sources`` are the producers of inputs.
+    """The layer that ``fields`` of ``node`` describe; ``sources`` are the producers by input.
 
     Raises:
-        InputError: where they do not describe one; it names the line and the field.
+        InputError: if they do not describe a layer; the error names line and field.
     """
     equation = fields[_EQUATION]
     accesses = parse_equation(equation.text(_EQUATION.kind), equation.where)
@@ -212,7 +211,7 @@ def _loop_sizes(fields: Fields) -> dict[str, int]:
 
 
 def _relations(fields: Fields, loops: Collection[str]) -> dict[str, str]:
-    """The relations as text, by the dimension that they derive."""
+    """The text of each relation, by the dimension it derives."""
     relations: dict[str, str] = {}
     for node in _items(fields, _RELATIONS):
         text = node.text(_RELATION)
@@ -229,7 +228,7 @@ def _relations(fields: Fields, loops: Collection[str]) -> dict[str, str]:
 
 
 def _check_equation(accesses: Accesses, known: Collection[str], equation: Node) -> None:
-    """Operands differ, and the layer has a dimension for each index."""
+    """Checks that operands have different names and that each index is a dimension of the layer."""
     operands = [operand for operand, _ in accesses]
     for operand, indices in accesses:
         if operands.count(operand) > 1:
@@ -241,7 +240,7 @@ def _check_equation(accesses: Accesses, known: Collection[str], equation: Node) 
 
 
 def _check_operands(fields: Fields, operands: Collection[str]) -> None:
-    """Sources are for inputs of the equation."""
+    """Checks that every source is for an input of the equation."""
     if SOURCE in fields:
         for operand, node in fields[SOURCE].entries().items():
             if operand not in operands:
@@ -256,7 +255,7 @@ def _precision(node: Node, output: str, inputs: Collection[str]) -> dict[str, in
 
 
 def _axes(fields: Fields, relations: Collection[str]) -> dict[str, AxisFacts]:
-    """Lengths and paddings of derived dimensions; what is not given follows from the loops."""
+    """The lengths and paddings of derived dimensions that the file states."""
     names: list[str] = []
     for node in _items(fields, _AXES):
         name = node.name("a derived dimension such as IX").upper()
@@ -300,7 +299,7 @@ def _items(fields: Fields, field: Field) -> tuple[Node, ...]:
 
 
 def _matching(fields: Fields, field: Field, count: int) -> tuple[Node, ...]:
-    """The items of an optional list that goes with ``pr_loop_dims``."""
+    """The items of an optional list with one item for each of ``pr_loop_dims``."""
     items = _items(fields, field)
     if field in fields and len(items) != count:
         expected = f"one item for each of the {count} pr_loop_dims"

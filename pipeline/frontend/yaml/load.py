@@ -1,4 +1,4 @@
-"""Reads YAML files: text becomes a tree of located nodes, or an error that says what is wrong."""
+"""Reads YAML files into a tree of located nodes, or raises an error that locates the problem."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MERGER: Final = SafeConstructor()
 
 DEEPEST: Final = 50
-"""How deep collections may be nested: no description needs more, and parsers recurse."""
+"""The deepest nesting of collections; parsers recurse, and no description needs more."""
 
 LARGEST_TREE: Final = 2_000_000
-"""How many values a file may hold with every alias written out."""
+"""The largest number of values in a file, with aliases expanded."""
 
 
 def read_yaml(path: Path) -> Node:
     """The root of a YAML file in UTF-8.
 
     Raises:
-        InputError: where the file is missing, unreadable, empty or not YAML.
+        InputError: if the file is missing, unreadable, empty or not YAML.
     """
     return parse_yaml(_text(path), str(path))
 
@@ -36,7 +36,7 @@ def parse_yaml(text: str, file: str) -> Node:
     """The root of a YAML text; errors name it ``file``.
 
     Raises:
-        InputError: where the text is empty or not YAML, or too deep or large to be meant.
+        InputError: if the text is empty, not YAML, nested too deeply or too large.
     """
     try:
         _check_depth(text, file)
@@ -50,7 +50,7 @@ def parse_yaml(text: str, file: str) -> Node:
     except yaml.reader.ReaderError as error:
         line = text.encode()[: error.position].count(b"\n") + 1
         raise _not_yaml(file, line, error.reason) from None
-    except (ValueError, OverflowError) as error:  # escapes that are no character
+    except (ValueError, OverflowError) as error:  # escapes that are not a character
         raise _not_yaml(file, 1, str(error)) from None
     return Node(root, file, _line(root))
 
@@ -77,7 +77,7 @@ def _not_yaml(file: str, line: int, problem: str) -> InputError:
 
 
 def _check_depth(text: str, file: str) -> None:
-    """Refuses deep nesting before the tree is made: libyaml crashes on it."""
+    """Rejects deep nesting before the tree is built: libyaml crashes on it."""
     depth = 0
     for event in yaml.parse(text, Loader=_LOADER):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -91,9 +91,9 @@ def _check_depth(text: str, file: str) -> None:
 
 
 def _resolve(root: yaml.Node, file: str) -> None:
-    """Puts merged keys (<<) in place; refuses trees that are endless or enormous without aliases.
+    """Resolves merge keys (<<); rejects trees that are infinite or huge once aliases are expanded.
 
-    Anchors come before their aliases, so the recursion goes no deeper than the text is nested.
+    Anchors precede their aliases, so the recursion is no deeper than the nesting of the text.
     """
     sizes: dict[int, int | None] = {}
 
@@ -101,7 +101,7 @@ def _resolve(root: yaml.Node, file: str) -> None:
         if isinstance(node, yaml.ScalarNode):
             return 1
         if id(node) not in sizes:
-            sizes[id(node)] = None  # not known yet: who meets it again meets itself
+            sizes[id(node)] = None  # unknown yet: meeting the node again means it contains itself
             sizes[id(node)] = 1 + sum(size(child) for child in _children(node))
             _check_size(sizes[id(node)], file, _line(node))
             if isinstance(node, yaml.MappingNode):
@@ -114,7 +114,7 @@ def _resolve(root: yaml.Node, file: str) -> None:
 def _check_size(size: int | None, file: str, line: int) -> int:
     if size is None or size > LARGEST_TREE:
         found = "an anchor that contains itself" if size is None else f"{size} values"
-        expected = f"at most {LARGEST_TREE} values, aliases written out"
+        expected = f"at most {LARGEST_TREE} values, with aliases expanded"
         raise InputError(f"{file}:{line}", found, expected)
     return size
 

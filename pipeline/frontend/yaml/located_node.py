@@ -1,4 +1,4 @@
-"""A value of a YAML file that knows its file, line and field, and is read as what it must be."""
+"""A value of a YAML file with its location; its methods read it as a checked type."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Section, on
 E = TypeVar("E", bound=StrEnum)
 
 LARGEST: Final = 2**62
-"""The largest whole number that is read: it fits the 64 bits that the cost model counts with."""
+"""The largest whole number accepted: it fits the cost model's 64-bit counters."""
 
 _TAG: Final = "tag:yaml.org,2002:"
 _READ: Final = SafeConstructor()
@@ -31,9 +31,9 @@ _NAME: Final = pattern(r"[A-Za-z][A-Za-z0-9_]{0,31}")
 class Node:
     """A value in a YAML file.
 
-    ``line`` counts from 1 (for a collection: the line of its key), ``path`` is the way from the
-    root, as in ``memories.rf_2B.ports[0].type``. The methods read the value as what it must
-    be; all of them raise :class:`InputError` with file, line and path where it is not.
+    ``line`` counts from 1 (for a collection, the line of its key); ``path`` is the path from the
+    root, such as ``memories.rf_2B.ports[0].type``. The methods read the value as a given type; all
+    raise :class:`InputError` with file, line and path if it has another.
     """
 
     value: yaml.Node
@@ -43,29 +43,29 @@ class Node:
 
     @property
     def where(self) -> str:
-        """File, line and path: how errors name the value."""
+        """File, line and path of the value, as errors show them."""
         return ": ".join(filter(None, (f"{self.file}:{self.line}", self.path)))
 
     def error(self, expected: str, found: str | None = None) -> InputError:
-        """The error to raise about this value; ``found`` is the value itself unless given."""
+        """An error about this value; ``found`` defaults to the value itself."""
         return InputError(self.where, found or _described(self.value), expected)
 
     @contextmanager
     def checking(self) -> Generator[None]:
-        """Turns what a model validator says in the block into an error about this value."""
+        """Turns a validation error of a model in the block into an error about this value."""
         try:
             yield
         except ValidationError as error:
             raise InputError.of(self.where, error) from None
 
     def entries(self, expected: str = "a mapping of names to values") -> dict[str, Node]:
-        """The values of a mapping by key, in file order; of equal keys the last one counts."""
+        """The values of a mapping by key, in file order; of equal keys the last one wins."""
         if not isinstance(self.value, yaml.MappingNode):
             raise self.error(expected)
         return {self._key(key): self._entry(key, value) for key, value in self.value.value}
 
     def named(self, expected: str) -> dict[str, Node]:
-        """The values of a mapping whose keys are names, as :func:`is_name` says."""
+        """The values of a mapping whose keys are names; see :func:`is_name`."""
         entries = self.entries(expected)
         for key, entry in entries.items():
             if not is_name(key):
@@ -73,7 +73,7 @@ class Node:
         return entries
 
     def numbered(self, expected: str) -> dict[int, Node]:
-        """The values of a mapping whose keys are whole numbers from 0 on, each once."""
+        """The values of a mapping whose keys are different whole numbers from 0 on."""
         if not isinstance(self.value, yaml.MappingNode):
             raise self.error(expected)
         entries: dict[int, Node] = {}
@@ -86,7 +86,7 @@ class Node:
         return entries
 
     def fields(self, section: Section) -> dict[Field, Node]:
-        """The values of a mapping with known fields; unless required, null ones are left out."""
+        """The values of a mapping with known fields, without the null values of optional ones."""
         known = {field.name: field for field in section.fields}
         entries = self.entries(f"a mapping with the fields {', '.join(known)}")
         for name, entry in entries.items():
@@ -111,7 +111,7 @@ class Node:
         )
 
     def names(self, expected: str, known: Collection[str] | None = None) -> tuple[str, ...]:
-        """The items of a list of names (of ``known`` ones, if given), all different."""
+        """The items of a list of different names, all of them in ``known`` if given."""
         names: dict[str, Node] = {}
         for item in self.sequence():
             name = item.name(expected) if known is None else item.one_of(known)
@@ -134,26 +134,26 @@ class Node:
     def number(self, expected: str = "a number", *, minimum: float = -LARGEST) -> float:
         """A finite number."""
         number = self._number("int", "float")
-        if number is None or not minimum <= number <= LARGEST:  # NaN is in no order
+        if number is None or not minimum <= number <= LARGEST:  # NaN compares false
             raise self.error(expected + self._number_hint())
         return float(number)
 
     def boolean(self, expected: str = "true or false") -> bool:
-        """A truth value, in any of the spellings of YAML 1.1."""
+        """A truth value, in any spelling of YAML 1.1."""
         if not self._is("bool"):
             raise self.error(expected)
         spelling: str = self.value.value
         return spelling.lower() in ("true", "yes", "on")
 
     def text(self, expected: str = "a text") -> str:
-        """A text that is not empty."""
+        """A non-empty text."""
         if not self._is("str") or not self.value.value.strip():
             raise self.error(expected)
         text: str = self.value.value
         return text
 
     def text_or_none(self) -> str | None:
-        """The text that stands here; ``None`` where something else does."""
+        """The text; ``None`` if the value is not a text."""
         return str(self.value.value) if self._is("str") else None
 
     def name(self, expected: str = "a name") -> str:
@@ -175,7 +175,7 @@ class Node:
 
     @property
     def is_null(self) -> bool:
-        """Whether nothing stands here."""
+        """Whether the value is null."""
         return self._is("null")
 
     @property
@@ -205,17 +205,17 @@ class Node:
                 if self._is("int")
                 else _READ.construct_yaml_float(self.value)
             )
-        except (ValueError, OverflowError):  # tagged as a number but none: 0b, !!int x
+        except (ValueError, OverflowError):  # tagged as a number but not one: 0b, !!int x
             return None
         return number
 
     def _number_hint(self) -> str:
-        """A word on texts that only look like numbers: YAML 1.1 wants 1.0e-3 for 1e-3."""
+        """A hint for texts that look like numbers: YAML 1.1 requires 1.0e-3 for 1e-3."""
         try:
             float(self.value.value if self._is("str") else "")
         except ValueError:
             return ""
-        return " (YAML reads this one as a text: write it without quotes, and 1e-3 as 1.0e-3)"
+        return " (YAML reads this value as text: write it without quotes, and 1e-3 as 1.0e-3)"
 
     def _key(self, key: yaml.Node) -> str:
         if not Node(key, self.file, _line(key))._is("str"):

@@ -30,13 +30,13 @@ from nestmap.pipeline.frontend.yaml.temporal_ordering import (
 )
 
 _FACTOR: Final = re.compile(r"[1-9][0-9]{0,9}")
-_UNROLLED: Final = "a loop dimension and how often it is unrolled, such as 'K, 32'"
+_UNROLLED: Final = "a loop dimension and its unrolling factor, such as 'K, 32'"
 _ARRAY: Final = "lists of loops by array dimension, such as D1: [...]"
 
 _NAME: Final = Field(
     "name",
-    "which layers the entry is for: the one of that name, else those of that operator type, else, "
-    "with `default`, all others",
+    "layers that the entry applies to: the layer of that name, else the layers of that operator "
+    "type, else, with `default`, all other layers",
     "the name of a layer, an operator type, or default",
     "Conv",
 )
@@ -50,7 +50,7 @@ _SPATIAL_MAPPING: Final = Field(
 )
 _HINTS: Final = Field(
     "spatial_mapping_hint",
-    "which loops [may be unrolled](#hints), where no `spatial_mapping` decides",
+    "which loops [may be unrolled](#hints), if there is no `spatial_mapping`",
     _ARRAY,
     "{D1: [K], D2: [C, FX, FY]}",
     Need.OPTIONAL,
@@ -58,17 +58,17 @@ _HINTS: Final = Field(
 )
 _LINKS: Final = Field(
     "memory_operand_links",
-    "which memory operand [carries](#links) which layer operand",
+    "the memory operand that [carries](#links) each layer operand",
     "memory operands by layer operand, such as W: I2",
     "{O: O, W: I2, I: I1}",
     Need.OPTIONAL,
-    otherwise="`{O: O, W: I2, I: I1}` where the accelerator has those; other inputs take those "
-    "that are left, in order",
+    otherwise="`{O: O, W: I2, I: I1}` as far as the accelerator has these; other inputs take the "
+    "remaining memory operands in order",
 )
 MAPPING: Final = Section(
     "Mapping entry",
     (ITEM,),
-    "A mapping file is a list of entries; each `name` stands once. What an entry does not fix is "
+    "A mapping file is a list of entries with different names. Whatever an entry does not fix is "
     "searched.",
     (
         *(_NAME, _SPATIAL_MAPPING, _HINTS, _LINKS),
@@ -78,27 +78,27 @@ MAPPING: Final = Section(
 UNROLLED: Final = Entries(
     "Unrolled loops",
     (*MAPPING.at, _SPATIAL_MAPPING.name),
-    "By array dimension: the loops that run side by side along it, and how many iterations of "
-    f"each: 1 to {LARGEST_FACTOR}. Their product is at most the units along that dimension.",
+    "By array dimension: the loops unrolled along it, each with its factor, 1 to "
+    f"{LARGEST_FACTOR}. The product of the factors is at most the units along that dimension.",
     _ARRAY,
     (
-        Form('D1: ["K, 4"]', "4 iterations of `K` at a time along `D1`"),
-        Form('D2: ["C, 2", "FX, 3"]', "along `D2` 2 iterations of `C` times 3 of `FX`"),
+        Form('D1: ["K, 4"]', "4 iterations of `K` in parallel along `D1`"),
+        Form('D2: ["C, 2", "FX, 3"]', "2 iterations of `C` times 3 of `FX` in parallel along `D2`"),
     ),
 )
 HINTS: Final = Entries(
     "Hints",
     (*MAPPING.at, _HINTS.name),
-    "By array dimension: the loop dimensions that may be unrolled along it. Along dimensions "
-    "without a hint any may be.",
+    "By array dimension: the loop dimensions that may be unrolled along it. Along array dimensions "
+    "without a hint, any loop may be unrolled.",
     _ARRAY,
-    (Form("D1: [K, OX]", "along `D1` only loops over `K` or `OX`"),),
+    (Form("D1: [K, OX]", "only loops over `K` or `OX` along `D1`"),),
 )
 LINKS: Final = Entries(
     "Links",
     (*MAPPING.at, _LINKS.name),
-    "Layers name their operands `O`, `W` and `I` (or as their equation does), memories `O`, "
-    "`I1` and `I2`. The output travels as `O`, each input as another one.",
+    "Layers call their operands `O`, `W` and `I` (or as in their equation), memories `O`, `I1` and "
+    "`I2`. The output is carried as `O`, each input as another memory operand.",
     _LINKS.kind,
     (Form("W: I2", "the memories of `I2` hold `W`"),),
 )
@@ -107,20 +107,20 @@ LINKS: Final = Entries(
 def parse_mapping(path: Path) -> MappingConstraints:
     """The mapping constraints that a YAML file in ZigZag's schema describes.
 
-    What may stand in it is declared here and in
-    :mod:`~nestmap.pipeline.frontend.yaml.temporal_ordering`; ``docs/input-formats.md`` shows it.
+    Its fields are declared here and in
+    :mod:`~nestmap.pipeline.frontend.yaml.temporal_ordering`; ``docs/input-formats.md`` lists them.
 
     Raises:
-        InputError: where the file is not such a description; it names the line and the field.
+        InputError: if the file does not match the schema; the error names line and field.
     """
     return MappingConstraints(entries=tuple(_entry(node) for node in _entries(path)))
 
 
 def parse_core_mapping(path: Path) -> CoreMapping:
-    """The core allocations in the same file; entries that say nothing of cores have none.
+    """The core allocations in a mapping file; entries that do not mention cores are left out.
 
     Raises:
-        InputError: where the file is not such a description; it names the line and the field.
+        InputError: if the file does not match the schema; the error names line and field.
     """
     read = ((_target(fields), fields) for fields in (x.fields(MAPPING) for x in _entries(path)))
     allocations = (parse_allocation(target, fields) for target, fields in read)
@@ -128,7 +128,7 @@ def parse_core_mapping(path: Path) -> CoreMapping:
 
 
 def _entries(path: Path) -> tuple[Node, ...]:
-    """The entries of a file, each for another target."""
+    """The entries of a file, checked to have different targets."""
     nodes = read_yaml(path).sequence("a list of mappings, each with a name")
     targets: set[str] = set()
     for node in nodes:
@@ -162,10 +162,10 @@ def _entry(node: Node) -> LayerConstraints:
 
 
 def parse_spatial_mapping(node: Node) -> SpatialMapping:
-    """The loops by array dimension, as :data:`UNROLLED` has them.
+    """The unrolled loops by array dimension, in the format :data:`UNROLLED`.
 
     Raises:
-        InputError: where the value does not say that; it names the line and the field.
+        InputError: if the value has another format; the error names line and field.
     """
     return SpatialMapping(
         unrollings=tuple(
@@ -210,7 +210,7 @@ def _links(node: Node) -> tuple[OperandLink, ...]:
         if memory_operand in links:
             other = links[memory_operand].operand
             raise item.error(
-                "a memory operand for each layer operand",
+                "a different memory operand for each layer operand",
                 f"{memory_operand}, which already carries {other}",
             )
         links[memory_operand] = OperandLink(operand=operand, memory_operand=memory_operand)

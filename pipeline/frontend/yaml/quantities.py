@@ -1,4 +1,4 @@
-"""Physical quantities in descriptions: each reader names the unit it expects."""
+"""Reads physical quantities of descriptions; each function states the unit it expects."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def power(node: Node) -> float:
 
 
 def technology(node: Node) -> float:
-    """A technology node in nm, of those that are known."""
-    # takes long to import, and only descriptions that name a node need it
+    """A technology node in nm, within the range of the known nodes."""
+    # slow to import; only descriptions that name a node need it
     from nestmap.costmodel.technology import LARGEST_NODE, SMALLEST_NODE  # noqa: PLC0415
 
     value = node.number(NODE, minimum=SMALLEST_NODE)

@@ -1,4 +1,4 @@
-"""Reads what a mapping file fixes about the order of loops, and where they are cut."""
+"""Reads the order of loops and the loops per memory that a mapping file fixes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Entries, Field, Fo
 from nestmap.pipeline.frontend.yaml.located_node import Node
 
 LARGEST_FACTOR: Final = 2**31 - 1
-"""How often a loop may be written to iterate."""
+"""The largest number of iterations of a loop in a file."""
 
 _ITEM: Final = 'a loop dimension and its size, such as [K, 2] or [K, "*"], or "*" alone'
-_HELD: Final = "how many loops lie at or below each memory, such as {sram: 3, dram: 5}"
+_HELD: Final = "the number of loops at or below each memory, such as {sram: 3, dram: 5}"
 
 TEMPORAL_ORDERING: Final = Field(
     "temporal_ordering",
-    "the order of the [temporal loops](#order-of-loops), or a part of it",
+    "the order of the [temporal loops](#order-of-loops), in full or in part",
     "a list of loops, innermost first",
     '[[FX, 7], [K, "*"], "*", [OY, 56]]',
     Need.OPTIONAL,
@@ -24,8 +24,8 @@ TEMPORAL_ORDERING: Final = Field(
 )
 MEMORY_LEVELS: Final = Field(
     "memory_levels",
-    "which loops [each memory](#memories-of-loops) holds the data of; with an order of all loops "
-    "the mapping is complete and nothing is searched",
+    "the loops whose data [each memory](#memories-of-loops) holds; together with an order of all "
+    "loops it makes the mapping complete, and nothing is searched",
     "memories by layer operand, such as W: {sram: 3, dram: 5}",
     "{W: {sram: 1, dram: 2}}",
     Need.OPTIONAL,
@@ -36,45 +36,46 @@ MEMORY_LEVELS: Final = Field(
 ORDER: Final = Entries(
     "Order of loops",
     (ITEM, TEMPORAL_ORDERING.name),
-    'Innermost first. Without a wildcard `"*"` the list pins the innermost loops; what stands '
-    "behind one is outermost, the last item outside all others. Items that run through all "
-    "iterations of a layer are its order. An item over a dimension that has size 1 in a layer, or "
-    "is unrolled as a whole, is met there by itself; any other one that cannot hold is an error.",
+    'Innermost first. Without a wildcard `"*"` the list pins the innermost loops; items after a '
+    "wildcard pin the outermost loops, the last item being the outermost. Items that cover all "
+    "iterations of a layer are its complete order. An item over a dimension that has size 1 in a "
+    "layer or is fully unrolled has no effect there; any other unsatisfiable item is an error.",
     TEMPORAL_ORDERING.kind,
     (
         Form("[FX, 7]", "a loop over `FX` with 7 iterations"),
         Form(
             '[K, "*"]',
-            "a loop over `K`: one of the factors that its iterations are cut into, whichever",
+            "a loop over `K` of any size: one of the factors that its iterations are split into",
         ),
-        Form('"*"', 'all other loops, in any order; also `["*"]`; once at most'),
+        Form('"*"', 'all other loops, in any order; also `["*"]`; at most once'),
     ),
 )
 LEVELS: Final = Entries(
     "Memories of loops",
     (ITEM, MEMORY_LEVELS.name),
-    "For each layer operand and each of its memories: how many items of "
-    "`temporal_ordering`, counted from the inside, lie at or below that memory.",
+    "For each layer operand and each of its memories: the number of items of "
+    "`temporal_ordering`, counted from the innermost, at or below that memory.",
     MEMORY_LEVELS.kind,
     (
         Form(
-            "W: {sram: 1, dram: 2}", "one loop over what `sram` holds of `W`, the other outside it"
+            "W: {sram: 1, dram: 2}",
+            "one loop iterates over the data of `W` in `sram`, the other over that in `dram`",
         ),
     ),
 )
 
 
 def parse_ordering(node: Node) -> tuple[tuple[OrderedLoop, ...], tuple[OrderedLoop, ...]]:
-    """The items before the wildcard, or all, and those after it.
+    """The items before the wildcard (all items without one), and those after it.
 
     Raises:
-        InputError: where it is not a temporal ordering; it names the line and the field.
+        InputError: if the value is not a temporal ordering; the error names line and field.
     """
     items = node.sequence(TEMPORAL_ORDERING.kind)
     wild = [i for i, item in enumerate(items) if _is_wildcard(item)]
     if len(wild) > 1:
         raise items[wild[1]].error(
-            "one wildcard: what stands before it is innermost, what stands behind it outermost",
+            "one wildcard between the innermost and the outermost loops",
             'a second "*"',
         )
     middle = wild[0] if wild else len(items)
@@ -101,10 +102,10 @@ def _ordered_loop(node: Node) -> OrderedLoop:
 
 
 def parse_levels(node: Node, loops: int) -> tuple[PinnedLevels, ...]:
-    """Where the items of an ordering of so many loops lie.
+    """The number of loops at or below each memory, for an ordering of ``loops`` loops.
 
     Raises:
-        InputError: where it does not say that; it names the line and the field.
+        InputError: if the value has another format; the error names line and field.
     """
     return tuple(
         PinnedLevels(operand=operand, memories=_held(memories, loops))
@@ -113,7 +114,7 @@ def parse_levels(node: Node, loops: int) -> tuple[PinnedLevels, ...]:
 
 
 def _held(node: Node, loops: int) -> tuple[PinnedMemory, ...]:
-    expected = f"how many of the {loops} items of temporal_ordering lie at or below the memory"
+    expected = "a number of items of temporal_ordering, not negative"
     memories = node.entries(_HELD).items()
     for name, item in memories:
         if not name:

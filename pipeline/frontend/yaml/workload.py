@@ -12,13 +12,13 @@ from nestmap.pipeline.frontend.yaml.load import read_yaml
 
 
 def parse_workload_yaml(path: Path) -> Workload:
-    """The workload that a YAML file in ZigZag's schema describes; its name is the file's.
+    """The workload that a YAML file in ZigZag's schema describes, named after the file.
 
-    What may stand in it is declared in :mod:`~nestmap.pipeline.frontend.yaml.layer`;
-    ``docs/input-formats.md`` shows it.
+    Its fields are declared in :mod:`~nestmap.pipeline.frontend.yaml.layer`;
+    ``docs/input-formats.md`` lists them.
 
     Raises:
-        InputError: where the file is not such a description; it names the line and the field.
+        InputError: if the file does not match the schema; the error names line and field.
     """
     root = read_yaml(path)
     nodes = root.sequence("a list of layers")
@@ -57,7 +57,7 @@ def _names(layers: Collection[Fields]) -> dict[int, str]:
 
 
 def _sources(number: int, fields: Fields, names: Mapping[int, str]) -> dict[str, int]:
-    """The layers that produce inputs, by operand."""
+    """The ids of the layers that produce inputs, by operand."""
     if SOURCE not in fields:
         return {}
     sources: dict[str, int] = {}
@@ -82,7 +82,7 @@ def _check_acyclic(
     try:
         TopologicalSorter({i: of.values() for i, of in sources.items()}).prepare()
     except CycleError as error:
-        cycle: list[int] = error.args[1]  # each produces for the next; the last is the first
+        cycle: list[int] = error.args[1]  # each layer feeds the next; the last one is the first one
         text = " -> ".join(repr(names[i]) for i in cycle)
         where = layers[min(cycle, key=list(names).index)][SOURCE]
         raise where.error("layers without a cycle", f"the cycle {text}") from None

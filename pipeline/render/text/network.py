@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from nestmap.model import (
-    CostModelEvaluation,
-    Layer,
-    LayerResult,
-    NetworkEvaluation,
-    PartKind,
-)
+from nestmap.model import CostModelEvaluation, Layer, LayerResult, NetworkEvaluation, PartKind
 from nestmap.pipeline.format.mappings import sizes_text, spatial_text, unrolled_text
 from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, share
 from nestmap.pipeline.render.tables.columns import Column

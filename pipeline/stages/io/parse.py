@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nestmap.model import Frozen, MappingConstraints, NetworkProblem, Workload
-from nestmap.pipeline.frontend.yaml.accelerator import parse_accelerator
+from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
 from nestmap.pipeline.frontend.yaml.mapping import parse_mapping
 from nestmap.pipeline.frontend.yaml.workload import parse_workload_yaml
 from nestmap.pipeline.stage_graph import Stage

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nestmap.model import (
-    InputError,
-    Layer,
-    LayerConstraints,
-    MappingConstraints,
-    NetworkProblem,
-)
+from nestmap.model import InputError, Layer, LayerConstraints, MappingConstraints, NetworkProblem
 from nestmap.model.base import replaced
 from nestmap.model.dims import ArrayDimension, Dimension
 from nestmap.pipeline.stages.mapping.imc_skipped import counted, mapped_layers

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from nestmap.model import (
-    Frozen,
-    MappingProblem,
-    NetworkProblem,
-    TopLevel,
-    without_unused_levels,
-)
+from nestmap.model import Frozen, MappingProblem, NetworkProblem, TopLevel, without_unused_levels
 from nestmap.model.base import replaced
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.constraint_checks import check_layers

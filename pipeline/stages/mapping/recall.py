@@ -7,12 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, final
 
-from nestmap.model import (
-    CostModelEvaluation,
-    EvaluationBatch,
-    SpatialProblem,
-    TemporalMapping,
-)
+from nestmap.model import CostModelEvaluation, EvaluationBatch, SpatialProblem, TemporalMapping
 from nestmap.pipeline.stage_graph import Stage
 
 

@@ -12,8 +12,8 @@ from nestmap.model.multicore.core_constraints import CoreMapping, check_allocati
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem, StreamSources
 from nestmap.model.multicore.split_options import SplitOptions
 from nestmap.model.workload.graph import Node
+from nestmap.pipeline.frontend.yaml.hardware.multicore import parse_multicore
 from nestmap.pipeline.frontend.yaml.mapping import parse_core_mapping
-from nestmap.pipeline.frontend.yaml.multicore import parse_multicore
 from nestmap.pipeline.frontend.yaml.workload import parse_workload_yaml
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.search.multicore.split.split_workload import split_workload

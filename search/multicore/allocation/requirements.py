@@ -14,12 +14,7 @@ from nestmap.model.arrays import Flags, Ints
 from nestmap.model.multicore.cn_workload import WITHIN_GROUP
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.model.multicore.split_options import Convention
-from nestmap.search.multicore.allocation.core_distances import (
-    Routes,
-    Stops,
-    cycles,
-    listed,
-)
+from nestmap.search.multicore.allocation.core_distances import Routes, Stops, cycles, listed
 from nestmap.search.multicore.allocation.indirect_paths import Detours
 from nestmap.search.multicore.allocation.memory_pressure import Holdings
 from nestmap.search.multicore.allocation.offchip_inputs import Supply, supplies_of

@@ -9,14 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from nestmap.model import (
-    IMC_CELLS,
-    Accelerator,
-    Layer,
-    MappingProblem,
-    MemoryLevel,
-    SpatialMapping,
-)
+from nestmap.model import IMC_CELLS, Accelerator, Layer, MappingProblem, MemoryLevel, SpatialMapping
 from nestmap.model.base import replaced
 from nestmap.model.dims import LayerOperand, MemoryOperand
 from nestmap.model.multicore.accelerator import ComputeCore

@@ -65,7 +65,7 @@ def test_a_found_mapping_costs_the_same_evaluated_with_leakage() -> None:
 @pytest.mark.parametrize(
     ("description", "told"),
     [
-        ("tpu_like", "accelerator tpu_like: found no leakage, and static energy is asked for"),
+        ("tpu_like", "accelerator tpu_like: found no leakage, although static energy is requested"),
         ("no_clock.yaml", "static energy of an array without clock_period"),
     ],
 )

@@ -140,4 +140,4 @@ def test_floats_of_what_is_no_onnx_model(inputs: Inputs) -> None:
     for name in (inputs.network, "bert-base"):
         ended = run("show", name, "--float-bits", "4")
         assert ended.code == 2
-        assert "--float-bits 4 for what is no ONNX model" in ended.err
+        assert "--float-bits 4 for a network that is not an ONNX model" in ended.err

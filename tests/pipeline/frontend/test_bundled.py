@@ -18,7 +18,7 @@ from nestmap.model import (
 from nestmap.model.base import replaced
 from nestmap.pipeline.frontend import bundled as presets
 from nestmap.pipeline.frontend.networks import network_names
-from nestmap.pipeline.frontend.yaml.accelerator import parse_accelerator
+from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
 from nestmap.pipeline.frontend.yaml.mapping import parse_mapping
 from tests.pipeline.frontend.yaml.zigzag_files import zigzag_inputs
 

@@ -101,5 +101,5 @@ def test_where_it_fails_no_store_is_made(
     line = 1 + ASKING.splitlines().index("    cost: cacti")
     where = f"{inputs.machine}:{line}: memories.buffer.cost"
     assert ended.code == 2
-    assert ended.err.startswith(f"error: {where}: found no answer: it says 'no such memory'")
+    assert ended.err.startswith(f"error: {where}: found the error 'no such memory' instead")
     assert not Path("s.duckdb").exists()

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nestmap.model import (
-    LayerConstraints,
-    OrderedLoop,
-    PinnedLevels,
-    PinnedMemory,
-    SpatialProblem,
-)
+from nestmap.model import LayerConstraints, OrderedLoop, PinnedLevels, PinnedMemory, SpatialProblem
 from nestmap.model.base import replaced
 
 Levels = Mapping[str, Mapping[str, int]]

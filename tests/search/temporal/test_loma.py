@@ -7,13 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nestmap.costmodel.evaluate import evaluate
-from nestmap.model import (
-    Loop,
-    MappingBatch,
-    MappingType,
-    SpatialProblem,
-    TemporalMapping,
-)
+from nestmap.model import Loop, MappingBatch, MappingType, SpatialProblem, TemporalMapping
 from nestmap.search import loma
 from nestmap.search.temporal.loma import CHUNK
 from nestmap.search.temporal.loop_factors import loop_factors

@@ -1,1 +1,1 @@
-"""Which elements of its inputs an ONNX operator reads."""
+"""Determines which elements of its inputs an ONNX operator reads."""

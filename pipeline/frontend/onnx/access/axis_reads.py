@@ -1,4 +1,4 @@
-"""What vector operators read: their loops by the axes of their output, and an index an axis."""
+"""Describes the reads of vector operators: loops over the output, and an index per input axis."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from nestmap.model.dims import Dimension, Loop
 from nestmap.model.workload.access import AxisIndex, InputAccess, VectorNest
 from nestmap.model.workload.affine import AffineIndex, Term
 from nestmap.model.workload.loop_nests import batch_names
-from nestmap.pipeline.frontend.onnx.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.shapes import Sizes
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
+from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 
 Names = tuple[Dimension, ...]
-"""The loops of an output, one for each axis."""
+"""The loops over an output, one for each axis."""
 
 Axes = tuple[AxisIndex, ...]
-"""Where an input is read along its axes."""
+"""The index along each axis of an input; ``None``: the whole axis is read."""
 
 _SPATIAL: Final = ("OZ", "OY", "OX")
 
@@ -26,11 +26,11 @@ _SPATIAL: Final = ("OZ", "OY", "OX")
 @final
 @dataclass(frozen=True)
 class Reads:
-    """What an operator reads.
+    """The reads of an operator.
 
-    ``inputs`` are those of the ONNX node by position; others are read as a whole. ``windows`` are
-    further loops. ``phases`` say of an output's axis that an inner loop of that size runs along it,
-    too: the loop that the axis is called by takes a step where the inner one is at its end.
+    ``inputs`` maps positions of the ONNX node's inputs to their indices; other inputs are read
+    whole. ``windows`` are additional loops. ``phases`` splits an axis of the output into the loop
+    with its name and an inner loop of the given size.
     """
 
     names: Names
@@ -40,14 +40,14 @@ class Reads:
 
 
 ReadRule = Callable[[NodeReader], Reads]
-"""From an ONNX node whose tensors are of known sizes to what it reads."""
+"""Determines the reads of an ONNX node whose tensors have known sizes."""
 
 
 def image_names(rank: int) -> Names:
-    """Batch, channels and up to three spatial axes, as the loops of convolutions are called.
+    """The loops of an image, named as in convolutions: batch, channels, one to three spatial axes.
 
     Raises:
-        ValueError: if there are fewer or more.
+        ValueError: if there are fewer or more axes.
     """
     if not 3 <= rank <= 2 + len(_SPATIAL):
         raise ValueError(f"{rank} axes; expected an image with one to three spatial axes")
@@ -55,56 +55,56 @@ def image_names(rank: int) -> Names:
 
 
 def row_names(rank: int) -> Names:
-    """Batch axes, rows and columns, as the loops of matrix products are called."""
+    """The loops of a stack of matrices, named as in matrix products: batch axes, rows, columns."""
     return (*batch_names(max(0, rank - 2)), *("D", "K")[max(0, 2 - rank) :])
 
 
 def names_of(rank: int) -> Names:
-    """The loops of a tensor that may be anything: with four or five axes it is an image."""
+    """The loops of an arbitrary tensor; with four or five axes it counts as an image."""
     return image_names(rank) if rank in (4, 5) else row_names(rank)
 
 
 def names_with(rank: int, whole: Iterable[int]) -> Names:
-    """The loops of a tensor of which some axes belong together; the last one: rows."""
+    """The loops of a tensor whose ``whole`` axes are read together; if only the last one, rows."""
     return row_names(rank) if set(whole) <= {rank - 1} else names_of(rank)
 
 
 @lru_cache(maxsize=64)
 def along(name: Dimension) -> AffineIndex:
-    """The index that is a loop by itself."""
+    """The index that equals the loop variable."""
     return AffineIndex(terms=(Term(dimension=name),))
 
 
 def each(names: Sequence[Dimension], whole: Iterable[int] = ()) -> Axes:
-    """The same index along all axes as in the output, but for those that are read whole."""
+    """The index of the output along each axis, except for axes that are read whole."""
     wide = frozenset(whole)
     return tuple(None if axis in wide else along(name) for axis, name in enumerate(names))
 
 
 def aligned(names: Names, output: Sizes, sizes: Sizes) -> Axes:
-    """The axes of an input that is broadcast: aligned at the last one, of one element or all.
+    """The indices of a broadcast input, aligned at the last axis.
 
     Raises:
-        ValueError: if the sizes do not fit.
+        ValueError: if the sizes cannot be broadcast.
     """
     missing = len(output) - len(sizes)
     pairs = list(zip(sizes, output[missing:], strict=False))
     if missing < 0 or any(own not in (1, size) for own, size in pairs):
-        raise ValueError(f"sizes {sizes} for an output of {output}; expected some to broadcast")
+        raise ValueError(f"sizes {sizes} for an output of {output}; expected sizes that broadcast")
     return each(names[missing:], (i for i, (own, size) in enumerate(pairs) if own != size))
 
 
 def window(
     axis: Dimension, output: int, size: int, steps: tuple[int, int], over: tuple[int, int]
 ) -> AffineIndex:
-    """The index of a window that moves along an axis.
+    """The index of a window that slides along an axis.
 
     Args:
         axis: the loop over the output.
         output: its size.
         size: the length of the input's axis.
-        steps: elements from one window to the next, and between the elements of a window.
-        over: elements of a window; how many of the first window lie before the axis.
+        steps: the stride between windows and the dilation within a window.
+        over: the elements of a window, and how many of the first one precede the axis.
     """
     (stride, dilation), (elements, before) = steps, over
     last = stride * (output - 1) + dilation * (elements - 1) - before
@@ -120,25 +120,25 @@ def window(
 
 
 def inner(axis: Dimension) -> Dimension:
-    """The loop over the elements of a window that moves with a loop over the output."""
+    """The loop over the elements of the window along an output axis."""
     return f"F{axis[1:]}" if axis in _SPATIAL else f"F{axis}"
 
 
 def phase(axis: Dimension) -> Dimension:
-    """The inner one of two loops along an axis of the output."""
+    """The inner of two loops along an axis of the output."""
     return f"P{axis[1:]}" if axis in _SPATIAL else f"P{axis}"
 
 
 def nest(output: Sizes, reads: Reads, accesses: Sequence[Axes | None]) -> VectorNest:
-    """The nest of an operator.
+    """The loop nest of a vector operator.
 
     Args:
         output: the sizes of the first output.
-        reads: its loops.
-        accesses: how each of its tensors is read, in order; ``None``: as a whole.
+        reads: the loops.
+        accesses: the indices of each tensor in order; ``None`` for tensors that are read whole.
 
     Raises:
-        ValueError: if these do not fit.
+        ValueError: if these do not match.
     """
     phases = reads.phases
     sizes = {x: n // phases.get(x, 1) for x, n in zip(reads.names, output, strict=True)}

@@ -1,4 +1,4 @@
-"""What element-wise operators read: one element of each input, broadcast."""
+"""Determines the reads of elementwise operators: one element of each broadcast input."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from nestmap.pipeline.frontend.onnx.access.axis_reads import (
     names_of,
     row_names,
 )
-from nestmap.pipeline.frontend.onnx.elementwise import ELEMENTWISE
-from nestmap.pipeline.frontend.onnx.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.shapes import Sizes
-from nestmap.pipeline.frontend.onnx.static_values import axis_at, expect, made, read
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
+from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.node.static_values import axis_at, expect, made, read
+from nestmap.pipeline.frontend.onnx.vector.elementwise import ELEMENTWISE
 
 
 def pointwise(*positions: int) -> ReadRule:
-    """The rule of operators that read an element of these inputs (none given: of all)."""
+    """The rule of operators that read one element of each of these inputs (default: all)."""
 
     def rule(reader: NodeReader) -> Reads:
         output = made(reader)
@@ -39,7 +39,7 @@ def pointwise(*positions: int) -> ReadRule:
 
 
 def _scaled(reader: NodeReader) -> Reads:
-    """Scales and zero points: one, one for each index along an axis, or one for each block."""
+    """Scales and zero points: a single one, one per index along an axis, or one per block."""
     output = made(reader)
     names = names_of(len(output))
     given = [position for position in (1, 2) if reader.has(position)]
@@ -60,7 +60,7 @@ def _scale(reader: NodeReader, names: Names, output: Sizes, sizes: Sizes) -> Axe
 
 
 def _concatenated(reader: NodeReader) -> Reads:
-    """QLinearConcat: of its inputs each third one from the third on, one behind the other."""
+    """QLinearConcat: every third input, starting with the third, concatenated."""
     output = made(reader)
     names = names_of(len(output))
     axis = axis_at(reader, 0, len(output))
@@ -79,7 +79,7 @@ def _concatenated(reader: NodeReader) -> Reads:
 
 
 def _rotary(reader: NodeReader) -> Reads:
-    """Numbers of a row are rotated in pairs, by angles that depend on the row."""
+    """The elements of a row are rotated in pairs, by angles that depend on the row."""
     output = made(reader)
     last = len(output) - 1
     names = row_names(len(output))
@@ -112,4 +112,4 @@ NESTS: Final[Mapping[str, ReadRule]] = {
     **dict.fromkeys(("DequantizeLinear", "com.microsoft.DequantizeLinear"), _scaled),
     **dict.fromkeys(("RotaryEmbedding", "com.microsoft.RotaryEmbedding"), _rotary),
 }
-"""What element-wise operators read."""
+"""The read rules of elementwise operators."""

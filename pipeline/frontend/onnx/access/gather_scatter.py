@@ -1,4 +1,4 @@
-"""Where the elements come from that data movement picks or places by the numbers of a tensor."""
+"""Determines the routes of data movement by indices: gather, scatter, compress."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from nestmap.pipeline.frontend.onnx.access.route_steps import (
     route,
     without,
 )
-from nestmap.pipeline.frontend.onnx.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.shapes import Sizes
-from nestmap.pipeline.frontend.onnx.static_values import (
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
+from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.node.static_values import (
     axis_at,
     expect,
     integers_at,
@@ -30,7 +30,7 @@ from nestmap.pipeline.frontend.onnx.static_values import (
 
 
 def gather(reader: NodeReader) -> Iterator[Route]:
-    """Slices of a tensor, by their index along an axis."""
+    """Slices of a tensor, selected by index along an axis."""
     data, picked, after = read(reader), read(reader, 1), made(reader)
     axis = axis_at(reader, 0, len(data))
     behind = axis + len(picked)
@@ -44,7 +44,7 @@ def gather(reader: NodeReader) -> Iterator[Route]:
 
 
 def _picked(axis: int, indices: Sizes | None, lengths: tuple[int, int]) -> Steps:
-    """Along an axis by known indices, which may count from the end, or by any."""
+    """The step along an axis by known indices, possibly counted from the end, or by any index."""
     after, size = lengths
     if indices is None or len(indices) != after or not all(-size <= i < size for i in indices):
         return (AnyIndex(axis=axis, size=size),)
@@ -52,7 +52,7 @@ def _picked(axis: int, indices: Sizes | None, lengths: tuple[int, int]) -> Steps
 
 
 def gather_elements(reader: NodeReader) -> Iterator[Route]:
-    """Elements of a tensor, by their index along an axis, the other ones as in the output."""
+    """Elements of a tensor, selected by index along one axis."""
     data, after = read(reader), made(reader)
     expect(reader, len(data) == len(after))
     yield route(0, resized(after, data, {axis_at(reader, 0, len(data))}))
@@ -61,7 +61,7 @@ def gather_elements(reader: NodeReader) -> Iterator[Route]:
 
 
 def gather_nd(reader: NodeReader) -> Iterator[Route]:
-    """Slices of a tensor, by their indices along several axes."""
+    """Slices of a tensor, selected by indices along several axes."""
     data, picked, after = read(reader), read(reader, 1), made(reader)
     batch = reader.integer("batch_dims", 0, least=0)
     expect(reader, batch < len(picked) and batch + picked[-1] <= len(data))
@@ -80,7 +80,7 @@ def gather_nd(reader: NodeReader) -> Iterator[Route]:
 
 
 def _flat(indices: Sizes | None, columns: Sizes) -> Sizes | None:
-    """Rows of indices, one along each of some axes, as one of all these axes together."""
+    """Converts rows of indices along several axes to flat indices along these axes combined."""
     if indices is None or not columns or 0 in columns:
         return None
     rows = np.asarray(indices, dtype=np.int64).reshape(-1, len(columns))
@@ -91,7 +91,7 @@ def _flat(indices: Sizes | None, columns: Sizes) -> Sizes | None:
 
 
 def scatter_elements(reader: NodeReader) -> Iterator[Route]:
-    """A tensor in which some elements are others, at an index along an axis."""
+    """A tensor with some elements replaced, at indices along an axis."""
     data, updates = read(reader), read(reader, 2)
     axis = axis_at(reader, 0, len(data))
     expect(reader, made(reader) == data and len(updates) == len(data))
@@ -102,7 +102,7 @@ def scatter_elements(reader: NodeReader) -> Iterator[Route]:
 
 
 def scatter_nd(reader: NodeReader) -> Iterator[Route]:
-    """A tensor in which some slices are others, at indices along several axes."""
+    """A tensor with some slices replaced, at indices along several axes."""
     data, places, updates = read(reader), read(reader, 1), read(reader, 2)
     expect(reader, made(reader) == data and bool(places) and places[-1] <= len(data))
     outer, rows = data[: places[-1]], prod(places[:-1])
@@ -114,7 +114,7 @@ def scatter_nd(reader: NodeReader) -> Iterator[Route]:
 
 
 def tensor_scatter(reader: NodeReader) -> Iterator[Route]:
-    """A cache in which some elements along an axis are new; where, is different in each batch."""
+    """A cache with some elements along an axis replaced, at a position per batch element."""
     data, updates = read(reader), read(reader, 1)
     axis = axis_at(reader, -2, len(data))
     expect(reader, made(reader) == data and len(updates) == len(data))
@@ -124,7 +124,7 @@ def tensor_scatter(reader: NodeReader) -> Iterator[Route]:
 
 
 def reverse_sequence(reader: NodeReader) -> Iterator[Route]:
-    """The first elements along an axis in reverse, as many as a number for each batch says."""
+    """The first elements along an axis reversed, with a length per batch element."""
     data = read(reader)
     axes = (reader.integer(name, i, least=0) for i, name in enumerate(("time_axis", "batch_axis")))
     time, batch = (place(reader, axis, len(data)) for axis in axes)
@@ -134,7 +134,7 @@ def reverse_sequence(reader: NodeReader) -> Iterator[Route]:
 
 
 def compress(reader: NodeReader) -> Iterator[Route]:
-    """Those elements along an axis, or of all, for which a condition holds."""
+    """The elements, along an axis or of the flat tensor, for which a condition holds."""
     data, after = read(reader), made(reader)
     yield from parameters(reader, 1)
     along = any(attribute.name == "axis" for attribute in reader.node.proto.attribute)
@@ -148,12 +148,12 @@ def compress(reader: NodeReader) -> Iterator[Route]:
 
 
 def unpool(reader: NodeReader) -> Iterator[Route]:
-    """Elements at the places that a tensor gives them, zeros between them."""
+    """Elements at the positions given by a tensor, with zeros in between."""
     yield from (anywhere(reader, 0), anywhere(reader, 1))
 
 
 def one_hot(reader: NodeReader) -> Iterator[Route]:
-    """Two values, which of them depends on an index."""
+    """One of two values, depending on an index."""
     indices, after = read(reader), made(reader)
     axis = axis_at(reader, -1, len(after))
     yield from parameters(reader, 1, 2)

@@ -1,4 +1,4 @@
-"""Where the elements come from that data movement gives another shape or order, or repeats."""
+"""Determines the routes of data movement that reshapes, reorders, joins or repeats elements."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from nestmap.pipeline.frontend.onnx.access.route_steps import (
     route,
     shifted,
 )
-from nestmap.pipeline.frontend.onnx.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.shapes import Sizes
-from nestmap.pipeline.frontend.onnx.static_values import axis_at, expect, made, read, stated
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
+from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.node.static_values import axis_at, expect, made, read, stated
 
 _BLOCKED: Final = {"DCR": (0, 3, 4, 1, 5, 2), "CRD": (0, 1, 4, 2, 5, 3)}
-"""How DepthToSpace orders batch, the parts of the channels, height, width; by its mode."""
+"""The order of batch, parts of the channels, height and width in DepthToSpace, by mode."""
 
 _UNBLOCKED: Final = {"DCR": (0, 3, 5, 1, 2, 4), "CRD": (0, 1, 3, 5, 2, 4)}
-"""How SpaceToDepth orders batch, channels, and the parts of height and width; by its mode."""
+"""The order of batch, channels and parts of height and width in SpaceToDepth, by mode."""
 
 
 def reshape(reader: NodeReader) -> Iterator[Route]:
@@ -61,13 +61,13 @@ def space_to_depth(reader: NodeReader) -> Iterator[Route]:
 
 
 def _reordered(before: Sizes, split: Sizes, order: Sizes, after: Sizes) -> Steps:
-    """Back from a tensor that was split into parts, which were put in order and joined."""
+    """The steps back from a tensor whose axes were split, reordered and merged."""
     ordered = tuple(split[axis] for axis in order)
     return (*reshaped(after, ordered), *permuted(order), *reshaped(split, before))
 
 
 def concat(reader: NodeReader) -> Iterator[Route]:
-    """Tensors one behind the other."""
+    """Concatenated tensors."""
     sizes = [read(reader, position) for position in range(len(reader.node.proto.input))]
     expect(reader, bool(sizes))
     axis = axis_at(reader, 1, len(sizes[0]))
@@ -79,7 +79,7 @@ def concat(reader: NodeReader) -> Iterator[Route]:
 
 
 def split(reader: NodeReader) -> Iterator[Route]:
-    """Parts of an axis, each an output of its own."""
+    """Parts along an axis, each a separate output."""
     whole = read(reader)
     yield from parameters(reader, 1)
     axis = axis_at(reader, 0, len(whole))
@@ -98,7 +98,7 @@ def split(reader: NodeReader) -> Iterator[Route]:
 
 
 def repeat(reader: NodeReader) -> Iterator[Route]:
-    """Tile, and Expand, for which an axis has one element or is not there."""
+    """Tile and Expand; an axis that Expand repeats has one element or is missing."""
     before, after = read(reader), made(reader)
     expect(reader, len(before) <= len(after))
     own = (*(1,) * (len(after) - len(before)), *before)

@@ -1,4 +1,4 @@
-"""What Resize and Upsample read: by index where an axis grows or shrinks by a whole factor."""
+"""Determines the reads of Resize and Upsample: indices along axes scaled by whole factors."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ import numpy as np
 from nestmap.model.dims import Dimension
 from nestmap.model.workload.affine import AffineIndex, Term
 from nestmap.pipeline.frontend.onnx.access.axis_reads import Reads, inner, names_of, phase, window
-from nestmap.pipeline.frontend.onnx.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.shapes import Sizes
-from nestmap.pipeline.frontend.onnx.static_values import expect, made, place, read
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
+from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.node.static_values import expect, made, place, read
 
 _NEW_RESIZE: Final = 11
-"""From this version on, Resize says how places are rounded, and may have sizes, not scales."""
+"""The first opset in which Resize states its rounding and may have sizes instead of scales."""
 
 _HALF: Final = Fraction(1, 2)
 
 _CENTERED: Final = ("half_pixel", "pytorch_half_pixel", "half_pixel_symmetric")
-"""How places are counted where elements have a width: these are the same for whole factors."""
+"""Coordinate modes with centered elements, which are equal for whole factors."""
 
 _TAPS: Final[Mapping[str, int]] = {"linear": 1, "bilinear": 1, "cubic": 2, "bicubic": 2}
-"""Elements on either side of a place from which these modes interpolate."""
+"""Elements on each side of a position that these modes interpolate."""
 
 Factors = tuple[int, int]
-"""By how much an axis grows, and by how much it shrinks: one of them is 1."""
+"""The factors by which an axis grows and shrinks; one of them is 1."""
 
 
 def resize(reader: NodeReader) -> Reads:
-    """Axes that change by other than whole factors are read whole."""
+    """The reads of a Resize or Upsample; axes not scaled by whole factors are read whole."""
     before, after = read(reader), made(reader)
     expect(reader, len(before) == len(after))
     names = names_of(len(after))
@@ -57,9 +57,9 @@ def resize(reader: NodeReader) -> Reads:
 
 
 def _reach(reader: NodeReader, factors: Factors) -> tuple[int, int] | None:
-    """The first and the last element that are read, seen from where the window would begin.
+    """The first and last element read, relative to the scaled position.
 
-    ``None``: that is not the same everywhere.
+    ``None`` if they differ between positions.
     """
     up, down = factors
     low, high = Fraction(0), Fraction(up - 1, up)
@@ -103,9 +103,9 @@ def _is_old(reader: NodeReader) -> bool:
 
 
 def _factors(reader: NodeReader, before: Sizes, after: Sizes) -> dict[int, Factors]:
-    """The axes that change by a whole factor or not at all.
+    """The axes that scale by a whole factor or not at all, with their factors.
 
-    One that has the same size before and after may be resampled, with a scale around 1.
+    An axis of equal size before and after may still be resampled, with a scale near 1.
     """
     rank = len(before)
     axes = tuple(place(reader, axis, rank) for axis in reader.listed("axes") or range(rank))
@@ -126,7 +126,7 @@ def _factors(reader: NodeReader, before: Sizes, after: Sizes) -> dict[int, Facto
 
 
 def _scales(reader: NodeReader) -> tuple[float, ...]:
-    """Those of the axes, as far as they are known."""
+    """The scales of the axes; empty if unknown."""
     for attribute in reader.node.proto.attribute:
         if attribute.name == "scales":
             return tuple(attribute.floats)

@@ -1,4 +1,4 @@
-"""Routes and their steps, those left out that change nothing."""
+"""Builds routes from steps and omits steps without effect."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from nestmap.model.workload.access import (
     Shifted,
     Step,
 )
-from nestmap.pipeline.frontend.onnx.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.shapes import Sizes
-from nestmap.pipeline.frontend.onnx.static_values import read
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
+from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.node.static_values import read
 
 Steps = tuple[Step, ...]
 
 
 def reshaped(before: Sizes, after: Sizes) -> Steps:
-    """The same elements, in row-major order."""
+    """The same elements in row-major order."""
     return () if before == after else (Reshaped(sizes=after),)
 
 
 def permuted(order: Sequence[int]) -> Steps:
-    """Back from a tensor whose axis ``i`` was axis ``order[i]``."""
+    """The step back from a tensor whose axis ``i`` was axis ``order[i]``."""
     back = tuple(order.index(axis) for axis in range(len(order)))
     return () if back == tuple(range(len(back))) else (Permuted(axes=back),)
 
 
 def shifted(axis: int, lengths: tuple[int, int], start: int, step: int = 1) -> Steps:
-    """Along an axis, whose lengths before and after this step are given."""
+    """A shift along an axis; ``lengths`` are its sizes before and after the step."""
     before, after = lengths
     if before == after and (start, step) == (0, 1):
         return ()
@@ -41,7 +41,7 @@ def shifted(axis: int, lengths: tuple[int, int], start: int, step: int = 1) -> S
 
 
 def resized(before: Sizes, after: Sizes, free: Iterable[int] = ()) -> Steps:
-    """The same indices, of axes that are longer or shorter; any along those that are free."""
+    """The same indices along axes of other lengths; any index along the ``free`` axes."""
     anywhere = frozenset(free)
     return tuple(_resized(before, after, anywhere))
 
@@ -55,12 +55,12 @@ def _resized(before: Sizes, after: Sizes, free: frozenset[int]) -> Iterator[Step
 
 
 def single(sizes: Sizes, axes: Iterable[int]) -> Steps:
-    """The first element along some axes, whichever comes before."""
+    """The single element along some axes, for any index."""
     return tuple(Repeated(axis=axis, size=1) for axis in axes if sizes[axis] != 1)
 
 
 def without(sizes: Sizes, axes: Iterable[int]) -> Steps:
-    """To a tensor that does not have some of the axes."""
+    """The steps to a tensor without some of the axes."""
     lost = frozenset(axes)
     ones = tuple(1 if axis in lost else size for axis, size in enumerate(sizes))
     kept = tuple(size for axis, size in enumerate(sizes) if axis not in lost)
@@ -68,24 +68,24 @@ def without(sizes: Sizes, axes: Iterable[int]) -> Steps:
 
 
 def route(position: int, *steps: Steps, output: int = 0) -> Route:
-    """A route to an input of the ONNX node from one of its outputs."""
+    """A route from an output of the ONNX node to one of its inputs."""
     return Route(output=output, input=position, steps=tuple(x for part in steps for x in part))
 
 
 def anywhere(reader: NodeReader, position: int, output: int = 0) -> Route:
-    """Any element may depend on any of that input.
+    """A route along which any element may depend on any element of the input.
 
     Raises:
-        InputError: where its sizes are not known.
+        InputError: if the sizes of the input are unknown.
     """
     return route(position, (Anywhere(sizes=read(reader, position)),), output=output)
 
 
 def parameters(reader: NodeReader, *positions: int) -> Iterator[Route]:
-    """Routes to the inputs that say how the data moves, unless that is known beforehand.
+    """Routes to the inputs that control the movement, unless they are constant.
 
     Raises:
-        InputError: where their sizes are not known.
+        InputError: if their sizes are unknown.
     """
     for position in positions:
         if reader.has(position) and not reader.tensor(position).constant:

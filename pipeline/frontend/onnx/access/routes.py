@@ -1,7 +1,7 @@
-"""Where the elements come from that an operator without cost makes: its routes.
+"""Determines the routes of data-movement operators: the sources of their output elements.
 
-Only sizes, attributes and inputs that are known before the network runs say it. A model that can
-be parsed stays one where they do not fit together: then the elements come from anywhere.
+Routes follow from sizes, attributes and constant inputs. If these are unknown or inconsistent, the
+model is still parsed: the elements may then come from anywhere.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from nestmap.pipeline.frontend.onnx.access.reshape_transpose import (
 )
 from nestmap.pipeline.frontend.onnx.access.route_steps import parameters
 from nestmap.pipeline.frontend.onnx.access.slice_pad import center, pad, part
-from nestmap.pipeline.frontend.onnx.movement import MADE
-from nestmap.pipeline.frontend.onnx.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.node.movement import MADE
+from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 
 RouteRule = Callable[[NodeReader], Iterable[Route]]
-"""From an ONNX node to routes whose positions are those of the ONNX node's inputs and outputs."""
+"""Determines the routes of an ONNX node; positions are those of its inputs and outputs."""
 
 
 def _of_parameters(reader: NodeReader) -> Iterator[Route]:
@@ -80,33 +80,33 @@ ROUTES: Final[Mapping[str, RouteRule]] = {
     "Compress": compress,
     "MaxUnpool": unpool,
     **dict.fromkeys(MADE, _of_parameters),
-    # of sizes, or of numbers that are drawn
+    # depend only on sizes, or are random
     **dict.fromkeys(("Shape", "Size", "EyeLike", "ConstantOfShape"), _of_nothing),
     **dict.fromkeys(("RandomNormalLike", "RandomUniformLike"), _of_nothing),
     "OneHot": one_hot,
 }
-"""Operators of which it is known where the elements of their outputs come from."""
+"""The operators with known routes."""
 
 
 def routes_of(reader: NodeReader) -> tuple[Route, ...] | None:
-    """The routes of a node; ``None``: the elements of its outputs come from anywhere.
+    """The routes of a node; ``None`` if the elements of its outputs may come from anywhere.
 
-    Positions are those among the tensors of the reader.
+    Positions refer to ``reader.inputs`` and ``reader.outputs``.
     """
     rule = ROUTES.get(reader.node.operator)
     if rule is None:
         return None
     try:
         return tuple(_placed(reader, rule(reader)))
-    except (InputError, ValueError, LookupError):  # shapes that do not go together
+    except (InputError, ValueError, LookupError):  # inconsistent shapes
         return None
 
 
 def _placed(reader: NodeReader, routes: Iterable[Route]) -> Iterator[Route]:
-    """The routes by the tensors that there are, those left out not counted, each once.
+    """The routes with positions among the tensors that are present, without duplicates.
 
     Raises:
-        ValueError: where a route does not lead from the output to the input.
+        ValueError: if a route does not match the sizes of its output and input.
     """
     places = {name: i for i, name in enumerate(reader.node.reads)}
     read = [places.get(name, -1) for name in reader.node.proto.input]
@@ -116,7 +116,7 @@ def _placed(reader: NodeReader, routes: Iterable[Route]) -> Iterator[Route]:
         place = made[route.output], read[route.input]
         begin, end = outputs[place[0]].sizes, inputs[place[1]].sizes
         if begin is None or end is None or route.sizes(begin) != end:
-            raise ValueError(f"route {route} from {begin} to {end}; expected one that fits")
+            raise ValueError(f"route {route} from {begin} to {end}; expected matching sizes")
         if place != (route.output, route.input):
             yield replaced(route, {"output": place[0], "input": place[1]})
         else:

@@ -1,4 +1,4 @@
-"""What operators read that need some axes of their input as a whole: rows, channels, groups."""
+"""Determines the reads of operators that need whole axes of their input: rows, channels, groups."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from nestmap.pipeline.frontend.onnx.access.axis_reads import (
     names_with,
     row_names,
 )
-from nestmap.pipeline.frontend.onnx.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.reduction import REDUCTIONS
-from nestmap.pipeline.frontend.onnx.static_values import (
+from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.node.static_values import (
     axis_at,
     expect,
     integers_at,
@@ -27,19 +26,20 @@ from nestmap.pipeline.frontend.onnx.static_values import (
     read,
     stated,
 )
+from nestmap.pipeline.frontend.onnx.vector.reduction import REDUCTIONS
 
 _ONE_AXIS: Final = 13
-"""From this version on, Softmax and the like normalize along one axis, not all from it on."""
+"""The first opset in which Softmax normalizes along one axis instead of all from it on."""
 
 _AXIS_INPUT: Final = 20
-"""From this version on, the axis of DFT is an input."""
+"""The first opset in which the axis of DFT is an input."""
 
 _NO_TRAINING: Final = 7
-"""From this version on, BatchNormalization does not train unless it is said."""
+"""The first opset in which BatchNormalization is in inference mode by default."""
 
 
 def _over(reader: NodeReader, whole: Iterable[int]) -> Reads:
-    """The first input, of the sizes of the output, with some axes whole."""
+    """The reads of the first input, which has the output's sizes, with some axes whole."""
     rank, wide = len(made(reader)), frozenset(whole)
     expect(reader, len(read(reader)) == rank)
     names = names_with(rank, wide)
@@ -47,7 +47,7 @@ def _over(reader: NodeReader, whole: Iterable[int]) -> Reads:
 
 
 def _axis(default: int) -> ReadRule:
-    """The rule of operators that need an axis as a whole, which an attribute says."""
+    """The rule of operators that need the whole axis given by an attribute."""
     return lambda reader: _over(reader, {axis_at(reader, default, len(read(reader)))})
 
 
@@ -59,7 +59,7 @@ def _softmax(reader: NodeReader) -> Reads:
 
 
 def _layer(reader: NodeReader) -> Reads:
-    """Rows from an axis on; what they are multiplied with and what is added, by element."""
+    """Rows from an axis on, with scale and bias by element."""
     output = made(reader)
     rank = len(output)
     reads = _over(reader, range(axis_at(reader, -1, rank), rank))
@@ -73,7 +73,7 @@ def _with_scales(reader: NodeReader, reads: Reads, *positions: int) -> Reads:
 
 
 def _skip_layer(*scales: int) -> ReadRule:
-    """Rows of the first two inputs together."""
+    """Rows of the sum of the first two inputs."""
 
     def rule(reader: NodeReader) -> Reads:
         output, skip = made(reader), read(reader, 1)
@@ -86,7 +86,7 @@ def _skip_layer(*scales: int) -> ReadRule:
 
 
 def _of_channels(reader: NodeReader, whole: Iterable[int], scales: Iterable[int]) -> Reads:
-    """Some axes whole, and numbers for each channel (the second axis)."""
+    """Some axes whole, and scales for each channel (the second axis)."""
     output, wide = made(reader), frozenset(whole)
     names = names_of(len(output))
     channel: Axes = (along(names[1]),) if len(names) > 1 else (None,)
@@ -99,14 +99,14 @@ def _instance(reader: NodeReader) -> Reads:
 
 
 def _group(reader: NodeReader) -> Reads:
-    """The channels of a group together."""
+    """All channels of a group together."""
     output, groups = made(reader), reader.integer("num_groups", 1)
     first = 2 if output[1:2] == (groups,) else 1
     return _of_channels(reader, range(first, len(output)), (1, 2))
 
 
 def _images(reader: NodeReader) -> Reads:
-    """Images one by one, wherever their channels are."""
+    """Whole images, wherever their channels are."""
     return _over(reader, range(1, len(made(reader))))
 
 
@@ -125,7 +125,7 @@ def _mean_variance(reader: NodeReader) -> Reads:
 
 
 def _loss(reader: NodeReader) -> Reads:
-    """All classes, and the right one; of each place, or of all of them."""
+    """The scores of all classes and the label of each position."""
     output, scores, labels = made(reader), read(reader), read(reader, 1)
     expect(reader, output == labels and len(scores) == len(labels) + 1)
     batch, *others = row_names(len(output))
@@ -135,7 +135,7 @@ def _loss(reader: NodeReader) -> Reads:
 
 
 def _reduce(reader: NodeReader) -> Reads:
-    """Axes that attribute or input ``axes`` says; where they are kept, sizes say it as well."""
+    """The axes of the attribute or input ``axes``; with ``keepdims`` they follow from sizes."""
     before, after = read(reader), made(reader)
     if len(before) == len(after):
         pairs = enumerate(zip(before, after, strict=True))
@@ -147,14 +147,14 @@ def _reduce(reader: NodeReader) -> Reads:
 
 
 def _best(reader: NodeReader) -> Reads:
-    """Where the largest element along an axis is."""
+    """The position of the largest or smallest element along an axis."""
     rank = len(read(reader))
     axis = axis_at(reader, 0, rank)
     return _over(reader, {axis}) if len(made(reader)) == rank else _lost(reader, {axis})
 
 
 def _lost(reader: NodeReader, axes: Iterable[int]) -> Reads:
-    """Axes whole that the output does not have."""
+    """Whole axes that the output does not have."""
     before, after, lost = read(reader), made(reader), frozenset(axes)
     kept = tuple(size for axis, size in enumerate(before) if axis not in lost)
     expect(reader, kept == after)
@@ -177,7 +177,7 @@ def _determinant(reader: NodeReader) -> Reads:
 
 
 def _fourier(reader: NodeReader) -> Reads:
-    """An axis, and real and imaginary part."""
+    """One axis, and the real and imaginary parts."""
     rank = len(read(reader))
     attribute = not reader.has(2) and reader.graph.version < _AXIS_INPUT
     default = (reader.integer("axis", 1, least=-rank),) if attribute else (-2,)
@@ -217,4 +217,4 @@ NESTS: Final[Mapping[str, ReadRule]] = {
     "DFT": _fourier,
     "Multinomial": _draws,
 }
-"""What operators read that need some axes of their input as a whole."""
+"""The read rules of operators that need whole axes of their input."""

@@ -1,4 +1,4 @@
-"""Where the elements come from that data movement takes out of a tensor or puts padding around."""
+"""Determines the routes of slicing, padding and cropping."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from nestmap.pipeline.frontend.onnx.access.route_steps import (
     route,
     shifted,
 )
-from nestmap.pipeline.frontend.onnx.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.skeleton import SMALL
-from nestmap.pipeline.frontend.onnx.static_values import (
+from nestmap.pipeline.frontend.onnx.load.skeleton import SMALL
+from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.node.static_values import (
     expect,
     integers_at,
     made,
@@ -25,11 +25,11 @@ from nestmap.pipeline.frontend.onnx.static_values import (
 )
 
 _INSIDE: Final = ("edge", "reflect", "wrap")
-"""Modes of Pad that take what is outside from the tensor itself."""
+"""Modes of Pad that repeat elements of the tensor itself."""
 
 
 def part(reader: NodeReader) -> Iterator[Route]:
-    """A Slice: each ``step``-th element from a start on; a negative step runs backwards."""
+    """A Slice: every ``step``-th element from a start on; a negative step runs backwards."""
     before, after = read(reader), made(reader)
     expect(reader, len(before) == len(after))
     yield from parameters(reader, 1, 2, 3, 4)
@@ -61,7 +61,7 @@ def _sliced(axis: int, lengths: tuple[int, int], start: int, step: int) -> Steps
 
 
 def pad(reader: NodeReader) -> Iterator[Route]:
-    """Constant elements, or some of the tensor's own again, around it."""
+    """A tensor surrounded by constants or by repeated elements of its own."""
     before, after = read(reader), made(reader)
     expect(reader, len(before) == len(after))
     yield from parameters(reader, 1, 2, 3)
@@ -75,7 +75,7 @@ def pad(reader: NodeReader) -> Iterator[Route]:
 
 
 def _paddings(reader: NodeReader, rank: int) -> Mapping[int, tuple[int, int]] | None:
-    """Elements before and behind each axis that is padded; ``None``: not known beforehand."""
+    """The elements before and after each padded axis; ``None`` if not constant."""
     attribute = "pads" if reader.listed("pads") is not None else "paddings"
     unknown = reader.listed(attribute) is None and integers_at(reader, 1) is None
     if unknown or (reader.has(3) and integers_at(reader, 3) is None):
@@ -99,7 +99,7 @@ def _padded(mode: str, axis: int, lengths: tuple[int, int], pads: tuple[int, int
 
 
 def _index(mode: str, position: int, size: int) -> int:
-    """Which element of an axis stands at a position that may be outside."""
+    """The element of an axis at a position that may be outside."""
     if mode == "edge":
         return min(max(position, 0), size - 1)
     if mode == "wrap":
@@ -109,7 +109,7 @@ def _index(mode: str, position: int, size: int) -> int:
 
 
 def center(reader: NodeReader) -> Iterator[Route]:
-    """The middle of a tensor, with zeros around it where it is too small."""
+    """The center of a tensor, surrounded by zeros along axes that are too short."""
     before, after = read(reader), made(reader)
     expect(reader, len(before) == len(after))
     pairs = enumerate(zip(after, before, strict=True))

@@ -1,4 +1,4 @@
-"""What the work of a vector unit inside of an array operator reads."""
+"""Builds the loop nests of vector work within array operators."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from nestmap.pipeline.frontend.onnx.access.axis_reads import (
     nest,
     row_names,
 )
-from nestmap.pipeline.frontend.onnx.shapes import Sizes
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
 
 
 def softmax_nest(scores: Sizes, biases: Sequence[Sizes | None]) -> VectorNest:
-    """Softmax along the rows of scores to which biases are added.
+    """The nest of a Softmax along the rows of scores with added biases.
 
     Args:
-        scores: batch, heads, queries, keys.
-        biases: the sizes of the biases; those with as many axes are broadcast, others are masks of
-            many meanings.
+        scores: the sizes of batch, heads, queries and keys.
+        biases: the sizes of the biases; biases with four axes are broadcast, others are masks with
+            various meanings and are read whole.
     """
     names = row_names(len(scores))
     added = [None if bias is None else _row(scores, bias) for bias in biases]
@@ -40,11 +40,11 @@ def _row(scores: Sizes, bias: Sizes) -> Axes | None:
 
 
 def sample_nest(samples: Sizes, inputs: int) -> VectorNest:
-    """Samples from anywhere in a channel of an image, which offsets (and masks) say.
+    """The nest of samples from anywhere in an image channel, at positions given by offsets.
 
     Args:
-        samples: batch, channels, height and width of the kernel, height and width of the output.
-        inputs: how many there are: image, offsets, masks.
+        samples: the sizes of batch, channels, kernel height and width, output height and width.
+        inputs: the number of inputs: image, offsets and possibly masks.
     """
     names = ("B", "K", "FY", "FX", "OY", "OX")
     image, offsets = each(names[:4], {2, 3}), (along("B"), None, along("OY"), along("OX"))
@@ -52,11 +52,11 @@ def sample_nest(samples: Sizes, inputs: int) -> VectorNest:
 
 
 def sum_nest(axes: Sequence[str], kept: Sequence[str], sizes: Sizes) -> VectorNest:
-    """Sums along the axes that are not kept.
+    """The nest of a sum along the axes that are not kept.
 
     Args:
-        axes: what the axes of the input are called.
-        kept: what those of the output are called.
+        axes: the names of the input's axes.
+        kept: the names of the output's axes.
         sizes: the sizes of the output.
     """
     loops = dict(zip(kept, row_names(len(kept)), strict=True))

@@ -1,4 +1,4 @@
-"""What pooling, resampling and other operators read that move a window over their input."""
+"""Determines the reads of operators with sliding windows: pooling, resampling, LRN, STFT."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from nestmap.pipeline.frontend.onnx.access.axis_reads import (
     window,
 )
 from nestmap.pipeline.frontend.onnx.access.resize import resize
-from nestmap.pipeline.frontend.onnx.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.shapes import Sizes
-from nestmap.pipeline.frontend.onnx.static_values import expect, integers_at, made, read
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
+from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+from nestmap.pipeline.frontend.onnx.node.static_values import expect, integers_at, made, read
 
 _NHWC: Final = "com.microsoft.NhwcMaxPool"
 
 
 def _pool(reader: NodeReader) -> Reads:
-    """Windows with strides and dilations; padding reaches as far as they do."""
+    """Windows with strides and dilations; padding extends to the last window."""
     count = len(read(reader)) - 2
     ones = (1,) * count
     kernel = reader.integers("kernel_shape", ones)
@@ -61,7 +61,7 @@ def _windows(reader: NodeReader, kernel: Sizes, steps: tuple[tuple[int, int], ..
 
 
 def _places(reader: NodeReader) -> tuple[Names, range]:
-    """The loops of the output, and the places of the spatial axes: channels may be last."""
+    """The loops of the output, and the positions of the spatial axes; channels may be last."""
     rank = len(made(reader))
     batch, channels, *spatial = image_names(rank)
     if reader.node.operator == _NHWC or reader.flag("channels_last"):
@@ -70,7 +70,7 @@ def _places(reader: NodeReader) -> tuple[Names, range]:
 
 
 def _before(reader: NodeReader, missing: list[int]) -> Sizes:
-    """Padding before each spatial axis; ``missing``: all that there is where it is automatic."""
+    """The padding before each spatial axis; ``missing`` is the total padding if automatic."""
     count = len(missing)
     match reader.text("auto_pad", "NOTSET"):
         case "SAME_UPPER":
@@ -84,7 +84,7 @@ def _before(reader: NodeReader, missing: list[int]) -> Sizes:
 
 
 def _response(reader: NodeReader) -> Reads:
-    """LRN: a window of channels around each."""
+    """LRN: a window of channels around each channel."""
     output, size = made(reader), reader.integer("size", 1)
     names = names_of(len(output))
     axes = list(each(names))
@@ -93,7 +93,7 @@ def _response(reader: NodeReader) -> Reads:
 
 
 def _sample(reader: NodeReader) -> Reads:
-    """Any place of an image, said by a row of the grid."""
+    """Any position in an image, given by a row of the grid."""
     names = image_names(len(made(reader)))
     places = range(2, len(names))
     grid = (along("B"), *each(names[2:]), None)
@@ -101,7 +101,7 @@ def _sample(reader: NodeReader) -> Reads:
 
 
 def _regions(reader: NodeReader) -> Reads:
-    """Any place of any image, said by a row of the regions."""
+    """Any position in any image, given by a row of the regions."""
     expect(reader, len(made(reader)) == len(read(reader)) == 4)
     names = image_names(4)
     inputs = {0: (None, along("K"), None, None), 1: (along("B"), None)}
@@ -109,13 +109,13 @@ def _regions(reader: NodeReader) -> Reads:
 
 
 def _grid(reader: NodeReader) -> Reads:
-    """A coordinate of all places by a row of a matrix."""
+    """Each coordinate reads one row of a matrix."""
     names = row_names(len(made(reader)))
     return Reads(names, {0: (along(names[0]), along(names[-1]), None)})
 
 
 def _columns(reader: NodeReader) -> Reads:
-    """The columns that an image was cut into: those of a channel stand side by side."""
+    """The columns that an image was split into; those of a channel are adjacent."""
     output, block = made(reader), integers_at(reader, 2)
     names = image_names(len(output))
     if block is None:
@@ -128,7 +128,7 @@ def _columns(reader: NodeReader) -> Reads:
 
 
 def _frames(reader: NodeReader) -> Reads:
-    """Frames of a signal, one after a number of steps."""
+    """Frames of a signal, a fixed step apart."""
     output, step = made(reader), integers_at(reader, 1)
     window_sizes = read(reader, 2) if reader.has(2) else integers_at(reader, 3)
     names = row_names(len(output))
@@ -158,4 +158,4 @@ NESTS: Final[Mapping[str, ReadRule]] = {
     "Col2Im": _columns,
     "STFT": _frames,
 }
-"""What operators read that move a window over their input."""
+"""The read rules of operators with sliding windows."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from nestmap.pipeline.frontend.onnx.array import ARRAY_OPERATORS
-from nestmap.pipeline.frontend.onnx.movement import MOVEMENT_OPERATORS
-from nestmap.pipeline.frontend.onnx.vector import VECTOR_OPERATORS
+from nestmap.pipeline.frontend.onnx.array_operators import ARRAY_OPERATORS
+from nestmap.pipeline.frontend.onnx.node.movement import MOVEMENT_OPERATORS
+from nestmap.pipeline.frontend.onnx.vector_operators import VECTOR_OPERATORS
 
 PAGE = Path(__file__).parents[4] / "docs" / "operators.md"
 MARKER = "<!-- from here on written by tests/pipeline/frontend/onnx/operators_page.py -->\n"

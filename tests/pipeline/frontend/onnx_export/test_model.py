@@ -25,7 +25,7 @@ from nestmap.search.multicore.split.weight_split_plan import SplitAlong
 from tests.pipeline.frontend.onnx.build import Attribute, integers, model, node, one, weights
 
 IMAGE: Final = {"x": (1, 8, 6, 6)}
-RESNET: Final = Path(__file__).parent.parent / "golden" / "stream" / "resnet18.onnx"
+RESNET: Final = Path(__file__).parents[3] / "golden" / "stream" / "resnet18.onnx"
 
 
 def halved(source: onnx.ModelProto, along: SplitAlong, parts: int = 2) -> Rewritten:
@@ -175,7 +175,7 @@ def test_quantized_layers_are_written_in_parts_of_the_output_only() -> None:
     copy.CopyFrom(source)
     split_model(copy, split.splits, "test")
     assert parse_onnx(copy, name=split.workload.name).layers == split.workload.layers
-    with pytest.raises(InputError, match=r"test: layer 'n': found .* which do not add up"):
+    with pytest.raises(InputError, match=r"test: layer 'n': found .* its parts cannot be added"):
         split_model(source, halved(source, SplitAlong.INPUTS).splits, "test")
 
 

@@ -8,12 +8,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from nestmap.model import (
-    Accelerator,
-    Layer,
-    Workload,
-    layer_from_equation,
-)
+from nestmap.model import Accelerator, Layer, Workload, layer_from_equation
 from nestmap.model.multicore.accelerator import Bus, ComputeCore, MultiCoreAccelerator, StorageCore
 from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.problem import StreamProblem

@@ -18,10 +18,7 @@ from nestmap.pipeline.stages.multicore.constraint import (
     ConstraintSearch,
     SeededInterCoreMappingStage,
 )
-from nestmap.pipeline.stages.multicore.inter_core import (
-    BestAllocationStage,
-    InterCoreMappingStage,
-)
+from nestmap.pipeline.stages.multicore.inter_core import BestAllocationStage, InterCoreMappingStage
 from nestmap.pipeline.util import extras as needs
 from nestmap.search.multicore.allocation.cp_sat_search import ConstraintOptions
 from nestmap.search.multicore.allocation.genetic import GeneticOptions

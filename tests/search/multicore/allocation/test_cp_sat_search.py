@@ -14,10 +14,7 @@ from nestmap.model.multicore.bound import StreamBound
 from nestmap.model.multicore.population import Fitness
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.search.multicore.allocation.cp_sat_model import Limits, Program, Relaxation
-from nestmap.search.multicore.allocation.cp_sat_search import (
-    ConstraintOptions,
-    prove,
-)
+from nestmap.search.multicore.allocation.cp_sat_search import ConstraintOptions, prove
 from nestmap.search.multicore.allocation.genetic import Evaluate
 from nestmap.search.multicore.allocation.requirements import Demands
 from nestmap.search.multicore.schedule.evaluator import Evaluator

@@ -15,12 +15,7 @@ from nestmap.model.multicore.cn_costs import KnownCost
 from nestmap.model.multicore.cn_kinds import CnKind
 from nestmap.model.multicore.top_memories import memory_operands
 from nestmap.pipeline.stage_graph import each
-from nestmap.pipeline.stages import (
-    CostModelStage,
-    LomaStage,
-    SpatialMappingGeneratorStage,
-    minimal,
-)
+from nestmap.pipeline.stages import CostModelStage, LomaStage, SpatialMappingGeneratorStage, minimal
 from nestmap.pipeline.stages.multicore.dataflows import CustomSpatialMappingGeneratorStage
 from nestmap.search.multicore.core_costs.cost_table import Cell, CoreView, Costs
 from nestmap.search.multicore.core_costs.offchip_memory import OffChip

@@ -10,13 +10,7 @@ import networkx as nx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.model import (
-    LayerNode,
-    NoCostNode,
-    Tensor,
-    VectorNode,
-    Workload,
-)
+from nestmap.model import LayerNode, NoCostNode, Tensor, VectorNode, Workload
 from nestmap.model.base import replaced
 from nestmap.model.multicore.cn_layer import CnLayer, CnNest, TensorUse, dimensions_of
 from nestmap.model.multicore.cn_workload import PARTIAL_SUMS, WITHIN_GROUP, CnWorkload

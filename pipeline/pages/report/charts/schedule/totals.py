@@ -18,14 +18,7 @@ from nestmap.pipeline.format.numbers import (
     energy_text,
     energy_unit,
 )
-from nestmap.pipeline.format.palette import (
-    BLUE,
-    ORANGE,
-    VERMILLION,
-    YELLOW,
-    Look,
-    grey_look,
-)
+from nestmap.pipeline.format.palette import BLUE, ORANGE, VERMILLION, YELLOW, Look, grey_look
 from nestmap.pipeline.pages.report.charts.alt_text import bars_text, compared_text, cycles_text
 from nestmap.pipeline.pages.report.charts.bars import Drawing, Exact, stacked_chart
 from nestmap.pipeline.pages.report.charts.chart import Chart

@@ -15,7 +15,7 @@ from nestmap.model import InputError, NoCostNode, VectorNode
 from nestmap.model.workload.access import VectorNest
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from nestmap.pipeline.frontend.onnx.access.routes import ROUTES
-from nestmap.pipeline.frontend.onnx.movement import MOVEMENT_OPERATORS
+from nestmap.pipeline.frontend.onnx.node.movement import MOVEMENT_OPERATORS
 from tests.pipeline.frontend.onnx.access.regions import is_exact, origins
 from tests.pipeline.frontend.onnx.node_cases import Array, NodeCase, node_cases
 from tests.pipeline.frontend.onnx.running import Runner

@@ -14,8 +14,8 @@ import numpy as np
 from nestmap.model import InputError, VectorNode
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from nestmap.pipeline.frontend.onnx.access.vector_nests import NESTS
-from nestmap.pipeline.frontend.onnx.elementwise import ELEMENTWISE
-from nestmap.pipeline.frontend.onnx.vector import VECTOR_OPERATORS
+from nestmap.pipeline.frontend.onnx.vector.elementwise import ELEMENTWISE
+from nestmap.pipeline.frontend.onnx.vector_operators import VECTOR_OPERATORS
 from tests.pipeline.frontend.onnx.access.regions import Index, Mask, needed
 from tests.pipeline.frontend.onnx.node_cases import Array, NodeCase, node_cases
 from tests.pipeline.frontend.onnx.running import Runner

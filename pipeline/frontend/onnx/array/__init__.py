@@ -1,0 +1,1 @@
+"""Converters of the operators that the operational array computes."""

@@ -1,0 +1,201 @@
+"""Converts Conv nodes and similar operators with one, two or three spatial axes to layers.
+
+``X`` is the last axis of the tensors (width), ``Y`` the second to last (height), ``Z`` the third to
+last (depth). A convolution along one axis is a two-dimensional one of height 1.
+(ZigZag swaps X and Y for kernels, strides, dilations and paddings, but not for the axes of tensors:
+its layers differ if height and width differ.)
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from nestmap.model.base import replaced
+from nestmap.model.workload.graph import Node
+from nestmap.model.workload.loop_nests import Axis, Channels, convolution, gathered_convolution
+from nestmap.pipeline.frontend.onnx.access.operand_routes import joined
+from nestmap.pipeline.frontend.onnx.access.vector_parts import sample_nest
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, text
+from nestmap.pipeline.frontend.onnx.node.node_expansion import (
+    between,
+    layer_node,
+    movement_part,
+    single,
+    value,
+    vector_part,
+)
+from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+
+_AUTO_PADS: Final = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
+
+# A bilinear sample: four products, three sums. Its four weights: two differences, four products.
+_SAMPLE: Final = 13
+
+
+def conv(node: NodeReader) -> tuple[Node, ...]:
+    """Converts a Conv, ConvInteger or FusedConv node, whose first inputs are image and weights.
+
+    Raises:
+        InputError: if shapes or attributes do not match.
+    """
+    return _conv(node, 0, 1)
+
+
+def qlinear_conv(node: NodeReader) -> tuple[Node, ...]:
+    """Converts a QLinearConv node, whose final outputs are quantized.
+
+    Raises:
+        InputError: if shapes or attributes do not match.
+    """
+    return _conv(node, 0, 3)
+
+
+def _conv(node: NodeReader, image: int, weight: int) -> tuple[Node, ...]:
+    channels, axes = _geometry(node, node.sizes(image), node.sizes(weight))
+    nest = convolution(_two_axes(axes), channels)
+    return single(node, nest, {"W": value(node, weight), "I": value(node, image)})
+
+
+def causal_conv(node: NodeReader) -> tuple[Node, ...]:
+    """Converts a CausalConvWithState node, a depthwise convolution over state and input joined.
+
+    Raises:
+        InputError: if shapes do not match.
+    """
+    image, weight = node.sizes(0), node.sizes(1)
+    if len(image) != 3 or weight[:2] != (image[1], 1) or len(weight) != 3:
+        found = f"input {text(image)} and weights {text(weight)}"
+        raise node.error(found, "[batch, channels, length] and [channels, 1, kernel]")
+    node.check_output(image)
+    length, kernel = image[2], weight[2]
+    channels = Channels(batch=image[0], groups=image[1], outputs=1, inputs=1)
+    weights, read = value(node, 1), value(node, 0)
+    if not node.has(3):
+        axis = Axis(letter="X", input=length, kernel=kernel, padding=(kernel - 1, 0))
+        return single(node, convolution(_two_axes((axis,)), channels), {"W": weights, "I": read})
+    axis = Axis(letter="X", input=length + kernel - 1, kernel=kernel)
+    whole = between(node, "past", (*image[:2], axis.input), read.tensor.precision)
+    both = value(node, 3), read
+    routes = joined(2, [each.tensor.sizes for each in both])
+    joint = movement_part(node, "Concat", both, whole, routes)
+    nest = convolution(_two_axes((axis,)), channels)
+    return joint, layer_node(node, nest, {"W": weights, "I": whole})
+
+
+def deform_conv(node: NodeReader) -> tuple[Node, ...]:
+    """Converts a DeformConv node: the weights are multiplied with bilinear samples of the image.
+
+    There is one sample for each output position and kernel element, so unlike in a Conv no input is
+    read twice. The vector unit computes the samples.
+
+    Raises:
+        InputError: if shapes or attributes do not match.
+    """
+    image = node.sizes(0)
+    if len(image) != 4:
+        raise node.error(f"an input of shape {text(image)}", "two spatial axes")
+    channels, axes = _geometry(node, image, node.sizes(1))
+    sizes = (*image[:2], *(a.kernel for a in axes), *(a.output for a in axes))
+    samples = between(node, "samples", sizes, node.tensor(0).precision)
+    masked = node.has(4)
+    read = [value(node, position) for position in ((0, 2, 4) if masked else (0, 2))]
+    reads = sample_nest(sizes, len(read))
+    work = vector_part(node, "Sample", (sizes, _SAMPLE + masked), read, samples, reads)
+    nest = gathered_convolution(axes, channels)
+    return work, layer_node(node, nest, {"W": value(node, 1), "I": samples})
+
+
+def channels_of(node: NodeReader, image: Sizes, weight: Sizes) -> int:
+    """The number of groups of a convolution.
+
+    Raises:
+        InputError: if there are not one to three spatial axes, or the tensors differ in rank.
+    """
+    if len(image) not in (3, 4, 5):
+        raise node.error(f"an input of shape {text(image)}", "one, two or three spatial axes")
+    if len(weight) != len(image):
+        raise node.error(
+            f"input {text(image)} and weights {text(weight)}", "the same number of axes in both"
+        )
+    return node.integer("group", 1)
+
+
+def check_kernel(node: NodeReader, kernel: Sizes) -> None:
+    """Compares the attribute ``kernel_shape`` with the weights.
+
+    Raises:
+        InputError: if they differ.
+    """
+    stated = node.integers("kernel_shape", kernel)
+    if stated != kernel:
+        raise node.error(f"kernel_shape {text(stated)}", f"{text(kernel)}, as in the weights")
+
+
+def auto_pad_of(node: NodeReader, pads: Sizes) -> str:
+    """The attribute ``auto_pad``.
+
+    Raises:
+        InputError: if its value is unknown, or paddings are stated as well.
+    """
+    auto_pad = node.text("auto_pad", "NOTSET")
+    if auto_pad not in _AUTO_PADS:
+        raise node.error(f"auto_pad {auto_pad!r}", f"one of {', '.join(_AUTO_PADS)}")
+    if auto_pad != "NOTSET" and any(pads):
+        raise node.error(f"auto_pad {auto_pad} and pads {list(pads)}", "only one of the two")
+    return auto_pad
+
+
+def _geometry(node: NodeReader, image: Sizes, weight: Sizes) -> tuple[Channels, tuple[Axis, ...]]:
+    groups = channels_of(node, image, weight)
+    if weight[0] % groups:
+        raise node.error(f"{weight[0]} output channels in {groups} groups", "equal groups")
+    if weight[1] * groups != image[1]:
+        raise node.error(
+            f"{image[1]} input channels, weights {text(weight)} and {groups} groups",
+            f"{weight[1]} x {groups} input channels",
+        )
+    axes = _axes(node, image[2:], weight[2:])
+    node.check_output((image[0], weight[0], *(axis.output for axis in axes)))
+    outputs = weight[0] // groups
+    return Channels(batch=image[0], groups=groups, outputs=outputs, inputs=weight[1]), axes
+
+
+def _two_axes(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+    return axes if len(axes) > 1 else (Axis(letter="Y", input=1), *axes)
+
+
+def _axes(node: NodeReader, image: Sizes, kernel: Sizes) -> tuple[Axis, ...]:
+    """The spatial axes in the order of the tensors: depth, height, width."""
+    check_kernel(node, kernel)
+    count = len(image)
+    ones, zeros = (1,) * count, (0,) * 2 * count
+    strides, dilations = node.integers("strides", ones), node.integers("dilations", ones)
+    pads = node.integers("pads", zeros, least=0)
+    padding = zip(pads[:count], pads[count:], strict=True)
+    given = [
+        Axis(letter=letter, input=size, kernel=k, stride=s, dilation=d, padding=pad)
+        for letter, size, k, s, d, pad in zip(
+            "ZYX"[-count:], image, kernel, strides, dilations, padding, strict=True
+        )
+    ]
+    auto_pad = auto_pad_of(node, pads)
+    axes = tuple(_auto_padded(axis, auto_pad) for axis in given)
+    for axis in axes:
+        if axis.output < 1:
+            raise node.error(
+                f"a kernel that reaches over {axis.reach} of {axis.input} + {sum(axis.padding)} "
+                f"elements (axis {axis.letter})",
+                "a kernel within the padded input",
+            )
+    return axes
+
+
+def _auto_padded(axis: Axis, auto_pad: str) -> Axis:
+    """The axis, padded as ``auto_pad`` says: SAME_* gives an output for every stride."""
+    if not auto_pad.startswith("SAME"):
+        return axis
+    positions = -(-axis.input // axis.stride)
+    missing = max(0, (positions - 1) * axis.stride + axis.reach - axis.input)
+    less, more = missing // 2, missing - missing // 2
+    padding = (less, more) if auto_pad == "SAME_UPPER" else (more, less)
+    return replaced(axis, {"padding": padding})

@@ -1,0 +1,165 @@
+"""Converts matrix products to layers: Gemm, MatMul, and their integer and quantized forms.
+
+The first matrix is ``I``, the second ``W``, whichever of them is constant. An input is only indexed
+by its own batch axes, so a broadcast input is reused, also if Expand has repeated it before.
+(ZigZag indexes ``W`` by batch axes only if a node produces it.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, final
+
+from nestmap.model.workload.graph import Node
+from nestmap.model.workload.loop_nests import product
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, text
+from nestmap.pipeline.frontend.onnx.node.broadcast_axes import aligned, plain
+from nestmap.pipeline.frontend.onnx.node.node_expansion import Value, single, value
+from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+
+
+@final
+@dataclass(frozen=True)
+class Places:
+    """The positions of the matrices among the inputs, and the bits the node quantizes them to."""
+
+    left: int = 0
+    right: int = 1
+    left_bits: int | None = None
+    right_bits: int | None = None
+
+    def values(self, node: NodeReader) -> Mapping[str, Value]:
+        """The tensors that the operands read."""
+        left, right = value(node, self.left), value(node, self.right)
+        return {
+            "I": left if self.left_bits is None else left.of_bits(self.left_bits),
+            "W": right if self.right_bits is None else right.of_bits(self.right_bits),
+        }
+
+
+FIRST_TWO: Final = Places()
+
+
+def gemm(node: NodeReader, places: Places = FIRST_TWO) -> tuple[Node, ...]:
+    """Converts a Gemm node; transposed inputs are read as their transposes.
+
+    Raises:
+        InputError: if shapes or attributes do not match.
+    """
+    left, right = node.sizes(places.left), node.sizes(places.right)
+    for sizes in (left, right):
+        if len(sizes) != 2:
+            raise node.error(f"an input of shape {text(sizes)}", "two matrices")
+    if node.flag("transA"):
+        left = left[::-1]
+    if node.flag("transB"):
+        right = right[::-1]
+    nodes = _product(node, left, right, places)
+    node.check_output((left[0], right[1]))
+    return nodes
+
+
+def matmul(node: NodeReader, places: Places = FIRST_TWO) -> tuple[Node, ...]:
+    """Converts a MatMul node; a vector counts as a matrix with one row or column.
+
+    Raises:
+        InputError: if shapes do not match.
+    """
+    left, right = node.sizes(places.left), node.sizes(places.right)
+    return _matmul(node, left, right, places)
+
+
+def fused_matmul(node: NodeReader) -> tuple[Node, ...]:
+    """Converts a FusedMatMul node: a MatMul of transposed matrices, or of stacks with rows first.
+
+    Raises:
+        InputError: if shapes or attributes do not match.
+    """
+    left, right = (_transposed(node, node.sizes(position), "AB"[position]) for position in range(2))
+    return _matmul(node, left, right, FIRST_TWO)
+
+
+def matmul_nbits(node: NodeReader) -> tuple[Node, ...]:
+    """Converts a MatMulNBits node with packed weights: ``K`` rows, ``N`` columns, ``bits`` each.
+
+    Scales and zero points of the weights' blocks are not counted.
+
+    Raises:
+        InputError: if shapes or attributes do not match.
+    """
+    inner, columns = node.integer("K", 0), node.integer("N", 0)
+    if not inner or not columns:
+        raise node.error(f"K {inner} and N {columns}", "both attributes")
+    places = Places(right_bits=node.integer("bits", 4))
+    return _matmul(node, node.sizes(0), (inner, columns), places)
+
+
+def _transposed(node: NodeReader, sizes: Sizes, which: str) -> Sizes:
+    if len(sizes) > 2 and node.flag(f"transBatch{which}"):
+        sizes = (*sizes[1:-1], sizes[0], sizes[-1])
+    if len(sizes) > 1 and node.flag(f"trans{which}"):
+        sizes = (*sizes[:-2], sizes[-1], sizes[-2])
+    return sizes
+
+
+def _matmul(node: NodeReader, left: Sizes, right: Sizes, places: Places) -> tuple[Node, ...]:
+    if not left or not right:
+        raise node.error("a scalar input", "vectors, matrices or stacks of matrices")
+    rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else ()
+    whole = (left if rows else (1, *left), right if columns else (*right, 1))
+    nodes = _product(node, *whole, places)
+    node.check_output((*_batch(node, left[:-2], right[:-2]), *rows, *columns))
+    return nodes
+
+
+def _product(node: NodeReader, left: Sizes, right: Sizes, places: Places) -> tuple[Node, ...]:
+    """The product of two stacks of matrices."""
+    (d, c), (inner, k) = left[-2:], right[-2:]
+    if c != inner:
+        raise node.error(
+            f"inputs {text(left)} and {text(right)}, whose inner dimensions are {c} and {inner}",
+            "the same inner dimension",
+        )
+    _batch(node, left[:-2], right[:-2])
+    stacks = _without_repeats(node, left[:-2], right[:-2], places)
+    nest = product({"C": c, "D": d, "K": k}, *stacks)
+    return single(node, nest, places.values(node))
+
+
+def _without_repeats(
+    node: NodeReader, left: Sizes, right: Sizes, places: Places
+) -> tuple[Sizes, Sizes]:
+    """The batch axes of the inputs, split where an input repeats its values along a part."""
+    repeats = node.graph.repeats
+    names = node.input(places.left), node.input(places.right)
+    if not repeats.keys() & names or node.flag("transBatchA") or node.flag("transBatchB"):
+        return left, right
+    rank = max(len(left), len(right))
+    one, two = (
+        plain(_padded(own, rank)[: rank - len(own)]) + repeats.get(name, plain(own))[: len(own)]
+        for own, name in zip((left, right), names, strict=True)
+    )
+    sizes: list[tuple[int, int]] = []
+    whole = zip(_padded(left, rank), _padded(right, rank), one, two, strict=True)
+    for a, b, parts_a, parts_b in whole:
+        split = aligned(parts_a, parts_b) if a == b else None
+        sizes.extend([(a, b)] if split is None or a == 1 else zip(*split, strict=True))
+    return tuple(a for a, _ in sizes), tuple(b for _, b in sizes)
+
+
+def _batch(node: NodeReader, left: Sizes, right: Sizes) -> Sizes:
+    """The batch axes of the output, after broadcasting."""
+    rank = max(len(left), len(right))
+    pairs = zip(_padded(left, rank), _padded(right, rank), strict=True)
+    sizes = tuple(b if a == 1 else a for a, b in pairs)
+    for own in (left, right):
+        if any(size not in (1, whole) for size, whole in zip(own[::-1], sizes[::-1], strict=False)):
+            raise node.error(
+                f"batch axes {text(left)} and {text(right)}", "axes that broadcast to each other"
+            )
+    return sizes
+
+
+def _padded(sizes: Sizes, rank: int) -> Sizes:
+    return (1,) * (rank - len(sizes)) + sizes

@@ -1,0 +1,65 @@
+"""Lists the ONNX operators that the operational array computes, with their converters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from nestmap.model.workload.graph import Node
+from nestmap.pipeline.frontend.onnx.array.attention import attention, flex_attention
+from nestmap.pipeline.frontend.onnx.array.attention_microsoft import (
+    group_query_attention,
+    multi_head_attention,
+    projected_attention,
+)
+from nestmap.pipeline.frontend.onnx.array.conv import causal_conv, conv, deform_conv, qlinear_conv
+from nestmap.pipeline.frontend.onnx.array.einsum import einsum
+from nestmap.pipeline.frontend.onnx.array.linear_attention import linear_attention
+from nestmap.pipeline.frontend.onnx.array.matrix import (
+    Places,
+    fused_matmul,
+    gemm,
+    matmul,
+    matmul_nbits,
+)
+from nestmap.pipeline.frontend.onnx.array.recurrent import CELLS, dynamic_quantize_lstm, recurrent
+from nestmap.pipeline.frontend.onnx.array.transposed import conv_transpose
+from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+
+Converter = Callable[[NodeReader], tuple[Node, ...]]
+"""Converts an ONNX node to nodes of the workload; the last one computes its outputs."""
+
+
+def _at(form: Callable[[NodeReader, Places], tuple[Node, ...]], places: Places) -> Converter:
+    """The converter of a product whose matrices are quantized or not the first two inputs."""
+    return lambda reader: form(reader, places)
+
+
+ARRAY_OPERATORS: Final[Mapping[str, Converter]] = {
+    "Conv": conv,
+    "ConvInteger": conv,
+    "com.microsoft.FusedConv": conv,
+    "QLinearConv": qlinear_conv,
+    "CausalConvWithState": causal_conv,
+    "ConvTranspose": conv_transpose,
+    "DeformConv": deform_conv,
+    "Gemm": gemm,
+    "com.microsoft.FusedGemm": gemm,
+    "com.microsoft.QGemm": _at(gemm, Places(0, 3)),
+    "MatMul": matmul,
+    "MatMulInteger": matmul,
+    "com.microsoft.MatMulIntegerToFloat": matmul,
+    "QLinearMatMul": _at(matmul, Places(0, 3)),
+    "com.microsoft.DynamicQuantizeMatMul": _at(matmul, Places(left_bits=8)),
+    "com.microsoft.FusedMatMul": fused_matmul,
+    "com.microsoft.MatMulNBits": matmul_nbits,
+    "Einsum": einsum,
+    "Attention": attention,
+    "ai.onnx.preview.FlexAttention": flex_attention,
+    "LinearAttention": linear_attention,
+    "com.microsoft.Attention": projected_attention,
+    "com.microsoft.MultiHeadAttention": multi_head_attention,
+    "com.microsoft.GroupQueryAttention": group_query_attention,
+    **dict.fromkeys(CELLS, recurrent),
+    "com.microsoft.DynamicQuantizeLSTM": dynamic_quantize_lstm,
+}

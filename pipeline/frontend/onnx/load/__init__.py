@@ -1,0 +1,1 @@
+"""Reads an ONNX model without its weights: nodes, shapes, operator versions, functions."""

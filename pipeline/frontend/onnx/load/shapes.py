@@ -1,0 +1,165 @@
+"""Shapes and element types of the tensors of an ONNX graph, stated or inferred."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import onnx
+from onnx import helper, shape_inference
+
+from nestmap.model import InputError
+from nestmap.pipeline.frontend.onnx.load.errors import LIBRARY_ERRORS
+
+Shape = tuple[int | str | None, ...]
+"""For each dimension its size, its name (``N``), or ``None`` if neither is known."""
+
+Sizes = tuple[int, ...]
+"""The size of each dimension."""
+
+LIMIT = 2**31
+"""Exclusive upper limit of sizes."""
+
+_LONGEST = 2**20
+"""Longer vectors are not shapes."""
+
+GENERATED = "unk__"
+"""The prefix of names that shape inference gives to unknown dimensions."""
+
+
+@final
+@dataclass(frozen=True)
+class TensorFacts:
+    """The shape of a tensor (``None``: unknown) and its type as ``onnx.TensorProto.DataType``."""
+
+    shape: Shape | None
+    element: int
+
+
+@final
+class UnknownSizesError(InputError):
+    """Raised if a tensor has unknown sizes; ``where`` names the tensor and its reader."""
+
+    def __init__(self, where: str, shape: Shape | None, maker: str) -> None:
+        found = f"{'no shape' if shape is None else f'shape {text(shape)}'} ({maker})"
+        super().__init__(where, found, "a size for every dimension")
+
+
+def inferred_types(graph: onnx.GraphProto, like: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
+    """The types of the tensors of a graph after shape inference, as far as known.
+
+    If the library fails on the whole graph because of one node, these are the stated types.
+
+    Args:
+        graph: a graph whose nodes are in topological order.
+        like: the graph's model, for its operator versions.
+    """
+    model = onnx.ModelProto(ir_version=like.ir_version, opset_import=like.opset_import, graph=graph)
+    _hide_long(model.graph)
+    stated = _types(graph)
+    long = {name: kind for name, kind in stated.items() if is_long(kind)}
+    plain = stated | _inferred(model, data_prop=False) | long
+    if any(is_long(kind) for kind in plain.values()):
+        return plain
+    return plain | _inferred(model, data_prop=True)
+
+
+def _hide_long(graph: onnx.GraphProto) -> None:
+    """Removes the sizes of vectors that are too long to be shapes.
+
+    If an operator reads a shape, the library creates an object for each of its elements.
+    """
+    for values in (graph.value_info, graph.output, graph.input):
+        for value in values:
+            if is_long(value.type):
+                value.type.tensor_type.shape.dim[0].Clear()
+    short = [tensor for tensor in graph.initializer if not is_long(stored_type(tensor))]
+    del graph.initializer[:]
+    graph.initializer.extend(short)
+
+
+def _inferred(model: onnx.ModelProto, *, data_prop: bool) -> dict[str, onnx.TypeProto]:
+    try:
+        found = shape_inference.infer_shapes(model, strict_mode=False, data_prop=data_prop)
+    except LIBRARY_ERRORS:
+        return {}
+    return _types(found.graph)
+
+
+def _types(graph: onnx.GraphProto) -> dict[str, onnx.TypeProto]:
+    types = {
+        value.name: value.type
+        for values in (graph.value_info, graph.output, graph.input)
+        for value in values
+    }
+    types.update((tensor.name, stored_type(tensor)) for tensor in graph.initializer)
+    for kind in types.values():
+        open_negative(kind)
+    return types
+
+
+def open_negative(kind: onnx.TypeProto) -> None:
+    """Marks negative sizes as unknown: some exporters write -1 for them."""
+    for dim in kind.tensor_type.shape.dim:
+        if dim.dim_value < 0:
+            dim.Clear()
+
+
+def is_long(kind: onnx.TypeProto) -> bool:
+    """Whether a tensor is a vector too long to be a shape."""
+    dims = kind.tensor_type.shape.dim
+    return len(dims) == 1 and dims[0].dim_value > _LONGEST
+
+
+def stored_type(tensor: onnx.TensorProto) -> onnx.TypeProto:
+    """The type of a stored tensor."""
+    return helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
+
+
+def facts_of(kind: onnx.TypeProto) -> TensorFacts:
+    """Shape and element type in a type; unknown for sequences and maps."""
+    tensor = kind.tensor_type
+    shape = tuple(_size(dim) for dim in tensor.shape.dim) if tensor.HasField("shape") else None
+    return TensorFacts(shape, tensor.elem_type)
+
+
+def known_sizes(shape: Shape | None, where: str, maker: str) -> Sizes:
+    """The sizes of a shape, checked to be known.
+
+    Args:
+        shape: the shape; ``None`` if unknown.
+        where: the node and the tensor, for messages.
+        maker: the producer of the tensor, for messages.
+
+    Raises:
+        UnknownSizesError: if the shape or one of its dimensions is unknown.
+        InputError: if a dimension is below 1 or too large.
+    """
+    sizes = tuple(size for size in shape or () if isinstance(size, int))
+    for size in sizes:
+        if not 1 <= size < LIMIT:
+            found = f"dimension {size} in shape {text(shape or ())}"
+            raise InputError(where, found, "1 to 2**31 - 1")
+    if shape is None or len(sizes) < len(shape):
+        raise UnknownSizesError(where, shape, maker)
+    return sizes
+
+
+def text(shape: Shape) -> str:
+    """The shape as text: ``[N, 3, 224, ?]``."""
+    return f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
+
+
+def whole_sizes(shape: Shape | None) -> Sizes | None:
+    """The sizes of a shape, possibly 0; ``None`` if one is unknown or too large."""
+    if shape is None:
+        return None
+    sizes = tuple(size for size in shape if isinstance(size, int) and 0 <= size < LIMIT)
+    return sizes if len(sizes) == len(shape) else None
+
+
+def _size(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
+    if dim.HasField("dim_value"):
+        return int(dim.dim_value)
+    name = str(dim.dim_param)  # bytes if not UTF-8
+    return None if name.startswith(GENERATED) else name or None

@@ -1,0 +1,1 @@
+"""An ONNX node as the converters see it: attributes, tensors, precisions."""

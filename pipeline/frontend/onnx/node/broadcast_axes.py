@@ -1,0 +1,146 @@
+"""Finds the axes along which a tensor repeats its values, after Expand and data movement.
+
+Networks whose queries share keys (grouped-query attention) repeat the keys for each query with
+Expand before the product. The product can read the unrepeated tensor instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import prod
+from typing import Final
+
+from nestmap.pipeline.frontend.onnx.load.graph import GraphNode
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, TensorFacts, whole_sizes
+
+Factor = tuple[int, bool]
+"""A factor of an axis: its size, and whether all values along it are equal."""
+
+Axes = tuple[tuple[Factor, ...], ...]
+"""The axes of a tensor, each a product of factors, outermost first."""
+
+_RESHAPES: Final = ("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Cast")
+_SCALES: Final = ("Mul", "Div")
+
+
+def repeated_axes(
+    nodes: Sequence[GraphNode], tensors: Mapping[str, TensorFacts]
+) -> Mapping[str, Axes]:
+    """The axes of all tensors with repeated values, by tensor.
+
+    Args:
+        nodes: all nodes in topological order.
+        tensors: shapes and types of their tensors.
+    """
+    known: dict[str, Axes] = {}
+    for node in nodes:
+        read, made = node.proto.input, node.proto.output
+        if not read or not made or node.operator not in _RULES:
+            continue
+        before, after = _sizes(tensors, read[0]), _sizes(tensors, made[0])
+        if before is None or after is None or prod(after) == 0:
+            continue
+        axes = known.get(read[0], plain(before))
+        moved = _RULES[node.operator](node, axes, after, tensors)
+        if moved is not None and any(repeated for axis in moved for _, repeated in axis):
+            known[made[0]] = moved
+    return known
+
+
+def plain(sizes: Sizes) -> Axes:
+    """Axes without repetition."""
+    return tuple(((size, False),) if size > 1 else () for size in sizes)
+
+
+def aligned(left: Sequence[Factor], right: Sequence[Factor]) -> tuple[Sizes, Sizes] | None:
+    """The sizes of two axes of equal length, after splitting both at the same points.
+
+    A part with equal values has size 1; if it has equal values in both axes, only the right one
+    has. ``None`` if the axes have no common split.
+    """
+    one, two = list(left), list(right)
+    sizes: list[tuple[int, int]] = []
+    while one and two:
+        (a, same_a), (b, same_b) = one.pop(), two.pop()
+        part = min(a, b)
+        if a % part or b % part:
+            return None
+        sizes.append((1 if same_a and not same_b else part, 1 if same_b else part))
+        if a > part:
+            one.append((a // part, same_a))
+        if b > part:
+            two.append((b // part, same_b))
+    if one or two:
+        return None
+    merged = tuple(_merged(reversed(sizes)))
+    return tuple(a for a, _ in merged), tuple(b for _, b in merged)
+
+
+def _merged(pairs: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Merges neighbouring parts that repeat in the same way."""
+    last: tuple[int, int] | None = None
+    for a, b in pairs:
+        if last is not None and (last[0] == 1, last[1] == 1) == (a == 1, b == 1):
+            last = (last[0] * a, last[1] * b)
+            continue
+        if last is not None:
+            yield last
+        last = (a, b)
+    if last is not None:
+        yield last
+
+
+def _sizes(tensors: Mapping[str, TensorFacts], name: str) -> Sizes | None:
+    facts = tensors.get(name)
+    return None if facts is None else whole_sizes(facts.shape)
+
+
+def _reshape(_: GraphNode, axes: Axes, after: Sizes, __: Mapping[str, TensorFacts]) -> Axes | None:
+    """The same factors, distributed over other axes; ``None`` if a factor cannot be split."""
+    left = [factor for axis in reversed(axes) for factor in reversed(axis)]
+    spread: list[tuple[Factor, ...]] = []
+    for size in reversed(after):
+        axis, missing = list[Factor](), size
+        while missing > 1:
+            if not left:
+                return None
+            own, repeated = left.pop(0)
+            part = min(own, missing)
+            if own % part or missing % part:
+                return None
+            if own > part:
+                left.insert(0, (own // part, repeated))
+            axis.insert(0, (part, repeated))
+            missing //= part
+        spread.insert(0, tuple(axis))
+    return tuple(spread)
+
+
+def _transpose(node: GraphNode, axes: Axes, _: Sizes, __: Mapping[str, TensorFacts]) -> Axes | None:
+    order = next((list(x.ints) for x in node.proto.attribute if x.name == "perm"), None)
+    places = range(len(axes))[::-1] if order is None else order
+    return tuple(axes[i] for i in places) if sorted(places) == list(range(len(axes))) else None
+
+
+def _expand(_: GraphNode, axes: Axes, after: Sizes, __: Mapping[str, TensorFacts]) -> Axes | None:
+    own = ((),) * (len(after) - len(axes)) + axes
+    pairs = zip(own, after, strict=False)
+    return tuple(axis if axis or size == 1 else ((size, True),) for axis, size in pairs)
+
+
+def _scale(
+    node: GraphNode, axes: Axes, after: Sizes, tensors: Mapping[str, TensorFacts]
+) -> Axes | None:
+    """A product with a single number preserves repetition."""
+    others = [_sizes(tensors, name) for name in node.proto.input[1:]]
+    single = all(sizes is not None and prod(sizes) == 1 for sizes in others)
+    return axes if single and len(after) == len(axes) else None
+
+
+_Rule = Callable[[GraphNode, Axes, Sizes, Mapping[str, TensorFacts]], Axes | None]
+_RULES: Final[Mapping[str, _Rule]] = {
+    **dict.fromkeys(_RESHAPES, _reshape),
+    **dict.fromkeys(_SCALES, _scale),
+    "Transpose": _transpose,
+    "Expand": _expand,
+}

@@ -1,0 +1,191 @@
+"""Expands an ONNX node into several nodes of the workload: layers, vector work, data movement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Final, final
+
+from nestmap.model import (
+    InputOperand,
+    Layer,
+    LayerNode,
+    NoCostNode,
+    OutputOperand,
+    Tensor,
+    VectorNode,
+)
+from nestmap.model.base import replaced
+from nestmap.model.dims import LayerOperand
+from nestmap.model.workload.access import Route, VectorNest
+from nestmap.model.workload.layer import MAX_MACS
+from nestmap.model.workload.loop_nests import Access, Indices, LoopNest
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
+from nestmap.pipeline.frontend.onnx.node.precision import UNSTATED
+from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
+
+ACCUMULATOR: Final = 32
+"""Bits of a sum of products of quantized integers, as in ONNX."""
+
+
+@final
+@dataclass(frozen=True)
+class Value:
+    """A tensor, the workload node that computes it, and whether it holds quantized integers."""
+
+    tensor: Tensor
+    source: str | None
+    quantized: bool = False
+
+    def of_bits(self, bits: int) -> Value:
+        """The same tensor, quantized to ``bits`` bits."""
+        return replace(self, tensor=replaced(self.tensor, {"precision": bits}), quantized=True)
+
+
+def value(reader: NodeReader, position: int) -> Value:
+    """An input of the ONNX node.
+
+    Raises:
+        InputError: if the node has no such input.
+    """
+    quantized = reader.input(position) in reader.graph.quantized
+    return Value(reader.tensor(position), reader.source(position), quantized)
+
+
+def between(reader: NodeReader, suffix: str, sizes: Sizes, precision: int) -> Value:
+    """An intermediate tensor of the ONNX node; the node that computes it has the same name."""
+    name = reader.part(suffix)
+    return Value(Tensor(name=name, sizes=sizes, precision=precision), name)
+
+
+def layer_node(
+    reader: NodeReader,
+    nest: LoopNest,
+    values: Mapping[LayerOperand, Value],
+    made: Value | None = None,
+) -> LayerNode:
+    """A layer with the given loop nest.
+
+    Args:
+        reader: the ONNX node.
+        nest: loops and indices.
+        values: the tensors that the operands read.
+        made: the output; ``None`` for the outputs of the ONNX node.
+
+    Raises:
+        InputError: if there are more than 2**53 multiply-accumulates.
+    """
+    macs = prod(loop.size for loop in nest.loops)
+    if macs > MAX_MACS:
+        raise reader.error(f"{macs} multiply-accumulates", f"at most 2**53 ({MAX_MACS})")
+    outputs = reader.outputs if made is None else (made.tensor,)
+    layer = Layer(
+        name=_name(reader, made),
+        operator=reader.node.operator,
+        loops=nest.loops,
+        output=_output(reader, nest.output, outputs, list(values.values())),
+        inputs=tuple(_input(reader, access, values[access.operand]) for access in nest.inputs),
+    )
+    read = tuple(values[access.operand].tensor for access in nest.inputs)
+    return LayerNode(layer=layer, inputs=read, outputs=outputs)
+
+
+def single(
+    reader: NodeReader, nest: LoopNest, values: Mapping[LayerOperand, Value]
+) -> tuple[LayerNode]:
+    """The layer of an ONNX node that becomes a single layer.
+
+    Raises:
+        InputError: if there are more than 2**53 multiply-accumulates.
+    """
+    node = layer_node(reader, nest, values)
+    names = [tensor.name for tensor in reader.inputs]
+    positions = tuple(names.index(values[access.operand].tensor.name) for access in nest.inputs)
+    return (replaced(node, {"inputs": reader.inputs, "positions": positions}),)
+
+
+def vector_part(
+    reader: NodeReader,
+    operator: str,
+    work: tuple[Sizes, int],
+    values: Sequence[Value],
+    made: Value | None = None,
+    nest: VectorNest | None = None,
+) -> VectorNode:
+    """The work of the vector unit within the ONNX node.
+
+    Args:
+        reader: the ONNX node.
+        operator: the name of the operator.
+        work: the sizes of its loops, and the operations of each iteration.
+        values: the inputs.
+        made: the output; ``None`` for the outputs of the ONNX node.
+        nest: the elements that it reads, if known.
+    """
+    return VectorNode(
+        name=_name(reader, made),
+        operator=operator,
+        sources=_sources(values),
+        iterations=work[0],
+        operations=work[1],
+        inputs=tuple(each.tensor for each in values),
+        outputs=reader.outputs if made is None else (made.tensor,),
+        nest=nest,
+    )
+
+
+def movement_part(
+    reader: NodeReader,
+    operator: str,
+    values: Sequence[Value],
+    made: Value | None = None,
+    routes: tuple[Route, ...] | None = None,
+) -> NoCostNode:
+    """The data movement within the ONNX node, along ``routes``.
+
+    The other arguments are those of :func:`vector_part`.
+    """
+    return NoCostNode(
+        name=_name(reader, made),
+        operator=operator,
+        sources=_sources(values),
+        inputs=tuple(each.tensor for each in values),
+        outputs=reader.outputs if made is None else (made.tensor,),
+        routes=routes,
+    )
+
+
+def _name(reader: NodeReader, made: Value | None) -> str:
+    return reader.node.name if made is None else made.tensor.name
+
+
+def _sources(values: Sequence[Value]) -> tuple[str, ...]:
+    makers = (each.source for each in values)
+    return tuple(dict.fromkeys(maker for maker in makers if maker is not None))
+
+
+def _input(reader: NodeReader, access: Access, read: Value) -> InputOperand:
+    attribute = "weight_size" if access.operand == "W" else "act_size"
+    return InputOperand(
+        name=access.operand,
+        indices=access.indices,
+        precision=reader.integer(attribute, read.tensor.precision),
+        source=read.source,
+        constant=read.tensor.constant,
+    )
+
+
+def _output(
+    reader: NodeReader, indices: Indices, outputs: Sequence[Tensor], read: Sequence[Value]
+) -> OutputOperand:
+    """The output ``O``: final values have ``act_size`` bits, partial sums ``output_size`` bits."""
+    bits = reader.integer("act_size", outputs[0].precision if outputs else UNSTATED)
+    exact = all(each.quantized for each in read)
+    partial = reader.integer("output_size", max(ACCUMULATOR, bits) if exact else _doubled(bits))
+    return OutputOperand(name="O", indices=indices, precision=bits, partial_precision=partial)
+
+
+def _doubled(bits: int) -> int:
+    """Twice the bits of an activation, at most those of an accumulator."""
+    return max(bits, min(2 * bits, ACCUMULATOR))

@@ -1,0 +1,39 @@
+"""Finds nodes on which the onnx library crashes instead of rejecting them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import onnx
+
+from nestmap.pipeline.frontend.onnx.load.skeleton import all_nodes, subgraphs
+
+_LIMIT: Final = 2**31
+_CHECKED: Final = frozenset({"EyeLike", "RegexFullMatch", "GatherND"})
+
+
+def is_robust(node: onnx.NodeProto) -> bool:
+    """Whether inference of a whole graph handles the node, whatever its inputs are.
+
+    Only the inference of a single node includes the library's own checks. Without them, operators
+    outside the standard domain and some inside it crash the library if their inputs are unknown or
+    a size is negative.
+    """
+    inside = [inner for body in subgraphs(node) for inner in all_nodes(body)]
+    return not any(
+        part.domain or part.op_type in _CHECKED or not is_safe(part) for part in (node, *inside)
+    )
+
+
+def is_safe(node: onnx.NodeProto) -> bool:
+    """Whether inference handles the node on its own.
+
+    It fails on integers that it silently truncates to 32 bits, on a Split into a number of parts
+    other than its outputs, and on a GatherND with a negative number of batch axes.
+    """
+    numbers = {attribute.name: attribute.i for attribute in node.attribute}
+    if node.op_type == "Split" and "num_outputs" in numbers:
+        return numbers["num_outputs"] == len(node.output)
+    if node.op_type == "GatherND" and numbers.get("batch_dims", 0) < 0:
+        return False
+    return all(-_LIMIT <= number < _LIMIT for number in numbers.values())

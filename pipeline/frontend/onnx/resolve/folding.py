@@ -1,0 +1,101 @@
+"""Folds small constant tensors, such as shapes, axes and conditions."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
+
+from nestmap.pipeline.frontend.onnx.load.skeleton import SMALL
+
+Array = npt.NDArray[np.generic]
+
+FOLDED: Final = frozenset(
+    {
+        *("Constant", "ConstantOfShape", "Shape", "Size", "Range", "NonZero", "OneHot", "EyeLike"),
+        *(
+            "Identity",
+            "Cast",
+            "CastLike",
+            "Reshape",
+            "Flatten",
+            "Squeeze",
+            "Unsqueeze",
+            "Transpose",
+        ),
+        *("Concat", "Split", "Slice", "Gather", "GatherElements", "GatherND", "Expand", "Tile"),
+        *("Pad", "ScatterElements", "ScatterND", "Trilu", "Where", "Compress", "Unique", "TopK"),
+        *("Add", "Sub", "Mul", "Div", "Mod", "Pow", "Neg", "Abs", "Sign", "Sqrt", "Reciprocal"),
+        *("Floor", "Ceil", "Round", "Exp", "Log", "Min", "Max", "Clip", "BitShift", "CumSum"),
+        *("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "IsNaN", "IsInf"),
+        *("And", "Or", "Xor", "Not", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot"),
+        *("ReduceSum", "ReduceProd", "ReduceMin", "ReduceMax", "ReduceMean", "ArgMin", "ArgMax"),
+    }
+)
+"""Deterministic standard operators with which exporters compute shapes."""
+
+OF_SHAPES: Final = frozenset({"Shape", "Size"})
+"""The folded operators that read only the sizes of their input."""
+
+UNSIZED: Final = frozenset({"NonZero", "Compress", "Unique"})
+"""The folded operators whose output sizes depend on values. An output has at most the elements of
+the input times its axes."""
+
+_NUMERIC = "biuf"
+
+
+def computed(
+    proto: onnx.NodeProto, inputs: Sequence[Array | None], version: int
+) -> tuple[Array, ...] | None:
+    """The outputs of a node; ``None`` if onnx cannot compute them or they are not small arrays.
+
+    Args:
+        proto: a node with an operator in :data:`FOLDED`.
+        inputs: the values of its inputs; ``None`` for a missing optional input.
+        version: the version of the standard operators.
+    """
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            outputs = _run(_canonical(proto), version, inputs)
+        except Exception:  # onnx.reference may raise anything; the tensor stays unknown
+            return None
+    arrays = tuple(np.asarray(output) for output in outputs)
+    if any(x.dtype.kind not in _NUMERIC or x.size > SMALL for x in arrays):
+        return None
+    return arrays
+
+
+def unread(shape: Sequence[int]) -> Array:
+    """An array of that shape without memory, for operators that do not read values."""
+    return np.broadcast_to(np.zeros((), np.float32), shape)
+
+
+def _canonical(proto: onnx.NodeProto) -> bytes:
+    """The node with canonical tensor names, equal for all nodes with the same function."""
+    node = onnx.NodeProto(op_type=proto.op_type, attribute=proto.attribute)
+    node.input.extend(f"i{k}" if name else "" for k, name in enumerate(proto.input))
+    node.output.extend(f"o{k}" if name else "" for k, name in enumerate(proto.output))
+    return node.SerializeToString(deterministic=True)
+
+
+def _run(node: bytes, version: int, inputs: Sequence[Array | None]) -> Sequence[object]:
+    evaluator = _evaluator(node, version)
+    feeds = {f"i{k}": value for k, value in enumerate(inputs) if value is not None}
+    names = [name for name in evaluator.output_names if name]
+    return list(evaluator.run(names, feeds, attributes={}))  # pyright: ignore[reportUnknownMemberType]
+
+
+@lru_cache(maxsize=1024)
+def _evaluator(data: bytes, version: int) -> ReferenceEvaluator:
+    node = onnx.NodeProto.FromString(data)
+    names = [name for name in node.input if name], [name for name in node.output if name]
+    opsets = [helper.make_opsetid("", version)]
+    return ReferenceEvaluator(helper.make_function("nestmap", "node", *names, [node], opsets))

@@ -1,0 +1,184 @@
+"""Maps operators without shape inference to standard operators with outputs of the same sizes.
+
+The onnx package infers no shapes for operators of other domains and for a few of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, final
+
+import onnx
+from onnx import defs, helper
+
+from nestmap.pipeline.frontend.onnx.load.graph import GraphNode
+from nestmap.pipeline.frontend.onnx.load.shapes import Shape, facts_of
+
+Types = Mapping[str, onnx.TypeProto]
+
+
+@final
+@dataclass(frozen=True)
+class StandIn:
+    """A node of the standard domain, and the types of inputs that only it reads."""
+
+    proto: onnx.NodeProto
+    types: Types = field(default_factory=dict[str, onnx.TypeProto])
+
+
+def stand_ins(node: GraphNode, types: Types) -> Iterator[StandIn]:
+    """The standard nodes whose outputs have the sizes of the given node's outputs.
+
+    Args:
+        node: the node.
+        types: the known types of tensors.
+    """
+    if node.operator in _ALIKE:
+        operator, positions = _ALIKE[node.operator]
+        yield from _joined(node.proto, operator, positions)
+    elif node.operator in _SAME:
+        for position in _SAME[node.operator]:
+            yield from _identity(node.proto, position)
+    elif node.operator in _PRODUCTS:
+        yield from _PRODUCTS[node.operator](node.proto, types)
+
+
+_FIRST: Final = (0,)
+_SAME: Final[Mapping[str, tuple[int, ...]]] = {
+    **dict.fromkeys(("GroupNormalization", "MeanVarianceNormalization"), _FIRST),
+    "SimplifiedLayerNormalization": _FIRST,
+    **dict.fromkeys(
+        (
+            f"com.microsoft.{operator}"
+            for operator in (
+                *("Gelu", "FastGelu", "BiasGelu", "QuickGelu", "BiasAdd", "BiasSoftmax"),
+                *("GroupNorm", "RotaryEmbedding", "SimplifiedLayerNormalization", "Trilu"),
+                *("QLinearSigmoid", "QLinearLeakyRelu", "QLinearSoftmax", "BitmaskDropout"),
+            )
+        ),
+        _FIRST,
+    ),
+    # output 3 is the sum with the skip connection
+    "com.microsoft.SkipLayerNormalization": (0, 3),
+    "com.microsoft.SkipSimplifiedLayerNormalization": (0, 3),
+}
+"""The outputs with the sizes of the first input."""
+
+_ALIKE: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = {
+    "com.microsoft.QuantizeLinear": ("QuantizeLinear", (0, 1, 2)),
+    "com.microsoft.DequantizeLinear": ("DequantizeLinear", (0, 1, 2)),
+    "com.microsoft.GridSample": ("GridSample", (0, 1)),
+    "com.microsoft.GatherND": ("GatherND", (0, 1)),
+    "com.microsoft.Pad": ("Pad", (0, 1, 2, 3)),
+    "com.microsoft.QLinearAdd": ("Add", (0, 3)),
+    "com.microsoft.QLinearMul": ("Mul", (0, 3)),
+    "com.microsoft.QLinearWhere": ("Where", (0, 1, 4)),
+    "com.microsoft.FusedConv": ("Conv", (0, 1)),
+    "com.microsoft.FusedGemm": ("Gemm", (0, 1)),
+    "com.microsoft.QGemm": ("Gemm", (0, 3)),
+    "com.microsoft.DynamicQuantizeMatMul": ("MatMul", (0, 1)),
+    "com.microsoft.MatMulIntegerToFloat": ("MatMul", (0, 1)),
+}
+"""The standard operator, and the inputs of the node that it reads."""
+
+
+def _joined(proto: onnx.NodeProto, operator: str, positions: tuple[int, ...]) -> Iterator[StandIn]:
+    names = [proto.input[i] for i in positions if i < len(proto.input)]
+    while names and not names[-1]:
+        names.pop()
+    node = helper.make_node(operator, names, proto.output[:1])
+    known = defs.get_schema(operator).attributes
+    node.attribute.extend(a for a in proto.attribute if a.name in known)
+    if all(names):
+        yield StandIn(node)
+
+
+def _identity(proto: onnx.NodeProto, position: int) -> Iterator[StandIn]:
+    if proto.input and position < len(proto.output) and proto.output[position]:
+        yield StandIn(helper.make_node("Identity", proto.input[:1], [proto.output[position]]))
+
+
+def _concat(proto: onnx.NodeProto, _: Types) -> Iterator[StandIn]:
+    # Scale and zero point of the output, then each tensor with its own scale and zero point.
+    names = proto.input[2::3]
+    axis = _integer(proto, "axis", 1)
+    yield StandIn(helper.make_node("Concat", names, proto.output[:1], axis=axis))
+
+
+def _fused_matmul(proto: onnx.NodeProto, types: Types) -> Iterator[StandIn]:
+    if _integer(proto, "transBatchA", 0) or _integer(proto, "transBatchB", 0):
+        return
+    given: dict[str, onnx.TypeProto] = {}
+    for position, flag in enumerate(("transA", "transB")):
+        shape = _shape(proto, position, types)
+        if len(shape) < 2:
+            return
+        *stack, rows, columns = shape
+        element = types[proto.input[position]].tensor_type.elem_type
+        last = (columns, rows) if _integer(proto, flag, 0) else (rows, columns)
+        given[f"operand {position}"] = helper.make_tensor_type_proto(element, (*stack, *last))
+    yield StandIn(helper.make_node("MatMul", list(given), proto.output[:1]), given)
+
+
+def _matmul_nbits(proto: onnx.NodeProto, types: Types) -> Iterator[StandIn]:
+    yield from _times(proto, types, (_integer(proto, "K", 0), _integer(proto, "N", 0)))
+
+
+def _projected_attention(proto: onnx.NodeProto, types: Types) -> Iterator[StandIn]:
+    """One product gives query, key and value; the output is as wide as the value."""
+    weights = _shape(proto, 1, types)
+    stated = next((a.ints for a in proto.attribute if a.name == "qkv_hidden_sizes"), ())
+    if len(weights) == 2 and isinstance(weights[1], int) and len(stated) in (0, 3):
+        wide = stated[2] if stated else weights[1] // 3
+        yield from _times(proto, types, (weights[0], wide))
+
+
+def _multi_head_attention(proto: onnx.NodeProto, types: Types) -> Iterator[StandIn]:
+    if len(_shape(proto, 0, types)) == len(_shape(proto, 2, types)) == 3:
+        names = [proto.input[0], proto.input[2]]
+        yield StandIn(helper.make_node("Einsum", names, proto.output[:1], equation="bsd,blv->bsv"))
+
+
+def _group_query_attention(proto: onnx.NodeProto, types: Types) -> Iterator[StandIn]:
+    """Without a key input, the first input packs queries, keys and values."""
+    if len(proto.input) > 1 and proto.input[1]:
+        yield from _identity(proto, 0)
+        return
+    packed, heads = _shape(proto, 0, types), _integer(proto, "num_heads", 0)
+    total = heads + 2 * _integer(proto, "kv_num_heads", 0)
+    if len(packed) == 3 and isinstance(packed[2], int) and total > 0:
+        yield from _times(proto, types, (packed[2], packed[2] // total * heads))
+
+
+_PRODUCTS: Final[Mapping[str, Callable[[onnx.NodeProto, Types], Iterator[StandIn]]]] = {
+    "com.microsoft.QLinearConcat": _concat,
+    "com.microsoft.FusedMatMul": _fused_matmul,
+    "com.microsoft.MatMulNBits": _matmul_nbits,
+    "com.microsoft.Attention": _projected_attention,
+    "com.microsoft.MultiHeadAttention": _multi_head_attention,
+    "com.microsoft.GroupQueryAttention": _group_query_attention,
+}
+
+STOOD_IN_FOR: Final = frozenset((*_SAME, *_ALIKE, *_PRODUCTS))
+"""The operators that have a surrogate."""
+
+
+def _times(proto: onnx.NodeProto, types: Types, matrix: Shape) -> Iterator[StandIn]:
+    """The first input times a matrix of the given sizes."""
+    if proto.input and proto.input[0] in types and proto.output:
+        element = types[proto.input[0]].tensor_type.elem_type
+        given = helper.make_tensor_type_proto(element, matrix)
+        names = [proto.input[0], f"{proto.input[0]} is multiplied with"]
+        node = helper.make_node("MatMul", names, proto.output[:1])
+        yield StandIn(node, {names[1]: given})
+
+
+def _shape(proto: onnx.NodeProto, position: int, types: Types) -> Shape:
+    """The shape of an input; empty if unknown."""
+    name = proto.input[position] if position < len(proto.input) else ""
+    return (facts_of(types[name]).shape or ()) if name in types else ()
+
+
+def _integer(proto: onnx.NodeProto, name: str, default: int) -> int:
+    return next((a.i for a in proto.attribute if a.name == name), default)

@@ -1,0 +1,1 @@
+"""Iterations and operations of the operators that a vector unit computes."""

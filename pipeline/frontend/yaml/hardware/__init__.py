@@ -1,0 +1,1 @@
+"""Reads accelerator descriptions: arrays, memories, cores, links."""

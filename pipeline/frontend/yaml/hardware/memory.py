@@ -1,0 +1,195 @@
+"""Reads the memories of an accelerator description."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from nestmap.model import (
+    IMC_CELLS,
+    MemoryCost,
+    MemoryInstance,
+    MemoryLevel,
+    MemoryPort,
+    Movement,
+    OperationalArray,
+    PortKind,
+    PortUse,
+)
+from nestmap.model.errors import suggestion
+from nestmap.pipeline.frontend.yaml.field_schema import (
+    ITEM,
+    KEY,
+    Entries,
+    Field,
+    Form,
+    Need,
+    Section,
+    one_of,
+)
+from nestmap.pipeline.frontend.yaml.hardware.imc_cells import Bank
+from nestmap.pipeline.frontend.yaml.hardware.memory_cost import (
+    COST_FIELDS,
+    Built,
+    CostSources,
+    memory_cost,
+)
+from nestmap.pipeline.frontend.yaml.located_node import Node
+from nestmap.pipeline.frontend.yaml.quantities import ARRAY_DIMENSION, ARRAY_DIMENSIONS, SWITCH
+
+_LARGEST_WIDTH: Final = 2**31 - 1
+_USE: Final = f"an operand and a movement ({', '.join(Movement)}) such as 'I1, tl'"
+_RATE: Final = "a positive number of bit/cycle"
+
+_SIZE: Final = Field("size", "capacity of one instance", "a positive number of bits", "2097152")
+_OPERANDS: Final = Field(
+    "operands",
+    "the operands that the memory holds; `O` is the outputs, all others are inputs",
+    "a list of memory operands such as I1",
+    "[I1, I2, O]",
+)
+_PORTS: Final = Field("ports", "its [ports](#port)", "a list of ports", "")
+SERVED_DIMENSIONS: Final = Field(
+    "served_dimensions",
+    "the array dimensions along which units share one instance; along all others each unit has "
+    "its own",
+    ARRAY_DIMENSIONS,
+    "[D1, D2]",
+)
+_LATENCY: Final = Field(
+    "latency",
+    "latency of an access; shown but not counted: transfer times follow from port widths",
+    "a number of cycles, not negative",
+    "2",
+    Need.OPTIONAL,
+    default="1",
+)
+_DOUBLE_BUFFERING: Final = Field(
+    "force_double_buffering",
+    "whether the memory always holds two copies of a tile, which takes twice the capacity",
+    SWITCH,
+    "true",
+    Need.OPTIONAL,
+    default="false",
+)
+
+MEMORY: Final = Section(
+    "Memory",
+    ("memories", KEY),
+    "The key is the name of the memory. Memories are listed innermost first: of two memories that "
+    "hold the same operand, the first is closer to the array. `r_cost` and `w_cost` state the cost "
+    "of an access, or it is computed: see [What memories cost](memory-costs.md).",
+    (
+        *(_SIZE, _OPERANDS, _PORTS, SERVED_DIMENSIONS, _LATENCY, _DOUBLE_BUFFERING),
+        *COST_FIELDS,
+    ),
+)
+
+_NAME: Final = Field("name", "the name of the port in reports", "the name of the port", "r_port_1")
+_TYPE: Final = Field("type", "the accesses that the port supports", one_of(PortKind), "read_write")
+_BANDWIDTH_MIN: Final = Field(
+    "bandwidth_min", "the granularity of transfers: each takes a whole multiple of it", _RATE, "64"
+)
+_BANDWIDTH_MAX: Final = Field(
+    "bandwidth_max",
+    "bits per cycle, at least `bandwidth_min`; `r_cost` and `w_cost` are for this many bits",
+    _RATE,
+    "512",
+)
+_ALLOCATION: Final = Field(
+    "allocation",
+    "the data movements through the port: see [movements](#movements-of-a-port)",
+    f"a list, each item {_USE}",
+    '["I1, tl", "I2, tl", "O, tl", "O, th"]',
+)
+
+PORT: Final = Section(
+    "Port",
+    (*MEMORY.at, _PORTS.name, ITEM),
+    "Every movement that the hierarchy needs must be assigned to a port of the memory.",
+    (_NAME, _TYPE, _BANDWIDTH_MIN, _BANDWIDTH_MAX, _ALLOCATION),
+)
+
+MOVEMENTS: Final = Entries(
+    "Movements of a port",
+    (*PORT.at, _ALLOCATION.name),
+    "Each item is an operand of the memory and a movement, from the memory's point of view.",
+    _ALLOCATION.kind,
+    (
+        Form('"O, tl"', "*to low*: read towards the array"),
+        Form('"O, fl"', "*from low*: written from the array; outputs only"),
+        Form('"O, th"', "*to high*: read towards outer memories; outputs only"),
+        Form('"O, fh"', "*from high*: written from outer memories"),
+    ),
+)
+
+
+def parse_memory(
+    name: str, node: Node, array: OperationalArray, sources: CostSources
+) -> MemoryLevel:
+    """The memory level that an entry of the field ``memories`` describes.
+
+    Raises:
+        InputError: if it does not match the schema; the error names line and field.
+    """
+    fields = node.fields(MEMORY)
+    operands = fields[_OPERANDS].names("a memory operand such as I1")
+    if not operands:
+        raise fields[_OPERANDS].error("at least one memory operand")
+    size = fields[_SIZE].integer(_SIZE.kind, minimum=1)
+    imc = array.imc if name == IMC_CELLS else None
+    bank = Bank(array.imc_sizes, imc) if imc else None
+    built = Built(node, size, _ports(fields[_PORTS], operands), bank)
+    instance = _instance(name, fields, built, memory_cost(fields, built, sources))
+    served = fields[SERVED_DIMENSIONS].names(ARRAY_DIMENSION, array.sizes)
+    with node.checking():
+        return MemoryLevel(instance=instance, operands=operands, served_dimensions=served)
+
+
+def _instance(
+    name: str, fields: Mapping[Field, Node], built: Built, cost: MemoryCost
+) -> MemoryInstance:
+    latency = fields.get(_LATENCY)
+    doubled = fields.get(_DOUBLE_BUFFERING)
+    with built.node.checking():
+        return MemoryInstance(
+            name=name,
+            size=built.size,
+            read_energy=cost.read_energy,
+            write_energy=cost.write_energy,
+            area=cost.area,
+            leakage=cost.leakage,
+            latency=latency.integer(_LATENCY.kind, minimum=0) if latency else 1,
+            ports=tuple(built.ports),
+            double_buffered=doubled.boolean() if doubled else False,
+        )
+
+
+def _ports(node: Node, operands: Collection[str]) -> tuple[MemoryPort, ...]:
+    ports = node.sequence()
+    if not ports:
+        raise node.error("at least one port")
+    return tuple(_port(port, operands) for port in ports)
+
+
+def _port(node: Node, operands: Collection[str]) -> MemoryPort:
+    fields = node.fields(PORT)
+    with node.checking():
+        return MemoryPort(
+            name=fields[_NAME].text(_NAME.kind),
+            kind=fields[_TYPE].choice(PortKind),
+            width_min=fields[_BANDWIDTH_MIN].integer(_RATE, minimum=1, maximum=_LARGEST_WIDTH),
+            width_max=fields[_BANDWIDTH_MAX].integer(_RATE, minimum=1, maximum=_LARGEST_WIDTH),
+            allocation=tuple(
+                _use(item, operands) for item in fields[_ALLOCATION].sequence(_ALLOCATION.kind)
+            ),
+        )
+
+
+def _use(node: Node, operands: Collection[str]) -> PortUse:
+    operand, comma, movement = (part.strip() for part in node.text(_USE).partition(","))
+    if not comma or movement not in list(Movement):
+        raise node.error(_USE)
+    if operand not in operands:
+        raise node.error(f"an operand of the memory: {suggestion(operand, operands)}")
+    return PortUse(operand=operand, movement=Movement(movement))
