@@ -104,7 +104,8 @@ def explore(  # noqa: PLR0913 (a parameter for each option)
         )
         from nestmap.pipeline.cli.store_target import keeping  # noqa: PLC0415
         from nestmap.pipeline.cli.workload_argument import GivenWorkload  # noqa: PLC0415
-        from nestmap.pipeline.explore.plan import search_plan  # noqa: PLC0415
+        from nestmap.pipeline.explore.options import SearchOptions  # noqa: PLC0415
+        from nestmap.pipeline.explore.plan import SearchPlan  # noqa: PLC0415
 
         run_explore(
             ExploreRequest(
@@ -112,19 +113,21 @@ def explore(  # noqa: PLR0913 (a parameter for each option)
                 accelerator=accelerator,
                 mapping=mapping,
                 static_energy=static_energy,
-                plan=search_plan(
-                    objective=objective,
-                    search=search,
-                    lpf_limit=lpf_limit,
-                    mapping_type=mapping_type,
-                    spatial_mappings=spatial_mappings,
-                    mixed=mixed,
-                    rank=rank,
-                    keep_on_chip=keep_on_chip,
-                    prune=prune,
-                    count_vector=count_vector,
-                    seed=seed,
-                    workers=workers,
+                plan=SearchPlan.of(
+                    SearchOptions(
+                        objective=objective,
+                        search=search,
+                        lpf_limit=lpf_limit,
+                        mapping_type=mapping_type,
+                        spatial_mappings=spatial_mappings,
+                        mixed=mixed,
+                        rank=rank,
+                        keep_on_chip=keep_on_chip,
+                        prune=prune,
+                        count_vector=count_vector,
+                        seed=seed,
+                        workers=workers,
+                    )
                 ),
                 pareto=pareto,
                 place=keeping(store, no_store, record_to),

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from nestmap.pipeline.explore.api import explore_network
-from nestmap.pipeline.explore.plan import search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.store import Store
 from tests.pipeline.cli.inputs import run
 from tests.pipeline.networks import PROBLEM
@@ -81,7 +82,7 @@ def _runs() -> tuple[str, str]:
     """Two runs in the store, the older one first."""
     path = Path("nestmap.duckdb")
     first, second = (
-        explore_network(PROBLEM, search_plan(objective=objective), store=path).run
+        explore_network(PROBLEM, SearchPlan.of(SearchOptions(objective=objective)), store=path).run
         for objective in ("latency", "energy")
     )
     return str(first), str(second)

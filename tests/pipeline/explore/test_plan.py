@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal, cast, final
 
 import pytest
@@ -25,7 +24,8 @@ from nestmap.model import (
 from nestmap.model.base import replaced
 from nestmap.pipeline import Stage, each
 from nestmap.pipeline.explore.api import explore, explore_network
-from nestmap.pipeline.explore.plan import SearchPlan, available_workers, search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan, available_workers
 from nestmap.pipeline.stages import (
     BoundedSearchStage,
     CostModelStage,
@@ -65,7 +65,9 @@ class Recorded:
 
 def recorded(search: Literal["loma", "salsa"], workers: int) -> Recorded:
     """A search of the large layer."""
-    plan = search_plan(search=search, lpf_limit=None, workers=workers, objective="edp", seed=7)
+    plan = SearchPlan.of(
+        SearchOptions(search=search, lpf_limit=None, workers=workers, objective="edp", seed=7)
+    )
     with Store.open(None) as store:
         found = explore_network(LARGE, plan, store=store)
         batches = store.evaluations(found.run, "large")
@@ -99,7 +101,7 @@ def test_results_and_records_do_not_depend_on_the_workers(
 
 def test_the_seed_decides_what_annealing_looks_at() -> None:
     def orders(seed: int) -> list[bytes]:
-        plan = search_plan(search="salsa", seed=seed, spatial_mappings=1)
+        plan = SearchPlan.of(SearchOptions(search="salsa", seed=seed, spatial_mappings=1))
         with Store.open(None) as store:
             run = explore_network(LARGE, plan, store=store).run
             return [x.energy.tobytes() for x in store.evaluations(run, "large")]
@@ -147,7 +149,7 @@ def test_pruning_changes_no_result(network: str, machine: str, objective: Object
 
 
 def test_pruning_leaves_something_out() -> None:
-    plan = search_plan(spatial_mappings=20, prune=True)
+    plan = SearchPlan.of(SearchOptions(spatial_mappings=20, prune=True))
     pruned = explore_network(PROBLEM, plan).total
     whole = explore_network(PROBLEM, replaced(plan, {"prune": False})).total
     assert sum(x.statistics.pruned for x in pruned.layers) > 0
@@ -211,7 +213,7 @@ def test_every_candidate_is_searched_where_none_fits() -> None:
 
 
 def test_without_workers_all_cores_are_used() -> None:
-    plan = search_plan()
+    plan = SearchPlan.of(SearchOptions())
     assert plan.search.workers == available_workers() >= 1
     assert plan == replaced(SearchPlan(), {"search": LomaStage(workers=available_workers())})
 
@@ -219,12 +221,15 @@ def test_without_workers_all_cores_are_used() -> None:
 @pytest.mark.parametrize(
     ("planned", "found"),
     [
-        (partial(search_plan, workers=0), "0 as workers"),
-        (partial(search_plan, workers=-1), "-1 as workers"),
-        (partial(search_plan, lpf_limit=0), "0 as lpf_limit"),
-        (partial(search_plan, spatial_mappings=0), "0 as max_mappings"),
-        (partial(search_plan, search="salsa", seed=-1), "-1 as seed"),
-        (partial(search_plan, search=cast("Literal['loma']", "random")), "'random'"),
+        (lambda: SearchPlan.of(SearchOptions(workers=0)), "0 as workers"),
+        (lambda: SearchPlan.of(SearchOptions(workers=-1)), "-1 as workers"),
+        (lambda: SearchPlan.of(SearchOptions(lpf_limit=0)), "0 as lpf_limit"),
+        (lambda: SearchPlan.of(SearchOptions(spatial_mappings=0)), "0 as max_mappings"),
+        (lambda: SearchPlan.of(SearchOptions(search="salsa", seed=-1)), "-1 as seed"),
+        (
+            lambda: SearchPlan.of(SearchOptions(search=cast("Literal['loma']", "random"))),
+            "'random'",
+        ),
     ],
 )
 def test_choices_that_are_not_possible_are_wrong_input(
