@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import get_args, get_type_hints
+from typing import get_args
 
 import pytest
 
-from nestmap.pipeline.cli.commands_view import plot
-from nestmap.pipeline.cli.plot import Drawing
-from nestmap.pipeline.cli.plot_stream import StreamDrawing
+from nestmap.pipeline.cli import plot, plot_stream
+from nestmap.pipeline.cli.options.view import Drawing
 from nestmap.pipeline.util import extras as needs_module
 from tests.pipeline.cli.inputs import Inputs, run
 
@@ -122,5 +121,4 @@ def test_help_names_the_options() -> None:
 
 
 def test_choices_are_what_can_be_drawn() -> None:
-    (choices, _) = get_args(get_type_hints(plot)["what"])
-    assert set(get_args(choices)) == {*map(str, Drawing), *map(str, StreamDrawing), "all"}
+    assert set(get_args(Drawing)) == {*plot.DRAWINGS, *plot_stream.DRAWINGS, "all"}

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from nestmap.model.base import replaced
-from nestmap.pipeline.cli.plot_stream import StreamDrawing
+from nestmap.pipeline.cli.plot_stream import DRAWINGS
 from nestmap.pipeline.multicore.api import stream_problem
 from nestmap.pipeline.multicore.plan import Engine
 from nestmap.store import Store
 from tests.pipeline.cli.inputs import run
 from tests.pipeline.multicore.streams import PLAN, job
 
-OF_A_RUN = {str(x) for x in StreamDrawing} - {"comparison"}
+OF_A_RUN = DRAWINGS.keys() - {"comparison"}
 
 
 @pytest.fixture(scope="module", name="made")

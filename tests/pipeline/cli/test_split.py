@@ -11,7 +11,8 @@ from onnx import TensorProto, helper
 
 from nestmap.model import InputError
 from nestmap.model.multicore.split_options import Convention, HintLoop, SplitMode
-from nestmap.pipeline.cli.split_arguments import GivenSplit, parse_hints
+from nestmap.pipeline.cli.options.multicore import SplitArguments
+from nestmap.pipeline.cli.split_arguments import parse_hints, parse_split
 from tests.pipeline.cli.inputs import LAYER, Inputs, run
 
 CONV = """\
@@ -230,7 +231,11 @@ def test_there_are_four_modes(command: tuple[str, ...], mode: int) -> None:
 
 
 def test_options_become_a_split() -> None:
-    made = GivenSplit(3, ("OY=all / OX=2, K=4",), "7", None, reference=True).options()
+    made = parse_split(
+        SplitArguments(
+            mode=3, hint_loops=("OY=all / OX=2, K=4",), layer_cutoffs="7", reference=True
+        )
+    )
     assert (made.mode, made.cutoffs, made.convention) == (
         SplitMode.PER_LAYER,
         (7,),
