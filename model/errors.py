@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class NestmapError(Exception):
-    """Base of all errors that a user can cause and mend; the command line prints only its text."""
+    """Base of all errors that a user can cause and fix; the command line prints only its text."""
 
 
 class InputError(NestmapError):
@@ -19,6 +19,13 @@ class InputError(NestmapError):
         self.found = found
         self.expected = expected
         super().__init__(f"{where}: found {found}; expected {expected}")
+
+    @classmethod
+    def conflict(cls, option: str, other: str, hint: str) -> InputError:
+        """The error about options that exclude each other; ``hint`` says what to do instead."""
+        error = cls(option, other, hint)
+        error.args = (f"{option} cannot be combined with {other}; {hint}",)
+        return error
 
 
 class InfeasibleError(NestmapError):

@@ -94,7 +94,7 @@ def run_prune(options: PruneOptions) -> None:
         StoreError: if there is no such store or run, or it cannot be written.
     """
     if not (options.runs or options.keep_best):
-        raise InputError("nestmap db prune", "no option", "--run RUN or --keep-best, or both")
+        raise InputError("nestmap db prune", "nothing to remove", "--run RUN, --keep-best or both")
     pruning = Pruning(runs=named_runs(options.store, options.runs), best_only=options.keep_best)
     show_text(_pruned(options, prune(options.store, pruning, dry_run=options.dry_run)))
 

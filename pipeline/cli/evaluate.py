@@ -41,7 +41,7 @@ def run_evaluate(options: EvaluateOptions) -> None:
         return
     if options.order is None:
         found = "neither --order nor --mapping-file"
-        raise InputError("nestmap evaluate", found, "one of them: it says how to run the loops")
+        raise InputError("nestmap evaluate", found, "one of them, for the order of the loops")
     if options.layer is None:
         raise InputError("nestmap evaluate", "--order without --layer", "the layer it is for")
     problem = _problem(options, options.mapping, options.layer)
@@ -57,8 +57,8 @@ def _run_replay(options: EvaluateOptions, file: str) -> None:
     given = {"--order": options.order, "--cut": options.cuts, "--mapping": options.mapping}
     for option, value in given.items():
         if value:
-            found = f"{option} beside --mapping-file"
-            raise InputError("nestmap evaluate", found, "one of them: the file has all of it")
+            hint = "the file holds the complete mapping"
+            raise InputError.conflict(option, "--mapping-file", hint)
     workload = read_given_workload(options.workload)
     accelerator = read_accelerator(options.accelerator, static_energy=options.static_energy)
     evaluation = replay(workload, accelerator, file, layer=options.layer)

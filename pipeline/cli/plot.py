@@ -77,14 +77,15 @@ def _wanted(options: PlotOptions) -> list[Drawing]:
     """What to draw."""
     what = chosen(options)
     if what not in DRAWINGS and what != "all":
-        expected = f"one of {', '.join(DRAWINGS)} or all"
-        raise InputError(f"--what {what}", "a run of one core", expected)
+        hint = f"use one of {', '.join(DRAWINGS)} or all"
+        raise InputError.conflict(f"--what {what}", "a run on one core", hint)
     some: list[Drawing] = [x for x in DRAWINGS if x != "comparison" or options.against]
     if what != "all":
         some = [what]
     check_against(options, some)
     if options.layer is not None and not {"scatter", "loops"} & set(some):
-        raise InputError("--layer", f"it beside --what {what}", "--what scatter, loops or all")
+        hint = "use --what scatter, loops or all"
+        raise InputError.conflict("--layer", f"--what {what}", hint)
     return some
 
 

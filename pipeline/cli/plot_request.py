@@ -32,10 +32,10 @@ def check_against(options: PlotOptions, drawn: Sequence[Drawing]) -> None:
         InputError: where not.
     """
     if options.against is None and "comparison" in drawn:
-        raise InputError("--what comparison", "one run", "another one as well: --against RUN")
+        raise InputError("--what comparison", "one run", "a second one: --against RUN")
     if options.against is not None and "comparison" not in drawn:
-        found = f"it beside --what {chosen(options)}"
-        raise InputError("--against", found, "--what comparison or all")
+        hint = "use --what comparison or all"
+        raise InputError.conflict("--against", f"--what {chosen(options)}", hint)
 
 
 def figure_paths(options: PlotOptions, drawings: Sequence[Drawing]) -> dict[Drawing, Path]:
@@ -60,7 +60,8 @@ def _paths(output: Path | None, drawings: Sequence[Drawing]) -> dict[Drawing, Pa
         return {drawing: output / f"{drawing}{ENDINGS[0]}" for drawing in drawings}
     check_ending(output)
     if others:
-        raise InputError(f"--output {output}", f"{len(drawings)} figures", "a folder for them")
+        hint = "give a folder"
+        raise InputError.conflict(f"--output {output}", f"{len(drawings)} figures", hint)
     return {first: output}
 
 

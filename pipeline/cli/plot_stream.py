@@ -50,14 +50,14 @@ def _wanted(options: PlotOptions) -> list[Drawing]:
     """What to draw."""
     what = chosen(options)
     if what not in DRAWINGS and what != "all":
-        expected = f"one of {', '.join(DRAWINGS)} or all"
-        raise InputError(f"--what {what}", "a run of several cores", expected)
+        hint = f"use one of {', '.join(DRAWINGS)} or all"
+        raise InputError.conflict(f"--what {what}", "a run on several cores", hint)
     some: list[Drawing] = [x for x in DRAWINGS if x != "comparison" or options.against]
     if what != "all":
         some = [what]
     check_against(options, some)
     if options.layer is not None:
-        raise InputError("--layer", "a run of several cores", "--what alone")
+        raise InputError.conflict("--layer", "a run on several cores", "use --what alone")
     return some
 
 

@@ -66,7 +66,7 @@ def _listing(options: QueryOptions) -> Relation:
     """The named queries: those of the store, or of a new one where there is none yet."""
     _check_none_given(_given(options), "--list")
     if options.question is not None:
-        raise InputError("option --list", f"it beside {options.question!r}", "it alone")
+        raise InputError.conflict("--list", repr(options.question), "use one of them")
     path = options.store
     with Store.open_read_only(path) if path.exists() else Store.open(None) as store:
         known = store.named_queries()
@@ -113,16 +113,16 @@ def _named(store: Store, name: str, given: Given) -> Relation:
     return answer
 
 
-def _check_none_given(given: Given, beside: str) -> None:
+def _check_none_given(given: Given, other: str) -> None:
     for parameter in given:
-        raise InputError(
-            f"option {_OPTIONS[parameter]}", f"it beside {beside}", "it beside the name of a query"
-        )
+        hint = "it is for named queries"
+        raise InputError.conflict(_OPTIONS[parameter], other, hint)
 
 
 def _check_options(query: NamedQuery, given: Given) -> None:
-    wanted = ", ".join(_OPTIONS[x] for x in query.parameters) or "no option"
+    wanted = ", ".join(_OPTIONS[x] for x in query.parameters)
     for parameter in query.missing(given):
         raise InputError(f"query {query.name}", f"no {_OPTIONS[parameter]}", wanted)
     for parameter in query.unwanted(given):
-        raise InputError(f"query {query.name}", _OPTIONS[parameter], wanted)
+        hint = f"it takes {wanted or 'no options'}"
+        raise InputError.conflict(_OPTIONS[parameter], f"query {query.name}", hint)

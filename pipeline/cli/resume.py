@@ -24,8 +24,8 @@ def run_resume(options: ResumeOptions) -> None:
             resume_exploration(number, opened, place, options)
             return
         if options.files.save_mapping is not None:
-            found = "--save-mapping for a run of several cores"
-            raise InputError("nestmap resume", found, "no such option: it has no such mapping")
+            hint = "use it for runs on one core"
+            raise InputError.conflict("--save-mapping", "a run on several cores", hint)
         # what schedules loads long
         from nestmap.pipeline.cli.stream import resume_streamed  # noqa: PLC0415
 

@@ -41,8 +41,8 @@ def run_show(options: ShowOptions) -> None:
         _show_network(options)
         return
     if options != ShowOptions(accelerator=options.accelerator):
-        found = "--accelerator beside a network or an option for one"
-        raise InputError("nestmap show", found, "one of them")
+        other = "a network or an option for one"
+        raise InputError.conflict("--accelerator", other, "use one of them")
     _show_accelerator(options.accelerator)
 
 

@@ -91,7 +91,7 @@ def _cutoffs(given: SplitArguments) -> tuple[int, ...]:
     if given.layer_cutoffs is None:
         return ()
     if given.mode != SplitMode.PER_LAYER:
-        raise InputError(CUTOFFS, f"cutoffs in mode {given.mode}", "--mode 3")
+        raise InputError.conflict(CUTOFFS, f"--mode {given.mode}", "use --mode 3")
     return parse_cutoffs(given.layer_cutoffs)
 
 
@@ -100,7 +100,7 @@ def _share(given: SplitArguments) -> float:
     if share is None:
         return 1.0
     if given.mode != SplitMode.OUTER_AND_WEIGHTS:
-        raise InputError(SHARE, f"{share:g} in mode {given.mode}", "--mode 4")
+        raise InputError.conflict(SHARE, f"--mode {given.mode}", "use --mode 4")
     if not 0 < share <= 1:
         raise InputError(SHARE, f"{share:g}", "a part above 0 and at most 1")
     return share
@@ -112,9 +112,9 @@ def named_as_options() -> Generator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(
-            _OPTIONS.get(error.where, error.where), error.found, error.expected
-        ) from None
+        if error.where not in _OPTIONS:
+            raise
+        raise InputError(_OPTIONS[error.where], error.found, error.expected) from None
 
 
 def parse_hints(texts: Sequence[str]) -> tuple[tuple[GivenLoop, ...], ...]:

@@ -268,7 +268,8 @@ def check_front_plan(plan: SearchPlan) -> None:
         InputError: where it prunes.
     """
     if plan.prune:
-        raise InputError("plan", "prune", "no pruning, which would leave out parts of the front")
+        hint = "pruning would skip parts of the front"
+        raise InputError.conflict("prune", "a search for fronts", hint)
 
 
 def carry_out_front(job: Job, kept: Kept, progress: Progress | None) -> FrontExploration:

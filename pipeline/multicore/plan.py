@@ -145,7 +145,7 @@ def _genetic(options: StreamOptions, objectives: tuple[AllocationObjective, ...]
 def _objectives(names: Sequence[str]) -> tuple[AllocationObjective, ...]:
     objectives = tuple(named(AllocationObjective, name, "objective") for name in names)
     if len(set(objectives)) != len(objectives):
-        raise InputError("objective", ", ".join(objectives), "different ones")
+        raise InputError("objective", ", ".join(objectives), "each objective once")
     return objectives
 
 

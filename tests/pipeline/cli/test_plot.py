@@ -72,13 +72,16 @@ def test_two_runs_are_compared() -> None:
     [
         (("nothing",), "nothing"),
         (("last", "--what", "layers", "-o", "x.jpg"), "found the ending '.jpg'"),
-        (("last", "-o", "x.png"), "--output x.png: found 7 figures; expected a folder for them"),
+        (("last", "-o", "x.png"), "x.png cannot be combined with 7 figures; give a folder"),
         (("last", "--what", "loops", "-o", "missing/x.png"), "no folder missing"),
         (("last", "--what", "loops", "--layer", "third"), "expected first, second"),
-        (("last", "--what", "layers", "--layer", "first"), "it beside --what layers"),
-        (("last", "--what", "comparison"), "found one run; expected another one as well"),
-        (("last", "--what", "layers", "--against", "last"), "expected --what comparison or all"),
-        (("last", "--what", "schedule"), "found a run of one core; expected one of layers, "),
+        (
+            ("last", "--what", "layers", "--layer", "first"),
+            "--layer cannot be combined with --what layers",
+        ),
+        (("last", "--what", "comparison"), "found one run; expected a second one"),
+        (("last", "--what", "layers", "--against", "last"), "use --what comparison or all"),
+        (("last", "--what", "schedule"), "with a run on one core; use one of layers, "),
         (("last", "--store", "none.duckdb"), "none.duckdb"),
     ],
 )

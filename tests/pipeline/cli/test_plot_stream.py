@@ -63,11 +63,14 @@ def test_without_generations_there_is_no_front(made: tuple[Path, str, str]) -> N
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--what", "layers"), "found a run of several cores; expected one of schedule, "),
-        (("--what", "schedule", "--layer", "a"), "--layer: found a run of several cores"),
-        (("--what", "comparison"), "found one run; expected another one as well"),
-        (("--what", "data", "--against", "last"), "expected --what comparison or all"),
-        (("-o", "x.png"), "--output x.png: found 6 figures; expected a folder for them"),
+        (("--what", "layers"), "with a run on several cores; use one of schedule, "),
+        (
+            ("--what", "schedule", "--layer", "a"),
+            "--layer cannot be combined with a run on several",
+        ),
+        (("--what", "comparison"), "found one run; expected a second one"),
+        (("--what", "data", "--against", "last"), "use --what comparison or all"),
+        (("-o", "x.png"), "--output x.png cannot be combined with 6 figures; give a folder"),
     ],
 )
 def test_what_is_not_right_is_said(

@@ -142,10 +142,13 @@ WRONG: dict[str, tuple[list[str], str]] = {
         ["pareto", "--run", "last", "--top", "3"],
         "query pareto: found --top; expected --run",
     ),
-    "an option that is not taken": (["history", "--layer", "x"], "expected no option"),
-    "SQL with an option": (["SELECT 1", "--run", "last"], "option --run: found it beside SQL"),
-    "the list with an option": (["--list", "--top", "1"], "--top: found it beside --list"),
-    "the list and a question": (["--list", "pareto"], "--list: found it beside 'pareto'"),
+    "an option that is not taken": (
+        ["history", "--layer", "x"],
+        "--layer cannot be combined with query history; it takes no options",
+    ),
+    "SQL with an option": (["SELECT 1", "--run", "last"], "--run cannot be combined with SQL"),
+    "the list with an option": (["--list", "--top", "1"], "--top cannot be combined with --list"),
+    "the list and a question": (["--list", "pareto"], "--list cannot be combined with 'pareto'"),
     "no such run": (["pareto", "--run", "xyz"], "run 'xyz': found no such run; expected last"),
     "no such other run": (["compare", "--run", "last", "--against", "'"], 'run "\'": found no'),
     "no such layer": (

@@ -165,9 +165,12 @@ def test_an_array_that_computes_in_memory_with_its_parts() -> None:
     ("arguments", "found"),
     [
         ((), "nothing to show; expected a network, or --accelerator"),
-        (("-a", "tpu_like", "net.yaml"), "--accelerator beside a network or an option for one"),
-        (("-a", "tpu_like", "--all"), "--accelerator beside a network or an option for one"),
-        (("-a", "tpu_like", "--json", "x.json"), "--accelerator beside a network or an option"),
+        (("-a", "tpu_like", "net.yaml"), "--accelerator cannot be combined with a network or an"),
+        (("-a", "tpu_like", "--all"), "--accelerator cannot be combined with a network or an"),
+        (
+            ("-a", "tpu_like", "--json", "x.json"),
+            "--accelerator cannot be combined with a network or an",
+        ),
     ],
 )
 def test_a_network_or_an_accelerator(arguments: tuple[str, ...], found: str) -> None:

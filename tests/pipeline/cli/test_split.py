@@ -173,8 +173,11 @@ def test_draws_small_graphs_only(command: tuple[str, ...]) -> None:
             ("OY=2/K=2", "--mode", "3", "--layer-cutoffs", "one"),
             "--layer-cutoffs: found 'one'; expected ascending numbers",
         ),
-        (("OY=2", "--layer-cutoffs", "1"), "--layer-cutoffs: found cutoffs in mode 1"),
-        (("OY=2", "--split-w-percentage", "0.5"), "--split-w-percentage: found 0.5 in mode 1"),
+        (("OY=2", "--layer-cutoffs", "1"), "--layer-cutoffs cannot be combined with --mode 1"),
+        (
+            ("OY=2", "--split-w-percentage", "0.5"),
+            "--split-w-percentage cannot be combined with --mode 1",
+        ),
         (
             ("OY=2", "--mode", "4", "--split-w-percentage", "1.5"),
             "--split-w-percentage: found 1.5; expected a part above 0 and at most 1",

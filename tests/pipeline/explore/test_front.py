@@ -96,7 +96,7 @@ def test_a_front_comes_back_from_json() -> None:
 
 
 def test_pruning_leaves_no_front() -> None:
-    with pytest.raises(InputError, match="plan: found prune; expected no pruning"):
+    with pytest.raises(InputError, match="prune cannot be combined with a search for fronts"):
         explore_front(PROBLEM, SearchPlan(prune=True))
 
 
