@@ -140,7 +140,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "no layer": (["top", "--run", "last"], "found no --layer; expected --run, --layer, --top"),
     "too much": (
         ["pareto", "--run", "last", "--top", "3"],
-        "query pareto: found --top; expected --run",
+        "--top cannot be combined with query pareto; it takes --run",
     ),
     "an option that is not taken": (
         ["history", "--layer", "x"],
