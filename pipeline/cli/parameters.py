@@ -40,6 +40,8 @@ def add_command(
         [x.declared() for x in _parameters(record)],
         namespace={"__post_init__": run_command},
         kw_only=True,
+        eq=False,
+        repr=False,
     )
     name = run.__name__.removesuffix("_")
     app.command(name, help=run.__doc__, epilog=f"\b\nExamples:\n{examples}")(arguments)

@@ -3,8 +3,6 @@
 Nothing heavy is imported here, so that ``nestmap explore --help`` is fast.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from types import EllipsisType

@@ -3,8 +3,6 @@
 Nothing heavy is imported here, so that ``nestmap stream --help`` is fast.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, final

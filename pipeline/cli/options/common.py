@@ -1,7 +1,5 @@
 """The options that several commands share."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final, final

@@ -1,7 +1,5 @@
 """The options of the commands that explore and evaluate mappings on one core."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, final

@@ -1,7 +1,5 @@
 """The options of the commands for several cores."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, final

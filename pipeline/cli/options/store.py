@@ -1,7 +1,5 @@
 """The options of ``nestmap db`` and ``nestmap import``."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, final

@@ -1,7 +1,5 @@
 """The options of the commands that show networks, accelerators and recorded runs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final, Literal, final
