@@ -15,6 +15,7 @@ from nestmap.model import (
     InputError,
     MappingConstraints,
     MappingProblem,
+    MappingType,
     NetworkEvaluation,
     NetworkProblem,
     Objective,
@@ -210,6 +211,43 @@ def test_every_candidate_is_searched_where_none_fits() -> None:
     found = BoundedSearchStage(best, Objective.ENERGY)(candidates)
     assert (len(found), found.statistics.pruned) == (0, 0)
     assert sum(x.count for x in found.statistics.infeasible) > len(candidates) > 1
+
+
+def test_options_change_only_what_is_given() -> None:
+    plan = SearchPlan(
+        objective=Objective.EDP,
+        search=SalsaStage(chains=3, seed=5, mapping_type=MappingType.EVEN),
+        spatial=SpatialMappingGeneratorStage(max_mappings=9, weight_diagonal=True),
+        prune=True,
+    )
+    assert plan.with_options(SearchOptions()) == plan
+    changed = plan.with_options(SearchOptions(seed=6, mixed=True, prune=False, objective="energy"))
+    assert changed == replaced(
+        plan,
+        {
+            "objective": Objective.ENERGY,
+            "search": replaced(plan.search, {"seed": 6}),
+            "spatial": replaced(plan.spatial, {"mixed": True}),
+            "prune": False,
+        },
+    )
+    other = plan.with_options(SearchOptions(search="loma", lpf_limit=None)).search
+    assert other == LomaStage(lpf_limit=None, mapping_type=MappingType.EVEN)
+
+
+def test_data_is_kept_on_chip_as_asked() -> None:
+    kept = SearchPlan.of(SearchOptions(keep_on_chip=True))
+    assert kept.locality is not None
+    assert kept.with_options(SearchOptions()) == kept
+    assert kept.with_options(SearchOptions(keep_on_chip=False)).locality is None
+
+
+def test_keywords_override_the_plan() -> None:
+    plan = SearchPlan.of(SearchOptions(objective="energy", spatial_mappings=2))
+    network, accelerator = PROBLEM.workload, PROBLEM.accelerator
+    given = explore(network, accelerator, plan=plan, objective="latency", lpf_limit=2)
+    alone = explore(network, accelerator, spatial_mappings=2, lpf_limit=2)
+    assert (given.objective, given.total) == (Objective.LATENCY, alone.total)
 
 
 def test_without_workers_all_cores_are_used() -> None:
