@@ -99,9 +99,13 @@ class _Parameter:
 
     def value(self, given: object) -> object:
         """The value of the field where this is given on the command line."""
-        if self.has_several:
-            return tuple(given) if isinstance(given, list) and given else self.default
-        return given
+        if not self.has_several:
+            return given
+        match given:
+            case [_, *_] as items:
+                return tuple(items)
+            case _:
+                return self.default
 
 
 def _parameters(record: type) -> Iterator[_Parameter]:
@@ -128,9 +132,9 @@ def _record(record: type[Record], values: Mapping[str, object]) -> Record:
 
 def _fields(record: type) -> Iterator[_Parameter | tuple[str, type]]:
     """The fields of a record: parameters, and records by name."""
-    hints = get_type_hints(record, include_extras=True)
+    hints: Mapping[str, object] = get_type_hints(record, include_extras=True)
     for name, parameter in signature(record).parameters.items():
-        hint: object = hints[name]
+        hint = hints[name]
         if isinstance(hint, type) and is_dataclass(hint):
             yield name, hint
         else:

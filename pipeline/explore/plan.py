@@ -157,7 +157,7 @@ def _search(search: LomaStage | SalsaStage, options: SearchOptions) -> LomaStage
     """A search with the options that concern it, of the kind that they name."""
     kind = _named(MappingType, options.mapping_type, "mapping_type")
     common = _given({"mapping_type": kind, "workers": options.workers})
-    inherited = {"mapping_type": search.mapping_type, "workers": search.workers}
+    inherited: dict[str, object] = {"mapping_type": search.mapping_type, "workers": search.workers}
     usual = "salsa" if isinstance(search, SalsaStage) else "loma"
     match options.search or usual:
         case "loma":
@@ -167,8 +167,8 @@ def _search(search: LomaStage | SalsaStage, options: SearchOptions) -> LomaStage
         case "salsa":
             salsa = search if isinstance(search, SalsaStage) else replaced(SalsaStage(), inherited)
             return replaced(salsa, common | _given({"seed": options.seed}))
-        case unknown:  # from code that no type checker has seen
-            raise InputError("search", repr(unknown), "loma or salsa")
+        case _:  # from code that no type checker has seen
+            raise InputError("search", repr(options.search), "loma or salsa")
 
 
 def _locality(
