@@ -11,7 +11,8 @@ from time import perf_counter, process_time
 
 from nestmap.model import NetworkProblem, Objective
 from nestmap.pipeline.explore.api import Exploration, explore_network, read_network
-from nestmap.pipeline.explore.plan import Rank, SearchPlan, search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import Rank, SearchPlan
 from nestmap.pipeline.stages import WorkloadStage
 from nestmap.search import spatial_mappings
 
@@ -45,7 +46,7 @@ def beside_the_reference() -> None:
 
 def _row_beside(machine: str, mapping: Path, folder: Path) -> None:
     files_given = BUNDLED / "workload/alexnet.onnx", BUNDLED / f"hardware/{machine}.yaml", mapping
-    plan = search_plan(workers=1)
+    plan = SearchPlan.of(SearchOptions(workers=1))
     explore_network(read_network(*files_given), plan)  # compiles, if it has to
     start = process_time()
     found = explore_network(read_network(*files_given), plan)
@@ -81,7 +82,7 @@ def on_more_cores() -> None:
     network = read_network("light:alexnet", "tpu_like")
     found: dict[int, tuple[float, Exploration]] = {}
     for workers in (1, 2):
-        plan = search_plan(lpf_limit=9, workers=workers)
+        plan = SearchPlan.of(SearchOptions(lpf_limit=9, workers=workers))
         explore_network(network, plan)
         start = perf_counter()
         exploration = explore_network(network, plan)
@@ -107,13 +108,15 @@ def with_bounds() -> None:
 
 def _bounds_row(network: NetworkProblem, objective: Objective) -> None:
     def plan(count: int, *, prune: bool = False, rank: Rank = Rank.UTILIZATION) -> SearchPlan:
-        return search_plan(
-            objective=objective,
-            spatial_mappings=count,
-            mixed=True,
-            rank=rank,
-            prune=prune,
-            workers=1,
+        return SearchPlan.of(
+            SearchOptions(
+                objective=objective,
+                spatial_mappings=count,
+                mixed=True,
+                rank=rank,
+                prune=prune,
+                workers=1,
+            )
         )
 
     explore_network(network, plan(3, prune=True))

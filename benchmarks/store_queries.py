@@ -34,7 +34,8 @@ from nestmap.model import (
 )
 from nestmap.model.evaluation.pareto import front_rows
 from nestmap.pipeline.explore.api import explore_network, read_network
-from nestmap.pipeline.explore.plan import search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.store import Parameter, Relation, RunInfo, SearchInfo, Store
 from nestmap.store.read.named_queries import Arguments
 from nestmap.store.read.results import Value
@@ -127,10 +128,10 @@ def batches(problem: SpatialProblem) -> list[EvaluationBatch]:
 def write(path: Path, millions: float) -> Written:
     """Records an exploration of an earlier day in full, and one with so many evaluations."""
     network = read_network("light:resnet50", "tpu_like")
-    plan = search_plan(lpf_limit=3, objective=Objective.ENERGY)
+    plan = SearchPlan.of(SearchOptions(lpf_limit=3, objective=Objective.ENERGY))
     with Store.open(path) as store:
         earlier = explore_network(network, plan, store=store).run
-        total = explore_network(network, search_plan(lpf_limit=4)).total
+        total = explore_network(network, SearchPlan.of(SearchOptions(lpf_limit=4))).total
         searched = problems(network, total)
         made = [batches(problem) for problem in searched]
         searches = round(millions * 1e6 / len(ORDERS))

@@ -14,7 +14,8 @@ import zigzag
 
 from nestmap.model import NetworkEvaluation
 from nestmap.pipeline.explore.api import explore_network, read_network
-from nestmap.pipeline.explore.plan import search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan
 
 NESTMAP = str(Path(sys.executable).with_name("nestmap"))
 MOBILENET = Path(str(zigzag.__file__)).parent / "inputs" / "workload" / "mobilenetv2.onnx"
@@ -84,7 +85,7 @@ def _explored(network: str, machine: str) -> tuple[float, NetworkEvaluation]:
     """CPU seconds of the exploration alone, and what it found."""
     problem = read_network(network, machine)
     start = process_time()
-    total = explore_network(problem, search_plan(workers=1)).total
+    total = explore_network(problem, SearchPlan.of(SearchOptions(workers=1))).total
     return process_time() - start, total
 
 

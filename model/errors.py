@@ -31,6 +31,13 @@ class InputError(NestmapError):
         """What a model says about values given at ``where``."""
         return cls(where, *violation(error))
 
+    @classmethod
+    def conflict(cls, option: str, other: str, hint: str) -> InputError:
+        """The error about options that exclude each other; ``hint`` says what to do instead."""
+        error = cls(option, other, hint)
+        error.args = (f"{option} cannot be combined with {other}; {hint}",)
+        return error
+
 
 class InfeasibleError(NestmapError):
     """No mapping fits: the text names the memory, the operand, what it needs and what it has."""

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+
+import typer
 
 from nestmap.model import InputError, StoreError
+from nestmap.pipeline.cli.error_handling import WRONG_INPUT
+from nestmap.pipeline.cli.options.store import (
+    CheckOptions,
+    ExportOptions,
+    ImportOptions,
+    MergeOptions,
+    PruneOptions,
+)
 from nestmap.pipeline.cli.printing import show_text
 from nestmap.store.maintenance.check import CheckReport, check_store
 from nestmap.store.maintenance.combine import merge_stores
@@ -16,29 +23,21 @@ from nestmap.store.maintenance.merge import Merged
 from nestmap.store.maintenance.prune import Pruned, Pruning, named_runs, prune
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class PruneRequest:
-    """The arguments of the command; runs as the user named them."""
-
-    store: Path
-    runs: tuple[str, ...]
-    keep_best: bool
-    dry_run: bool
-
-
-def run_check(store: Path, recompute: int) -> bool:
-    """Checks a store and says what is wrong; whether nothing is.
+def run_check(options: CheckOptions) -> None:
+    """Checks a store and says what is wrong.
 
     Raises:
+        typer.Exit: if something is.
         StoreError: if it cannot be read.
     """
-    report = check_store(store, recompute)
+    store = options.store
+    report = check_store(store, options.recompute)
     show_text(_checked(report))
     show_text(f"problem: {problem}" for problem in report.problems)
     wrong = len(report.problems)
     show_text([f"{store}: {wrong} problem{'s' * (wrong != 1)}" if wrong else f"{store}: sound"])
-    return report.is_sound
+    if not report.is_sound:
+        raise typer.Exit(WRONG_INPUT)
 
 
 def _checked(report: CheckReport) -> list[str]:
@@ -56,27 +55,28 @@ def _checked(report: CheckReport) -> list[str]:
     return lines
 
 
-def run_merge(into: Path, sources: Sequence[Path]) -> None:
+def run_merge(options: MergeOptions) -> None:
     """Merges stores, and says how much was new.
 
     Raises:
         StoreError: if one of them cannot be read or written.
     """
-    show_text([_told(into, merge_stores(into, sources))])
+    show_text([_told(options.into, merge_stores(options.into, options.sources))])
 
 
-def run_import(store: Path, folder: Path) -> None:
+def run_import(options: ImportOptions) -> None:
     """Takes a folder of Parquet parts into a store, and says how much was new.
 
     Raises:
         StoreError: if there are no parts, or they cannot be read or written.
     """
+    folder = options.folder
     if folder.is_file():
         raise StoreError(
             f"store {folder}: found a file; expected a folder of Parquet parts: for a store there "
             "is nestmap db merge"
         )
-    show_text([_told(store, merge_stores(store, [folder]))])
+    show_text([_told(options.store, merge_stores(options.store, [folder]))])
 
 
 def _told(store: Path, merged: Merged) -> str:
@@ -86,35 +86,35 @@ def _told(store: Path, merged: Merged) -> str:
     )
 
 
-def run_prune(request: PruneRequest) -> None:
+def run_prune(options: PruneOptions) -> None:
     """Makes a store smaller, and says by how much.
 
     Raises:
         InputError: if nothing is to be removed.
         StoreError: if there is no such store or run, or it cannot be written.
     """
-    if not (request.runs or request.keep_best):
-        raise InputError("nestmap db prune", "no option", "--run RUN or --keep-best, or both")
-    pruning = Pruning(runs=named_runs(request.store, request.runs), best_only=request.keep_best)
-    show_text(_pruned(request, prune(request.store, pruning, dry_run=request.dry_run)))
+    if not (options.runs or options.keep_best):
+        raise InputError("nestmap db prune", "nothing to remove", "--run RUN, --keep-best or both")
+    pruning = Pruning(runs=named_runs(options.store, options.runs), best_only=options.keep_best)
+    show_text(_pruned(options, prune(options.store, pruning, dry_run=options.dry_run)))
 
 
-def _pruned(request: PruneRequest, pruned: Pruned) -> list[str]:
-    verb = "would be removed" if request.dry_run else "removed"
+def _pruned(options: PruneOptions, pruned: Pruned) -> list[str]:
+    verb = "would be removed" if options.dry_run else "removed"
     removed = [f"{table}: {_many(rows, 'row')} {verb}" for table, rows in pruned.rows]
     before, after = f"{pruned.bytes_before:,}", f"{pruned.bytes_after:,}"
-    size = f"{request.store}: {before} bytes, {after} {'then' if request.dry_run else 'now'}"
+    size = f"{options.store}: {before} bytes, {after} {'then' if options.dry_run else 'now'}"
     return [*removed, size]
 
 
-def run_export(store: Path, folder: Path) -> None:
+def run_export(options: ExportOptions) -> None:
     """Writes a store as Parquet files, and says how much that is.
 
     Raises:
         StoreError: if it cannot be read, or the folder exists or cannot be written.
     """
-    size = export_store(store, folder)
-    show_text([f"{folder}: {_many(size, 'byte')} of Parquet"])
+    size = export_store(options.store, options.folder)
+    show_text([f"{options.folder}: {_many(size, 'byte')} of Parquet"])
 
 
 def _many(count: int, thing: str, ending: str = "s") -> str:

@@ -30,6 +30,8 @@ def reported() -> Generator[None]:
     try:
         yield
         typer.echo("", nl=False)  # flushes: a full disk or a closed pipe shall show here
+    except typer.Exit:
+        raise
     except KeyboardInterrupt:
         typer.echo("interrupted", err=True)
         raise typer.Exit(INTERRUPTED) from None

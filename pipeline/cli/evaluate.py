@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import final
-
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import (
     CostModelEvaluation,
@@ -17,9 +13,10 @@ from nestmap.model import (
     SpatialProblem,
 )
 from nestmap.pipeline.cli.mapping_arguments import temporal_mapping
+from nestmap.pipeline.cli.options.explore import EvaluateOptions
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import output_width, remark, show, show_prose
-from nestmap.pipeline.cli.workload_argument import GivenWorkload
+from nestmap.pipeline.cli.workload_argument import read_given_workload
 from nestmap.pipeline.explore.api import read_network
 from nestmap.pipeline.explore.replay import fixed_spatial, only_layer, replay
 from nestmap.pipeline.frontend.read import read_accelerator
@@ -32,97 +29,77 @@ from nestmap.pipeline.stages.mapping.imc_skipped import skipped_note
 from nestmap.pipeline.util.json import write_json
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class EvaluateRequest:
-    """The arguments of the command.
-
-    Either ``mapping_file``, or ``layer`` and ``order``; without ``cuts`` the memories are filled as
-    LOMA does.
-    """
-
-    workload: GivenWorkload
-    layer: str | None
-    accelerator: str
-    mapping: str | None
-    static_energy: bool
-    mapping_file: str | None
-    order: str | None
-    cuts: tuple[str, ...]
-    json: Path | None
-
-
-def run_evaluate(request: EvaluateRequest) -> None:
+def run_evaluate(options: EvaluateOptions) -> None:
     """Costs the mapping, writes the JSON file, prints the breakdown or the table of layers.
 
     Raises:
         NestmapError: where something given is not right, or does not fit.
     """
-    used = (request.workload.name, request.accelerator, request.mapping, request.mapping_file)
-    check_target("--json", request.json, used)
-    if request.mapping_file is not None:
-        _run_replay(request, request.mapping_file)
+    used = (options.workload.name, options.accelerator, options.mapping, options.mapping_file)
+    check_target("--json", options.json, used)
+    if options.mapping_file is not None:
+        _run_replay(options, options.mapping_file)
         return
-    if request.order is None:
+    if options.order is None:
         found = "neither --order nor --mapping-file"
-        raise InputError("nestmap evaluate", found, "one of them: it says how to run the loops")
-    if request.layer is None:
+        raise InputError("nestmap evaluate", found, "one of them, for the order of the loops")
+    if options.layer is None:
         raise InputError("nestmap evaluate", "--order without --layer", "the layer it is for")
-    problem = _problem(request, request.mapping, request.layer)
+    problem = _problem(options, options.mapping, options.layer)
     spatial = SpatialMappingConversionStage()(problem)
-    mapping = temporal_mapping(spatial, request.order, request.cuts)
+    mapping = temporal_mapping(spatial, options.order, options.cuts)
     cme = evaluate(spatial, mapping)
     result = LayerResult(cme=cme, statistics=SearchStatistics(evaluations=1))
-    _write(request, NetworkEvaluation(layers=(result,)))
-    _print_layer(request, spatial, cme)
+    _write(options, NetworkEvaluation(layers=(result,)))
+    _print_layer(options, spatial, cme)
 
 
-def _run_replay(request: EvaluateRequest, file: str) -> None:
-    given = {"--order": request.order, "--cut": request.cuts, "--mapping": request.mapping}
+def _run_replay(options: EvaluateOptions, file: str) -> None:
+    given = {"--order": options.order, "--cut": options.cuts, "--mapping": options.mapping}
     for option, value in given.items():
         if value:
-            found = f"{option} beside --mapping-file"
-            raise InputError("nestmap evaluate", found, "one of them: the file has all of it")
-    workload = request.workload.read()
-    accelerator = read_accelerator(request.accelerator, static_energy=request.static_energy)
-    evaluation = replay(workload, accelerator, file, layer=request.layer)
-    _write(request, evaluation)
-    if request.layer is not None:
+            hint = "the file holds the complete mapping"
+            raise InputError.conflict(option, "--mapping-file", hint)
+    workload = read_given_workload(options.workload)
+    accelerator = read_accelerator(options.accelerator, static_energy=options.static_energy)
+    evaluation = replay(workload, accelerator, file, layer=options.layer)
+    _write(options, evaluation)
+    if options.layer is not None:
         (result,) = evaluation.layers
-        spatial = fixed_spatial()(_problem(request, file, request.layer))
-        _print_layer(request, spatial, result.cme)
+        spatial = fixed_spatial()(_problem(options, file, options.layer))
+        _print_layer(options, spatial, result.cme)
         return
     show(layer_table(workload.layers, evaluation, output_width()))
     skipped = skipped_note(workload.layers, evaluation)
     for note in (totals(evaluation), machine_note(evaluation), vector_note(evaluation), skipped):
         show_prose(note)
-    _tell_place(request)
+    _tell_place(options)
 
 
-def _write(request: EvaluateRequest, evaluation: NetworkEvaluation) -> None:
+def _write(options: EvaluateOptions, evaluation: NetworkEvaluation) -> None:
     """Before anything is printed: the reader of a pipe may leave."""
-    if request.json is not None:
-        write_json(request.json, full_json(evaluation))
+    if options.json is not None:
+        write_json(options.json, full_json(evaluation))
 
 
 def _print_layer(
-    request: EvaluateRequest, spatial: SpatialProblem, cme: CostModelEvaluation
+    options: EvaluateOptions, spatial: SpatialProblem, cme: CostModelEvaluation
 ) -> None:
     show(breakdown(spatial, cme))
-    _tell_place(request)
+    _tell_place(options)
 
 
-def _tell_place(request: EvaluateRequest) -> None:
-    if request.json is not None:
-        remark(f"Written to {request.json}.")
+def _tell_place(options: EvaluateOptions) -> None:
+    if options.json is not None:
+        remark(f"Written to {options.json}.")
 
 
-def _problem(request: EvaluateRequest, mapping: str | None, layer: str) -> MappingProblem:
+def _problem(options: EvaluateOptions, mapping: str | None, layer: str) -> MappingProblem:
     """The layer with the machine and what the mapping file says of it."""
     network = read_network(
-        request.workload.read(),
-        request.accelerator,
+        read_given_workload(options.workload),
+        options.accelerator,
         mapping,
-        static_energy=request.static_energy,
+        static_energy=options.static_energy,
     )
     return only_layer(WorkloadStage()(network), layer)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import final
 
 from nestmap.model import InputError, LayerResult, NetworkEvaluation, NetworkProblem
 from nestmap.model.errors import suggestion
+from nestmap.pipeline.cli.options.view import ExplainOptions
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import output_width, remark, show, show_prose
 from nestmap.pipeline.explore.recorded_problem import searched_problem
@@ -18,35 +16,24 @@ from nestmap.pipeline.util.atomic_files import write_text
 from nestmap.store import Store
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class ExplainRequest:
-    """The arguments of the command; ``run`` is ``last``, an id or the beginning of one."""
-
-    run: str
-    layer: str
-    store: Path
-    json: Path | None
-
-
-def run_explain(request: ExplainRequest) -> None:
+def run_explain(options: ExplainOptions) -> None:
     """Explains the layer's mapping, writes the JSON file, prints the text.
 
     Raises:
         NestmapError: where something given is not right.
     """
-    check_target("--json", request.json, (request.store,))
-    with Store.open_read_only(request.store) as store:
-        run = store.find_run(request.run)
+    check_target("--json", options.json, (options.store,))
+    with Store.open_read_only(options.store) as store:
+        run = store.find_run(options.run)
         network = store.problem(run)
-        result = _result(store.best(run), network, request.layer)
+        result = _result(store.best(run), network, options.layer)
         spatial = searched_problem(store, run, network, result)
     explanation = explain(spatial, result.cme)
-    if request.json is not None:  # before anything is printed: the reader of a pipe may leave
-        write_text(request.json, explanation.model_dump_json(indent=2) + "\n")
+    if options.json is not None:  # before anything is printed: the reader of a pipe may leave
+        write_text(options.json, explanation.model_dump_json(indent=2) + "\n")
     _print(explanation, result.repeats)
-    if request.json is not None:
-        remark(f"Written to {request.json}.")
+    if options.json is not None:
+        remark(f"Written to {options.json}.")
 
 
 def _print(explanation: Explanation, repeats: str | None) -> None:

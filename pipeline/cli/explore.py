@@ -7,12 +7,21 @@ from pathlib import Path
 from typing import Final, final
 from uuid import UUID
 
-from nestmap.model import NetworkEvaluation, NetworkProblem, Objective, Recording, Workload
+from nestmap.model import (
+    NetworkEvaluation,
+    NetworkProblem,
+    Objective,
+    Recording,
+    RecordMode,
+    Workload,
+)
+from nestmap.pipeline.cli.options.common import ResultFileOptions
+from nestmap.pipeline.cli.options.explore import ExploreOptions, RecordingOptions, ResumeOptions
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import output_width, remark, show, show_prose
 from nestmap.pipeline.cli.progress import ExplorationBar
-from nestmap.pipeline.cli.store_target import Place, telling_how_to_go_on
-from nestmap.pipeline.cli.workload_argument import GivenWorkload
+from nestmap.pipeline.cli.store_target import Place, keeping, telling_how_to_go_on
+from nestmap.pipeline.cli.workload_argument import read_given_workload
 from nestmap.pipeline.explore.api import (
     Exploration,
     FrontExploration,
@@ -51,10 +60,9 @@ _COUNTING: Final = " (--count-vector counts them)"
 @final
 @dataclass(frozen=True, slots=True)
 class ResultFiles:
-    """Where results are written beside the store."""
+    """The files that results are written to, in addition to the store."""
 
-    json: Path | None
-    mapping: Path | None
+    options: ResultFileOptions
 
     def check(self, taken: tuple[str | Path | None, ...]) -> None:
         """Checks that they can be written, and are none of the files that are used already.
@@ -62,73 +70,51 @@ class ResultFiles:
         Raises:
             InputError: where not.
         """
-        check_target("--json", self.json, taken)
-        check_target("--save-mapping", self.mapping, (*taken, self.json))
+        json = self.options.json
+        check_target("--json", json, taken)
+        check_target("--save-mapping", self.options.save_mapping, (*taken, json))
 
     def write(self, total: NetworkEvaluation, results: Json) -> None:
         """Writes them; before anything is printed: the reader of a pipe may leave."""
-        if self.json is not None:
-            write_json(self.json, results)
-        if self.mapping is not None:
-            write_mapping(self.mapping, total)
+        if self.options.json is not None:
+            write_json(self.options.json, results)
+        if self.options.save_mapping is not None:
+            write_mapping(self.options.save_mapping, total)
 
     def tell(self) -> None:
         """Says where they are."""
-        for target in (self.json, self.mapping):
+        for target in (self.options.json, self.options.save_mapping):
             if target is not None:
                 remark(f"Written to {target}.")
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Resumption:
-    """On how many threads a run goes on, and where results are written beside the store."""
-
-    workers: int | None
-    files: ResultFiles
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class ExploreRequest:
-    """The arguments of the command; without a ``place`` nothing is kept."""
-
-    workload: GivenWorkload
-    accelerator: str
-    mapping: str | None
-    static_energy: bool
-    plan: SearchPlan
-    pareto: bool
-    place: Place | None
-    recording: Recording
-    files: ResultFiles
-
-
-def run_explore(request: ExploreRequest) -> None:
+def run_explore(options: ExploreOptions) -> None:
     """Explores, writes the files, prints the table.
 
     Raises:
         NestmapError: where something given is not right, or nothing fits.
     """
-    if request.pareto:
-        check_front_plan(request.plan)
-    path = None if request.place is None else request.place.path
-    request.files.check((request.workload.name, request.accelerator, request.mapping, path))
-    known = None if request.place is None or request.place.parts else path
-    workload = request.workload.read()
+    plan = SearchPlan.of(options.search)
+    if options.pareto:
+        check_front_plan(plan)
+    where = options.recording
+    place = keeping(where.store, where.no_store, where.record_to)
+    path = None if place is None else place.path
+    files = ResultFiles(options.files)
+    files.check((options.workload.name, options.accelerator, options.mapping, path))
     network = read_network(
-        workload,
-        request.accelerator,
-        request.mapping,
-        store=known,
-        static_energy=request.static_energy,
+        read_given_workload(options.workload),
+        options.accelerator,
+        options.mapping,
+        store=None if place is None or place.parts else path,
+        static_energy=options.static_energy,
     )
-    found = _explored(request, network)
-    _report(found, network.workload, request.plan.objective, request.files)
-    _print_place(found.run, request.place)
+    found = _explored(options, network, plan, place)
+    _report(found, network.workload, plan.objective, files)
+    _print_place(found.run, place)
 
 
-def run_resumed(number: UUID, opened: Store, place: Place, given: Resumption) -> None:
+def resume_exploration(number: UUID, opened: Store, place: Place, options: ResumeOptions) -> None:
     """Goes on with a run, writes the files, prints the table.
 
     Raises:
@@ -136,24 +122,26 @@ def run_resumed(number: UUID, opened: Store, place: Place, given: Resumption) ->
     """
     info = opened.info(number)
     with telling_how_to_go_on(opened, place), ExplorationBar() as bar:
-        found = resume(number, opened, workers=given.workers, progress=bar)
-    _report(found, info.network.workload, info.objective, given.files)
+        found = resume(number, opened, workers=options.workers, progress=bar)
+    _report(found, info.network.workload, info.objective, ResultFiles(options.files))
     _print_place(number, place)
 
 
-def _explored(request: ExploreRequest, network: NetworkProblem) -> Exploration | FrontExploration:
-    explored = explore_front if request.pareto else explore_network
-    if request.place is None:
+def _explored(
+    options: ExploreOptions, network: NetworkProblem, plan: SearchPlan, place: Place | None
+) -> Exploration | FrontExploration:
+    explored = explore_front if options.pareto else explore_network
+    if place is None:
         with ExplorationBar() as bar:
-            return explored(network, request.plan, progress=bar)
-    with (
-        request.place.open() as store,
-        telling_how_to_go_on(store, request.place),
-        ExplorationBar() as bar,
-    ):
-        return explored(
-            network, request.plan, store=store, recording=request.recording, progress=bar
-        )
+            return explored(network, plan, progress=bar)
+    recording = _recording(options.recording)
+    with place.open() as store, telling_how_to_go_on(store, place), ExplorationBar() as bar:
+        return explored(network, plan, store=store, recording=recording, progress=bar)
+
+
+def _recording(options: RecordingOptions) -> Recording:
+    mode = RecordMode(options.record)
+    return Recording(record=mode, limit=options.record_limit, fresh=options.fresh)
 
 
 def _report(

@@ -19,7 +19,6 @@ def check_target(option: str, target: Path | None, others: Iterable[str | Path |
         return
     for other in others:
         if other is not None and target.resolve() == Path(other).resolve():
-            raise InputError(
-                f"{option} {target}", f"{other}, which is used already", "a file of its own"
-            )
+            found = f"{other}, which is used already"
+            raise InputError(f"{option} {target}", found, "a file of its own")
     check_writable(target)

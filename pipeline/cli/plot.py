@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING, final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, final
 from uuid import UUID
 
 from nestmap.model import InputError, LayerResult, NetworkEvaluation, NetworkProblem, Objective
-from nestmap.pipeline.cli.plot_request import PlotRequest, save_figure
+from nestmap.pipeline.analysis.network.run_comparison import NamedRun
+from nestmap.pipeline.cli.options.view import Drawing, PlotOptions
+from nestmap.pipeline.cli.plot_request import check_against, chosen, figure_paths, save_figure
 from nestmap.pipeline.cli.printing import remark
+from nestmap.pipeline.render import figures
 from nestmap.pipeline.render.figures.preconditions import check_matplotlib
 from nestmap.store import RunKind, Store
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-class Drawing(StrEnum):
-    """What can be drawn."""
-
-    LAYERS = "layers"
-    MEMORIES = "memories"
-    SCATTER = "scatter"
-    ACCELERATOR = "accelerator"
-    LOOPS = "loops"
-    ROOFLINE = "roofline"
-    UTILIZATION = "utilization"
-    COMPARISON = "comparison"
 
 
 @final
@@ -42,7 +32,18 @@ class _Run:
     objective: Objective
 
 
-def run_plot(request: PlotRequest) -> None:
+@final
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """What a figure is drawn from; ``result`` is that of the layer of scatter and loops."""
+
+    options: PlotOptions
+    store: Store
+    run: _Run
+    result: LayerResult
+
+
+def run_plot(options: PlotOptions) -> None:
     """Draws, and says where the figures are.
 
     Raises:
@@ -50,39 +51,41 @@ def run_plot(request: PlotRequest) -> None:
             be written.
     """
     check_matplotlib()
-    with Store.open_read_only(request.store) as store:
-        run = store.find_run(request.run)
+    with Store.open_read_only(options.store) as store:
+        run = store.find_run(options.run)
         if store.run(run).kind is RunKind.STREAM:
             from nestmap.pipeline.cli.plot_stream import plot_stream  # noqa: PLC0415 (imports much)
 
-            plot_stream(request, store, run)
+            plot_stream(options, store, run)
         else:
-            _plot(request, store)
+            _plot(options, store)
 
 
-def _plot(request: PlotRequest, store: Store) -> None:
-    """Draws a run of one core."""
-    drawings = _wanted(request)
-    paths = request.paths(drawings)
-    run = _read(store, request.run)
-    result = _layer(run, request.layer)
+def _plot(options: PlotOptions, store: Store) -> None:
+    """Draws a run on one core."""
+    drawings = _wanted(options)
+    paths = figure_paths(options, drawings)
+    run = _read(store, options.run)
+    drawn = _Drawn(options, store, run, _layer(run, options.layer))
     for drawing in drawings:
-        figure = _figure(drawing, request, store, run, result)
+        figure = DRAWINGS[drawing](drawn)
         if figure is not None:
             save_figure(figure, paths[drawing])
 
 
-def _wanted(request: PlotRequest) -> tuple[Drawing, ...]:
+def _wanted(options: PlotOptions) -> list[Drawing]:
     """What to draw."""
-    what, known = request.chosen, [str(x) for x in Drawing]
-    if what not in (*known, "all"):
-        expected = f"one of {', '.join(known)} or all"
-        raise InputError(f"--what {what}", "a run of one core", expected)
-    every = tuple(x for x in Drawing if x is not Drawing.COMPARISON or request.against)
-    some = every if what == "all" else (Drawing(what),)
-    request.check_against(some)
-    if request.layer is not None and not {Drawing.SCATTER, Drawing.LOOPS} & set(some):
-        raise InputError("--layer", f"it beside --what {what}", "--what scatter, loops or all")
+    what = chosen(options)
+    if what not in DRAWINGS and what != "all":
+        hint = f"use one of {', '.join(DRAWINGS)} or all"
+        raise InputError.conflict(f"--what {what}", "a run on one core", hint)
+    some: list[Drawing] = [x for x in DRAWINGS if x != "comparison" or options.against]
+    if what != "all":
+        some = [what]
+    check_against(options, some)
+    if options.layer is not None and not {"scatter", "loops"} & set(some):
+        hint = "use --what scatter, loops or all"
+        raise InputError.conflict("--layer", f"--what {what}", hint)
     return some
 
 
@@ -105,59 +108,65 @@ def _layer(run: _Run, name: str | None) -> LayerResult:
     raise InputError(f"--layer {name}", "no layer of that name in the run", f"{known}{more}")
 
 
-def _figure(
-    drawing: Drawing, request: PlotRequest, store: Store, run: _Run, result: LayerResult
-) -> Figure | None:
-    """A figure, or nothing where there is nothing to draw and others are wanted too."""
-    match drawing:
-        case Drawing.SCATTER:
-            return _scatter(request, store, run, result)
-        case Drawing.COMPARISON:
-            return _comparison(run, _read(store, request.against or ""))
-        case _:
-            return _of_run(drawing, run, result)
+def _layers(drawn: _Drawn) -> Figure:
+    return figures.layers_figure(drawn.run.evaluation)
 
 
-def _of_run(drawing: Drawing, run: _Run, result: LayerResult) -> Figure:
-    """A figure of the results of a run."""
-    from nestmap.pipeline.render import figures  # noqa: PLC0415 (matplotlib takes long to import)
-
-    evaluation, accelerator = run.evaluation, run.network.accelerator
-    ways: dict[Drawing, Callable[[], Figure]] = {
-        Drawing.LAYERS: lambda: figures.layers_figure(evaluation),
-        Drawing.MEMORIES: lambda: figures.memories_figure(evaluation),
-        Drawing.UTILIZATION: lambda: figures.utilization_figure(evaluation),
-        Drawing.ACCELERATOR: lambda: figures.accelerator_figure(accelerator),
-        Drawing.ROOFLINE: lambda: figures.roofline_figure(evaluation, accelerator),
-        Drawing.LOOPS: lambda: figures.loops_figure(result.cme),
-    }
-    return ways[drawing]()
+def _memories(drawn: _Drawn) -> Figure:
+    return figures.memories_figure(drawn.run.evaluation)
 
 
-def _scatter(request: PlotRequest, store: Store, run: _Run, result: LayerResult) -> Figure | None:
+def _utilization(drawn: _Drawn) -> Figure:
+    return figures.utilization_figure(drawn.run.evaluation)
+
+
+def _accelerator(drawn: _Drawn) -> Figure:
+    return figures.accelerator_figure(drawn.run.network.accelerator)
+
+
+def _roofline(drawn: _Drawn) -> Figure:
+    return figures.roofline_figure(drawn.run.evaluation, drawn.run.network.accelerator)
+
+
+def _loops(drawn: _Drawn) -> Figure:
+    return figures.loops_figure(drawn.result.cme)
+
+
+def _scatter(drawn: _Drawn) -> Figure | None:
     """All recorded mappings of a layer; of equal layers those of the first are recorded."""
-    from nestmap.pipeline.render.figures import scatter_figure  # noqa: PLC0415
-
+    result, run = drawn.result, drawn.run.id
     name = result.cme.layer
-    batches = store.evaluations(run.id, result.repeats or name)
+    batches = drawn.store.evaluations(run, result.repeats or name)
     if not any(map(len, batches)):
         found = f"no recorded mapping of layer {name}"
-        if request.what == Drawing.SCATTER:
-            raise InputError(f"run {run.id}", found, "a run explored with --record all")
-        remark(f"No scatter: run {run.id} has {found}.")
+        if drawn.options.what == "scatter":
+            raise InputError(f"run {run}", found, "a run explored with --record all")
+        remark(f"No scatter: run {run} has {found}.")
         return None
-    return scatter_figure(batches, f"{name} on {result.cme.accelerator}")
+    return figures.scatter_figure(batches, f"{name} on {result.cme.accelerator}")
 
 
-def _comparison(first: _Run, second: _Run) -> Figure:
+def _comparison(drawn: _Drawn) -> Figure:
     """Two runs side by side, named by accelerator, and by id where that is the same."""
-    from nestmap.pipeline.analysis.network.run_comparison import NamedRun  # noqa: PLC0415
-    from nestmap.pipeline.render.figures import comparison_figure  # noqa: PLC0415
-
-    runs = (first, second)
+    runs = (drawn.run, _read(drawn.store, drawn.options.against or ""))
     names = [run.network.accelerator.name for run in runs]
     if names[0] == names[1]:
         names = [f"{name} {str(run.id)[:8]}" for name, run in zip(names, runs, strict=True)]
-    return comparison_figure(
+    return figures.comparison_figure(
         [NamedRun(name, run.evaluation) for name, run in zip(names, runs, strict=True)]
     )
+
+
+DRAWINGS: Final[Mapping[Drawing, Callable[[_Drawn], Figure | None]]] = MappingProxyType(
+    {
+        "layers": _layers,
+        "memories": _memories,
+        "scatter": _scatter,
+        "accelerator": _accelerator,
+        "loops": _loops,
+        "roofline": _roofline,
+        "utilization": _utilization,
+        "comparison": _comparison,
+    }
+)
+"""What can be drawn of a run on one core; nothing if there is nothing to draw."""

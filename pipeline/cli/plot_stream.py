@@ -2,103 +2,121 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from enum import StrEnum
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, final
 from uuid import UUID
 
 from nestmap.model import InputError
-from nestmap.pipeline.cli.plot_request import PlotRequest, save_figure
+from nestmap.pipeline.cli.options.view import Drawing, PlotOptions
+from nestmap.pipeline.cli.plot_request import check_against, chosen, figure_paths, save_figure
 from nestmap.pipeline.cli.printing import remark
 from nestmap.pipeline.multicore.api import StreamResult, recorded_stream
+from nestmap.pipeline.render import figures
 from nestmap.store import Store
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class StreamDrawing(StrEnum):
-    """What can be drawn of a run of several cores."""
+@final
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """What a figure is drawn from."""
 
-    SCHEDULE = "schedule"
-    MEMORY_USE = "memory-use"
-    LINKS = "links"
-    DATA = "data"
-    ENERGY = "energy"
-    FRONT = "front"
-    COMPARISON = "comparison"
+    options: PlotOptions
+    store: Store
+    found: StreamResult
 
 
-def plot_stream(request: PlotRequest, store: Store, run: UUID) -> None:
-    """Draws a run of several cores: its schedule is made again from what is recorded.
+def plot_stream(options: PlotOptions, store: Store, run: UUID) -> None:
+    """Draws a run on several cores: its schedule is made again from what is recorded.
 
     Raises:
         NestmapError: where something given is not right, the run is not done, or a file cannot be
             written.
     """
-    drawings = _wanted(request)
-    paths = request.paths(drawings)
-    found = recorded_stream(run, store)
+    drawings = _wanted(options)
+    paths = figure_paths(options, drawings)
+    drawn = _Drawn(options, store, recorded_stream(run, store))
     for drawing in drawings:
-        figure = _figure(drawing, request, store, found)
+        figure = DRAWINGS[drawing](drawn)
         if figure is not None:
             save_figure(figure, paths[drawing])
 
 
-def _wanted(request: PlotRequest) -> tuple[StreamDrawing, ...]:
+def _wanted(options: PlotOptions) -> list[Drawing]:
     """What to draw."""
-    known, what = [str(x) for x in StreamDrawing], request.chosen
-    if what not in (*known, "all"):
-        expected = f"one of {', '.join(known)} or all"
-        raise InputError(f"--what {what}", "a run of several cores", expected)
-    every = tuple(x for x in StreamDrawing if x is not StreamDrawing.COMPARISON or request.against)
-    some = every if what == "all" else (StreamDrawing(what),)
-    request.check_against(some)
-    if request.layer is not None:
-        raise InputError("--layer", "a run of several cores", "--what alone")
+    what = chosen(options)
+    if what not in DRAWINGS and what != "all":
+        hint = f"use one of {', '.join(DRAWINGS)} or all"
+        raise InputError.conflict(f"--what {what}", "a run on several cores", hint)
+    some: list[Drawing] = [x for x in DRAWINGS if x != "comparison" or options.against]
+    if what != "all":
+        some = [what]
+    check_against(options, some)
+    if options.layer is not None:
+        raise InputError.conflict("--layer", "a run on several cores", "use --what alone")
     return some
 
 
-def _figure(
-    drawing: StreamDrawing, request: PlotRequest, store: Store, found: StreamResult
-) -> Figure | None:
-    """A figure, or nothing where there is nothing to draw and others are wanted too."""
-    from nestmap.pipeline.render import figures  # noqa: PLC0415 (matplotlib takes long to import)
-
-    schedule = found.schedule
-    ways: dict[StreamDrawing, Callable[[], Figure | None]] = {
-        StreamDrawing.SCHEDULE: lambda: figures.schedule_figure(schedule),
-        StreamDrawing.MEMORY_USE: lambda: figures.memory_use_figure(schedule),
-        StreamDrawing.LINKS: lambda: figures.link_use_figure(schedule),
-        StreamDrawing.DATA: lambda: figures.data_sent_figure(schedule),
-        StreamDrawing.ENERGY: lambda: figures.schedule_energy_figure(schedule),
-        StreamDrawing.FRONT: lambda: _front(request, store, found),
-        StreamDrawing.COMPARISON: lambda: _comparison(request, store, found),
-    }
-    return ways[drawing]()
+def _schedule(drawn: _Drawn) -> Figure:
+    return figures.schedule_figure(drawn.found.schedule)
 
 
-def _front(request: PlotRequest, store: Store, found: StreamResult) -> Figure | None:
+def _memory_use(drawn: _Drawn) -> Figure:
+    return figures.memory_use_figure(drawn.found.schedule)
+
+
+def _links(drawn: _Drawn) -> Figure:
+    return figures.link_use_figure(drawn.found.schedule)
+
+
+def _data(drawn: _Drawn) -> Figure:
+    return figures.data_sent_figure(drawn.found.schedule)
+
+
+def _energy(drawn: _Drawn) -> Figure:
+    return figures.schedule_energy_figure(drawn.found.schedule)
+
+
+def _front(drawn: _Drawn) -> Figure | None:
     """The search; none by constraints alone, since that has no generations."""
-    from nestmap.pipeline.render.figures import front_figure  # noqa: PLC0415
-
-    generations = store.generations(found.run)
+    found = drawn.found
+    generations = drawn.store.generations(found.run)
     if not generations:
         nothing = "no generation: the constraints alone have searched"
-        if request.what == StreamDrawing.FRONT:
+        if drawn.options.what == "front":
             raise InputError(f"run {found.run}", nothing, "a run with a genetic search")
         remark(f"No front: run {found.run} has {nothing}.")
         return None
     title = f"{found.workload} on {found.accelerator}"
-    return front_figure(generations, title, found.best)
+    return figures.front_figure(generations, title, found.best)
 
 
-def _comparison(request: PlotRequest, store: Store, found: StreamResult) -> Figure:
+def _comparison(drawn: _Drawn) -> Figure:
     """The other run first: what this one is compared with."""
-    from nestmap.pipeline.render.figures import NamedSchedule, schedules_figure  # noqa: PLC0415
+    store = drawn.store
+    other = recorded_stream(store.find_run(drawn.options.against or ""), store)
+    runs = (other, drawn.found)
+    return figures.schedules_figure(
+        [figures.NamedSchedule(_name(run), run.schedule) for run in runs]
+    )
 
-    other = recorded_stream(store.find_run(request.against or ""), store)
-    return schedules_figure([NamedSchedule(_name(run), run.schedule) for run in (other, found)])
+
+DRAWINGS: Final[Mapping[Drawing, Callable[[_Drawn], Figure | None]]] = MappingProxyType(
+    {
+        "schedule": _schedule,
+        "memory-use": _memory_use,
+        "links": _links,
+        "data": _data,
+        "energy": _energy,
+        "front": _front,
+        "comparison": _comparison,
+    }
+)
+"""What can be drawn of a run on several cores; nothing if there is nothing to draw."""
 
 
 def _name(found: StreamResult) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Final, Literal, final
+from typing import Final
 
 import pyarrow as pa
 
 from nestmap.model import InputError
+from nestmap.pipeline.cli.options.view import QueryOptions
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import remark, show, show_text
 from nestmap.pipeline.render.text.query_result import answer_table
@@ -33,59 +32,42 @@ _OPTIONS: Final = {
 Given = Mapping[Parameter, str | int]
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class QueryRequest:
-    """The arguments of the command.
-
-    ``question`` is SQL or the name of a query; ``listing`` asks for the list of these; ``given``
-    are the values of parameters as the user wrote them, runs as text.
-    """
-
-    question: str | None
-    listing: bool
-    given: Given
-    store: Path
-    layout: Literal["table", "csv", "json", "parquet", "arrow"] | None
-    output: Path | None
-
-
-def given(run: str | None, against: str | None, layer: str | None, top: int | None) -> Given:
-    """The parameters that have a value."""
-    values = {
-        Parameter.RUN: run,
-        Parameter.AGAINST: against,
-        Parameter.LAYER: layer,
-        Parameter.K: top,
-    }
-    return {parameter: value for parameter, value in values.items() if value is not None}
-
-
-def run_query(request: QueryRequest) -> None:
+def run_query(options: QueryOptions) -> None:
     """Asks the store and prints the answer, or writes it to a file.
 
     Raises:
         NestmapError: where there is no store, the question is not valid, or something given does
             not suit it.
     """
-    check_target("--output", request.output, (request.store,))
-    layout = layout_of(request.layout and Layout(request.layout), request.output)
-    answer = _listing(request) if request.listing else _answer(request)
-    if request.output is not None:
-        write_answer(request.output, answer, layout)
-        remark(f"Written to {request.output}.")
+    check_target("--output", options.output, (options.store,))
+    layout = layout_of(options.format and Layout(options.format), options.output)
+    answer = _listing(options) if options.listing else _answer(options)
+    if options.output is not None:
+        write_answer(options.output, answer, layout)
+        remark(f"Written to {options.output}.")
     elif layout is Layout.TABLE:
         show(answer_table(answer))
     else:
         show_text(answer_text(answer, layout))
 
 
-def _listing(request: QueryRequest) -> Relation:
+def _given(options: QueryOptions) -> Given:
+    """The parameters that have a value, runs as text."""
+    values = {
+        Parameter.RUN: options.run,
+        Parameter.AGAINST: options.against,
+        Parameter.LAYER: options.layer,
+        Parameter.K: options.top,
+    }
+    return {parameter: value for parameter, value in values.items() if value is not None}
+
+
+def _listing(options: QueryOptions) -> Relation:
     """The named queries: those of the store, or of a new one where there is none yet."""
-    _check_none_given(request.given, "--list")
-    if request.question is not None:
-        raise InputError("option --list", f"it beside {request.question!r}", "it alone")
-    path = request.store
+    _check_none_given(_given(options), "--list")
+    if options.question is not None:
+        raise InputError.conflict("--list", repr(options.question), "use one of them")
+    path = options.store
     with Store.open_read_only(path) if path.exists() else Store.open(None) as store:
         known = store.named_queries()
     return Relation(
@@ -99,19 +81,19 @@ def _listing(request: QueryRequest) -> Relation:
     )
 
 
-def _answer(request: QueryRequest) -> Relation:
-    if request.question is None:
+def _answer(options: QueryOptions) -> Relation:
+    if options.question is None:
         raise InputError(
             "query",
             "no question",
             "the name of one (nestmap query --list shows them) or SQL, as in "
             'nestmap query "SELECT * FROM totals"',
         )
-    with Store.open_read_only(request.store) as store:
-        if name := _NAME.fullmatch(request.question):
-            return _named(store, name[1], request.given)
-        _check_none_given(request.given, "SQL")
-        return store.query(request.question)
+    with Store.open_read_only(options.store) as store:
+        if name := _NAME.fullmatch(options.question):
+            return _named(store, name[1], _given(options))
+        _check_none_given(_given(options), "SQL")
+        return store.query(options.question)
 
 
 def _named(store: Store, name: str, given: Given) -> Relation:
@@ -131,16 +113,16 @@ def _named(store: Store, name: str, given: Given) -> Relation:
     return answer
 
 
-def _check_none_given(given: Given, beside: str) -> None:
+def _check_none_given(given: Given, other: str) -> None:
     for parameter in given:
-        raise InputError(
-            f"option {_OPTIONS[parameter]}", f"it beside {beside}", "it beside the name of a query"
-        )
+        hint = "it is for named queries"
+        raise InputError.conflict(_OPTIONS[parameter], other, hint)
 
 
 def _check_options(query: NamedQuery, given: Given) -> None:
-    wanted = ", ".join(_OPTIONS[x] for x in query.parameters) or "no option"
+    wanted = ", ".join(_OPTIONS[x] for x in query.parameters)
     for parameter in query.missing(given):
         raise InputError(f"query {query.name}", f"no {_OPTIONS[parameter]}", wanted)
     for parameter in query.unwanted(given):
-        raise InputError(f"query {query.name}", _OPTIONS[parameter], wanted)
+        hint = f"it takes {wanted or 'no options'}"
+        raise InputError.conflict(_OPTIONS[parameter], f"query {query.name}", hint)

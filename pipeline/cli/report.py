@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import final
-
+from nestmap.pipeline.cli.options.view import ReportOptions
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import remark
 from nestmap.pipeline.util.atomic_files import write_text
@@ -13,17 +10,7 @@ from nestmap.pipeline.util.extras import REPORT, check_installed
 from nestmap.store import Store
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class ReportRequest:
-    """The arguments of the command; each run is ``last``, an id or the beginning of one."""
-
-    runs: tuple[str, ...]
-    output: Path
-    store: Path
-
-
-def run_report(request: ReportRequest) -> None:
+def run_report(options: ReportOptions) -> None:
     """Writes the report, and says where it is.
 
     Raises:
@@ -31,11 +18,11 @@ def run_report(request: ReportRequest) -> None:
             be written.
     """
     check_installed("report", REPORT, "report")
-    check_target("--output", request.output, (request.store,))
-    with Store.open_read_only(request.store) as store:
-        runs = [store.find_run(text) for text in request.runs]
+    check_target("--output", options.output, (options.store,))
+    with Store.open_read_only(options.store) as store:
+        runs = [store.find_run(text) for text in options.runs]
         from nestmap.pipeline.pages.report.page import report  # noqa: PLC0415 (takes long to import)
 
         text = report(store, runs)
-    write_text(request.output, text)
-    remark(f"Written to {request.output}.")
+    write_text(options.output, text)
+    remark(f"Written to {options.output}.")

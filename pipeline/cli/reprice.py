@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, final
 
 from nestmap.model import NetworkEvaluation, NetworkProblem
+from nestmap.pipeline.cli.options.explore import RepriceOptions
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import output_width, remark, show, show_prose
 from nestmap.pipeline.explore.reprice import Standing, repriced, standing
@@ -31,18 +31,6 @@ _VERDICTS: Final = {
 
 @final
 @dataclass(frozen=True, slots=True)
-class RepriceRequest:
-    """The arguments of the command; ``run`` is ``last``, an id or the beginning of one."""
-
-    run: str
-    accelerator: str
-    static_energy: bool
-    store: Path
-    json: Path | None
-
-
-@final
-@dataclass(frozen=True, slots=True)
 class _Found:
     """The results of a run, before and after."""
 
@@ -53,25 +41,25 @@ class _Found:
     standing: Standing
 
 
-def run_reprice(request: RepriceRequest) -> None:
+def run_reprice(options: RepriceOptions) -> None:
     """Computes the energies, writes the JSON file, prints the table.
 
     Raises:
         NestmapError: where something given is not right, or a new search is needed.
     """
-    check_target("--json", request.json, (request.accelerator, request.store))
-    found = _found(request)
-    if request.json is not None:  # before anything is printed: the reader of a pipe may leave
-        write_json(request.json, _json(found))
+    check_target("--json", options.json, (options.accelerator, options.store))
+    found = _found(options)
+    if options.json is not None:  # before anything is printed: the reader of a pipe may leave
+        write_json(options.json, _json(found))
     _print_results(found)
-    if request.json is not None:
-        remark(f"Written to {request.json}.")
+    if options.json is not None:
+        remark(f"Written to {options.json}.")
 
 
-def _found(request: RepriceRequest) -> _Found:
-    accelerator = read_accelerator(request.accelerator, static_energy=request.static_energy)
-    with Store.open_read_only(request.store) as store:
-        run = store.run(store.find_run(request.run))
+def _found(options: RepriceOptions) -> _Found:
+    accelerator = read_accelerator(options.accelerator, static_energy=options.static_energy)
+    with Store.open_read_only(options.store) as store:
+        run = store.run(store.find_run(options.run))
         before, network = store.best(run.id), store.problem(run.id)
     return _Found(
         run=run,

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from nestmap.model import InputError
-from nestmap.pipeline.cli.explore import Resumption, run_resumed
+from nestmap.pipeline.cli.explore import ResultFiles, resume_exploration
+from nestmap.pipeline.cli.options.explore import ResumeOptions
 from nestmap.pipeline.cli.store_target import Place
 from nestmap.store import RunKind, Store
 
 
-def run_resume(run: str, store: Path, given: Resumption) -> None:
+def run_resume(options: ResumeOptions) -> None:
     """Goes on with a run, writes the files, prints the results.
 
     Raises:
         NestmapError: where something given is not right, or nothing fits.
     """
-    given.files.check((store,))
-    Store.open_read_only(store).close()  # nothing is made where there is no store
-    place = Place(store)
+    ResultFiles(options.files).check((options.store,))
+    Store.open_read_only(options.store).close()  # nothing is made where there is no store
+    place = Place(options.store)
     with place.open() as opened:
-        number = opened.find_run(run)
+        number = opened.find_run(options.run)
         if opened.run(number).kind is RunKind.EXPLORE:
-            run_resumed(number, opened, place, given)
+            resume_exploration(number, opened, place, options)
             return
-        if given.files.mapping is not None:
-            found = "--save-mapping for a run of several cores"
-            raise InputError("nestmap resume", found, "no such option: it has no such mapping")
+        if options.files.save_mapping is not None:
+            hint = "use it for runs on one core"
+            raise InputError.conflict("--save-mapping", "a run on several cores", hint)
         # what schedules loads long
         from nestmap.pipeline.cli.stream import resume_streamed  # noqa: PLC0415
 
-        resume_streamed((number, opened, place), given.workers, given.files.json)
+        resume_streamed((number, opened, place), options.workers, options.files.json)

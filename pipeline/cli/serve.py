@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import webbrowser
-from dataclasses import dataclass
-from pathlib import Path
-from typing import final
 
+from nestmap.pipeline.cli.options.view import ServeOptions
 from nestmap.pipeline.cli.printing import remark, show_text
 from nestmap.pipeline.util.extras import REPORT, check_installed
 from nestmap.store import Store
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class ServeRequest:
-    """The arguments of the command; without a ``port`` the usual one, or a free one."""
-
-    store: Path
-    port: int | None
-    open: bool
-
-
-def run_serve(request: ServeRequest) -> None:
+def run_serve(options: ServeOptions) -> None:
     """Prints the address, and serves the store until Ctrl-C.
 
     Raises:
@@ -37,13 +25,13 @@ def run_serve(request: ServeRequest) -> None:
         serve,
     )
 
-    Store.open_read_only(request.store).close()
-    listener = listening(request.port)
+    Store.open_read_only(options.store).close()
+    listener = listening(options.port)
     place = address(listener)
     show_text([place])
-    if request.port is None and listener.getsockname()[1] != DEFAULT_PORT:
+    if options.port is None and listener.getsockname()[1] != DEFAULT_PORT:
         remark(f"Port {DEFAULT_PORT} is in use; this one is free.")
-    remark(f"The explorer of {request.store}, for this machine only. Ctrl-C ends it.")
-    if request.open:
+    remark(f"The explorer of {options.store}, for this machine only. Ctrl-C ends it.")
+    if options.open:
         webbrowser.open(place)
-    serve(request.store, listener)
+    serve(options.store, listener)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import final
-
-from nestmap.model import Workload
+from nestmap.model import InputError, Workload
 from nestmap.pipeline.analysis.network.workload_summary import layer_groups, single_layers
+from nestmap.pipeline.cli.options.common import WorkloadOptions
+from nestmap.pipeline.cli.options.view import ShowOptions
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import output_width, remark, show, show_prose
-from nestmap.pipeline.cli.workload_argument import GivenWorkload
+from nestmap.pipeline.cli.workload_argument import read_given_workload
 from nestmap.pipeline.format.mappings import array_text
 from nestmap.pipeline.frontend.read import read_accelerator
 from nestmap.pipeline.render.svg.workload import graph_svg
@@ -29,23 +27,23 @@ from nestmap.pipeline.util.atomic_files import write_text
 from nestmap.pipeline.util.json import write_json
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class ShowRequest:
-    """The arguments of the command; with ``every_layer`` identical layers have a row each."""
-
-    workload: GivenWorkload
-    graph: Path | None
-    json: Path | None
-    every_layer: bool
-
-
-def run_show_accelerator(given: str) -> None:
-    """Reads the accelerator, prints its memories with what they cost.
+def run_show(options: ShowOptions) -> None:
+    """Shows the accelerator or the network.
 
     Raises:
-        NestmapError: where it is not right.
+        NestmapError: where something given is not right.
     """
+    if options.accelerator is None:
+        _show_network(options)
+        return
+    if options != ShowOptions(accelerator=options.accelerator):
+        other = "a network or an option for one"
+        raise InputError.conflict("--accelerator", other, "use one of them")
+    _show_accelerator(options.accelerator)
+
+
+def _show_accelerator(given: str) -> None:
+    """Reads the accelerator, prints its memories with what they cost."""
     accelerator = read_accelerator(given)
     show_prose(f"{printable(accelerator.name)}: {array_text(accelerator)}")
     show_prose(array_facts(accelerator))
@@ -53,34 +51,33 @@ def run_show_accelerator(given: str) -> None:
     show_prose(MEMORY_COSTS)
 
 
-def run_show(request: ShowRequest) -> None:
-    """Reads the workload, writes the files, prints the report.
-
-    Raises:
-        NestmapError: where something given is not right.
-    """
-    check_target("--json", request.json, (request.workload.name,))
-    check_target("--graph", request.graph, (request.workload.name, request.json))
-    workload = request.workload.read()
-    _write_files(request, workload)
-    _print_report(request, workload)
-    for target in (request.json, request.graph):
+def _show_network(options: ShowOptions) -> None:
+    """Reads the workload, writes the files, prints the report."""
+    if options.workload is None:
+        raise InputError("nestmap show", "nothing to show", "a network, or --accelerator")
+    check_target("--json", options.json, (options.workload,))
+    check_target("--graph", options.graph, (options.workload, options.json))
+    given = WorkloadOptions(name=options.workload, dims=options.dims, float_bits=options.float_bits)
+    workload = read_given_workload(given)
+    _write_files(options, workload)
+    _print_report(options, workload)
+    for target in (options.json, options.graph):
         if target is not None:
             remark(f"Written to {target}.")
 
 
-def _write_files(request: ShowRequest, workload: Workload) -> None:
+def _write_files(options: ShowOptions, workload: Workload) -> None:
     """Before anything is printed: the reader of a pipe may leave."""
-    if request.json is not None:
-        rows = single_layers if request.every_layer else layer_groups
-        write_json(request.json, workload_json(workload, rows(workload.layers)))
-    if request.graph is not None:
-        write_text(request.graph, graph_svg(workload))
+    if options.json is not None:
+        rows = single_layers if options.all_layers else layer_groups
+        write_json(options.json, workload_json(workload, rows(workload.layers)))
+    if options.graph is not None:
+        write_text(options.graph, graph_svg(workload))
 
 
-def _print_report(request: ShowRequest, workload: Workload) -> None:
+def _print_report(options: ShowOptions, workload: Workload) -> None:
     groups = layer_groups(workload.layers)
-    rows = single_layers(workload.layers) if request.every_layer else groups
+    rows = single_layers(workload.layers) if options.all_layers else groups
     nodes = len(workload.nodes)
     show_prose(f"{printable(workload.name)}: {nodes:,} operator{'' if nodes == 1 else 's'}")
     show([Line(), *group_table(rows, output_width()), Line()])

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, final
+from typing import Final
 
 from nestmap.model import InputError
 from nestmap.model.multicore.core_constraints import check_allocations, hinted_split
 from nestmap.model.multicore.problem import StreamProblem
 from nestmap.model.multicore.split_options import Convention, SplitMode, SplitOptions
-from nestmap.pipeline.cli.workload_argument import GivenWorkload
+from nestmap.pipeline.cli.options.common import WorkloadOptions
+from nestmap.pipeline.cli.options.multicore import SplitArguments
+from nestmap.pipeline.cli.workload_argument import read_given_workload
 from nestmap.pipeline.frontend.read import read_core_mapping, read_multicore
 from nestmap.pipeline.stages.multicore.split_options import GivenLoop, split_options
 
@@ -33,84 +34,76 @@ _OPTIONS: Final = MappingProxyType(
 )
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class GivenSplit:
-    """The options as they were given; ``None`` and nothing are options that were not."""
-
-    mode: int = 1
-    hints: tuple[str, ...] = ()
-    cutoffs: str | None = None
-    share: float | None = None
-    reference: bool = False
-
-    @property
-    def convention(self) -> Convention:
-        """What counts where nestmap and Stream differ."""
-        return Convention.STREAM if self.reference else Convention.EXACT
-
-    def options(self) -> SplitOptions:
-        """What they say.
-
-        Raises:
-            InputError: where one cannot be read, or they do not fit each other.
-        """
-        lists, cutoffs = parse_hints(self.hints), self._cutoffs()
-        if len(lists) != len(cutoffs) + 1:
-            raise InputError(
-                HINTS,
-                f"{len(lists)} lists of loops for {len(cutoffs)} layer cutoffs",
-                f"{len(cutoffs) + 1}, with / between them; {CUTOFFS} gives the cutoffs of --mode 3",
-            )
-        several = self.mode == SplitMode.PER_LAYER
-        return split_options(
-            self.mode,
-            lists if several else lists[0],
-            cutoffs,
-            self._share(),
-            self.convention,
-        )
-
-    def _cutoffs(self) -> tuple[int, ...]:
-        if self.cutoffs is None:
-            return ()
-        if self.mode != SplitMode.PER_LAYER:
-            raise InputError(CUTOFFS, f"cutoffs in mode {self.mode}", "--mode 3")
-        return parse_cutoffs(self.cutoffs)
-
-    def _share(self) -> float:
-        if self.share is None:
-            return 1.0
-        if self.mode != SplitMode.OUTER_AND_WEIGHTS:
-            raise InputError(SHARE, f"{self.share:g} in mode {self.mode}", "--mode 4")
-        if not 0 < self.share <= 1:
-            raise InputError(SHARE, f"{self.share:g}", "a part above 0 and at most 1")
-        return self.share
-
-
-def read_problem(workload: GivenWorkload, cores: str, mapping: str | None) -> StreamProblem:
+def read_problem(workload: WorkloadOptions, cores: str, mapping: str | None) -> StreamProblem:
     """The network, the cores and the core mapping of a command.
 
     Raises:
         InputError: where one of them is not right.
     """
-    network, machine = workload.read(), read_multicore(cores)
+    network, machine = read_given_workload(workload), read_multicore(cores)
     allocations = read_core_mapping(mapping)
     check_allocations(allocations, network, machine, mapping or "mapping")
     return StreamProblem(workload=network, accelerator=machine, mapping=allocations)
 
 
-def chosen_split(how: GivenSplit, problem: StreamProblem) -> SplitOptions:
-    """How a network is split: as the options say; without hints what the mapping says of tiles.
+def chosen_split(given: SplitArguments, problem: StreamProblem) -> SplitOptions:
+    """How a network is split: as the options say; without hints as the mapping says.
 
     Raises:
         InputError: where an option cannot be read, or they do not fit each other.
     """
-    if how == GivenSplit(reference=how.reference):
-        said = hinted_split(problem.mapping, problem.workload, how.convention)
-        if said is not None:
-            return said
-    return how.options()
+    if given == SplitArguments(reference=given.reference):
+        hinted = hinted_split(problem.mapping, problem.workload, convention(given))
+        if hinted is not None:
+            return hinted
+    return parse_split(given)
+
+
+def convention(given: SplitArguments) -> Convention:
+    """What counts where nestmap and Stream differ."""
+    return Convention.STREAM if given.reference else Convention.EXACT
+
+
+def parse_split(given: SplitArguments) -> SplitOptions:
+    """What the options say.
+
+    Raises:
+        InputError: where one cannot be read, or they do not fit each other.
+    """
+    lists, cutoffs = parse_hints(given.hint_loops), _cutoffs(given)
+    if len(lists) != len(cutoffs) + 1:
+        raise InputError(
+            HINTS,
+            f"{len(lists)} lists of loops for {len(cutoffs)} layer cutoffs",
+            f"{len(cutoffs) + 1}, with / between them; {CUTOFFS} gives the cutoffs of --mode 3",
+        )
+    several = given.mode == SplitMode.PER_LAYER
+    return split_options(
+        given.mode,
+        lists if several else lists[0],
+        cutoffs,
+        _share(given),
+        convention(given),
+    )
+
+
+def _cutoffs(given: SplitArguments) -> tuple[int, ...]:
+    if given.layer_cutoffs is None:
+        return ()
+    if given.mode != SplitMode.PER_LAYER:
+        raise InputError.conflict(CUTOFFS, f"--mode {given.mode}", "use --mode 3")
+    return parse_cutoffs(given.layer_cutoffs)
+
+
+def _share(given: SplitArguments) -> float:
+    share = given.split_w_percentage
+    if share is None:
+        return 1.0
+    if given.mode != SplitMode.OUTER_AND_WEIGHTS:
+        raise InputError.conflict(SHARE, f"--mode {given.mode}", "use --mode 4")
+    if not 0 < share <= 1:
+        raise InputError(SHARE, f"{share:g}", "a part above 0 and at most 1")
+    return share
 
 
 @contextmanager
@@ -119,9 +112,9 @@ def named_as_options() -> Generator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(
-            _OPTIONS.get(error.where, error.where), error.found, error.expected
-        ) from None
+        if error.where not in _OPTIONS:
+            raise
+        raise InputError(_OPTIONS[error.where], error.found, error.expected) from None
 
 
 def parse_hints(texts: Sequence[str]) -> tuple[tuple[GivenLoop, ...], ...]:

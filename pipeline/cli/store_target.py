@@ -48,7 +48,7 @@ def keeping(store: Path, no_store: bool, record_to: Path | None) -> Place | None
     if record_to is not None:
         if no_store or store != DEFAULT_PATH:
             other = "--no-store" if no_store else "--store"
-            raise InputError("nestmap explore", f"--record-to beside {other}", "one of them")
+            raise InputError.conflict("--record-to", other, "use one of them")
         return Place(record_to, parts=True)
     return None if no_store else Place(store)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, final
 from uuid import UUID
@@ -12,17 +12,17 @@ from nestmap.model.base import replaced
 from nestmap.model.multicore.population import Fitness
 from nestmap.model.multicore.problem import StreamProblem
 from nestmap.model.multicore.split_options import SplitMode, SplitOptions
+from nestmap.pipeline.cli.options.multicore import StreamCommandOptions
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import remark, show, show_prose
 from nestmap.pipeline.cli.split_arguments import (
-    GivenSplit,
     chosen_split,
+    convention,
     named_as_options,
     read_problem,
 )
 from nestmap.pipeline.cli.store_target import Place, telling_how_to_go_on
 from nestmap.pipeline.cli.stream_progress import StreamBar
-from nestmap.pipeline.cli.workload_argument import GivenWorkload
 from nestmap.pipeline.format.numbers import count, cycles, energy
 from nestmap.pipeline.multicore.api import StreamResult, resume_stream, stream_problem
 from nestmap.pipeline.multicore.pipeline import split_network
@@ -89,65 +89,45 @@ class StreamFiles:
                 remark(f"Written to {target}.")
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class StreamRequest:
-    """The arguments of the command; without a ``place`` nothing is kept.
-
-    ``plan`` is all but the split, ``compare`` asks for layer by layer beside it.
-    """
-
-    workload: GivenWorkload
-    cores: str
-    mapping: str | None
-    how: GivenSplit
-    plan: StreamPlan
-    compare: bool
-    workers: int | None
-    place: Place | None
-    files: StreamFiles
-
-
-def run_stream(request: StreamRequest) -> None:
+def run_stream(options: StreamCommandOptions) -> None:
     """Schedules the network, writes the files, prints the tables.
 
     Raises:
         NestmapError: where something given is not right, or nothing fits.
     """
-    path = None if request.place is None else request.place.path
-    request.files.check((request.workload.name, request.cores, request.mapping, path))
-    problem = read_problem(request.workload, request.cores, request.mapping)
-    plan = replaced(request.plan, {"split": chosen_split(request.how, problem)})
-    layers = None
     with named_as_options():
-        if request.compare:  # first, so that the run that was asked for is the last one
-            split_network(plan, problem)  # an input error is told before anything is searched
-            whole = replaced(plan, {"split": _whole(request.how)})
-            layers = _streamed(request, StreamJob(problem, whole, _workers(request.workers)))
-        found = _streamed(request, StreamJob(problem, plan, _workers(request.workers)))
-    request.files.write(found, layers)
+        plan = StreamPlan.of(options.search)
+    place = None if options.no_store else Place(options.store)
+    files = StreamFiles(options.json, options.schedule, options.trace)
+    path = None if place is None else place.path
+    files.check((options.workload.name, options.cores, options.mapping, path))
+    problem = read_problem(options.workload, options.cores, options.mapping)
+    plan = replaced(plan, {"split": chosen_split(options.split, problem)})
+    workers = available_workers() if options.workers is None else options.workers
+    job = StreamJob(problem, plan, workers)
+    with named_as_options():
+        layers = _layer_by_layer(options, job, place) if options.compare_lbl else None
+        found = _streamed(job, place)
+    files.write(found, layers)
     _print(problem, found, layers)
-    request.files.tell()
-    _print_place(found.run, request.place)
+    files.tell()
+    _print_place(found.run, place)
 
 
-def _whole(how: GivenSplit) -> SplitOptions:
-    return SplitOptions(mode=SplitMode.OUTER, convention=how.convention)
+def _layer_by_layer(
+    options: StreamCommandOptions, job: StreamJob, place: Place | None
+) -> StreamResult:
+    """The same job layer by layer; first, so that the run that was asked for is the last one."""
+    split_network(job.plan, job.problem)  # an input error is told before anything is searched
+    whole = SplitOptions(mode=SplitMode.OUTER, convention=convention(options.split))
+    return _streamed(replace(job, plan=replaced(job.plan, {"split": whole})), place)
 
 
-def _workers(given: int | None) -> int:
-    return available_workers() if given is None else given
-
-
-def _streamed(request: StreamRequest, job: StreamJob) -> StreamResult:
-    if request.place is None:
+def _streamed(job: StreamJob, place: Place | None) -> StreamResult:
+    if place is None:
         with StreamBar() as bar:
             return stream_problem(job, progress=bar)
-    with (
-        request.place.open() as store,
-        telling_how_to_go_on(store, request.place),
-        StreamBar() as bar,
-    ):
+    with place.open() as store, telling_how_to_go_on(store, place), StreamBar() as bar:
         return stream_problem(job, store=store, progress=bar)
 
 

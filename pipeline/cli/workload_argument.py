@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, final
+from typing import Final
 
 from nestmap.model import InputError, Workload
+from nestmap.pipeline.cli.options.common import WorkloadOptions
 from nestmap.pipeline.frontend.read import read_workload
 
 OPTION: Final = "--dim"
@@ -14,22 +14,13 @@ OPTION: Final = "--dim"
 _EXPECTED: Final = "a name and a whole number from 1 to 2147483647, as in batch=1"
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class GivenWorkload:
-    """The argument WORKLOAD and the options ``--dim`` and ``--float-bits``."""
+def read_given_workload(options: WorkloadOptions) -> Workload:
+    """The network that the options of a command name.
 
-    name: str
-    dims: tuple[str, ...]
-    float_bits: int | None
-
-    def read(self) -> Workload:
-        """The workload.
-
-        Raises:
-            InputError: where the file, the name or an option is not right.
-        """
-        return read_workload(self.name, parse_dims(self.dims), self.float_bits)
+    Raises:
+        InputError: where the file, the name or an option is not right.
+    """
+    return read_workload(options.name, parse_dims(options.dims), options.float_bits)
 
 
 def parse_dims(texts: Sequence[str]) -> dict[str, int]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from types import EllipsisType
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from nestmap.costmodel.evaluate import evaluate as evaluate_mapping
@@ -31,12 +32,18 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.model.display import view
+from nestmap.pipeline.explore.options import (
+    MappingTypeName,
+    ObjectiveName,
+    RankName,
+    SearchName,
+    SearchOptions,
+)
 from nestmap.pipeline.explore.plan import (
     Rank,
     SearchPlan,
     exploration_pipeline,
     front_pipeline,
-    search_plan,
 )
 from nestmap.pipeline.explore.run import ExplorationRun, Job, Progress
 from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
@@ -100,25 +107,26 @@ def front_exploration_html(found: FrontExploration) -> str:
     )
 
 
-def explore(  # noqa: PLR0913 (the one call that says it all; all but two arguments have defaults)
+def explore(  # noqa: D417, PLR0913 (SearchOptions describes the options of the search)
     workload: Workload | onnx.ModelProto | Path | str,
     accelerator: Accelerator | Path | str,
     mapping: MappingConstraints | Path | str | None = None,
     *,
     dims: Mapping[str, int] | None = None,
-    objective: Objective | Literal["latency", "energy", "edp"] = Objective.LATENCY,
-    search: Literal["loma", "salsa"] = "loma",
-    lpf_limit: int | None = 6,
-    mapping_type: MappingType | Literal["uneven", "even"] = MappingType.UNEVEN,
-    spatial_mappings: int = 3,
-    mixed: bool = False,
-    rank: Rank | Literal["utilization", "bound"] = Rank.UTILIZATION,
-    keep_on_chip: bool = False,
-    prune: bool = False,
-    count_vector: bool = False,
-    static_energy: bool = False,
-    seed: int = 0,
+    plan: SearchPlan | None = None,
+    objective: Objective | ObjectiveName | None = None,
+    search: SearchName | None = None,
+    lpf_limit: int | EllipsisType | None = ...,
+    mapping_type: MappingType | MappingTypeName | None = None,
+    spatial_mappings: int | None = None,
+    mixed: bool | None = None,
+    rank: Rank | RankName | None = None,
+    keep_on_chip: bool | None = None,
+    prune: bool | None = None,
+    count_vector: bool | None = None,
+    seed: int | None = None,
     workers: int | None = None,
+    static_energy: bool = False,
     store: Store | Path | str | None = None,
     recording: Recording | None = None,
     progress: Progress | None = None,
@@ -132,34 +140,20 @@ def explore(  # noqa: PLR0913 (the one call that says it all; all but two argume
             under the accelerator's name, if there is one, for the layers that have all the
             dimensions it unrolls; nothing is fixed for the others.
         dims: sizes of the dimensions that the network leaves open: ``{"batch": 1}``.
-        objective: what to make small.
-        search: ``loma`` tries all orders of the loop factors, ``salsa`` anneals the orders of all
-            prime factors.
-        lpf_limit: how many loop factors LOMA cuts a layer into at most (``None``: all primes).
-        mapping_type: whether operands that share a memory must cut the loops at the same place.
-        spatial_mappings: how many spatial mappings of a layer to try, where ``mapping`` leaves
-            array dimensions open.
-        mixed: whether several loop dimensions may share an array dimension.
-        rank: which spatial mappings to try first: those that use the array best, or those that
-            cost least at least.
-        keep_on_chip: whether data stays on chip between layers where there is room.
-        prune: whether to leave out spatial mappings that cannot beat what was found.
-        count_vector: whether totals include vector operators (pooling, activations, ...); their
-            costs are in ``total.vector`` in any case.
-        static_energy: whether energies include what leaks in memories and array while a layer runs.
-        seed: decides what is random in ``salsa``.
-        workers: threads (``None``: one for each core); results do not depend on their number.
-        store: where every evaluation is kept: a store, or a DuckDB file (made if missing). What it
-            knows already is not computed again.
-        recording: which evaluations are kept there, and whether to compute everything anew.
-        progress: who wants to know how far it is.
+        plan: how to search. Each of the options from ``objective`` to ``workers``, which are those
+            of :class:`~nestmap.pipeline.explore.options.SearchOptions`, overrides it if given.
+        static_energy: whether energies include the leakage of memories and array.
+        store: where every evaluation is recorded: a store, or a DuckDB file (created if missing).
+            What it holds already is not computed again.
+        recording: which evaluations are recorded, and whether to compute everything again.
+        progress: receives progress updates.
 
     Raises:
         InputError: where something given is not right.
         InfeasibleError: where no mapping of a layer fits.
         StoreError: where the store cannot be written.
     """
-    plan = search_plan(
+    options = SearchOptions(
         objective=objective,
         search=search,
         lpf_limit=lpf_limit,
@@ -173,10 +167,11 @@ def explore(  # noqa: PLR0913 (the one call that says it all; all but two argume
         seed=seed,
         workers=workers,
     )
+    chosen = SearchPlan.of(options) if plan is None else plan.with_options(options)
     network = read_network(
         workload, accelerator, mapping, dims=dims, store=store, static_energy=static_energy
     )
-    return explore_network(network, plan, store=store, recording=recording, progress=progress)
+    return explore_network(network, chosen, store=store, recording=recording, progress=progress)
 
 
 def read_network(
@@ -301,7 +296,8 @@ def check_front_plan(plan: SearchPlan) -> None:
         InputError: where it prunes.
     """
     if plan.prune:
-        raise InputError("plan", "prune", "no pruning, which would leave out parts of the front")
+        hint = "pruning would skip parts of the front"
+        raise InputError.conflict("prune", "a search for fronts", hint)
 
 
 def carry_out_front(job: Job, run: ExplorationRun, progress: Progress | None) -> FrontExploration:

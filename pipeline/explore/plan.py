@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from enum import StrEnum
-from typing import Literal
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -22,6 +23,7 @@ from nestmap.model import (
     SpatialProblem,
 )
 from nestmap.model.base import replaced
+from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages import (
     BoundedSearchStage,
@@ -49,13 +51,15 @@ from nestmap.pipeline.stages.mapping.recall import Ledger
 from nestmap.pipeline.stages.mapping.reduce import Costing
 from nestmap.search.parallel import available_workers
 
+Choice = TypeVar("Choice", bound=StrEnum)
+
 
 class Rank(StrEnum):
-    """Which spatial mappings are the most promising ones.
+    """How spatial mappings are ranked.
 
-    ``utilization``: those that use most of the array, of these the ones that unroll more different
-    dimensions, as in the reference. ``bound``: of the best fifty of them those that cost least
-    at least.
+    ``utilization``: by how much of the array they use, then by how many different dimensions they
+    unroll, as in the reference. ``bound``: the best fifty of these, by the lower bound of their
+    cost.
     """
 
     UTILIZATION = "utilization"
@@ -63,18 +67,19 @@ class Rank(StrEnum):
 
 
 POOL = 50
-"""Spatial mappings of which the ones with the least bounds are taken, if not more are asked for."""
+"""How many spatial mappings are ranked by their bounds, unless more are asked for."""
 
 
 class SearchPlan(Frozen, frozen=True):
     """How an exploration searches.
 
-    ``objective``: what to make small, also for SALSA, whatever its stage says. ``search``: how to
-    find temporal mappings. ``spatial``: which spatial mappings to try, of which ``rank`` says the
-    most promising. ``locality``: where given, data stays on chip between layers as far as it finds
-    room. With ``prune``, spatial mappings are searched in the order of what they cost at least,
-    and those that cannot beat what was found are left out: the same result, sooner. With
-    ``count_vector`` the totals include the vector operators.
+    ``objective``: what to minimize; it overrides the objective of a SALSA stage. ``search``: how
+    to find temporal mappings. ``spatial``: which spatial mappings to try, ranked by ``rank``.
+    ``locality``: if given, data stays on chip between layers where there is room. With ``prune``,
+    spatial mappings are searched in the order of their lower bounds, and those that cannot beat
+    the best mapping found are skipped: the same result in less time. With ``count_vector`` the
+    totals include the vector operators. :class:`~nestmap.pipeline.explore.options.SearchOptions`
+    lists the options that are commonly changed.
     """
 
     objective: Objective = Objective.LATENCY
@@ -85,6 +90,39 @@ class SearchPlan(Frozen, frozen=True):
     prune: bool = False
     count_vector: bool = False
 
+    @classmethod
+    def of(cls, options: SearchOptions) -> SearchPlan:
+        """The plan that options describe; without ``workers``, with a worker for each core.
+
+        Raises:
+            InputError: where an option is not possible.
+        """
+        workers = available_workers() if options.workers is None else options.workers
+        return cls().with_options(replace(options, workers=workers))
+
+    def with_options(self, options: SearchOptions) -> SearchPlan:
+        """This plan with the options that are given.
+
+        Raises:
+            InputError: where an option is not possible.
+        """
+        spatial = {"max_mappings": options.spatial_mappings, "mixed": options.mixed}
+        changes = {
+            "objective": _named(Objective, options.objective, "objective"),
+            "rank": _named(Rank, options.rank, "rank"),
+            "prune": options.prune,
+            "count_vector": options.count_vector,
+        }
+        try:
+            fixed = {
+                "search": _search(self.search, options),
+                "spatial": replaced(self.spatial, _given(spatial)),
+                "locality": _locality(self.locality, options.keep_on_chip),
+            }
+            return replaced(self, _given(changes) | fixed)
+        except ValidationError as error:
+            raise InputError.of("search", error) from None
+
     @property
     def effective_search(self) -> LomaStage | SalsaStage:
         """The search with the objective of the plan."""
@@ -93,55 +131,51 @@ class SearchPlan(Frozen, frozen=True):
         return self.search
 
 
-def search_plan(  # noqa: PLR0913 (what a user may want to say about a search)
-    *,
-    objective: Objective | Literal["latency", "energy", "edp"] = Objective.LATENCY,
-    search: Literal["loma", "salsa"] = "loma",
-    lpf_limit: int | None = 6,
-    mapping_type: MappingType | Literal["uneven", "even"] = MappingType.UNEVEN,
-    spatial_mappings: int = 3,
-    mixed: bool = False,
-    rank: Rank | Literal["utilization", "bound"] = Rank.UTILIZATION,
-    keep_on_chip: bool = False,
-    prune: bool = False,
-    count_vector: bool = False,
-    seed: int = 0,
-    workers: int | None = None,
-) -> SearchPlan:
-    """The plan out of the choices that :func:`~nestmap.pipeline.explore.api.explore` explains.
+def named(kind: type[Choice], name: str, where: str) -> Choice:
+    """The member of an enumeration with a name.
 
     Raises:
-        InputError: where one of them is not possible.
+        InputError: where there is none; ``where`` names the option.
     """
-    threads = available_workers() if workers is None else workers
     try:
-        return SearchPlan(
-            objective=Objective(objective),
-            search=_search(search, lpf_limit, MappingType(mapping_type), seed, threads),
-            spatial=SpatialMappingGeneratorStage(max_mappings=spatial_mappings, mixed=mixed),
-            rank=Rank(rank),
-            locality=SearchUnusedMemoryStage() if keep_on_chip else None,
-            prune=prune,
-            count_vector=count_vector,
-        )
-    except ValidationError as error:
-        raise InputError.of("search", error) from None
+        return kind(name)
+    except ValueError:
+        names = ", ".join(x.value for x in kind)
+        raise InputError(where, repr(name), f"one of {names}") from None
 
 
-def _search(
-    name: Literal["loma", "salsa"],
-    lpf_limit: int | None,
-    kind: MappingType,
-    seed: int,
-    workers: int,
-) -> LomaStage | SalsaStage:
-    match name:
+def _named(kind: type[Choice], name: str | None, where: str) -> Choice | None:
+    return None if name is None else named(kind, name, where)
+
+
+def _given(options: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _search(search: LomaStage | SalsaStage, options: SearchOptions) -> LomaStage | SalsaStage:
+    """A search with the options that concern it, of the kind that they name."""
+    kind = _named(MappingType, options.mapping_type, "mapping_type")
+    common = _given({"mapping_type": kind, "workers": options.workers})
+    inherited: dict[str, object] = {"mapping_type": search.mapping_type, "workers": search.workers}
+    usual = "salsa" if isinstance(search, SalsaStage) else "loma"
+    match options.search or usual:
         case "loma":
-            return LomaStage(lpf_limit=lpf_limit, mapping_type=kind, workers=workers)
+            loma = search if isinstance(search, LomaStage) else replaced(LomaStage(), inherited)
+            limit = {} if options.lpf_limit is ... else {"lpf_limit": options.lpf_limit}
+            return replaced(loma, common | limit)
         case "salsa":
-            return SalsaStage(mapping_type=kind, seed=seed, workers=workers)
-        case _:  # no type checker has seen it
-            raise InputError("search", repr(name), "loma or salsa")
+            salsa = search if isinstance(search, SalsaStage) else replaced(SalsaStage(), inherited)
+            return replaced(salsa, common | _given({"seed": options.seed}))
+        case _:  # from code that no type checker has seen
+            raise InputError("search", repr(options.search), "loma or salsa")
+
+
+def _locality(
+    present: SearchUnusedMemoryStage | None, keep: bool | None
+) -> SearchUnusedMemoryStage | None:
+    if keep is None:
+        return present
+    return present or SearchUnusedMemoryStage() if keep else None
 
 
 def exploration_pipeline(

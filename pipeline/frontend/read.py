@@ -67,10 +67,10 @@ def read_workload(
 
 def _check_fixed(where: str, dims: Mapping[str, int] | None, float_bits: int | None) -> None:
     for name in dims or ():
-        raise InputError(where, f"no dimension {name!r}", "no --dim: all its sizes are fixed")
+        raise InputError.conflict(f"--dim {name}", where, "all its sizes are fixed")
     if float_bits is not None:
-        found = f"--float-bits {float_bits} for a network that is not an ONNX model"
-        raise InputError(where, found, "no --float-bits: the network states its precisions")
+        hint = "it is for ONNX models, others state their precisions"
+        raise InputError.conflict(f"--float-bits {float_bits}", where, hint)
 
 
 def read_accelerator(

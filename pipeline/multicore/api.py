@@ -135,7 +135,7 @@ def stream(  # noqa: PLR0913 (the one call that says it all; all but two argumen
     chosen = plan or StreamPlan()
     if hint_loops is not None:
         if chosen.split is not None:
-            raise InputError("hint_loops", "hint loops beside plan.split", "one of them")
+            raise InputError.conflict("hint_loops", "plan.split", "use one of them")
         chosen = replaced(chosen, {"split": split_options(1, hint_loops)})
     problem = read_stream(workload, accelerator, mapping, dims=dims, store=store)
     threads = available_workers() if workers is None else workers

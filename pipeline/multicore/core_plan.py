@@ -44,7 +44,8 @@ def core_cost_stage(
         InputError: where the plan keeps data on chip between layers: that is for a schedule to say.
     """
     if plan.locality is not None:
-        raise InputError("search plan", "data kept on chip between layers", "none: cores share it")
+        hint = "the schedule decides where data is kept"
+        raise InputError.conflict("keep_on_chip", "several cores", hint)
     return CoreCostStage(
         search=core_search(plan, observers, ledger),
         cost=costing(ledger),

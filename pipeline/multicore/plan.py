@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Literal, TypeVar
+from typing import Final
 
 from pydantic import ValidationError
 
@@ -13,13 +13,15 @@ from nestmap.model.base import replaced
 from nestmap.model.multicore.population import AllocationObjective
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleOptions
 from nestmap.model.multicore.split_options import SplitOptions
-from nestmap.pipeline.explore.plan import SearchPlan
+from nestmap.pipeline.explore.options import ObjectiveName
+from nestmap.pipeline.explore.plan import SearchPlan, named
 from nestmap.pipeline.multicore.core_plan import CORE_PLAN
+from nestmap.pipeline.multicore.options import EngineName, StreamOptions
 from nestmap.pipeline.stages.mapping.loma import LomaStage
 from nestmap.search.multicore.allocation.cp_sat_search import ConstraintOptions
 from nestmap.search.multicore.allocation.genetic import GeneticOptions
 
-Choice = TypeVar("Choice", bound=StrEnum)
+DEFAULTS: Final = StreamOptions()
 
 
 class Engine(StrEnum):
@@ -50,77 +52,87 @@ class StreamPlan(Frozen, frozen=True):
     constraint: ConstraintOptions = ConstraintOptions()
     objective: Objective = Objective.LATENCY
 
+    @classmethod
+    def of(cls, options: StreamOptions, split: SplitOptions | None = None) -> StreamPlan:
+        """The plan that options describe.
 
-def stream_plan(  # noqa: PLR0913 (what a user may want to say about a schedule)
+        Raises:
+            InputError: where an option is not possible.
+        """
+        objectives = _objectives(options.objectives)
+        rule = named(CandidateRule, options.rule, "rule")
+        try:
+            return cls(
+                split=split,
+                core=_core_plan(options),
+                schedule=ScheduleOptions(rule=rule, prefetch=tuple(options.prefetch)),
+                engine=named(Engine, options.engine, "engine"),
+                genetic=_genetic(options, objectives),
+                constraint=ConstraintOptions(seed=options.seed),
+                objective=_reported(objectives),
+            )
+        except ValidationError as error:
+            raise InputError.of("stream plan", error) from None
+
+
+def stream_plan(  # noqa: PLR0913 (every option by keyword)
     *,
     split: SplitOptions | None = None,
-    objectives: Sequence[AllocationObjective | str] = ("latency", "energy"),
-    rule: CandidateRule | str = CandidateRule.LATENCY,
-    prefetch: Sequence[str] = (),
-    engine: Engine | Literal["genetic", "constraint", "both"] = Engine.GENETIC,
-    individuals: int = 32,
-    generations: int = 100,
-    patience: int | None = None,
-    seed: int = 0,
-    lpf_limit: int | None = 6,
-    core_objective: Objective | Literal["latency", "energy", "edp"] = Objective.LATENCY,
+    objectives: Sequence[AllocationObjective | str] = DEFAULTS.objectives,
+    rule: CandidateRule | str = DEFAULTS.rule,
+    prefetch: Sequence[str] = DEFAULTS.prefetch,
+    engine: Engine | EngineName = Engine.GENETIC,
+    individuals: int = DEFAULTS.individuals,
+    generations: int = DEFAULTS.generations,
+    patience: int | None = DEFAULTS.patience,
+    seed: int = DEFAULTS.seed,
+    lpf_limit: int | None = DEFAULTS.lpf_limit,
+    core_objective: Objective | ObjectiveName = Objective.LATENCY,
 ) -> StreamPlan:
-    """The plan out of the choices of a user.
+    """The plan with options given by keyword.
 
-    Args:
-        split: how layers are cut into computation nodes; ``None``: as the core mapping says.
-        objectives: what shall be small: latency, energy, edp or memory; several make a front, of
-            which the one with the least of the first (but for memory) is reported.
-        rule: which node is scheduled next: latency, memory or critical.
-        prefetch: constant operands that are sent to their cores before anything runs.
-        engine: who looks for allocations: genetic, constraint or both.
-        individuals: allocations that each generation looks at.
-        generations: how many follow the first one.
-        patience: ends the search after so many generations without a better front.
-        seed: decides all that is random.
-        lpf_limit: into how many loop factors the search on a core cuts a node at most.
-        core_objective: what the mapping of a node onto a core has least of.
+    ``split`` says how layers are cut into computation nodes (None: as the core mapping says); all
+    others are those of :class:`~nestmap.pipeline.multicore.options.StreamOptions`.
 
     Raises:
-        InputError: where one of them is not possible.
+        InputError: where an option is not possible.
     """
-    wanted = tuple(_one_of("objective", AllocationObjective, x) for x in objectives)
-    if len(set(wanted)) != len(wanted):
-        raise InputError("objective", f"{', '.join(wanted)}", "different ones")
-    try:
-        return StreamPlan(
-            split=split,
-            core=replaced(
-                CORE_PLAN,
-                {
-                    "objective": _one_of("core_objective", Objective, core_objective),
-                    "search": LomaStage(lpf_limit=lpf_limit),
-                },
-            ),
-            schedule=ScheduleOptions(
-                rule=_one_of("rule", CandidateRule, rule), prefetch=tuple(prefetch)
-            ),
-            engine=_one_of("engine", Engine, engine),
-            genetic=GeneticOptions(
-                individuals=individuals,
-                generations=generations,
-                patience=patience,
-                objectives=wanted,
-                seed=seed,
-            ),
-            constraint=ConstraintOptions(seed=seed),
-            objective=_reported(wanted),
-        )
-    except ValidationError as error:
-        raise InputError.of("stream plan", error) from None
+    options = StreamOptions(
+        objectives=objectives,
+        rule=rule,
+        prefetch=prefetch,
+        engine=engine,
+        individuals=individuals,
+        generations=generations,
+        patience=patience,
+        seed=seed,
+        lpf_limit=lpf_limit,
+        core_objective=core_objective,
+    )
+    return StreamPlan.of(options, split)
 
 
-def _one_of(where: str, kind: type[Choice], given: str) -> Choice:
-    try:
-        return kind(given)
-    except ValueError:
-        names = ", ".join(x.value for x in kind)
-        raise InputError(where, repr(given), f"one of {names}") from None
+def _core_plan(options: StreamOptions) -> SearchPlan:
+    objective = named(Objective, options.core_objective, "core_objective")
+    search = LomaStage(lpf_limit=options.lpf_limit)
+    return replaced(CORE_PLAN, {"objective": objective, "search": search})
+
+
+def _genetic(options: StreamOptions, objectives: tuple[AllocationObjective, ...]) -> GeneticOptions:
+    return GeneticOptions(
+        individuals=options.individuals,
+        generations=options.generations,
+        patience=options.patience,
+        objectives=objectives,
+        seed=options.seed,
+    )
+
+
+def _objectives(names: Sequence[str]) -> tuple[AllocationObjective, ...]:
+    objectives = tuple(named(AllocationObjective, name, "objective") for name in names)
+    if len(set(objectives)) != len(objectives):
+        raise InputError("objective", ", ".join(objectives), "each objective once")
+    return objectives
 
 
 def _reported(objectives: Sequence[AllocationObjective]) -> Objective:

@@ -18,7 +18,8 @@ from nestmap.model import (
 )
 from nestmap.model.base import replaced
 from nestmap.pipeline.explore.api import explore_network
-from nestmap.pipeline.explore.plan import search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.pages.report.page import report
 from nestmap.store import Store
 from tests.costmodel.machines import convolution, matmul
@@ -91,7 +92,7 @@ def explored(path: Path) -> Explored:
 def _run(store: Store, objective: Objective, name: str) -> ReportedRun:
     found = explore_network(
         network(name),
-        search_plan(objective=objective, lpf_limit=4, spatial_mappings=2),
+        SearchPlan.of(SearchOptions(objective=objective, lpf_limit=4, spatial_mappings=2)),
         store=store,
         recording=Recording(record=RecordMode.ALL),
     )

@@ -8,9 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final, get_args
 
-from typer.models import OptionInfo
-
-from nestmap.pipeline.cli import options
+from nestmap.pipeline.cli.options import common
 from nestmap.pipeline.frontend.bundled import (
     accelerator_names,
     default_mapping_for,
@@ -31,6 +29,7 @@ from nestmap.pipeline.frontend.yaml.field_schema import (
     Section,
 )
 from nestmap.pipeline.frontend.yaml.load import DEEPEST
+from nestmap.pipeline.util.option import Option
 from tests.docs_pages.input_formats import FORMATS, ONNX_ATTRIBUTES, Format
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "input-formats.md"
@@ -144,7 +143,7 @@ def _forms(entries: Entries) -> str:
 
 
 def _onnx() -> Iterable[str]:
-    rows = (_option("--dim", options.Dims), _option("--float-bits", options.FloatBits))
+    rows = (_option("--dim", common.Dims), _option("--float-bits", common.FloatBits))
     yield _ONNX
     yield _table(("option", "value", "meaning"), rows)
     yield _part(ONNX_ATTRIBUTES)
@@ -152,8 +151,8 @@ def _onnx() -> Iterable[str]:
 
 def _option(name: str, annotated: object) -> tuple[str, str, str]:
     """An option as the command line explains it."""
-    info = next(item for item in get_args(annotated) if isinstance(item, OptionInfo))
-    return f"`{name}`", f"`{info.metavar}`", info.help or ""
+    option = next(item for item in get_args(annotated) if isinstance(item, Option))
+    return f"`{name}`", f"`{option.metavar}`", option.help
 
 
 def _presets() -> Iterable[str]:

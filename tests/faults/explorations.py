@@ -38,7 +38,8 @@ from nestmap.pipeline.explore.api import (
     explore_front,
     explore_network,
 )
-from nestmap.pipeline.explore.plan import SearchPlan, search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.resume import resume
 from nestmap.store import Store
 from nestmap.store.connection import database
@@ -88,8 +89,8 @@ class Kind:
     def plan(self) -> SearchPlan:
         """How it searches."""
         if self.search == "salsa":
-            return search_plan(search="salsa", workers=1, seed=3)
-        return search_plan(lpf_limit=7, workers=1)
+            return SearchPlan.of(SearchOptions(search="salsa", workers=1, seed=3))
+        return SearchPlan.of(SearchOptions(lpf_limit=7, workers=1))
 
 
 KINDS: Final = {

@@ -135,15 +135,15 @@ OPTIONS: dict[str, tuple[list[str], list[str]]] = {
     "an order for no layer": (["--order", "C 5"], ["--order without --layer"]),
     "an order beside a file": (
         ["--mapping-file", "found.yaml", "--order", "C 5"],
-        ["--order beside --mapping-file"],
+        ["--order cannot be combined with --mapping-file"],
     ),
     "cuts beside a file": (
         ["--mapping-file", "found.yaml", "--cut", "O=1"],
-        ["--cut beside --mapping-file"],
+        ["--cut cannot be combined with --mapping-file"],
     ),
     "a mapping beside a file": (
         ["--mapping-file", "found.yaml", "--mapping", "mapping.yaml"],
-        ["--mapping beside --mapping-file"],
+        ["--mapping cannot be combined with --mapping-file"],
     ),
     "no such file": (["--mapping-file", "nope.yaml"], ["nope.yaml", "no such file"]),
     "no such layer": (

@@ -203,7 +203,7 @@ def test_commands_for_runs_of_one_core_say_so() -> None:
     ended = run("resume", "last", "--store", "out.duckdb")
     assert "it is done; expected one that was interrupted or failed" in told(ended)
     ended = run("resume", "last", "--store", "out.duckdb", "--save-mapping", "m.yaml")
-    assert "--save-mapping for a run of several cores" in told(ended)
+    assert "--save-mapping cannot be combined with a run on several cores" in told(ended)
 
 
 def test_a_workload_without_what_computes_is_told() -> None:

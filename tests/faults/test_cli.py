@@ -96,7 +96,7 @@ EXPLORE = {
     ),
     "a front of what pruning leaves": (
         ["explore", "net.yaml", "-a", "tiny.yaml", "--pareto", "--prune"],
-        ["found prune", "expected no pruning"],
+        ["prune cannot be combined with a search for fronts"],
     ),
     "store in no folder": (
         ["explore", "net.yaml", "-a", "tiny.yaml", "--store", "no/where.duckdb"],

@@ -41,3 +41,15 @@ def test_a_suggestion_names_what_is_near_and_what_is_known() -> None:
     assert suggestion("tpu_lke", ("tpu_like", "eyeriss")) == "tpu_like (one of tpu_like, eyeriss)"
     assert suggestion("x", ("tpu_like", "eyeriss")) == "one of tpu_like, eyeriss"
     assert suggestion("x", ()) == "none"
+
+
+def test_an_error_names_what_was_found_and_what_was_expected() -> None:
+    error = InputError("net.yaml:3", "-1", "a size above 0")
+    assert str(error) == "net.yaml:3: found -1; expected a size above 0"
+
+
+def test_a_conflict_names_both_options_and_what_to_do() -> None:
+    error = InputError.conflict("--layer", "--what layers", "use --what scatter")
+    assert isinstance(error, InputError)
+    assert str(error) == "--layer cannot be combined with --what layers; use --what scatter"
+    assert (error.where, error.found) == ("--layer", "--what layers")

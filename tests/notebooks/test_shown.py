@@ -14,7 +14,8 @@ from nestmap.model import Frozen, NetworkProblem, Objective, SpatialProblem, Wor
 from nestmap.pipeline import MainStage, Stage, each, stage
 from nestmap.pipeline.describe import describe
 from nestmap.pipeline.explore.api import FrontExploration, explore_front, explore_network
-from nestmap.pipeline.explore.plan import exploration_pipeline, search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline
 from nestmap.pipeline.frontend.read import read_accelerator
 from nestmap.pipeline.render.notebook import MOST_ROWS
 from nestmap.pipeline.stages import (
@@ -29,7 +30,7 @@ from nestmap.store import Store
 from tests.notebooks.shown import html_of, page_of, tables_of, text_of
 from tests.pipeline.render.text.read_explanation import figure
 
-PLAN = search_plan(lpf_limit=3)
+PLAN = SearchPlan.of(SearchOptions(lpf_limit=3))
 
 
 @cache

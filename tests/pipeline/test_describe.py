@@ -14,12 +14,8 @@ from pydantic import TypeAdapter
 from nestmap.model import EvaluationBatch, MappingType, Objective
 from nestmap.pipeline import Stage, each, stage
 from nestmap.pipeline.describe import StageDescription, describe, pipeline_graph
-from nestmap.pipeline.explore.plan import (
-    SearchPlan,
-    exploration_pipeline,
-    front_pipeline,
-    search_plan,
-)
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline, front_pipeline
 from nestmap.pipeline.stages import (
     CostModelStage,
     GenerateCNWorkloadHybridStage,
@@ -62,7 +58,7 @@ def test_the_main_job() -> None:
 
 
 def test_data_kept_on_chip_and_annealing() -> None:
-    plan = search_plan(search="salsa", keep_on_chip=True, objective="energy")
+    plan = SearchPlan.of(SearchOptions(search="salsa", keep_on_chip=True, objective="energy"))
     assert names(describe(exploration_pipeline(plan))) == [
         "SearchUnusedMemoryStage",
         "WorkloadStage",
@@ -94,7 +90,7 @@ def test_a_search_with_bounds_shows_what_it_bounds() -> None:
 
 
 def test_candidates_may_be_ranked_by_their_bounds() -> None:
-    plan = search_plan(rank="bound", spatial_mappings=5)
+    plan = SearchPlan.of(SearchOptions(rank="bound", spatial_mappings=5))
     (_, _, layers, *_) = describe(exploration_pipeline(plan))
     assert [x.name for x in layers.inner[:3]] == [
         "SpatialMappingGeneratorStage",
@@ -122,7 +118,9 @@ def test_a_front_is_one_over_all_spatial_mappings() -> None:
 
 def test_the_vector_stage_shows_whether_it_counts() -> None:
     for counted in (False, True):
-        *_, last = describe(exploration_pipeline(search_plan(count_vector=counted)))
+        *_, last = describe(
+            exploration_pipeline(SearchPlan.of(SearchOptions(count_vector=counted)))
+        )
         assert (last.name, json.loads(last.options)) == ("VectorStage", {"counted": counted})
 
 

@@ -14,14 +14,15 @@ from nestmap.model import Accelerator, Layer, NetworkProblem, PartKind, Workload
 from nestmap.model.base import replaced
 from nestmap.model.workload.builders import conv2d
 from nestmap.pipeline.explore.api import Exploration, explore_network
-from nestmap.pipeline.explore.plan import search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.frontend.read import read_accelerator, read_mapping
 from nestmap.pipeline.frontend.static_energy import leaking
 from nestmap.store import Parameter, Store
 from nestmap.store.read.relation import Row
 
 CONV: Layer = conv2d("conv", (1, 16, 14, 14), (32, 16, 3, 3), padding=1)
-PLAN = search_plan(lpf_limit=3, keep_on_chip=True)
+PLAN = SearchPlan.of(SearchOptions(lpf_limit=3, keep_on_chip=True))
 
 
 def with_leakage(machine: Accelerator) -> Accelerator:

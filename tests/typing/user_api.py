@@ -41,7 +41,8 @@ from nestmap.pipeline.explore.api import (
     explore_network,
     read_network,
 )
-from nestmap.pipeline.explore.plan import Rank, SearchPlan, exploration_pipeline, search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import Rank, SearchPlan, exploration_pipeline
 from nestmap.pipeline.explore.reprice import Standing, repriced, standing
 from nestmap.pipeline.frontend.torch import TorchModule
 from nestmap.pipeline.stages import (
@@ -127,7 +128,9 @@ def planned(network: NetworkProblem) -> None:
         prune=True,
     )
     assert_type(plan.search, LomaStage | SalsaStage)
-    assert_type(search_plan(objective="edp", search="salsa", workers=None), SearchPlan)
+    assert_type(
+        SearchPlan.of(SearchOptions(objective="edp", search="salsa", workers=None)), SearchPlan
+    )
     assert_type(explore_network(network, plan, store="results.duckdb"), Exploration)
     assert_type(explore_network(network), Exploration)
 

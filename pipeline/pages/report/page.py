@@ -204,7 +204,7 @@ def report(store: Store, runs: Sequence[UUID]) -> str:
     """
     for given in runs:
         if list(runs).count(given) > 1:
-            raise InputError(f"run {given}", "it twice", "different runs")
+            raise InputError("runs", f"run {given} twice", "each run once")
     if are_streams(store, runs):
         return stream_report([read_stream(store, run) for run in runs])
     found = [read_reported(store, run) for run in runs]

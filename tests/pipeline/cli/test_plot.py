@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import get_args, get_type_hints
+from typing import get_args
 
 import pytest
 
-from nestmap.pipeline.cli.commands_view import plot
-from nestmap.pipeline.cli.plot import Drawing
-from nestmap.pipeline.cli.plot_stream import StreamDrawing
+from nestmap.pipeline.cli import plot, plot_stream
+from nestmap.pipeline.cli.options.view import Drawing
 from nestmap.pipeline.util import extras as needs_module
 from tests.pipeline.cli.inputs import Inputs, run
 
@@ -73,13 +72,16 @@ def test_two_runs_are_compared() -> None:
     [
         (("nothing",), "nothing"),
         (("last", "--what", "layers", "-o", "x.jpg"), "found the ending '.jpg'"),
-        (("last", "-o", "x.png"), "--output x.png: found 7 figures; expected a folder for them"),
+        (("last", "-o", "x.png"), "x.png cannot be combined with 7 figures; give a folder"),
         (("last", "--what", "loops", "-o", "missing/x.png"), "no folder missing"),
         (("last", "--what", "loops", "--layer", "third"), "expected first, second"),
-        (("last", "--what", "layers", "--layer", "first"), "it beside --what layers"),
-        (("last", "--what", "comparison"), "found one run; expected another one as well"),
-        (("last", "--what", "layers", "--against", "last"), "expected --what comparison or all"),
-        (("last", "--what", "schedule"), "found a run of one core; expected one of layers, "),
+        (
+            ("last", "--what", "layers", "--layer", "first"),
+            "--layer cannot be combined with --what layers",
+        ),
+        (("last", "--what", "comparison"), "found one run; expected a second one"),
+        (("last", "--what", "layers", "--against", "last"), "use --what comparison or all"),
+        (("last", "--what", "schedule"), "with a run on one core; use one of layers, "),
         (("last", "--store", "none.duckdb"), "none.duckdb"),
     ],
 )
@@ -122,5 +124,4 @@ def test_help_names_the_options() -> None:
 
 
 def test_choices_are_what_can_be_drawn() -> None:
-    (choices, _) = get_args(get_type_hints(plot)["what"])
-    assert set(get_args(choices)) == {*map(str, Drawing), *map(str, StreamDrawing), "all"}
+    assert set(get_args(Drawing)) == {*plot.DRAWINGS, *plot_stream.DRAWINGS, "all"}

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from nestmap.model.base import replaced
-from nestmap.pipeline.cli.plot_stream import StreamDrawing
+from nestmap.pipeline.cli.plot_stream import DRAWINGS
 from nestmap.pipeline.multicore.api import stream_problem
 from nestmap.pipeline.multicore.plan import Engine
 from nestmap.store import Store
 from tests.pipeline.cli.inputs import run
 from tests.pipeline.multicore.streams import PLAN, job
 
-OF_A_RUN = {str(x) for x in StreamDrawing} - {"comparison"}
+OF_A_RUN = DRAWINGS.keys() - {"comparison"}
 
 
 @pytest.fixture(scope="module", name="made")
@@ -63,11 +63,14 @@ def test_without_generations_there_is_no_front(made: tuple[Path, str, str]) -> N
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--what", "layers"), "found a run of several cores; expected one of schedule, "),
-        (("--what", "schedule", "--layer", "a"), "--layer: found a run of several cores"),
-        (("--what", "comparison"), "found one run; expected another one as well"),
-        (("--what", "data", "--against", "last"), "expected --what comparison or all"),
-        (("-o", "x.png"), "--output x.png: found 6 figures; expected a folder for them"),
+        (("--what", "layers"), "with a run on several cores; use one of schedule, "),
+        (
+            ("--what", "schedule", "--layer", "a"),
+            "--layer cannot be combined with a run on several",
+        ),
+        (("--what", "comparison"), "found one run; expected a second one"),
+        (("--what", "data", "--against", "last"), "use --what comparison or all"),
+        (("-o", "x.png"), "--output x.png cannot be combined with 6 figures; give a folder"),
     ],
 )
 def test_what_is_not_right_is_said(

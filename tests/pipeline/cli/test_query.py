@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from nestmap.pipeline.explore.api import explore_network
-from nestmap.pipeline.explore.plan import search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.store import Store
 from tests.pipeline.cli.inputs import run
 from tests.pipeline.networks import PROBLEM
@@ -81,7 +82,7 @@ def _runs() -> tuple[str, str]:
     """Two runs in the store, the older one first."""
     path = Path("nestmap.duckdb")
     first, second = (
-        explore_network(PROBLEM, search_plan(objective=objective), store=path).run
+        explore_network(PROBLEM, SearchPlan.of(SearchOptions(objective=objective)), store=path).run
         for objective in ("latency", "energy")
     )
     return str(first), str(second)
@@ -139,12 +140,15 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "no layer": (["top", "--run", "last"], "found no --layer; expected --run, --layer, --top"),
     "too much": (
         ["pareto", "--run", "last", "--top", "3"],
-        "query pareto: found --top; expected --run",
+        "--top cannot be combined with query pareto; it takes --run",
     ),
-    "an option that is not taken": (["history", "--layer", "x"], "expected no option"),
-    "SQL with an option": (["SELECT 1", "--run", "last"], "option --run: found it beside SQL"),
-    "the list with an option": (["--list", "--top", "1"], "--top: found it beside --list"),
-    "the list and a question": (["--list", "pareto"], "--list: found it beside 'pareto'"),
+    "an option that is not taken": (
+        ["history", "--layer", "x"],
+        "--layer cannot be combined with query history; it takes no options",
+    ),
+    "SQL with an option": (["SELECT 1", "--run", "last"], "--run cannot be combined with SQL"),
+    "the list with an option": (["--list", "--top", "1"], "--top cannot be combined with --list"),
+    "the list and a question": (["--list", "pareto"], "--list cannot be combined with 'pareto'"),
     "no such run": (["pareto", "--run", "xyz"], "run 'xyz': found no such run; expected last"),
     "no such other run": (["compare", "--run", "last", "--against", "'"], 'run "\'": found no'),
     "no such layer": (

@@ -54,7 +54,7 @@ def test_the_store_is_not_written_over(inputs: Inputs) -> None:
     ("arguments", "words"),
     [
         (("report", "nope"), "run 'nope': found no such run"),
-        (("report", "last", "last"), "found it twice; expected different runs"),
+        (("report", "last", "last"), "expected each run once"),
         (("report", "last", "-o", "no/such/report.html"), "found no folder"),
         (("report", "last", "--store", "other.duckdb"), "other.duckdb"),
     ],

@@ -13,7 +13,8 @@ from nestmap.model import NetworkEvaluation, Objective
 from nestmap.model.base import replaced
 from nestmap.pipeline.cli import progress
 from nestmap.pipeline.explore.api import explore_front, explore_network, read_network
-from nestmap.pipeline.explore.plan import SearchPlan, search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.render.text.front import front_table
 from nestmap.pipeline.render.text.network import totals
 from nestmap.pipeline.stages import LomaStage, SalsaStage
@@ -22,43 +23,54 @@ from tests.pipeline.cli.inputs import Ended, Inputs, run, run_process
 
 # What stands on the command line, and the plan that it asks for.
 OPTIONS = {
-    "nothing": ((), search_plan()),
-    "loma": (("--search", "loma"), search_plan(search="loma")),
-    "salsa": (("--search", "salsa"), search_plan(search="salsa")),
-    "a seed": (("--search", "salsa", "--seed", "7"), search_plan(search="salsa", seed=7)),
-    "one spatial mapping": (("--spatial-mappings", "1"), search_plan(spatial_mappings=1)),
-    "many spatial mappings": (("--spatial-mappings", "99"), search_plan(spatial_mappings=99)),
+    "nothing": ((), SearchPlan.of(SearchOptions())),
+    "loma": (("--search", "loma"), SearchPlan.of(SearchOptions(search="loma"))),
+    "salsa": (("--search", "salsa"), SearchPlan.of(SearchOptions(search="salsa"))),
+    "a seed": (
+        ("--search", "salsa", "--seed", "7"),
+        SearchPlan.of(SearchOptions(search="salsa", seed=7)),
+    ),
+    "one spatial mapping": (
+        ("--spatial-mappings", "1"),
+        SearchPlan.of(SearchOptions(spatial_mappings=1)),
+    ),
+    "many spatial mappings": (
+        ("--spatial-mappings", "99"),
+        SearchPlan.of(SearchOptions(spatial_mappings=99)),
+    ),
     "mixed": (
         ("--mixed", "--spatial-mappings", "99"),
-        search_plan(mixed=True, spatial_mappings=99),
+        SearchPlan.of(SearchOptions(mixed=True, spatial_mappings=99)),
     ),
-    "kept on chip": (("--keep-on-chip",), search_plan(keep_on_chip=True)),
+    "kept on chip": (("--keep-on-chip",), SearchPlan.of(SearchOptions(keep_on_chip=True))),
     "pruned": (
         ("--prune", "--spatial-mappings", "99"),
-        search_plan(prune=True, spatial_mappings=99),
+        SearchPlan.of(SearchOptions(prune=True, spatial_mappings=99)),
     ),
     "ranked by bounds": (
         ("--rank", "bound", "--spatial-mappings", "1", "--objective", "energy"),
-        search_plan(rank="bound", spatial_mappings=1, objective="energy"),
+        SearchPlan.of(SearchOptions(rank="bound", spatial_mappings=1, objective="energy")),
     ),
-    "one worker": (("--workers", "1"), search_plan(workers=1)),
-    "five workers": (("--workers", "5"), search_plan(workers=5)),
+    "one worker": (("--workers", "1"), SearchPlan.of(SearchOptions(workers=1))),
+    "five workers": (("--workers", "5"), SearchPlan.of(SearchOptions(workers=5))),
     "all of it": (
         (
             *("--search", "salsa", "--spatial-mappings", "9", "--mixed", "--keep-on-chip"),
             *("--prune", "--seed", "3", "--workers", "2", "--objective", "edp"),
             *("--mapping-type", "even"),
         ),
-        search_plan(
-            search="salsa",
-            spatial_mappings=9,
-            mixed=True,
-            keep_on_chip=True,
-            prune=True,
-            seed=3,
-            workers=2,
-            objective="edp",
-            mapping_type="even",
+        SearchPlan.of(
+            SearchOptions(
+                search="salsa",
+                spatial_mappings=9,
+                mixed=True,
+                keep_on_chip=True,
+                prune=True,
+                seed=3,
+                workers=2,
+                objective="edp",
+                mapping_type="even",
+            )
         ),
     ),
 }
@@ -151,7 +163,7 @@ def test_pareto_shows_the_front(inputs: Inputs, objective: Objective) -> None:
     options = ("--pareto", "--spatial-mappings", "9", "--objective", objective.value)
     ended = run(*command(inputs, *options, "--json", "out.json"))
     assert ended.code == 0
-    plan = search_plan(spatial_mappings=9, objective=objective)
+    plan = SearchPlan.of(SearchOptions(spatial_mappings=9, objective=objective))
     front = explore_front(read_network(inputs.network, inputs.machine), plan).front
     table = "\n".join(line.text for line in front_table(front))
     assert table in ended.out
@@ -220,7 +232,7 @@ def test_a_front_saves_the_best_for_the_objective(inputs: Inputs) -> None:
     options = ("--pareto", "--objective", "energy", "--no-store")
     assert run(*command(inputs, *options, "--save-mapping", "found.yaml")).code == 0
     assert replayed(inputs, "--mapping-file", "found.yaml", "--json", "again.json").code == 0
-    best = explored(inputs, search_plan(objective="energy"))
+    best = explored(inputs, SearchPlan.of(SearchOptions(objective="energy")))
     assert loaded("again.json")["total"]["energy"] == best.energy
 
 

@@ -11,7 +11,8 @@ from onnx import TensorProto, helper
 
 from nestmap.model import InputError
 from nestmap.model.multicore.split_options import Convention, HintLoop, SplitMode
-from nestmap.pipeline.cli.split_arguments import GivenSplit, parse_hints
+from nestmap.pipeline.cli.options.multicore import SplitArguments
+from nestmap.pipeline.cli.split_arguments import parse_hints, parse_split
 from tests.pipeline.cli.inputs import LAYER, Inputs, run
 
 CONV = """\
@@ -172,8 +173,11 @@ def test_draws_small_graphs_only(command: tuple[str, ...]) -> None:
             ("OY=2/K=2", "--mode", "3", "--layer-cutoffs", "one"),
             "--layer-cutoffs: found 'one'; expected ascending numbers",
         ),
-        (("OY=2", "--layer-cutoffs", "1"), "--layer-cutoffs: found cutoffs in mode 1"),
-        (("OY=2", "--split-w-percentage", "0.5"), "--split-w-percentage: found 0.5 in mode 1"),
+        (("OY=2", "--layer-cutoffs", "1"), "--layer-cutoffs cannot be combined with --mode 1"),
+        (
+            ("OY=2", "--split-w-percentage", "0.5"),
+            "--split-w-percentage cannot be combined with --mode 1",
+        ),
         (
             ("OY=2", "--mode", "4", "--split-w-percentage", "1.5"),
             "--split-w-percentage: found 1.5; expected a part above 0 and at most 1",
@@ -230,7 +234,11 @@ def test_there_are_four_modes(command: tuple[str, ...], mode: int) -> None:
 
 
 def test_options_become_a_split() -> None:
-    made = GivenSplit(3, ("OY=all / OX=2, K=4",), "7", None, reference=True).options()
+    made = parse_split(
+        SplitArguments(
+            mode=3, hint_loops=("OY=all / OX=2, K=4",), layer_cutoffs="7", reference=True
+        )
+    )
     assert (made.mode, made.cutoffs, made.convention) == (
         SplitMode.PER_LAYER,
         (7,),

@@ -14,15 +14,16 @@ from nestmap.pipeline.explore.api import (
     explore_network,
     read_network,
 )
-from nestmap.pipeline.explore.plan import SearchPlan, search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.store import RunStatus, Store
 from tests.costmodel.machines import machine, memory
 from tests.pipeline.networks import PROBLEM
 
 PLANS = {
-    "loma": search_plan(spatial_mappings=8),
-    "salsa": search_plan(search="salsa", spatial_mappings=8, mixed=True),
-    "kept on chip": search_plan(keep_on_chip=True),
+    "loma": SearchPlan.of(SearchOptions(spatial_mappings=8)),
+    "salsa": SearchPlan.of(SearchOptions(search="salsa", spatial_mappings=8, mixed=True)),
+    "kept on chip": SearchPlan.of(SearchOptions(keep_on_chip=True)),
 }
 
 
@@ -56,9 +57,11 @@ def assert_front(layer: LayerFront) -> None:
 
 def test_a_bundled_network() -> None:
     network = read_network("light:alexnet", "tpu_like")
-    front = explore_front(network, search_plan(lpf_limit=4)).front
+    front = explore_front(network, SearchPlan.of(SearchOptions(lpf_limit=4))).front
     for objective in Objective:
-        best = explore_network(network, search_plan(lpf_limit=4, objective=objective)).total
+        best = explore_network(
+            network, SearchPlan.of(SearchOptions(lpf_limit=4, objective=objective))
+        ).total
         found = front.best(objective)
         assert [objective.of(x.cme) for x in found.layers] == [
             objective.of(x.cme) for x in best.layers
@@ -71,7 +74,10 @@ def test_a_bundled_network() -> None:
 def test_the_store_gets_the_best_for_the_objective_and_all_evaluations(
     objective: Objective, tmp_path: Path
 ) -> None:
-    file, plan = tmp_path / "store.duckdb", search_plan(objective=objective, spatial_mappings=8)
+    file, plan = (
+        tmp_path / "store.duckdb",
+        SearchPlan.of(SearchOptions(objective=objective, spatial_mappings=8)),
+    )
     found = explore_front(PROBLEM, plan, store=file)
     with Store.open_read_only(file) as store:
         assert store.best(found.run) == found.front.best(objective)
@@ -84,13 +90,13 @@ def test_the_store_gets_the_best_for_the_objective_and_all_evaluations(
 
 
 def test_a_front_comes_back_from_json() -> None:
-    found = explore_front(PROBLEM, search_plan(lpf_limit=2))
+    found = explore_front(PROBLEM, SearchPlan.of(SearchOptions(lpf_limit=2)))
     assert FrontExploration.model_validate_json(found.model_dump_json()) == found
     assert (found.workload, found.accelerator) == ("net", "machine")
 
 
 def test_pruning_leaves_no_front() -> None:
-    with pytest.raises(InputError, match="plan: found prune; expected no pruning"):
+    with pytest.raises(InputError, match="prune cannot be combined with a search for fronts"):
         explore_front(PROBLEM, SearchPlan(prune=True))
 
 

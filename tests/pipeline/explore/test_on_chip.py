@@ -11,7 +11,8 @@ from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import Accelerator, Layer, NetworkProblem, Workload, layer_from_equation
 from nestmap.model.base import replaced
 from nestmap.pipeline.explore.api import explore, explore_network
-from nestmap.pipeline.explore.plan import search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.replay import replay
 from nestmap.pipeline.frontend.yaml.mapping import parse_mapping
 from nestmap.pipeline.render.yaml.mapping import found_mapping, write_mapping
@@ -41,7 +42,7 @@ def dense(name: str, sizes: tuple[int, int], source: str | None = None) -> Layer
 
 FIRST, SECOND = dense("first", (8, 12)), dense("second", (6, 8), "first")
 NETWORK = NetworkProblem(workload=Workload.of(FIRST, SECOND, name="net"), accelerator=MACHINE)
-PLAN = search_plan(keep_on_chip=True, objective="energy")
+PLAN = SearchPlan.of(SearchOptions(keep_on_chip=True, objective="energy"))
 
 
 def memories(accelerator: Accelerator) -> dict[str, tuple[str, ...]]:
@@ -139,6 +140,6 @@ def test_a_saved_mapping_says_itself_where_data_stays(tmp_path: Path) -> None:
     write_mapping(path, found)
     again = replaced(NETWORK, {"constraints": parse_mapping(path)})
     for keep_on_chip in (False, True):
-        plan = search_plan(keep_on_chip=keep_on_chip, objective="energy")
+        plan = SearchPlan.of(SearchOptions(keep_on_chip=keep_on_chip, objective="energy"))
         total = explore_network(again, plan).total
         assert [x.cme for x in total.layers] == [x.cme for x in found.layers]

@@ -9,26 +9,26 @@ import pytest
 from nestmap.model.base import replaced
 from nestmap.pipeline.describe import describe
 from nestmap.pipeline.explore.api import explore_front, explore_network
+from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import (
     SearchPlan,
     exploration_pipeline,
     front_pipeline,
-    search_plan,
 )
 from nestmap.store import Store
 from tests.pipeline.stage_calls import stored_names, watch_stages
 from tests.pipeline.stages.kinds import LARGE, salsa
 
-LOMA: Final = search_plan(lpf_limit=5, spatial_mappings=2)
+LOMA: Final = SearchPlan.of(SearchOptions(lpf_limit=5, spatial_mappings=2))
 PLANS: Final = {
     "loma": LOMA,
     "salsa": salsa(),
     "prune": replaced(LOMA, {"prune": True}),
-    "bound": search_plan(lpf_limit=5, spatial_mappings=2, rank="bound"),
-    "mixed": search_plan(lpf_limit=4, spatial_mappings=2, mixed=True),
-    "keep on chip": search_plan(lpf_limit=5, keep_on_chip=True),
-    "energy": search_plan(lpf_limit=5, objective="energy", count_vector=True),
-    "workers": search_plan(lpf_limit=5, workers=2),
+    "bound": SearchPlan.of(SearchOptions(lpf_limit=5, spatial_mappings=2, rank="bound")),
+    "mixed": SearchPlan.of(SearchOptions(lpf_limit=4, spatial_mappings=2, mixed=True)),
+    "keep on chip": SearchPlan.of(SearchOptions(lpf_limit=5, keep_on_chip=True)),
+    "energy": SearchPlan.of(SearchOptions(lpf_limit=5, objective="energy", count_vector=True)),
+    "workers": SearchPlan.of(SearchOptions(lpf_limit=5, workers=2)),
 }
 FRONTS: Final = {name: plan for name, plan in PLANS.items() if not plan.prune}
 

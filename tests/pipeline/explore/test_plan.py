@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal, cast, final
 
 import pytest
@@ -16,6 +15,7 @@ from nestmap.model import (
     InputError,
     MappingConstraints,
     MappingProblem,
+    MappingType,
     NetworkEvaluation,
     NetworkProblem,
     Objective,
@@ -25,7 +25,8 @@ from nestmap.model import (
 from nestmap.model.base import replaced
 from nestmap.pipeline import Stage, each
 from nestmap.pipeline.explore.api import explore, explore_network
-from nestmap.pipeline.explore.plan import SearchPlan, search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.stages import (
     BoundedSearchStage,
     CostModelStage,
@@ -66,7 +67,9 @@ class Recorded:
 
 def recorded(search: Literal["loma", "salsa"], workers: int) -> Recorded:
     """A search of the large layer."""
-    plan = search_plan(search=search, lpf_limit=None, workers=workers, objective="edp", seed=7)
+    plan = SearchPlan.of(
+        SearchOptions(search=search, lpf_limit=None, workers=workers, objective="edp", seed=7)
+    )
     with Store.open(None) as store:
         found = explore_network(LARGE, plan, store=store)
         batches = store.evaluations(found.run, "large")
@@ -100,7 +103,7 @@ def test_results_and_records_do_not_depend_on_the_workers(
 
 def test_the_seed_decides_what_annealing_looks_at() -> None:
     def orders(seed: int) -> list[bytes]:
-        plan = search_plan(search="salsa", seed=seed, spatial_mappings=1)
+        plan = SearchPlan.of(SearchOptions(search="salsa", seed=seed, spatial_mappings=1))
         with Store.open(None) as store:
             run = explore_network(LARGE, plan, store=store).run
             return [x.energy.tobytes() for x in store.evaluations(run, "large")]
@@ -148,7 +151,7 @@ def test_pruning_changes_no_result(network: str, machine: str, objective: Object
 
 
 def test_pruning_leaves_something_out() -> None:
-    plan = search_plan(spatial_mappings=20, prune=True)
+    plan = SearchPlan.of(SearchOptions(spatial_mappings=20, prune=True))
     pruned = explore_network(PROBLEM, plan).total
     whole = explore_network(PROBLEM, replaced(plan, {"prune": False})).total
     assert sum(x.statistics.pruned for x in pruned.layers) > 0
@@ -211,8 +214,45 @@ def test_every_candidate_is_searched_where_none_fits() -> None:
     assert sum(x.count for x in found.statistics.infeasible) > len(candidates) > 1
 
 
+def test_options_change_only_what_is_given() -> None:
+    plan = SearchPlan(
+        objective=Objective.EDP,
+        search=SalsaStage(chains=3, seed=5, mapping_type=MappingType.EVEN),
+        spatial=SpatialMappingGeneratorStage(max_mappings=9, weight_diagonal=True),
+        prune=True,
+    )
+    assert plan.with_options(SearchOptions()) == plan
+    changed = plan.with_options(SearchOptions(seed=6, mixed=True, prune=False, objective="energy"))
+    assert changed == replaced(
+        plan,
+        {
+            "objective": Objective.ENERGY,
+            "search": replaced(plan.search, {"seed": 6}),
+            "spatial": replaced(plan.spatial, {"mixed": True}),
+            "prune": False,
+        },
+    )
+    other = plan.with_options(SearchOptions(search="loma", lpf_limit=None)).search
+    assert other == LomaStage(lpf_limit=None, mapping_type=MappingType.EVEN)
+
+
+def test_data_is_kept_on_chip_as_asked() -> None:
+    kept = SearchPlan.of(SearchOptions(keep_on_chip=True))
+    assert kept.locality is not None
+    assert kept.with_options(SearchOptions()) == kept
+    assert kept.with_options(SearchOptions(keep_on_chip=False)).locality is None
+
+
+def test_keywords_override_the_plan() -> None:
+    plan = SearchPlan.of(SearchOptions(objective="energy", spatial_mappings=2))
+    network, accelerator = PROBLEM.workload, PROBLEM.accelerator
+    given = explore(network, accelerator, plan=plan, objective="latency", lpf_limit=2)
+    alone = explore(network, accelerator, spatial_mappings=2, lpf_limit=2)
+    assert (given.objective, given.total) == (Objective.LATENCY, alone.total)
+
+
 def test_without_workers_all_cores_are_used() -> None:
-    plan = search_plan()
+    plan = SearchPlan.of(SearchOptions())
     assert plan.search.workers == available_workers() >= 1
     assert plan == replaced(SearchPlan(), {"search": LomaStage(workers=available_workers())})
 
@@ -220,12 +260,15 @@ def test_without_workers_all_cores_are_used() -> None:
 @pytest.mark.parametrize(
     ("planned", "found"),
     [
-        (partial(search_plan, workers=0), "0 as workers"),
-        (partial(search_plan, workers=-1), "-1 as workers"),
-        (partial(search_plan, lpf_limit=0), "0 as lpf_limit"),
-        (partial(search_plan, spatial_mappings=0), "0 as max_mappings"),
-        (partial(search_plan, search="salsa", seed=-1), "-1 as seed"),
-        (partial(search_plan, search=cast("Literal['loma']", "random")), "'random'"),
+        (lambda: SearchPlan.of(SearchOptions(workers=0)), "0 as workers"),
+        (lambda: SearchPlan.of(SearchOptions(workers=-1)), "-1 as workers"),
+        (lambda: SearchPlan.of(SearchOptions(lpf_limit=0)), "0 as lpf_limit"),
+        (lambda: SearchPlan.of(SearchOptions(spatial_mappings=0)), "0 as max_mappings"),
+        (lambda: SearchPlan.of(SearchOptions(search="salsa", seed=-1)), "-1 as seed"),
+        (
+            lambda: SearchPlan.of(SearchOptions(search=cast("Literal['loma']", "random"))),
+            "'random'",
+        ),
     ],
 )
 def test_choices_that_are_not_possible_are_wrong_input(

@@ -23,7 +23,8 @@ from nestmap.model import (
 from nestmap.model.base import replaced
 from nestmap.pipeline import each
 from nestmap.pipeline.explore.api import explore_front, explore_network
-from nestmap.pipeline.explore.plan import SearchPlan, search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.recording import record_run
 from nestmap.pipeline.explore.run import Job
 from nestmap.pipeline.stages import (
@@ -38,7 +39,7 @@ from nestmap.store import RunStatus, Store
 from tests.pipeline.networks import MACHINE
 from tests.pipeline.stages.kinds import COSTING, LARGE, SEARCHING, Seen, forbid, salsa
 
-PLAN: Final = search_plan(lpf_limit=5, spatial_mappings=2)
+PLAN: Final = SearchPlan.of(SearchOptions(lpf_limit=5, spatial_mappings=2))
 
 Row = tuple[TemporalMapping, tuple[float, ...]]
 """A mapping with energy and latency 0 to 2."""

@@ -29,7 +29,8 @@ from nestmap.model import (
 from nestmap.model.base import replaced
 from nestmap.pipeline.explore.accelerator_diff import Difference, differences
 from nestmap.pipeline.explore.api import explore, explore_network
-from nestmap.pipeline.explore.plan import search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.replay import replay
 from nestmap.pipeline.explore.reprice import Standing, repriced, standing
 from nestmap.pipeline.frontend.bundled import accelerator_names
@@ -88,7 +89,9 @@ NETWORK: Final = NetworkProblem(
 @pytest.fixture(scope="module")
 def found() -> NetworkEvaluation:
     """Two layers, of which the second one repeats the first."""
-    return explore_network(NETWORK, search_plan(objective="energy", lpf_limit=3)).total
+    return explore_network(
+        NETWORK, SearchPlan.of(SearchOptions(objective="energy", lpf_limit=3))
+    ).total
 
 
 def other_prices(before: Accelerator) -> Accelerator:
@@ -451,6 +454,8 @@ def test_another_mapping_may_be_better_under_other_energies(found: NetworkEvalua
     """Why there is more to say than the new energies."""
     after = with_instance(MACHINE, 1, {"read_energy": 50.0, "write_energy": 50.0})
     network = replaced(NETWORK, {"accelerator": after})
-    searched = explore_network(network, search_plan(objective="energy", lpf_limit=3)).total
+    searched = explore_network(
+        network, SearchPlan.of(SearchOptions(objective="energy", lpf_limit=3))
+    ).total
     assert searched.energy < repriced(found, MACHINE, after).energy
     assert standing(Objective.ENERGY, MACHINE, after) is UNKNOWN

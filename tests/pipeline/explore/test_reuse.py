@@ -11,7 +11,8 @@ import pytest
 from nestmap.model import NetworkEvaluation, NetworkFront, NetworkProblem, Objective, Workload
 from nestmap.model.base import replaced
 from nestmap.pipeline.explore.api import explore, explore_front, explore_network
-from nestmap.pipeline.explore.plan import SearchPlan, search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.store import Store
 from tests.costmodel.machines import matmul
 from tests.pipeline.networks import FIRST, MACHINE, NETWORK, PROBLEM, SECOND
@@ -105,7 +106,7 @@ def test_a_mapping_file_is_content_not_a_path(
 def test_another_objective_reuses_every_search(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plans = {x: search_plan(lpf_limit=4, objective=x) for x in Objective}
+    plans = {x: SearchPlan.of(SearchOptions(lpf_limit=4, objective=x)) for x in Objective}
     alone = {x: explore_network(PROBLEM, plan).total for x, plan in plans.items()}
     assert len({total.energy for total in alone.values()}) > 1
     explore_network(PROBLEM, plans[Objective.EDP], store=store)
@@ -135,7 +136,7 @@ def test_a_layer_that_two_networks_share_is_searched_once(store: Store) -> None:
     first = NetworkProblem(
         workload=Workload.of(named(FIRST, "first"), SECOND, name="net"), accelerator=MACHINE
     )
-    plan, seen = search_plan(lpf_limit=4), Seen()
+    plan, seen = SearchPlan.of(SearchOptions(lpf_limit=4)), Seen()
     explore_network(first, plan, store=store)
     total = explore_network(other, plan, store=store, progress=seen).total
     assert total == explore_network(other, plan).total
@@ -144,10 +145,19 @@ def test_a_layer_that_two_networks_share_is_searched_once(store: Store) -> None:
 
 
 CHANGES: Final[dict[str, tuple[SearchPlan, SearchPlan]]] = {
-    "lpf_limit": (search_plan(lpf_limit=4), search_plan(lpf_limit=3)),
-    "no limit": (search_plan(lpf_limit=4), search_plan(lpf_limit=None)),
-    "even": (search_plan(lpf_limit=4), search_plan(lpf_limit=4, mapping_type="even")),
-    "search": (search_plan(lpf_limit=4), salsa()),
+    "lpf_limit": (
+        SearchPlan.of(SearchOptions(lpf_limit=4)),
+        SearchPlan.of(SearchOptions(lpf_limit=3)),
+    ),
+    "no limit": (
+        SearchPlan.of(SearchOptions(lpf_limit=4)),
+        SearchPlan.of(SearchOptions(lpf_limit=None)),
+    ),
+    "even": (
+        SearchPlan.of(SearchOptions(lpf_limit=4)),
+        SearchPlan.of(SearchOptions(lpf_limit=4, mapping_type="even")),
+    ),
+    "search": (SearchPlan.of(SearchOptions(lpf_limit=4)), salsa()),
     "seed": (salsa(seed=3), salsa(seed=4)),
     "iterations": (salsa(), salsa(iterations=61)),
 }
@@ -167,18 +177,23 @@ def test_another_way_of_searching_searches_again(name: str, store: Store) -> Non
 def test_what_does_not_matter_to_a_search_does_not_search_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    explore_network(PROBLEM, search_plan(lpf_limit=4, workers=1), store=store)
+    explore_network(PROBLEM, SearchPlan.of(SearchOptions(lpf_limit=4, workers=1)), store=store)
     renamed = Workload.of(
         replaced(FIRST, {"name": "a"}), replaced(SECOND, {"name": "b"}), name="other"
     )
     forbid(monkeypatch, *SEARCHING, COSTING)
     other = NetworkProblem(workload=renamed, accelerator=MACHINE)
-    total = explore_network(other, search_plan(lpf_limit=4, workers=2), store=store).total
+    total = explore_network(
+        other, SearchPlan.of(SearchOptions(lpf_limit=4, workers=2)), store=store
+    ).total
     assert [result.cme.layer for result in total.layers] == ["a", "b"]
 
 
 def test_more_spatial_mappings_search_only_the_new_ones(store: Store) -> None:
-    few, many = search_plan(lpf_limit=3), search_plan(lpf_limit=3, spatial_mappings=5)
+    few, many = (
+        SearchPlan.of(SearchOptions(lpf_limit=3)),
+        SearchPlan.of(SearchOptions(lpf_limit=3, spatial_mappings=5)),
+    )
     explore_network(PROBLEM, few, store=store)
     seen = Seen()
     total = explore_network(PROBLEM, many, store=store, progress=seen).total

@@ -186,7 +186,10 @@ def test_a_plan_is_what_was_said() -> None:
         (lambda: stream_plan(generations=-1), "-1 as generations"),
         (lambda: stream_plan(rule="quick"), "rule: found 'quick'; expected one of latency, memory"),
         (lambda: stream_plan(objectives=["speed"]), "objective: found 'speed'; expected one of la"),
-        (lambda: stream_plan(objectives=["edp", "edp"]), "objective: found edp, edp; expected dif"),
+        (
+            lambda: stream_plan(objectives=["edp", "edp"]),
+            "objective: found edp, edp; expected each",
+        ),
         (lambda: stream_plan(objectives=[]), "objectives"),
         (lambda: stream_plan(lpf_limit=0), "0 as lpf_limit"),
         (lambda: stream_plan(seed=-1), "-1 as seed"),
@@ -204,7 +207,7 @@ def test_the_facade_reads_names_and_loops() -> None:
     found = nestmap.stream(convolutions(), machine, hint_loops=[("K", 2)], plan=plan, workers=1)
     assert len(found.problem.nodes) == 8
     assert (found.workload, found.accelerator) == ("net", "star")
-    with pytest.raises(InputError, match="found hint loops beside plan"):
+    with pytest.raises(InputError, match="hint_loops cannot be combined with plan"):
         stream(convolutions(), machine, hint_loops=[("K", 2)], plan=PLAN)
     with pytest.raises(InputError, match="prefetch: found operand Q, which is no constant"):
         stream(convolutions(), machine, plan=stream_plan(prefetch=["Q"]))

@@ -21,7 +21,8 @@ from nestmap.model import (
 )
 from nestmap.model.base import replaced
 from nestmap.pipeline.explore.api import read_network
-from nestmap.pipeline.explore.plan import SearchPlan, search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.stages import SalsaStage, SpatialMappingGeneratorStage
 from tests.costmodel.machines import convolution, loops, machine, matmul, memory
 from tests.pipeline.networks import FIRST, MACHINE, PROBLEM, SECOND, constrained
@@ -92,25 +93,30 @@ def bundled(name: str) -> NetworkProblem:
 
 
 KINDS: Final[dict[str, Kind]] = {
-    "loma": Kind(search_plan(lpf_limit=4, workers=1)),
-    "threads": Kind(search_plan(lpf_limit=5, workers=3)),
-    "primes": Kind(search_plan(lpf_limit=None, spatial_mappings=1)),
-    "energy": Kind(search_plan(lpf_limit=4, objective="energy")),
-    "product": Kind(search_plan(lpf_limit=4, objective="edp")),
-    "many mappings": Kind(search_plan(lpf_limit=3, spatial_mappings=8, mixed=True)),
-    "even": Kind(search_plan(lpf_limit=4, mapping_type="even")),
-    "bound": Kind(search_plan(lpf_limit=3, rank="bound", spatial_mappings=4)),
-    "prune": Kind(search_plan(lpf_limit=3, prune=True, spatial_mappings=6)),
+    "loma": Kind(SearchPlan.of(SearchOptions(lpf_limit=4, workers=1))),
+    "threads": Kind(SearchPlan.of(SearchOptions(lpf_limit=5, workers=3))),
+    "primes": Kind(SearchPlan.of(SearchOptions(lpf_limit=None, spatial_mappings=1))),
+    "energy": Kind(SearchPlan.of(SearchOptions(lpf_limit=4, objective="energy"))),
+    "product": Kind(SearchPlan.of(SearchOptions(lpf_limit=4, objective="edp"))),
+    "many mappings": Kind(
+        SearchPlan.of(SearchOptions(lpf_limit=3, spatial_mappings=8, mixed=True))
+    ),
+    "even": Kind(SearchPlan.of(SearchOptions(lpf_limit=4, mapping_type="even"))),
+    "bound": Kind(SearchPlan.of(SearchOptions(lpf_limit=3, rank="bound", spatial_mappings=4))),
+    "prune": Kind(SearchPlan.of(SearchOptions(lpf_limit=3, prune=True, spatial_mappings=6))),
     "salsa": Kind(salsa(), LARGE),
     "salsa, few orders": Kind(salsa(iterations=100_000)),
-    "blocks": Kind(search_plan(lpf_limit=4), NetworkProblem(workload=BLOCKS, accelerator=MACHINE)),
-    "on chip": Kind(search_plan(lpf_limit=4, keep_on_chip=True), CHAIN),
+    "blocks": Kind(
+        SearchPlan.of(SearchOptions(lpf_limit=4)),
+        NetworkProblem(workload=BLOCKS, accelerator=MACHINE),
+    ),
+    "on chip": Kind(SearchPlan.of(SearchOptions(lpf_limit=4, keep_on_chip=True)), CHAIN),
     "vector": Kind(
-        search_plan(lpf_limit=4, count_vector=True),
+        SearchPlan.of(SearchOptions(lpf_limit=4, count_vector=True)),
         NetworkProblem(workload=VECTOR, accelerator=with_unit(MACHINE)),
     ),
     "fixed": Kind(
-        search_plan(lpf_limit=4),
+        SearchPlan.of(SearchOptions(lpf_limit=4)),
         constrained(
             LayerConstraints(target="first", spatial_mapping=UNROLLED),
             LayerConstraints(
@@ -118,9 +124,9 @@ KINDS: Final[dict[str, Kind]] = {
             ),
         ),
     ),
-    "eyeriss_like": Kind(search_plan(lpf_limit=4), bundled("eyeriss_like")),
-    "edge_tpu_like": Kind(search_plan(lpf_limit=4), bundled("edge_tpu_like")),
-    "tpu_like": Kind(search_plan(lpf_limit=4), bundled("tpu_like")),
+    "eyeriss_like": Kind(SearchPlan.of(SearchOptions(lpf_limit=4)), bundled("eyeriss_like")),
+    "edge_tpu_like": Kind(SearchPlan.of(SearchOptions(lpf_limit=4)), bundled("edge_tpu_like")),
+    "tpu_like": Kind(SearchPlan.of(SearchOptions(lpf_limit=4)), bundled("tpu_like")),
 }
 FRONTS: Final = [name for name, kind in KINDS.items() if not kind.plan.prune]
 

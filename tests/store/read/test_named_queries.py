@@ -29,7 +29,8 @@ from nestmap.pipeline.explore.api import (
     explore_front,
     explore_network,
 )
-from nestmap.pipeline.explore.plan import search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.store import NamedQuery, Parameter, Store
 from nestmap.store.read.named_queries import Arguments
 from nestmap.store.read.relation import Row
@@ -40,7 +41,7 @@ Key = tuple[object, ...]
 
 AGAIN = replaced(FIRST, {"name": "again"})
 REPEATED = replaced(PROBLEM, {"workload": Workload.of(FIRST, SECOND, AGAIN, name="more")})
-PLAN = search_plan(spatial_mappings=8)
+PLAN = SearchPlan.of(SearchOptions(spatial_mappings=8))
 
 
 @final
@@ -61,7 +62,9 @@ class Explored:
 def _explored() -> Iterator[Explored]:
     with Store.open(None) as store:
         front = explore_front(REPEATED, PLAN, store=store)
-        best = explore_network(_cheaper(), search_plan(objective="energy"), store=store)
+        best = explore_network(
+            _cheaper(), SearchPlan.of(SearchOptions(objective="energy")), store=store
+        )
         yield Explored(store, front, best)
 
 

@@ -42,10 +42,10 @@ def set_dimensions(
             if name:
                 places.setdefault(name, []).append(dim)
     for name, size in sizes.items():
+        if not places:
+            raise InputError.conflict(f"--dim {name}", where, "all its sizes are fixed")
         if name not in places:
-            fixed = "no --dim: all its sizes are fixed"
-            expected = suggestion(name, tuple(places)) if places else fixed
-            raise InputError(where, f"no dimension {name!r}", expected)
+            raise InputError(where, f"no dimension {name!r}", suggestion(name, tuple(places)))
         if not 1 <= size < LIMIT:
             found = f"size {size} for dimension {name!r}"
             raise InputError(where, found, "1 to 2**31 - 1")

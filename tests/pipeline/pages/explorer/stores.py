@@ -9,7 +9,8 @@ from uuid import UUID
 from nestmap.model import NetworkProblem, Objective, Workload
 from nestmap.model.base import replaced
 from nestmap.pipeline.explore.api import explore_network
-from nestmap.pipeline.explore.plan import search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.store import Store
 from tests.pipeline.networks import FIRST, MACHINE, PROBLEM, SECOND
 
@@ -30,7 +31,7 @@ def nasty() -> NetworkProblem:
 
 def explored(store: Store | Path, *problems: NetworkProblem) -> tuple[UUID, ...]:
     """Runs of the problems, recorded in a store."""
-    plan = search_plan(objective=Objective.LATENCY, lpf_limit=3, workers=1)
+    plan = SearchPlan.of(SearchOptions(objective=Objective.LATENCY, lpf_limit=3, workers=1))
     return tuple(explore_network(problem, plan, store=store).run for problem in problems)
 
 

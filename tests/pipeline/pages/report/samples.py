@@ -9,7 +9,8 @@ from uuid import UUID
 from nestmap.model import Accelerator, NetworkProblem, Workload
 from nestmap.model.base import replaced
 from nestmap.pipeline.explore.api import explore_front, explore_network
-from nestmap.pipeline.explore.plan import SearchPlan, search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.pages.report.page import report
 from nestmap.pipeline.pages.report.run import ReportedRun, read_reported
 from nestmap.store import Store
@@ -18,7 +19,7 @@ from tests.pipeline.networks import FIRST, MACHINE, SECOND
 from tests.pipeline.pages.report.dom import Element, read
 from tests.pipeline.stages.kinds import BLOCKS, KINDS
 
-SHORT: Final = search_plan(lpf_limit=3, spatial_mappings=2, workers=1)
+SHORT: Final = SearchPlan.of(SearchOptions(lpf_limit=3, spatial_mappings=2, workers=1))
 
 
 def leaking() -> Accelerator:
@@ -43,7 +44,9 @@ PROBLEMS: Final = {
     "imc": on(imc_machine(analog()), Workload.of(FIRST, SECOND, name="net")),
 }
 PLANS: Final[dict[str, SearchPlan]] = {
-    "vector": search_plan(lpf_limit=3, spatial_mappings=2, workers=1, count_vector=True)
+    "vector": SearchPlan.of(
+        SearchOptions(lpf_limit=3, spatial_mappings=2, workers=1, count_vector=True)
+    )
 }
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from nestmap.model import Workload
 from nestmap.model.base import replaced
 from nestmap.pipeline.explore.api import explore_network
-from nestmap.pipeline.explore.plan import search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.pages.report.comparison import run_names
 from nestmap.pipeline.pages.report.page import report
 from nestmap.pipeline.pages.report.run import ReportedRun, read_reported
@@ -20,7 +21,9 @@ ONE = Workload.of(FIRST, name="net")
 
 def compared() -> tuple[list[ReportedRun], Element]:
     """Three runs: one machine, another one with another objective, a part of the network."""
-    energy = search_plan(lpf_limit=3, spatial_mappings=2, workers=1, objective="energy")
+    energy = SearchPlan.of(
+        SearchOptions(lpf_limit=3, spatial_mappings=2, workers=1, objective="energy")
+    )
     other = replaced(leaking(), {"name": "leaking"})
     with Store.open(None) as store:
         runs = [

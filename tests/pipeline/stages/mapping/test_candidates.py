@@ -21,7 +21,8 @@ from nestmap.model import (
 from nestmap.model.base import replaced
 from nestmap.pipeline import each
 from nestmap.pipeline.explore.api import explore_network
-from nestmap.pipeline.explore.plan import Rank, SearchPlan, search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import Rank, SearchPlan
 from nestmap.pipeline.stages import (
     CostModelStage,
     LomaStage,
@@ -107,7 +108,8 @@ def test_those_with_the_least_bounds_are_kept(
 def test_with_all_candidates_the_rank_changes_no_result(objective: Objective) -> None:
     by_rank = [
         explore_network(
-            PROBLEM, search_plan(objective=objective, spatial_mappings=1000, rank=rank)
+            PROBLEM,
+            SearchPlan.of(SearchOptions(objective=objective, spatial_mappings=1000, rank=rank)),
         ).layers
         for rank in Rank
     ]

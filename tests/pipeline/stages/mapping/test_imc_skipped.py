@@ -17,7 +17,8 @@ from nestmap.model import (
 )
 from nestmap.model.base import replaced
 from nestmap.pipeline.explore.api import explore, explore_network, read_network
-from nestmap.pipeline.explore.plan import search_plan
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.stages import SearchUnusedMemoryStage, WorkloadStage
 from nestmap.pipeline.stages.mapping.imc_skipped import mapped_layers, skipped_note
 from nestmap.store import Store
@@ -114,7 +115,9 @@ def test_what_stays_on_chip_is_found_for_the_whole_network(file: Path) -> None:
     assert tops["O"] == "dram"  # the addition reads something else, too
     first = {x.operand: x.memory for x in network.top_levels_of(network.workload.layers[0])}
     assert first["O"] == "sram_256KB"  # whoever does the pooling reads it there
-    found = explore_network(read_network(file, "dimc"), search_plan(keep_on_chip=True, lpf_limit=2))
+    found = explore_network(
+        read_network(file, "dimc"), SearchPlan.of(SearchOptions(keep_on_chip=True, lpf_limit=2))
+    )
     assert [result.cme.layer for result in found.layers] == ["conv", "next"]
 
 
@@ -168,5 +171,5 @@ def test_the_command_says_what_it_skips(file: Path, tmp_path: Path) -> None:
 
 def test_where_nothing_is_skipped_there_is_no_note(file: Path) -> None:
     network = read_network(file, "tpu_like")
-    found = explore_network(network, search_plan(lpf_limit=2))
+    found = explore_network(network, SearchPlan.of(SearchOptions(lpf_limit=2)))
     assert skipped_note(network.workload.layers, found.total) == ""

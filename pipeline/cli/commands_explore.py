@@ -1,0 +1,95 @@
+"""The commands that explore and evaluate mappings on one core."""
+
+from __future__ import annotations
+
+import typer
+
+from nestmap.pipeline.cli.options.explore import (
+    EvaluateOptions,
+    ExploreOptions,
+    RepriceOptions,
+    ResumeOptions,
+)
+from nestmap.pipeline.cli.parameters import add_command
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands to the command line."""
+    add_command(
+        app,
+        explore,
+        ExploreOptions,
+        """\
+  nestmap explore light:resnet50 --accelerator tpu_like
+  nestmap explore net.onnx -a machine.yaml -m mapping.yaml --objective energy
+  nestmap explore layers.yaml -a tpu_like --lpf-limit 8 --no-store --json out.json
+  nestmap explore light:resnet50 -a eyeriss_like -m free --spatial-mappings 20 --mixed --prune
+  nestmap explore light:alexnet -a tpu_like --search salsa --keep-on-chip --seed 1
+  nestmap explore light:alexnet -a tpu_like --pareto""",
+    )
+    add_command(
+        app,
+        resume,
+        ResumeOptions,
+        """\
+  nestmap resume last
+  nestmap resume 5f3a91 --store results.duckdb""",
+    )
+    add_command(
+        app,
+        evaluate,
+        EvaluateOptions,
+        """\
+  nestmap evaluate light:alexnet --layer n0 -a tpu_like --order "FX 11, FY 11, OX 54, OY 54, K 3"
+  nestmap evaluate layers.yaml --layer fc -a tpu_like --order "C 2, K 4" \\
+      --cut O=0,1,2 --cut W=1,2 --cut I=2,2
+  nestmap evaluate light:resnet50 -a tpu_like --mapping-file found.yaml""",
+    )
+    add_command(
+        app,
+        reprice,
+        RepriceOptions,
+        """\
+  nestmap reprice last --accelerator newer_sram.yaml
+  nestmap reprice 5f3a91 -a newer_sram.yaml --store results.duckdb --json repriced.json""",
+    )
+
+
+def explore(options: ExploreOptions) -> None:
+    """Find the best mapping of every layer of a network.
+
+    Tries the most promising spatial mappings of every layer, for each of them every order of the
+    loops, with the best memory allocation for each order, and prints a table of the best ones.
+    Every mapping that was tried is recorded in a DuckDB file; what it holds is not tried again.
+    """
+    from nestmap.pipeline.cli.explore import run_explore  # noqa: PLC0415 (help is fast)
+
+    run_explore(options)
+
+
+def resume(options: ResumeOptions) -> None:
+    """Resume an exploration that was interrupted or has failed.
+
+    Completed searches are not repeated. The result is the same as that of an uninterrupted run.
+    """
+    from nestmap.pipeline.cli.resume import run_resume  # noqa: PLC0415 (help is fast)
+
+    run_resume(options)
+
+
+def evaluate(options: EvaluateOptions) -> None:
+    """Evaluate the cost of a given mapping, of one layer or of all layers of a network."""
+    from nestmap.pipeline.cli.evaluate import run_evaluate  # noqa: PLC0415 (help is fast)
+
+    run_evaluate(options)
+
+
+def reprice(options: RepriceOptions) -> None:
+    """Recompute the costs of the mappings of an earlier run with other energies.
+
+    Energy is linear in the counted accesses, so nothing is searched. The accelerator may differ
+    from that of the run only in energies, areas and names.
+    """
+    from nestmap.pipeline.cli.reprice import run_reprice  # noqa: PLC0415 (help is fast)
+
+    run_reprice(options)

@@ -1,0 +1,123 @@
+"""The options that several commands share."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final, final
+
+from nestmap.pipeline.util.option import Option
+
+DEFAULT_STORE: Final = Path("nestmap.duckdb")
+
+_RUN: Final = "last, its id, or enough of the beginning of its id to identify it."
+
+Run = Annotated[str, Option(help=f"The run: {_RUN}", metavar="RUN", is_argument=True)]
+OtherRun = Annotated[
+    str | None, Option(help="The run to compare with.", flags="--against", metavar="RUN")
+]
+QueriedRun = Annotated[
+    str | None, Option(help=f"The run that a named query is about: {_RUN}", metavar="RUN")
+]
+PrunedRuns = Annotated[
+    tuple[str, ...],
+    Option(
+        help=f"Remove this run: {_RUN} May be given several times.", flags="--run", metavar="RUN"
+    ),
+]
+ReportedRuns = Annotated[
+    tuple[str, ...],
+    Option(
+        help=f"The runs; the others are compared with the first one. Each is {_RUN}",
+        metavar="RUN...",
+        is_argument=True,
+    ),
+]
+Store = Annotated[Path, Option(help="The DuckDB file with the results.", metavar="FILE")]
+NoStore = Annotated[bool, Option(help="Do not save the results in a store.")]
+Accelerator = Annotated[
+    str,
+    Option(
+        help="The accelerator: a bundled name such as tpu_like, or a YAML file.",
+        flags="--accelerator -a",
+        metavar="NAME|FILE",
+    ),
+]
+Mapping = Annotated[
+    str | None,
+    Option(
+        help="Constraints on mappings, usually the spatial mapping: a bundled name or a YAML file; "
+        "the name free fixes nothing. Default: the mapping bundled with the accelerator, if there "
+        "is one, for the layers that have all dimensions it unrolls.",
+        flags="--mapping -m",
+        metavar="NAME|FILE",
+    ),
+]
+StaticEnergy = Annotated[
+    bool, Option(help="Include the leakage of memories and array in every energy.")
+]
+Workers = Annotated[
+    int | None,
+    Option(
+        help="Worker threads; results do not depend on their number. Default: one per core.",
+        metavar="N",
+        minimum=1,
+    ),
+]
+ResultsJson = Annotated[
+    Path | None,
+    Option(
+        help="Write all results to this file, with the full cost of every layer.", metavar="FILE"
+    ),
+]
+ReportJson = Annotated[Path | None, Option(help="Write the report to this file.", metavar="FILE")]
+SaveMapping = Annotated[
+    Path | None,
+    Option(
+        help="Write the mappings found to this YAML file, which nestmap evaluate --mapping-file "
+        "reads.",
+        metavar="FILE",
+    ),
+]
+Dims = Annotated[
+    tuple[str, ...],
+    Option(
+        help="The size of a dimension that the network leaves open, as in --dim batch=1. Give one "
+        "for each such dimension.",
+        flags="--dim",
+        metavar="NAME=N",
+    ),
+]
+FloatBits = Annotated[
+    int | None,
+    Option(
+        help="How many bits a float32 or float64 of an ONNX model counts as: exported models use "
+        "these types whatever precision they run in. Default: 8.",
+        metavar="N",
+        minimum=1,
+        maximum=128,
+    ),
+]
+WORKLOAD: Final = Option(
+    help="The network: an ONNX file, a YAML list of layers, or a bundled name such as "
+    "light:resnet50.",
+    metavar="WORKLOAD",
+    is_argument=True,
+)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadOptions:
+    """The network of a command, and what its file leaves open."""
+
+    name: Annotated[str, WORKLOAD]
+    dims: Dims = ()
+    float_bits: FloatBits = None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultFileOptions:
+    """Files with the results of an exploration."""
+
+    json: ResultsJson = None
+    save_mapping: SaveMapping = None

@@ -1,0 +1,135 @@
+"""The options of the commands that explore and evaluate mappings on one core."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal, final
+
+from nestmap.pipeline.cli.options.common import (
+    DEFAULT_STORE,
+    Accelerator,
+    Mapping,
+    NoStore,
+    ResultFileOptions,
+    ResultsJson,
+    Run,
+    StaticEnergy,
+    Store,
+    Workers,
+    WorkloadOptions,
+)
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.util.option import Option
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordingOptions:
+    """Where an exploration is recorded, and how much of it."""
+
+    store: Store = DEFAULT_STORE
+    no_store: NoStore = False
+    record: Annotated[
+        Literal["all", "best", "none"],
+        Option(
+            help="Which evaluations to keep in the store: all, the Pareto front of each search in "
+            "energy and latency (best), or none. Results are always kept."
+        ),
+    ] = "all"
+    record_limit: Annotated[
+        int | None,
+        Option(help="After N evaluations keep only the best ones.", metavar="N", minimum=1),
+    ] = None
+    record_to: Annotated[
+        Path | None,
+        Option(
+            help="Write Parquet files to this folder instead of the store. Runs on several "
+            "computers may share it; nestmap import reads it.",
+            metavar="DIR",
+        ),
+    ] = None
+    fresh: Annotated[
+        bool, Option(help="Compute everything again, even what the store holds already.")
+    ] = False
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExploreOptions:
+    """The options of ``nestmap explore``."""
+
+    workload: WorkloadOptions
+    accelerator: Accelerator
+    mapping: Mapping = None
+    search: SearchOptions
+    static_energy: StaticEnergy = False
+    pareto: Annotated[
+        bool, Option(help="Show the Pareto front of each layer in energy and latency.")
+    ] = False
+    recording: RecordingOptions
+    files: ResultFileOptions
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeOptions:
+    """The options of ``nestmap resume``."""
+
+    run: Run
+    workers: Workers = None
+    store: Store = DEFAULT_STORE
+    files: ResultFileOptions
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluateOptions:
+    """The options of ``nestmap evaluate``: a mapping file, or a layer and an order of its loops."""
+
+    workload: WorkloadOptions
+    accelerator: Accelerator
+    layer: Annotated[
+        str | None,
+        Option(help="The layer to map. With --mapping-file the default is all.", metavar="NAME"),
+    ] = None
+    order: Annotated[
+        str | None,
+        Option(
+            help="The temporal loops, innermost first. Together they must cover all iterations "
+            "that the spatial mapping leaves of the layer.",
+            metavar='"DIM SIZE, ..."',
+        ),
+    ] = None
+    cuts: Annotated[
+        tuple[str, ...],
+        Option(
+            help="For each memory of an operand, innermost first: how many loops are at or below "
+            "it. Give one for each operand, or none to choose the allocation with the fewest "
+            "accesses to the next memory, as LOMA does.",
+            flags="--cut",
+            metavar="OPERAND=N,...",
+        ),
+    ] = ()
+    mapping: Mapping = None
+    mapping_file: Annotated[
+        str | None,
+        Option(
+            help="A YAML file with the complete mapping of every layer: spatial mapping, a "
+            "temporal_ordering of all loops and memory_levels, as nestmap explore saves it. "
+            "Replaces --order, --cut and --mapping.",
+            metavar="FILE",
+        ),
+    ] = None
+    static_energy: StaticEnergy = False
+    json: ResultsJson = None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepriceOptions:
+    """The options of ``nestmap reprice``."""
+
+    run: Run
+    accelerator: Accelerator
+    static_energy: StaticEnergy = False
+    store: Store = DEFAULT_STORE
+    json: ResultsJson = None

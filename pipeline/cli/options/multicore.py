@@ -1,0 +1,139 @@
+"""The options of the commands for several cores."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, final
+
+from nestmap.pipeline.cli.options.common import (
+    DEFAULT_STORE,
+    NoStore,
+    ReportJson,
+    Store,
+    Workers,
+    WorkloadOptions,
+)
+from nestmap.pipeline.multicore.options import StreamOptions
+from nestmap.pipeline.util.option import Option
+
+Cores = Annotated[
+    str,
+    Option(
+        help="The accelerator with several cores: a bundled name, or a YAML file.",
+        flags="--cores -c",
+        metavar="NAME|FILE",
+    ),
+]
+CoreMapping = Annotated[
+    str | None,
+    Option(
+        help="Which cores each layer may run on: a YAML file. Default: all that support its "
+        "operator.",
+        flags="--mapping -m",
+        metavar="FILE",
+    ),
+]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitArguments:
+    """How layers are split, as written on the command line; the default is layer by layer."""
+
+    mode: Annotated[
+        int,
+        Option(
+            help="What --hint-loops are: the loops around a computation node, for all layers (1); "
+            "those within it (2); those around it, another list from each layer cutoff on (3); as "
+            "1, and K is split where constants do not fit the cores (4).",
+            metavar="1..4",
+            minimum=1,
+            maximum=4,
+        ),
+    ] = 1
+    hint_loops: Annotated[
+        tuple[str, ...],
+        Option(
+            help="A loop dimension and how many tiles to cut it into, innermost loop first; give "
+            "several, or one with commas. In mode 3 lists are separated by /. Default: as the "
+            "mapping says, otherwise layer by layer.",
+            metavar="DIM=N|all",
+        ),
+    ] = ()
+    layer_cutoffs: Annotated[
+        str | None,
+        Option(
+            help="For mode 3: the numbers of the nodes at which the next list of loops begins.",
+            metavar="N,...",
+        ),
+    ] = None
+    split_w_percentage: Annotated[
+        float | None,
+        Option(
+            help="For mode 4: the fraction of the smallest memory for constants that the constants "
+            "of a computation node may occupy, as in 0.5. Default: all of it.",
+            metavar="PART",
+        ),
+    ] = None
+    reference: Annotated[
+        bool,
+        Option(
+            help="Count as Stream does: layers are padded until tiles divide them, padding counts, "
+            "bits behind reshapes count twice."
+        ),
+    ] = False
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitCommandOptions:
+    """The options of ``nestmap split``."""
+
+    workload: WorkloadOptions
+    cores: Cores
+    mapping: CoreMapping = None
+    split: SplitArguments
+    graph: Annotated[
+        Path | None,
+        Option(
+            help="Draw the computation nodes and their edges into this SVG file; at most 300 "
+            "nodes.",
+            metavar="FILE",
+        ),
+    ] = None
+    json: ReportJson = None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamCommandOptions:
+    """The options of ``nestmap stream``."""
+
+    workload: WorkloadOptions
+    cores: Cores
+    mapping: CoreMapping = None
+    split: SplitArguments
+    search: StreamOptions
+    compare_lbl: Annotated[
+        bool,
+        Option(
+            help="Schedule the network layer by layer as well, with the same options, and compare."
+        ),
+    ] = False
+    workers: Workers = None
+    store: Store = DEFAULT_STORE
+    no_store: NoStore = False
+    json: ReportJson = None
+    schedule: Annotated[
+        Path | None,
+        Option(
+            help="Write the schedule as JSON: nodes, tensors and transfers with their times.",
+            metavar="FILE",
+        ),
+    ] = None
+    trace: Annotated[
+        Path | None,
+        Option(
+            help="Write the schedule as a trace for ui.perfetto.dev or chrome://tracing.",
+            metavar="FILE",
+        ),
+    ] = None

@@ -1,0 +1,91 @@
+"""The options of ``nestmap db`` and ``nestmap import``."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, final
+
+from nestmap.pipeline.cli.options.common import DEFAULT_STORE, PrunedRuns, Store
+from nestmap.pipeline.util.option import Option
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOptions:
+    """The options of ``nestmap db check``."""
+
+    store: Store = DEFAULT_STORE
+    recompute: Annotated[
+        int,
+        Option(
+            help="Evaluate N of the recorded evaluations again, and compare exactly.",
+            metavar="N",
+            minimum=0,
+        ),
+    ] = 100
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeOptions:
+    """The options of ``nestmap db merge``."""
+
+    into: Annotated[
+        Path,
+        Option(
+            help="The store to merge into; it is created if missing.",
+            metavar="INTO",
+            is_argument=True,
+        ),
+    ]
+    sources: Annotated[
+        tuple[Path, ...],
+        Option(
+            help="Stores, and folders of Parquet parts; they are not changed.",
+            metavar="FROM...",
+            is_argument=True,
+        ),
+    ]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PruneOptions:
+    """The options of ``nestmap db prune``."""
+
+    runs: PrunedRuns = ()
+    keep_best: Annotated[
+        bool,
+        Option(
+            help="Remove evaluations that another one of the same search beats in energy and "
+            "latency."
+        ),
+    ] = False
+    dry_run: Annotated[bool, Option(help="Only report what would be removed. Takes as long.")] = (
+        False
+    )
+    store: Store = DEFAULT_STORE
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportOptions:
+    """The options of ``nestmap db export``."""
+
+    folder: Annotated[Path, Option(help="The folder to create.", metavar="DIR", is_argument=True)]
+    store: Store = DEFAULT_STORE
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportOptions:
+    """The options of ``nestmap import``."""
+
+    folder: Annotated[
+        Path,
+        Option(
+            help="The folder that runs recorded to, or that nestmap db export wrote.",
+            metavar="DIR",
+            is_argument=True,
+        ),
+    ]
+    store: Store = DEFAULT_STORE

@@ -1,0 +1,178 @@
+"""The options of the commands that show networks, accelerators and recorded runs."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final, Literal, final
+
+from nestmap.pipeline.cli.options.common import (
+    DEFAULT_STORE,
+    WORKLOAD,
+    Dims,
+    FloatBits,
+    OtherRun,
+    QueriedRun,
+    ReportedRuns,
+    ReportJson,
+    Run,
+    Store,
+)
+from nestmap.pipeline.util.option import Option
+
+DEFAULT_REPORT: Final = Path("report.html")
+
+Drawing = Literal[
+    "layers", "memories", "scatter", "accelerator", "loops", "roofline", "utilization",
+    "schedule", "memory-use", "links", "data", "energy", "front", "comparison", "all",
+]  # fmt: skip
+"""What can be drawn of a run on one core, then of one on several cores, then of both."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowOptions:
+    """The options of ``nestmap show``: a network, or an accelerator."""
+
+    workload: Annotated[str | None, WORKLOAD] = None
+    accelerator: Annotated[
+        str | None,
+        Option(
+            help="The accelerator to show instead of a network: a bundled name such as tpu_like, "
+            "or a YAML file.",
+            flags="--accelerator -a",
+            metavar="NAME|FILE",
+        ),
+    ] = None
+    dims: Dims = ()
+    float_bits: FloatBits = None
+    graph: Annotated[
+        Path | None,
+        Option(help="Draw the graph of the network into this SVG file.", metavar="FILE"),
+    ] = None
+    json: ReportJson = None
+    all_layers: Annotated[
+        bool, Option(help="Show every layer, not only those that differ.", flags="--all")
+    ] = False
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryOptions:
+    """The options of ``nestmap query``; ``question`` is SQL or the name of a query."""
+
+    question: Annotated[
+        str | None,
+        Option(
+            help="The name of a query (see --list), or SQL as DuckDB understands it.",
+            metavar="NAME|SQL",
+            is_argument=True,
+        ),
+    ] = None
+    run: QueriedRun = None
+    against: OtherRun = None
+    layer: Annotated[
+        str | None, Option(help="The layer that a named query is about.", metavar="NAME")
+    ] = None
+    top: Annotated[int | None, Option(help="How many mappings.", metavar="K", minimum=1)] = None
+    store: Store = DEFAULT_STORE
+    format: Annotated[
+        Literal["table", "csv", "json", "parquet", "arrow"] | None,
+        Option(
+            help="The format of the result. Default: given by the suffix of --output, or a table."
+        ),
+    ] = None
+    output: Annotated[
+        Path | None,
+        Option(
+            help="Write the result to this file: .csv, .json, .parquet, .arrow or .txt.",
+            flags="--output -o",
+            metavar="FILE",
+        ),
+    ] = None
+    listing: Annotated[
+        bool, Option(help="List the named queries and what they answer.", flags="--list")
+    ] = False
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainOptions:
+    """The options of ``nestmap explain``."""
+
+    run: Run
+    layer: Annotated[
+        str,
+        Option(help="The layer, by its name in the network.", metavar="LAYER", is_argument=True),
+    ]
+    store: Store = DEFAULT_STORE
+    json: Annotated[
+        Path | None,
+        Option(help="Write the explanation to this file, with exact numbers.", metavar="FILE"),
+    ] = None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlotOptions:
+    """The options of ``nestmap plot``."""
+
+    run: Run
+    what: Annotated[
+        Drawing | None,
+        Option(
+            help="What to draw: energy and latency of the layers, of the memories, all mappings of "
+            "a layer, the accelerator, the loops of a layer, a roofline, the utilization of the "
+            "array; of a run on several cores its schedule, memory use over time, link "
+            "utilization, data sent, energy, the search; of either a comparison with another run. "
+            "Default: all, or with --against the comparison."
+        ),
+    ] = None
+    layer: Annotated[
+        str | None,
+        Option(
+            help="The layer of scatter and loops. Default: the one that costs most.",
+            metavar="NAME",
+        ),
+    ] = None
+    against: OtherRun = None
+    output: Annotated[
+        Path | None,
+        Option(
+            help="A file for one figure (.png, .svg or .pdf), or a folder. Default: a .png file "
+            "named after the figure; several go to the folder figures.",
+            flags="--output -o",
+            metavar="FILE|DIR",
+        ),
+    ] = None
+    store: Store = DEFAULT_STORE
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportOptions:
+    """The options of ``nestmap report``."""
+
+    runs: ReportedRuns
+    output: Annotated[
+        Path, Option(help="The file to write.", flags="--output -o", metavar="FILE")
+    ] = DEFAULT_REPORT
+    store: Store = DEFAULT_STORE
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeOptions:
+    """The options of ``nestmap serve``."""
+
+    store: Store = DEFAULT_STORE
+    port: Annotated[
+        int | None,
+        Option(
+            help="The port. Default: 8321, or a free one if that is in use.",
+            metavar="N",
+            minimum=1,
+            maximum=65535,
+        ),
+    ] = None
+    open: Annotated[bool, Option(help="Whether to open the browser.", flags="--open/--no-open")] = (
+        False
+    )

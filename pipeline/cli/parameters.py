@@ -1,0 +1,160 @@
+"""Commands whose parameters are the fields of an options record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass, make_dataclass
+from enum import StrEnum
+from inspect import Parameter, signature
+from types import EllipsisType, GenericAlias, NoneType, UnionType
+from typing import Final, Literal, TypeVar, Union, final, get_args, get_origin, get_type_hints
+
+import typer
+
+from nestmap.pipeline.cli.error_handling import reported
+from nestmap.pipeline.util.option import Option
+
+Record = TypeVar("Record")
+
+_ONLY_IN_PYTHON: Final = {NoneType, EllipsisType, StrEnum}
+"""Types of fields that the command line does not offer."""
+
+
+def add_command(
+    app: typer.Typer, run: Callable[[Record], None], record: type[Record], examples: str
+) -> None:
+    """Adds a command that runs a function on a record of its options.
+
+    Each field of the record is a parameter, described by an :class:`Option`, or another record
+    of parameters. The function gives the command its name and, by its docstring, its help.
+    """
+
+    def run_command(arguments: object) -> None:
+        with reported():
+            run(_record(record, vars(arguments)))
+
+    # Typer calls what it is given with a keyword for each parameter: here, a class with a field
+    # for each of them.
+    arguments = make_dataclass(
+        "Arguments",
+        [x.declared() for x in _parameters(record)],
+        namespace={"__post_init__": run_command},
+        kw_only=True,
+        eq=False,
+        repr=False,
+    )
+    name = run.__name__.removesuffix("_")
+    app.command(name, help=run.__doc__, epilog=f"\b\nExamples:\n{examples}")(arguments)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Parameter:
+    """A field of a record; ``kind`` is the type of its value, or of each of several values."""
+
+    name: str
+    kind: object
+    has_several: bool
+    default: object
+    option: Option
+
+    @property
+    def shown_default(self) -> object:
+        """The default on the command line; ``...``: it must be given."""
+        if self.default is Parameter.empty:
+            return ...
+        if self.has_several:
+            return None
+        if self.kind is bool:
+            return bool(self.default)
+        return self.option.default if self.default in {None, ...} else self.default
+
+    def declared(self) -> tuple[str, object, object]:
+        """The name, type and default with which Typer makes the parameter."""
+        kind = GenericAlias(list, (self.kind,)) if self.has_several else self.kind
+        if self.option.is_argument:
+            return self.name, kind, self._argument()
+        return self.name, kind, self._option()
+
+    def _argument(self) -> object:
+        return typer.Argument(
+            self.shown_default,
+            metavar=self.option.metavar,
+            help=self.option.help,
+            show_default=False,
+        )
+
+    def _option(self) -> object:
+        default = self.shown_default
+        flags = self.option.flags or "--" + self.name.replace("_", "-")
+        return typer.Option(
+            default,
+            *flags.split(),
+            metavar=self.option.metavar,
+            help=self.option.help,
+            min=self.option.minimum,
+            max=self.option.maximum,
+            show_default=default not in {None, ...},
+        )
+
+    def value(self, given: object) -> object:
+        """The value of the field where this is given on the command line."""
+        if not self.has_several:
+            return given
+        match given:
+            case [_, *_] as items:
+                return tuple(items)
+            case _:
+                return self.default
+
+
+def _parameters(record: type) -> Iterator[_Parameter]:
+    """The fields of a record and of the records in it."""
+    for field in _fields(record):
+        if isinstance(field, _Parameter):
+            yield field
+        else:
+            yield from _parameters(field[1])
+
+
+def _record(record: type[Record], values: Mapping[str, object]) -> Record:
+    """A record with the values of its parameters."""
+    make: Callable[..., Record] = record
+    arguments: dict[str, object] = {}
+    for field in _fields(record):
+        if isinstance(field, _Parameter):
+            arguments[field.name] = field.value(values[field.name])
+        else:
+            name, nested = field
+            arguments[name] = _record(nested, values)
+    return make(**arguments)
+
+
+def _fields(record: type) -> Iterator[_Parameter | tuple[str, type]]:
+    """The fields of a record: parameters, and records by name."""
+    hints: Mapping[str, object] = get_type_hints(record, include_extras=True)
+    for name, parameter in signature(record).parameters.items():
+        hint = hints[name]
+        if isinstance(hint, type) and is_dataclass(hint):
+            yield name, hint
+        else:
+            yield _parameter(parameter, hint)
+
+
+def _parameter(parameter: Parameter, hint: object) -> _Parameter:
+    kind, option = get_args(hint)
+    if not isinstance(option, Option):
+        raise TypeError(f"{parameter.name}: {option!r} is no Option")
+    kind, has_several = _on_command_line(kind)
+    return _Parameter(parameter.name, kind, has_several, parameter.default, option)
+
+
+def _on_command_line(hint: object) -> tuple[object, bool]:
+    """The type of a value on the command line, and whether there may be several."""
+    if get_origin(hint) in {tuple, Sequence}:
+        return get_args(hint)[0], True
+    if get_origin(hint) not in {Union, UnionType}:
+        return hint, False
+    kinds = [x for x in get_args(hint) if x not in _ONLY_IN_PYTHON]
+    names = [x for x in kinds if get_origin(x) is Literal]  # rather than str
+    return (names or kinds)[0], False

@@ -1,0 +1,109 @@
+"""The options of a search: name, type, default and help of each, for Python and command line.
+
+Nothing heavy is imported here, so that ``nestmap explore --help`` is fast.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from types import EllipsisType
+from typing import Annotated, Final, Literal, final
+
+from nestmap.pipeline.util.option import Option
+
+ObjectiveName = Literal["latency", "energy", "edp"]
+SearchName = Literal["loma", "salsa"]
+MappingTypeName = Literal["uneven", "even"]
+RankName = Literal["utilization", "bound"]
+
+LPF_LIMIT: Final = Option(
+    help="Split the loops of a layer into at most N factors. Every order of the factors is tried, "
+    "so a higher limit finds better mappings but takes several times as long.",
+    metavar="N",
+    minimum=1,
+    default=6,
+)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchOptions:
+    """The options of a search that are commonly changed; None leaves an option as it is.
+
+    An enumerated option is given by name or as a member of its enumeration
+    (:class:`~nestmap.model.Objective`, :class:`~nestmap.model.MappingType`,
+    :class:`~nestmap.pipeline.explore.plan.Rank`). ``lpf_limit`` is left as it is by ``...``;
+    None means that LOMA permutes all prime factors.
+    """
+
+    objective: Annotated[
+        ObjectiveName | StrEnum | None,
+        Option(help="What the best mapping of each layer minimizes.", default="latency"),
+    ] = None
+    search: Annotated[
+        SearchName | None,
+        Option(
+            help="How to search for temporal mappings: try every order of at most --lpf-limit "
+            "loop factors (loma), or anneal the order of all prime factors (salsa).",
+            default="loma",
+        ),
+    ] = None
+    lpf_limit: Annotated[int | EllipsisType | None, LPF_LIMIT] = ...
+    mapping_type: Annotated[
+        MappingTypeName | StrEnum | None,
+        Option(
+            help="Whether operands that share a memory may hold different loops there (uneven) "
+            "or not (even).",
+            default="uneven",
+        ),
+    ] = None
+    spatial_mappings: Annotated[
+        int | None,
+        Option(
+            help="Try the N most promising spatial mappings of each layer, where the mapping "
+            "leaves array dimensions open.",
+            metavar="N",
+            minimum=1,
+            default=3,
+        ),
+    ] = None
+    mixed: Annotated[
+        bool | None, Option(help="Let several loop dimensions share an array dimension.")
+    ] = None
+    rank: Annotated[
+        RankName | StrEnum | None,
+        Option(
+            help="How to rank spatial mappings: by how much of the array they use (utilization), "
+            "or the best fifty of these by the lower bound of their cost (bound).",
+            default="utilization",
+        ),
+    ] = None
+    keep_on_chip: Annotated[
+        bool | None,
+        Option(help="Keep data between layers in the lowest memory that has room for it."),
+    ] = None
+    prune: Annotated[
+        bool | None,
+        Option(
+            help="Skip spatial mappings that cannot beat the best mapping found so far: the same "
+            "result in less time."
+        ),
+    ] = None
+    count_vector: Annotated[
+        bool | None,
+        Option(
+            help="Include vector operators (pooling, activations, normalizations, ...) in the "
+            "totals."
+        ),
+    ] = None
+    seed: Annotated[
+        int | None,
+        Option(help="Random seed for --search salsa.", metavar="N", minimum=0, default=0),
+    ] = None
+    workers: Annotated[
+        int | None,
+        Option(
+            help="Worker threads; results do not depend on their number. Default: one per core.",
+            metavar="N",
+            minimum=1,
+        ),
+    ] = None

@@ -1,0 +1,25 @@
+"""What a user is told about an option: its help, and how the command line spells it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """The description of a field of an options record, given as ``Annotated[type, Option(...)]``.
+
+    The command line makes an option or, if ``is_argument``, a positional argument of the field.
+    ``flags`` are separated by spaces; by default the flag is the name of the field. ``default``
+    applies where the default of the field is None.
+    """
+
+    help: str
+    flags: str = ""
+    metavar: str | None = None
+    minimum: int | None = None
+    maximum: int | None = None
+    default: str | int | None = None
+    is_argument: bool = False
