@@ -15,6 +15,7 @@ test: $(READY) chromium  ## all tests
 check: $(READY)  ## style, types, layers
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/lint-imports --no-cache --no-logo
 	$(VENV)/bin/mypy
 	$(VENV)/bin/pyright --pythonpath $(PYTHON)  # else it looks at the python of the PATH
 

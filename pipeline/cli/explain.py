@@ -9,8 +9,8 @@ from nestmap.model.errors import suggestion
 from nestmap.pipeline.cli.options.view import ExplainOptions
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import output_width, remark, show, show_prose
+from nestmap.pipeline.explore.explanation import WIDTH, Explanation, explain
 from nestmap.pipeline.explore.recorded_problem import searched_problem
-from nestmap.pipeline.render.text.explanation import WIDTH, Explanation, explain
 from nestmap.pipeline.render.text.plain_table import printable
 from nestmap.pipeline.util.atomic_files import write_text
 from nestmap.store import Store

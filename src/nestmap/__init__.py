@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from nestmap.pipeline.explore.api import Exploration as Exploration
     from nestmap.pipeline.explore.api import evaluate as evaluate
     from nestmap.pipeline.explore.api import explore as explore
+    from nestmap.pipeline.explore.explanation import Explanation as Explanation
+    from nestmap.pipeline.explore.explanation import explain as explain
     from nestmap.pipeline.explore.recorded_problem import recorded_problem as recorded_problem
     from nestmap.pipeline.explore.resume import resume as resume
     from nestmap.pipeline.frontend.torch import from_torch as from_torch
@@ -35,8 +37,6 @@ if TYPE_CHECKING:
     from nestmap.pipeline.multicore.api import stream as stream
     from nestmap.pipeline.multicore.plan import StreamPlan as StreamPlan
     from nestmap.pipeline.multicore.plan import stream_plan as stream_plan
-    from nestmap.pipeline.render.text.explanation import Explanation as Explanation
-    from nestmap.pipeline.render.text.explanation import explain as explain
 
 _HOMES = {
     "nestmap.model.workload.builders": (
@@ -45,7 +45,7 @@ _HOMES = {
     ),
     "nestmap.model.evaluation.recording": ("RecordMode", "Recording"),
     "nestmap.pipeline.explore.api": ("Exploration", "evaluate", "explore"),
-    "nestmap.pipeline.render.text.explanation": ("Explanation", "explain"),
+    "nestmap.pipeline.explore.explanation": ("Explanation", "explain"),
     "nestmap.pipeline.explore.recorded_problem": ("recorded_problem",),
     "nestmap.pipeline.explore.resume": ("resume",),
     "nestmap.pipeline.multicore.api": ("StreamResult", "resume_stream", "stream"),

@@ -10,6 +10,7 @@ from typing import Final, final
 from nestmap.model import CostModelEvaluation, LayerFront, LayerResult, LevelEvaluation
 from nestmap.pipeline.analysis.mapping.explanation import EnergyKind, EnergyPart, PortTraffic, Tile
 from nestmap.pipeline.analysis.network.stacked_bars import latency_parts
+from nestmap.pipeline.explore.explanation import Explanation
 from nestmap.pipeline.format.mappings import sizes_text, spatial_text
 from nestmap.pipeline.format.numbers import MINUS, count, engineering, with_micro
 from nestmap.pipeline.format.palette import BLUE, Look, grey_look
@@ -18,7 +19,6 @@ from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.cells import NONE
 from nestmap.pipeline.render.tables.columns import Column, bars, figures
 from nestmap.pipeline.render.tables.table import Cell, Row, Table, table
-from nestmap.pipeline.render.text.explanation import Explanation
 from nestmap.pipeline.render.text.explanation_reasons import described, notable, unchanged
 from nestmap.pipeline.render.text.explanation_tables import array_text, nest_lines
 from nestmap.pipeline.render.text.network import skipped_of

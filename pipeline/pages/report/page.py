@@ -13,6 +13,7 @@ from markupsafe import Markup
 from nestmap.model import InputError, LayerResult
 from nestmap.pipeline.analysis.network.run_comparison import NamedRun
 from nestmap.pipeline.analysis.network.stacked_bars import cmes_of, memory_looks
+from nestmap.pipeline.explore.explanation import explain
 from nestmap.pipeline.explore.recorded_problem import searched_problem
 from nestmap.pipeline.pages.report.accelerator import Machine, machine
 from nestmap.pipeline.pages.report.assets import INLINE, SCRIPTS, Assets, Static, inline, policy
@@ -32,7 +33,6 @@ from nestmap.pipeline.pages.report.stages import StageView, pipeline_stages
 from nestmap.pipeline.pages.report.summary import Summary, summary
 from nestmap.pipeline.pages.report.vector_operators import node_table, operator_table
 from nestmap.pipeline.render.tables.table import Table
-from nestmap.pipeline.render.text.explanation import explain
 from nestmap.store import RunKind, Store
 
 NOTHING: Final = Markup("")

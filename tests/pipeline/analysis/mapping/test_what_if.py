@@ -18,8 +18,8 @@ from nestmap.model import (
 from nestmap.model.base import replaced
 from nestmap.pipeline.analysis.mapping.explanation import Change, PortName, WhatIf
 from nestmap.pipeline.analysis.mapping.what_if import what_ifs
+from nestmap.pipeline.explore.explanation import explain
 from nestmap.pipeline.format.numbers import cycles
-from nestmap.pipeline.render.text.explanation import explain
 from nestmap.pipeline.render.text.explanation_reasons import matters
 from nestmap.search import loma
 from tests.costmodel.sample import problems

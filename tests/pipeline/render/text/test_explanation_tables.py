@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import CostModelEvaluation
 from nestmap.pipeline.analysis.mapping.explanation import EnergyKind
-from nestmap.pipeline.render.text.explanation import Explanation, explain
+from nestmap.pipeline.explore.explanation import Explanation, explain
 from nestmap.pipeline.render.text.explanation_reasons import matters
 from tests.in_memory import imc_cases
 from tests.leaking import leaking_cases

@@ -13,7 +13,7 @@ from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import CostModelEvaluation, InputError, Loop, Relevance
 from nestmap.model.base import replaced
 from nestmap.pipeline.analysis.mapping.explanation import Bound, EnergyKind, LatencyPart
-from nestmap.pipeline.render.text.explanation import Explanation, explain
+from nestmap.pipeline.explore.explanation import Explanation, explain
 from tests.in_memory import imc_cases
 from tests.leaking import leaking_cases
 from tests.pipeline.render.text.read_explanation import loops, part
