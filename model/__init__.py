@@ -1,4 +1,4 @@
-"""The immutable domain model: workloads, hardware, mappings, evaluations, multi-core problems."""
+"""The immutable domain model: workloads, hardware, mappings, evaluations, several cores."""
 
 from nestmap.model.base import Frozen as Frozen
 from nestmap.model.dims import MOVEMENTS as MOVEMENTS

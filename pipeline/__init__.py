@@ -1,4 +1,4 @@
-"""How it all flows: the stage graph, the stages, the parsers, the facade, the command line."""
+"""How data flows: stage graph, front ends, stages, explorations, pages, commands."""
 
 from nestmap.pipeline.stage_graph import MainStage as MainStage
 from nestmap.pipeline.stage_graph import Stage as Stage

@@ -1,1 +1,1 @@
-"""What arrays cost that compute in memory."""
+"""In-memory-compute arrays: energy, area and clock from their circuits."""

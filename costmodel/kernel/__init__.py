@@ -1,1 +1,1 @@
-"""The machinery below the formulas: compilation, records, work space."""
+"""Compilation, records and work space of the kernels."""

@@ -1,4 +1,4 @@
-"""Cost models of memories: energy per access, area and leakage from what a memory is built as."""
+"""Memories: energy per access, area and leakage from size, width and ports."""
 
 from nestmap.costmodel.memory_cost.dram import DramPreset as DramPreset
 from nestmap.costmodel.memory_cost.dram import dram_cost as dram_cost

@@ -1,1 +1,1 @@
-"""Costs of mappings: of one mapping, of batches of mappings, of networks."""
+"""Evaluations: what one mapping, a batch of mappings or a whole network costs."""

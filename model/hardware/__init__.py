@@ -1,1 +1,1 @@
-"""Single-core accelerators: operational array, memories, ports, component costs."""
+"""Accelerators with one core: operational array, memories, ports, component costs."""

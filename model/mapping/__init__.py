@@ -1,1 +1,1 @@
-"""Mappings: spatial unrolling, temporal loop order, allocation of loops to memories."""
+"""Mappings: spatial unrolling, temporal order of loops, allocation of loops to memories."""

@@ -1,1 +1,1 @@
-"""Multi-core models: accelerators, computation nodes, allocations, schedules."""
+"""Several cores: accelerators, computation nodes, allocations, schedules."""

@@ -1,1 +1,1 @@
-"""Numbers out of results; draws nothing."""
+"""Computes figures from results; draws nothing."""

@@ -1,3 +1,3 @@
-"""The command line: ``nestmap explore``, ``evaluate``, ``show``, ``query`` and ``examples``."""
+"""The command line."""
 
 from nestmap.pipeline.cli.commands import main as main

@@ -1,1 +1,1 @@
-"""Explorations on one core: facade, plan, recording."""
+"""Explorations on one core: facade, plan, recording, resuming, repricing."""

@@ -1,1 +1,1 @@
-"""Numbers, units and mappings as text; colors."""
+"""Text of numbers, units and mappings; colors."""

@@ -1,1 +1,1 @@
-"""Reads networks, accelerators and mappings from files, bundled examples and Python objects."""
+"""Reads networks, accelerators and mappings: files, bundled, Python objects."""

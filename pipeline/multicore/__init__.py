@@ -1,1 +1,1 @@
-"""Explorations on several cores: facade, plan, recording."""
+"""Explorations on several cores: facade, plan, pipeline, recording."""

@@ -1,1 +1,1 @@
-"""HTML pages: the report and the explorer."""
+"""HTML pages about runs."""

@@ -1,1 +1,1 @@
-"""Models and numbers as text, pictures and files."""
+"""Renders models and figures as text, pictures and files; computes nothing."""

@@ -1,4 +1,4 @@
-"""The stages under the names that users of ZigZag know."""
+"""The stages, under the names that users of ZigZag and Stream know."""
 
 from nestmap.pipeline.stages.io.pickle import DumpStage as DumpStage
 from nestmap.pipeline.stages.io.pickle import LoadStage as LoadStage

@@ -1,1 +1,1 @@
-"""Files, optional packages, provenance: knows nothing of accelerators."""
+"""Files, optional packages, provenance, JSON: independent of accelerators."""

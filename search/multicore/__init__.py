@@ -1,1 +1,1 @@
-"""Several cores: split networks, cost nodes on cores, allocate, schedule."""
+"""Several cores: splits networks, costs nodes on cores, allocates and schedules them."""

@@ -1,1 +1,1 @@
-"""Selection: the best, the k best, the Pareto front."""
+"""Selects the best, the k best or the Pareto front."""

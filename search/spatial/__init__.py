@@ -1,1 +1,1 @@
-"""Spatial mappings: what to unroll over the array."""
+"""Spatial mappings: which loops to unroll over the array, with lower bounds."""

@@ -1,1 +1,1 @@
-"""Temporal mappings: loop orders, and the memories that hold the tiles."""
+"""Temporal mappings: loop orders (LOMA, SALSA), allocation of loops to memories."""

@@ -1,1 +1,1 @@
-"""Readers: runs, results and searches of a store as models, and SQL queries."""
+"""Reads runs, results and searches as models, and answers SQL queries."""

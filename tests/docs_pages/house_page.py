@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -11,23 +13,39 @@ from tests.docs_pages.page import DOCS
 
 ROOT: Final = DOCS.parent
 PAGE: Final = DOCS / "design.md"
-ROOMS: Final = ("model", "costmodel", "search", "store", "pipeline")
 BEGIN: Final = "<!-- the tree is written by tests/docs_pages/house_page.py -->\n```text\n"
 END: Final = "```\n"
 
 
 def tree() -> str:
-    """Every folder of the package, indented by depth, with the sentence of its ``__init__``."""
-    rows = [row for room in ROOMS for row in _rows(ROOT / room, 0)]
+    """Every folder of the package, indented by depth, with the sentence of its ``__init__``.
+
+    Rooms stand in the order of the layers in pyproject.toml, lowest first.
+    """
+    layers = _layers()
+    rows = [row for room in layers["nestmap"] for row in _rows(ROOT / room, layers)]
     width = max(len(name) for name, _ in rows) + 2
     return "".join(f"{name:<{width}}{sentence}\n" for name, sentence in rows)
 
 
-def _rows(folder: Path, depth: int) -> Iterator[tuple[str, str]]:
-    yield "    " * depth + folder.name + "/", _sentence(folder / "__init__.py")
-    for inner in sorted(folder.iterdir()):
-        if (inner / "__init__.py").is_file():
-            yield from _rows(inner, depth + 1)
+def _rows(folder: Path, layers: dict[str, list[str]]) -> Iterator[tuple[str, str]]:
+    parts = folder.relative_to(ROOT).parts
+    yield "    " * (len(parts) - 1) + folder.name + "/", _sentence(folder / "__init__.py")
+    order = layers.get(".".join(("nestmap", *parts)), [])
+    inside = {path.parent.name for path in folder.glob("*/__init__.py")}
+    for name in [*(name for name in order if name in inside), *sorted(inside - set(order))]:
+        yield from _rows(folder / name, layers)
+
+
+def _layers() -> dict[str, list[str]]:
+    """The names in each container of the contracts of import-linter, lowest first."""
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return {
+        container: [name for layer in reversed(x["layers"]) for name in re.split(r"[|: ]+", layer)]
+        for x in config["tool"]["importlinter"]["contracts"]
+        if x["type"] == "layers"
+        for container in x["containers"]
+    }
 
 
 def _sentence(face: Path) -> str:

@@ -1,4 +1,4 @@
-"""Builders for layers, attention and networks."""
+"""Builders of layers, attention and networks for Python programs."""
 
 from nestmap.model.workload.builders.attention_layers import attention as attention
 from nestmap.model.workload.builders.conv import conv1d as conv1d

@@ -1,1 +1,1 @@
-"""What a mapping does and costs, what binds, and what would help: the numbers of explanations."""
+"""Figures of one mapping: loop nest, traffic, costs by part, what-if machines."""

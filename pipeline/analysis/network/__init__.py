@@ -1,1 +1,1 @@
-"""Numbers about the layers of a network."""
+"""Figures of networks: energy and latency by part, roofline, memory hierarchy."""

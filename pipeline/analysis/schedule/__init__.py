@@ -1,1 +1,1 @@
-"""What pictures of a schedule show, as tables and numbers: nothing here draws."""
+"""Figures of schedules: critical path, stalls, core and channel loads, energy."""

@@ -1,4 +1,4 @@
-"""The options of the commands, as records; nothing heavy is imported here, so help is fast.
+"""The options of each command as records; imports nothing heavy, so help is fast.
 
 Annotations are evaluated at once, not kept as text: help needs all of them.
 """

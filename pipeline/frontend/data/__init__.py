@@ -1,4 +1,4 @@
-"""The bundled descriptions: accelerators, cores and mappings as YAML files, CACTI's settings."""
+"""Bundled accelerators, cores and mappings as YAML; settings of CACTI."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The explorer: the pages of a store, read-only, served to the browser of this machine."""
+"""The explorer: serves the pages of a store, read-only, on this machine."""

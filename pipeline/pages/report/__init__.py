@@ -1,4 +1,4 @@
-"""Pages of HTML about runs: the report is one file of them, the explorer serves them.
+"""The report: one HTML file about runs; the explorer serves the same pages.
 
 Needs ``pip install nestmap[report]``.
 """

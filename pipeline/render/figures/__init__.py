@@ -1,4 +1,4 @@
-"""Figures of results, for papers and screens: pure functions from models to matplotlib figures.
+"""Figures as matplotlib figures, for papers and screens.
 
 Needs ``pip install nestmap[plot]``. Each ``..._figure`` gives a ``matplotlib.figure.Figure``,
 without pyplot and its state; ``save`` writes one as PNG, SVG or PDF.

@@ -1,4 +1,4 @@
-"""How models show themselves in notebooks: small tables of HTML that need nothing else."""
+"""Notebook views of models: small HTML tables without scripts."""
 
 from nestmap.pipeline.render.notebook.markup import MOST_ROWS as MOST_ROWS
 from nestmap.pipeline.render.notebook.markup import Cell as Cell

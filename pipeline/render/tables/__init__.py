@@ -1,1 +1,1 @@
-"""Rows and columns of results."""
+"""Tables: columns and cells with text and exact value, for every renderer."""

@@ -1,1 +1,1 @@
-"""Results for people and programs: tables, JSON."""
+"""Results as text for terminals."""

@@ -1,1 +1,1 @@
-"""Stages that split, cost and schedule networks on several cores."""
+"""Stages that split networks, cost nodes and schedule them on several cores."""

@@ -1,1 +1,1 @@
-"""The allocation of nodes to cores: genetic algorithm, constraint programming."""
+"""Allocates nodes to cores: genetic algorithm and constraint programming."""

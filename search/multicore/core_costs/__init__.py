@@ -1,1 +1,1 @@
-"""Costs of computation nodes on cores."""
+"""Costs computation nodes on each core."""

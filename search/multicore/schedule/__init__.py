@@ -1,1 +1,1 @@
-"""The scheduler: when every node runs and every tensor is sent."""
+"""Schedules nodes and transfers: a list scheduler in kernels."""

@@ -1,1 +1,1 @@
-"""Reads an ONNX model without its weights: nodes, shapes, operator versions, functions."""
+"""Reads an ONNX model without weights: nodes, shapes, opsets, functions."""

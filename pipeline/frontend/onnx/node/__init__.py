@@ -1,1 +1,1 @@
-"""An ONNX node as the converters see it: attributes, tensors, precisions."""
+"""An ONNX node as converters see it: attributes, tensors, precisions."""

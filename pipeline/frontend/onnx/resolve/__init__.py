@@ -1,1 +1,1 @@
-"""Infers tensor shapes and replaces control flow and composite operators by the nodes that run."""
+"""Infers shapes; replaces control flow and composite operators."""

@@ -1,4 +1,4 @@
-"""The interactive charts of the HTML report: specifications for Vega-Lite, and what draws them.
+"""Interactive charts: Vega-Lite specifications, and scripts that draw them.
 
 Needs ``pip install nestmap[report]``.
 """

@@ -1,1 +1,1 @@
-"""Pages of runs on several cores: the schedule, what it costs, how its allocation was found."""
+"""Pages about several cores: schedule, costs, search for the allocation."""

@@ -1,4 +1,4 @@
-"""The layout of an acyclic graph on a page."""
+"""Lays out an acyclic graph in layers."""
 
 from nestmap.pipeline.render.svg.layered_layout.layout import Box as Box
 from nestmap.pipeline.render.svg.layered_layout.layout import Layout as Layout

@@ -1,1 +1,1 @@
-"""The charts of a schedule: what happens when, what memories and wires hold, what it costs."""
+"""Charts of schedules: events, memory and channel use, energy."""
