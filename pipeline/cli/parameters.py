@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeVar, Union, final, get_args, get_origin, 
 
 import typer
 
-from nestmap.pipeline.cli.error_handling import reported
+from nestmap.pipeline.cli.error_handling import report_errors
 from nestmap.pipeline.util.option import Option
 
 Record = TypeVar("Record")
@@ -30,7 +30,7 @@ def add_command(
     """
 
     def run_command(arguments: object) -> None:
-        with reported():
+        with report_errors():
             run(_record(record, vars(arguments)))
 
     # Typer calls what it is given with a keyword for each parameter: here, a class with a field
