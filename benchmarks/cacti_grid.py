@@ -23,7 +23,7 @@ from itertools import product
 from pathlib import Path
 
 from nestmap.model import MemoryMacro
-from nestmap.pipeline.frontend.yaml.hardware.cacti import configuration
+from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_input
 
 NODES = (22, 32, 45, 65)
 """Technology nodes in nm."""
@@ -82,7 +82,7 @@ def macros() -> Iterator[Macro]:
 
 def settings(macro: Macro) -> str:
     """CACTI's configuration file for a macro: as nestmap asks it."""
-    return configuration(
+    return cacti_input(
         MemoryMacro(
             size=8 * macro.size,
             width=macro.width,

@@ -143,7 +143,7 @@ def write(path: Path, millions: float) -> Written:
                 batch = made[place][i % DIFFERENT]
                 batch = replace(batch, latency2=batch.latency2 + i)
                 spatial = searched[place]
-                with run.searching(SearchInfo(key=f"benchmark {i}", spatial=spatial)) as search:
+                with run.record_search(SearchInfo(key=f"benchmark {i}", spatial=spatial)) as search:
                     search.record(batch)
                 if place == 0:
                     energy.append(batch.energy)

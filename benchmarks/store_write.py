@@ -67,7 +67,7 @@ def record(run: Run, batches: list[EvaluationBatch], rows: int, searches: int) -
     count = rows // len(batches[0])
     problem = batches[0].mappings.problem
     for part in range(searches):
-        with run.searching(search_info(problem, f"search {part}")) as search:
+        with run.record_search(search_info(problem, f"search {part}")) as search:
             for i in range(part * count // searches, (part + 1) * count // searches):
                 search.record(batches[i % len(batches)])
     run.finish(result(network()))

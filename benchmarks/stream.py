@@ -107,7 +107,7 @@ def _cost_seconds(run: RecordedRun) -> float:
     for row, layer in enumerate(run.layers):
         for recorded in layer.costs:
             for core in recorded.cores:
-                known = costs.of(int(split.nodes.first[row]), core)
+                known = costs.cost_of(int(split.nodes.first_nodes[row]), core)
                 assert known is not None, (layer.number, core)
                 assert known.cost is not None, (layer.number, core)
                 assert known.cost.runtime <= recorded.runtime, (layer.number, core, known.cost)
@@ -183,7 +183,7 @@ def _front(name: str, python: str | None) -> None:
     print(f"ours {_spread(ours)}", flush=True)
     if python is None:
         return
-    fronts = [[tuple(x[place] for place in problem.space.free) for x in arena.front(0)]]
+    fronts = [[tuple(x[place] for place in problem.space.free_groups) for x in arena.front(0)]]
     fronts.append(list(run.searched.fronts[0]))
     answer = _answer(python, run, [list(cores) for front in fronts for cores in front])
     worst = Cost(max(x.energy for x in run.evaluated), max(x.latency for x in run.evaluated))

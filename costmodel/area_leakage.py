@@ -25,7 +25,7 @@ def areas_of(accelerator: Accelerator) -> tuple[PartArea, ...]:
         if array.imc
         else (PartArea(part=ARRAY, area=array.units * array.unit_area),)
     )
-    memories = (_memory_area(accelerator, level) for level in _apart_from_array(accelerator))
+    memories = (_memory_area(accelerator, level) for level in _memories_outside_array(accelerator))
     return (*units, *memories, *_vector_area(accelerator))
 
 
@@ -39,7 +39,7 @@ def _memory_area(accelerator: Accelerator, level: MemoryLevel) -> PartArea:
     return PartArea(part=level.name, area=area, kind=PartKind.MEMORY)
 
 
-def _apart_from_array(accelerator: Accelerator) -> list[MemoryLevel]:
+def _memories_outside_array(accelerator: Accelerator) -> list[MemoryLevel]:
     """The memories that are not the array itself."""
     inside = accelerator.array.imc is not None
     return [level for level in accelerator.memories if not (inside and level is accelerator.cells)]
@@ -47,10 +47,10 @@ def _apart_from_array(accelerator: Accelerator) -> list[MemoryLevel]:
 
 def total_area(accelerator: Accelerator) -> float:
     """The area of all parts."""
-    return sum_of(areas_of(accelerator))
+    return sum_areas(areas_of(accelerator))
 
 
-def sum_of(areas: Sequence[PartArea]) -> float:
+def sum_areas(areas: Sequence[PartArea]) -> float:
     """The sum of areas: array, then memories, then vector unit."""
     sums = (sum((x.area for x in areas if x.kind is kind), 0.0) for kind in PartKind)
     return sum(sums)

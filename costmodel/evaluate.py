@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from nestmap.costmodel.area_leakage import areas_of, clock_period_of, static_energies, sum_of
+from nestmap.costmodel.area_leakage import areas_of, clock_period_of, static_energies, sum_areas
 from nestmap.costmodel.evaluate_rows import (
     Columns,
     evaluate_row,
@@ -110,7 +110,7 @@ def _evaluation(
         onloading=float(totals.onloading),
         offloading=float(totals.offloading),
         drain=int(problem.drain),
-        area=sum_of(areas),
+        area=sum_areas(areas),
         areas=areas,
         array_energies=computation_energies(spatial),
         static_energies=static_energies(accelerator, cycles),

@@ -11,7 +11,7 @@ import numpy as np
 
 from nestmap.costmodel.energy import count_accesses, memory_energy
 from nestmap.costmodel.flatten import FlatProblem
-from nestmap.costmodel.footprint import count_elements, find_partial_sums, hold_bits
+from nestmap.costmodel.footprint import count_bits, count_elements, find_partial_sums
 from nestmap.costmodel.kernel.jit import is_compiled, kernel
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Totals, Work
@@ -65,7 +65,7 @@ def evaluate_row(problem: FlatProblem, work: Work) -> Totals:
     measure_tops(problem, work)
     count_elements(problem, work)
     find_partial_sums(problem, work)
-    hold_bits(problem, work)
+    count_bits(problem, work)
     measure_transfers(problem, work)
     count_accesses(problem, work)
     utilize_memories(problem, work)

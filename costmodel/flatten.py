@@ -21,9 +21,9 @@ from nestmap.costmodel.kernel.record import (
     TRANSFERS,
     UNROLLINGS,
     VIEWS,
-    copied,
+    copy_record,
+    fill_corner,
     new_record,
-    put,
 )
 from nestmap.costmodel.mac_energy import computation_energy
 from nestmap.costmodel.ports import Transfer, link_ends, link_sharing, port_transfers
@@ -105,11 +105,11 @@ def flatten(spatial: SpatialProblem) -> FlatProblem:
     Raises:
         InputError: where the layer or the accelerator has more parts than a record holds.
     """
-    return _flatten(_ById(spatial))
+    return _flatten(_Identity(spatial))
 
 
 @final
-class _ById(Generic[P]):
+class _Identity(Generic[P]):
     """A problem that equals itself alone: comparing whole problems costs more than it saves."""
 
     def __init__(self, problem: P) -> None:
@@ -119,19 +119,19 @@ class _ById(Generic[P]):
         return id(self.problem)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ById) and hash(self) == hash(cast(object, other))
+        return isinstance(other, _Identity) and hash(self) == hash(cast(object, other))
 
 
 @lru_cache(maxsize=64)
-def _flatten(same: _ById[SpatialProblem]) -> FlatProblem:
+def _flatten(same: _Identity[SpatialProblem]) -> FlatProblem:
     spatial = same.problem
-    flat = copied(_flatten_problem(_ById(spatial.problem)))
+    flat = copy_record(_flatten_problem(_Identity(spatial.problem)))
     _put_unrollings(flat, spatial)
     return flat
 
 
 @lru_cache(maxsize=64)
-def _flatten_problem(same: _ById[MappingProblem]) -> FlatProblem:
+def _flatten_problem(same: _Identity[MappingProblem]) -> FlatProblem:
     """The part of the record that all spatial mappings of a layer have in common."""
     problem, flat = same.problem, new_record(FlatProblem)
     _put_layer(flat, problem)
@@ -151,23 +151,25 @@ def _put_layer(flat: FlatProblem, problem: MappingProblem) -> None:
     relevance = np.array(
         [[layer.relevance(o.name, loop.dimension) for loop in layer.loops] for o in layer.operands]
     )
-    pr = partially_relevant(layer)
+    pr = partially_relevant_indices(layer)
     inputs = [operand.precision for operand in layer.inputs]
     flat.operands, flat.dimensions = relevance.shape
-    put(flat.relevance, relevance, f"{where}: loop dimensions")
-    put(flat.precision, [layer.output.precision, *inputs], f"{where}: operands")
-    put(flat.partial_precision, [layer.output.partial_precision, *inputs], f"{where}: operands")
+    fill_corner(flat.relevance, relevance, f"{where}: loop dimensions")
+    fill_corner(flat.precision, [layer.output.precision, *inputs], f"{where}: operands")
+    fill_corner(
+        flat.partial_precision, [layer.output.partial_precision, *inputs], f"{where}: operands"
+    )
     relevant = relevance == Relevance.RELEVANT
-    put(flat.r_dimension, np.nonzero(relevant)[1], f"{where}: indices")
-    put(flat.first_r, np.append(0, np.cumsum(relevant.sum(axis=1))), f"{where}: operands")
+    fill_corner(flat.r_dimension, np.nonzero(relevant)[1], f"{where}: indices")
+    fill_corner(flat.first_r, np.append(0, np.cumsum(relevant.sum(axis=1))), f"{where}: operands")
     first = np.searchsorted([i.operand for i in pr], np.arange(len(layer.operands) + 1))
-    put(flat.first_pr, first, f"{where}: operands")
+    fill_corner(flat.first_pr, first, f"{where}: operands")
     for q, index in enumerate(pr):
         flat.pr_index[index.operand, list(index.dimensions)] = q
     if pr:
-        put(flat.pr_dimensions, [i.dimensions for i in pr], f"{where}: affine indices")
-        put(flat.pr_steps, [i.steps for i in pr], f"{where}: affine indices")
-        put(flat.pr_length, [i.length for i in pr], f"{where}: affine indices")
+        fill_corner(flat.pr_dimensions, [i.dimensions for i in pr], f"{where}: affine indices")
+        fill_corner(flat.pr_steps, [i.steps for i in pr], f"{where}: affine indices")
+        fill_corner(flat.pr_length, [i.length for i in pr], f"{where}: affine indices")
 
 
 def _put_memories(flat: FlatProblem, problem: MappingProblem) -> None:
@@ -175,16 +177,18 @@ def _put_memories(flat: FlatProblem, problem: MappingProblem) -> None:
     where = f"accelerator {accelerator.name}: memory levels of one operand and the array"
     memories = [level.instance for level in accelerator.memories]
     flat.memories = len(memories)
-    put(flat.memory_size, [m.size for m in memories], f"accelerator {accelerator.name}: memories")
-    put(flat.double_buffered, [m.double_buffered for m in memories], "memories")
-    put(flat.memory, _memory_of_level(problem), where)
+    fill_corner(
+        flat.memory_size, [m.size for m in memories], f"accelerator {accelerator.name}: memories"
+    )
+    fill_corner(flat.double_buffered, [m.double_buffered for m in memories], "memories")
+    fill_corner(flat.memory, _memory_of_level(problem), where)
     for m, level in enumerate(accelerator.memories):
         for operand in level.operands:
             for x in np.flatnonzero([operand == o for o in problem.links.values()]):
                 flat.slot_operand[m, flat.slots[m]] = x
                 flat.slot_level[m, flat.slots[m]] = list(flat.memory[x]).index(m)
                 flat.slots[m] += 1
-    put(flat.levels, [len(problem.levels(o.name)) for o in problem.layer.operands], where)
+    fill_corner(flat.levels, [len(problem.levels(o.name)) for o in problem.layer.operands], where)
 
 
 def _put_transfers(flat: FlatProblem, problem: MappingProblem) -> None:
@@ -192,13 +196,13 @@ def _put_transfers(flat: FlatProblem, problem: MappingProblem) -> None:
     ports = [port for level in problem.accelerator.memories for port in level.instance.ports]
     transfers = port_transfers(problem)
     flat.ports = len(ports)
-    put(flat.port_min, [port.width_min for port in ports], f"{where}: ports")
-    put(flat.port_max, [port.width_max for port in ports], f"{where}: ports")
+    fill_corner(flat.port_min, [port.width_min for port in ports], f"{where}: ports")
+    fill_corner(flat.port_max, [port.width_max for port in ports], f"{where}: ports")
     put_transfers(flat, transfers, f"{where}: port allocations")
     first = np.searchsorted([t.port for t in transfers], np.arange(len(ports) + 1))
-    put(flat.first_transfer, first, f"{where}: ports")
-    put(flat.link_ends, link_ends(problem, transfers), f"{where}: memory levels")
-    put(flat.link_sharing, link_sharing(problem, transfers), f"{where}: memory levels")
+    fill_corner(flat.first_transfer, first, f"{where}: ports")
+    fill_corner(flat.link_ends, link_ends(problem, transfers), f"{where}: memory levels")
+    fill_corner(flat.link_sharing, link_sharing(problem, transfers), f"{where}: memory levels")
 
 
 def put_transfers(flat: FlatProblem, transfers: Sequence[Transfer], where: str) -> None:
@@ -208,10 +212,10 @@ def put_transfers(flat: FlatProblem, transfers: Sequence[Transfer], where: str) 
         InputError: where there are more than a record holds; ``where`` says what they are.
     """
     flat.transfers = len(transfers)
-    put(flat.transfer_operand, [t.operand for t in transfers], where)
-    put(flat.transfer_level, [t.level for t in transfers], where)
-    put(flat.transfer_movement, [t.movement for t in transfers], where)
-    put(flat.transfer_energy, [t.energy for t in transfers], where)
+    fill_corner(flat.transfer_operand, [t.operand for t in transfers], where)
+    fill_corner(flat.transfer_level, [t.level for t in transfers], where)
+    fill_corner(flat.transfer_movement, [t.movement for t in transfers], where)
+    fill_corner(flat.transfer_energy, [t.energy for t in transfers], where)
 
 
 def _put_unrollings(flat: FlatProblem, spatial: SpatialProblem) -> None:
@@ -219,12 +223,12 @@ def _put_unrollings(flat: FlatProblem, spatial: SpatialProblem) -> None:
     forms = [level_unrollings(spatial, view) for view in factors]
     flat.views = 1 if factors[FRACTIONAL] == factors[INTEGER] else 2
     flat.computation, flat.drain = computation_energy(spatial), _drain(spatial)
-    put(flat.unrolled_dimension, forms[INTEGER].dimension, "unrollings")
-    put(flat.unrolled_factor, np.stack([form.factor for form in forms]), "unrollings")
-    put(flat.first_unrolled, forms[INTEGER].first, "unrollings")
-    put(flat.reduced_from, np.stack([form.reduced_from for form in forms]), "unrollings")
-    put(flat.units, np.stack([form.units for form in forms]), "unrollings")
-    put(flat.boost, np.stack([form.boost for form in forms]), "unrollings")
+    fill_corner(flat.unrolled_dimension, forms[INTEGER].dimension, "unrollings")
+    fill_corner(flat.unrolled_factor, np.stack([form.factor for form in forms]), "unrollings")
+    fill_corner(flat.first_unrolled, forms[INTEGER].first, "unrollings")
+    fill_corner(flat.reduced_from, np.stack([form.reduced_from for form in forms]), "unrollings")
+    fill_corner(flat.units, np.stack([form.units for form in forms]), "unrollings")
+    fill_corner(flat.boost, np.stack([form.boost for form in forms]), "unrollings")
 
 
 class PartialIndex(NamedTuple):
@@ -236,7 +240,7 @@ class PartialIndex(NamedTuple):
     length: int
 
 
-def partially_relevant(layer: Layer) -> list[PartialIndex]:
+def partially_relevant_indices(layer: Layer) -> list[PartialIndex]:
     """The indices of all operands that depend on two dimensions."""
     order, sizes = list(layer.sizes), layer.sizes
     return [

@@ -18,7 +18,7 @@ distinct_values = kernel(affine.distinct_values)
 
 
 @kernel
-def start_tile(problem: FlatProblem, work: Work) -> None:
+def reset_tile(problem: FlatProblem, work: Work) -> None:
     """``tile`` and ``extent`` of a single iteration."""
     work.tile = 1.0
     for d in range(problem.dimensions):
@@ -26,7 +26,7 @@ def start_tile(problem: FlatProblem, work: Work) -> None:
 
 
 @kernel
-def widen(problem: FlatProblem, work: Work, x: int, dimension: int, factor: float) -> None:
+def add_loop(problem: FlatProblem, work: Work, x: int, dimension: int, factor: float) -> None:
     """One more loop around the tile: its r part multiplies the operand's elements.
 
     The r part of a pr loop is the growth of its index. Loops come one by one, and levels one by
@@ -75,11 +75,11 @@ def _length(problem: FlatProblem, work: Work, index: int) -> float:
 
 
 @kernel
-def widen_to_level(problem: FlatProblem, work: Work, view: int, x: int, level: int) -> None:
+def add_unrollings(problem: FlatProblem, work: Work, view: int, x: int, level: int) -> None:
     """The unrollings between a level and the one below, around the tile."""
     for i in range(problem.first_unrolled[x, level - 1], problem.first_unrolled[x, level]):
         factor = problem.unrolled_factor[view, x, i]
-        widen(problem, work, x, problem.unrolled_dimension[x, i], factor)
+        add_loop(problem, work, x, problem.unrolled_dimension[x, i], factor)
 
 
 @kernel
@@ -93,15 +93,15 @@ def count_elements(problem: FlatProblem, work: Work) -> None:
     """
     for view in range(problem.views):
         for x in range(problem.operands):
-            start_tile(problem, work)
+            reset_tile(problem, work)
             done, below = 0, 1.0
             for level in range(problem.levels[x] + 1):
                 work.tile = 1.0
                 while done < work.stationary_cut[x, level]:
-                    widen(problem, work, x, work.dimension[done], work.factor[done])
+                    add_loop(problem, work, x, work.dimension[done], work.factor[done])
                     done += 1
                 if level > 0:
-                    widen_to_level(problem, work, view, x, level)
+                    add_unrollings(problem, work, view, x, level)
                 below *= work.tile
                 work.elements[view, x, level] = np.rint(below)
 
@@ -126,7 +126,7 @@ def find_partial_sums(problem: FlatProblem, work: Work) -> None:
 
 
 @kernel
-def hold_bits(problem: FlatProblem, work: Work) -> None:
+def count_bits(problem: FlatProblem, work: Work) -> None:
     """Bits that one instance holds: elements times the precision they have at that level.
 
     Formula: docs/cost-model.md#bits

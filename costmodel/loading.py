@@ -35,7 +35,7 @@ def load_ports(problem: FlatProblem, work: Work, compute_cycles: float) -> None:
                 else:
                     once = _insert_by_cycles(work, once, t)
         free = max(0.0, (problem.port_max[port] - busy) / problem.port_max[port])
-        _hide(problem, work, port, once, free * compute_cycles)
+        _hide_behind_computation(problem, work, port, once, free * compute_cycles)
 
 
 @kernel
@@ -59,7 +59,9 @@ def _insert_by_cycles(work: Work, used: int, t: int) -> int:
 
 
 @kernel
-def _hide(problem: FlatProblem, work: Work, port: int, once: int, free: float) -> None:
+def _hide_behind_computation(
+    problem: FlatProblem, work: Work, port: int, once: int, free: float
+) -> None:
     """Takes ``free`` cycles off the transfers that happen once, the longest first.
 
     What level 1 needs to start (or has left at the end) cannot be hidden.
@@ -99,11 +101,11 @@ def onloading(problem: FlatProblem, work: Work) -> float:
             work.load[x, sharing] = others + cost
     if problem.operands == 2:
         return float(work.load[1, ALONE])
-    return min(_one_after_the_other(work, 1, 2), _one_after_the_other(work, 2, 1))
+    return min(_sequential_loading(work, 1, 2), _sequential_loading(work, 2, 1))
 
 
 @kernel
-def _one_after_the_other(work: Work, first: int, second: int) -> float:
+def _sequential_loading(work: Work, first: int, second: int) -> float:
     """Cycles to load both inputs when ``first`` has the shared links first."""
     alone_first = work.load[first, HALF_SHARED] + work.load[first, ALONE]
     alone_second = work.load[second, HALF_SHARED] + work.load[second, ALONE]

@@ -9,12 +9,12 @@ from nestmap.costmodel.area_leakage import (
     clock_period_of,
     leakage_of,
     static_energies,
-    sum_of,
+    sum_areas,
 )
 from nestmap.costmodel.energy import memory_energy
 from nestmap.costmodel.evaluate import Place, movement_costs, port_names
 from nestmap.costmodel.flatten import FlatProblem, put_transfers
-from nestmap.costmodel.kernel.record import new_record, put
+from nestmap.costmodel.kernel.record import fill_corner, new_record
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.mac_energy import plain_energy
 from nestmap.costmodel.ports import operand_transfers
@@ -30,7 +30,7 @@ from nestmap.model import (
     VectorEvaluation,
     without_unused_levels,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 
 
 def reprice(
@@ -46,7 +46,7 @@ def reprice(
     Raises:
         InputError: where the evaluation uses a memory that ``before`` does not have.
     """
-    machine = used_part(cme, before, after)
+    machine = used_hierarchy(cme, before, after)
     areas = areas_of(machine)
     flat, work = _records(cme, machine)
     total = memory_energy(flat, work)  # fills the energies of the movements, too
@@ -56,12 +56,12 @@ def reprice(
         "memory_energy": total,
         "levels": _levels(cme, _new_names(before, after), movement_costs(flat, work)),
         "port_stalls": _port_stalls(cme, machine),
-        "area": sum_of(areas),
+        "area": sum_areas(areas),
         "areas": areas,
         "static_energies": static_energies(machine, cme.latency),
         "clock_period": clock_period_of(machine),
     }
-    return replaced(cme, updates)
+    return copy_with(cme, updates)
 
 
 def reprice_vector(
@@ -76,10 +76,12 @@ def reprice_vector(
         "memory_energy": traffic_energy((entry.words_read, entry.words_written), memory),
         "static_energy": leakage_of(after) * entry.latency,
     }
-    return replaced(entry, updates)
+    return copy_with(entry, updates)
 
 
-def used_part(cme: CostModelEvaluation, before: Accelerator, after: Accelerator) -> Accelerator:
+def used_hierarchy(
+    cme: CostModelEvaluation, before: Accelerator, after: Accelerator
+) -> Accelerator:
     """``after`` without the memories above those that the evaluation's operands use.
 
     Raises:
@@ -116,7 +118,7 @@ def _records(cme: CostModelEvaluation, accelerator: Accelerator) -> tuple[FlatPr
     }
     operands = [link.operand for link in cme.links]
     counted = [float(accesses[operands[t.operand], t.level, t.movement]) for t in transfers]
-    put(work.accesses, counted, where)
+    fill_corner(work.accesses, counted, where)
     return flat, work
 
 
@@ -131,7 +133,7 @@ def _levels(
 ) -> tuple[LevelEvaluation, ...]:
     rows = {link.operand: x for x, link in enumerate(cme.links)}
     return tuple(
-        replaced(
+        copy_with(
             level,
             {
                 "memory": names[level.memory],

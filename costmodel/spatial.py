@@ -49,7 +49,7 @@ def fractional_factors(spatial: SpatialProblem) -> Factors:
     others stay as they are.
     """
     factors: Factors = {
-        side.name: _merged(spatial, side.name) for side in spatial.accelerator.array.sides
+        side.name: _merge_unrollings(spatial, side.name) for side in spatial.accelerator.array.sides
     }
     for dimension, size in spatial.layer.sizes.items():
         using = [name for name, loops in factors.items() if dimension in loops]
@@ -62,7 +62,7 @@ def fractional_factors(spatial: SpatialProblem) -> Factors:
     return factors
 
 
-def _merged(spatial: SpatialProblem, array_dimension: str) -> dict[str, float]:
+def _merge_unrollings(spatial: SpatialProblem, array_dimension: str) -> dict[str, float]:
     merged: dict[str, float] = {}
     for loop in spatial.spatial_mapping.on(array_dimension):
         merged[loop.dimension] = merged.get(loop.dimension, 1.0) * loop.size

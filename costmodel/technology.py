@@ -112,7 +112,7 @@ class Node:
         return self.vdd / nominal_voltage(self.nm)
 
 
-def nominal(nm: float) -> Node:
+def nominal_node(nm: float) -> Node:
     """A node (in nm) at its nominal supply voltage.
 
     Raises:

@@ -18,7 +18,7 @@ from nestmap.model.arrays import Floats
 
 
 @kernel
-def covered(
+def covered_cycles(
     y: float, windows_used: int, periods: Floats, gain: Floats, rest: Floats, windows: Floats
 ) -> float:
     """Cycles among the first ``y`` that one of the first ``windows_used`` windows covers."""
@@ -42,6 +42,6 @@ def window_union(n: int, periods: Floats, windows: Floats, gain: Floats, rest: F
     window itself that no shorter window covers.
     """
     for k in range(n):
-        rest[k] = windows[k] - covered(windows[k], k, periods, gain, rest, windows)
-        gain[k] = rest[k] + covered(periods[k], k, periods, gain, rest, windows)
+        rest[k] = windows[k] - covered_cycles(windows[k], k, periods, gain, rest, windows)
+        gain[k] = rest[k] + covered_cycles(periods[k], k, periods, gain, rest, windows)
     return float(gain[n - 1])

@@ -80,7 +80,7 @@ from nestmap.model.multicore.core_constraints import CoreAllocation as CoreAlloc
 from nestmap.model.multicore.core_constraints import CoreMapping as CoreMapping
 from nestmap.model.multicore.core_constraints import allowed_cores as allowed_cores
 from nestmap.model.multicore.core_constraints import check_allocations as check_allocations
-from nestmap.model.multicore.core_constraints import hinted_split as hinted_split
+from nestmap.model.multicore.core_constraints import split_from_hints as split_from_hints
 from nestmap.model.multicore.population import AllocationObjective as AllocationObjective
 from nestmap.model.multicore.population import Fitness as Fitness
 from nestmap.model.multicore.population import Generation as Generation

@@ -37,7 +37,7 @@ class Frozen(BaseModel, frozen=True, extra="forbid", strict=True):
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def replaced(model: M, updates: dict[str, object]) -> M:
+def copy_with(model: M, updates: dict[str, object]) -> M:
     """A validated copy of ``model`` with the fields named in ``updates`` replaced.
 
     Raises:

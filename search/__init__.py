@@ -5,6 +5,6 @@ from nestmap.search.select.best import best_of as best_of
 from nestmap.search.select.best import k_best as k_best
 from nestmap.search.select.pareto import pareto_front as pareto_front
 from nestmap.search.select.shortlist import Shortlist as Shortlist
-from nestmap.search.spatial.candidates import conform as conform
+from nestmap.search.spatial.candidates import meets_constraints as meets_constraints
 from nestmap.search.spatial.candidates import spatial_mappings as spatial_mappings
 from nestmap.search.temporal.loma import loma as loma

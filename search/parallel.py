@@ -12,7 +12,7 @@ from typing import TypeVar
 A = TypeVar("A")
 B = TypeVar("B")
 
-AHEAD = 2
+PREFETCH_PER_WORKER = 2
 """Items a thread that are taken from the stream before their results are asked for."""
 
 
@@ -23,7 +23,7 @@ def available_workers() -> int:
     return os.cpu_count() or 1
 
 
-def in_order(run: Callable[[A], B], items: Iterable[A], workers: int) -> Iterator[B]:
+def map_in_order(run: Callable[[A], B], items: Iterable[A], workers: int) -> Iterator[B]:
     """``run`` on every item, on so many threads, lazily; the results in the order of the items.
 
     Threads are enough because kernels run without the GIL. An error of ``run``, and one of the
@@ -33,9 +33,9 @@ def in_order(run: Callable[[A], B], items: Iterable[A], workers: int) -> Iterato
         yield from map(run, items)
         return
     pool = ThreadPoolExecutor(workers)
-    started = _started(pool, run, items)
+    started = _start(pool, run, items)
     try:
-        waiting = deque(islice(started, AHEAD * workers))
+        waiting = deque(islice(started, PREFETCH_PER_WORKER * workers))
         while waiting:
             result = waiting.popleft().result()
             waiting.extend(islice(started, 1))
@@ -44,7 +44,7 @@ def in_order(run: Callable[[A], B], items: Iterable[A], workers: int) -> Iterato
         pool.shutdown(cancel_futures=True)
 
 
-def _started(
+def _start(
     pool: ThreadPoolExecutor, run: Callable[[A], B], items: Iterable[A]
 ) -> Iterator[Future[B]]:
     """The work on every item, begun when it is asked for; last, where there is one, its error."""

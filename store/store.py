@@ -19,10 +19,10 @@ from nestmap.model import (
     NetworkProblem,
 )
 from nestmap.model.errors import StoreError
-from nestmap.model.multicore.cn_costs import KnownCost
+from nestmap.model.multicore.cn_costs import RecordedCost
 from nestmap.model.multicore.population import Generation
-from nestmap.store.connection.checkpoint_repair import mend
-from nestmap.store.connection.connect import connect, connect_read_only, take_log
+from nestmap.store.connection.checkpoint_repair import repair_checkpoint
+from nestmap.store.connection.connect import checkpoint_log, connect, connect_read_only
 from nestmap.store.connection.database import PATIENCE, Database
 from nestmap.store.maintenance.parquet_parts import PartsWriter
 from nestmap.store.maintenance.parquet_reader import open_parts
@@ -38,19 +38,25 @@ from nestmap.store.rows.core_costs import read_costs
 from nestmap.store.rows.generations import read_generations
 from nestmap.store.rows.memory_costs import CostQuestion, read_memory_cost, write_memory_cost
 from nestmap.store.rows.run_records import RunInfo, RunRecord, RunStatus, StreamInfo
-from nestmap.store.rows.runs import mark_killed, read_info, read_run, read_runs, read_stream_info
+from nestmap.store.rows.runs import (
+    mark_interrupted,
+    read_info,
+    read_run,
+    read_runs,
+    read_stream_info,
+)
 from nestmap.store.schema.migrate import check_schema, migrate
 
 DEFAULT_PATH = Path("nestmap.duckdb")
 """The default store file."""
 
-Given = TypeVar("Given", Path, Path | None)
+PathOrNone = TypeVar("PathOrNone", Path, Path | None)
 
-AfterCommitOf = Callable[[UUID], AfterCommit]
+CommitHooks = Callable[[UUID], AfterCommit]
 """Given a run id, the function to call after every commit of that run."""
 
 
-def nothing_after(run: UUID) -> AfterCommit:
+def no_commit_hook(run: UUID) -> AfterCommit:
     """Calls nothing."""
     return ignore_commit
 
@@ -67,7 +73,7 @@ class Store:
     def __init__(
         self,
         database: Database,
-        after_commit: AfterCommitOf = nothing_after,
+        after_commit: CommitHooks = no_commit_hook,
         written: Path | None = None,
     ) -> None:
         self._database = database
@@ -88,11 +94,11 @@ class Store:
         """
         name = "in memory" if path is None else str(path)
         shared = path is not None
-        database = Database(name, lambda: connect(_mended(path)), shared, patience)
-        with _closed_on_error(database), database.use() as connection:
+        database = Database(name, lambda: connect(_repaired(path)), shared, patience)
+        with _close_on_error(database), database.use() as connection:
             migrate(connection, name)
-            mark_killed(connection)
-        database.wait_longer()  # giving up would lose work
+            mark_interrupted(connection)
+        database.extend_patience()  # giving up would lose work
         return cls(database, written=path)
 
     @classmethod
@@ -106,7 +112,7 @@ class Store:
             StoreError: if the folder cannot be created or written.
         """
         database = Database(str(folder), lambda: connect(None), False, 0)
-        with _closed_on_error(database), database.use() as connection:
+        with _close_on_error(database), database.use() as connection:
             migrate(connection, str(folder))
         return cls(database, lambda run: PartsWriter(folder, run).write)
 
@@ -123,8 +129,8 @@ class Store:
         """
         parts = path.is_dir()
         opening = open_parts if parts else connect_read_only
-        database = Database(str(path), lambda: opening(_mended(path)), not parts, patience)
-        with _closed_on_error(database), database.use() as connection:
+        database = Database(str(path), lambda: opening(_repaired(path)), not parts, patience)
+        with _close_on_error(database), database.use() as connection:
             check_schema(connection, str(path))
         return cls(database)
 
@@ -157,7 +163,7 @@ class Store:
         """Closes the file; end runs first, or they stay recorded as running."""
         self._database.close()
         if self._written is not None:
-            take_log(self._written)
+            checkpoint_log(self._written)
 
     def start_run(self, info: RunInfo) -> Run:
         """Starts recording a single-core run; call it once all input is validated.
@@ -175,7 +181,7 @@ class Store:
             StoreError: if there is no such run, it is done, or its process is still running.
         """
         with self._database.use() as connection:
-            mark_killed(connection)
+            mark_interrupted(connection)
             record, info = read_run(connection, run), read_info(connection, run)
         _check_resumable(record)
         return Run(self._database, info, run, resumed=True, after_commit=self._after_commit(run))
@@ -196,7 +202,7 @@ class Store:
             StoreError: if there is no such run, it is done, or its process is still running.
         """
         with self._database.use() as connection:
-            mark_killed(connection)
+            mark_interrupted(connection)
             record, info = read_run(connection, run), read_stream_info(connection, run)
         _check_resumable(record)
         after = self._after_commit(run)
@@ -337,7 +343,7 @@ class Store:
         with self._database.use() as connection:
             return queries.read_evaluation(connection, name)
 
-    def core_costs(self, keys: Sequence[str]) -> Mapping[str, KnownCost]:
+    def core_costs(self, keys: Sequence[str]) -> Mapping[str, RecordedCost]:
         """The recorded costs of nodes on cores, for those of the keys that the store has."""
         with self._database.use() as connection:
             return read_costs(connection, keys)
@@ -347,7 +353,7 @@ class Store:
         with self._database.use() as connection:
             return read_memory_cost(connection, question)
 
-    def keep_memory_cost(self, question: CostQuestion, cost: MemoryCost) -> None:
+    def record_memory_cost(self, question: CostQuestion, cost: MemoryCost) -> None:
         """Records the answer of a tool to a memory cost question.
 
         Raises:
@@ -370,15 +376,15 @@ def _check_resumable(record: RunRecord) -> None:
         )
 
 
-def _mended(path: Given) -> Given:
+def _repaired(path: PathOrNone) -> PathOrNone:
     """The path, after repairing the file if a process was killed while writing it."""
     if path is not None:
-        mend(path)
+        repair_checkpoint(path)
     return path
 
 
 @contextmanager
-def _closed_on_error(database: Database) -> Generator[None]:
+def _close_on_error(database: Database) -> Generator[None]:
     try:
         yield
     except BaseException:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from nestmap.model import IMC_CELLS, Accelerator, MappingProblem
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from tests.costmodel.imc.machines import arithmetic, imc_machine
 from tests.strategies import (
     Case,
@@ -27,7 +27,9 @@ def imc_machines(draw: st.DrawFn, most_weights: int = 1) -> Accelerator:
     sizes = {"D1": columns, "D2": 1 << draw(st.integers(0, 4))} | ({"D3": banks} if banks else {})
     size = imc.weight_precision * draw(st.integers(1, most_weights))
     cells = draw(memory_levels(IMC_CELLS, ["I2"], [], size))
-    return replaced(imc_machine(imc, sizes), {"memories": (cells, *draw(hierarchies(list(sizes))))})
+    return copy_with(
+        imc_machine(imc, sizes), {"memories": (cells, *draw(hierarchies(list(sizes))))}
+    )
 
 
 @st.composite

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from nestmap.model import Accelerator
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from tests.properties.variants import with_accelerator
 from tests.strategies import Case, evaluated_cases
 
@@ -17,15 +17,15 @@ PERIODS = st.sampled_from((0.25, 1.0, 7.3))
 def leaking(draw: st.DrawFn, accelerator: Accelerator) -> Accelerator:
     """The accelerator with leakage somewhere, or nowhere, which counts or does not."""
     memories = tuple(
-        replaced(level, {"instance": replaced(level.instance, {"leakage": draw(POWERS)})})
+        copy_with(level, {"instance": copy_with(level.instance, {"leakage": draw(POWERS)})})
         for level in accelerator.memories
     )
-    array = replaced(
+    array = copy_with(
         accelerator.array, {"unit_leakage": draw(POWERS), "clock_period": draw(PERIODS)}
     )
     counts = draw(st.sampled_from((True, True, False)))
     updates: dict[str, object] = {"array": array, "memories": memories, "counts_leakage": counts}
-    return replaced(accelerator, updates)
+    return copy_with(accelerator, updates)
 
 
 @st.composite

@@ -21,7 +21,7 @@ from typing import (
 from pydantic import ValidationError
 
 from nestmap.model import Frozen, InputError
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 
 T = TypeVar("T", covariant=True)
 M = TypeVar("M", bound=Frozen)
@@ -86,7 +86,7 @@ def changed(model: M) -> Iterator[Changed[M]]:
 
 def _valid(model: M, name: str, part: Changed[object]) -> Iterator[Changed[M]]:
     try:
-        copy = replaced(model, {name: part.value})
+        copy = copy_with(model, {name: part.value})
     except (ValidationError, InputError):
         return
     if copy != model:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from nestmap.model import Accelerator, Tensor, VectorNode, VectorUnit
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from tests.strategies import accelerators, energies
 
 
@@ -32,7 +32,7 @@ def with_unit(
 ) -> Accelerator:
     """The accelerator with a vector unit."""
     unit = VectorUnit(lanes=lanes, operation_energy=energy, memory=memory)
-    return replaced(accelerator, {"vector_unit": unit})
+    return copy_with(accelerator, {"vector_unit": unit})
 
 
 @st.composite
@@ -69,4 +69,4 @@ def vector_units(accelerator: Accelerator) -> st.SearchStrategy[VectorUnit]:
 def vector_machines(draw: st.DrawFn) -> Accelerator:
     """Accelerators with a vector unit."""
     accelerator = draw(accelerators())
-    return replaced(accelerator, {"vector_unit": draw(vector_units(accelerator))})
+    return copy_with(accelerator, {"vector_unit": draw(vector_units(accelerator))})

@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Final, final
 
 from nestmap.costmodel.technology import (
-    nominal,
+    nominal_node,
     nominal_voltage,
     scale_area,
     scale_delay,
@@ -137,7 +137,7 @@ def circuits_of(imc: InMemoryCompute) -> Circuits:
 
 @lru_cache(maxsize=64)
 def _circuits(node: float, voltage: float) -> Circuits:
-    here, there = nominal(REFERENCE_NODE), nominal(node)
+    here, there = nominal_node(REFERENCE_NODE), nominal_node(node)
     charge = (scale_energy(1.0, here, there) / there.vdd**2) * here.vdd**2
     slower = _voltage_delay(node, voltage) / _voltage_delay(node, there.vdd)
     return Circuits(

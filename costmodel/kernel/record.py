@@ -37,12 +37,12 @@ def new_record(declaration: type[R]) -> R:
     return cast(R, array[0])
 
 
-def copied(record: R) -> R:
+def copy_record(record: R) -> R:
     """Another record with the same content."""
     return cast(R, cast(np.record, record).copy())
 
 
-def put(target: Ints | Floats, values: npt.ArrayLike, what: str) -> None:
+def fill_corner(target: Ints | Floats, values: npt.ArrayLike, what: str) -> None:
     """Copies values into the front corner of a record's array.
 
     Raises:

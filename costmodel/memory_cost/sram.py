@@ -30,7 +30,7 @@ from nestmap.costmodel.memory_cost.terms import (
     total,
     width_factors,
 )
-from nestmap.costmodel.technology import Node, nominal, scale_area, scale_energy, scale_leakage
+from nestmap.costmodel.technology import Node, nominal_node, scale_area, scale_energy, scale_leakage
 from nestmap.model import MemoryCost, MemoryMacro
 
 SMALLEST_SRAM: Final = 512
@@ -54,10 +54,10 @@ def fitted_cost(macro: MemoryMacro) -> MemoryCost:
     Raises:
         UnknownNodeError: for a node outside 7 to 180 nm.
     """
-    target = nominal(macro.technology)
+    target = nominal_node(macro.technology)
     fitted = min(max(macro.technology, FITTED_NODES[0]), FITTED_NODES[-1])
     at_fitted = _registers if macro.size < SMALLEST_SRAM else _sram
-    return _scaled(at_fitted(macro, fitted), nominal(fitted), target)
+    return _scaled(at_fitted(macro, fitted), nominal_node(fitted), target)
 
 
 def _sram(macro: MemoryMacro, node: float) -> MemoryCost:
@@ -95,12 +95,14 @@ def _between(least: float, most: float, share: float) -> float:
 
 
 def _flip_flop_access(node: float) -> float:
-    return scale_energy(FLIP_FLOP_ACCESS, nominal(FLIP_FLOP_NODE), nominal(node))
+    return scale_energy(FLIP_FLOP_ACCESS, nominal_node(FLIP_FLOP_NODE), nominal_node(node))
 
 
 def _flip_flop_area(node: float, ports: int) -> float:
     """The area of a bit: like a cell of an SRAM it grows with the ports in both directions."""
-    return ports * ports * scale_area(FLIP_FLOP_AREA, nominal(FLIP_FLOP_NODE), nominal(node))
+    return (
+        ports * ports * scale_area(FLIP_FLOP_AREA, nominal_node(FLIP_FLOP_NODE), nominal_node(node))
+    )
 
 
 def _ports(macro: MemoryMacro) -> int:

@@ -112,18 +112,18 @@ class EvaluationBatch:
 
     def take(self, rows: npt.NDArray[np.intp]) -> EvaluationBatch:
         """The rows with these indices, with the statistics of the whole batch."""
-        return self._with(rows, self.statistics)
+        return self._select(rows, self.statistics)
 
     def with_statistics(self, statistics: SearchStatistics) -> EvaluationBatch:
         """The same rows with other statistics."""
-        return self._with(np.arange(len(self)), statistics)
+        return self._select(np.arange(len(self)), statistics)
 
-    def handed_to(self, layer: Layer) -> EvaluationBatch:
+    def for_layer(self, layer: Layer) -> EvaluationBatch:
         """The same rows for another layer of equal content, with empty statistics."""
-        mappings = replace(self.mappings, problem=self.mappings.problem.handed_to(layer))
+        mappings = replace(self.mappings, problem=self.mappings.problem.for_layer(layer))
         return replace(self, mappings=mappings, statistics=SearchStatistics())
 
-    def _with(self, rows: npt.NDArray[np.intp], statistics: SearchStatistics) -> EvaluationBatch:
+    def _select(self, rows: npt.NDArray[np.intp], statistics: SearchStatistics) -> EvaluationBatch:
         return EvaluationBatch(
             mappings=self.mappings.take(rows),
             energy=self.energy[rows],

@@ -12,7 +12,7 @@ def front_rows(energy: Floats, latency: Floats) -> Rows:
 
     In order of ascending energy, and so of descending latency. Of equal rows, the first.
     """
-    rows = _hopeful(energy, latency)
+    rows = _candidates(energy, latency)
     rows = rows[np.lexsort((latency[rows], energy[rows]))]
     lowest = np.minimum.accumulate(latency[rows])
     improves = np.ones(len(rows), np.bool_)
@@ -20,7 +20,7 @@ def front_rows(energy: Floats, latency: Floats) -> Rows:
     return rows[improves]
 
 
-def _hopeful(energy: Floats, latency: Floats) -> Rows:
+def _candidates(energy: Floats, latency: Floats) -> Rows:
     """Rows that the row with the lowest energy-delay product does not dominate: few are left."""
     if not len(energy):
         return np.arange(0)

@@ -62,7 +62,7 @@ class NetworkEvaluation(Frozen, frozen=True):
     vector_counted: bool = False
 
     @model_validator(mode="after")
-    def _some_layer(self) -> NetworkEvaluation:
+    def _check_layers(self) -> NetworkEvaluation:
         if not self.layers:
             raise ValueError("no layer was evaluated; expected at least one")
         return self

@@ -48,7 +48,7 @@ class OperationalArray(Frozen, frozen=True):
     imc: InMemoryCompute | None = None
 
     @model_validator(mode="after")
-    def _dimensions(self) -> OperationalArray:
+    def _check_dimensions(self) -> OperationalArray:
         names = [side.name for side in self.sides]
         if len(set(names)) != len(names):
             raise ValueError(f"array dimensions {', '.join(names)} are not all different")
@@ -125,12 +125,12 @@ class Accelerator(Frozen, frozen=True):
     unused_leakage: MilliWatts = 0.0
 
     @model_validator(mode="after")
-    def _consistent(self) -> Accelerator:
-        _ = self._checked
+    def _check_consistency(self) -> Accelerator:
+        _ = self._is_valid
         return self
 
     @cached_property
-    def _checked(self) -> bool:
+    def _is_valid(self) -> bool:
         """Cached, because every model that contains an accelerator validates it again."""
         names = [level.name for level in self.memories]
         if len(set(names)) != len(names):

@@ -55,7 +55,7 @@ class InMemoryCompute(Frozen, frozen=True):
     supply_voltage: Volts = 0.9
 
     @model_validator(mode="after")
-    def _fitting(self) -> InMemoryCompute:
+    def _check_precisions(self) -> InMemoryCompute:
         for what, bits in (
             ("activation precision", self.activation_precision),
             ("weight precision", self.weight_precision),

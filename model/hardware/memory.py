@@ -46,7 +46,7 @@ class MemoryPort(Frozen, frozen=True):
     allocation: tuple[PortUse, ...]
 
     @model_validator(mode="after")
-    def _able(self) -> MemoryPort:
+    def _check_directions(self) -> MemoryPort:
         if self.width_min > self.width_max:
             raise ValueError(
                 f"port {self.name} has width_min {self.width_min} above width_max "
@@ -92,7 +92,7 @@ class MemoryLevel(Frozen, frozen=True):
     served_dimensions: tuple[ArrayDimension, ...] = ()
 
     @model_validator(mode="after")
-    def _known_operands(self) -> MemoryLevel:
+    def _check_operands(self) -> MemoryLevel:
         for names, what in ((self.operands, "operand"), (self.served_dimensions, "dimension")):
             if len(set(names)) != len(names):
                 raise ValueError(f"memory {self.name} names one {what} twice: {', '.join(names)}")

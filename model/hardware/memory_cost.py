@@ -22,7 +22,7 @@ class MemoryMacro(Frozen, frozen=True):
     technology: NanoMeters
 
     @model_validator(mode="after")
-    def _accessible(self) -> MemoryMacro:
+    def _check_ports(self) -> MemoryMacro:
         if not self.read_write_ports and not (self.read_ports and self.write_ports):
             raise ValueError(
                 f"{self.read_ports} read, {self.write_ports} write and no read_write ports; "

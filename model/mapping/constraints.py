@@ -55,7 +55,7 @@ class PinnedLevels(Frozen, frozen=True):
     memories: tuple[PinnedMemory, ...]
 
     @model_validator(mode="after")
-    def _each_memory_once(self) -> PinnedLevels:
+    def _check_unique_memories(self) -> PinnedLevels:
         names = [entry.memory for entry in self.memories]
         if len(set(names)) != len(names):
             raise ValueError(f"memories {', '.join(names)} are not all different")
@@ -79,7 +79,7 @@ class LayerConstraints(Frozen, frozen=True):
     memory_levels: tuple[PinnedLevels, ...] = ()
 
     @model_validator(mode="after")
-    def _each_operand_once(self) -> LayerConstraints:
+    def _check_unique_operands(self) -> LayerConstraints:
         for named in (self.links, self.memory_levels):
             names = [entry.operand for entry in named]
             if len(set(names)) != len(names):
@@ -87,7 +87,7 @@ class LayerConstraints(Frozen, frozen=True):
         return self
 
     @model_validator(mode="after")
-    def _levels_within_the_ordering(self) -> LayerConstraints:
+    def _check_memory_levels(self) -> LayerConstraints:
         items = len(self.temporal_ordering) + len(self.outer_ordering)
         for levels in self.memory_levels:
             for entry in levels.memories:
@@ -99,7 +99,7 @@ class LayerConstraints(Frozen, frozen=True):
         return self
 
 
-DEFAULT = "default"
+DEFAULT_TARGET = "default"
 """The target of the constraints for layers that match no other entry."""
 
 
@@ -109,7 +109,7 @@ class MappingConstraints(Frozen, frozen=True):
     entries: tuple[LayerConstraints, ...] = Field(default=())
 
     @model_validator(mode="after")
-    def _each_target_once(self) -> MappingConstraints:
+    def _check_unique_targets(self) -> MappingConstraints:
         for name, count in Counter(entry.target for entry in self.entries).items():
             if count > 1:
                 raise ValueError(f"mapping for {name!r} occurs twice; expected it once")
@@ -117,7 +117,7 @@ class MappingConstraints(Frozen, frozen=True):
 
     def of(self, layer: Layer) -> LayerConstraints:
         """The entry for a layer: by its name, else its operator, else the default entry."""
-        for target in (layer.name, layer.operator, DEFAULT):
+        for target in (layer.name, layer.operator, DEFAULT_TARGET):
             if target in self._by_target:
                 return self._by_target[target]
         return LayerConstraints()

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from pydantic import model_validator
 
-from nestmap.model.base import Frozen, replaced
+from nestmap.model.base import Frozen, copy_with
 from nestmap.model.dims import OUTPUT, Dimension, LayerOperand, MemoryOperand
 from nestmap.model.errors import InputError
 from nestmap.model.hardware.accelerator import Accelerator
@@ -20,11 +20,11 @@ from nestmap.model.mapping.top_levels import LayerTopLevels, TopLevel
 from nestmap.model.workload.graph import Workload
 from nestmap.model.workload.layer import Layer
 
-USUAL_LINKS: dict[LayerOperand, MemoryOperand] = {"I": "I1", "W": "I2"}
+DEFAULT_LINKS: dict[LayerOperand, MemoryOperand] = {"I": "I1", "W": "I2"}
 """The default memory operand of each input."""
 
 
-def usual_links(
+def resolve_links(
     names: Sequence[LayerOperand],
     known: Collection[MemoryOperand],
     fixed: Mapping[LayerOperand, MemoryOperand],
@@ -36,7 +36,7 @@ def usual_links(
     """
     usual = {
         name: memory_operand
-        for name, memory_operand in USUAL_LINKS.items()
+        for name, memory_operand in DEFAULT_LINKS.items()
         if memory_operand in known and memory_operand not in fixed.values()
     }
     links = usual | dict(fixed)
@@ -62,7 +62,7 @@ class MappingProblem(Frozen, frozen=True):
     top_levels: tuple[TopLevel, ...] = ()
 
     @model_validator(mode="after")
-    def _operands_have_memories(self) -> MappingProblem:
+    def _check_links(self) -> MappingProblem:
         links = self.links
         known = self.accelerator.operands
         for operand, memory_operand in links.items():
@@ -93,13 +93,13 @@ class MappingProblem(Frozen, frozen=True):
         fixed = {link.operand: link.memory_operand for link in self.constraints.links}
         known = self.accelerator.operands
         names = [operand.name for operand in self.layer.operands]
-        links = usual_links(names, known, {self.layer.output.name: OUTPUT} | fixed)
+        links = resolve_links(names, known, {self.layer.output.name: OUTPUT} | fixed)
         return {name: link or "(none is left)" for name, link in links.items()}
 
     @property
     def content(self) -> ProblemContent:
         """Everything but names; problems with equal content have the same mappings and costs."""
-        constraints = replaced(self.constraints, {"target": LayerConstraints().target})
+        constraints = copy_with(self.constraints, {"target": LayerConstraints().target})
         return self.layer.anonymous, self.accelerator, constraints, self.top_levels
 
     def levels(self, operand: LayerOperand) -> tuple[MemoryLevel, ...]:
@@ -135,7 +135,7 @@ class SpatialProblem(Frozen, frozen=True):
     spatial_mapping: SpatialMapping
 
     @model_validator(mode="after")
-    def _fits_layer_and_array(self) -> SpatialProblem:
+    def _check_unrollings(self) -> SpatialProblem:
         loops, array = self.layer.sizes, self.accelerator.array.sizes
         for unrolling in self.spatial_mapping.unrollings:
             name = unrolling.array_dimension
@@ -164,9 +164,9 @@ class SpatialProblem(Frozen, frozen=True):
                 )
         return self
 
-    def handed_to(self, layer: Layer) -> SpatialProblem:
+    def for_layer(self, layer: Layer) -> SpatialProblem:
         """The same problem for another layer, which must have the same content."""
-        return replaced(self, {"problem": replaced(self.problem, {"layer": layer})})
+        return copy_with(self, {"problem": copy_with(self.problem, {"layer": layer})})
 
     @property
     def layer(self) -> Layer:

@@ -32,7 +32,7 @@ class SpatialMapping(Frozen, frozen=True):
     unrollings: tuple[Unrolling, ...] = ()
 
     @model_validator(mode="after")
-    def _each_dimension_once(self) -> SpatialMapping:
+    def _check_unique_dimensions(self) -> SpatialMapping:
         names = [unrolling.array_dimension for unrolling in self.unrollings]
         if len(set(names)) != len(names):
             raise ValueError(f"array dimensions {', '.join(names)} are not all different")

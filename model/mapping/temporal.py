@@ -27,7 +27,7 @@ class Cuts(Frozen, frozen=True):
     positions: tuple[Count, ...]
 
     @model_validator(mode="after")
-    def _ascending(self) -> Cuts:
+    def _check_ascending(self) -> Cuts:
         if any(lower > upper for lower, upper in pairwise(self.positions)):
             raise ValueError(
                 f"cuts {self.positions} of operand {self.operand} decrease; expected each level "
@@ -43,7 +43,7 @@ class TemporalMapping(Frozen, frozen=True):
     cuts: tuple[Cuts, ...]
 
     @model_validator(mode="after")
-    def _cuts_in_order(self) -> TemporalMapping:
+    def _check_cuts(self) -> TemporalMapping:
         for cuts in self.cuts:
             if not cuts.positions or cuts.positions[-1] != len(self.order):
                 raise ValueError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from nestmap.model.base import Frozen, replaced
+from nestmap.model.base import Frozen, copy_with
 from nestmap.model.dims import OUTPUT, MemoryOperand
 from nestmap.model.errors import InputError
 from nestmap.model.hardware.accelerator import Accelerator
@@ -43,13 +43,13 @@ def without_unused_levels(accelerator: Accelerator, top_levels: Iterable[TopLeve
             raise InputError(f"top level of {top.operand}", top.memory, expected)
         for name in names[names.index(top.memory) + 1 :]:
             unused[name].add(top.operand)
-    memories = tuple(_reduced(accelerator.memories, unused))
+    memories = tuple(_reduce_levels(accelerator.memories, unused))
     unit = accelerator.vector_unit
     if unit and unit.memory and OUTPUT in unused[unit.memory]:
-        unit = replaced(unit, {"memory": None})
+        unit = copy_with(unit, {"memory": None})
     kept = {level.name for level in memories}
     idle = [level for level in accelerator.memories if level.name not in kept]
-    return replaced(
+    return copy_with(
         accelerator,
         {
             "memories": memories,
@@ -66,7 +66,7 @@ def _leakage(accelerator: Accelerator, memories: Iterable[MemoryLevel]) -> float
     return sum((x.instance.leakage * accelerator.instances_of(x) for x in memories), 0.0)
 
 
-def _reduced(
+def _reduce_levels(
     memories: Iterable[MemoryLevel], unused: Mapping[str, set[MemoryOperand]]
 ) -> Iterator[MemoryLevel]:
     for level in memories:
@@ -74,16 +74,16 @@ def _reduced(
         if left == level.operands:
             yield level
         elif left:
-            yield _holding(level, left)
+            yield _with_operands(level, left)
 
 
-def _holding(level: MemoryLevel, operands: tuple[MemoryOperand, ...]) -> MemoryLevel:
+def _with_operands(level: MemoryLevel, operands: tuple[MemoryOperand, ...]) -> MemoryLevel:
     """The level with only these operands; ports without a use remain."""
     ports = tuple(
-        replaced(
+        copy_with(
             port, {"allocation": tuple(use for use in port.allocation if use.operand in operands)}
         )
         for port in level.instance.ports
     )
-    instance = replaced(level.instance, {"ports": ports})
-    return replaced(level, {"instance": instance, "operands": operands})
+    instance = copy_with(level.instance, {"ports": ports})
+    return copy_with(level, {"instance": instance, "operands": operands})

@@ -41,7 +41,7 @@ class ComputeCore(Frozen, frozen=True):
     coordinates: Coordinates | None = None
 
     @model_validator(mode="after")
-    def _dataflows_fit(self) -> ComputeCore:
+    def _check_dataflows(self) -> ComputeCore:
         sizes = self.accelerator.array.sizes
         for unrolling in chain.from_iterable(flow.unrollings for flow in self.dataflows):
             name, factor = unrolling.array_dimension, unrolling.factor
@@ -83,7 +83,7 @@ class StorageCore(Frozen, frozen=True):
     coordinates: Coordinates | None = None
 
     @model_validator(mode="after")
-    def _one_memory_each(self) -> StorageCore:
+    def _check_memories(self) -> StorageCore:
         for operand, count in Counter(x for m in self.memories for x in m.operands).items():
             if count > 1:
                 raise ValueError(
@@ -101,7 +101,7 @@ class StorageCore(Frozen, frozen=True):
 Core = Annotated[ComputeCore | StorageCore, Field(discriminator="kind")]
 
 
-def check_shared(cores: Sequence[ComputeCore | StorageCore]) -> None:
+def check_shared_memories(cores: Sequence[ComputeCore | StorageCore]) -> None:
     """Checks that cores can share outermost memories: all need one of the same name and design.
 
     Raises:
@@ -125,7 +125,7 @@ def check_shared(cores: Sequence[ComputeCore | StorageCore]) -> None:
             )
 
 
-def _reached(start: CoreId, after: Callable[[CoreId], Iterable[CoreId]]) -> set[CoreId]:
+def _reachable_cores(start: CoreId, after: Callable[[CoreId], Iterable[CoreId]]) -> set[CoreId]:
     """The cores reachable from ``start`` in any number of steps."""
     reached, waiting = {start}, [start]
     while waiting:
@@ -149,7 +149,7 @@ class Link(Frozen, frozen=True):
     energy_per_cycle: PicoJoules = 0.0
 
     @model_validator(mode="after")
-    def _two_ends(self) -> Link:
+    def _check_ends(self) -> Link:
         if self.sender == self.receiver:
             raise ValueError(f"link from core {self.sender} to itself; expected another core")
         return self
@@ -174,7 +174,7 @@ class Bus(Frozen, frozen=True):
     hub: CoreId | None = None
 
     @model_validator(mode="after")
-    def _different(self) -> Bus:
+    def _check_cores(self) -> Bus:
         for numbers in (self.cores, self.senders):
             if len(set(numbers)) != len(numbers):
                 raise ValueError(f"bus {self} has a core twice; expected different ones")
@@ -230,24 +230,24 @@ class MultiCoreAccelerator(Frozen, frozen=True):
     shared: tuple[Annotated[tuple[CoreId, ...], Field(min_length=1)], ...] = ()
 
     @model_validator(mode="after")
-    def _consistent(self) -> MultiCoreAccelerator:
-        _ = self._checked
+    def _check_consistency(self) -> MultiCoreAccelerator:
+        _ = self._is_valid
         return self
 
     @cached_property
-    def _checked(self) -> bool:
+    def _is_valid(self) -> bool:
         """Cached, because every model that contains the accelerator validates it again."""
         for number, count in Counter(core.id for core in self.cores).items():
             if count > 1:
                 raise ValueError(f"{count} cores have the number {number}; expected different ones")
-        self._check_known()
+        self._check_core_ids()
         self._check_links()
         self._check_offchip()
         self._check_shared()
         self._check_connected()
         return True
 
-    def _check_known(self) -> None:
+    def _check_core_ids(self) -> None:
         known = [core.id for core in self.cores]
         named: list[tuple[str, Sequence[int]]] = [("offchip", (self.offchip,))]
         named += [(f"link {link}", (link.sender, link.receiver)) for link in self.links]
@@ -290,12 +290,12 @@ class MultiCoreAccelerator(Frozen, frozen=True):
                 raise ValueError(
                     f"memory shared with off-chip core {self.offchip}; expected on-chip cores"
                 )
-            check_shared([self.core(number) for number in group])
+            check_shared_memories([self.core(number) for number in group])
 
     def _check_connected(self) -> None:
         graph, offchip = self.graph(), self.offchip
-        reached = _reached(offchip, graph.successors)
-        reaching = _reached(offchip, graph.predecessors)
+        reached = _reachable_cores(offchip, graph.successors)
+        reaching = _reachable_cores(offchip, graph.predecessors)
         for core in self.cores:
             for way, found in (((offchip, core.id), reached), ((core.id, offchip), reaching)):
                 if core.id not in found:
@@ -311,10 +311,10 @@ class MultiCoreAccelerator(Frozen, frozen=True):
         Raises:
             KeyError: if there is none.
         """
-        return self._by_number[number]
+        return self._by_id[number]
 
     @cached_property
-    def _by_number(self) -> dict[CoreId, ComputeCore | StorageCore]:
+    def _by_id(self) -> dict[CoreId, ComputeCore | StorageCore]:
         return {core.id: core for core in self.cores}
 
     @property
@@ -326,10 +326,10 @@ class MultiCoreAccelerator(Frozen, frozen=True):
         """The core ids as a graph, with an edge per direct transfer (link, bus, shared memory)."""
         graph: nx.DiGraph[int] = nx.DiGraph()
         graph.add_nodes_from(core.id for core in self.cores)
-        graph.add_edges_from(self._steps())
+        graph.add_edges_from(self._edges())
         return graph
 
-    def _steps(self) -> Iterator[tuple[CoreId, CoreId]]:
+    def _edges(self) -> Iterator[tuple[CoreId, CoreId]]:
         yield from ((link.sender, link.receiver) for link in self.links)
         for bus in self.buses:
             yield from bus.steps

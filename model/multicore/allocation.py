@@ -19,7 +19,7 @@ Allocation = tuple[CoreId, ...]
 """The core of each node group, in their order."""
 
 
-class Gene(Frozen, frozen=True):
+class NodeGroup(Frozen, frozen=True):
     """A node group: nodes of a layer that read the same constants and so run on one core.
 
     ``cores`` are the ids of the cores it may run on, ascending.
@@ -32,25 +32,25 @@ class Gene(Frozen, frozen=True):
 
 @final
 @dataclass(frozen=True, eq=False)
-class GeneSpace:
+class AllocationSpace:
     """All allocations of a workload: its node groups, and the group of each node."""
 
-    genes: tuple[Gene, ...]
-    gene_of: Ints
+    groups: tuple[NodeGroup, ...]
+    group_of: Ints
 
     @cached_property
-    def free(self) -> tuple[int, ...]:
+    def free_groups(self) -> tuple[int, ...]:
         """The indices of the groups that may run on more than one core."""
-        return tuple(i for i, gene in enumerate(self.genes) if len(gene.cores) > 1)
+        return tuple(i for i, gene in enumerate(self.groups) if len(gene.cores) > 1)
 
     @property
     def size(self) -> int:
         """The number of allocations."""
         total = 1
-        for gene in self.genes:
+        for gene in self.groups:
             total *= len(gene.cores)
         return total
 
     def cores_of_nodes(self, allocation: Allocation) -> Ints:
         """The core of each node."""
-        return np.asarray(allocation, dtype=np.int64)[self.gene_of]
+        return np.asarray(allocation, dtype=np.int64)[self.group_of]

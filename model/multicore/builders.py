@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
-from nestmap.model.base import Frozen, replaced
+from nestmap.model.base import Frozen, copy_with
 from nestmap.model.dims import OUTPUT, MemoryOperand, Movement
 from nestmap.model.errors import InputError
 from nestmap.model.hardware.accelerator import Accelerator
@@ -21,7 +21,7 @@ from nestmap.model.multicore.accelerator import (
 from nestmap.model.units import Bits, PicoJoules, Width
 
 
-class Wires(Frozen, frozen=True):
+class ChannelSpec(Frozen, frozen=True):
     """Bandwidth (bit/cycle; ``None``: no time) and energies of the links or the bus to build.
 
     Energies are in pJ per bit and per busy cycle.
@@ -64,18 +64,18 @@ class OffChip(Frozen, frozen=True):
     """
 
     core: StorageCore
-    wires: Wires
+    wires: ChannelSpec
     linked: tuple[CoreId, ...] = ()
 
 
-class Beside(Frozen, frozen=True):
+class AttachedCore(Frozen, frozen=True):
     """A core linked to all cores of a mesh, such as a pooling or SIMD core."""
 
     core: ComputeCore
-    wires: Wires
+    wires: ChannelSpec
 
 
-def numbered(accelerators: Sequence[Accelerator], first: CoreId = 0) -> tuple[ComputeCore, ...]:
+def number_cores(accelerators: Sequence[Accelerator], first: CoreId = 0) -> tuple[ComputeCore, ...]:
     """Compute cores made of single-core accelerators, with ids from ``first`` on.
 
     The outermost memory of each accelerator becomes the core's own, on the chip.
@@ -118,9 +118,9 @@ def mesh(
     name: str,
     cores: Sequence[ComputeCore],
     columns: int,
-    wires: Wires,
+    wires: ChannelSpec,
     offchip: OffChip,
-    beside: Sequence[Beside] = (),
+    beside: Sequence[AttachedCore] = (),
 ) -> MultiCoreAccelerator:
     """Cores in rows and columns, each linked to its neighbours in both directions.
 
@@ -146,19 +146,19 @@ def mesh(
     if columns < 1 or not cores or len(cores) % columns:
         found = f"{len(cores)} cores in rows of {columns}"
         raise InputError(f"mesh {name!r}", found, "one core or more, in rows that are all full")
-    placed = [_placed(core, divmod(i, columns)) for i, core in enumerate(cores)]
+    placed = [_with_coordinates(core, divmod(i, columns)) for i, core in enumerate(cores)]
     numbers = [core.id for core in placed]
     around = [link for x in beside for link in x.wires.links((n, x.core.id) for n in numbers)]
-    links = (*wires.links(_neighbours(numbers, columns)), *around)
+    links = (*wires.links(_neighbour_pairs(numbers, columns)), *around)
     return _with_offchip(name, (*placed, *(x.core for x in beside)), links, offchip)
 
 
-def _placed(core: ComputeCore, place: tuple[int, int]) -> ComputeCore:
+def _with_coordinates(core: ComputeCore, place: tuple[int, int]) -> ComputeCore:
     """The core at the coordinates of ``place`` (row, column), unless it already has coordinates."""
-    return core if core.coordinates else replaced(core, {"coordinates": place[::-1]})
+    return core if core.coordinates else copy_with(core, {"coordinates": place[::-1]})
 
 
-def _neighbours(numbers: Sequence[CoreId], columns: int) -> Iterator[tuple[CoreId, CoreId]]:
+def _neighbour_pairs(numbers: Sequence[CoreId], columns: int) -> Iterator[tuple[CoreId, CoreId]]:
     for i, number in enumerate(numbers):
         if (i + 1) % columns:
             yield number, numbers[i + 1]
@@ -167,7 +167,7 @@ def _neighbours(numbers: Sequence[CoreId], columns: int) -> Iterator[tuple[CoreI
 
 
 def bus(
-    name: str, cores: Sequence[ComputeCore], wires: Wires, offchip: StorageCore
+    name: str, cores: Sequence[ComputeCore], wires: ChannelSpec, offchip: StorageCore
 ) -> MultiCoreAccelerator:
     """Cores and the off-chip core on a single bus."""
     return _with_offchip(name, tuple(cores), (), OffChip(core=offchip, wires=wires))
@@ -177,7 +177,7 @@ def point_to_point(
     name: str,
     cores: Sequence[ComputeCore],
     pairs: Iterable[tuple[CoreId, CoreId]],
-    wires: Wires,
+    wires: ChannelSpec,
     offchip: OffChip,
 ) -> MultiCoreAccelerator:
     """Cores with links between the given pairs, in both directions."""

@@ -12,7 +12,7 @@ from nestmap.model.evaluation.cme import CostModelEvaluation
 from nestmap.model.multicore.accelerator import CoreId
 from nestmap.model.units import Bits, Cycles, PicoJoules
 
-IMPOSSIBLE: Final = -1
+INFEASIBLE: Final = -1
 """The runtime of a node on a core that cannot run it."""
 
 
@@ -36,7 +36,7 @@ class CnCost(Frozen, frozen=True):
     write_rate: Bits = 0
 
 
-class KnownCost(Frozen, frozen=True):
+class RecordedCost(Frozen, frozen=True):
     """The cost of a kind of node on a core, as recorded for reuse.
 
     ``cost`` is ``None`` if the core cannot run it. ``cme`` is the evaluation of the mapping behind
@@ -75,6 +75,6 @@ class CnCosts:
         """
         return self.cores.index(core)
 
-    def is_possible(self, kind: int, core: CoreId) -> bool:
+    def is_feasible(self, kind: int, core: CoreId) -> bool:
         """Whether nodes of that kind can run on a core."""
-        return bool(self.runtime[kind, self.column(core)] != IMPOSSIBLE)
+        return bool(self.runtime[kind, self.column(core)] != INFEASIBLE)

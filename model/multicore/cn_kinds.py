@@ -12,7 +12,7 @@ from nestmap.model.arrays import Ints
 from nestmap.model.base import Frozen
 from nestmap.model.dims import LayerOperand, Loop
 from nestmap.model.multicore.accelerator import CoreId
-from nestmap.model.multicore.cn_costs import CnCosts, KnownCost
+from nestmap.model.multicore.cn_costs import CnCosts, RecordedCost
 from nestmap.model.multicore.problem import SplitProblem
 from nestmap.model.units import Bits, Count, PositiveCount
 from nestmap.model.workload.layer import InputOperand, OutputOperand
@@ -73,9 +73,9 @@ class CoreCosts:
     split: SplitProblem
     kinds: CnKinds
     costs: CnCosts
-    known: dict[tuple[int, CoreId], KnownCost]
-    refused: dict[tuple[int, CoreId], str]
+    recorded: dict[tuple[int, CoreId], RecordedCost]
+    infeasible: dict[tuple[int, CoreId], str]
 
-    def of(self, place: int, core: CoreId) -> KnownCost | None:
+    def cost_of(self, place: int, core: CoreId) -> RecordedCost | None:
         """The cost on a core of the node with index ``place``; ``None`` if it cannot run there."""
-        return self.known.get((int(self.kinds.kind[place]), core))
+        return self.recorded.get((int(self.kinds.kind[place]), core))

@@ -38,7 +38,7 @@ class TensorAxis(Frozen, frozen=True):
         """The loop dimensions that index the axis."""
         return tuple(term.dimension for term in self.terms)
 
-    def is_counted_by(self, sizes: Mapping[Dimension, int]) -> bool:
+    def is_mixed_radix(self, sizes: Mapping[Dimension, int]) -> bool:
         """Whether loops of these sizes reach each index exactly once, as digits count numbers."""
         step = 1
         for term in reversed(self.terms):
@@ -62,7 +62,7 @@ class TensorUse(Frozen, frozen=True):
     tensor: str | None = None
 
 
-class CnNest(Frozen, frozen=True):
+class LayerNest(Frozen, frozen=True):
     """A layer as a loop nest: its loops, the tensor that it writes, and those that it reads."""
 
     name: str = Field(min_length=1)
@@ -89,12 +89,12 @@ class CnLayer(Frozen, frozen=True):
     ``loops`` are those of the nest, or larger if they were padded.
     """
 
-    nest: CnNest
+    nest: LayerNest
     loops: tuple[Loop, ...]
     outer: tuple[Loop, ...] = ()
 
     @model_validator(mode="after")
-    def _loops_of_the_nest(self) -> CnLayer:
+    def _check_loops(self) -> CnLayer:
         known = [loop.dimension for loop in self.nest.loops]
         if [loop.dimension for loop in self.loops] != known:
             raise ValueError(f"loops of layer {self.nest.name}; expected {', '.join(known)}")
@@ -120,24 +120,24 @@ class CnLayer(Frozen, frozen=True):
         """
         axes = self.nest.constants[-1].axes if self.nest.constants else ()
         sizes = self.nest.sizes
-        return self.tiling.groups(dimensions_of(x for x in axes if x.is_counted_by(sizes)))
+        return self.tiling.groups(dimensions_of(x for x in axes if x.is_mixed_radix(sizes)))
 
     @cached_property
-    def final(self) -> NDArray[np.bool_]:
+    def is_final(self) -> NDArray[np.bool_]:
         """Whether each node writes finished outputs: it computes the last part of every sum.
 
         All nodes do, if it is unknown which part of the output an iteration writes.
         """
-        if not self.writes_known_cells:
+        if not self.writes_each_element_once:
             return np.ones(self.tiling.count, dtype=np.bool_)
         indexing = dimensions_of(self.nest.output.axes)
-        return self.tiling.ended([d for d in self.tiling.sizes if d not in indexing])
+        return self.tiling.is_last_tile([d for d in self.tiling.sizes if d not in indexing])
 
     @property
-    def writes_known_cells(self) -> bool:
+    def writes_each_element_once(self) -> bool:
         """Whether each output element is written at exactly one point of the loops."""
         sizes = self.nest.sizes
-        return all(axis.is_counted_by(sizes) for axis in self.nest.output.axes)
+        return all(axis.is_mixed_radix(sizes) for axis in self.nest.output.axes)
 
     def range_of(self, axis: TensorAxis, convention: Convention) -> tuple[Ints, Ints]:
         """The first and the end index (exclusive) that each node touches along an axis.
@@ -170,7 +170,7 @@ class CnLayer(Frozen, frozen=True):
         return bits
 
     def _length_of(self, axis: TensorAxis, convention: Convention) -> Ints:
-        if not axis.is_counted_by(self.nest.sizes):
+        if not axis.is_mixed_radix(self.nest.sizes):
             first, end = self.range_of(axis, convention)
             return end - first
         length = np.ones(self.tiling.count, dtype=np.int64)

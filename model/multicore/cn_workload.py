@@ -124,10 +124,10 @@ class CnWorkload:
     convention: Convention
 
     def __len__(self) -> int:
-        return int(self.first[-1])
+        return int(self.first_nodes[-1])
 
     @cached_property
-    def first(self) -> Ints:
+    def first_nodes(self) -> Ints:
         """The index of the first node of each layer, followed by the total number of nodes."""
         counts = [layer.tiling.count for layer in self.layers]
         return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
@@ -145,10 +145,10 @@ class CnWorkload:
 
     def layer_of(self, place: int) -> tuple[CnLayer, int]:
         """The layer of the node with index ``place``, and its number within that layer."""
-        layer = int(np.searchsorted(self.first, place, side="right")) - 1
-        return self.layers[layer], place - int(self.first[layer])
+        layer = int(np.searchsorted(self.first_nodes, place, side="right")) - 1
+        return self.layers[layer], place - int(self.first_nodes[layer])
 
-    def id(self, place: int) -> CnId:
+    def id_of(self, place: int) -> CnId:
         """The id of the node with index ``place``."""
         layer, number = self.layer_of(place)
         return CnId(layer=layer.nest.number, node=number)
@@ -162,7 +162,7 @@ class CnWorkload:
             layer=nest.name,
             operator=nest.operator,
             group=int(layer.groups[number]),
-            final=bool(layer.final[number]),
+            final=bool(layer.is_final[number]),
             ranges=tuple(
                 DimensionRange(
                     dimension=dimension,
@@ -171,11 +171,11 @@ class CnWorkload:
                 )
                 for dimension in tiling.sizes
             ),
-            output=self._tensor(nest.output, layer, number),
-            inputs=tuple(self._tensor(use, layer, number) for use in nest.inputs),
+            output=self._tensor_of(nest.output, layer, number),
+            inputs=tuple(self._tensor_of(use, layer, number) for use in nest.inputs),
         )
 
-    def _tensor(self, use: TensorUse, layer: CnLayer, number: int) -> CnTensor:
+    def _tensor_of(self, use: TensorUse, layer: CnLayer, number: int) -> CnTensor:
         ranges = (layer.range_of(axis, self.convention) for axis in use.axes)
         return CnTensor(
             operand=use.operand,
@@ -194,8 +194,8 @@ class CnWorkload:
         nest, read = self.layer_of(consumer)[0].nest, int(edges.read[row])
         operands = {PARTIAL_SUMS: nest.output.operand, WITHIN_GROUP: None}
         return CnEdge(
-            producer=self.id(int(edges.producer[row])),
-            consumer=self.id(consumer),
+            producer=self.id_of(int(edges.producer[row])),
+            consumer=self.id_of(consumer),
             operand=nest.inputs[read].operand if read >= 0 else operands[read],
             bits=int(edges.bits[row]),
         )

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen
 from nestmap.model.errors import InputError
-from nestmap.model.mapping.constraints import DEFAULT
+from nestmap.model.mapping.constraints import DEFAULT_TARGET
 from nestmap.model.multicore.accelerator import CoreId, MultiCoreAccelerator
 from nestmap.model.multicore.split_options import Convention, Hints, SplitMode, SplitOptions
 from nestmap.model.workload.graph import LayerNode, NoCostNode, VectorNode, Workload
@@ -21,7 +21,7 @@ NodeKind = Literal["layer", "vector"]
 """The kind of a node: a layer for an array, or a vector operator for a core that lists it."""
 
 
-USUAL_OPERATORS: Final = frozenset(
+KNOWN_OPERATORS: Final = frozenset(
     {
         *("Conv", "ConvTranspose", "ConvInteger", "QLinearConv", "FusedConv", "Gemm", "QGemm"),
         *("MatMul", "MatMulInteger", "QLinearMatMul", "FusedMatMul", "Einsum", "Attention"),
@@ -44,18 +44,18 @@ class CoreAllocation(Frozen, frozen=True):
     sequence, ``inter`` loops that cut it into parts for several cores.
     """
 
-    target: str = Field(default=DEFAULT, min_length=1)
+    target: str = Field(default=DEFAULT_TARGET, min_length=1)
     cores: tuple[CoreId, ...] = ()
     fixed: bool = False
     intra: Hints = ()
     inter: Hints = ()
 
     @model_validator(mode="after")
-    def _choices(self) -> CoreAllocation:
+    def _check_cores(self) -> CoreAllocation:
         if self.fixed and not self.cores:
             raise ValueError("a fixed core allocation without cores; expected one for each group")
         if not self.fixed and len(set(self.cores)) != len(self.cores):
-            raise ValueError(f"cores {_listed(self.cores)} to choose from; expected each once")
+            raise ValueError(f"cores {_join_names(self.cores)} to choose from; expected each once")
         return self
 
     @property
@@ -70,7 +70,7 @@ class CoreMapping(Frozen, frozen=True):
     entries: tuple[CoreAllocation, ...] = ()
 
     @model_validator(mode="after")
-    def _each_target_once(self) -> CoreMapping:
+    def _check_unique_targets(self) -> CoreMapping:
         for name, count in Counter(entry.target for entry in self.entries).items():
             if count > 1:
                 raise ValueError(f"core allocation for {name!r} occurs twice; expected it once")
@@ -78,14 +78,14 @@ class CoreMapping(Frozen, frozen=True):
 
     def of(self, name: str, operator: str) -> CoreAllocation:
         """The entry for a node: by its name, else its operator, else the default entry."""
-        for target in (name, operator, DEFAULT):
+        for target in (name, operator, DEFAULT_TARGET):
             if target in self._by_target:
                 return self._by_target[target]
         return CoreAllocation()
 
     def hints_of(self, name: str, operator: str) -> Hints:
         """The outer loops of a node; if its entry has none, those of the default entry."""
-        return self.of(name, operator).hints or self.of(DEFAULT, DEFAULT).hints
+        return self.of(name, operator).hints or self.of(DEFAULT_TARGET, DEFAULT_TARGET).hints
 
     @cached_property
     def _by_target(self) -> dict[str, CoreAllocation]:
@@ -114,7 +114,7 @@ def allowed_cores(
     allocated = tuple(dict.fromkeys(allocation.cores))
     running = [core for core in accelerator.compute_cores if core.runs(operator)]
     naming = tuple(core.id for core in running if core.operators)
-    if kind == "layer" or (allocated and allocation.target != DEFAULT):
+    if kind == "layer" or (allocated and allocation.target != DEFAULT_TARGET):
         able = tuple(core.id for core in running)
         return tuple(x for x in allocated if x in able) if allocated else able
     return tuple(x for x in allocated if x in naming) or naming
@@ -125,7 +125,7 @@ def check_allocations(
     workload: Workload,
     accelerator: MultiCoreAccelerator,
     where: str = "mapping",
-    operators: Collection[str] = USUAL_OPERATORS,
+    operators: Collection[str] = KNOWN_OPERATORS,
 ) -> None:
     """Checks that a mapping fits a network and an accelerator, and that some core runs each layer.
 
@@ -141,14 +141,14 @@ def check_allocations(
             or does not run its layers; or if no core runs a layer.
     """
     for entry in mapping.entries:
-        _check_target(entry, workload, (*operators, *_named_operators(accelerator)), where)
+        _check_target(entry, workload, (*operators, *_core_operators(accelerator)), where)
         _check_cores(entry, accelerator, where)
     for node in workload.nodes:
         if not isinstance(node, NoCostNode):
             _check_node(mapping.of(node.name, node.operator), node, accelerator, where)
 
 
-def _named_operators(accelerator: MultiCoreAccelerator) -> Iterator[str]:
+def _core_operators(accelerator: MultiCoreAccelerator) -> Iterator[str]:
     for core in accelerator.compute_cores:
         yield from core.operators
 
@@ -158,11 +158,11 @@ def _check_target(
 ) -> None:
     names = [node.name for node in workload.nodes]
     there = {node.operator for node in workload.nodes}
-    if entry.target not in (DEFAULT, *names, *there, *operators):
+    if entry.target not in (DEFAULT_TARGET, *names, *there, *operators):
         raise InputError(
             f"{where}: name {entry.target!r}",
             "neither a layer of the network nor an operator",
-            f"one of {_listed((DEFAULT, *sorted(there), *names))}",
+            f"one of {_join_names((DEFAULT_TARGET, *sorted(there), *names))}",
         )
 
 
@@ -175,7 +175,7 @@ def _check_cores(entry: CoreAllocation, accelerator: MultiCoreAccelerator, where
             raise InputError(
                 f"{where}: core_allocation[{place}] for {entry.target!r}",
                 found,
-                f"a compute core: one of {_listed(computing)}",
+                f"a compute core: one of {_join_names(computing)}",
             )
 
 
@@ -186,14 +186,14 @@ def _check_node(
     where: str,
 ) -> None:
     cores = allowed_cores(accelerator, entry, node.operator, node.kind)
-    chosen = node.kind == "layer" or entry.target != DEFAULT
+    chosen = node.kind == "layer" or entry.target != DEFAULT_TARGET
     refusing = [x for x in entry.cores if x not in cores] if chosen else []
-    if refusing and (entry.fixed or not cores or entry.target != DEFAULT):
+    if refusing and (entry.fixed or not cores or entry.target != DEFAULT_TARGET):
         able = [core.id for core in accelerator.compute_cores if core.runs(node.operator)]
         raise InputError(
             f"{where}: core_allocation for {entry.target!r}",
             f"core {refusing[0]}, which does not run {node.operator} (node {node.name!r})",
-            f"one of {_listed(able)}" if able else f"a core that runs {node.operator}",
+            f"one of {_join_names(able)}" if able else f"a core that runs {node.operator}",
         )
     if not cores and node.kind == "layer":
         raise InputError(
@@ -203,7 +203,7 @@ def _check_node(
         )
 
 
-def hinted_split(
+def split_from_hints(
     mapping: CoreMapping, workload: Workload, convention: Convention = Convention.EXACT
 ) -> SplitOptions | None:
     """The split given by the tilings of a mapping; ``None`` if it has no tilings."""
@@ -220,5 +220,5 @@ def hinted_split(
     )
 
 
-def _listed(items: Collection[object]) -> str:
+def _join_names(items: Collection[object]) -> str:
     return ", ".join(map(str, items))

@@ -12,11 +12,11 @@ from nestmap.model.base import Frozen
 from nestmap.model.multicore.accelerator import Bus, ComputeCore, CoreId, Link, MultiCoreAccelerator
 from nestmap.model.units import PicoJoules, Width
 
-Path = tuple[int, ...]
+ChannelPath = tuple[int, ...]
 """The indices of the channels that a transfer occupies, all at the same time."""
 
 
-class Wire(Frozen, frozen=True):
+class Channel(Frozen, frozen=True):
     """A link or a bus: bit/cycle (``None``: no time), pJ per bit and per busy cycle."""
 
     name: str
@@ -25,7 +25,7 @@ class Wire(Frozen, frozen=True):
     energy_per_cycle: PicoJoules
 
 
-class _Way(NamedTuple):
+class _Route(NamedTuple):
     """The cores on a path and its cost; the smallest tuple wins."""
 
     through_special: int
@@ -34,7 +34,7 @@ class _Way(NamedTuple):
     cores: tuple[CoreId, ...]
 
 
-class Ways(Frozen, frozen=True):
+class Interconnect(Frozen, frozen=True):
     """The channels of an accelerator, and the path between each pair of cores.
 
     A path has as few steps as possible, and leads through the off-chip core only if there is no
@@ -47,11 +47,11 @@ class Ways(Frozen, frozen=True):
     accelerator: MultiCoreAccelerator
 
     @cached_property
-    def wires(self) -> tuple[Wire, ...]:
+    def channels(self) -> tuple[Channel, ...]:
         """All channels: the links, then the buses, in the given order."""
         ways: tuple[Link | Bus, ...] = (*self.accelerator.links, *self.accelerator.buses)
         return tuple(
-            Wire(
+            Channel(
                 name=str(way),
                 bandwidth=way.bandwidth,
                 energy_per_bit=way.energy_per_bit,
@@ -60,7 +60,7 @@ class Ways(Frozen, frozen=True):
             for way in ways
         )
 
-    def path(self, sender: CoreId, receiver: CoreId) -> Path:
+    def path(self, sender: CoreId, receiver: CoreId) -> ChannelPath:
         """The channels from one core to another, in order; none if they share a memory.
 
         Raises:
@@ -69,42 +69,46 @@ class Ways(Frozen, frozen=True):
         return self._paths[sender, receiver]
 
     @cached_property
-    def _paths(self) -> dict[tuple[CoreId, CoreId], Path]:
-        paths: dict[tuple[CoreId, CoreId], Path] = {}
+    def _paths(self) -> dict[tuple[CoreId, CoreId], ChannelPath]:
+        paths: dict[tuple[CoreId, CoreId], ChannelPath] = {}
         for core in self.accelerator.cores:
-            for end, way in self._ways_from(core.id).items():
+            for end, way in self._routes_from(core.id).items():
                 steps = zip(way.cores, way.cores[1:], strict=False)
-                wires = (self._wire_of[step] for step in steps)
+                wires = (self._channel_of[step] for step in steps)
                 paths[core.id, end] = tuple(wire for wire in wires if wire is not None)
         return paths
 
-    def _ways_from(self, start: CoreId) -> dict[CoreId, _Way]:
+    def _routes_from(self, start: CoreId) -> dict[CoreId, _Route]:
         """The best path to each core."""
-        on_chip = self._spread(start, {start} | self._after.keys() - {self.accelerator.offchip})
-        return self._spread(start, self._after.keys()) | on_chip
+        on_chip = self._search_breadth_first(
+            start, {start} | self._successors.keys() - {self.accelerator.offchip}
+        )
+        return self._search_breadth_first(start, self._successors.keys()) | on_chip
 
-    def _spread(self, start: CoreId, passable: Collection[CoreId]) -> dict[CoreId, _Way]:
+    def _search_breadth_first(
+        self, start: CoreId, passable: Collection[CoreId]
+    ) -> dict[CoreId, _Route]:
         """The best path to each core through ``passable`` cores, by breadth-first search."""
-        done: dict[CoreId, _Way] = {}
-        front = {start: _Way(0, 0.0, (), (start,))}
+        done: dict[CoreId, _Route] = {}
+        front = {start: _Route(0, 0.0, (), (start,))}
         while front:
             done |= front
-            further: dict[CoreId, _Way] = {}
+            further: dict[CoreId, _Route] = {}
             for core, way in front.items():
-                for after in self._after[core] if core in passable else ():
+                for after in self._successors[core] if core in passable else ():
                     if after not in done:
-                        made = self._longer(way, after)
+                        made = self._extend(way, after)
                         further[after] = min(made, further.get(after, made))
             front = further
         return done
 
-    def _longer(self, way: _Way, after: CoreId) -> _Way:
+    def _extend(self, way: _Route, after: CoreId) -> _Route:
         last = way.cores[-1]
-        core, wire = self.accelerator.core(last), self._wire_of[last, after]
+        core, wire = self.accelerator.core(last), self._channel_of[last, after]
         special = len(way.cores) > 1 and isinstance(core, ComputeCore) and bool(core.operators)
-        width = None if wire is None else self.wires[wire].bandwidth
+        width = None if wire is None else self.channels[wire].bandwidth
         slowness = 0.0 if width is None else 1 / width
-        return _Way(
+        return _Route(
             way.through_special + special,
             way.slowness + slowness,
             (*way.strides, abs(after - last)),
@@ -112,14 +116,14 @@ class Ways(Frozen, frozen=True):
         )
 
     @cached_property
-    def _after(self) -> dict[CoreId, list[CoreId]]:
+    def _successors(self) -> dict[CoreId, list[CoreId]]:
         after: dict[CoreId, list[CoreId]] = {}
-        for sender, receiver in self._wire_of:
+        for sender, receiver in self._channel_of:
             after.setdefault(sender, []).append(receiver)
         return after
 
     @cached_property
-    def _wire_of(self) -> dict[tuple[CoreId, CoreId], int | None]:
+    def _channel_of(self) -> dict[tuple[CoreId, CoreId], int | None]:
         """The channel of each step; ``None`` for a shared memory."""
         wires: dict[tuple[CoreId, CoreId], int | None] = {}
         for group in self.accelerator.shared:

@@ -9,7 +9,7 @@ from typing import final
 from nestmap.model.base import Frozen
 from nestmap.model.dims import OUTPUT, LayerOperand
 from nestmap.model.hardware.memory import MemoryLevel
-from nestmap.model.mapping.problem import USUAL_LINKS
+from nestmap.model.mapping.problem import DEFAULT_LINKS
 from nestmap.model.multicore.accelerator import ComputeCore, MultiCoreAccelerator
 from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.core_constraints import CoreMapping, allowed_cores
@@ -39,7 +39,7 @@ class StreamProblem(Frozen, frozen=True):
         numbers = allowed_cores(self.accelerator, entry, node.operator, node.kind)
         return tuple(core for core in self.accelerator.compute_cores if core.id in numbers)
 
-    def computes(self, node: VectorNode) -> bool:
+    def is_computed(self, node: VectorNode) -> bool:
         """Whether a vector operator becomes computation nodes.
 
         It does if a core lists its operator, or the mapping allocates it by name or operator. The
@@ -47,7 +47,7 @@ class StreamProblem(Frozen, frozen=True):
         """
         return bool(self.cores_of(node))
 
-    def constant_rooms(
+    def constant_capacities(
         self, node: LayerNode | VectorNode, operand: LayerOperand
     ) -> tuple[Bits, ...]:
         """Bits of the outermost memory for a constant operand, of each core that may run the node.
@@ -65,7 +65,7 @@ def constant_memory(core: ComputeCore, operand: LayerOperand) -> MemoryLevel | N
     """
     tops = core.top_levels
     inputs = [name for name in sorted(tops) if name != OUTPUT]
-    usual = USUAL_LINKS.get(operand)
+    usual = DEFAULT_LINKS.get(operand)
     if usual in tops:
         return tops[usual]
     return tops[inputs[-1]] if inputs else None

@@ -14,7 +14,7 @@ from nestmap.model.base import Frozen
 from nestmap.model.dims import LayerOperand
 from nestmap.model.display import html
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
-from nestmap.model.multicore.allocation import Allocation, GeneSpace
+from nestmap.model.multicore.allocation import Allocation, AllocationSpace
 from nestmap.model.multicore.cn_costs import CnCosts
 from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.split_options import Convention
@@ -49,7 +49,7 @@ class ScheduleProblem:
 
     accelerator: MultiCoreAccelerator
     nodes: CnWorkload
-    space: GeneSpace
+    space: AllocationSpace
     costs: CnCosts
     options: ScheduleOptions
 
@@ -107,7 +107,7 @@ class ScheduleEnergy(Frozen, frozen=True):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Tensors:
+class ScheduledTensors:
     """The tensors that are stored and sent, as columns: the output of each node, then constants.
 
     Each part of a constant appears once. ``node`` is the node that writes it (for a constant, the
@@ -128,8 +128,8 @@ class Transfers:
     """Transfers of tensors as columns, in the order in which they were planned.
 
     ``sender`` and ``receiver`` are indices of memories
-    (:class:`~nestmap.model.multicore.top_memories.Homes`), ``sending`` and ``receiving`` the cores
-    at the ends of the path, ``node`` the node that the transfer was planned for, ``kind`` a
+    (:class:`~nestmap.model.multicore.top_memories.TopMemories`), ``sending`` and ``receiving`` the
+    cores at the ends of the path, ``node`` the node that the transfer was planned for, ``kind`` a
     :class:`TransferKind`. A transfer occupies its channels from ``start`` to ``end`` (cycles).
     Between memories of one core there are no channels; the transfer then takes as long as the
     widest ports of both memories need. Transfers of one tensor may share channels at the same time
@@ -155,7 +155,7 @@ class Transfers:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Streams:
+class OperandStreams:
     """Streaming between a core and the off-chip memory while a node runs, as columns.
 
     ``sending`` and ``receiving`` are cores, one of them the off-chip core; ``rate`` is in
@@ -176,7 +176,7 @@ class Streams:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Stays:
+class Residencies:
     """Tensors in memories, as columns: space is allocated from ``since`` to ``until`` (cycles).
 
     The tensor can be read from ``available`` on. ``until`` is -1 for results off chip, which stay
@@ -206,10 +206,10 @@ class Schedule:
     core: Ints
     start: Ints
     end: Ints
-    tensors: Tensors
+    tensors: ScheduledTensors
     transfers: Transfers
-    streams: Streams
-    stays: Stays
+    streams: OperandStreams
+    residencies: Residencies
     latency: Cycles
     energy: ScheduleEnergy
 
@@ -218,11 +218,11 @@ class Schedule:
     @cached_property
     def memory_usage(self) -> tuple[tuple[Ints, Ints], ...]:
         """For each memory the cycles at which its usage changes, and its bits from then on."""
-        count = 1 + max(self.stays.memory.tolist(), default=-1)
-        return tuple(self._usage(memory) for memory in range(count))
+        count = 1 + max(self.residencies.memory.tolist(), default=-1)
+        return tuple(self._usage_of(memory) for memory in range(count))
 
-    def _usage(self, memory: int) -> tuple[Ints, Ints]:
-        stays = self.stays
+    def _usage_of(self, memory: int) -> tuple[Ints, Ints]:
+        stays = self.residencies
         here = stays.memory == memory
         bits = self.tensors.bits[stays.tensor[here]]
         gone = stays.until[here] >= 0

@@ -56,7 +56,7 @@ class HintLoop(Frozen, frozen=True):
 Hints = tuple[HintLoop, ...]
 """Loops, innermost first."""
 
-Share = Annotated[float, Field(gt=0, le=1)]
+Fraction = Annotated[float, Field(gt=0, le=1)]
 """The fraction of a memory that may be used."""
 
 
@@ -72,11 +72,11 @@ class SplitOptions(Frozen, frozen=True):
     mode: SplitMode = SplitMode.OUTER
     hints: tuple[Hints, ...] = ((),)
     cutoffs: tuple[int, ...] = ()
-    weight_share: Share = 1.0
+    weight_share: Fraction = 1.0
     convention: Convention = Convention.EXACT
 
     @model_validator(mode="after")
-    def _lists_fit_the_mode(self) -> SplitOptions:
+    def _check_hints(self) -> SplitOptions:
         wanted = len(self.cutoffs) + 1
         if self.cutoffs and self.mode is not SplitMode.PER_LAYER:
             raise ValueError(f"cutoffs {self.cutoffs} in mode {self.mode}; expected mode 3")

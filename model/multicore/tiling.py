@@ -32,7 +32,7 @@ class Tiling:
         return {loop.dimension: loop.size for loop in self.loops}
 
     @cached_property
-    def wanted(self) -> dict[Dimension, int]:
+    def requested_tiles(self) -> dict[Dimension, int]:
         """The requested number of tiles of each dimension."""
         return {
             dimension: prod(loop.size for loop in self.outer if loop.dimension == dimension)
@@ -42,7 +42,7 @@ class Tiling:
     @cached_property
     def tile_size(self) -> dict[Dimension, int]:
         """Iterations of each dimension per tile."""
-        return {d: ceil(size / self.wanted[d]) for d, size in self.sizes.items()}
+        return {d: ceil(size / self.requested_tiles[d]) for d, size in self.sizes.items()}
 
     @cached_property
     def tiles(self) -> dict[Dimension, int]:
@@ -50,7 +50,7 @@ class Tiling:
         return {d: ceil(size / self.tile_size[d]) for d, size in self.sizes.items()}
 
     @cached_property
-    def places(self) -> dict[Dimension, Ints]:
+    def tile_indices(self) -> dict[Dimension, Ints]:
         """For each node, in order, the index of its tile along each dimension, from 0.
 
         Node ``n`` has the value ``n // (product of the sizes of the loops within) % size`` for each
@@ -73,34 +73,34 @@ class Tiling:
     @property
     def count(self) -> int:
         """The number of nodes."""
-        return len(next(iter(self.places.values()))) if self.sizes else 1
+        return len(next(iter(self.tile_indices.values()))) if self.sizes else 1
 
     def starts(self, dimension: Dimension) -> Ints:
         """The first iteration of each node along a dimension."""
-        return self.places[dimension] * self.tile_size[dimension]
+        return self.tile_indices[dimension] * self.tile_size[dimension]
 
     def ends(self, dimension: Dimension) -> Ints:
         """The end (exclusive) of each node along a dimension."""
         ends = self.starts(dimension) + self.tile_size[dimension]
         return np.minimum(ends, self.sizes[dimension])
 
-    def ended(self, dimensions: Sequence[Dimension]) -> NDArray[np.bool_]:
+    def is_last_tile(self, dimensions: Sequence[Dimension]) -> NDArray[np.bool_]:
         """Whether each node has the last tile of each of these dimensions."""
         done = np.ones(self.count, dtype=np.bool_)
         for dimension in dimensions:
-            done &= self.places[dimension] == self.tiles[dimension] - 1
+            done &= self.tile_indices[dimension] == self.tiles[dimension] - 1
         return done
 
-    def numbers(self, dimensions: Iterable[Dimension]) -> Ints:
+    def tile_numbers(self, dimensions: Iterable[Dimension]) -> Ints:
         """The mixed-radix number of each node's tiles; the last dimension varies fastest."""
         numbers = np.zeros(self.count, dtype=np.int64)
         for dimension in dimensions:
-            numbers = numbers * self.tiles[dimension] + self.places[dimension]
+            numbers = numbers * self.tiles[dimension] + self.tile_indices[dimension]
         return numbers
 
     def groups(self, dimensions: Iterable[Dimension]) -> Ints:
         """Groups of nodes with equal tiles of these dimensions, from 0 in order of appearance."""
-        numbers = self.numbers(dimensions)
+        numbers = self.tile_numbers(dimensions)
         _, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
         rank = np.empty(len(first), dtype=np.int64)
         rank[np.argsort(first, kind="stable")] = np.arange(len(first))

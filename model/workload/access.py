@@ -45,7 +45,7 @@ class VectorNest(Frozen, frozen=True):
     inputs: tuple[InputAccess | None, ...]
 
     @model_validator(mode="after")
-    def _known_dimensions(self) -> VectorNest:
+    def _check_dimensions(self) -> VectorNest:
         known = [loop.dimension for loop in self.loops]
         if len(set(known)) != len(known):
             raise ValueError(f"loops {', '.join(known)} are not all different")
@@ -59,27 +59,27 @@ class VectorNest(Frozen, frozen=True):
         return self
 
 
-class Reshaped(Frozen, frozen=True):
+class Reshape(Frozen, frozen=True):
     """The same elements in row-major order in a tensor of other ``sizes``."""
 
     kind: Literal["reshaped"] = "reshaped"
     sizes: tuple[Extent, ...]
 
 
-class Permuted(Frozen, frozen=True):
+class Permute(Frozen, frozen=True):
     """Axis ``i`` after the step is axis ``axes[i]`` before it."""
 
     kind: Literal["permuted"] = "permuted"
     axes: tuple[Position, ...]
 
     @model_validator(mode="after")
-    def _permutation(self) -> Permuted:
+    def _check_permutation(self) -> Permute:
         if sorted(self.axes) != list(range(len(self.axes))):
             raise ValueError(f"axes {self.axes}; expected each of 0 to {len(self.axes) - 1} once")
         return self
 
 
-class Shifted(Frozen, frozen=True):
+class Shift(Frozen, frozen=True):
     """Index ``j`` along the axis becomes ``start + step * j``.
 
     Indices outside ``0 .. size - 1`` come from padding or from another input.
@@ -92,7 +92,7 @@ class Shifted(Frozen, frozen=True):
     size: Extent
 
 
-class Repeated(Frozen, frozen=True):
+class Repeat(Frozen, frozen=True):
     """Index ``j`` along the axis becomes ``j`` modulo ``size``."""
 
     kind: Literal["repeated"] = "repeated"
@@ -100,7 +100,7 @@ class Repeated(Frozen, frozen=True):
     size: Extent
 
 
-class Taken(Frozen, frozen=True):
+class Gather(Frozen, frozen=True):
     """Index ``j`` along the axis becomes ``indices[j]``, on an axis of ``size``."""
 
     kind: Literal["taken"] = "taken"
@@ -117,20 +117,20 @@ class AnyIndex(Frozen, frozen=True):
     size: Extent
 
 
-class Anywhere(Frozen, frozen=True):
+class AnyElement(Frozen, frozen=True):
     """Any element may come from any element of a tensor of other ``sizes``."""
 
     kind: Literal["anywhere"] = "anywhere"
     sizes: tuple[Extent, ...]
 
 
-Step = Annotated[
-    Reshaped | Permuted | Shifted | Repeated | Taken | AnyIndex | Anywhere,
+AccessStep = Annotated[
+    Reshape | Permute | Shift | Repeat | Gather | AnyIndex | AnyElement,
     Field(discriminator="kind"),
 ]
 
 
-class Route(Frozen, frozen=True):
+class AccessRoute(Frozen, frozen=True):
     """The steps that lead from the elements of an output back to those of an input.
 
     ``output`` and ``input`` are positions among the tensors of the operator. Without a route
@@ -139,9 +139,9 @@ class Route(Frozen, frozen=True):
 
     output: Position = 0
     input: Position = 0
-    steps: tuple[Step, ...] = ()
+    steps: tuple[AccessStep, ...] = ()
 
-    def sizes(self, output: tuple[int, ...]) -> tuple[int, ...]:
+    def input_sizes(self, output: tuple[int, ...]) -> tuple[int, ...]:
         """The sizes of the input, given those of the output.
 
         Raises:
@@ -149,30 +149,32 @@ class Route(Frozen, frozen=True):
         """
         sizes = output
         for step in self.steps:
-            sizes = _after(step, sizes)
+            sizes = _sizes_after(step, sizes)
         return sizes
 
 
-def _after(step: Step, sizes: tuple[int, ...]) -> tuple[int, ...]:
+def _sizes_after(step: AccessStep, sizes: tuple[int, ...]) -> tuple[int, ...]:
     match step:
-        case Reshaped():
+        case Reshape():
             if prod(step.sizes) != prod(sizes):
                 raise ValueError(f"{sizes} as {step.sizes}; expected the same number of elements")
             return step.sizes
-        case Anywhere():
+        case AnyElement():
             return step.sizes
-        case Permuted():
+        case Permute():
             if len(step.axes) != len(sizes):
                 raise ValueError(f"axes {step.axes} of {sizes}; expected {len(sizes)} axes")
             return tuple(sizes[axis] for axis in step.axes)
         case _:
-            return _along(step, sizes)
+            return _sizes_along_axis(step, sizes)
 
 
-def _along(step: Shifted | Repeated | Taken | AnyIndex, sizes: tuple[int, ...]) -> tuple[int, ...]:
+def _sizes_along_axis(
+    step: Shift | Repeat | Gather | AnyIndex, sizes: tuple[int, ...]
+) -> tuple[int, ...]:
     if step.axis >= len(sizes):
         raise ValueError(f"axis {step.axis} of {sizes}; expected one of its {len(sizes)} axes")
-    if isinstance(step, Taken) and len(step.indices) != sizes[step.axis]:
+    if isinstance(step, Gather) and len(step.indices) != sizes[step.axis]:
         raise ValueError(
             f"{len(step.indices)} indices for an axis of {sizes[step.axis]}; expected one each"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from nestmap.model.dims import Dimension, Loop
-from nestmap.model.workload.loop_nests import Access, LoopNest, batch_names, plain_indices
+from nestmap.model.workload.loop_nests import InputIndices, LoopNest, batch_names, plain_indices
 
 Label = str
 """The name of an axis; axes with the same name share a loop."""
@@ -51,7 +51,7 @@ def contraction(left: Axes, right: Axes, output: Sequence[Label]) -> LoopNest:
         loops=tuple(Loop(dimension=d, size=n) for d, n in loops),
         output=plain_indices(*(name[label] for label in batch), "D", "K"),
         inputs=(
-            Access(operand="I", indices=plain_indices(*own(left, batch), "D", *inner_left)),
-            Access(operand="W", indices=plain_indices(*own(right, batch), *inner_right, "K")),
+            InputIndices(operand="I", indices=plain_indices(*own(left, batch), "D", *inner_left)),
+            InputIndices(operand="W", indices=plain_indices(*own(right, batch), *inner_right, "K")),
         ),
     )

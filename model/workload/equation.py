@@ -22,7 +22,7 @@ EXPECTED_RELATION = "a relation such as ix=2*ox+1*fx"
 Accesses = tuple[tuple[LayerOperand, tuple[Dimension, ...]], ...]
 """The operands of an equation, output first, each with the names of its indices in capitals."""
 
-AxisFacts = tuple[int | None, tuple[int, int]]
+AxisExtent = tuple[int | None, tuple[int, int]]
 """The length of a derived axis, if known, and its padding (before, after)."""
 
 
@@ -86,7 +86,7 @@ def layer_from_equation(  # noqa: PLR0913 (a layer has this many parts; all but 
     partial_precision: int | None = None,
     sources: Mapping[LayerOperand, str] | None = None,
     constants: Sequence[LayerOperand] = (),
-    axes: Mapping[Dimension, AxisFacts] | None = None,
+    axes: Mapping[Dimension, AxisExtent] | None = None,
 ) -> Layer:
     """A layer from an equation, as ZigZag users write it.
 
@@ -140,7 +140,7 @@ def layer_from_equation(  # noqa: PLR0913 (a layer has this many parts; all but 
 def _index(
     name: Dimension,
     derived: Mapping[Dimension, AffineIndex],
-    facts: Mapping[Dimension, AxisFacts],
+    facts: Mapping[Dimension, AxisExtent],
 ) -> AffineIndex:
     if name not in derived:
         return AffineIndex(terms=(Term(dimension=name),))

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen
 from nestmap.model.units import Count, Size
-from nestmap.model.workload.access import Position, Route, VectorNest
+from nestmap.model.workload.access import AccessRoute, Position, VectorNest
 from nestmap.model.workload.layer import Layer
 from nestmap.model.workload.tensor import Tensor
 
@@ -98,7 +98,7 @@ class NoCostNode(Frozen, frozen=True):
     inputs: tuple[Tensor, ...] = ()
     outputs: tuple[Tensor, ...] = ()
     known: bool = True
-    routes: tuple[Route, ...] | None = None
+    routes: tuple[AccessRoute, ...] | None = None
 
 
 Node = Annotated[LayerNode | VectorNode | NoCostNode, Field(discriminator="kind")]
@@ -111,7 +111,7 @@ class Workload(Frozen, frozen=True):
     nodes: tuple[Node, ...]
 
     @model_validator(mode="after")
-    def _acyclic_and_closed(self) -> Workload:
+    def _check_graph(self) -> Workload:
         names = Counter(node.name for node in self.nodes)
         for name, count in names.items():
             if count > 1:

@@ -7,7 +7,7 @@ from math import prod
 
 from pydantic import Field, model_validator
 
-from nestmap.model.base import Frozen, replaced
+from nestmap.model.base import Frozen, copy_with
 from nestmap.model.dims import Dimension, LayerOperand, Loop, Relevance
 from nestmap.model.units import Bits, Count
 from nestmap.model.workload.affine import AffineIndex
@@ -61,15 +61,15 @@ class Layer(Frozen, frozen=True):
     inputs: tuple[InputOperand, ...] = Field(min_length=1, max_length=2)
 
     @model_validator(mode="after")
-    def _consistent(self) -> Layer:
-        _ = self._checked
+    def _check_consistency(self) -> Layer:
+        _ = self._is_valid
         return self
 
     @cached_property
-    def _checked(self) -> bool:
+    def _is_valid(self) -> bool:
         """Cached, because every model that contains a layer validates it again."""
-        _names_differ("loop dimension", [loop.dimension for loop in self.loops])
-        _names_differ("operand", [operand.name for operand in self.operands])
+        _check_unique("loop dimension", [loop.dimension for loop in self.loops])
+        _check_unique("operand", [operand.name for operand in self.operands])
         if self.macs > MAX_MACS:
             raise ValueError(
                 f"layer {self.name} has {self.macs} multiply-accumulates; "
@@ -78,7 +78,7 @@ class Layer(Frozen, frozen=True):
         known = set(self.sizes)
         for operand in self.operands:
             used = [d for index in operand.indices for d in index.dimensions]
-            _names_differ(f"dimension in the indices of {operand.name}", used)
+            _check_unique(f"dimension in the indices of {operand.name}", used)
             for dimension in used:
                 if dimension not in known:
                     raise ValueError(
@@ -90,8 +90,8 @@ class Layer(Frozen, frozen=True):
     @cached_property
     def anonymous(self) -> Layer:
         """The layer without its name and sources; equal anonymous layers cost the same."""
-        inputs = tuple(replaced(operand, {"source": None}) for operand in self.inputs)
-        return replaced(self, {"name": "layer", "inputs": inputs})
+        inputs = tuple(copy_with(operand, {"source": None}) for operand in self.inputs)
+        return copy_with(self, {"name": "layer", "inputs": inputs})
 
     @property
     def operands(self) -> tuple[Operand, ...]:
@@ -147,7 +147,7 @@ class Layer(Frozen, frozen=True):
         return f"{texts[0]} += {' * '.join(texts[1:])}"
 
 
-def _names_differ(what: str, names: list[str]) -> None:
+def _check_unique(what: str, names: list[str]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"{what} {name} occurs twice; expected different names")

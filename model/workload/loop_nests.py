@@ -20,7 +20,7 @@ from nestmap.model.workload.affine import AffineIndex, Term
 Indices = tuple[AffineIndex, ...]
 
 
-class Access(Frozen, frozen=True):
+class InputIndices(Frozen, frozen=True):
     """The indices of one input."""
 
     operand: LayerOperand
@@ -32,7 +32,7 @@ class LoopNest(Frozen, frozen=True):
 
     loops: tuple[Loop, ...]
     output: Indices
-    inputs: tuple[Access, ...]
+    inputs: tuple[InputIndices, ...]
 
 
 class Axis(Frozen, frozen=True):
@@ -46,14 +46,14 @@ class Axis(Frozen, frozen=True):
     padding: tuple[int, int] = (0, 0)
 
     @property
-    def reach(self) -> int:
+    def span(self) -> int:
         """Input elements from the first to the last that the kernel covers."""
         return self.dilation * (self.kernel - 1) + 1
 
     @property
-    def output(self) -> int:
+    def output_size(self) -> int:
         """Output size: positions of the kernel."""
-        return (self.input + sum(self.padding) - self.reach) // self.stride + 1
+        return (self.input + sum(self.padding) - self.span) // self.stride + 1
 
     @property
     def index(self) -> AffineIndex:
@@ -85,7 +85,7 @@ def plain_indices(*names: Dimension) -> Indices:
 
 def convolution(axes: Sequence[Axis], channels: Channels) -> LoopNest:
     """The nest of a convolution; axes are ordered from the outermost (depth) to the width."""
-    outputs = {f"O{axis.letter}": axis.output for axis in axes}
+    outputs = {f"O{axis.letter}": axis.output_size for axis in axes}
     kernels = {f"F{axis.letter}": axis.kernel for axis in axes}
     outer = {"B": channels.batch, "K": channels.outputs, "G": channels.groups}
     loops = [*outer.items(), *reversed(outputs.items()), ("C", channels.inputs)]
@@ -95,8 +95,8 @@ def convolution(axes: Sequence[Axis], channels: Channels) -> LoopNest:
         loops=tuple(Loop(dimension=name, size=size) for name, size in loops),
         output=plain_indices("B", "G", "K", *outputs),
         inputs=(
-            Access(operand="W", indices=plain_indices("G", "K", "C", *kernels)),
-            Access(operand="I", indices=image),
+            InputIndices(operand="W", indices=plain_indices("G", "K", "C", *kernels)),
+            InputIndices(operand="I", indices=image),
         ),
     )
 
@@ -109,11 +109,13 @@ def gathered_convolution(axes: Sequence[Axis], channels: Channels) -> LoopNest:
     nest = convolution(axes, channels)
     columns = [f"{kind}{axis.letter}" for kind in "FO" for axis in axes]
     weights, _ = nest.inputs
-    gathered = Access(operand="I", indices=plain_indices("B", "G", "C", *columns))
+    gathered = InputIndices(operand="I", indices=plain_indices("B", "G", "C", *columns))
     return LoopNest(loops=nest.loops, output=nest.output, inputs=(weights, gathered))
 
 
-def product(sizes: Mapping[Dimension, int], left: Sequence[int], right: Sequence[int]) -> LoopNest:
+def matrix_product(
+    sizes: Mapping[Dimension, int], left: Sequence[int], right: Sequence[int]
+) -> LoopNest:
     """The nest of a product of two stacks of matrices.
 
     Args:
@@ -123,20 +125,24 @@ def product(sizes: Mapping[Dimension, int], left: Sequence[int], right: Sequence
         right: batch axes of the right stack.
     """
     rank = max(len(left), len(right))
-    pairs = zip(_padded(left, rank), _padded(right, rank), strict=True)
+    pairs = zip(_pad_rank(left, rank), _pad_rank(right, rank), strict=True)
     stack = dict(zip(batch_names(rank), (b if a == 1 else a for a, b in pairs), strict=True))
     loops = {"C": sizes["C"], "D": sizes["D"], "K": sizes["K"]} | stack
     return LoopNest(
         loops=tuple(Loop(dimension=name, size=size) for name, size in loops.items()),
         output=plain_indices(*stack, "D", "K"),
         inputs=(
-            Access(operand="I", indices=plain_indices(*_own(left, stack), "D", "C")),
-            Access(operand="W", indices=plain_indices(*_own(right, stack), "C", "K")),
+            InputIndices(
+                operand="I", indices=plain_indices(*_own_dimensions(left, stack), "D", "C")
+            ),
+            InputIndices(
+                operand="W", indices=plain_indices(*_own_dimensions(right, stack), "C", "K")
+            ),
         ),
     )
 
 
-def _padded(sizes: Sequence[int], rank: int) -> tuple[int, ...]:
+def _pad_rank(sizes: Sequence[int], rank: int) -> tuple[int, ...]:
     return (1,) * (rank - len(sizes)) + tuple(sizes)
 
 
@@ -145,7 +151,7 @@ def batch_names(count: int) -> tuple[Dimension, ...]:
     return ("B", "H", *(f"B{i}" for i in range(3, count + 1)))[:count]
 
 
-def _own(sizes: Sequence[int], stack: Mapping[Dimension, int]) -> tuple[Dimension, ...]:
+def _own_dimensions(sizes: Sequence[int], stack: Mapping[Dimension, int]) -> tuple[Dimension, ...]:
     """The batch dimensions that an input has itself; it is broadcast along the others."""
     names = tuple(stack)[len(stack) - len(sizes) :]
     return tuple(name for name, n in zip(names, sizes, strict=True) if n == stack[name])

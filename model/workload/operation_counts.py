@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-SCALE: Final = 1
+SCALE_OPERATIONS: Final = 1
 """Scalar operations per score before the Softmax of attention: the scaling."""
 
 OPERATIONS: Final[Mapping[str, int]] = {

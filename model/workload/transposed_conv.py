@@ -27,13 +27,13 @@ from nestmap.model.base import Frozen
 from nestmap.model.dims import Dimension, Loop
 from nestmap.model.units import Size
 from nestmap.model.workload.affine import AffineIndex, Term
-from nestmap.model.workload.loop_nests import Access, Channels, LoopNest, plain_indices
+from nestmap.model.workload.loop_nests import Channels, InputIndices, LoopNest, plain_indices
 
 MAX_PHASES: Final = 2**16
 """The largest number of phases of an axis."""
 
 
-class Phases(Frozen, frozen=True):
+class PhaseGroup(Frozen, frozen=True):
     """Equal phases of one axis: their number, and the outputs and kernel elements of each."""
 
     letter: str = Field(pattern="^[XYZ]$")
@@ -79,7 +79,7 @@ class TransposedAxis(Frozen, frozen=True):
     output: Size
 
     @property
-    def phases(self) -> tuple[Phases, ...]:
+    def phases(self) -> tuple[PhaseGroup, ...]:
         """The phases that some kernel element reaches, with equal phases combined.
 
         Raises:
@@ -94,7 +94,7 @@ class TransposedAxis(Frozen, frozen=True):
             )
         alike = Counter(self._outputs_and_kernel(period))
         return tuple(
-            Phases(
+            PhaseGroup(
                 letter=self.letter,
                 count=count,
                 outputs=outputs,
@@ -125,7 +125,7 @@ def transposed_convolution(
     return tuple(_nest(each, channels) for each in product(*(axis.phases for axis in axes)))
 
 
-def _nest(axes: Sequence[Phases], channels: Channels) -> LoopNest:
+def _nest(axes: Sequence[PhaseGroup], channels: Channels) -> LoopNest:
     inner = {f"P{axis.letter}": axis.count for axis in reversed(axes) if axis.count > 1}
     outer = {"B": channels.batch, "K": channels.outputs, "G": channels.groups}
     outputs = {f"O{axis.letter}": axis.outputs for axis in reversed(axes)}
@@ -138,7 +138,7 @@ def _nest(axes: Sequence[Phases], channels: Channels) -> LoopNest:
         loops=tuple(Loop(dimension=name, size=size) for name, size in sizes.items()),
         output=plain_indices("B", "G", "K", *places),
         inputs=(
-            Access(operand="W", indices=plain_indices("G", "C", "K", *elements)),
-            Access(operand="I", indices=image),
+            InputIndices(operand="W", indices=plain_indices("G", "C", "K", *elements)),
+            InputIndices(operand="I", indices=image),
         ),
     )

@@ -12,7 +12,7 @@ from nestmap.pipeline.cli import (
     commands_multicore,
     commands_view,
 )
-from nestmap.pipeline.cli.error_handling import reported
+from nestmap.pipeline.cli.error_handling import report_errors
 
 app = typer.Typer(
     rich_markup_mode=None,  # plain help: formatting it with rich takes longer than all the rest
@@ -53,7 +53,7 @@ def common(
 @app.command()
 def examples() -> None:
     """List the bundled accelerators, mappings and networks."""
-    with reported():
+    with report_errors():
         from nestmap.pipeline.cli.examples import run_examples  # noqa: PLC0415
 
         run_examples()

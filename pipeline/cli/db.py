@@ -19,8 +19,8 @@ from nestmap.pipeline.cli.printing import show_text
 from nestmap.store.maintenance.check import CheckReport, check_store
 from nestmap.store.maintenance.combine import merge_stores
 from nestmap.store.maintenance.export import export_store
-from nestmap.store.maintenance.merge import Merged
-from nestmap.store.maintenance.prune import Pruned, Pruning, named_runs, prune
+from nestmap.store.maintenance.merge import MergeCounts
+from nestmap.store.maintenance.prune import PruneReport, PruneSelection, find_runs, prune
 
 
 def run_check(options: CheckOptions) -> None:
@@ -79,7 +79,7 @@ def run_import(options: ImportOptions) -> None:
     show_text([_told(options.store, merge_stores(options.store, [folder]))])
 
 
-def _told(store: Path, merged: Merged) -> str:
+def _told(store: Path, merged: MergeCounts) -> str:
     return (
         f"{store}: {_many(merged.runs, 'run')}, {_many(merged.searches, 'search', 'es')} and "
         f"{_many(merged.evaluations, 'evaluation')} new or further than before"
@@ -95,11 +95,13 @@ def run_prune(options: PruneOptions) -> None:
     """
     if not (options.runs or options.keep_best):
         raise InputError("nestmap db prune", "nothing to remove", "--run RUN, --keep-best or both")
-    pruning = Pruning(runs=named_runs(options.store, options.runs), best_only=options.keep_best)
+    pruning = PruneSelection(
+        runs=find_runs(options.store, options.runs), best_only=options.keep_best
+    )
     show_text(_pruned(options, prune(options.store, pruning, dry_run=options.dry_run)))
 
 
-def _pruned(options: PruneOptions, pruned: Pruned) -> list[str]:
+def _pruned(options: PruneOptions, pruned: PruneReport) -> list[str]:
     verb = "would be removed" if options.dry_run else "removed"
     removed = [f"{table}: {_many(rows, 'row')} {verb}" for table, rows in pruned.rows]
     before, after = f"{pruned.bytes_before:,}", f"{pruned.bytes_after:,}"

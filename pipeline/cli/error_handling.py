@@ -21,7 +21,7 @@ _HINT: Final = (
 
 
 @contextmanager
-def reported() -> Generator[None]:
+def report_errors() -> Generator[None]:
     """Ends the command with the right message and exit code, whatever happens inside.
 
     Raises:

@@ -15,7 +15,7 @@ from nestmap.model import (
 from nestmap.pipeline.cli.mapping_arguments import temporal_mapping
 from nestmap.pipeline.cli.options.explore import EvaluateOptions
 from nestmap.pipeline.cli.output_checks import check_target
-from nestmap.pipeline.cli.printing import output_width, remark, show, show_prose
+from nestmap.pipeline.cli.printing import output_width, print_note, show, show_prose
 from nestmap.pipeline.cli.workload_argument import read_given_workload
 from nestmap.pipeline.explore.api import read_network
 from nestmap.pipeline.explore.replay import fixed_spatial, only_layer, replay
@@ -91,7 +91,7 @@ def _print_layer(
 
 def _tell_place(options: EvaluateOptions) -> None:
     if options.json is not None:
-        remark(f"Written to {options.json}.")
+        print_note(f"Written to {options.json}.")
 
 
 def _problem(options: EvaluateOptions, mapping: str | None, layer: str) -> MappingProblem:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from nestmap.model import Accelerator, MappingConstraints, MultiCoreAccelerator
-from nestmap.model.mapping.constraints import DEFAULT
+from nestmap.model.mapping.constraints import DEFAULT_TARGET
 from nestmap.pipeline.cli.printing import show
 from nestmap.pipeline.format.mappings import array_text, spatial_text
 from nestmap.pipeline.format.numbers import capacity
@@ -75,7 +75,7 @@ def _fixed(constraints: MappingConstraints) -> str:
     """The spatial mapping for most layers, and which operators have their own."""
     texts: list[str] = []
     for entry in constraints.entries:
-        if entry.target == DEFAULT and entry.spatial_mapping is not None:
+        if entry.target == DEFAULT_TARGET and entry.spatial_mapping is not None:
             texts.append(spatial_text(entry.spatial_mapping))
-    own = [entry.target for entry in constraints.entries if entry.target != DEFAULT]
+    own = [entry.target for entry in constraints.entries if entry.target != DEFAULT_TARGET]
     return "; ".join([*texts, f"its own for {', '.join(own)}"] if own else texts)

@@ -8,7 +8,7 @@ from nestmap.model import InputError, LayerResult, NetworkEvaluation, NetworkPro
 from nestmap.model.errors import suggestion
 from nestmap.pipeline.cli.options.view import ExplainOptions
 from nestmap.pipeline.cli.output_checks import check_target
-from nestmap.pipeline.cli.printing import output_width, remark, show, show_prose
+from nestmap.pipeline.cli.printing import output_width, print_note, show, show_prose
 from nestmap.pipeline.explore.explanation import WIDTH, Explanation, explain
 from nestmap.pipeline.explore.recorded_problem import searched_problem
 from nestmap.pipeline.render.text.plain_table import printable
@@ -33,7 +33,7 @@ def run_explain(options: ExplainOptions) -> None:
         write_text(options.json, explanation.model_dump_json(indent=2) + "\n")
     _print(explanation, result.repeats)
     if options.json is not None:
-        remark(f"Written to {options.json}.")
+        print_note(f"Written to {options.json}.")
 
 
 def _print(explanation: Explanation, repeats: str | None) -> None:

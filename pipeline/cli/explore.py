@@ -18,9 +18,9 @@ from nestmap.model import (
 from nestmap.pipeline.cli.options.common import ResultFileOptions
 from nestmap.pipeline.cli.options.explore import ExploreOptions, RecordingOptions, ResumeOptions
 from nestmap.pipeline.cli.output_checks import check_target
-from nestmap.pipeline.cli.printing import output_width, remark, show, show_prose
+from nestmap.pipeline.cli.printing import output_width, print_note, show, show_prose
 from nestmap.pipeline.cli.progress import ExplorationBar
-from nestmap.pipeline.cli.store_target import Place, keeping, telling_how_to_go_on
+from nestmap.pipeline.cli.store_target import StoreTarget, chosen_store, print_resume_hint
 from nestmap.pipeline.cli.workload_argument import read_given_workload
 from nestmap.pipeline.explore.api import (
     Exploration,
@@ -85,7 +85,7 @@ class ResultFiles:
         """Says where they are."""
         for target in (self.options.json, self.options.save_mapping):
             if target is not None:
-                remark(f"Written to {target}.")
+                print_note(f"Written to {target}.")
 
 
 def run_explore(options: ExploreOptions) -> None:
@@ -98,7 +98,7 @@ def run_explore(options: ExploreOptions) -> None:
     if options.pareto:
         check_front_plan(plan)
     where = options.recording
-    place = keeping(where.store, where.no_store, where.record_to)
+    place = chosen_store(where.store, where.no_store, where.record_to)
     path = None if place is None else place.path
     files = ResultFiles(options.files)
     files.check((options.workload.name, options.accelerator, options.mapping, path))
@@ -114,28 +114,30 @@ def run_explore(options: ExploreOptions) -> None:
     _print_place(found.run, place)
 
 
-def resume_exploration(number: UUID, opened: Store, place: Place, options: ResumeOptions) -> None:
+def resume_exploration(
+    number: UUID, opened: Store, place: StoreTarget, options: ResumeOptions
+) -> None:
     """Goes on with a run, writes the files, prints the table.
 
     Raises:
         NestmapError: where the run cannot be gone on with, or nothing fits.
     """
     info = opened.info(number)
-    with telling_how_to_go_on(opened, place), ExplorationBar() as bar:
+    with print_resume_hint(opened, place), ExplorationBar() as bar:
         found = resume(number, opened, workers=options.workers, progress=bar)
     _report(found, info.network.workload, info.objective, ResultFiles(options.files))
     _print_place(number, place)
 
 
 def _explored(
-    options: ExploreOptions, network: NetworkProblem, plan: SearchPlan, place: Place | None
+    options: ExploreOptions, network: NetworkProblem, plan: SearchPlan, place: StoreTarget | None
 ) -> Exploration | FrontExploration:
     explored = explore_front if options.pareto else explore_network
     if place is None:
         with ExplorationBar() as bar:
             return explored(network, plan, progress=bar)
     recording = _recording(options.recording)
-    with place.open() as store, telling_how_to_go_on(store, place), ExplorationBar() as bar:
+    with place.open() as store, print_resume_hint(store, place), ExplorationBar() as bar:
         return explored(network, plan, store=store, recording=recording, progress=bar)
 
 
@@ -189,13 +191,13 @@ def _print_results(exploration: Exploration, workload: Workload) -> None:
         show_prose(note)
 
 
-def _print_place(run: UUID, place: Place | None) -> None:
+def _print_place(run: UUID, place: StoreTarget | None) -> None:
     """Says where the results are kept, and how to ask for them."""
     if place is None:
         return
-    remark(f"Recorded in {place.path} as run {run}. Ask it, for example:")
-    remark(f"  nestmap query energy_by_memory --run last{place.option}")
-    remark(f"  {_question(run)}{place.option}")
+    print_note(f"Recorded in {place.path} as run {run}. Ask it, for example:")
+    print_note(f"  nestmap query energy_by_memory --run last{place.option}")
+    print_note(f"  {_question(run)}{place.option}")
 
 
 def _question(run: UUID) -> str:

@@ -14,8 +14,8 @@ from nestmap.costmodel.kernel.record import LOOPS
 from nestmap.model import Cuts, InfeasibleError, InputError, Loop, SpatialProblem, TemporalMapping
 from nestmap.model.errors import suggestion
 from nestmap.search.temporal.loop_factors import temporal_sizes
-from nestmap.search.temporal.pinned import placed
-from nestmap.search.temporal.pinned_order import filled
+from nestmap.search.temporal.pinned import place_pinned_levels
+from nestmap.search.temporal.pinned_order import allocate_order
 
 _LOOP: Final = re.compile(r"([A-Za-z]\w{0,31})\s*[ =]\s*([0-9]{1,10})", re.ASCII)
 _CUTS: Final = re.compile(r"\s*([A-Za-z]\w{0,31})\s*=\s*([0-9]{1,4}(?:\s*,\s*[0-9]{1,4})*)\s*")
@@ -31,7 +31,7 @@ def temporal_mapping(spatial: SpatialProblem, order: str, cuts: Sequence[str]) -
     loops = parse_order(order)
     check_order(spatial, loops)
     if not cuts:
-        return allocated(spatial, loops)
+        return allocate_memories(spatial, loops)
     given = parse_cuts(spatial, cuts)
     try:
         mapping = TemporalMapping(order=loops, cuts=given)
@@ -131,13 +131,13 @@ def _check_levels(spatial: SpatialProblem, cuts: Cuts) -> None:
         )
 
 
-def allocated(spatial: SpatialProblem, order: Sequence[Loop]) -> TemporalMapping:
+def allocate_memories(spatial: SpatialProblem, order: Sequence[Loop]) -> TemporalMapping:
     """The order with the memory allocation that LOMA gives it.
 
     Raises:
         InfeasibleError: where it fits no memories: which one is too small.
     """
-    batch = filled(spatial, order)
+    batch = allocate_order(spatial, order)
     for reason in batch.statistics.infeasible:
         raise InfeasibleError(f"--order: {reason.reason}")
     return batch.row(0)
@@ -149,5 +149,5 @@ def check_fit(spatial: SpatialProblem, mapping: TemporalMapping) -> None:
     Raises:
         InfeasibleError: for the first one that does not: what it needs and what it has.
     """
-    for reason in placed(spatial, mapping).statistics.infeasible:
+    for reason in place_pinned_levels(spatial, mapping).statistics.infeasible:
         raise InfeasibleError(f"--cut: {reason.reason}")

@@ -7,11 +7,11 @@ from dataclasses import dataclass, is_dataclass, make_dataclass
 from enum import StrEnum
 from inspect import Parameter, signature
 from types import EllipsisType, GenericAlias, NoneType, UnionType
-from typing import Final, Literal, TypeVar, Union, final, get_args, get_origin, get_type_hints
+from typing import Final, Literal, TypeVar, Union, cast, final, get_args, get_origin, get_type_hints
 
 import typer
 
-from nestmap.pipeline.cli.error_handling import reported
+from nestmap.pipeline.cli.error_handling import report_errors
 from nestmap.pipeline.util.option import Option
 
 Record = TypeVar("Record")
@@ -30,7 +30,7 @@ def add_command(
     """
 
     def run_command(arguments: object) -> None:
-        with reported():
+        with report_errors():
             run(_record(record, vars(arguments)))
 
     # Typer calls what it is given with a keyword for each parameter: here, a class with a field
@@ -101,11 +101,8 @@ class _Parameter:
         """The value of the field where this is given on the command line."""
         if not self.has_several:
             return given
-        match given:
-            case [_, *_] as items:
-                return tuple(items)
-            case _:
-                return self.default
+        items = cast("list[object] | None", given)
+        return tuple(items) if items else self.default
 
 
 def _parameters(record: type) -> Iterator[_Parameter]:
@@ -142,7 +139,7 @@ def _fields(record: type) -> Iterator[_Parameter | tuple[str, type]]:
 
 
 def _parameter(parameter: Parameter, hint: object) -> _Parameter:
-    kind, option = get_args(hint)
+    kind, option = cast("tuple[object, object]", get_args(hint))
     if not isinstance(option, Option):
         raise TypeError(f"{parameter.name}: {option!r} is no Option")
     kind, has_several = _on_command_line(kind)

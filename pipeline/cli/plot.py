@@ -11,8 +11,13 @@ from uuid import UUID
 from nestmap.model import InputError, LayerResult, NetworkEvaluation, NetworkProblem, Objective
 from nestmap.pipeline.analysis.network.run_comparison import NamedRun
 from nestmap.pipeline.cli.options.view import Drawing, PlotOptions
-from nestmap.pipeline.cli.plot_request import check_against, chosen, figure_paths, save_figure
-from nestmap.pipeline.cli.printing import remark
+from nestmap.pipeline.cli.plot_request import (
+    check_against,
+    chosen_drawing,
+    figure_paths,
+    save_figure,
+)
+from nestmap.pipeline.cli.printing import print_note
 from nestmap.pipeline.render import figures
 from nestmap.pipeline.render.figures.preconditions import check_matplotlib
 from nestmap.store import RunKind, Store
@@ -75,7 +80,7 @@ def _plot(options: PlotOptions, store: Store) -> None:
 
 def _wanted(options: PlotOptions) -> list[Drawing]:
     """What to draw."""
-    what = chosen(options)
+    what = chosen_drawing(options)
     if what not in DRAWINGS and what != "all":
         hint = f"use one of {', '.join(DRAWINGS)} or all"
         raise InputError.conflict(f"--what {what}", "a run on one core", hint)
@@ -141,7 +146,7 @@ def _scatter(drawn: _Drawn) -> Figure | None:
         found = f"no recorded mapping of layer {name}"
         if drawn.options.what == "scatter":
             raise InputError(f"run {run}", found, "a run explored with --record all")
-        remark(f"No scatter: run {run} has {found}.")
+        print_note(f"No scatter: run {run} has {found}.")
         return None
     return figures.scatter_figure(batches, f"{name} on {result.cme.accelerator}")
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from nestmap.model import InputError
 from nestmap.pipeline.cli.options.view import Drawing, PlotOptions
 from nestmap.pipeline.cli.output_checks import check_target
-from nestmap.pipeline.cli.printing import remark
+from nestmap.pipeline.cli.printing import print_note
 from nestmap.pipeline.render.figures.preconditions import ENDINGS, check_ending
-from nestmap.pipeline.util.atomic_files import explained
+from nestmap.pipeline.util.atomic_files import os_errors_as_input_errors
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,7 +20,7 @@ FOLDER: Final = Path("figures")
 """Where several figures go if nothing else is said."""
 
 
-def chosen(options: PlotOptions) -> Drawing:
+def chosen_drawing(options: PlotOptions) -> Drawing:
     """What to draw: as given, else the comparison where there is another run, else all."""
     return options.what or ("all" if options.against is None else "comparison")
 
@@ -35,7 +35,7 @@ def check_against(options: PlotOptions, drawn: Sequence[Drawing]) -> None:
         raise InputError("--what comparison", "one run", "a second one: --against RUN")
     if options.against is not None and "comparison" not in drawn:
         hint = "use --what comparison or all"
-        raise InputError.conflict("--against", f"--what {chosen(options)}", hint)
+        raise InputError.conflict("--against", f"--what {chosen_drawing(options)}", hint)
 
 
 def figure_paths(options: PlotOptions, drawings: Sequence[Drawing]) -> dict[Drawing, Path]:
@@ -55,7 +55,7 @@ def _paths(output: Path | None, drawings: Sequence[Drawing]) -> dict[Drawing, Pa
     if output is None:
         output = FOLDER if others else Path(f"{first}{ENDINGS[0]}")
     if output.is_dir() or not output.suffix:
-        with explained(output):
+        with os_errors_as_input_errors(output):
             output.mkdir(parents=True, exist_ok=True)
         return {drawing: output / f"{drawing}{ENDINGS[0]}" for drawing in drawings}
     check_ending(output)
@@ -74,4 +74,4 @@ def save_figure(figure: Figure, path: Path) -> None:
     from nestmap.pipeline.render.figures import save  # noqa: PLC0415 (matplotlib takes long to import)
 
     save(figure, path)
-    remark(f"Written to {path}.")
+    print_note(f"Written to {path}.")

@@ -10,8 +10,13 @@ from uuid import UUID
 
 from nestmap.model import InputError
 from nestmap.pipeline.cli.options.view import Drawing, PlotOptions
-from nestmap.pipeline.cli.plot_request import check_against, chosen, figure_paths, save_figure
-from nestmap.pipeline.cli.printing import remark
+from nestmap.pipeline.cli.plot_request import (
+    check_against,
+    chosen_drawing,
+    figure_paths,
+    save_figure,
+)
+from nestmap.pipeline.cli.printing import print_note
 from nestmap.pipeline.multicore.api import StreamResult, recorded_stream
 from nestmap.pipeline.render import figures
 from nestmap.store import Store
@@ -48,7 +53,7 @@ def plot_stream(options: PlotOptions, store: Store, run: UUID) -> None:
 
 def _wanted(options: PlotOptions) -> list[Drawing]:
     """What to draw."""
-    what = chosen(options)
+    what = chosen_drawing(options)
     if what not in DRAWINGS and what != "all":
         hint = f"use one of {', '.join(DRAWINGS)} or all"
         raise InputError.conflict(f"--what {what}", "a run on several cores", hint)
@@ -89,7 +94,7 @@ def _front(drawn: _Drawn) -> Figure | None:
         nothing = "no generation: the constraints alone have searched"
         if drawn.options.what == "front":
             raise InputError(f"run {found.run}", nothing, "a run with a genetic search")
-        remark(f"No front: run {found.run} has {nothing}.")
+        print_note(f"No front: run {found.run} has {nothing}.")
         return None
     title = f"{found.workload} on {found.accelerator}"
     return figures.front_figure(generations, title, found.best)

@@ -42,7 +42,7 @@ def show_text(lines: Iterable[str]) -> None:
         typer.echo(_encodable(line))
 
 
-def remark(text: str) -> None:
+def print_note(text: str) -> None:
     """Prints a remark on the error output."""
     typer.echo(text, err=True)
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from nestmap.model import InputError
 from nestmap.pipeline.cli.options.view import QueryOptions
 from nestmap.pipeline.cli.output_checks import check_target
-from nestmap.pipeline.cli.printing import remark, show, show_text
+from nestmap.pipeline.cli.printing import print_note, show, show_text
 from nestmap.pipeline.render.text.query_result import answer_table
 from nestmap.pipeline.render.text.query_result_file import (
     Layout,
@@ -44,7 +44,7 @@ def run_query(options: QueryOptions) -> None:
     answer = _listing(options) if options.listing else _answer(options)
     if options.output is not None:
         write_answer(options.output, answer, layout)
-        remark(f"Written to {options.output}.")
+        print_note(f"Written to {options.output}.")
     elif layout is Layout.TABLE:
         show(answer_table(answer))
     else:
@@ -109,7 +109,9 @@ def _named(store: Store, name: str, given: Given) -> Relation:
     if not len(answer) and Parameter.RUN in runs:
         status = store.run(runs[Parameter.RUN]).status
         if status is not RunStatus.DONE:
-            remark(f"Run {runs[Parameter.RUN]} is {status}; only runs that are done have results.")
+            print_note(
+                f"Run {runs[Parameter.RUN]} is {status}; only runs that are done have results."
+            )
     return answer
 
 
@@ -123,6 +125,6 @@ def _check_options(query: NamedQuery, given: Given) -> None:
     wanted = ", ".join(_OPTIONS[x] for x in query.parameters)
     for parameter in query.missing(given):
         raise InputError(f"query {query.name}", f"no {_OPTIONS[parameter]}", wanted)
-    for parameter in query.unwanted(given):
+    for parameter in query.unknown(given):
         hint = f"it takes {wanted or 'no options'}"
         raise InputError.conflict(_OPTIONS[parameter], f"query {query.name}", hint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nestmap.pipeline.cli.options.view import ReportOptions
 from nestmap.pipeline.cli.output_checks import check_target
-from nestmap.pipeline.cli.printing import remark
+from nestmap.pipeline.cli.printing import print_note
 from nestmap.pipeline.util.atomic_files import write_text
 from nestmap.pipeline.util.extras import REPORT, check_installed
 from nestmap.store import Store
@@ -25,4 +25,4 @@ def run_report(options: ReportOptions) -> None:
 
         text = report(store, runs)
     write_text(options.output, text)
-    remark(f"Written to {options.output}.")
+    print_note(f"Written to {options.output}.")

@@ -8,8 +8,8 @@ from typing import Final, final
 from nestmap.model import NetworkEvaluation, NetworkProblem
 from nestmap.pipeline.cli.options.explore import RepriceOptions
 from nestmap.pipeline.cli.output_checks import check_target
-from nestmap.pipeline.cli.printing import output_width, remark, show, show_prose
-from nestmap.pipeline.explore.reprice import Standing, repriced, standing
+from nestmap.pipeline.cli.printing import output_width, print_note, show, show_prose
+from nestmap.pipeline.explore.reprice import Standing, compare_standing, reprice_results
 from nestmap.pipeline.frontend.read import read_accelerator
 from nestmap.pipeline.render.json.results import full_json, summary_json
 from nestmap.pipeline.render.text.network import layer_table, machine_note, totals
@@ -53,7 +53,7 @@ def run_reprice(options: RepriceOptions) -> None:
         write_json(options.json, _json(found))
     _print_results(found)
     if options.json is not None:
-        remark(f"Written to {options.json}.")
+        print_note(f"Written to {options.json}.")
 
 
 def _found(options: RepriceOptions) -> _Found:
@@ -65,8 +65,8 @@ def _found(options: RepriceOptions) -> _Found:
         run=run,
         network=network,
         before=before,
-        after=repriced(before, network.accelerator, accelerator),
-        standing=standing(run.objective, network.accelerator, accelerator),
+        after=reprice_results(before, network.accelerator, accelerator),
+        standing=compare_standing(run.objective, network.accelerator, accelerator),
     )
 
 

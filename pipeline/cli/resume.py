@@ -5,7 +5,7 @@ from __future__ import annotations
 from nestmap.model import InputError
 from nestmap.pipeline.cli.explore import ResultFiles, resume_exploration
 from nestmap.pipeline.cli.options.explore import ResumeOptions
-from nestmap.pipeline.cli.store_target import Place
+from nestmap.pipeline.cli.store_target import StoreTarget
 from nestmap.store import RunKind, Store
 
 
@@ -17,7 +17,7 @@ def run_resume(options: ResumeOptions) -> None:
     """
     ResultFiles(options.files).check((options.store,))
     Store.open_read_only(options.store).close()  # nothing is made where there is no store
-    place = Place(options.store)
+    place = StoreTarget(options.store)
     with place.open() as opened:
         number = opened.find_run(options.run)
         if opened.run(number).kind is RunKind.EXPLORE:
@@ -27,6 +27,6 @@ def run_resume(options: ResumeOptions) -> None:
             hint = "use it for runs on one core"
             raise InputError.conflict("--save-mapping", "a run on several cores", hint)
         # what schedules loads long
-        from nestmap.pipeline.cli.stream import resume_streamed  # noqa: PLC0415
+        from nestmap.pipeline.cli.stream import resume_multicore  # noqa: PLC0415
 
-        resume_streamed((number, opened, place), options.workers, options.files.json)
+        resume_multicore((number, opened, place), options.workers, options.files.json)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import webbrowser
 
 from nestmap.pipeline.cli.options.view import ServeOptions
-from nestmap.pipeline.cli.printing import remark, show_text
+from nestmap.pipeline.cli.printing import print_note, show_text
 from nestmap.pipeline.util.extras import REPORT, check_installed
 from nestmap.store import Store
 
@@ -30,8 +30,8 @@ def run_serve(options: ServeOptions) -> None:
     place = address(listener)
     show_text([place])
     if options.port is None and listener.getsockname()[1] != DEFAULT_PORT:
-        remark(f"Port {DEFAULT_PORT} is in use; this one is free.")
-    remark(f"The explorer of {options.store}, for this machine only. Ctrl-C ends it.")
+        print_note(f"Port {DEFAULT_PORT} is in use; this one is free.")
+    print_note(f"The explorer of {options.store}, for this machine only. Ctrl-C ends it.")
     if options.open:
         webbrowser.open(place)
     serve(options.store, listener)

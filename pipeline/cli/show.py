@@ -7,7 +7,7 @@ from nestmap.pipeline.analysis.network.workload_summary import layer_groups, sin
 from nestmap.pipeline.cli.options.common import WorkloadOptions
 from nestmap.pipeline.cli.options.view import ShowOptions
 from nestmap.pipeline.cli.output_checks import check_target
-from nestmap.pipeline.cli.printing import output_width, remark, show, show_prose
+from nestmap.pipeline.cli.printing import output_width, print_note, show, show_prose
 from nestmap.pipeline.cli.workload_argument import read_given_workload
 from nestmap.pipeline.format.mappings import array_text
 from nestmap.pipeline.frontend.read import read_accelerator
@@ -63,7 +63,7 @@ def _show_network(options: ShowOptions) -> None:
     _print_report(options, workload)
     for target in (options.json, options.graph):
         if target is not None:
-            remark(f"Written to {target}.")
+            print_note(f"Written to {target}.")
 
 
 def _write_files(options: ShowOptions, workload: Workload) -> None:

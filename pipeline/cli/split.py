@@ -16,11 +16,11 @@ from nestmap.pipeline.analysis.schedule.split_summary import (
 )
 from nestmap.pipeline.cli.options.multicore import SplitCommandOptions
 from nestmap.pipeline.cli.output_checks import check_target
-from nestmap.pipeline.cli.printing import output_width, remark, show, show_prose
+from nestmap.pipeline.cli.printing import output_width, print_note, show, show_prose
 from nestmap.pipeline.cli.split_arguments import (
     chosen_split,
-    named_as_options,
     read_problem,
+    rename_options,
 )
 from nestmap.pipeline.render.svg.cn_workload import MOST_EDGES, MOST_NODES, cn_graph_svg
 from nestmap.pipeline.render.text.plain_table import Line, printable
@@ -50,7 +50,7 @@ def run_split(options: SplitCommandOptions) -> None:
     check_target("--json", options.json, (options.workload.name, options.cores))
     check_target("--graph", options.graph, (options.workload.name, options.cores, options.json))
     problem = read_problem(options.workload, options.cores, options.mapping)
-    with named_as_options():
+    with rename_options():
         chosen = chosen_split(options.split, problem)
         split = GenerateCNWorkloadHybridStage(options=chosen)(problem).nodes
     unfit = tuple(too_large(split, Allowed(problem)))
@@ -58,7 +58,7 @@ def run_split(options: SplitCommandOptions) -> None:
     _print_report(problem, split, unfit)
     for target in (options.json, options.graph):
         if target is not None:
-            remark(f"Written to {target}.")
+            print_note(f"Written to {target}.")
 
 
 def _write_files(

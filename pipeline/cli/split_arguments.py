@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from nestmap.model import InputError
-from nestmap.model.multicore.core_constraints import check_allocations, hinted_split
+from nestmap.model.multicore.core_constraints import check_allocations, split_from_hints
 from nestmap.model.multicore.problem import StreamProblem
 from nestmap.model.multicore.split_options import Convention, SplitMode, SplitOptions
 from nestmap.pipeline.cli.options.common import WorkloadOptions
@@ -53,7 +53,7 @@ def chosen_split(given: SplitArguments, problem: StreamProblem) -> SplitOptions:
         InputError: where an option cannot be read, or they do not fit each other.
     """
     if given == SplitArguments(reference=given.reference):
-        hinted = hinted_split(problem.mapping, problem.workload, convention(given))
+        hinted = split_from_hints(problem.mapping, problem.workload, convention(given))
         if hinted is not None:
             return hinted
     return parse_split(given)
@@ -107,7 +107,7 @@ def _share(given: SplitArguments) -> float:
 
 
 @contextmanager
-def named_as_options() -> Generator[None]:
+def rename_options() -> Generator[None]:
     """Errors of Stream's arguments name the options of the command line."""
     try:
         yield

@@ -11,13 +11,13 @@ from shlex import quote
 from typing import final
 
 from nestmap.model import InputError
-from nestmap.pipeline.cli.printing import remark
+from nestmap.pipeline.cli.printing import print_note
 from nestmap.store import DEFAULT_PATH, Store
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Place:
+class StoreTarget:
     """Where a run is kept: in a store, or, where ``parts``, in a folder of Parquet files."""
 
     path: Path
@@ -39,7 +39,7 @@ class Place:
             yield store
 
 
-def keeping(store: Path, no_store: bool, record_to: Path | None) -> Place | None:
+def chosen_store(store: Path, no_store: bool, record_to: Path | None) -> StoreTarget | None:
     """Where the options say that a run is kept; ``None``: nowhere.
 
     Raises:
@@ -49,17 +49,17 @@ def keeping(store: Path, no_store: bool, record_to: Path | None) -> Place | None
         if no_store or store != DEFAULT_PATH:
             other = "--no-store" if no_store else "--store"
             raise InputError.conflict("--record-to", other, "use one of them")
-        return Place(record_to, parts=True)
-    return None if no_store else Place(store)
+        return StoreTarget(record_to, parts=True)
+    return None if no_store else StoreTarget(store)
 
 
 @contextmanager
-def telling_how_to_go_on(store: Store, place: Place) -> Generator[None]:
+def print_resume_hint(store: Store, place: StoreTarget) -> Generator[None]:
     """Where the user interrupts a run: says how to go on with it."""
     try:
         yield
     except KeyboardInterrupt:
         mine = [run for run in store.runs() if run.pid == os.getpid()]
         if mine and not place.parts:
-            remark(f"To go on where it was: nestmap resume {mine[-1].id}{place.option}")
+            print_note(f"To go on where it was: nestmap resume {mine[-1].id}{place.option}")
         raise

@@ -8,20 +8,20 @@ from typing import Final, final
 from uuid import UUID
 
 from nestmap.model import InputError
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.multicore.population import Fitness
 from nestmap.model.multicore.problem import StreamProblem
 from nestmap.model.multicore.split_options import SplitMode, SplitOptions
 from nestmap.pipeline.cli.options.multicore import StreamCommandOptions
 from nestmap.pipeline.cli.output_checks import check_target
-from nestmap.pipeline.cli.printing import remark, show, show_prose
+from nestmap.pipeline.cli.printing import print_note, show, show_prose
 from nestmap.pipeline.cli.split_arguments import (
     chosen_split,
     convention,
-    named_as_options,
     read_problem,
+    rename_options,
 )
-from nestmap.pipeline.cli.store_target import Place, telling_how_to_go_on
+from nestmap.pipeline.cli.store_target import StoreTarget, print_resume_hint
 from nestmap.pipeline.cli.stream_progress import StreamBar
 from nestmap.pipeline.format.numbers import count, cycles, energy
 from nestmap.pipeline.multicore.api import StreamResult, resume_stream, stream_problem
@@ -86,7 +86,7 @@ class StreamFiles:
         """Says where they are."""
         for target in (self.json, self.schedule, self.trace):
             if target is not None:
-                remark(f"Written to {target}.")
+                print_note(f"Written to {target}.")
 
 
 def run_stream(options: StreamCommandOptions) -> None:
@@ -95,17 +95,17 @@ def run_stream(options: StreamCommandOptions) -> None:
     Raises:
         NestmapError: where something given is not right, or nothing fits.
     """
-    with named_as_options():
+    with rename_options():
         plan = StreamPlan.of(options.search)
-    place = None if options.no_store else Place(options.store)
+    place = None if options.no_store else StoreTarget(options.store)
     files = StreamFiles(options.json, options.schedule, options.trace)
     path = None if place is None else place.path
     files.check((options.workload.name, options.cores, options.mapping, path))
     problem = read_problem(options.workload, options.cores, options.mapping)
-    plan = replaced(plan, {"split": chosen_split(options.split, problem)})
+    plan = copy_with(plan, {"split": chosen_split(options.split, problem)})
     workers = available_workers() if options.workers is None else options.workers
     job = StreamJob(problem, plan, workers)
-    with named_as_options():
+    with rename_options():
         layers = _layer_by_layer(options, job, place) if options.compare_lbl else None
         found = _streamed(job, place)
     files.write(found, layers)
@@ -115,24 +115,24 @@ def run_stream(options: StreamCommandOptions) -> None:
 
 
 def _layer_by_layer(
-    options: StreamCommandOptions, job: StreamJob, place: Place | None
+    options: StreamCommandOptions, job: StreamJob, place: StoreTarget | None
 ) -> StreamResult:
     """The same job layer by layer; first, so that the run that was asked for is the last one."""
     split_network(job.plan, job.problem)  # an input error is told before anything is searched
     whole = SplitOptions(mode=SplitMode.OUTER, convention=convention(options.split))
-    return _streamed(replace(job, plan=replaced(job.plan, {"split": whole})), place)
+    return _streamed(replace(job, plan=copy_with(job.plan, {"split": whole})), place)
 
 
-def _streamed(job: StreamJob, place: Place | None) -> StreamResult:
+def _streamed(job: StreamJob, place: StoreTarget | None) -> StreamResult:
     if place is None:
         with StreamBar() as bar:
             return stream_problem(job, progress=bar)
-    with place.open() as store, telling_how_to_go_on(store, place), StreamBar() as bar:
+    with place.open() as store, print_resume_hint(store, place), StreamBar() as bar:
         return stream_problem(job, store=store, progress=bar)
 
 
-def resume_streamed(
-    going: tuple[UUID, Store, Place], workers: int | None, json: Path | None
+def resume_multicore(
+    going: tuple[UUID, Store, StoreTarget], workers: int | None, json: Path | None
 ) -> None:
     """Goes on with a run of an open store, writes the file, prints the tables.
 
@@ -141,7 +141,7 @@ def resume_streamed(
     """
     run, store, place = going
     info = store.stream_info(run)
-    with telling_how_to_go_on(store, place), StreamBar() as bar:
+    with print_resume_hint(store, place), StreamBar() as bar:
         found = resume_stream(run, store, workers=workers, progress=bar)
     files = StreamFiles(json)
     files.write(found, None)
@@ -215,10 +215,10 @@ def _fitness_of(found: StreamResult) -> Fitness:
     return fitness
 
 
-def _print_place(run: UUID, place: Place | None) -> None:
+def _print_place(run: UUID, place: StoreTarget | None) -> None:
     """Says where the results are kept, and how to ask for them."""
     if place is None:
         return
-    remark(f"Recorded in {place.path} as run {run}. Ask it, for example:")
-    remark(f"  nestmap query stream_layers_of --run last{place.option}")
-    remark(f"  nestmap query stream_transfers --run last{place.option}")
+    print_note(f"Recorded in {place.path} as run {run}. Ask it, for example:")
+    print_note(f"  nestmap query stream_layers_of --run last{place.option}")
+    print_note(f"  nestmap query stream_transfers --run last{place.option}")

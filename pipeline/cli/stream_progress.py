@@ -57,7 +57,7 @@ class StreamBar:
 
     def prove(self, problem: ScheduleProblem) -> None:
         """All costs are known; the search by constraints begins."""
-        genes = f"{count(len(problem.space.free))} groups with a choice"
+        genes = f"{count(len(problem.space.free_groups))} groups with a choice"
         self._line.update(genes, description="proving", completed=0)
 
     def search(self, problem: ScheduleProblem, generations: int) -> None:

@@ -222,7 +222,7 @@ def explore_network(
     """
     job = Job(network, plan or SearchPlan())
     with _open_run(job, store, recording, progress) as run:
-        return carry_out(job, run, progress)
+        return run_exploration(job, run, progress)
 
 
 @contextmanager
@@ -245,7 +245,7 @@ def _open_run(
         yield run
 
 
-def carry_out(job: Job, run: ExplorationRun, progress: Progress | None) -> Exploration:
+def run_exploration(job: Job, run: ExplorationRun, progress: Progress | None) -> Exploration:
     """Explores in an open run, and ends it.
 
     Raises:
@@ -286,7 +286,7 @@ def explore_front(
     job = Job(network, plan or SearchPlan(), pareto=True)
     check_front_plan(job.plan)
     with _open_run(job, store, recording, progress) as run:
-        return carry_out_front(job, run, progress)
+        return run_front_exploration(job, run, progress)
 
 
 def check_front_plan(plan: SearchPlan) -> None:
@@ -300,7 +300,9 @@ def check_front_plan(plan: SearchPlan) -> None:
         raise InputError.conflict("prune", "a search for fronts", hint)
 
 
-def carry_out_front(job: Job, run: ExplorationRun, progress: Progress | None) -> FrontExploration:
+def run_front_exploration(
+    job: Job, run: ExplorationRun, progress: Progress | None
+) -> FrontExploration:
     """Explores for fronts in an open run, and ends it.
 
     Raises:

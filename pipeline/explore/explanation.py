@@ -9,7 +9,7 @@ from typing import Final
 from nestmap.model import CostModelEvaluation, Frozen, Loop, SpatialProblem
 from nestmap.model.display import view
 from nestmap.model.units import Count
-from nestmap.pipeline.analysis.mapping.checks import check_answers
+from nestmap.pipeline.analysis.mapping.checks import check_evaluation
 from nestmap.pipeline.analysis.mapping.costs import binding, energy_breakdown, waterfall
 from nestmap.pipeline.analysis.mapping.explanation import (
     Binding,
@@ -125,7 +125,7 @@ def explain(spatial: SpatialProblem, cme: CostModelEvaluation) -> Explanation:
     Raises:
         InputError: where the evaluation is not that of a mapping of this problem.
     """
-    check_answers(spatial, cme)
+    check_evaluation(spatial, cme)
     records = evaluated(spatial, cme.temporal_mapping)
     ports = port_traffic(spatial, records)
     return Explanation(
@@ -145,7 +145,7 @@ def explain(spatial: SpatialProblem, cme: CostModelEvaluation) -> Explanation:
 
 
 @view.register
-def folding_html(explanation: Explanation) -> str:
+def explanation_view_html(explanation: Explanation) -> str:
     """The text in parts that fold, for notebooks."""
     return explanation_html(explanation.lines(), _NOTES)
 

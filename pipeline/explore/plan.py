@@ -22,7 +22,7 @@ from nestmap.model import (
     Objective,
     SpatialProblem,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages import (
@@ -66,7 +66,7 @@ class Rank(StrEnum):
     BOUND = "bound"
 
 
-POOL = 50
+CANDIDATE_POOL = 50
 """How many spatial mappings are ranked by their bounds, unless more are asked for."""
 
 
@@ -116,10 +116,10 @@ class SearchPlan(Frozen, frozen=True):
         try:
             fixed = {
                 "search": _search(self.search, options),
-                "spatial": replaced(self.spatial, _given(spatial)),
+                "spatial": copy_with(self.spatial, _given(spatial)),
                 "locality": _locality(self.locality, options.keep_on_chip),
             }
-            return replaced(self, _given(changes) | fixed)
+            return copy_with(self, _given(changes) | fixed)
         except ValidationError as error:
             raise InputError.of("search", error) from None
 
@@ -127,11 +127,11 @@ class SearchPlan(Frozen, frozen=True):
     def effective_search(self) -> LomaStage | SalsaStage:
         """The search with the objective of the plan."""
         if isinstance(self.search, SalsaStage):
-            return replaced(self.search, {"objective": self.objective})
+            return copy_with(self.search, {"objective": self.objective})
         return self.search
 
 
-def named(kind: type[Choice], name: str, where: str) -> Choice:
+def member_by_name(kind: type[Choice], name: str, where: str) -> Choice:
     """The member of an enumeration with a name.
 
     Raises:
@@ -145,7 +145,7 @@ def named(kind: type[Choice], name: str, where: str) -> Choice:
 
 
 def _named(kind: type[Choice], name: str | None, where: str) -> Choice | None:
-    return None if name is None else named(kind, name, where)
+    return None if name is None else member_by_name(kind, name, where)
 
 
 def _given(options: Mapping[str, object]) -> dict[str, object]:
@@ -160,12 +160,12 @@ def _search(search: LomaStage | SalsaStage, options: SearchOptions) -> LomaStage
     usual = "salsa" if isinstance(search, SalsaStage) else "loma"
     match options.search or usual:
         case "loma":
-            loma = search if isinstance(search, LomaStage) else replaced(LomaStage(), inherited)
+            loma = search if isinstance(search, LomaStage) else copy_with(LomaStage(), inherited)
             limit = {} if options.lpf_limit is ... else {"lpf_limit": options.lpf_limit}
-            return replaced(loma, common | limit)
+            return copy_with(loma, common | limit)
         case "salsa":
-            salsa = search if isinstance(search, SalsaStage) else replaced(SalsaStage(), inherited)
-            return replaced(salsa, common | _given({"seed": options.seed}))
+            salsa = search if isinstance(search, SalsaStage) else copy_with(SalsaStage(), inherited)
+            return copy_with(salsa, common | _given({"seed": options.seed}))
         case _:  # from code that no type checker has seen
             raise InputError("search", repr(options.search), "loma or salsa")
 
@@ -186,13 +186,13 @@ def exploration_pipeline(
     Vector operators, of which there is nothing to choose, are added at the end. What the ledger
     knows is not computed again.
     """
-    best = evaluated(plan, observers, ledger) >> minimal(plan.objective)
+    best = evaluation_stage(plan, observers, ledger) >> minimal(plan.objective)
     chosen: Stage[MappingProblem, EvaluationBatch]
     if plan.prune:
-        chosen = candidates(plan) >> BoundedSearchStage(best, plan.objective)
+        chosen = candidates_stage(plan) >> BoundedSearchStage(best, plan.objective)
     else:
-        chosen = candidates(plan) >> each(best) >> minimal(plan.objective)
-    total = _layers(plan) >> EachOnceStage(chosen) >> SumStage(costing(ledger))
+        chosen = candidates_stage(plan) >> each(best) >> minimal(plan.objective)
+    total = _layers(plan) >> EachOnceStage(chosen) >> SumStage(cost_function(ledger))
     return VectorStage(total, plan.count_vector)
 
 
@@ -200,9 +200,9 @@ def front_pipeline(
     plan: SearchPlan, observers: tuple[Observer, ...] = (), ledger: Ledger | None = None
 ) -> Stage[NetworkProblem, NetworkFront]:
     """All candidates of every layer, and of each layer those between which one has to choose."""
-    costs = candidates(plan) >> each(evaluated(plan, observers, ledger))
+    costs = candidates_stage(plan) >> each(evaluation_stage(plan, observers, ledger))
     front = costs >> FlattenStage[EvaluationBatch]() >> ParetoStage()
-    fronts = _layers(plan) >> EachOnceStage(front) >> FrontSumStage(costing(ledger))
+    fronts = _layers(plan) >> EachOnceStage(front) >> FrontSumStage(cost_function(ledger))
     return VectorStage(fronts, plan.count_vector)
 
 
@@ -213,33 +213,33 @@ def _layers(plan: SearchPlan) -> Stage[NetworkProblem, Iterator[MappingProblem]]
     return plan.locality >> WorkloadStage() >> on_chip
 
 
-def candidates(plan: SearchPlan) -> Stage[MappingProblem, Iterator[SpatialProblem]]:
+def candidates_stage(plan: SearchPlan) -> Stage[MappingProblem, Iterator[SpatialProblem]]:
     """The spatial mappings that a plan tries on a layer."""
     if plan.rank is Rank.UTILIZATION:
         return plan.spatial >> OrderedCandidatesStage()
     most = plan.spatial.max_mappings
-    pool = replaced(plan.spatial, {"max_mappings": max(POOL, most)})
+    pool = copy_with(plan.spatial, {"max_mappings": max(CANDIDATE_POOL, most)})
     ranked = RankByBoundStage(objective=plan.objective, most=most)
     return pool >> OrderedCandidatesStage() >> ranked
 
 
-def evaluated(
+def evaluation_stage(
     plan: SearchPlan, observers: tuple[Observer, ...], ledger: Ledger | None
 ) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
     """All temporal mappings that the search looks at, with their costs, shown to the observers.
 
     Of a search that the ledger knows those that count.
     """
-    return RecallStage(_searched(plan) >> ObserveStage(observers), ledger)
+    return RecallStage(_search_stage(plan) >> ObserveStage(observers), ledger)
 
 
-def _searched(plan: SearchPlan) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
+def _search_stage(plan: SearchPlan) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
     search = plan.effective_search
     if isinstance(search, SalsaStage):
         return search
     return search >> each(CostModelStage(), search.workers)
 
 
-def costing(ledger: Ledger | None) -> Costing:
+def cost_function(ledger: Ledger | None) -> Costing:
     """What says what a mapping costs: the cost model, unless a ledger knows."""
     return evaluate if ledger is None else ledger.cost

@@ -13,8 +13,8 @@ from nestmap.model import (
     SpatialProblem,
     TopLevel,
 )
-from nestmap.model.base import replaced
-from nestmap.pipeline.analysis.mapping.checks import answers
+from nestmap.model.base import copy_with
+from nestmap.pipeline.analysis.mapping.checks import is_evaluation_of
 from nestmap.pipeline.stages.mapping.locality import RemoveUnusedMemoryStage
 from nestmap.pipeline.stages.mapping.loma import layer_problems
 from nestmap.store import Store
@@ -34,10 +34,10 @@ def recorded_problem(network: NetworkProblem, cme: CostModelEvaluation) -> Spati
     tops = {entry.operand: entry.memory for entry in cme.levels}  # the last one is the outermost
     links = {link.operand: link.memory_operand for link in cme.links} or problem.links
     if cme.links:
-        constraints = replaced(problem.constraints, {"links": cme.links})
-        problem = replaced(problem, {"constraints": constraints})
+        constraints = copy_with(problem.constraints, {"links": cme.links})
+        problem = copy_with(problem, {"constraints": constraints})
     top_levels = tuple(TopLevel(operand=links[x], memory=memory) for x, memory in tops.items())
-    used = RemoveUnusedMemoryStage()(replaced(problem, {"top_levels": top_levels}))
+    used = RemoveUnusedMemoryStage()(copy_with(problem, {"top_levels": top_levels}))
     return SpatialProblem(problem=used, spatial_mapping=cme.spatial_mapping)
 
 
@@ -55,11 +55,11 @@ def searched_problem(
     """
     cme = result.cme
     spatial = recorded_problem(network, cme)
-    if answers(spatial, cme):
+    if is_evaluation_of(spatial, cme):
         return spatial
     for batch in store.evaluations(run, result.repeats or cme.layer):
-        searched = batch.mappings.problem.handed_to(spatial.layer)
-        if searched.spatial_mapping == cme.spatial_mapping and answers(searched, cme):
+        searched = batch.mappings.problem.for_layer(spatial.layer)
+        if searched.spatial_mapping == cme.spatial_mapping and is_evaluation_of(searched, cme):
             return searched
     return spatial
 

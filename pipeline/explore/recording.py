@@ -23,7 +23,7 @@ from nestmap.model import (
     StoreError,
     TemporalMapping,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.describe import describe
 from nestmap.pipeline.explore.keys import evaluation_key, search_key, search_options
 from nestmap.pipeline.explore.plan import exploration_pipeline, front_pipeline
@@ -46,7 +46,7 @@ class RunLedger:
 
     def recall(self, spatial: SpatialProblem) -> tuple[EvaluationBatch, ...] | None:
         """Of a search done before the evaluations that no other one beats; else ``None``."""
-        known = self.run.recall(self._info(spatial))
+        known = self.run.find_search(self._info(spatial))
         if known is not None and self.progress is not None:
             for batch in known:
                 self.progress.recall(batch)
@@ -54,15 +54,15 @@ class RunLedger:
 
     def searching(self, spatial: SpatialProblem) -> AbstractContextManager[Search]:
         """A search to be recorded; it is complete where the block ends well."""
-        return self.run.searching(self._info(spatial))
+        return self.run.record_search(self._info(spatial))
 
     def cost(self, spatial: SpatialProblem, mapping: TemporalMapping) -> CostModelEvaluation:
         """What a mapping costs: as the store knows it, else computed."""
         key = evaluation_key(spatial, mapping)
-        known = self.run.recall_cme(key)
+        known = self.run.find_cme(key)
         name = spatial.layer.name
-        cme = evaluate(spatial, mapping) if known is None else replaced(known, {"layer": name})
-        self.run.keep_cme(key, cme)
+        cme = evaluate(spatial, mapping) if known is None else copy_with(known, {"layer": name})
+        self.run.report_cme(key, cme)
         return cme
 
     def _info(self, spatial: SpatialProblem) -> SearchInfo:

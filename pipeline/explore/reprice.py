@@ -10,9 +10,9 @@ from typing import Final
 
 from nestmap.costmodel.area_leakage import leakage_of
 from nestmap.costmodel.evaluate import port_names
-from nestmap.costmodel.reprice import reprice, reprice_vector, used_part
+from nestmap.costmodel.reprice import reprice, reprice_vector, used_hierarchy
 from nestmap.model import Accelerator, CostModelEvaluation, InputError, NetworkEvaluation, Objective
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.accelerator_diff import differences
 
 _MOST_TOLD: Final = 5
@@ -36,7 +36,7 @@ class Standing(StrEnum):
     """Another mapping may be better now: only a new search tells."""
 
 
-def repriced(
+def reprice_results(
     evaluation: NetworkEvaluation, before: Accelerator, after: Accelerator
 ) -> NetworkEvaluation:
     """The same mappings on ``after``, exactly as evaluating each of them again gives it.
@@ -53,14 +53,14 @@ def repriced(
     for result in evaluation.layers:
         _check_made_for(result.cme, before)
     layers = tuple(
-        replaced(result, {"cme": reprice(result.cme, before, after)})
+        copy_with(result, {"cme": reprice(result.cme, before, after)})
         for result in evaluation.layers
     )
     vector = tuple(reprice_vector(entry, before, after) for entry in evaluation.vector)
-    return replaced(evaluation, {"layers": layers, "vector": vector})
+    return copy_with(evaluation, {"layers": layers, "vector": vector})
 
 
-def standing(objective: Objective, before: Accelerator, after: Accelerator) -> Standing:
+def compare_standing(objective: Objective, before: Accelerator, after: Accelerator) -> Standing:
     """Whether mappings that were chosen on ``before`` are still known to be the best on ``after``.
 
     What the array takes is the same for all mappings of a layer. So the order of their energies
@@ -119,7 +119,7 @@ def _suits(cme: CostModelEvaluation, accelerator: Accelerator) -> bool:
     names = {level.name for level in accelerator.memories}
     if any(x.operand not in linked or x.memory not in names for x in cme.levels):
         return False
-    used = used_part(cme, accelerator, accelerator)
+    used = used_hierarchy(cme, accelerator, accelerator)
     sizes = {level.name: level.instance.size for level in used.memories}
     held = [
         (link.operand, i, level.name)

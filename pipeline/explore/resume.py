@@ -5,8 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from uuid import UUID
 
-from nestmap.model.base import replaced
-from nestmap.pipeline.explore.api import Exploration, FrontExploration, carry_out, carry_out_front
+from nestmap.model.base import copy_with
+from nestmap.pipeline.explore.api import (
+    Exploration,
+    FrontExploration,
+    run_exploration,
+    run_front_exploration,
+)
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.recording import read_plan, resume_run
 from nestmap.pipeline.explore.run import Job, Progress
@@ -37,11 +42,13 @@ def resume(
         with resume_run(run, job, target, progress) as resumed:
             if progress is not None:
                 progress.start(job.network)
-            return (carry_out_front if job.pareto else carry_out)(job, resumed, progress)
+            return (run_front_exploration if job.pareto else run_exploration)(
+                job, resumed, progress
+            )
 
 
 def _job(run: UUID, info: RunInfo, workers: int | None) -> Job:
     plan = read_plan(SearchPlan, run, info.options)
     threads = available_workers() if workers is None else workers
-    search = replaced(plan.search, {"workers": threads})
-    return Job(info.network, replaced(plan, {"search": search}), info.pareto)
+    search = copy_with(plan.search, {"workers": threads})
+    return Job(info.network, copy_with(plan, {"search": search}), info.pareto)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from nestmap.model import MemoryCost, MemoryMacro
 from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost, cacti_name
-from nestmap.pipeline.frontend.yaml.hardware.memory_cost import Cacti
+from nestmap.pipeline.frontend.yaml.hardware.memory_cost import CactiClient
 
 if TYPE_CHECKING:
     from nestmap.store import CostQuestion, Store
 
 
-def remembered(store: Store | Path | str | None) -> Cacti:
+def cached_cacti(store: Store | Path | str | None) -> CactiClient:
     """A CACTI client that caches its answers in the store; without a store, CACTI itself.
 
     The store is opened only for a look-up and created only for a first answer. The client raises
@@ -49,4 +49,4 @@ def _keep(store: Store | Path | str, question: CostQuestion, cost: MemoryCost) -
     from nestmap.store import Store  # noqa: PLC0415
 
     with Store.borrow(store) as target:
-        target.keep_memory_cost(question, cost)
+        target.record_memory_cost(question, cost)

@@ -16,9 +16,9 @@ from nestmap.pipeline.frontend.bundled import (
     resolve_multicore,
     resolve_workload,
 )
-from nestmap.pipeline.frontend.cacti_cache import remembered
-from nestmap.pipeline.frontend.networks import generated_workload, network_names
-from nestmap.pipeline.frontend.static_energy import leaking
+from nestmap.pipeline.frontend.cacti_cache import cached_cacti
+from nestmap.pipeline.frontend.networks import generate_workload, network_names
+from nestmap.pipeline.frontend.static_energy import with_static_energy
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
 from nestmap.pipeline.frontend.yaml.hardware.multicore import parse_multicore
 from nestmap.pipeline.frontend.yaml.mapping import parse_core_mapping, parse_mapping
@@ -50,7 +50,7 @@ def read_workload(
         return given
     if given in network_names():
         _check_fixed(f"network {str(given)!r}", None, float_bits)
-        return generated_workload(str(given), dims or {})
+        return generate_workload(str(given), dims or {})
     if isinstance(given, str | Path):
         path = resolve_workload(str(given))
         if path.suffix.lower() in (".yaml", ".yml"):
@@ -93,9 +93,9 @@ def read_accelerator(
     accelerator = (
         given
         if isinstance(given, Accelerator)
-        else parse_accelerator(resolve_accelerator(str(given)), remembered(store))
+        else parse_accelerator(resolve_accelerator(str(given)), cached_cacti(store))
     )
-    return leaking(accelerator) if static_energy else accelerator
+    return with_static_energy(accelerator) if static_energy else accelerator
 
 
 def read_multicore(
@@ -111,7 +111,7 @@ def read_multicore(
     """
     if isinstance(given, MultiCoreAccelerator):
         return given
-    return parse_multicore(resolve_multicore(str(given)), remembered(store))
+    return parse_multicore(resolve_multicore(str(given)), cached_cacti(store))
 
 
 def read_core_mapping(given: CoreMapping | Path | str | None) -> CoreMapping:

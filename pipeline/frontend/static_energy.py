@@ -5,10 +5,10 @@ from __future__ import annotations
 from pydantic import ValidationError
 
 from nestmap.model import Accelerator, InputError
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 
 
-def leaking(accelerator: Accelerator) -> Accelerator:
+def with_static_energy(accelerator: Accelerator) -> Accelerator:
     """The same accelerator, with static energy included in its energies.
 
     Raises:
@@ -23,6 +23,6 @@ def leaking(accelerator: Accelerator) -> Accelerator:
             "leakage (mW) of a memory, or unit_leakage (mW) of the array",
         )
     try:
-        return replaced(accelerator, {"counts_leakage": True})
+        return copy_with(accelerator, {"counts_leakage": True})
     except ValidationError as error:
         raise InputError.of(where, error) from None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, final
 from uuid import UUID
 
 from nestmap.model import InputError, StoreError, Workload
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.display import view
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.model.multicore.allocation import Allocation
@@ -25,7 +25,7 @@ from nestmap.pipeline.multicore.pipeline import rebuild_problem, split_network, 
 from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.multicore.run import ScheduleRun, StreamJob, StreamPorts, StreamProgress
 from nestmap.pipeline.render.notebook.schedule import schedule_html, search_html
-from nestmap.pipeline.stages.multicore.inter_core import scheduler
+from nestmap.pipeline.stages.multicore.inter_core import schedule_allocation
 from nestmap.pipeline.stages.multicore.split_options import GivenLoops, split_options
 from nestmap.search.parallel import available_workers
 
@@ -87,7 +87,7 @@ class StreamResult:
         Raises:
             InfeasibleError: where there is none.
         """
-        return scheduler(self.problem, allocation)
+        return schedule_allocation(self.problem, allocation)
 
 
 @view.register
@@ -136,7 +136,7 @@ def stream(  # noqa: PLR0913 (the one call that says it all; all but two argumen
     if hint_loops is not None:
         if chosen.split is not None:
             raise InputError.conflict("hint_loops", "plan.split", "use one of them")
-        chosen = replaced(chosen, {"split": split_options(1, hint_loops)})
+        chosen = copy_with(chosen, {"split": split_options(1, hint_loops)})
     problem = read_stream(workload, accelerator, mapping, dims=dims, store=store)
     threads = available_workers() if workers is None else workers
     return stream_problem(StreamJob(problem, chosen, threads), store=store, progress=progress)
@@ -248,7 +248,7 @@ def recorded_stream(run: UUID, store: Store) -> StreamResult:
     Raises:
         StoreError: where there is no such run, or it has no schedule.
     """
-    from nestmap.pipeline.multicore.recording import Reader, read_job  # noqa: PLC0415 (as above)
+    from nestmap.pipeline.multicore.recording import RecordedCosts, read_job  # noqa: PLC0415 (as above)
 
     job, found = read_job(run, store.stream_info(run), 1), store.stream(run)
     if found.reported is None:
@@ -256,8 +256,8 @@ def recorded_stream(run: UUID, store: Store) -> StreamResult:
             f"run {run}: found no schedule, it is {store.run(run).status}; expected a run that is "
             "done"
         )
-    problem = rebuild_problem(job, Reader(store))
+    problem = rebuild_problem(job, RecordedCosts(store))
     objectives = job.plan.genetic.objectives
     search = AllocationSearch(problem, objectives, found.generation, found.bound)
-    schedule = scheduler(problem, found.reported)
+    schedule = schedule_allocation(problem, found.reported)
     return StreamResult(run, job.problem.workload.name, job.plan, search, schedule)

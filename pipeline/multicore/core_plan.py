@@ -8,7 +8,12 @@ from typing import Final
 from nestmap.model import EvaluationBatch, InputError
 from nestmap.model.mapping.problem import CoreProblem
 from nestmap.pipeline.explore.keys import search_options
-from nestmap.pipeline.explore.plan import SearchPlan, candidates, costing, evaluated
+from nestmap.pipeline.explore.plan import (
+    SearchPlan,
+    candidates_stage,
+    cost_function,
+    evaluation_stage,
+)
 from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages.mapping.bounds import BoundedSearchStage
 from nestmap.pipeline.stages.mapping.observe import Observer
@@ -17,7 +22,7 @@ from nestmap.pipeline.stages.mapping.reduce import minimal
 from nestmap.pipeline.stages.mapping.spatial import SpatialMappingGeneratorStage
 from nestmap.pipeline.stages.multicore.cost_ledger import CostLedger
 from nestmap.pipeline.stages.multicore.dataflows import CustomSpatialMappingGeneratorStage
-from nestmap.pipeline.stages.multicore.intra_core import CoreCostStage, Remembered, Watcher
+from nestmap.pipeline.stages.multicore.intra_core import CoreCostStage, CostProgress, KeyedCosts
 
 CORE_PLAN: Final = SearchPlan(spatial=SpatialMappingGeneratorStage(max_mappings=10), prune=True)
 """The plan for parts of layers: they are small, so that more spatial mappings take little time."""
@@ -28,7 +33,7 @@ def core_cost_stage(
     observers: tuple[Observer, ...] = (),
     ledger: Ledger | None = None,
     costs: CostLedger | None = None,
-    watcher: Watcher | None = None,
+    watcher: CostProgress | None = None,
 ) -> CoreCostStage:
     """The stage that finds what computation nodes cost on cores, searching as a plan says.
 
@@ -48,8 +53,8 @@ def core_cost_stage(
         raise InputError.conflict("keep_on_chip", "several cores", hint)
     return CoreCostStage(
         search=core_search(plan, observers, ledger),
-        cost=costing(ledger),
-        remembered=None if costs is None else Remembered(costs, _options(plan)),
+        cost=cost_function(ledger),
+        remembered=None if costs is None else KeyedCosts(costs, _options(plan)),
         watcher=watcher,
     )
 
@@ -58,8 +63,8 @@ def core_search(
     plan: SearchPlan, observers: tuple[Observer, ...] = (), ledger: Ledger | None = None
 ) -> Stage[CoreProblem, EvaluationBatch]:
     """The best mapping of a layer on a core: over its dataflows, else as the plan says."""
-    best = evaluated(plan, observers, ledger) >> minimal(plan.objective)
-    mappings = CustomSpatialMappingGeneratorStage(candidates(plan))
+    best = evaluation_stage(plan, observers, ledger) >> minimal(plan.objective)
+    mappings = CustomSpatialMappingGeneratorStage(candidates_stage(plan))
     if plan.prune:
         return mappings >> BoundedSearchStage(best, plan.objective)
     return mappings >> each(best) >> minimal(plan.objective)

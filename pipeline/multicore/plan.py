@@ -9,12 +9,12 @@ from typing import Final
 from pydantic import ValidationError
 
 from nestmap.model import Frozen, InputError, Objective
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.multicore.population import AllocationObjective
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleOptions
 from nestmap.model.multicore.split_options import SplitOptions
 from nestmap.pipeline.explore.options import ObjectiveName
-from nestmap.pipeline.explore.plan import SearchPlan, named
+from nestmap.pipeline.explore.plan import SearchPlan, member_by_name
 from nestmap.pipeline.multicore.core_plan import CORE_PLAN
 from nestmap.pipeline.multicore.options import EngineName, StreamOptions
 from nestmap.pipeline.stages.mapping.loma import LomaStage
@@ -60,13 +60,13 @@ class StreamPlan(Frozen, frozen=True):
             InputError: where an option is not possible.
         """
         objectives = _objectives(options.objectives)
-        rule = named(CandidateRule, options.rule, "rule")
+        rule = member_by_name(CandidateRule, options.rule, "rule")
         try:
             return cls(
                 split=split,
                 core=_core_plan(options),
                 schedule=ScheduleOptions(rule=rule, prefetch=tuple(options.prefetch)),
-                engine=named(Engine, options.engine, "engine"),
+                engine=member_by_name(Engine, options.engine, "engine"),
                 genetic=_genetic(options, objectives),
                 constraint=ConstraintOptions(seed=options.seed),
                 objective=_reported(objectives),
@@ -113,9 +113,9 @@ def stream_plan(  # noqa: PLR0913 (every option by keyword)
 
 
 def _core_plan(options: StreamOptions) -> SearchPlan:
-    objective = named(Objective, options.core_objective, "core_objective")
+    objective = member_by_name(Objective, options.core_objective, "core_objective")
     search = LomaStage(lpf_limit=options.lpf_limit)
-    return replaced(CORE_PLAN, {"objective": objective, "search": search})
+    return copy_with(CORE_PLAN, {"objective": objective, "search": search})
 
 
 def _genetic(options: StreamOptions, objectives: tuple[AllocationObjective, ...]) -> GeneticOptions:
@@ -129,7 +129,7 @@ def _genetic(options: StreamOptions, objectives: tuple[AllocationObjective, ...]
 
 
 def _objectives(names: Sequence[str]) -> tuple[AllocationObjective, ...]:
-    objectives = tuple(named(AllocationObjective, name, "objective") for name in names)
+    objectives = tuple(member_by_name(AllocationObjective, name, "objective") for name in names)
     if len(set(objectives)) != len(objectives):
         raise InputError("objective", ", ".join(objectives), "each objective once")
     return objectives

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import final
 from uuid import UUID
 
-from nestmap.model.multicore.cn_costs import KnownCost
+from nestmap.model.multicore.cn_costs import RecordedCost
 from nestmap.model.multicore.problem import StreamProblem
 from nestmap.pipeline.describe import describe
 from nestmap.pipeline.explore.recording import read_plan
@@ -79,14 +79,14 @@ def read_job(run: UUID, info: StreamInfo, workers: int) -> StreamJob:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Reader:
+class RecordedCosts:
     """A ledger of a store that is only read."""
 
     store: Store
 
-    def recall(self, keys: Sequence[str]) -> Mapping[str, KnownCost]:
+    def find_costs(self, keys: Sequence[str]) -> Mapping[str, RecordedCost]:
         """What is known, of those keys that are."""
         return self.store.core_costs(keys)
 
-    def keep(self, costs: Mapping[str, KnownCost]) -> None:
+    def record_costs(self, costs: Mapping[str, RecordedCost]) -> None:
         """Nothing is written."""

@@ -34,7 +34,7 @@ def _problem(result: StreamResult) -> Json:
     problem = result.problem
     genes: list[Json] = [
         {"layer": gene.layer, "group": gene.group, "cores": list(gene.cores)}
-        for gene in problem.space.genes
+        for gene in problem.space.groups
     ]
     return {
         "nodes": len(problem.nodes),
@@ -90,10 +90,12 @@ def _layers(schedule: Schedule) -> list[Json]:
         {
             "name": layer.nest.name,
             "operator": layer.nest.operator,
-            "nodes": int(nodes.first[i + 1] - nodes.first[i]),
-            "cores": sorted(set(schedule.core[nodes.first[i] : nodes.first[i + 1]].tolist())),
-            "begins": int(schedule.start[nodes.first[i] : nodes.first[i + 1]].min()),
-            "ends": int(schedule.end[nodes.first[i] : nodes.first[i + 1]].max()),
+            "nodes": int(nodes.first_nodes[i + 1] - nodes.first_nodes[i]),
+            "cores": sorted(
+                set(schedule.core[nodes.first_nodes[i] : nodes.first_nodes[i + 1]].tolist())
+            ),
+            "begins": int(schedule.start[nodes.first_nodes[i] : nodes.first_nodes[i + 1]].min()),
+            "ends": int(schedule.end[nodes.first_nodes[i] : nodes.first_nodes[i + 1]].max()),
         }
         for i, layer in enumerate(nodes.layers)
     ]

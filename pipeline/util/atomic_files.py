@@ -34,7 +34,7 @@ def check_writable(path: Path) -> None:
         raise InputError(str(path), f"no folder {path.parent}", "a file in an existing folder")
     if is_special(path):
         return  # opening a pipe and closing it would end it for its reader
-    with explained(path):
+    with os_errors_as_input_errors(path):
         part = part_of(path)
         part.touch()
         part.unlink()
@@ -49,7 +49,7 @@ def replacing(path: Path) -> Generator[Path]:
     Raises:
         InputError: where the file cannot be written.
     """
-    with explained(path):
+    with os_errors_as_input_errors(path):
         if is_special(path):
             yield path
             return
@@ -62,7 +62,7 @@ def replacing(path: Path) -> Generator[Path]:
 
 
 @contextmanager
-def explained(path: Path) -> Generator[None]:
+def os_errors_as_input_errors(path: Path) -> Generator[None]:
     """What the system has against a file, as wrong input."""
     try:
         yield

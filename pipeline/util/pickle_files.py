@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from nestmap.model import InputError
-from nestmap.pipeline.util.atomic_files import explained, part_of, replacing
+from nestmap.pipeline.util.atomic_files import os_errors_as_input_errors, part_of, replacing
 
 A = TypeVar("A")
 
@@ -26,7 +26,7 @@ def write_pickle(path: Path, item: object) -> None:
         InputError: where that cannot be done, or the item is no data (a stream is none).
     """
     data = _pickled(path, item)
-    with explained(path):
+    with os_errors_as_input_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as part:
         part.write_bytes(data)
@@ -59,7 +59,7 @@ def dump(folder: Path, item: object) -> Path:
         InputError: as :func:`write_pickle`.
     """
     data = _pickled(folder, item)
-    with explained(folder):
+    with os_errors_as_input_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         path = _claim(folder)
     with replacing(path) as part:

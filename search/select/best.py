@@ -8,7 +8,14 @@ import numpy as np
 
 from nestmap.model import EvaluationBatch, Objective
 from nestmap.model.arrays import Rows
-from nestmap.search.select.shortlist import Choose, Columns, Compared, Shortlist, shortlist, winnow
+from nestmap.search.select.shortlist import (
+    Choose,
+    Columns,
+    Compared,
+    Shortlist,
+    choose_rows,
+    shortlist,
+)
 
 
 def best_of(batches: Iterable[EvaluationBatch], objective: Objective) -> EvaluationBatch:
@@ -20,7 +27,7 @@ def best_of(batches: Iterable[EvaluationBatch], objective: Objective) -> Evaluat
     Raises:
         ValueError: if there is no batch at all.
     """
-    rows, nothing = winnow(batches, _compared(objective), _choose(1))
+    rows, nothing = choose_rows(batches, _compared(objective), _choose(1))
     return rows[0].with_statistics(nothing.statistics) if rows else nothing
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from nestmap.model import EvaluationBatch, Layer, MappingProblem, SearchStatistics
 from nestmap.model.arrays import Floats, Rows
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 
 Columns = tuple[Floats, ...]
 
@@ -41,11 +41,11 @@ class Shortlist:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def handed_to(self, layer: Layer) -> Shortlist:
+    def for_layer(self, layer: Layer) -> Shortlist:
         """The same rows for another layer of the same content, for which nothing was searched."""
         return Shortlist(
-            problem=replaced(self.problem, {"layer": layer}),
-            rows=tuple(row.handed_to(layer) for row in self.rows),
+            problem=copy_with(self.problem, {"layer": layer}),
+            rows=tuple(row.for_layer(layer) for row in self.rows),
             statistics=SearchStatistics(),
         )
 
@@ -68,7 +68,7 @@ def shortlist(batches: Iterable[EvaluationBatch], compared: Compared, choose: Ch
     Raises:
         ValueError: if there is no batch at all.
     """
-    rows, nothing = winnow(batches, compared, choose)
+    rows, nothing = choose_rows(batches, compared, choose)
     statistics = nothing.statistics
     return Shortlist(
         problem=nothing.mappings.problem.problem,
@@ -77,7 +77,7 @@ def shortlist(batches: Iterable[EvaluationBatch], compared: Compared, choose: Ch
     )
 
 
-def winnow(
+def choose_rows(
     batches: Iterable[EvaluationBatch], compared: Compared, choose: Choose
 ) -> tuple[tuple[EvaluationBatch, ...], EvaluationBatch]:
     """The rows that are left, and a batch without rows that has the statistics of all batches.
@@ -85,7 +85,7 @@ def winnow(
     Raises:
         ValueError: if there is no batch at all.
     """
-    kept, nothing, statistics = _Kept(), None, SearchStatistics()
+    kept, nothing, statistics = _ChosenRows(), None, SearchStatistics()
     for batch in batches:
         statistics = statistics + batch.statistics
         if nothing is None:
@@ -98,13 +98,13 @@ def winnow(
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class _Kept:
+class _ChosenRows:
     """The rows chosen so far, and their columns."""
 
     rows: tuple[EvaluationBatch, ...] = ()
     columns: Columns = ()
 
-    def merged(self, batch: EvaluationBatch, columns: Columns, choose: Choose) -> _Kept:
+    def merged(self, batch: EvaluationBatch, columns: Columns, choose: Choose) -> _ChosenRows:
         """What is left of these rows and those of a batch, which come after them."""
         old = len(self.rows)
         if old:
@@ -115,4 +115,4 @@ class _Kept:
             self.rows[i] if i < old else batch.take(np.array([i - old], np.intp))
             for i in map(int, chosen)
         )
-        return _Kept(rows, tuple(column[chosen] for column in columns))
+        return _ChosenRows(rows, tuple(column[chosen] for column in columns))

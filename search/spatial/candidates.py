@@ -15,7 +15,7 @@ from nestmap.search.spatial.unrolling import (
 )
 
 
-def conform(problem: MappingProblem, wanted: SpatialMapping) -> SpatialMapping:
+def meets_constraints(problem: MappingProblem, wanted: SpatialMapping) -> SpatialMapping:
     """The wanted mapping cut down to the layer.
 
     Dimensions that the layer does not have are left out, and no dimension is unrolled more often
@@ -54,7 +54,7 @@ def spatial_mappings(
     return tuple(dict.fromkeys(mappings))
 
 
-def open_to(problem: MappingProblem, side: ArrayDimension) -> tuple[Dimension, ...]:
+def mappable_dimensions(problem: MappingProblem, side: ArrayDimension) -> tuple[Dimension, ...]:
     """The loop dimensions that may be unrolled over an array dimension.
 
     Those that the user's hints name, else all; none where the user's mapping decides.
@@ -75,7 +75,7 @@ def _choices(
     if given is not None:
         cut = (Loop(dimension=x.dimension, size=min(x.size, limits[x.dimension])) for x in given)
         return [tuple(cut)]
-    dimensions = open_to(problem, side.name)
+    dimensions = mappable_dimensions(problem, side.name)
     several = of_several_dimensions(limits, dimensions, side.size) if mixed else ()
     return [*of_one_dimension(limits, dimensions), *several]
 
@@ -85,7 +85,7 @@ def _given(problem: MappingProblem, side: ArrayDimension) -> tuple[Loop, ...] | 
     wanted = problem.constraints.spatial_mapping
     if wanted is None or all(x.array_dimension != side for x in wanted.unrollings):
         return None
-    return conform(problem, wanted).on(side)
+    return meets_constraints(problem, wanted).on(side)
 
 
 def _mapping(problem: MappingProblem, choices: Sequence[Choice]) -> SpatialMapping:

@@ -6,7 +6,7 @@ from math import prod
 
 from nestmap.model import Loop, MappingProblem, SpatialMapping, Unrolling
 from nestmap.model.dims import LayerOperand
-from nestmap.search.spatial.unrolling import precision_of, used_by, words_in
+from nestmap.search.spatial.unrolling import precision_of, used_width, words_in
 
 
 def within_capacity(problem: MappingProblem, mapping: SpatialMapping) -> SpatialMapping:
@@ -24,7 +24,7 @@ def within_capacity(problem: MappingProblem, mapping: SpatialMapping) -> Spatial
 def _fitting(
     problem: MappingProblem, mapping: SpatialMapping, operand: LayerOperand
 ) -> SpatialMapping:
-    innermost, relevant = problem.levels(operand)[0], used_by(problem, operand)
+    innermost, relevant = problem.levels(operand)[0], used_width(problem, operand)
     room = words_in(innermost.instance.size, precision_of(problem, operand))
     sizes = {
         (u, i): loop.size

@@ -27,12 +27,12 @@ def unrolling_limits(problem: MappingProblem) -> Limits:
     for operand in problem.links:
         words, innermost = words_per_cycle(problem, operand), problem.levels(operand)[0]
         for side in innermost.served_dimensions:
-            for dimension in used_by(problem, operand):
+            for dimension in used_width(problem, operand):
                 limits[side][dimension] = max(1, min(limits[side][dimension], words))
     return limits
 
 
-def used_by(problem: MappingProblem, operand: LayerOperand) -> list[Dimension]:
+def used_width(problem: MappingProblem, operand: LayerOperand) -> list[Dimension]:
     """The loop dimensions that select the operand's words."""
     layer = problem.layer
     used = (Relevance.RELEVANT, Relevance.PARTIALLY_RELEVANT)

@@ -29,9 +29,9 @@ from nestmap.model import (
     SpatialProblem,
     Unrolling,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.dims import ArrayDimension, Dimension
-from nestmap.search.spatial.candidates import open_to
+from nestmap.search.spatial.candidates import mappable_dimensions
 from nestmap.search.spatial.unrolling import divisors
 
 
@@ -73,7 +73,7 @@ def weight_diagonal(spatial: SpatialProblem) -> SpatialProblem:
         return spatial
     accelerator = _with_registers(spatial.accelerator, found, prod(x.size for x in added))
     return SpatialProblem(
-        problem=replaced(spatial.problem, {"accelerator": accelerator}),
+        problem=copy_with(spatial.problem, {"accelerator": accelerator}),
         spatial_mapping=_extended(spatial, found.columns, added),
     )
 
@@ -100,7 +100,9 @@ def _windows(spatial: SpatialProblem, found: _Multicast) -> tuple[_Window, ...]:
     outputs = {d for index in layer.output.indices for d in index.dimensions}
     kernels = {x.dimension for x in mapping.on(found.rows) if x.size > 1} & weights - outputs
     there = {x.dimension for x in mapping.on(found.columns) if x.size > 1}
-    pixels = outputs.intersection(open_to(spatial.problem, found.columns)) - weights - there
+    pixels = (
+        outputs.intersection(mappable_dimensions(spatial.problem, found.columns)) - weights - there
+    )
     return tuple(
         _Window(index, pixel, kernel)
         for index in found.operand.indices
@@ -144,21 +146,21 @@ def _rows(spatial: SpatialProblem, found: _Multicast, pixels: Mapping[_Window, i
 def _with_registers(accelerator: Accelerator, found: _Multicast, words: int) -> Accelerator:
     """The accelerator whose input registers are ``words`` times as large and as wide."""
     instance = found.registers.instance
-    wider = replaced(
+    wider = copy_with(
         instance,
         {
             "size": instance.size * words,
             "read_energy": instance.read_energy * words,
             "write_energy": instance.write_energy * words,
             "ports": tuple(
-                replaced(x, {"width_min": x.width_min * words, "width_max": x.width_max * words})
+                copy_with(x, {"width_min": x.width_min * words, "width_max": x.width_max * words})
                 for x in instance.ports
             ),
         },
     )
-    level = replaced(found.registers, {"instance": wider})
+    level = copy_with(found.registers, {"instance": wider})
     memories = tuple(level if x == found.registers else x for x in accelerator.memories)
-    return replaced(accelerator, {"memories": memories})
+    return copy_with(accelerator, {"memories": memories})
 
 
 def _extended(

@@ -33,7 +33,7 @@ class Rules:
     cooling: float  # factor on the temperature after each step
 
 
-class Visited(NamedTuple):
+class VisitedOrders(NamedTuple):
     """The orders that a chain looked at and that fit, a row each in the sequence of visits."""
 
     orders: Codes
@@ -41,7 +41,7 @@ class Visited(NamedTuple):
     columns: Columns
 
     @classmethod
-    def room(cls, problem: FlatProblem, rows: int, loops: int) -> Visited:
+    def allocate(cls, problem: FlatProblem, rows: int, loops: int) -> VisitedOrders:
         """Room for so many rows."""
         return cls(
             np.empty((rows, loops), np.uint8),
@@ -49,13 +49,13 @@ class Visited(NamedTuple):
             Columns(np.empty(rows), np.empty(rows), np.empty(rows), np.empty(rows)),
         )
 
-    def head(self, rows: int) -> Visited:
+    def head(self, rows: int) -> VisitedOrders:
         """The first rows."""
         columns = Columns(*(column[:rows] for column in self.columns))
-        return Visited(self.orders[:rows], self.cuts[:rows], columns)
+        return VisitedOrders(self.orders[:rows], self.cuts[:rows], columns)
 
 
-class Walk(NamedTuple):
+class Chain(NamedTuple):
     """The start of a chain and all of its chance.
 
     ``order`` is the first order to look at and serves as scratch; ``draws`` (steps x 3) has the
@@ -67,9 +67,9 @@ class Walk(NamedTuple):
     draws: Floats
 
 
-def anneal(problem: FlatProblem, factors: Ints, walk: Walk, failures: Failures) -> Visited:
+def anneal(problem: FlatProblem, factors: Ints, walk: Chain, failures: Failures) -> VisitedOrders:
     """Looks at one order a step; ``failures`` counts those that fit nowhere."""
-    visited = Visited.room(problem, len(walk.draws), len(walk.order))
+    visited = VisitedOrders.allocate(problem, len(walk.draws), len(walk.order))
     return visited.head(_anneal(problem, new_scratch(failures), factors, walk, visited))
 
 
@@ -78,8 +78,8 @@ def _anneal(
     problem: FlatProblem,
     scratch: Scratch,
     factors: Ints,
-    walk: Walk,
-    visited: Visited,
+    walk: Chain,
+    visited: VisitedOrders,
 ) -> int:
     """Fills ``visited``; returns how many rows.
 
@@ -126,7 +126,9 @@ def _choose_swap(rules: Rules, order: Codes, one: float, other: float) -> tuple[
 
 
 @kernel
-def _visit(problem: FlatProblem, work: Work, rules: Rules, visited: Visited, row: int) -> float:
+def _visit(
+    problem: FlatProblem, work: Work, rules: Rules, visited: VisitedOrders, row: int
+) -> float:
     """Records cuts and costs of the mapping in the work arrays; gives its objective."""
     write_cuts(problem, work, visited.cuts, row)
     write_costs(problem, evaluate_row(problem, work), visited.columns, row)

@@ -14,7 +14,7 @@ from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.model import Loop, MappingBatch, MappingType, SpatialProblem
 from nestmap.model.arrays import Codes
-from nestmap.search.parallel import in_order
+from nestmap.search.parallel import map_in_order
 from nestmap.search.temporal.infeasibility import add_failures, infeasibility_statistics
 from nestmap.search.temporal.memory_allocation import Failures, allocate_rows
 from nestmap.search.temporal.ordering import pinned_orders
@@ -45,7 +45,7 @@ def loma(
     for pinned in pinned_orders(spatial, lpf_limit):
         factors, codes = encode(pinned.loops)
         chunks = permutations(codes, inner=len(pinned.inner), outer=len(pinned.outer), chunk=CHUNK)
-        for batch, failed in in_order(_Allocation(spatial, factors, even), chunks, workers):
+        for batch, failed in map_in_order(_Allocation(spatial, factors, even), chunks, workers):
             add_failures(failures, failed)
             if len(batch):
                 yield batch

@@ -16,7 +16,7 @@ import numpy as np
 
 from nestmap.costmodel.evaluate_rows import load_order, load_row
 from nestmap.costmodel.flatten import FlatProblem
-from nestmap.costmodel.footprint import start_tile, tile_elements, widen, widen_to_level
+from nestmap.costmodel.footprint import add_loop, add_unrollings, reset_tile, tile_elements
 from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import LOOPS, MEMORIES, OPERANDS, check_loops, new_record
@@ -200,7 +200,7 @@ def _list_candidates(problem: FlatProblem, work: Work, candidates: Candidates, m
                 break
             candidates.last[i] = prefix
             if prefix < work.loops:
-                widen(problem, work, x, work.dimension[prefix], work.factor[prefix])
+                add_loop(problem, work, x, work.dimension[prefix], work.factor[prefix])
         if candidates.last[i] < first:
             return i
     return NO_FAILURE
@@ -236,11 +236,11 @@ def _whole_tensor(problem: FlatProblem, work: Work, x: int) -> float:
 @kernel
 def _tile_up_to(problem: FlatProblem, work: Work, x: int, level: int, cut: int) -> None:
     """The tile that a level holds with the loops below ``cut``: unrollings first, then loops."""
-    start_tile(problem, work)
+    reset_tile(problem, work)
     for below in range(1, level + 1):
-        widen_to_level(problem, work, FRACTIONAL, x, below)
+        add_unrollings(problem, work, FRACTIONAL, x, below)
     for n in range(cut):
-        widen(problem, work, x, work.dimension[n], work.factor[n])
+        add_loop(problem, work, x, work.dimension[n], work.factor[n])
 
 
 @kernel

@@ -17,7 +17,7 @@ from nestmap.model import (
     PinnedMemory,
     SpatialProblem,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.search.temporal.loop_factors import (
     idle_loop,
     loop_factors,
@@ -64,7 +64,7 @@ def pinned_orders(spatial: SpatialProblem, limit: int | None) -> Iterator[Pinned
         return
     sized = sum(1 for item in (*inner, *outer) if item.loop.size is not None)
     rest = None if limit is None else limit - sized
-    loops = Counter(split_loops(_left_over(spatial, (*inner, *outer)), rest))
+    loops = Counter(split_loops(_remaining_loops(spatial, (*inner, *outer)), rest))
     for chosen, free in _choose(spatial, (*inner, *outer), (), loops):
         yield PinnedOrder(chosen[: len(inner)], free, chosen[len(inner) :])
 
@@ -92,9 +92,9 @@ def explicit_ordering(spatial: SpatialProblem) -> LayerConstraints:
     updates: dict[str, object] = {
         "temporal_ordering": tuple(item.loop for item in kept[:below]),
         "outer_ordering": tuple(item.loop for item in kept[below:]),
-        "memory_levels": tuple(_recounted(levels, needed) for levels in given.memory_levels),
+        "memory_levels": tuple(_merge_counts(levels, needed) for levels in given.memory_levels),
     }
-    return replaced(given, updates)
+    return copy_with(given, updates)
 
 
 def complete_order(spatial: SpatialProblem) -> tuple[Loop, ...] | None:
@@ -106,7 +106,7 @@ def complete_order(spatial: SpatialProblem) -> tuple[Loop, ...] | None:
     inner, outer = _items(explicit_ordering(spatial))
     items = (*inner, *outer)
     loops = tuple(_loop(i.loop.dimension, i.loop.size) for i in items if i.loop.size is not None)
-    is_whole = all(size == 1 for size in _left_over(spatial, items).values())
+    is_whole = all(size == 1 for size in _remaining_loops(spatial, items).values())
     if len(loops) < len(items) or not is_whole:
         return None
     return loops or (idle_loop(spatial),)
@@ -177,7 +177,7 @@ def _fault(spatial: SpatialProblem, found: str, expected: str) -> InputError:
     return InputError(f"temporal_ordering for layer {spatial.layer.name}", found, expected)
 
 
-def _recounted(levels: PinnedLevels, needed: Sequence[bool]) -> PinnedLevels:
+def _merge_counts(levels: PinnedLevels, needed: Sequence[bool]) -> PinnedLevels:
     """The levels, counting only the items that are needed."""
     memories = tuple(
         PinnedMemory(memory=entry.memory, loops=sum(needed[: entry.loops]))
@@ -186,7 +186,7 @@ def _recounted(levels: PinnedLevels, needed: Sequence[bool]) -> PinnedLevels:
     return PinnedLevels(operand=levels.operand, memories=memories)
 
 
-def _left_over(spatial: SpatialProblem, items: Sequence[_Item]) -> dict[str, int]:
+def _remaining_loops(spatial: SpatialProblem, items: Sequence[_Item]) -> dict[str, int]:
     """What the items with sizes leave of each dimension's iterations in time."""
     left = temporal_sizes(spatial)
     for dimension in left:

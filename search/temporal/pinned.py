@@ -29,10 +29,10 @@ def pinned_batch(spatial: SpatialProblem) -> MappingBatch | None:
         InputError: where what is pinned is no mapping of this problem.
     """
     mapping = pinned_mapping(spatial)
-    return None if mapping is None else placed(spatial, mapping)
+    return None if mapping is None else place_pinned_levels(spatial, mapping)
 
 
-def placed(spatial: SpatialProblem, mapping: TemporalMapping) -> MappingBatch:
+def place_pinned_levels(spatial: SpatialProblem, mapping: TemporalMapping) -> MappingBatch:
     """A batch of that mapping; where it does not fit the memories, of none, with the reason.
 
     Raises:

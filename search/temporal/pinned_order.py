@@ -14,7 +14,7 @@ from nestmap.search.temporal.infeasibility import infeasibility_statistics
 from nestmap.search.temporal.memory_allocation import Failures, allocate_rows
 
 
-def filled(spatial: SpatialProblem, order: Sequence[Loop]) -> MappingBatch:
+def allocate_order(spatial: SpatialProblem, order: Sequence[Loop]) -> MappingBatch:
     """A batch of that order, the memories filled for it; where they are too small, of none.
 
     ``order`` has the innermost loop first and runs through all that is left in time. The

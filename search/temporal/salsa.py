@@ -29,9 +29,9 @@ from nestmap.model import (
 )
 from nestmap.model.arrays import Floats
 from nestmap.model.units import Cooling, PositiveCount, Seed, Temperature
-from nestmap.search.parallel import in_order
+from nestmap.search.parallel import map_in_order
 from nestmap.search.select.best import best_of
-from nestmap.search.temporal.annealing import Rules, Visited, Walk, anneal
+from nestmap.search.temporal.annealing import Chain, Rules, VisitedOrders, anneal
 from nestmap.search.temporal.infeasibility import add_failures, infeasibility_statistics
 from nestmap.search.temporal.loma import loma
 from nestmap.search.temporal.loop_factors import prime_factors
@@ -86,7 +86,7 @@ def salsa(
         InputError: where the temporal ordering cannot hold.
     """
     ways = tuple(pinned_orders(spatial, None))
-    few_factors = _coarse_ways(spatial)
+    few_factors = _coarse_orders(spatial)
     coarse: tuple[EvaluationBatch, ...] = ()
     if few_factors not in ((), ways):
         coarse = tuple(map(evaluate_batch, loma(spatial, START_LIMIT, mapping_type)))
@@ -99,13 +99,13 @@ def salsa(
     search = _Search(spatial, objective, annealing, mapping_type, ways, start)
     failures = new_record(Failures)
     chains = range(max(annealing.chains, len(ways)))
-    for batch, more in in_order(search.chain, chains, workers):
+    for batch, more in map_in_order(search.chain, chains, workers):
         add_failures(failures, more)
         yield batch
     yield evaluate_batch(MappingBatch.empty(spatial, infeasibility_statistics(spatial, failures)))
 
 
-def _coarse_ways(spatial: SpatialProblem) -> tuple[PinnedOrder, ...]:
+def _coarse_orders(spatial: SpatialProblem) -> tuple[PinnedOrder, ...]:
     """The ways to meet the ordering with few loop factors; none if it asks for more of them."""
     try:
         return tuple(pinned_orders(spatial, START_LIMIT))
@@ -141,7 +141,7 @@ class _Search:
         free = self._first_order(way, number, random)
         factors, codes = encode((*way.inner, *free, *way.outer))
         check_loops(len(codes))
-        walk = Walk(self._rules(way), codes, self._draws(way, random))
+        walk = Chain(self._rules(way), codes, self._draws(way, random))
         problem, failures = flatten(self.spatial), new_record(Failures)
         visited = anneal(problem, factor_table(self.spatial, factors), walk, failures)
         return self._batch(factors, visited), failures
@@ -150,7 +150,7 @@ class _Search:
         self, way: PinnedOrder, number: int, random: np.random.Generator
     ) -> tuple[Loop, ...]:
         if number == 0:
-            return _arranged(way.free, self.start)
+            return _arrange(way.free, self.start)
         positions: list[int] = random.permutation(len(way.free)).tolist()
         return tuple(way.free[position] for position in positions)
 
@@ -168,7 +168,7 @@ class _Search:
         steps = self.annealing.iterations if count_permutations(way.free) > 1 else 1
         return np.column_stack([random.random((steps, 2)), random.standard_exponential(steps)])
 
-    def _batch(self, factors: tuple[Loop, ...], visited: Visited) -> EvaluationBatch:
+    def _batch(self, factors: tuple[Loop, ...], visited: VisitedOrders) -> EvaluationBatch:
         columns = visited.columns
         return EvaluationBatch(
             mappings=MappingBatch(self.spatial, factors, visited.orders, visited.cuts),
@@ -181,7 +181,7 @@ class _Search:
         )
 
 
-def _arranged(loops: tuple[Loop, ...], wanted: tuple[Loop, ...]) -> tuple[Loop, ...]:
+def _arrange(loops: tuple[Loop, ...], wanted: tuple[Loop, ...]) -> tuple[Loop, ...]:
     """The loops in the order in which they are wanted, then those that are not."""
     left, arranged = Counter(loops), list[Loop]()
     for loop in wanted:

@@ -24,7 +24,7 @@ _METADATA = "SELECT block_id FROM pragma_metadata_info()"
 _TABLES = "SELECT table_name FROM duckdb_tables() WHERE NOT internal"
 
 
-def mend(path: Path) -> None:
+def repair_checkpoint(path: Path) -> None:
     """Corrects the checksums of torn metadata blocks, or leaves the file as it is.
 
     Applies only if there is a log of changes not yet checkpointed, and only to blocks that hold
@@ -36,10 +36,10 @@ def mend(path: Path) -> None:
     try:
         while torn := _first_torn(path, before):
             place, checksum = torn
-            before[place] = _exchange(path, place, checksum)
+            before[place] = _replace_checksum(path, place, checksum)
     except StoreError:  # it has another fault, or another process has it open
         for place, checksum in before.items():
-            _exchange(path, place, checksum)
+            _replace_checksum(path, place, checksum)
 
 
 def _first_torn(path: Path, mended: dict[int, bytes]) -> tuple[int, bytes] | None:
@@ -75,7 +75,7 @@ def _read_metadata(
         raise StoreError(f"store {path}: a block of data is damaged")
 
 
-def _exchange(path: Path, place: int, checksum: bytes) -> bytes:
+def _replace_checksum(path: Path, place: int, checksum: bytes) -> bytes:
     """Writes the checksum of a block and returns the previous one."""
     with path.open("r+b") as file:
         file.seek(place)

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 
 from nestmap.model import StoreError
-from nestmap.store.connection.errors import explained, is_full
+from nestmap.store.connection.errors import is_full, wrap_errors
 
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "python_enable_replacements": False,  # a table name in SQL is never a Python variable
@@ -49,7 +49,7 @@ def connect(path: Path | None) -> duckdb.DuckDBPyConnection:
             )
     new = not path.exists()
     try:
-        with explained(str(path)):
+        with wrap_errors(str(path)):
             return duckdb.connect(path.resolve(), config=_WRITING)
     except StoreError as error:
         if new and is_full(error):
@@ -69,11 +69,11 @@ def connect_read_only(path: Path) -> duckdb.DuckDBPyConnection:
             "first, or name another file"
         )
     _check_file(path)
-    with explained(str(path)):
+    with wrap_errors(str(path)):
         return duckdb.connect(path.resolve(), read_only=True, config=_CONFIG)
 
 
-def take_log(path: Path) -> None:
+def checkpoint_log(path: Path) -> None:
     """Writes the log of a closed database into its file, if possible.
 
     Closing a file normally does that, but not after a full disk has truncated it.
@@ -122,7 +122,7 @@ def _roll_back(connection: duckdb.DuckDBPyConnection) -> None:
         return  # DuckDB ended the transaction itself; report the first error
 
 
-def number(connection: duckdb.DuckDBPyConnection, sql: str) -> int:
+def query_number(connection: duckdb.DuckDBPyConnection, sql: str) -> int:
     """The single number that a query returns."""
     rows: list[tuple[int]] = connection.execute(sql).fetchall()
     return rows[0][0]

@@ -18,17 +18,17 @@ from weakref import WeakSet
 import duckdb
 
 from nestmap.model import StoreError
-from nestmap.store.connection.errors import explained, is_locked
+from nestmap.store.connection.errors import is_locked, wrap_errors
 
 PATIENCE = 10.0
 """How long to wait for another process that has the file open (s)."""
 
-LONGEST = 2.0
+LONGEST_USE = 2.0
 """The longest time (s) of continuous use after which the file is released for a moment."""
 
-_IDLE = 0.25
-_LONGER = 12
-_RETRY = 0.01
+_IDLE_SECONDS = 0.25
+_WRITER_PATIENCE_FACTOR = 12
+_RETRY_SECONDS = 0.01
 
 
 @final
@@ -66,7 +66,7 @@ class Database:
             StoreError: if the file cannot be opened, or DuckDB reports an error.
         """
         self._check_process()
-        with self._lock, explained(self.name):
+        with self._lock, wrap_errors(self.name):
             connection = self._open()
             self._users += 1
             try:
@@ -74,22 +74,22 @@ class Database:
             finally:
                 self._users -= 1
                 self._used = monotonic()
-                self._leave()
+                self._release_if_due()
 
-    def wait_longer(self) -> None:
+    def extend_patience(self) -> None:
         """Waits for other processes twelve times as long from now on, to avoid losing work."""
-        self._patience *= _LONGER
+        self._patience *= _WRITER_PATIENCE_FACTOR
 
     def close(self) -> None:
         """Closes the file; the next use opens it again."""
         with self._lock:
             watch, in_use = self._watch, self._users > 0
-            self._let_go()
+            self._close_connection()
         # DuckDB reports a leak if the program ends while the other thread has the connection.
         if watch is not None and not in_use:
             watch.join()
 
-    def _let_go(self) -> None:
+    def _close_connection(self) -> None:
         """Closes the connection; the caller holds the lock."""
         if self._watch is not None:
             self._watch.cancel()
@@ -97,7 +97,7 @@ class Database:
         connection, self._connection = self._connection, None
         if connection is not None:
             _OPEN.discard(self)
-            with explained(self.name):
+            with wrap_errors(self.name):
                 connection.close()
 
     def _check_process(self) -> None:
@@ -110,20 +110,20 @@ class Database:
 
     def _open(self) -> duckdb.DuckDBPyConnection:
         if self._connection is None:
-            self._connection = patiently(self._opening, self._patience)
+            self._connection = open_with_retry(self._opening, self._patience)
             _OPEN.add(self)
             self._opened = monotonic()
         return self._connection
 
-    def _leave(self) -> None:
+    def _release_if_due(self) -> None:
         if self._users or not self._shared:
             return
-        if self._used - self._opened > LONGEST:
-            self._let_go()
+        if self._used - self._opened > LONGEST_USE:
+            self._close_connection()
         elif not self._watched:
-            self._watch_idleness(_IDLE)
+            self._start_idle_timer(_IDLE_SECONDS)
 
-    def _watch_idleness(self, seconds: float) -> None:
+    def _start_idle_timer(self, seconds: float) -> None:
         self._watch = threading.Timer(seconds, self._close_if_idle)
         self._watch.daemon = True
         self._watched = True
@@ -133,12 +133,12 @@ class Database:
         with self._lock:
             if threading.current_thread() is not self._watch or self._connection is None:
                 return
-            left = _IDLE - (monotonic() - self._used)
+            left = _IDLE_SECONDS - (monotonic() - self._used)
             if left > 0:
-                self._watch_idleness(left)
+                self._start_idle_timer(left)
             else:
                 with suppress(StoreError):  # no caller to report it to; commits are safe
-                    self._let_go()
+                    self._close_connection()
 
 
 _OPEN: WeakSet[Database] = WeakSet()
@@ -152,7 +152,7 @@ def _close_all() -> None:
             database.close()
 
 
-def patiently(
+def open_with_retry(
     opening: Callable[[], duckdb.DuckDBPyConnection], patience: float
 ) -> duckdb.DuckDBPyConnection:
     """The connection that ``opening`` opens, retried while another process has the file open.
@@ -168,4 +168,4 @@ def patiently(
         except StoreError as error:
             if not is_locked(error) or monotonic() > end:
                 raise
-        sleep(_RETRY)
+        sleep(_RETRY_SECONDS)

@@ -28,7 +28,7 @@ _ADVICE = (
     (("version number", "newer version of duckdb"), "another version of DuckDB wrote it; upgrade "
      "the duckdb package"),
 )  # fmt: skip
-_ANYTHING_ELSE = "expected a readable DuckDB file: check the path, or name another file"
+_DEFAULT_ADVICE = "expected a readable DuckDB file: check the path, or name another file"
 
 
 def is_locked(error: StoreError) -> bool:
@@ -42,18 +42,18 @@ def is_full(error: StoreError) -> bool:
 
 
 @contextmanager
-def explained(store: str) -> Generator[None]:
+def wrap_errors(store: str) -> Generator[None]:
     """Turns DuckDB's errors into a :class:`StoreError` about the store with that name."""
     try:
         yield
     except duckdb.Error as error:
-        raise StoreError(f"store {store}: {_told(str(error))}") from None
+        raise StoreError(f"store {store}: {_explain(str(error))}") from None
 
 
-def _told(message: str) -> str:
+def _explain(message: str) -> str:
     """The advice for a DuckDB message, and the message, on one line if the cause is known."""
     lower = message.lower()
     for signs, advice in _ADVICE:
         if any(sign in lower for sign in signs):
             return f"{advice} (DuckDB: {' '.join(message.split())})"
-    return f"{_ANYTHING_ELSE} (DuckDB: {message})"
+    return f"{_DEFAULT_ADVICE} (DuckDB: {message})"

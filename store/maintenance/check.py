@@ -20,15 +20,15 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
-from nestmap.store.connection.connect import connect_read_only, number
-from nestmap.store.connection.database import PATIENCE, patiently
-from nestmap.store.connection.errors import explained
+from nestmap.store.connection.connect import connect_read_only, query_number
+from nestmap.store.connection.database import PATIENCE, open_with_retry
+from nestmap.store.connection.errors import wrap_errors
 from nestmap.store.maintenance.integrity import broken_rules
-from nestmap.store.maintenance.parquet_reader import named, open_parts
+from nestmap.store.maintenance.parquet_reader import name_damaged_file, open_parts
 from nestmap.store.read.results import read_evaluation
-from nestmap.store.rows.memory_costs import wrong_memory_costs
+from nestmap.store.rows.memory_costs import check_memory_costs
 from nestmap.store.schema.migrate import check_schema, schema_version
-from nestmap.store.schema.tables import ROWS, SMALL
+from nestmap.store.schema.tables import EVALUATION_ROWS, SMALL_TABLES
 
 
 class CheckReport(Frozen, frozen=True):
@@ -53,7 +53,7 @@ class CheckReport(Frozen, frozen=True):
         return not self.problems
 
 
-class _Evaluated(NamedTuple):
+class _EvaluationRow(NamedTuple):
     """The costs of a recorded evaluation."""
 
     search: int
@@ -64,7 +64,7 @@ class _Evaluated(NamedTuple):
     latency2: float
 
 
-class _Cme(NamedTuple):
+class _CmeRow(NamedTuple):
     """A row of ``cmes``, and the number of rows of its parts."""
 
     hash: str
@@ -97,17 +97,17 @@ _CHECKED = (
     *("rows in array_energies", "rows in static_energies"),
 )
 # All runs of a search have the same version of the cost model, because its key includes it.
-_OF_TODAY = """
+_CURRENT_VERSION = """
 FROM evaluation_rows WHERE search IN (
   SELECT search FROM run_searches JOIN runs ON runs.id = run
   WHERE TRY_CAST(versions->>'cost_model' AS INTEGER) = $version
 )
 """
-_EVENLY = f"""
+_EVEN_SAMPLE = f"""
 SELECT * EXCLUDE (place) FROM (
   SELECT search, number, energy, latency0, latency1, latency2,
     row_number() OVER () - 1 AS place
-  {_OF_TODAY}
+  {_CURRENT_VERSION}
 ) WHERE place % $step = 0 LIMIT $most
 """
 
@@ -124,7 +124,11 @@ def check_store(path: Path, recompute: int = 100) -> CheckReport:
     def opening() -> duckdb.DuckDBPyConnection:
         return open_parts(path) if path.is_dir() else connect_read_only(path)
 
-    with closing(patiently(opening, PATIENCE)) as connection, named(path), explained(str(path)):
+    with (
+        closing(open_with_retry(opening, PATIENCE)) as connection,
+        name_damaged_file(path),
+        wrap_errors(str(path)),
+    ):
         check_schema(connection, str(path))
         return _report(connection, str(path), recompute)
 
@@ -133,18 +137,23 @@ def _report(connection: duckdb.DuckDBPyConnection, store: str, recompute: int) -
     problems = list(broken_rules(connection))
     problems += _wrong_models(connection)
     problems += _wrong_cmes(connection)
-    problems += wrong_memory_costs(connection)
+    problems += check_memory_costs(connection)
     recomputable = _recomputable(connection)
     sample = _sample(connection, recomputable, recompute)
     problems += _wrong_costs(connection, sample)
     return CheckReport(
         schema_version=schema_version(connection, store),
-        tables=tuple((x, number(connection, f"SELECT count(*) FROM {x}")) for x in (*SMALL, ROWS)),
+        tables=tuple(
+            (x, query_number(connection, f"SELECT count(*) FROM {x}"))
+            for x in (*SMALL_TABLES, EVALUATION_ROWS)
+        ),
         problems=tuple(problems),
-        incomplete_searches=number(
+        incomplete_searches=query_number(
             connection, "SELECT count(*) FROM searches WHERE evaluations IS NULL"
         ),
-        unfinished_runs=number(connection, "SELECT count(*) FROM runs WHERE status <> 'done'"),
+        unfinished_runs=query_number(
+            connection, "SELECT count(*) FROM runs WHERE status <> 'done'"
+        ),
         recomputable=recomputable,
         recomputed=len(sample),
     )
@@ -159,7 +168,7 @@ def _wrong_models(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
             try:
                 model = kind.model_validate_json(json)
             except ValidationError as error:
-                yield f"{table} {key}: no valid {kind.__name__}: {_first(error)}"
+                yield f"{table} {key}: no valid {kind.__name__}: {_first_error(error)}"
                 continue
             if model.content_hash != key:
                 yield f"{table} {key}: its content has the hash {model.content_hash}"
@@ -185,11 +194,11 @@ def _missing_parts(
 
 
 def _wrong_cmes(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
-    for row in map(_Cme._make, connection.execute(_CMES).fetchall()):
+    for row in map(_CmeRow._make, connection.execute(_CMES).fetchall()):
         try:
             cme = CostModelEvaluation.model_validate_json(row.json)
         except ValidationError as error:
-            yield f"cmes {row.hash}: no valid CostModelEvaluation: {_first(error)}"
+            yield f"cmes {row.hash}: no valid CostModelEvaluation: {_first_error(error)}"
             continue
         said = row[2:]
         meant = (
@@ -201,7 +210,7 @@ def _wrong_cmes(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
                 yield f"cmes {row.hash}: {name}: found {found}; expected {expected} as in its json"
 
 
-def _first(error: ValidationError) -> str:
+def _first_error(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(map(str, first["loc"]))
     return f"{place}: {first['msg']}" if place else first["msg"]
@@ -209,15 +218,19 @@ def _first(error: ValidationError) -> str:
 
 def _recomputable(connection: duckdb.DuckDBPyConnection) -> int:
     rows: list[tuple[int]]
-    rows = connection.execute(f"SELECT count(*) {_OF_TODAY}", {"version": _version()}).fetchall()
+    rows = connection.execute(
+        f"SELECT count(*) {_CURRENT_VERSION}", {"version": _version()}
+    ).fetchall()
     return rows[0][0]
 
 
-def _sample(connection: duckdb.DuckDBPyConnection, rows: int, most: int) -> list[_Evaluated]:
+def _sample(connection: duckdb.DuckDBPyConnection, rows: int, most: int) -> list[_EvaluationRow]:
     if not (rows and most):
         return []
     chosen = {"version": _version(), "step": max(-(-rows // most), 1), "most": most}
-    return [_Evaluated._make(row) for row in connection.execute(_EVENLY, chosen).fetchall()]
+    return [
+        _EvaluationRow._make(row) for row in connection.execute(_EVEN_SAMPLE, chosen).fetchall()
+    ]
 
 
 def _version() -> int:
@@ -226,7 +239,9 @@ def _version() -> int:
     return VERSION
 
 
-def _wrong_costs(connection: duckdb.DuckDBPyConnection, sample: list[_Evaluated]) -> Iterator[str]:
+def _wrong_costs(
+    connection: duckdb.DuckDBPyConnection, sample: list[_EvaluationRow]
+) -> Iterator[str]:
     for row in sample:
         name = f"{row.search}:{row.number}"
         try:

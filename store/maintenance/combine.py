@@ -11,15 +11,15 @@ import duckdb
 
 from nestmap.model import StoreError
 from nestmap.store.connection.connect import connect, connect_read_only, transaction
-from nestmap.store.connection.database import PATIENCE, patiently
-from nestmap.store.connection.errors import explained
-from nestmap.store.maintenance.merge import Merged, merge
-from nestmap.store.maintenance.parquet_reader import named, read_parts
+from nestmap.store.connection.database import PATIENCE, open_with_retry
+from nestmap.store.connection.errors import wrap_errors
+from nestmap.store.maintenance.merge import MergeCounts, merge
+from nestmap.store.maintenance.parquet_reader import name_damaged_file, read_parts
 from nestmap.store.schema.migrate import migrate, migrations, schema_version
-from nestmap.store.schema.tables import literal, name
+from nestmap.store.schema.tables import quote_literal, quote_name
 
 
-def merge_stores(into: Path, sources: Sequence[Path]) -> Merged:
+def merge_stores(into: Path, sources: Sequence[Path]) -> MergeCounts:
     """Merges stores and folders of Parquet parts into a store, which is created if necessary.
 
     All or nothing: after an error, or if the process is killed, the store is unchanged.
@@ -29,7 +29,7 @@ def merge_stores(into: Path, sources: Sequence[Path]) -> Merged:
             store of this version.
     """
     for source in sources:
-        _check(source, into)
+        _check_source(source, into)
     made = not into.exists()
     try:
         with TemporaryDirectory() as scratch, closing(open_store(into)) as connection:
@@ -47,9 +47,9 @@ def open_store(path: Path) -> duckdb.DuckDBPyConnection:
     Raises:
         StoreError: if it cannot be opened or written.
     """
-    connection = patiently(lambda: connect(path), PATIENCE)
+    connection = open_with_retry(lambda: connect(path), PATIENCE)
     try:
-        with explained(str(path)):
+        with wrap_errors(str(path)):
             connection.execute("RESET memory_limit")  # low only to leave memory to searches
             migrate(connection, str(path))
     except BaseException:
@@ -58,7 +58,7 @@ def open_store(path: Path) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _check(source: Path, into: Path) -> None:
+def _check_source(source: Path, into: Path) -> None:
     if not source.exists():
         raise StoreError(
             f"store {source}: no such file or folder; expected a store that nestmap explore wrote, "
@@ -72,18 +72,18 @@ def _check(source: Path, into: Path) -> None:
 
 def _merge_all(
     connection: duckdb.DuckDBPyConnection, into: Path, sources: Sequence[Path], scratch: Path
-) -> Merged:
+) -> MergeCounts:
     # no clash: a database is named after its file, whose name has no slash
-    aliases = [name(f"source/{i}") for i in range(len(sources))]
+    aliases = [quote_name(f"source/{i}") for i in range(len(sources))]
     for source, alias in zip(sources, aliases, strict=True):
         _attach(connection, source, alias, scratch)
     with ExitStack() as said:
         for source in sources:
             if source.is_dir():
-                said.enter_context(named(source))
-        with explained(str(into)), transaction(connection):
+                said.enter_context(name_damaged_file(source))
+        with wrap_errors(str(into)), transaction(connection):
             counts = [merge(connection, alias) for alias in aliases]
-    return Merged(
+    return MergeCounts(
         runs=sum(x.runs for x in counts),
         searches=sum(x.searches for x in counts),
         evaluations=sum(x.evaluations for x in counts),
@@ -96,28 +96,28 @@ def _attach(connection: duckdb.DuckDBPyConnection, source: Path, alias: str, scr
         read_parts(connection, source, alias)
         return
     if _version(source) < migrations()[-1].version:
-        source = _brought_up_to_date(source, scratch / f"{len(list(scratch.iterdir()))}.duckdb")
+        source = _migrated_copy(source, scratch / f"{len(list(scratch.iterdir()))}.duckdb")
 
     def attached() -> duckdb.DuckDBPyConnection:
-        with explained(str(source)):
-            path = literal(str(source.absolute()))
+        with wrap_errors(str(source)):
+            path = quote_literal(str(source.absolute()))
             return connection.execute(f"ATTACH {path} AS {alias} (READ_ONLY)")
 
-    patiently(attached, PATIENCE)
+    open_with_retry(attached, PATIENCE)
 
 
 def _version(source: Path) -> int:
-    opened = patiently(lambda: connect_read_only(source), PATIENCE)
-    with closing(opened) as connection, explained(str(source)):
+    opened = open_with_retry(lambda: connect_read_only(source), PATIENCE)
+    with closing(opened) as connection, wrap_errors(str(source)):
         return schema_version(connection, str(source))
 
 
-def _brought_up_to_date(source: Path, copy: Path) -> Path:
-    old, new = (literal(str(path.absolute())) for path in (source, copy))
-    with closing(connect(None)) as connection, explained(str(source)):
+def _migrated_copy(source: Path, copy: Path) -> Path:
+    old, new = (quote_literal(str(path.absolute())) for path in (source, copy))
+    with closing(connect(None)) as connection, wrap_errors(str(source)):
         connection.execute(f"ATTACH {old} AS old (READ_ONLY)")
         connection.execute(f"ATTACH {new} AS new")
         connection.execute("COPY FROM DATABASE old TO new")
-    with closing(connect(copy)) as connection, explained(str(source)):
+    with closing(connect(copy)) as connection, wrap_errors(str(source)):
         migrate(connection, str(source))
     return copy

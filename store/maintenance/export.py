@@ -11,11 +11,11 @@ import duckdb
 
 from nestmap.model import StoreError
 from nestmap.store.connection.connect import connect_read_only, transaction
-from nestmap.store.connection.database import PATIENCE, patiently
-from nestmap.store.maintenance.parquet_parts import SUFFIX, told, write_table
+from nestmap.store.connection.database import PATIENCE, open_with_retry
+from nestmap.store.maintenance.parquet_parts import SUFFIX, wrap_folder_errors, write_table
 from nestmap.store.maintenance.parquet_reader import open_parts
 from nestmap.store.schema.migrate import check_schema
-from nestmap.store.schema.tables import ROWS, SMALL, VERSION
+from nestmap.store.schema.tables import EVALUATION_ROWS, SMALL_TABLES, VERSION_TABLE
 
 
 def export_store(path: Path, folder: Path) -> int:
@@ -33,7 +33,7 @@ def export_store(path: Path, folder: Path) -> int:
             "another one"
         )
     unfinished = folder.with_name(folder.name + ".part")
-    with told(folder):
+    with wrap_folder_errors(folder):
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
         try:
@@ -49,8 +49,8 @@ def _write(path: Path, folder: Path) -> None:
     def opening() -> duckdb.DuckDBPyConnection:
         return open_parts(path) if path.is_dir() else connect_read_only(path)
 
-    with closing(patiently(opening, PATIENCE)) as connection:
+    with closing(open_with_retry(opening, PATIENCE)) as connection:
         check_schema(connection, str(path))
         with transaction(connection):
-            for table in (VERSION, *SMALL, ROWS):
+            for table in (VERSION_TABLE, *SMALL_TABLES, EVALUATION_ROWS):
                 write_table(connection, table, folder / f"{table}{SUFFIX}")

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import duckdb
 
-from nestmap.store.maintenance.multicore_integrity import STREAM_RULES
+from nestmap.store.maintenance.multicore_integrity import MULTICORE_RULES
 from nestmap.store.schema.migrate import migrations
 from nestmap.store.schema.references import references
-from nestmap.store.schema.tables import literal
+from nestmap.store.schema.tables import quote_literal
 
-SHOWN = 20
+MOST_LISTED = 20
 """The number of problems of one kind that are listed; the others are only counted."""
 
 _ORPHANS = """
@@ -133,7 +133,7 @@ _RULES = (
     FROM run_searches JOIN searches ON searches.id = search JOIN runs ON runs.id = run
     WHERE status = 'done' AND searches.evaluations IS NULL ORDER BY ALL
     """,
-    *STREAM_RULES,
+    *MULTICORE_RULES,
 )
 
 
@@ -141,17 +141,17 @@ def broken_rules(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
     """One sentence per violated rule."""
     steps = migrations()
     versions = ", ".join(str(step.version) for step in steps)
-    names = ", ".join(literal(step.name) for step in steps)
-    yield from _told(connection, _MIGRATIONS.format(versions=versions, names=names))
+    names = ", ".join(quote_literal(step.name) for step in steps)
+    yield from _violations(connection, _MIGRATIONS.format(versions=versions, names=names))
     for reference in references(connection):
-        yield from _told(connection, _ORPHANS.format(**reference._asdict()))
+        yield from _violations(connection, _ORPHANS.format(**reference._asdict()))
     connection.execute(_COUNTS)
     for rule in _RULES:
-        yield from _told(connection, rule)
+        yield from _violations(connection, rule)
 
 
-def _told(connection: duckdb.DuckDBPyConnection, sql: str) -> Iterator[str]:
+def _violations(connection: duckdb.DuckDBPyConnection, sql: str) -> Iterator[str]:
     rows: list[tuple[str]] = connection.execute(sql).fetchall()
-    yield from (text for (text,) in rows[:SHOWN])
-    if len(rows) > SHOWN:
-        yield f"and {len(rows) - SHOWN} more of this kind"
+    yield from (text for (text,) in rows[:MOST_LISTED])
+    if len(rows) > MOST_LISTED:
+        yield f"and {len(rows) - MOST_LISTED} more of this kind"

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import duckdb
 
 from nestmap.model import Frozen
-from nestmap.store.connection.connect import number
-from nestmap.store.schema.tables import CONTENT, ROWS, RUNS, SEARCHES
+from nestmap.store.connection.connect import query_number
+from nestmap.store.schema.tables import CONTENT_TABLES, EVALUATION_ROWS, RUN_TABLES, SEARCH_TABLES
 
 # Of a run in several stores the latest state counts, independently of the order of merging
 _CHOOSE_RUNS = """
@@ -37,7 +37,7 @@ FROM found
 LEFT JOIN counted ON counted.search = found.id AND counted.origin = found.origin
 ORDER BY found.id, found.evaluations IS NULL, counted.count DESC NULLS LAST, found.origin
 """
-_BOTH = """
+_UNION = """
 SELECT *, 0 AS origin FROM {table} UNION ALL BY NAME SELECT *, 1 AS origin FROM {source}.{table}
 """
 _DELETE = "DELETE FROM {table} WHERE {column} IN (SELECT id FROM {chosen} WHERE origin = 1)"
@@ -45,7 +45,9 @@ _INSERT = """
 INSERT INTO {table} BY NAME SELECT * FROM {source}.{table}
 WHERE {column} IN (SELECT id FROM {chosen} WHERE origin = 1)
 """
-_KEEP = "INSERT INTO {table} BY NAME SELECT * FROM {source}.{table} ON CONFLICT DO NOTHING"
+_INSERT_MISSING = (
+    "INSERT INTO {table} BY NAME SELECT * FROM {source}.{table} ON CONFLICT DO NOTHING"
+)
 # Rows with equal keys can differ only in which of several equal layers their text is for.
 _SAME_TEXT = """
 UPDATE cmes SET json = theirs.json FROM {source}.cmes AS theirs
@@ -53,7 +55,7 @@ WHERE theirs.hash = cmes.hash AND theirs.json::VARCHAR < cmes.json::VARCHAR
 """
 
 
-class Merged(Frozen, frozen=True):
+class MergeCounts(Frozen, frozen=True):
     """The number of runs, searches and evaluations taken from the source.
 
     Those that replaced an earlier state in this store count as well.
@@ -64,7 +66,7 @@ class Merged(Frozen, frozen=True):
     evaluations: int
 
 
-class _Part(NamedTuple):
+class _OwnedTable(NamedTuple):
     """A table whose rows belong to the ids in ``chosen``."""
 
     table: str
@@ -72,27 +74,31 @@ class _Part(NamedTuple):
     chosen: str
 
 
-def merge(connection: duckdb.DuckDBPyConnection, source: str) -> Merged:
+def merge(connection: duckdb.DuckDBPyConnection, source: str) -> MergeCounts:
     """Adds everything in the database attached as ``source`` that this store does not have.
 
     Both need the current schema. Call it in a transaction. Repeating it changes nothing, and
     merging several sources gives the same result in any order.
     """
     runs, linked, searches, rows = (
-        _BOTH.format(table=table, source=source)
-        for table in ("runs", "run_searches", "searches", ROWS)
+        _UNION.format(table=table, source=source)
+        for table in ("runs", "run_searches", "searches", EVALUATION_ROWS)
     )
-    bred = _BOTH.format(table="generations", source=source)
+    bred = _UNION.format(table="generations", source=source)
     choose_runs(connection, runs, linked, bred)
     choose_searches(connection, searches, rows)
-    for table in CONTENT:
-        connection.execute(_KEEP.format(table=table, source=source))
+    for table in CONTENT_TABLES:
+        connection.execute(_INSERT_MISSING.format(table=table, source=source))
     connection.execute(_SAME_TEXT.format(source=source))
-    parts = [_Part(table, column, "chosen_runs") for table, column in RUNS.items()]
-    of_searches = {**SEARCHES, ROWS: "search"}
-    parts += [_Part(table, column, "chosen_searches") for table, column in of_searches.items()]
+    parts = [_OwnedTable(table, column, "chosen_runs") for table, column in RUN_TABLES.items()]
+    of_searches = {**SEARCH_TABLES, EVALUATION_ROWS: "search"}
+    parts += [
+        _OwnedTable(table, column, "chosen_searches") for table, column in of_searches.items()
+    ]
     counts = {part.table: _replace(connection, source, part) for part in parts}
-    return Merged(runs=counts["runs"], searches=counts["searches"], evaluations=counts[ROWS])
+    return MergeCounts(
+        runs=counts["runs"], searches=counts["searches"], evaluations=counts[EVALUATION_ROWS]
+    )
 
 
 def choose_runs(
@@ -116,7 +122,7 @@ def choose_searches(connection: duckdb.DuckDBPyConnection, searches: str, rows: 
     connection.execute(_CHOOSE_SEARCHES.format(searches=searches, evaluation_rows=rows))
 
 
-def _replace(connection: duckdb.DuckDBPyConnection, source: str, part: _Part) -> int:
+def _replace(connection: duckdb.DuckDBPyConnection, source: str, part: _OwnedTable) -> int:
     """Replaces the chosen rows of a table and returns their number."""
     connection.execute(_DELETE.format(**part._asdict()))
-    return number(connection, _INSERT.format(source=source, **part._asdict()))
+    return query_number(connection, _INSERT.format(source=source, **part._asdict()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-STREAM_RULES: Final = (
+MULTICORE_RULES: Final = (
     """
     SELECT 'run ' || id || ': it explores ' || if(kind = 'stream', 'several cores', 'one core')
       || ' and its accelerator has ' || cores

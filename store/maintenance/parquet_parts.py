@@ -16,19 +16,25 @@ from uuid import UUID
 import duckdb
 
 from nestmap.model import StoreError
-from nestmap.store.connection.connect import number
-from nestmap.store.connection.errors import explained
-from nestmap.store.schema.tables import ROWS, SEARCHES, SMALL, VERSION, name
+from nestmap.store.connection.connect import query_number
+from nestmap.store.connection.errors import wrap_errors
+from nestmap.store.schema.tables import (
+    EVALUATION_ROWS,
+    SEARCH_TABLES,
+    SMALL_TABLES,
+    VERSION_TABLE,
+    quote_name,
+)
 
 SUFFIX: Final = ".parquet"
 _UNFINISHED = ".part"
 # Rows of these change; the other tables only grow.
-_CHANGING = frozenset({"runs", "run_searches", *SEARCHES})
+_CHANGING = frozenset({"runs", "run_searches", *SEARCH_TABLES})
 
 
 def row_parts(folder: Path) -> list[Path]:
     """The files with the evaluations of one run, in the order of writing."""
-    return sorted(folder.glob(f"{ROWS}*{SUFFIX}"))
+    return sorted(folder.glob(f"{EVALUATION_ROWS}*{SUFFIX}"))
 
 
 @final
@@ -44,10 +50,10 @@ class PartsWriter:
     def __init__(self, folder: Path, run: UUID) -> None:
         self.folder = folder / str(run)
         self._written: dict[str, int] = {}
-        with told(self.folder):
+        with wrap_folder_errors(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             parts = row_parts(self.folder)
-        self._next = 1 + max((_number(part) for part in parts), default=0)
+        self._next = 1 + max((_part_number(part) for part in parts), default=0)
 
     def write(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Writes the new rows of a store in memory, and deletes its evaluations.
@@ -59,20 +65,22 @@ class PartsWriter:
             StoreError: if it cannot be written. Earlier parts are unchanged; the next call writes
                 what is missing.
         """
-        with told(self.folder):
+        with wrap_folder_errors(self.folder):
             self._write_rows(connection)
-            for table in (VERSION, *reversed(SMALL)):
+            for table in (VERSION_TABLE, *reversed(SMALL_TABLES)):
                 self._write_table(connection, table)
 
     def _write_rows(self, connection: duckdb.DuckDBPyConnection) -> None:
-        if not number(connection, f"SELECT count(*) FROM {ROWS}"):
+        if not query_number(connection, f"SELECT count(*) FROM {EVALUATION_ROWS}"):
             return
-        write_table(connection, ROWS, self.folder / f"{ROWS}-{self._next:06}{SUFFIX}")
+        write_table(
+            connection, EVALUATION_ROWS, self.folder / f"{EVALUATION_ROWS}-{self._next:06}{SUFFIX}"
+        )
         self._next += 1
-        connection.execute(f"DELETE FROM {ROWS}")
+        connection.execute(f"DELETE FROM {EVALUATION_ROWS}")
 
     def _write_table(self, connection: duckdb.DuckDBPyConnection, table: str) -> None:
-        rows = number(connection, f"SELECT count(*) FROM {table}")
+        rows = query_number(connection, f"SELECT count(*) FROM {table}")
         if table in _CHANGING or self._written.get(table) != rows:
             write_table(connection, table, self.folder / f"{table}{SUFFIX}")
             self._written[table] = rows
@@ -82,7 +90,7 @@ def write_table(connection: duckdb.DuckDBPyConnection, table: str, path: Path) -
     """Writes all rows of a table to a file; on an error the file is unchanged."""
     unfinished = path.with_name(path.name + _UNFINISHED)
     try:
-        connection.table(name(table)).write_parquet(str(unfinished), compression="zstd")
+        connection.table(quote_name(table)).write_parquet(str(unfinished), compression="zstd")
         os.replace(unfinished, path)
     except BaseException:
         unfinished.unlink(missing_ok=True)
@@ -90,10 +98,10 @@ def write_table(connection: duckdb.DuckDBPyConnection, table: str, path: Path) -
 
 
 @contextmanager
-def told(folder: Path) -> Generator[None]:
+def wrap_folder_errors(folder: Path) -> Generator[None]:
     """Turns errors with a folder of parts into a :class:`StoreError`."""
     try:
-        with explained(str(folder)):
+        with wrap_errors(str(folder)):
             yield
     except OSError as error:
         raise StoreError(
@@ -102,6 +110,6 @@ def told(folder: Path) -> Generator[None]:
         ) from None
 
 
-def _number(part: Path) -> int:
-    digits = part.name.removeprefix(f"{ROWS}-").removesuffix(SUFFIX)
+def _part_number(part: Path) -> int:
+    digits = part.name.removeprefix(f"{EVALUATION_ROWS}-").removesuffix(SUFFIX)
     return int(digits) if digits.isdecimal() else 0

@@ -14,17 +14,17 @@ import duckdb
 from nestmap.model import StoreError
 from nestmap.store.connection.connect import connect
 from nestmap.store.maintenance.merge import choose_runs, choose_searches
-from nestmap.store.maintenance.parquet_parts import SUFFIX, row_parts, told
+from nestmap.store.maintenance.parquet_parts import SUFFIX, row_parts, wrap_folder_errors
 from nestmap.store.schema.migrate import migrate, migrations
 from nestmap.store.schema.tables import (
-    CONTENT,
-    PARTS,
-    ROWS,
-    RUNS,
-    SEARCHES,
-    SMALL,
-    VERSION,
-    literal,
+    CONTENT_TABLES,
+    EVALUATION_ROWS,
+    PART_OF,
+    RUN_TABLES,
+    SEARCH_TABLES,
+    SMALL_TABLES,
+    VERSION_TABLE,
+    quote_literal,
 )
 
 _VERSIONS = "SELECT file_index, max(version) FROM read_parquet($files) GROUP BY ALL ORDER BY ALL"
@@ -70,7 +70,7 @@ _DROP_EARLY = """
 DELETE FROM {to}.{table} WHERE run NOT IN (SELECT id FROM {to}.runs WHERE status = 'done')
 """
 _READ_ALL = "SELECT bit_xor(hash(found)) FROM read_parquet(?) AS found"
-_DONE = "ALTER TABLE {to}.{table} DROP COLUMN origin"
+_DROP_ORIGIN = "ALTER TABLE {to}.{table} DROP COLUMN origin"
 
 
 @final
@@ -96,16 +96,16 @@ def read_parts(connection: duckdb.DuckDBPyConnection, folder: Path, alias: str) 
         StoreError: if there are no parts, one is damaged, or its schema is not the current one.
     """
     folders = _part_folders(folder)
-    with named(folder), told(folder):
+    with name_damaged_file(folder), wrap_folder_errors(folder):
         _check_versions(connection, folders)
         connection.execute(f"ATTACH ':memory:' AS {alias}")
-        for table in SMALL:
+        for table in SMALL_TABLES:
             _read(connection, alias, table, folders)
         distinct = "DISTINCT ON (search, number)" if _read_rows(connection, alias, folders) else ""
-        _choose(connection, alias)
+        _choose_latest(connection, alias)
         connection.execute(_ROWS.format(to=alias, distinct=distinct))
-        for table in SMALL:
-            connection.execute(_DONE.format(to=alias, table=table))
+        for table in SMALL_TABLES:
+            connection.execute(_DROP_ORIGIN.format(to=alias, table=table))
 
 
 def load_parts(connection: duckdb.DuckDBPyConnection, folder: Path, alias: str) -> None:
@@ -115,8 +115,8 @@ def load_parts(connection: duckdb.DuckDBPyConnection, folder: Path, alias: str) 
         StoreError: as :func:`read_parts` does.
     """
     read_parts(connection, folder, alias)
-    with named(folder), told(folder):
-        for table in SMALL:
+    with name_damaged_file(folder), wrap_folder_errors(folder):
+        for table in SMALL_TABLES:
             connection.execute(f"INSERT INTO {table} BY NAME FROM {alias}.{table}")
 
 
@@ -132,8 +132,8 @@ def open_parts(folder: Path) -> duckdb.DuckDBPyConnection:
     try:
         migrate(connection, str(folder))
         load_parts(connection, folder, "parts")
-        connection.execute(f"DROP TABLE {ROWS}")
-        connection.execute(f"CREATE VIEW {ROWS} AS FROM parts.{ROWS}")
+        connection.execute(f"DROP TABLE {EVALUATION_ROWS}")
+        connection.execute(f"CREATE VIEW {EVALUATION_ROWS} AS FROM parts.{EVALUATION_ROWS}")
     except BaseException:
         connection.close()
         raise
@@ -141,7 +141,7 @@ def open_parts(folder: Path) -> duckdb.DuckDBPyConnection:
 
 
 @contextmanager
-def named(folder: Path) -> Generator[None]:
+def name_damaged_file(folder: Path) -> Generator[None]:
     """Adds to errors of reading parts the file that is damaged, if there is one.
 
     Raises:
@@ -163,20 +163,20 @@ def _damage(path: Path) -> str | None:
     """The error of reading a file to its end; ``None`` if there is none."""
     with closing(connect(None)) as connection:
         try:
-            connection.execute(_READ_ALL, [_no_pattern(path)])
+            connection.execute(_READ_ALL, [_escape_wildcards(path)])
         except duckdb.Error as error:
             return str(error).splitlines()[0] if path.exists() else None  # its run replaced it
     return None
 
 
-def _with_parts(folder: Path) -> tuple[Path, ...]:
+def _folders_with_parts(folder: Path) -> tuple[Path, ...]:
     inside = sorted(path for path in folder.iterdir() if path.is_dir())
-    return tuple(x for x in (folder, *inside) if (x / f"{VERSION}{SUFFIX}").exists())
+    return tuple(x for x in (folder, *inside) if (x / f"{VERSION_TABLE}{SUFFIX}").exists())
 
 
 def _part_folders(folder: Path) -> tuple[Path, ...]:
-    with told(folder):
-        found = _with_parts(folder)
+    with wrap_folder_errors(folder):
+        found = _folders_with_parts(folder)
     if not found:
         raise StoreError(
             f"store {folder}: found no Parquet parts in it; expected a folder that runs record to, "
@@ -187,7 +187,7 @@ def _part_folders(folder: Path) -> tuple[Path, ...]:
 
 def _check_versions(connection: duckdb.DuckDBPyConnection, folders: Sequence[Path]) -> None:
     newest = migrations()[-1].version
-    files = {"files": list(_files_of(VERSION, folders).paths)}
+    files = {"files": list(_files_of(VERSION_TABLE, folders).paths)}
     versions: list[tuple[int, int]] = connection.execute(_VERSIONS, files).fetchall()
     for index, version in versions:
         if version != newest:
@@ -205,15 +205,17 @@ def _check_versions(connection: duckdb.DuckDBPyConnection, folders: Sequence[Pat
 def _files_of(table: str, folders: Sequence[Path]) -> _Files:
     """The existing files of a table."""
     found = [
-        (_no_pattern(path), i)
+        (_escape_wildcards(path), i)
         for i, folder in enumerate(folders)
-        for path in (row_parts(folder) if table == ROWS else [folder / f"{table}{SUFFIX}"])
+        for path in (
+            row_parts(folder) if table == EVALUATION_ROWS else [folder / f"{table}{SUFFIX}"]
+        )
         if path.exists()
     ]
     return _Files(tuple(path for path, _ in found), tuple(i for _, i in found))
 
 
-def _no_pattern(path: Path) -> str:
+def _escape_wildcards(path: Path) -> str:
     """The path with the wildcards of DuckDB escaped."""
     return re.sub(r"([*?\[])", r"[\1]", str(path.absolute()))
 
@@ -223,7 +225,7 @@ def _read(
 ) -> None:
     connection.execute(_EMPTY.format(to=alias, table=table))
     files = _files_of(table, folders)
-    keys = CONTENT.get(table)
+    keys = CONTENT_TABLES.get(table)
     distinct = f"DISTINCT ON ({', '.join(keys)})" if keys else ""
     if files.paths:
         connection.execute(_READ.format(to=alias, table=table, distinct=distinct), files.parameters)
@@ -231,17 +233,17 @@ def _read(
 
 def _read_rows(connection: duckdb.DuckDBPyConnection, alias: str, folders: Sequence[Path]) -> bool:
     """Creates a view of all evaluations and returns whether some may be in it twice."""
-    files = _files_of(ROWS, folders)
+    files = _files_of(EVALUATION_ROWS, folders)
     if not files.paths:
         connection.execute(_NO_ROWS.format(to=alias))
         return False
-    paths = ", ".join(literal(path) for path in files.paths)
+    paths = ", ".join(quote_literal(path) for path in files.paths)
     connection.execute(_ALL_ROWS.format(to=alias, files=paths, folders=list(files.folders)))
     overlaps = connection.execute(_OVERLAPS, {"files": list(files.paths)}).fetchall()
     return overlaps != [(0,)]
 
 
-def _choose(connection: duckdb.DuckDBPyConnection, alias: str) -> None:
+def _choose_latest(connection: duckdb.DuckDBPyConnection, alias: str) -> None:
     """Takes each run and each search from one folder only, the one with its latest state."""
     # searches whose run was killed after writing them and before linking them
     connection.execute(
@@ -255,15 +257,15 @@ def _choose(connection: duckdb.DuckDBPyConnection, alias: str) -> None:
     )
     choose_runs(connection, runs, linked, bred)
     choose_searches(connection, searches, rows)
-    for chosen, tables in (("chosen_runs", RUNS), ("chosen_searches", SEARCHES)):
+    for chosen, tables in (("chosen_runs", RUN_TABLES), ("chosen_searches", SEARCH_TABLES)):
         for table, column in tables.items():
             connection.execute(
                 _DROP_OTHERS.format(to=alias, table=table, column=column, chosen=chosen)
             )
     for table in ("results", "vector_results", "schedules"):
         connection.execute(_DROP_EARLY.format(to=alias, table=table))
-    for table in CONTENT.keys() & PARTS.keys():
-        column, owner, key = PARTS[table]
+    for table in CONTENT_TABLES.keys() & PART_OF.keys():
+        column, owner, key = PART_OF[table]
         connection.execute(
             _DROP_ORPHANS.format(to=alias, table=table, column=column, owner=owner, key=key)
         )

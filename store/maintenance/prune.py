@@ -14,17 +14,25 @@ from uuid import UUID
 import duckdb
 
 from nestmap.model import Frozen, StoreError
-from nestmap.store.connection.connect import connect_read_only, number, transaction
-from nestmap.store.connection.database import PATIENCE, patiently
-from nestmap.store.connection.errors import explained
+from nestmap.store.connection.connect import connect_read_only, query_number, transaction
+from nestmap.store.connection.database import PATIENCE, open_with_retry
+from nestmap.store.connection.errors import wrap_errors
 from nestmap.store.maintenance.combine import open_store
 from nestmap.store.read.run_lookup import find_run
-from nestmap.store.rows.runs import mark_killed
+from nestmap.store.rows.runs import mark_interrupted
 from nestmap.store.schema.references import Reference, references
-from nestmap.store.schema.tables import CONTENT, PARTS, ROWS, SMALL, VERSION, literal, name
+from nestmap.store.schema.tables import (
+    CONTENT_TABLES,
+    EVALUATION_ROWS,
+    PART_OF,
+    SMALL_TABLES,
+    VERSION_TABLE,
+    quote_literal,
+    quote_name,
+)
 
 
-class Pruning(Frozen, frozen=True):
+class PruneSelection(Frozen, frozen=True):
     """What to remove: runs, and with ``best_only`` dominated evaluations.
 
     ``best_only`` leaves the Pareto front (energy and latency) of each complete search, and all
@@ -35,7 +43,7 @@ class Pruning(Frozen, frozen=True):
     best_only: bool = False
 
 
-class Pruned(Frozen, frozen=True):
+class PruneReport(Frozen, frozen=True):
     """What pruning removes: the number of rows per table, and the file sizes in bytes."""
 
     rows: tuple[tuple[str, int], ...]
@@ -46,7 +54,7 @@ class Pruned(Frozen, frozen=True):
 _RUNNING = "SELECT id, pid FROM runs WHERE status = 'running' AND host = ?"
 _UNKNOWN = "SELECT id FROM (SELECT unnest(?::UUID[]) AS id) WHERE id NOT IN (SELECT id FROM runs)"
 _DROPPED = "CREATE TEMP TABLE dropped_runs AS SELECT unnest(?::UUID[]) AS id"
-_NEW: Final = name("pruned/store")  # no file can have this name
+_NEW: Final = quote_name("pruned/store")  # no file can have this name
 _COPY = f"INSERT INTO {_NEW}.{{table}} BY NAME SELECT * FROM {{table}} WHERE {{condition}}"
 # Older versions of nestmap did not record the fronts of searches.
 _FRONTS = """
@@ -74,14 +82,14 @@ WHERE record = 'all' AND evaluations > (
   SELECT count(*) FROM {_NEW}.evaluation_rows AS kept WHERE kept.search = searches.id
 )
 """
-_OTHERS = """
+_USER_TABLES = """
 SELECT schema_name, table_name FROM duckdb_tables()
 WHERE database_name = current_database() AND NOT internal AND NOT temporary
   AND NOT (schema_name = 'main' AND table_name IN (SELECT unnest(?)))
 """
 
 
-def prune(path: Path, pruning: Pruning, *, dry_run: bool = False) -> Pruned:
+def prune(path: Path, pruning: PruneSelection, *, dry_run: bool = False) -> PruneReport:
     """Removes runs and evaluations from a store, and everything that nothing refers to any more.
 
     Results, fronts and what later runs need for reuse stay for the remaining runs. The new store is
@@ -95,11 +103,11 @@ def prune(path: Path, pruning: Pruning, *, dry_run: bool = False) -> Pruned:
         raise StoreError(f"store {path}: no such file; expected a store: name another file")
     path = path.resolve()
     beside = path.with_name(path.name.replace("?", "_") + ".pruned")
-    with closing(open_store(path)) as connection, explained(str(path)):
-        mark_killed(connection)
+    with closing(open_store(path)) as connection, wrap_errors(str(path)):
+        mark_interrupted(connection)
         _check(connection, path, pruning)
         connection.execute("CHECKPOINT")
-        with _attached(connection, beside):
+        with _attach_new(connection, beside):
             removed = _copy(connection, pruning)
         try:
             sizes = (path.stat().st_size, beside.stat().st_size)
@@ -108,10 +116,10 @@ def prune(path: Path, pruning: Pruning, *, dry_run: bool = False) -> Pruned:
                 os.replace(beside, path)  # the old file is still open, so no one else writes to it
         finally:
             _remove(beside)
-    return Pruned(rows=removed, bytes_before=sizes[0], bytes_after=sizes[1])
+    return PruneReport(rows=removed, bytes_before=sizes[0], bytes_after=sizes[1])
 
 
-def named_runs(path: Path, names: Sequence[str]) -> tuple[UUID, ...]:
+def find_runs(path: Path, names: Sequence[str]) -> tuple[UUID, ...]:
     """The ids of the named runs: each name is ``last``, an id, or the beginning of one.
 
     Raises:
@@ -119,12 +127,12 @@ def named_runs(path: Path, names: Sequence[str]) -> tuple[UUID, ...]:
     """
     if not names:
         return ()
-    opened = patiently(lambda: connect_read_only(path), PATIENCE)
-    with closing(opened) as connection, explained(str(path)):
+    opened = open_with_retry(lambda: connect_read_only(path), PATIENCE)
+    with closing(opened) as connection, wrap_errors(str(path)):
         return tuple(find_run(connection, text) for text in names)
 
 
-def _check(connection: duckdb.DuckDBPyConnection, path: Path, pruning: Pruning) -> None:
+def _check(connection: duckdb.DuckDBPyConnection, path: Path, pruning: PruneSelection) -> None:
     for run, pid in connection.execute(_RUNNING, [socket.gethostname()]).fetchall():
         raise StoreError(
             f"store {path}: process {pid} is writing run {run} to it; expected a store that no run "
@@ -135,11 +143,11 @@ def _check(connection: duckdb.DuckDBPyConnection, path: Path, pruning: Pruning) 
 
 
 @contextmanager
-def _attached(connection: duckdb.DuckDBPyConnection, beside: Path) -> Generator[None]:
+def _attach_new(connection: duckdb.DuckDBPyConnection, beside: Path) -> Generator[None]:
     """An empty store attached as a second file: complete at the end of the block, or deleted."""
     _remove(beside)
     try:
-        connection.execute(f"ATTACH {literal(str(beside))} AS {_NEW}")
+        connection.execute(f"ATTACH {quote_literal(str(beside))} AS {_NEW}")
         yield
         connection.execute(f"CHECKPOINT {_NEW}")
         connection.execute(f"DETACH {_NEW}")
@@ -154,49 +162,53 @@ def _remove(file: Path) -> None:
         each.unlink(missing_ok=True)
 
 
-def _copy(connection: duckdb.DuckDBPyConnection, pruning: Pruning) -> tuple[tuple[str, int], ...]:
+def _copy(
+    connection: duckdb.DuckDBPyConnection, pruning: PruneSelection
+) -> tuple[tuple[str, int], ...]:
     """Copies the remaining rows and returns the number of removed rows per table."""
     old: list[tuple[str]] = connection.execute("SELECT current_database()").fetchall()
-    connection.execute(f"COPY FROM DATABASE {name(old[0][0])} TO {_NEW} (SCHEMA)")
+    connection.execute(f"COPY FROM DATABASE {quote_name(old[0][0])} TO {_NEW} (SCHEMA)")
     connection.execute(_DROPPED, [[str(run) for run in pruning.runs]])
     if pruning.best_only:
         connection.execute(_FRONTS)
     known = references(connection)
     with transaction(connection):
-        for table in (VERSION, *SMALL, ROWS):
+        for table in (VERSION_TABLE, *SMALL_TABLES, EVALUATION_ROWS):
             condition = _condition(table, known)
-            if table == ROWS and pruning.best_only:
+            if table == EVALUATION_ROWS and pruning.best_only:
                 condition += _BEST
             connection.execute(_COPY.format(table=table, condition=condition))
-        _copy_others(connection)
+        _copy_user_tables(connection)
         if pruning.best_only:
             connection.execute(_MARK)
     removed = [
-        (table, number(connection, f"SELECT count(*) FROM {table}")
-         - number(connection, f"SELECT count(*) FROM {_NEW}.{table}"))
-        for table in (*SMALL, ROWS)
+        (table, query_number(connection, f"SELECT count(*) FROM {table}")
+         - query_number(connection, f"SELECT count(*) FROM {_NEW}.{table}"))
+        for table in (*SMALL_TABLES, EVALUATION_ROWS)
     ]  # fmt: skip
     return tuple((table, rows) for table, rows in removed if rows)
 
 
 def _condition(table: str, known: Sequence[Reference]) -> str:
     """The rows of a table to copy, given that the tables before it in ``SMALL`` are copied."""
-    if table == VERSION:
+    if table == VERSION_TABLE:
         return "true"
     if table == "runs":
         return "id NOT IN (SELECT id FROM dropped_runs)"
-    if table in PARTS:
-        column, owner, key = PARTS[table]
+    if table in PART_OF:
+        column, owner, key = PART_OF[table]
         return f"{column} IN (SELECT {key} FROM {_NEW}.{owner})"
-    (key,) = CONTENT.get(table, ("id",))
-    users = [x for x in known if x.owner == table and PARTS.get(x.table, ("",))[0] != x.column]
+    (key,) = CONTENT_TABLES.get(table, ("id",))
+    users = [x for x in known if x.owner == table and PART_OF.get(x.table, ("",))[0] != x.column]
     if not users:
         return "true"  # answers of tools, which nothing refers to
     return " OR ".join(f"{key} IN (SELECT {x.column} FROM {_NEW}.{x.table})" for x in users)
 
 
-def _copy_others(connection: duckdb.DuckDBPyConnection) -> None:
+def _copy_user_tables(connection: duckdb.DuckDBPyConnection) -> None:
     """Copies the tables that a user created."""
-    for schema, table in connection.execute(_OTHERS, [[VERSION, *SMALL, ROWS]]).fetchall():
-        place = f"{name(schema)}.{name(table)}"
+    for schema, table in connection.execute(
+        _USER_TABLES, [[VERSION_TABLE, *SMALL_TABLES, EVALUATION_ROWS]]
+    ).fetchall():
+        place = f"{quote_name(schema)}.{quote_name(table)}"
         connection.execute(f"INSERT INTO {_NEW}.{place} SELECT * FROM {place}")

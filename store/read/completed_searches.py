@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nestmap.model import EvaluationBatch, RecordMode, SpatialProblem
-from nestmap.store.read.searches import Known, LoopRow, batches_of
+from nestmap.store.read.searches import LoopRow, SearchRow, build_batches
 
 
-class Scope(NamedTuple):
+class SearchScope(NamedTuple):
     """The searches of the layers of a workload on an accelerator with the same options.
 
     ``workload`` and ``accelerator`` are content hashes, ``options`` the JSON of the search options.
@@ -26,11 +26,11 @@ class Scope(NamedTuple):
     record: RecordMode
 
 
-class KnownSearch(NamedTuple):
+class CompletedSearch(NamedTuple):
     """A completed search: its Pareto front, and the number of candidates rejected per reason."""
 
-    search: Known
-    failed: list[tuple[str, int]]
+    search: SearchRow
+    infeasible: list[tuple[str, int]]
     front: pa.Table
 
     @property
@@ -40,10 +40,10 @@ class KnownSearch(NamedTuple):
 
     def batches(self, spatial: SpatialProblem) -> tuple[EvaluationBatch, ...]:
         """The Pareto-optimal evaluations, with the statistics of the whole search."""
-        return batches_of(self.search, spatial, self.front, self.failed)
+        return build_batches(self.search, spatial, self.front, self.infeasible)
 
 
-class _Failed(TypedDict):
+class _InfeasibleRow(TypedDict):
     reason: str
     count: int
 
@@ -56,7 +56,7 @@ class _Row(TypedDict):
     code_bits: int
     ideal_cycles: int
     evaluations: int
-    failed: list[_Failed] | None
+    failed: list[_InfeasibleRow] | None
 
 
 _COMPLETE = """
@@ -79,30 +79,34 @@ _IN_SCOPE = _COMPLETE.format(
 _ONE = _COMPLETE.format(wanted="id = ?")
 
 
-def read_known(connection: duckdb.DuckDBPyConnection, scope: Scope) -> dict[str, KnownSearch]:
+def read_completed_searches(
+    connection: duckdb.DuckDBPyConnection, scope: SearchScope
+) -> dict[str, CompletedSearch]:
     """All completed searches of a scope by key; of several with the same key, the first."""
     parameters = [scope.accelerator, scope.options, scope.record.value, scope.workload]
     return dict(_read(connection, _IN_SCOPE, parameters))
 
 
-def read_complete(connection: duckdb.DuckDBPyConnection, number: int) -> KnownSearch | None:
+def read_completed_search(
+    connection: duckdb.DuckDBPyConnection, number: int
+) -> CompletedSearch | None:
     """The search with that id, if it exists and is complete."""
     return next((search for _, search in _read(connection, _ONE, [number])), None)
 
 
 def _read(
     connection: duckdb.DuckDBPyConnection, sql: str, parameters: list[str] | list[int]
-) -> Iterator[tuple[str, KnownSearch]]:
+) -> Iterator[tuple[str, CompletedSearch]]:
     """Pairs of key and search."""
     table = connection.sql(sql, params=parameters).to_arrow_table().combine_chunks()
     rows = cast("list[_Row]", table.drop_columns(["front"]).to_pylist())
     for i, row in enumerate(rows):
         failed = [(x["reason"], x["count"]) for x in row["failed"] or ()]
-        yield row["key"], KnownSearch(_search(row), failed, _front(table.slice(i, 1)))
+        yield row["key"], CompletedSearch(_search(row), failed, _front(table.slice(i, 1)))
 
 
-def _search(row: _Row) -> Known:
-    return Known(
+def _search(row: _Row) -> SearchRow:
+    return SearchRow(
         id=row["id"],
         layer=row["layer"],
         factors=row["factors"],

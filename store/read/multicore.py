@@ -44,13 +44,13 @@ def read_stream(connection: duckdb.DuckDBPyConnection, run: UUID) -> RecordedStr
     bound = read_bound(connection, run)
     reported: list[tuple[list[int]]] = connection.execute(_REPORTED, [run]).fetchall()
     return RecordedStream(
-        generation=read_generation(connection, run) or _of_constraints(bound),
+        generation=read_generation(connection, run) or _constraint_generation(bound),
         bound=bound,
         reported=tuple(reported[0][0]) if reported else None,
     )
 
 
-def _of_constraints(bound: StreamBound | None) -> Generation:
+def _constraint_generation(bound: StreamBound | None) -> Generation:
     best = (bound.best,) if bound and bound.best else ()
     evaluations = bound.evaluations if bound else 0
     return Generation(number=0, population=best, front=best, evaluations=evaluations)

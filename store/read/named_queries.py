@@ -52,7 +52,7 @@ class NamedQuery:
         """Parameters of the query that are not given."""
         return tuple(x for x in self.parameters if x not in arguments)
 
-    def unwanted(self, arguments: Arguments) -> tuple[Parameter, ...]:
+    def unknown(self, arguments: Arguments) -> tuple[Parameter, ...]:
         """Given parameters that the query does not have."""
         return tuple(x for x in arguments if x not in self.parameters)
 
@@ -89,7 +89,7 @@ def find_query(connection: duckdb.DuckDBPyConnection, name: str) -> NamedQuery:
     known = {entry.name: entry for entry in named_queries(connection)}
     if name not in known:
         raise StoreError(
-            f"query {name!r}: there is none of that name; expected {_suggestion(name, list(known))}"
+            f"query {name!r}: there is none of that name; expected {_suggest(name, list(known))}"
         )
     return known[name]
 
@@ -102,11 +102,11 @@ def ask(connection: duckdb.DuckDBPyConnection, name: str, arguments: Arguments) 
             no such run, or its workload has no such layer.
     """
     wanted = find_query(connection, name)
-    missing, unwanted = wanted.missing(arguments), wanted.unwanted(arguments)
+    missing, unwanted = wanted.missing(arguments), wanted.unknown(arguments)
     if missing or unwanted:
         raise StoreError(
-            f"query {name}: found {_listed(tuple(arguments))}; expected "
-            f"{_listed(wanted.parameters)}"
+            f"query {name}: found {_join_names(tuple(arguments))}; expected "
+            f"{_join_names(wanted.parameters)}"
         )
     for parameter in (Parameter.RUN, Parameter.AGAINST):
         if isinstance(run := arguments.get(parameter), UUID):
@@ -123,15 +123,15 @@ def _check_layer(connection: duckdb.DuckDBPyConnection, arguments: Arguments) ->
     known = [name for (name,) in rows]
     if layer not in known:
         raise StoreError(
-            f"run {run}: found no layer {layer!r}; expected {_suggestion(str(layer), known)}"
+            f"run {run}: found no layer {layer!r}; expected {_suggest(str(layer), known)}"
         )
 
 
-def _suggestion(name: str, known: list[str]) -> str:
+def _suggest(name: str, known: list[str]) -> str:
     near = get_close_matches(name, known, n=1)
     choices = f"one of {', '.join(known)}"
     return f"{near[0]} ({choices})" if near else choices
 
 
-def _listed(parameters: tuple[Parameter, ...]) -> str:
+def _join_names(parameters: tuple[Parameter, ...]) -> str:
     return ", ".join(parameters) or "no parameter"

@@ -55,7 +55,7 @@ class Relation:
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns; repeated names get a number as suffix."""
-        return different(self.table.column_names)
+        return unique_names(self.table.column_names)
 
     def __len__(self) -> int:
         return self.table.num_rows
@@ -94,7 +94,7 @@ class Relation:
         """
         _check_installed("pandas")
         table = self.arrow()
-        kinds = [pa.float64() if _is_whole(kind) else kind for kind in table.schema.types]
+        kinds = [pa.float64() if _is_integer(kind) else kind for kind in table.schema.types]
         wanted = pa.schema(list(zip(table.column_names, kinds, strict=True)))
         return cast("_Pandas", table.cast(wanted)).to_pandas()
 
@@ -113,11 +113,11 @@ class Relation:
             return "(no columns)"
         head = Relation(self.table.slice(0, _SHOWN))
         cells = [
-            [_clipped(x) for x in self.columns],
+            [_clip(x) for x in self.columns],
             *([cell_text(x) for x in row.values()] for row in head),
         ]
         numbers = [is_number(column.type) for column in self.table.columns]
-        lines = _aligned(cells, numbers)
+        lines = _align(cells, numbers)
         return "\n".join([*lines, f"({self.size_text(_SHOWN)})"])
 
     def size_text(self, shown: int) -> str:
@@ -127,7 +127,7 @@ class Relation:
         return note + (f"; the first {shown} are shown" if rows > shown else "")
 
 
-def different(names: Sequence[str]) -> tuple[str, ...]:
+def unique_names(names: Sequence[str]) -> tuple[str, ...]:
     """The names, with a number as suffix of repeated names."""
     found: list[str] = []
     for name in names:
@@ -141,29 +141,29 @@ def different(names: Sequence[str]) -> tuple[str, ...]:
 def _values(batch: pa.RecordBatch, column: int) -> list[object]:
     values = cast("list[object]", batch.column(column).to_pylist())
     simple = not _holds_decimals(batch.schema.types[column])
-    return values if simple else [_whole(value) for value in values]
+    return values if simple else [_as_int(value) for value in values]
 
 
 def _holds_decimals(kind: pa.DataType) -> bool:
     return "decimal" in str(kind)
 
 
-def _whole(value: object) -> object:
+def _as_int(value: object) -> object:
     """The value with integers as ``int`` where DuckDB has an integer type that Arrow lacks."""
     match value:
         case Decimal() if value.as_tuple().exponent == 0:
             return int(value)
         case list():
-            return [_whole(item) for item in cast("list[object]", value)]
+            return [_as_int(item) for item in cast("list[object]", value)]
         case dict():
-            return {key: _whole(item) for key, item in cast("Row", value).items()}
+            return {key: _as_int(item) for key, item in cast("Row", value).items()}
         case tuple():  # an entry of a map
-            return tuple(_whole(item) for item in cast("tuple[object, ...]", value))
+            return tuple(_as_int(item) for item in cast("tuple[object, ...]", value))
         case _:
             return value
 
 
-def _is_whole(kind: pa.DataType) -> bool:
+def _is_integer(kind: pa.DataType) -> bool:
     return pa.types.is_decimal(kind) and cast("pa.Decimal128Type[int, int]", kind).scale == 0
 
 
@@ -197,7 +197,7 @@ def _model(model: type[M], row: Row, number: int) -> M:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "(all)"
         raise StoreError(
-            f"column {place}, row {number}: found {_clipped(repr(first['input']))}; expected what "
+            f"column {place}, row {number}: found {_clip(repr(first['input']))}; expected what "
             f"{model.__name__} takes: {first['msg']}"
         ) from None
 
@@ -207,7 +207,7 @@ def _check_installed(package: Literal["pandas", "polars"]) -> None:
         raise StoreError(f"{package} is not installed; expected it: pip install {package}")
 
 
-def _aligned(rows: list[list[str]], numbers: Sequence[bool]) -> list[str]:
+def _align(rows: list[list[str]], numbers: Sequence[bool]) -> list[str]:
     widths = [max(len(row[i]) for row in rows) for i in range(len(numbers))]
     return [
         "  ".join(
@@ -220,7 +220,7 @@ def _aligned(rows: list[list[str]], numbers: Sequence[bool]) -> list[str]:
 
 def cell_text(value: object, widest: int = _WIDEST) -> str:
     """A value as printable text of at most ``widest`` characters."""
-    return _clipped(_text(value), widest)
+    return _clip(_text(value), widest)
 
 
 def _text(value: object) -> str:
@@ -233,6 +233,6 @@ def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _clipped(text: str, widest: int = _WIDEST) -> str:
+def _clip(text: str, widest: int = _WIDEST) -> str:
     line = "".join(x if x.isprintable() else repr(x)[1:-1] for x in text)
     return line if len(line) <= widest else line[: widest - 3] + "..."

@@ -28,17 +28,17 @@ from nestmap.model import (
     Workload,
     front_rows,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.store.read.relation import Relation
 from nestmap.store.read.searches import (
+    find_search,
     read_front,
     read_problem,
     read_row,
     read_rows,
-    search_with_id,
     searches_of,
 )
-from nestmap.store.rows.runs import check_explored, read_run, unknown_run
+from nestmap.store.rows.runs import check_single_core, read_run, unknown_run
 
 
 class _InfeasibleRow(TypedDict):
@@ -95,7 +95,7 @@ def read_results(connection: duckdb.DuckDBPyConnection, run: UUID) -> NetworkEva
     rows: list[_ResultRow] = connection.execute(_RESULTS, [run]).fetchall()
     if not rows:
         record = read_run(connection, run)
-        check_explored(record)
+        check_single_core(record)
         raise StoreError(
             f"run {run}: found no results, it is {record.status}; expected a run that is done"
         )
@@ -113,7 +113,7 @@ def _layer_result(row: _ResultRow, cme: CostModelEvaluation) -> LayerResult:
     layer, _, evaluations, infeasible, pruned, repeats = row
     failed = tuple(Infeasibility(reason=x["reason"], count=x["count"]) for x in infeasible)
     return LayerResult(
-        cme=cme if cme.layer == layer else replaced(cme, {"layer": layer}),
+        cme=cme if cme.layer == layer else copy_with(cme, {"layer": layer}),
         statistics=SearchStatistics(evaluations=evaluations, infeasible=failed, pruned=pruned),
         repeats=repeats,
     )
@@ -146,7 +146,7 @@ def read_evaluations(
         )
     batches: list[EvaluationBatch] = []
     for search in searches_of(connection, run, layer):
-        spatial = read_problem(connection, search).handed_to(layers[layer])
+        spatial = read_problem(connection, search).for_layer(layers[layer])
         batches += read_rows(connection, search, spatial)
     return tuple(batches)
 
@@ -163,7 +163,7 @@ def read_evaluation(connection: duckdb.DuckDBPyConnection, name: str) -> CostMod
             f"evaluation {name!r}: found no numbers of a search and an evaluation; expected an id "
             "as in the view evaluations: 1234:5"
         )
-    search = search_with_id(connection, int(first))
+    search = find_search(connection, int(first))
     if search is not None:
         spatial = read_problem(connection, search)
         row = read_row(connection, search, spatial, int(second))
@@ -189,9 +189,9 @@ def read_fronts(connection: duckdb.DuckDBPyConnection, run: UUID) -> NetworkFron
             first[layer.anonymous] = front = _layer_front(batches)
             fronts.append(front)
         elif layer.anonymous in first:
-            fronts.append(_repeated(first[layer.anonymous], layer))
+            fronts.append(_repeat_front(first[layer.anonymous], layer))
     if not fronts:
-        check_explored(read_run(connection, run))
+        check_single_core(read_run(connection, run))
         raise StoreError(
             f"run {run}: found no evaluations; expected a run of this nestmap version: rerun it "
             "with this one"
@@ -216,7 +216,7 @@ def _fronts_of(
 ) -> list[EvaluationBatch]:
     batches: list[EvaluationBatch] = []
     for search in searches_of(connection, run, layer.name):
-        spatial = read_problem(connection, search).handed_to(layer)
+        spatial = read_problem(connection, search).for_layer(layer)
         known = search.evaluations is not None and search.has_front
         batches += (read_front if known else read_rows)(connection, search, spatial)
     return [batch for batch in batches if len(batch)]
@@ -240,11 +240,11 @@ def _evaluate(spatial: SpatialProblem, mapping: TemporalMapping) -> CostModelEva
     return evaluate(spatial, mapping)
 
 
-def _repeated(front: LayerFront, layer: Layer) -> LayerFront:
-    cmes = tuple(_renamed(front.cmes, layer.name))
+def _repeat_front(front: LayerFront, layer: Layer) -> LayerFront:
+    cmes = tuple(_rename(front.cmes, layer.name))
     return LayerFront(cmes=cmes, repeats=front.layer)
 
 
-def _renamed(cmes: Sequence[CostModelEvaluation], layer: str) -> Iterator[CostModelEvaluation]:
+def _rename(cmes: Sequence[CostModelEvaluation], layer: str) -> Iterator[CostModelEvaluation]:
     for cme in cmes:
-        yield replaced(cme, {"layer": layer})
+        yield copy_with(cme, {"layer": layer})

@@ -35,7 +35,7 @@ def find_run(connection: duckdb.DuckDBPyConnection, text: str) -> UUID:
     if found and beginning:
         raise StoreError(
             f"run {text!r}: found {len(found)} runs whose id begins so; expected more of the id "
-            f"of one: {_listed(found)}"
+            f"of one: {_list_runs(found)}"
         )
     newest = found or connection.execute(_BEGINNING, [""]).fetchall()
     if not newest:
@@ -44,11 +44,11 @@ def find_run(connection: duckdb.DuckDBPyConnection, text: str) -> UUID:
         )
     raise StoreError(
         f"run {text!r}: found no such run; expected {LAST}, the id of a run or its beginning: "
-        f"{_listed(newest)}"
+        f"{_list_runs(newest)}"
     )
 
 
-def _listed(found: list[_Found]) -> str:
+def _list_runs(found: list[_Found]) -> str:
     shown = [
         f"{run} ({status}, started {started:%Y-%m-%d %H:%M:%S})"
         for run, started, status in found[:_SHOWN]

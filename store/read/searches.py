@@ -22,8 +22,8 @@ from nestmap.model import (
     SpatialProblem,
     TopLevel,
 )
-from nestmap.model.base import replaced
-from nestmap.store.rows.evaluations import Coding, from_arrow
+from nestmap.model.base import copy_with
+from nestmap.store.rows.evaluations import MappingCoding, from_arrow
 
 _TopLevels = TypeAdapter(tuple[TopLevel, ...])
 
@@ -35,7 +35,7 @@ class LoopRow(TypedDict):
     size: int
 
 
-class Known(NamedTuple):
+class SearchRow(NamedTuple):
     """A search in the store.
 
     ``evaluations`` is ``None`` while it is not complete. It has no front while it is not complete,
@@ -83,25 +83,25 @@ LIMIT 1
 _FAILED = "SELECT reason, count FROM infeasible WHERE search = ? ORDER BY position"
 
 
-def search_with_id(connection: duckdb.DuckDBPyConnection, number: int) -> Known | None:
+def find_search(connection: duckdb.DuckDBPyConnection, number: int) -> SearchRow | None:
     """The search with that id, complete or not; ``None`` if there is none."""
     found = connection.execute(_BY_ID, [number]).fetchall()
-    return Known(*found[0]) if found else None
+    return SearchRow(*found[0]) if found else None
 
 
-def searches_of(connection: duckdb.DuckDBPyConnection, run: UUID, layer: str) -> list[Known]:
+def searches_of(connection: duckdb.DuckDBPyConnection, run: UUID, layer: str) -> list[SearchRow]:
     """The searches of a layer in a run, in order, with the name that the layer has there."""
-    return [Known(*row) for row in connection.execute(_OF_RUN, [run, layer]).fetchall()]
+    return [SearchRow(*row) for row in connection.execute(_OF_RUN, [run, layer]).fetchall()]
 
 
-def read_problem(connection: duckdb.DuckDBPyConnection, search: Known) -> SpatialProblem:
+def read_problem(connection: duckdb.DuckDBPyConnection, search: SearchRow) -> SpatialProblem:
     """The problem of a search, with the layer name given in ``search``."""
     rows: list[tuple[str, str, str, str, str]]
     rows = connection.execute(_PROBLEM, [search.id]).fetchall()
     layer, accelerator, mapping, constraints, top_levels = rows[0]
     return SpatialProblem(
         problem=MappingProblem(
-            layer=replaced(Layer.model_validate_json(layer), {"name": search.layer}),
+            layer=copy_with(Layer.model_validate_json(layer), {"name": search.layer}),
             accelerator=Accelerator.model_validate_json(accelerator),
             constraints=LayerConstraints.model_validate_json(constraints),
             top_levels=_TopLevels.validate_json(top_levels),
@@ -111,7 +111,7 @@ def read_problem(connection: duckdb.DuckDBPyConnection, search: Known) -> Spatia
 
 
 def read_front(
-    connection: duckdb.DuckDBPyConnection, search: Known, spatial: SpatialProblem
+    connection: duckdb.DuckDBPyConnection, search: SearchRow, spatial: SpatialProblem
 ) -> tuple[EvaluationBatch, ...]:
     """The Pareto-optimal evaluations of a complete search, with its statistics."""
     table = connection.sql(_FRONT, params=[search.id]).to_arrow_table()
@@ -119,7 +119,7 @@ def read_front(
 
 
 def read_rows(
-    connection: duckdb.DuckDBPyConnection, search: Known, spatial: SpatialProblem
+    connection: duckdb.DuckDBPyConnection, search: SearchRow, spatial: SpatialProblem
 ) -> tuple[EvaluationBatch, ...]:
     """The recorded evaluations of a search, with its statistics as far as they are recorded."""
     table = connection.sql(_ROWS, params=[search.id]).to_arrow_table()
@@ -127,7 +127,7 @@ def read_rows(
 
 
 def read_row(
-    connection: duckdb.DuckDBPyConnection, search: Known, spatial: SpatialProblem, number: int
+    connection: duckdb.DuckDBPyConnection, search: SearchRow, spatial: SpatialProblem, number: int
 ) -> EvaluationBatch:
     """One recorded evaluation; a batch without rows if there is none with that number."""
     table = connection.sql(_ROW, params={"search": search.id, "number": number}).to_arrow_table()
@@ -136,16 +136,16 @@ def read_row(
 
 def _batches(
     connection: duckdb.DuckDBPyConnection,
-    search: Known,
+    search: SearchRow,
     spatial: SpatialProblem,
     table: pa.Table,
 ) -> tuple[EvaluationBatch, ...]:
     failed: list[tuple[str, int]] = connection.execute(_FAILED, [search.id]).fetchall()
-    return batches_of(search, spatial, table, failed)
+    return build_batches(search, spatial, table, failed)
 
 
-def batches_of(
-    search: Known, spatial: SpatialProblem, table: pa.Table, failed: list[tuple[str, int]]
+def build_batches(
+    search: SearchRow, spatial: SpatialProblem, table: pa.Table, failed: list[tuple[str, int]]
 ) -> tuple[EvaluationBatch, ...]:
     """Rows of a search as batches; ``failed`` has the number of rejected candidates per reason."""
     statistics = SearchStatistics(
@@ -153,5 +153,5 @@ def batches_of(
         infeasible=tuple(Infeasibility(reason=reason, count=count) for reason, count in failed),
     )
     loops = tuple(Loop(dimension=x["dimension"], size=x["size"]) for x in search.factors)
-    coding = Coding(loops, search.code_bits)
+    coding = MappingCoding(loops, search.code_bits)
     return from_arrow(table, spatial, coding, search.ideal_cycles, statistics)

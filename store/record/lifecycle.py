@@ -14,7 +14,7 @@ from nestmap.model import StoreError
 from nestmap.store.connection.connect import transaction
 from nestmap.store.connection.database import Database
 from nestmap.store.rows.run_records import RunInfo, RunStatus, StreamInfo
-from nestmap.store.rows.runs import begin_run, end_run, let_go
+from nestmap.store.rows.runs import end_run, forget_run, start_run
 
 AfterCommit = Callable[[duckdb.DuckDBPyConnection], None]
 """Called after every commit."""
@@ -51,7 +51,7 @@ class RunLifecycle:
             StoreError: if that cannot be written.
         """
         with self.writing() as connection:
-            begin_run(connection, self.id, info, resumed)
+            start_run(connection, self.id, info, resumed)
 
     @contextmanager
     def reading(self) -> Generator[duckdb.DuckDBPyConnection]:
@@ -108,7 +108,7 @@ class RunLifecycle:
             self._end(status, str(error) or type(error).__name__, write)
 
     def _end(self, status: RunStatus, reason: str | None, write: Write) -> None:
-        let_go(self.id)
+        forget_run(self.id)
         with self.writing() as connection:
             write(connection)
             end_run(connection, self.id, status, reason, process_time() - self._cpu)

@@ -8,7 +8,7 @@ from typing import final
 from uuid import UUID
 
 from nestmap.model.multicore.bound import StreamBound
-from nestmap.model.multicore.cn_costs import KnownCost
+from nestmap.model.multicore.cn_costs import RecordedCost
 from nestmap.model.multicore.population import Generation, Individual
 from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
 from nestmap.store.connection.database import Database
@@ -56,7 +56,7 @@ class StreamRun:
         """Whether the run has ended, and how."""
         return self._lifecycle.status
 
-    def recall(self, keys: Sequence[str]) -> Mapping[str, KnownCost]:
+    def find_costs(self, keys: Sequence[str]) -> Mapping[str, RecordedCost]:
         """What nodes cost on cores, of those keys that any run has found before.
 
         Raises:
@@ -67,7 +67,7 @@ class StreamRun:
             link_costs(connection, self.id, list(known), recalled=True)
         return known
 
-    def keep(self, costs: Mapping[str, KnownCost]) -> None:
+    def record_costs(self, costs: Mapping[str, RecordedCost]) -> None:
         """Writes what nodes cost on cores.
 
         Raises:
@@ -79,7 +79,7 @@ class StreamRun:
             write_costs(connection, costs)
             link_costs(connection, self.id, list(costs), recalled=False)
 
-    def begin(self, problem: ScheduleProblem) -> None:
+    def record_problem(self, problem: ScheduleProblem) -> None:
         """Writes what is scheduled: the layers, and what their nodes cost.
 
         Raises:
@@ -88,17 +88,17 @@ class StreamRun:
         with self._lifecycle.writing() as connection:
             write_problem(connection, self.id, problem)
 
-    def newest(self) -> Generation | None:
+    def newest_generation(self) -> Generation | None:
         """The generation that was recorded last, if there is one."""
         with self._lifecycle.reading() as connection:
             return read_generation(connection, self.id)
 
-    def scheduled(self) -> tuple[Individual, ...]:
+    def scheduled_individuals(self) -> tuple[Individual, ...]:
         """All allocations that were scheduled in the recorded generations."""
         with self._lifecycle.reading() as connection:
             return read_scheduled(connection, self.id)
 
-    def record(self, generation: Generation) -> None:
+    def record_generation(self, generation: Generation) -> None:
         """Writes a generation that has come to its end.
 
         Raises:

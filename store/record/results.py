@@ -14,7 +14,7 @@ from nestmap.model import (
     SpatialMapping,
     TemporalMapping,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.store.rows.cmes import write_cmes
 from nestmap.store.rows.content import insert, result_row, vector_row
 
@@ -58,7 +58,7 @@ class ReportedResults:
                 keys[cme.layer] = keys[result.repeats]
             else:
                 known = self._keys.get(_mappings(cme))
-                keys[cme.layer] = known or replaced(cme, {"layer": ""}).content_hash
+                keys[cme.layer] = known or copy_with(cme, {"layer": ""}).content_hash
         return keys
 
 

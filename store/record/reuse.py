@@ -6,7 +6,12 @@ from typing import NamedTuple, final
 
 from nestmap.model import CostModelEvaluation, EvaluationBatch
 from nestmap.store.connection.database import Database
-from nestmap.store.read.completed_searches import KnownSearch, Scope, read_complete, read_known
+from nestmap.store.read.completed_searches import (
+    CompletedSearch,
+    SearchScope,
+    read_completed_search,
+    read_completed_searches,
+)
 from nestmap.store.record.search import Search
 from nestmap.store.rows.cmes import read_cme
 from nestmap.store.rows.run_records import RunInfo, SearchInfo
@@ -35,7 +40,7 @@ class ReuseCache:
         self._database = database
         self._info = info
         self._done: dict[str, Search] = {}
-        self._known: dict[tuple[str, str], dict[str, KnownSearch]] = {}
+        self._known: dict[tuple[str, str], dict[str, CompletedSearch]] = {}
 
     def add(self, search: Search) -> None:
         """Keeps a search that this run has completed."""
@@ -66,17 +71,17 @@ class ReuseCache:
     def _is_fresh(self) -> bool:
         return self._info.recording.fresh
 
-    def _read_own(self, number: int) -> KnownSearch | None:
+    def _read_own(self, number: int) -> CompletedSearch | None:
         """A search that this run itself has completed before it was interrupted."""
         with self._database.use() as connection:
-            return read_complete(connection, number)
+            return read_completed_search(connection, number)
 
-    def _read_known(self, info: SearchInfo) -> KnownSearch | None:
+    def _read_known(self, info: SearchInfo) -> CompletedSearch | None:
         """A search of any run, completed before this run first asked for one like it."""
         kind = info.spatial.accelerator.content_hash, info.options
         if kind not in self._known:
             workload = self._info.network.workload.content_hash
-            scope = Scope(workload, *kind, self._info.recording.needs)
+            scope = SearchScope(workload, *kind, self._info.recording.needs)
             with self._database.use() as connection:
-                self._known[kind] = read_known(connection, scope)
+                self._known[kind] = read_completed_searches(connection, scope)
         return self._known[kind].get(info.key)

@@ -34,7 +34,7 @@ from nestmap.store.rows.content import (
     write_spatial_mappings,
 )
 from nestmap.store.rows.run_records import RunInfo, RunStatus, SearchInfo
-from nestmap.store.rows.runs import count_rows, drop_unlinked
+from nestmap.store.rows.runs import count_rows, delete_unlinked_searches
 
 _WRITE = "INSERT INTO evaluation_rows BY NAME SELECT * FROM incoming"
 
@@ -80,7 +80,7 @@ class Run:
         """Whether the run has ended, and how."""
         return self._lifecycle.status
 
-    def recall(self, info: SearchInfo) -> tuple[EvaluationBatch, ...] | None:
+    def find_search(self, info: SearchInfo) -> tuple[EvaluationBatch, ...] | None:
         """What a search has found that the store knows already; ``None``: it has to be done.
 
         These are the evaluations that no other one of the search beats, in order, so the best by
@@ -97,7 +97,7 @@ class Run:
         return known.batches
 
     @contextmanager
-    def searching(self, info: SearchInfo) -> Generator[Search]:
+    def record_search(self, info: SearchInfo) -> Generator[Search]:
         """A search whose evaluations are recorded; it is complete where the block ends well.
 
         Raises:
@@ -119,11 +119,11 @@ class Run:
         if self._policy.is_due_after_search:
             self._commit(self._buffer.rows)
 
-    def recall_cme(self, key: str) -> CostModelEvaluation | None:
+    def find_cme(self, key: str) -> CostModelEvaluation | None:
         """The whole evaluation of a mapping, under any name of its layer, if the store has it."""
         return self._reuse.find_cme(key)
 
-    def keep_cme(self, key: str, cme: CostModelEvaluation) -> None:
+    def report_cme(self, key: str, cme: CostModelEvaluation) -> None:
         """Takes in what the run reports of a mapping; under the key it will be found again."""
         self._results.add(key, cme)
 
@@ -222,7 +222,7 @@ class Run:
         """Writes all that waits, where the run ends."""
         self._write(connection, self._buffer.head(self._buffer.rows))
         if self._resumed:
-            drop_unlinked(connection)
+            delete_unlinked_searches(connection)
 
     def _write(self, connection: duckdb.DuckDBPyConnection, part: Part) -> None:
         """Writes evaluations, and all that is new about searches."""

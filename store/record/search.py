@@ -20,12 +20,12 @@ from nestmap.model import (
 from nestmap.store.rows.codes import code_bits
 from nestmap.store.rows.content import Row, loop_structs
 from nestmap.store.rows.evaluations import (
-    Coding,
+    MappingCoding,
     Numbers,
     from_arrow,
     integers,
     levels_of,
-    taken,
+    take_rows,
     to_arrow,
 )
 from nestmap.store.rows.run_records import SearchInfo
@@ -33,7 +33,7 @@ from nestmap.store.rows.run_records import SearchInfo
 BLOCK = 65_536
 """Evaluations that are looked at, packed and passed on together: small batches take longer."""
 
-Take = Callable[["Search", pa.Table], int]
+WriteRows = Callable[["Search", pa.Table], int]
 """Who writes rows of ``evaluation_rows``, as many of them as there may be; gives how many."""
 
 
@@ -46,7 +46,7 @@ class Search:
     """
 
     def __init__(
-        self, info: SearchInfo, number: int, mode: RecordMode, recorded: int, take: Take
+        self, info: SearchInfo, number: int, mode: RecordMode, recorded: int, take: WriteRows
     ) -> None:
         self.id = number
         self.info = info
@@ -118,12 +118,12 @@ class Search:
             numbers = integers(self._front, "number")
             rows = np.sort(np.flatnonzero(numbers >= self._recorded))
             order = np.argsort(numbers[rows], kind="stable")
-            self._take(self, taken(self._front, rows[order]))
+            self._take(self, take_rows(self._front, rows[order]))
 
     def front(self) -> tuple[EvaluationBatch, ...]:
         """The evaluations that no other one beats, with the statistics of all."""
         table = self._front if self._front is not None else pa.table({})
-        coding = Coding(tuple(self._factors), code_bits(self.problem))
+        coding = MappingCoding(tuple(self._factors), code_bits(self.problem))
         return from_arrow(table, self.problem, coding, self._ideal_cycles, self.statistics)
 
     def _write(self, batch: EvaluationBatch, numbers: Numbers) -> None:
@@ -147,7 +147,7 @@ class Search:
             return
         table = to_arrow(batch.take(rows), self.id, numbers[rows])
         table = table if self._front is None else pa.concat_tables([self._front, table])
-        self._front = taken(table, best).combine_chunks()
+        self._front = take_rows(table, best).combine_chunks()
         self._energy, self._latency = energy[best], latency[best]
 
     def _coded(self, batch: EvaluationBatch) -> EvaluationBatch:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import duckdb
 
 from nestmap.model import MOVEMENTS, CostModelEvaluation, LevelEvaluation, TemporalMapping
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.store.rows.content import OnConflict, Row, insert, loop_structs, write_spatial_mappings
 
 _KNOWN = "SELECT hash FROM cmes WHERE hash IN (SELECT unnest(?))"
@@ -72,7 +72,7 @@ def _cme_row(key: str, cme: CostModelEvaluation) -> Row:
         "area": cme.area,
         "static_energy": cme.static_energy,
         "clock_period": cme.clock_period,
-        "json": replaced(cme, {"layer": ""}).model_dump_json(),  # the same for all layers
+        "json": copy_with(cme, {"layer": ""}).model_dump_json(),  # the same for all layers
     }
 
 
@@ -80,7 +80,7 @@ def _breakdown_rows(key: str, level: LevelEvaluation) -> Iterator[Row]:
     costs = zip(MOVEMENTS, level.costs.accesses, level.costs.energies, strict=True)
     for movement, accesses, energy in costs:
         yield {
-            **_place(key, level),
+            **_level_key(key, level),
             "movement": movement.name.lower(),
             "accesses": accesses,
             "energy": energy,
@@ -89,7 +89,7 @@ def _breakdown_rows(key: str, level: LevelEvaluation) -> Iterator[Row]:
 
 def _usage_row(key: str, level: LevelEvaluation) -> Row:
     return {
-        **_place(key, level),
+        **_level_key(key, level),
         "elements": level.elements,
         "bits": level.bits,
         "utilization": level.utilization,
@@ -100,7 +100,7 @@ def _usage_row(key: str, level: LevelEvaluation) -> Row:
     }
 
 
-def _place(key: str, level: LevelEvaluation) -> Row:
+def _level_key(key: str, level: LevelEvaluation) -> Row:
     return {"cme": key, "operand": level.operand, "level": level.level, "memory": level.memory}
 
 

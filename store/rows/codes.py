@@ -55,7 +55,7 @@ def unpack(words: Words, bits: int) -> Codes:
     return codes
 
 
-def lengths(codes: Codes, bits: int) -> npt.NDArray[np.intp]:
+def code_counts(codes: Codes, bits: int) -> npt.NDArray[np.intp]:
     """The number of codes of each row, without padding."""
     real: npt.NDArray[np.intp] = np.count_nonzero(codes != (1 << bits) - 1, axis=1)
     return real

@@ -8,8 +8,8 @@ from uuid import UUID
 import duckdb
 
 from nestmap.model import CostModelEvaluation
-from nestmap.model.base import replaced
-from nestmap.model.multicore.cn_costs import CnCost, KnownCost
+from nestmap.model.base import copy_with
+from nestmap.model.multicore.cn_costs import CnCost, RecordedCost
 from nestmap.store.rows.cmes import write_cmes
 from nestmap.store.rows.content import OnConflict, Row, insert
 
@@ -25,17 +25,19 @@ WHERE cost.hash IN (SELECT unnest(?))
 """
 
 
-def read_costs(connection: duckdb.DuckDBPyConnection, keys: Sequence[str]) -> dict[str, KnownCost]:
+def read_costs(
+    connection: duckdb.DuckDBPyConnection, keys: Sequence[str]
+) -> dict[str, RecordedCost]:
     """The recorded costs, for those of the keys that the store has."""
     rows: list[_Row] = connection.execute(_READ, [list(keys)]).fetchall()
-    return {row[0]: _known(row) for row in rows}
+    return {row[0]: _recorded_cost(row) for row in rows}
 
 
-def _known(row: _Row) -> KnownCost:
+def _recorded_cost(row: _Row) -> RecordedCost:
     _, runtime, onchip, offchip, streamed, read_rate, write_rate, json = row
     cme = None if json is None else CostModelEvaluation.model_validate_json(json)
     if runtime is None:
-        return KnownCost(cost=None, cme=cme)
+        return RecordedCost(cost=None, cme=cme)
     cost = CnCost(
         runtime=runtime,
         onchip_energy=onchip or 0.0,
@@ -44,19 +46,19 @@ def _known(row: _Row) -> KnownCost:
         read_rate=read_rate or 0,
         write_rate=write_rate or 0,
     )
-    return KnownCost(cost=cost, cme=cme)
+    return RecordedCost(cost=cost, cme=cme)
 
 
-def write_costs(connection: duckdb.DuckDBPyConnection, costs: Mapping[str, KnownCost]) -> None:
+def write_costs(connection: duckdb.DuckDBPyConnection, costs: Mapping[str, RecordedCost]) -> None:
     """Writes the costs that the store does not have, with the mappings behind them."""
-    cmes = {key: replaced(x.cme, {"layer": ""}) for key, x in costs.items() if x.cme is not None}
+    cmes = {key: copy_with(x.cme, {"layer": ""}) for key, x in costs.items() if x.cme is not None}
     hashes = {key: cme.content_hash for key, cme in cmes.items()}
     write_cmes(connection, {hashes[key]: cme for key, cme in cmes.items()})
     rows = [_row(key, known, hashes.get(key)) for key, known in costs.items()]
     insert(connection, "core_costs", rows, OnConflict.KEEP)
 
 
-def _row(key: str, known: KnownCost, cme: str | None) -> Row:
+def _row(key: str, known: RecordedCost, cme: str | None) -> Row:
     cost = known.cost
     return {
         "hash": key,

@@ -12,21 +12,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from nestmap.model import EvaluationBatch, Loop, MappingBatch, SearchStatistics, SpatialProblem
-from nestmap.store.rows.codes import Codes, Words, code_bits, lengths, pack, unpack
+from nestmap.store.rows.codes import Codes, Words, code_bits, code_counts, pack, unpack
 
 Numbers = npt.NDArray[np.int64]
 T = TypeVar("T", bound=np.generic)
 _Column: TypeAlias = "pa.ChunkedArray[pa.Scalar[pa.DataType]]"
 
 
-class Coding(NamedTuple):
+class MappingCoding(NamedTuple):
     """The coding of the mappings of a search: the loops that codes index, and the bits per code."""
 
     factors: tuple[Loop, ...]
     bits: int
 
 
-def taken(table: pa.Table, rows: npt.NDArray[np.intp]) -> pa.Table:
+def take_rows(table: pa.Table, rows: npt.NDArray[np.intp]) -> pa.Table:
     """The rows of a table with these indices, in that order."""
     indices = pa.Array.from_buffers(pa.int64(), len(rows), [None, _buffer(rows.astype(np.int64))])
     return table.take(indices)
@@ -95,7 +95,7 @@ def _buffer(values: npt.NDArray[np.generic]) -> pa.Buffer:
 def from_arrow(
     table: pa.Table,
     problem: SpatialProblem,
-    coding: Coding,
+    coding: MappingCoding,
     ideal_cycles: int,
     statistics: SearchStatistics,
 ) -> tuple[EvaluationBatch, ...]:
@@ -105,30 +105,30 @@ def from_arrow(
     empty batch if there are no rows.
     """
     if not table.num_rows:
-        return (_empty(problem, ideal_cycles, statistics),)
+        return (_empty_batch(problem, ideal_cycles, statistics),)
     batches: list[EvaluationBatch] = []
-    for part in _alike(table, coding.bits):
+    for part in _split_by_loop_count(table, coding.bits):
         counted = SearchStatistics() if batches else statistics
         batches.append(_batch(part, problem, coding, ideal_cycles, counted))
     return tuple(batches)
 
 
-def _alike(table: pa.Table, bits: int) -> Iterator[pa.Table]:
+def _split_by_loop_count(table: pa.Table, bits: int) -> Iterator[pa.Table]:
     """The table split where the number of loops changes."""
     # the stubs do not say that this function returns a chunked column for a chunked column
     counts = cast(_Column, pc.list_value_length(table.column("ordering")))
-    for part in _cut(table, _numbers(counts, np.int32)):
-        yield from _cut(part, lengths(_codes(part, "ordering", bits), bits))
+    for part in _split_at_changes(table, _numbers(counts, np.int32)):
+        yield from _split_at_changes(part, code_counts(_codes(part, "ordering", bits), bits))
 
 
-def _cut(table: pa.Table, values: npt.NDArray[np.signedinteger]) -> Iterator[pa.Table]:
+def _split_at_changes(table: pa.Table, values: npt.NDArray[np.signedinteger]) -> Iterator[pa.Table]:
     """The table split where these values, one per row, change."""
     inner: list[int] = (np.flatnonzero(np.diff(values)) + 1).tolist()
     for first, end in pairwise([0, *inner, table.num_rows]):
         yield table.slice(first, end - first)
 
 
-def _empty(
+def _empty_batch(
     problem: SpatialProblem, ideal_cycles: int, statistics: SearchStatistics
 ) -> EvaluationBatch:
     nothing = np.empty(0)
@@ -146,14 +146,14 @@ def _empty(
 def _batch(
     table: pa.Table,
     problem: SpatialProblem,
-    coding: Coding,
+    coding: MappingCoding,
     ideal_cycles: int,
     statistics: SearchStatistics,
 ) -> EvaluationBatch:
     """Rows whose mappings have the same number of loops."""
     bits = coding.bits
     codes = _codes(table, "ordering", bits)
-    orders = np.ascontiguousarray(codes[:, : lengths(codes[:1], bits)[0]])
+    orders = np.ascontiguousarray(codes[:, : code_counts(codes[:1], bits)[0]])
     mappings = MappingBatch(
         problem=problem,
         factors=coding.factors,

@@ -21,7 +21,7 @@ SELECT allocation, latency, energy, memory FROM individuals
 WHERE run = $run AND role = $role AND generation = $generation
 ORDER BY position
 """
-_EVERY = """
+_ALL = """
 SELECT number, evaluations, improved, exhaustive FROM generations WHERE run = ? ORDER BY number
 """
 _SCHEDULED = """
@@ -104,7 +104,7 @@ def read_generation(connection: duckdb.DuckDBPyConnection, run: UUID) -> Generat
 
 def read_generations(connection: duckdb.DuckDBPyConnection, run: UUID) -> tuple[Generation, ...]:
     """All generations of a run, oldest first."""
-    rows: list[tuple[int, int, int, bool]] = connection.execute(_EVERY, [run]).fetchall()
+    rows: list[tuple[int, int, int, bool]] = connection.execute(_ALL, [run]).fetchall()
     return tuple(_generation(connection, run, row) for row in rows)
 
 

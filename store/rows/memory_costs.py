@@ -46,7 +46,7 @@ def write_memory_cost(
     insert(connection, "memory_costs", [row], OnConflict.KEEP)
 
 
-def wrong_memory_costs(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
+def check_memory_costs(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
     """One sentence for each row that does not match its key or is no valid cost."""
     for key, tool, *macro in connection.execute(_ALL).fetchall():
         try:

@@ -8,8 +8,8 @@ from typing import TypedDict
 import duckdb
 
 from nestmap.model.multicore.accelerator import ComputeCore, Core, MultiCoreAccelerator
-from nestmap.model.multicore.interconnect import Ways
-from nestmap.model.multicore.top_memories import Homes
+from nestmap.model.multicore.interconnect import Interconnect
+from nestmap.model.multicore.top_memories import TopMemories
 from nestmap.store.rows.content import OnConflict, Row, insert, known_hashes
 
 
@@ -17,12 +17,14 @@ class _Accelerator(TypedDict):
     accelerator: str
 
 
-def write_machine(connection: duckdb.DuckDBPyConnection, machine: MultiCoreAccelerator) -> None:
+def write_multicore_accelerator(
+    connection: duckdb.DuckDBPyConnection, machine: MultiCoreAccelerator
+) -> None:
     """Writes an accelerator, its cores, memories, channels and paths, unless the store has it."""
     key = machine.content_hash
     if key in known_hashes(connection, "accelerators", [key]):
         return
-    insert(connection, "accelerators", [_machine_row(key, machine)], OnConflict.KEEP)
+    insert(connection, "accelerators", [_accelerator_row(key, machine)], OnConflict.KEEP)
     of: _Accelerator = {"accelerator": key}
     cores: list[Row] = [{**of, **_core_columns(machine, core)} for core in machine.cores]
     insert(connection, "cores", cores, OnConflict.KEEP)
@@ -34,13 +36,13 @@ def write_machine(connection: duckdb.DuckDBPyConnection, machine: MultiCoreAccel
             "cores": list(home.cores),
             "size": home.level.instance.size,
         }
-        for place, home in enumerate(Homes(accelerator=machine).memories)
+        for place, home in enumerate(TopMemories(accelerator=machine).memories)
     ]
     insert(connection, "homes", homes, OnConflict.KEEP)
-    _write_ways(connection, of, Ways(accelerator=machine))
+    _write_interconnect(connection, of, Interconnect(accelerator=machine))
 
 
-def _machine_row(key: str, machine: MultiCoreAccelerator) -> Row:
+def _accelerator_row(key: str, machine: MultiCoreAccelerator) -> Row:
     from nestmap.costmodel.area_leakage import total_area  # noqa: PLC0415 (imports the JIT)
 
     return {
@@ -65,21 +67,23 @@ def _core_columns(machine: MultiCoreAccelerator, core: Core) -> Row:
     }
 
 
-def _write_ways(connection: duckdb.DuckDBPyConnection, of: _Accelerator, ways: Ways) -> None:
+def _write_interconnect(
+    connection: duckdb.DuckDBPyConnection, of: _Accelerator, ways: Interconnect
+) -> None:
     wires: list[Row] = [
-        {**of, "wire": place, **wire.model_dump()} for place, wire in enumerate(ways.wires)
+        {**of, "wire": place, **wire.model_dump()} for place, wire in enumerate(ways.channels)
     ]
     insert(connection, "wires", wires, OnConflict.KEEP)
     numbers = [core.id for core in ways.accelerator.cores]
     paths: list[Row] = [
         {**of, "sender": sender, "receiver": receiver, "wires": list(ways.path(sender, receiver))}
         for sender, receiver in product(numbers, repeat=2)
-        if _is_path(ways, sender, receiver)
+        if _has_path(ways, sender, receiver)
     ]
     insert(connection, "paths", paths, OnConflict.KEEP)
 
 
-def _is_path(ways: Ways, sender: int, receiver: int) -> bool:
+def _has_path(ways: Interconnect, sender: int, receiver: int) -> bool:
     try:
         ways.path(sender, receiver)
     except KeyError:

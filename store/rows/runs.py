@@ -24,7 +24,7 @@ from nestmap.model import (
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.store.rows.content import Row, insert, write_accelerators, write_workload
-from nestmap.store.rows.multicore_accelerators import write_machine
+from nestmap.store.rows.multicore_accelerators import write_multicore_accelerator
 from nestmap.store.rows.run_records import RunInfo, RunKind, RunRecord, RunStatus, StreamInfo
 
 _RunRow = tuple[
@@ -92,7 +92,7 @@ _TopLevels = TypeAdapter(tuple[LayerTopLevels, ...])
 _OURS: set[UUID] = set()
 
 
-def begin_run(
+def start_run(
     connection: duckdb.DuckDBPyConnection, run: UUID, info: RunInfo | StreamInfo, resumed: bool
 ) -> None:
     """Records that this process starts or resumes a run."""
@@ -102,7 +102,7 @@ def begin_run(
         return
     if isinstance(info, StreamInfo):
         write_workload(connection, info.workload)
-        write_machine(connection, info.accelerator)
+        write_multicore_accelerator(connection, info.accelerator)
         own = _stream_row(info)
     else:
         write_workload(connection, info.network.workload)
@@ -164,21 +164,21 @@ def end_run(
     connection.execute(_END, [status.value, reason, _now(), cpu_seconds, run])
 
 
-def let_go(run: UUID) -> None:
+def forget_run(run: UUID) -> None:
     """Forgets that this process executes a run, whether or not its end could be recorded."""
     _OURS.discard(run)
 
 
-def mark_killed(connection: duckdb.DuckDBPyConnection) -> None:
+def mark_interrupted(connection: duckdb.DuckDBPyConnection) -> None:
     """Marks runs as ``interrupted`` whose process on this machine no longer exists."""
     rows: list[tuple[UUID, int]]
     rows = connection.execute(_RUNNING_HERE, [socket.gethostname()]).fetchall()
-    gone = [str(run) for run, pid in rows if not _goes_on(run, pid)]
+    gone = [str(run) for run, pid in rows if not _is_running(run, pid)]
     if gone:
         connection.execute(_KILLED, [gone])
 
 
-def _goes_on(run: UUID, pid: int) -> bool:
+def _is_running(run: UUID, pid: int) -> bool:
     if pid == os.getpid():  # in a container, a killed run may have had the same process id
         return run in _OURS
     try:
@@ -197,7 +197,7 @@ def count_rows(connection: duckdb.DuckDBPyConnection, run: UUID, search: int | N
     return rows[0][0]
 
 
-def drop_unlinked(connection: duckdb.DuckDBPyConnection) -> None:
+def delete_unlinked_searches(connection: duckdb.DuckDBPyConnection) -> None:
     """Removes interrupted searches that another run has completed in the meantime."""
     rows: list[tuple[int]] = connection.execute(_UNLINKED).fetchall()
     unlinked = [search for (search,) in rows]
@@ -258,7 +258,7 @@ def read_info(connection: duckdb.DuckDBPyConnection, run: UUID) -> RunInfo:
     """
     rows: list[_InfoRow] = connection.execute(_INFO, [run]).fetchall()
     if not rows:
-        check_explored(read_run(connection, run))
+        check_single_core(read_run(connection, run))
     (command, version, objective, pipeline, options, versions, pareto, seed, record, limit,
      fresh, workload, accelerator, constraints, top_levels) = rows[0]  # fmt: skip
     return RunInfo(
@@ -280,7 +280,7 @@ def read_info(connection: duckdb.DuckDBPyConnection, run: UUID) -> RunInfo:
     )
 
 
-def check_explored(record: RunRecord) -> None:
+def check_single_core(record: RunRecord) -> None:
     """Checks that a run is a single-core run.
 
     Raises:

@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from nestmap.model.multicore.cn_costs import IMPOSSIBLE
+from nestmap.model.multicore.cn_costs import INFEASIBLE
 from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.schedule import Schedule, ScheduleProblem, TransferKind
 from nestmap.store.rows.content import OnConflict, Row, Table, insert
@@ -39,8 +39,8 @@ def write_problem(
         "nodes": len(nodes),
         "edges": len(nodes.edges),
         "kinds": len(problem.costs.runtime),
-        "genes": len(space.genes),
-        "free_genes": len(space.free),
+        "genes": len(space.groups),
+        "free_genes": len(space.free_groups),
     }
     insert(connection, "streams", [row], OnConflict.KEEP)
     layers: list[Row] = [
@@ -72,7 +72,7 @@ def _costs(problem: ScheduleProblem) -> Columns:
         "core": np.tile(np.array(costs.cores, dtype=np.int64), kinds),
         "layer": np.repeat(first, count),
         "nodes": np.repeat(nodes, count),
-        "runtime": np.where(costs.runtime == IMPOSSIBLE, -1, costs.runtime).ravel(),
+        "runtime": np.where(costs.runtime == INFEASIBLE, -1, costs.runtime).ravel(),
         "onchip_energy": costs.onchip.ravel(),
         "offchip_energy": costs.offchip.ravel(),
         "streamed": costs.streamed.ravel(),
@@ -84,7 +84,7 @@ def _costs(problem: ScheduleProblem) -> Columns:
 def layer_numbers(nodes: CnWorkload) -> NDArray[np.int64]:
     """The layer number of each node."""
     numbers = np.array([layer.nest.number for layer in nodes.layers], dtype=np.int64)
-    return np.repeat(numbers, np.diff(nodes.first))
+    return np.repeat(numbers, np.diff(nodes.first_nodes))
 
 
 def write_schedule(connection: duckdb.DuckDBPyConnection, run: UUID, schedule: Schedule) -> None:
@@ -105,7 +105,7 @@ def write_schedule(connection: duckdb.DuckDBPyConnection, run: UUID, schedule: S
     _write(connection, run, "schedule_tensors", _tensors(schedule))
     _write(connection, run, "schedule_transfers", _transfers(schedule), _KIND_NAMES)
     _write(connection, run, "schedule_streams", _streams(schedule))
-    _write(connection, run, "schedule_stays", _stays(schedule), _ENDLESS)
+    _write(connection, run, "schedule_stays", _residencies(schedule), _ENDLESS)
     peaks = np.array(schedule.peaks, dtype=np.int64)
     memories = {"memory": np.arange(len(peaks)), "peak": peaks}
     _write(connection, run, "schedule_memories", memories)
@@ -114,12 +114,12 @@ def write_schedule(connection: duckdb.DuckDBPyConnection, run: UUID, schedule: S
 def _nodes(schedule: Schedule) -> Columns:
     problem = schedule.problem
     nodes, place = problem.nodes, np.arange(len(problem.nodes))
-    counts = np.diff(nodes.first)
+    counts = np.diff(nodes.first_nodes)
     return {
         "node": place,
         "layer": layer_numbers(nodes),
-        "number": place - np.repeat(nodes.first[:-1], counts),
-        "gene": problem.space.gene_of,
+        "number": place - np.repeat(nodes.first_nodes[:-1], counts),
+        "gene": problem.space.group_of,
         "kind": problem.costs.kind,
         "core": schedule.core,
         "begins": schedule.start,
@@ -169,8 +169,8 @@ def _streams(schedule: Schedule) -> Columns:
     }
 
 
-def _stays(schedule: Schedule) -> Columns:
-    stays = schedule.stays
+def _residencies(schedule: Schedule) -> Columns:
+    stays = schedule.residencies
     return {
         "stay": np.arange(len(stays)),
         "tensor": stays.tensor,

@@ -20,17 +20,17 @@ import pyarrow as pa
 
 from nestmap.model import Frozen, StoreError
 from nestmap.store.connection.connect import connect_read_only
-from nestmap.store.connection.database import patiently
-from nestmap.store.connection.errors import explained
+from nestmap.store.connection.database import open_with_retry
+from nestmap.store.connection.errors import wrap_errors
 from nestmap.store.maintenance.parquet_reader import open_parts
 from nestmap.store.schema.migrate import check_schema
-from nestmap.store.schema.tables import literal
+from nestmap.store.schema.tables import quote_literal
 
 ALLOWED: Final = "one SELECT over the tables and views of the store, without files and settings"
 """The queries that are allowed."""
 
 
-class Limits(Frozen, frozen=True):
+class QueryLimits(Frozen, frozen=True):
     """The limits of a query: rows, bytes and seconds of its result, and memory (MB) to compute it.
 
     The store stays open while a query runs, and writers wait: ``seconds`` is less than their
@@ -43,7 +43,7 @@ class Limits(Frozen, frozen=True):
     memory: int = 512
 
 
-class Found(NamedTuple):
+class CutResult(NamedTuple):
     """The result of a query, and whether it was cut to the limits."""
 
     table: pa.Table
@@ -89,7 +89,7 @@ _FEW_ROWS: Final = 2048
 _MISSING: Final = "Cannot execute statement of type"
 
 
-def answer(path: Path, sql: str, limits: Limits, patience: float = 3) -> Found:
+def run_query(path: Path, sql: str, limits: QueryLimits, patience: float = 3) -> CutResult:
     """The result of a query of a store, cut to the limits.
 
     ``patience`` is how long to wait for a writer of the store (s). Queries that do not stop when
@@ -101,22 +101,24 @@ def answer(path: Path, sql: str, limits: Limits, patience: float = 3) -> Found:
     """
     parts = path.is_dir()
     opening = open_parts if parts else connect_read_only
-    connection = patiently(lambda: opening(path), patience)
-    with closing(connection), explained(str(path)):
+    connection = open_with_retry(lambda: opening(path), patience)
+    with closing(connection), wrap_errors(str(path)):
         check_schema(connection, str(path))
-        lock(connection, path if parts else None, limits)
+        lock_connection(connection, path if parts else None, limits)
         try:
-            return _found(connection, check_question(connection, sql), limits)
+            return _run_limited(connection, check_query(connection, sql), limits)
         except (duckdb.Error, RuntimeError, MemoryError, pa.ArrowException) as error:
-            raise _told(error, limits) from None
+            raise _explain(error, limits) from None
 
 
-def lock(connection: duckdb.DuckDBPyConnection, folder: Path | None, limits: Limits) -> None:
+def lock_connection(
+    connection: duckdb.DuckDBPyConnection, folder: Path | None, limits: QueryLimits
+) -> None:
     """Restricts a connection to what it has open; ``folder``: the Parquet parts it may still read.
 
     This cannot be undone.
     """
-    given = "[]" if folder is None else f"[{literal(f'{folder.resolve()}/')}]"
+    given = "[]" if folder is None else f"[{quote_literal(f'{folder.resolve()}/')}]"
     for setting, value in (
         ("python_enable_replacements", "false"),
         ("autoinstall_known_extensions", "false"),
@@ -132,7 +134,7 @@ def lock(connection: duckdb.DuckDBPyConnection, folder: Path | None, limits: Lim
         connection.execute(f"SET {setting} = {value}")
 
 
-def check_question(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
+def check_query(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
     """The only statement in the text, if it is an allowed query.
 
     Raises:
@@ -141,15 +143,15 @@ def check_question(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.St
     try:
         statements = connection.extract_statements(sql)
     except (duckdb.Error, UnicodeError) as error:
-        raise StoreError(f"query: {_first(error)}") from None
+        raise StoreError(f"query: {_message(error)}") from None
     if not statements:
         raise StoreError(f"query: found no statement; expected {ALLOWED}")
     if len(statements) > 1:
-        raise _refused(f"{len(statements)} statements")
+        raise _refusal(f"{len(statements)} statements")
     (statement,) = statements
     if statement.type != duckdb.StatementType.SELECT:
-        raise _refused(_kind(statement))
-    _check_parts(connection, _parsed(connection, statement.query))
+        raise _refusal(_kind(statement))
+    _check_parts(connection, _parse(connection, statement.query))
     return statement
 
 
@@ -159,7 +161,7 @@ def _kind(statement: duckdb.Statement) -> str:
     return "PIVOT without IN" if name == "MULTI" else f"a statement of type {name}"
 
 
-def _parsed(connection: duckdb.DuckDBPyConnection, sql: str) -> list[dict[str, _Json]]:
+def _parse(connection: duckdb.DuckDBPyConnection, sql: str) -> list[dict[str, _Json]]:
     """The objects in the syntax tree of a query.
 
     Raises:
@@ -169,10 +171,10 @@ def _parsed(connection: duckdb.DuckDBPyConnection, sql: str) -> list[dict[str, _
     try:
         tree = cast("dict[str, _Json]", json.loads(text))
         if tree.get("error"):
-            raise _refused("something in it that is not a SELECT, such as PIVOT without IN")
+            raise _refusal("something in it that is not a SELECT, such as PIVOT without IN")
         return list(_objects(tree))
     except RecursionError:
-        raise _refused("expressions nested too deeply") from None
+        raise _refusal("expressions nested too deeply") from None
 
 
 def _objects(tree: _Json) -> Iterator[dict[str, _Json]]:
@@ -191,7 +193,7 @@ def _check_parts(connection: duckdb.DuckDBPyConnection, parts: list[dict[str, _J
     for part in parts:
         kind = str(part.get("type"))
         if kind.endswith("_NODE") and kind not in _NODES:
-            raise _refused(f"{kind.removesuffix('_NODE').removesuffix('_QUERY')} in it")
+            raise _refusal(f"{kind.removesuffix('_NODE').removesuffix('_QUERY')} in it")
         function = part.get("function")
         if kind == "TABLE_FUNCTION" and isinstance(function, dict):
             _check_name(str(function.get("function_name")), functions, "the table function ")
@@ -199,14 +201,14 @@ def _check_parts(connection: duckdb.DuckDBPyConnection, parts: list[dict[str, _J
             name = str(part["function_name"])
             _check_name(name, _FUNCTIONS, "the function ")
             if name.startswith("__internal"):
-                raise _refused(f"the function {name}")
+                raise _refusal(f"the function {name}")
         if kind == "BASE_TABLE":
             _check_name(str(part.get("table_name")), views, "the system view ")
 
 
 def _check_name(name: str, refused: frozenset[str], what: str) -> None:
     if name.lower() in refused:
-        raise _refused(f"{what}{name}")
+        raise _refusal(f"{what}{name}")
 
 
 def _names(connection: duckdb.DuckDBPyConnection, sql: str) -> frozenset[str]:
@@ -214,9 +216,9 @@ def _names(connection: duckdb.DuckDBPyConnection, sql: str) -> frozenset[str]:
     return frozenset(name for (name,) in rows)
 
 
-def _found(
-    connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement, limits: Limits
-) -> Found:
+def _run_limited(
+    connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement, limits: QueryLimits
+) -> CutResult:
     """The first rows; the others are not computed."""
     timer = Timer(limits.seconds, connection.interrupt)
     timer.daemon = True
@@ -238,7 +240,7 @@ def _reader(relation: duckdb.DuckDBPyRelation) -> pa.RecordBatchReader:
     return reading(_FEW_ROWS)
 
 
-def _first_rows(reader: pa.RecordBatchReader, limits: Limits) -> Found:
+def _first_rows(reader: pa.RecordBatchReader, limits: QueryLimits) -> CutResult:
     batches: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in reader:
@@ -250,29 +252,29 @@ def _first_rows(reader: pa.RecordBatchReader, limits: Limits) -> Found:
     kept = min(rows, limits.rows)
     while kept and table.slice(0, kept).nbytes > limits.size:
         kept //= 2
-    return Found(table.slice(0, kept), is_cut=rows > kept or size > limits.size)
+    return CutResult(table.slice(0, kept), is_cut=rows > kept or size > limits.size)
 
 
-def _told(error: Exception, limits: Limits) -> StoreError:
+def _explain(error: Exception, limits: QueryLimits) -> StoreError:
     """The error for the user."""
     text = str(error)
     if "INTERRUPT" in text:
-        return too_long(limits)
+        return timeout_error(limits)
     if isinstance(error, duckdb.OutOfMemoryException | MemoryError) or "bad_alloc" in text:
-        return too_much(limits)
+        return memory_error(limits)
     if isinstance(error, duckdb.PermissionException):
-        return _refused("a file")
+        return _refusal("a file")
     if _MISSING in text:
-        return _refused("something in it that writes")
-    return StoreError(f"query: {_first(error)}")
+        return _refusal("something in it that writes")
+    return StoreError(f"query: {_message(error)}")
 
 
-def _first(error: Exception) -> str:
+def _message(error: Exception) -> str:
     """DuckDB's message, which shows the position."""
     return str(error).strip() or type(error).__name__
 
 
-def too_long(limits: Limits) -> StoreError:
+def timeout_error(limits: QueryLimits) -> StoreError:
     """The error for a query that exceeds its time limit."""
     return StoreError(
         f"query: found no answer within {limits.seconds:g} s; expected a faster query: ask for "
@@ -280,7 +282,7 @@ def too_long(limits: Limits) -> StoreError:
     )
 
 
-def too_much(limits: Limits) -> StoreError:
+def memory_error(limits: QueryLimits) -> StoreError:
     """The error for a query that exceeds its memory limit."""
     return StoreError(
         f"query: found no answer within {limits.memory} MB of memory; expected a smaller query: "
@@ -288,5 +290,5 @@ def too_much(limits: Limits) -> StoreError:
     )
 
 
-def _refused(found: str) -> StoreError:
+def _refusal(found: str) -> StoreError:
     return StoreError(f"query: found {found}; expected {ALLOWED}")

@@ -20,26 +20,32 @@ import pyarrow as pa
 
 from nestmap.model import Frozen, NestmapError, StoreError
 from nestmap.store.read.relation import Relation
-from nestmap.store.sandbox.allow_list import Found, Limits, answer, too_long, too_much
+from nestmap.store.sandbox.allow_list import (
+    CutResult,
+    QueryLimits,
+    memory_error,
+    run_query,
+    timeout_error,
+)
 
 _PATIENCE: Final = 3.0
-_GRACE: Final = 1.0
-_ROOM: Final = 2 * 2**30
+_GRACE_SECONDS: Final = 1.0
+_EXTRA_MEMORY: Final = 2 * 2**30
 """Memory (bytes) that a process may use in addition to that at its start; DuckDB alone has less."""
 
-_WORN: Final = 2**28
+_RETAINED_LIMIT: Final = 2**28
 """A process whose peak memory grew by more (bytes) is replaced, as not all of it is freed."""
 
 _START: Final = "from nestmap.store.sandbox.process import work; work()"
 
 
-class _Question(Frozen, frozen=True):
+class _Request(Frozen, frozen=True):
     path: str
     sql: str
-    limits: Limits
+    limits: QueryLimits
 
 
-class _Head(Frozen, frozen=True):
+class _Header(Frozen, frozen=True):
     """The header before the bytes of an answer; a worn process has retained memory."""
 
     size: int = 0
@@ -48,7 +54,7 @@ class _Head(Frozen, frozen=True):
     is_worn: bool = False
 
 
-class Answer(Frozen, frozen=True, arbitrary_types_allowed=True):
+class SandboxResult(Frozen, frozen=True, arbitrary_types_allowed=True):
     """The rows found, and whether there are more."""
 
     relation: Relation
@@ -56,10 +62,10 @@ class Answer(Frozen, frozen=True, arbitrary_types_allowed=True):
 
 
 @final
-class Question:
+class SandboxQuery:
     """A query in progress, which can be cancelled."""
 
-    def __init__(self, sql: str, limits: Limits) -> None:
+    def __init__(self, sql: str, limits: QueryLimits) -> None:
         self.sql = sql
         self.limits = limits
         self.is_cancelled = False
@@ -73,7 +79,7 @@ class Question:
             if self._process is not None:
                 self._process.kill()
 
-    def answered_by(self, process: subprocess.Popen[bytes] | None) -> None:
+    def set_process(self, process: subprocess.Popen[bytes] | None) -> None:
         """Sets the process to kill when the query is cancelled.
 
         Raises:
@@ -81,12 +87,12 @@ class Question:
         """
         with self._lock:
             if self.is_cancelled:
-                raise _cancelled()
+                raise _cancellation()
             self._process = process
 
 
 @final
-class Warden:
+class QuerySandbox:
     """Answers queries about one store, one at a time; close it at the end.
 
     Its process starts before the first query, because that takes a second, and serves further
@@ -97,13 +103,13 @@ class Warden:
         self._path = path
         self._lock = Lock()
         self._is_closed = False
-        self._process = _started()
+        self._process = _start_process()
 
-    def ask(self, question: Question) -> Answer:
+    def run(self, question: SandboxQuery) -> SandboxResult:
         """The answer to a query.
 
         Raises:
-            StoreError: as :func:`nestmap.store.sandbox.allow_list.answer` does; if it was
+            StoreError: as :func:`nestmap.store.sandbox.allow_list.run_query` does; if it was
                 cancelled; or if another query is still running after the time limit of a query.
         """
         _check_text(question.sql)
@@ -113,8 +119,8 @@ class Warden:
             )
         try:
             if self._process.poll() is not None:
-                self._replace()
-            return self._asked(question, self._process)
+                self._restart()
+            return self._run(question, self._process)
         finally:
             self._lock.release()
 
@@ -123,38 +129,38 @@ class Warden:
         self._is_closed = True
         self._process.kill()
         with self._lock:
-            _end(self._process)
+            _kill(self._process)
 
-    def _replace(self) -> None:
+    def _restart(self) -> None:
         """Replaces a process that has ended or has to be killed."""
-        _end(self._process)
+        _kill(self._process)
         if self._is_closed:
-            raise _cancelled()
-        self._process = _started()
+            raise _cancellation()
+        self._process = _start_process()
 
-    def _asked(self, question: Question, process: subprocess.Popen[bytes]) -> Answer:
-        asked = _Question(path=str(self._path), sql=question.sql, limits=question.limits)
-        longest = question.limits.seconds + _PATIENCE + _GRACE
+    def _run(self, question: SandboxQuery, process: subprocess.Popen[bytes]) -> SandboxResult:
+        asked = _Request(path=str(self._path), sql=question.sql, limits=question.limits)
+        longest = question.limits.seconds + _PATIENCE + _GRACE_SECONDS
         end = monotonic() + longest
-        question.answered_by(process)
+        question.set_process(process)
         timer = Timer(longest, process.kill)
         timer.start()
         try:
-            head, body = _exchanged(process, asked)
+            head, body = _exchange(process, asked)
         except (OSError, ValueError):  # the process has ended
-            self._replace()
+            self._restart()
             if question.is_cancelled:
-                raise _cancelled() from None
-            raise (too_long if monotonic() >= end else too_much)(question.limits) from None
+                raise _cancellation() from None
+            raise (timeout_error if monotonic() >= end else memory_error)(question.limits) from None
         finally:
             timer.cancel()
-        question.answered_by(None)
+        question.set_process(None)
         if head.is_worn:
-            self._replace()
+            self._restart()
         if head.error is not None:
             raise StoreError(head.error)
         with pa.ipc.open_stream(body) as reader:
-            return Answer(relation=Relation(reader.read_all()), is_cut=head.is_cut)
+            return SandboxResult(relation=Relation(reader.read_all()), is_cut=head.is_cut)
 
 
 def _check_text(sql: str) -> None:
@@ -164,11 +170,11 @@ def _check_text(sql: str) -> None:
         raise StoreError("query: found half a surrogate pair; expected Unicode text") from None
 
 
-def _cancelled() -> StoreError:
+def _cancellation() -> StoreError:
     return StoreError("query: it was cancelled before it was answered")
 
 
-def _started() -> subprocess.Popen[bytes]:
+def _start_process() -> subprocess.Popen[bytes]:
     """A process that waits for queries; Ctrl-C does not reach it."""
     return subprocess.Popen(
         [sys.executable, "-c", _START],
@@ -180,7 +186,7 @@ def _started() -> subprocess.Popen[bytes]:
     )
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _kill(process: subprocess.Popen[bytes]) -> None:
     process.kill()
     process.wait()
     for pipe in (process.stdin, process.stdout):
@@ -189,7 +195,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
                 pipe.close()
 
 
-def _exchanged(process: subprocess.Popen[bytes], question: _Question) -> tuple[_Head, bytes]:
+def _exchange(process: subprocess.Popen[bytes], question: _Request) -> tuple[_Header, bytes]:
     """The answer of the process.
 
     Raises:
@@ -199,50 +205,50 @@ def _exchanged(process: subprocess.Popen[bytes], question: _Question) -> tuple[_
         raise OSError("no pipes")
     process.stdin.write(question.model_dump_json().encode() + b"\n")
     process.stdin.flush()
-    head = _Head.model_validate_json(process.stdout.readline())
+    head = _Header.model_validate_json(process.stdout.readline())
     body = process.stdout.read(head.size)
     if len(body) < head.size:
         raise OSError("the process has ended")
     return head, body
 
 
-def work() -> None:
+def serve() -> None:
     """Answers queries until the input ends; the main function of the process."""
     questions, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # only answers go to the original stdout
-    _give_up_what_is_not_needed()
-    before = _peak()
+    _restrict_process()
+    before = _peak_memory()
     while line := questions.readline():
-        head, body = _worked_out(_Question.model_validate_json(line))
-        if _peak() - before > _WORN:
+        head, body = _answer(_Request.model_validate_json(line))
+        if _peak_memory() - before > _RETAINED_LIMIT:
             head = head.model_copy(update={"is_worn": True})
         answers.write(head.model_dump_json().encode() + b"\n" + body)
         answers.flush()
 
 
-def _worked_out(question: _Question) -> tuple[_Head, bytes]:
+def _answer(question: _Request) -> tuple[_Header, bytes]:
     limits = question.limits
-    _end_after(limits.seconds + _PATIENCE + 2 * _GRACE)  # in case the parent has ended
+    _set_alarm(limits.seconds + _PATIENCE + 2 * _GRACE_SECONDS)  # in case the parent has ended
     try:
-        found = answer(Path(question.path), question.sql, limits, _PATIENCE)
+        found = run_query(Path(question.path), question.sql, limits, _PATIENCE)
         body = _bytes(found)
-        return _Head(size=len(body), is_cut=found.is_cut), body
+        return _Header(size=len(body), is_cut=found.is_cut), body
     except NestmapError as error:
-        return _Head(error=str(error)), b""
+        return _Header(error=str(error)), b""
     except MemoryError:
-        return _Head(error=str(too_much(limits))), b""
+        return _Header(error=str(memory_error(limits))), b""
     finally:
-        _end_after(0)
+        _set_alarm(0)
 
 
-def _bytes(found: Found) -> bytes:
+def _bytes(found: CutResult) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, found.table.schema) as writer:
         writer.write_table(found.table)
     return sink.getvalue().to_pybytes()
 
 
-def _give_up_what_is_not_needed() -> None:
+def _restrict_process() -> None:
     """Forbids writing files and limits memory, where the operating system supports it."""
     if sys.platform == "win32":
         return
@@ -252,11 +258,11 @@ def _give_up_what_is_not_needed() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-        most = pages * resource.getpagesize() + _ROOM
+        most = pages * resource.getpagesize() + _EXTRA_MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-def _peak() -> int:
+def _peak_memory() -> int:
     """The peak memory of this process (bytes), where the operating system reports it."""
     if sys.platform == "win32":
         return 0
@@ -266,7 +272,7 @@ def _peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def _end_after(seconds: float) -> None:
+def _set_alarm(seconds: float) -> None:
     """Ends this process after that time, even within a function call; 0: never."""
     if sys.platform != "win32":
         signal.setitimer(signal.ITIMER_REAL, seconds)

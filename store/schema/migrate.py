@@ -10,7 +10,7 @@ from typing import final
 import duckdb
 
 from nestmap.model import StoreError
-from nestmap.store.connection.connect import number, transaction
+from nestmap.store.connection.connect import query_number, transaction
 
 _NAME = re.compile(r"(\d{4})_(\w+)\.sql")
 
@@ -85,14 +85,14 @@ def schema_version(connection: duckdb.DuckDBPyConnection, store: str) -> int:
     Raises:
         StoreError: if it is not a store, or a newer nestmap wrote it.
     """
-    if not number(connection, _HAS_VERSION):
-        if number(connection, _HAS_TABLES):
+    if not query_number(connection, _HAS_VERSION):
+        if query_number(connection, _HAS_TABLES):
             raise StoreError(
                 f"store {store}: found a DuckDB file with tables that are not nestmap's; expected "
                 "a store of nestmap, or no file at all: name another file"
             )
         return 0
-    version = number(connection, "SELECT coalesce(max(version), 0) FROM schema_version")
+    version = query_number(connection, "SELECT coalesce(max(version), 0) FROM schema_version")
     newest = migrations()[-1].version
     if version > newest:
         raise StoreError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-CONTENT: Final[Mapping[str, tuple[str, ...]]] = {
+CONTENT_TABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "core_costs": ("hash",),
     "cmes": ("hash",),
     "breakdowns": ("cme", "operand", "level", "movement"),
@@ -29,7 +29,7 @@ CONTENT: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Tables with equal rows for equal keys in all stores, and their key columns."""
 
-RUNS: Final[Mapping[str, str]] = {
+RUN_TABLES: Final[Mapping[str, str]] = {
     "runs": "id",
     "results": "run",
     "vector_results": "run",
@@ -51,23 +51,23 @@ RUNS: Final[Mapping[str, str]] = {
 }
 """Tables whose rows belong to a run, and the column with its id."""
 
-SEARCHES: Final[Mapping[str, str]] = {"searches": "id", "infeasible": "search"}
+SEARCH_TABLES: Final[Mapping[str, str]] = {"searches": "id", "infeasible": "search"}
 """Tables whose rows belong to a search, except evaluations, and the column with its id."""
 
-ROWS: Final = "evaluation_rows"
+EVALUATION_ROWS: Final = "evaluation_rows"
 """The evaluations of all searches, by far the largest table."""
 
-VERSION: Final = "schema_version"
+VERSION_TABLE: Final = "schema_version"
 """The migrations applied to the store."""
 
-SMALL: Final = (*RUNS, *SEARCHES, *CONTENT)
+SMALL_TABLES: Final = (*RUN_TABLES, *SEARCH_TABLES, *CONTENT_TABLES)
 """All tables except evaluations, each before the tables that it refers to and before its parts.
 
 Writing them in the opposite order never exposes a reference whose target is missing.
 """
 
-PARTS: Final[Mapping[str, tuple[str, str, str]]] = {
-    **{table: ("run", "runs", "id") for table in RUNS if table != "runs"},
+PART_OF: Final[Mapping[str, tuple[str, str, str]]] = {
+    **{table: ("run", "runs", "id") for table in RUN_TABLES if table != "runs"},
     "infeasible": ("search", "searches", "id"),
     "breakdowns": ("cme", "cmes", "hash"),
     "level_usage": ("cme", "cmes", "hash"),
@@ -86,11 +86,11 @@ PARTS: Final[Mapping[str, tuple[str, str, str]]] = {
 """Tables whose rows are parts of a row of another table: column, other table, its column."""
 
 
-def literal(text: str) -> str:
+def quote_literal(text: str) -> str:
     """The text as an SQL string literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
-def name(text: str) -> str:
+def quote_name(text: str) -> str:
     """The text as an SQL identifier."""
     return '"' + text.replace('"', '""') + '"'

@@ -16,7 +16,7 @@ from nestmap.model import (
     Workload,
     layer_from_equation,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
@@ -69,12 +69,12 @@ def network(machine_name: str) -> NetworkProblem:
     layers = [*kinds, *kinds[:2]]
     return NetworkProblem(
         workload=Workload.of(*map(_named, layers, HOSTILE), name="net <i>&amp;</i>"),
-        accelerator=replaced(MACHINE, {"name": machine_name}),
+        accelerator=copy_with(MACHINE, {"name": machine_name}),
     )
 
 
 def _named(layer: Layer, name: str) -> Layer:
-    return replaced(layer, {"name": name})
+    return copy_with(layer, {"name": name})
 
 
 def explored(path: Path) -> Explored:

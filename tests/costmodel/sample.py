@@ -6,7 +6,7 @@ import json
 
 from nestmap.costmodel.evaluate import evaluate, evaluate_batch
 from nestmap.model import MappingType, SpatialProblem
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.search import loma
 from tests.costmodel.machines import convolution, machine, mapped, matmul, memory
 
@@ -14,7 +14,7 @@ from tests.costmodel.machines import convolution, machine, mapped, matmul, memor
 def problems() -> list[SpatialProblem]:
     """A product that divides and a convolution that does not, on three levels of memory."""
     shared = memory("shared", size=4096, served="D1")
-    doubled = replaced(shared, {"instance": replaced(shared.instance, {"double_buffered": True})})
+    doubled = copy_with(shared, {"instance": copy_with(shared.instance, {"double_buffered": True})})
     small = memory("register", size=64, operands="I2")
     sides = {"D1": 4, "D2": 2}
     tops = memory("top", served="D1 D2", width=16)

@@ -19,7 +19,7 @@ from nestmap.model import (
     VectorUnit,
     without_unused_levels,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from tests.leaking import leaking, leaking_cases
 from tests.properties.variants import examples
 from tests.strategies import Case, accelerators
@@ -54,15 +54,15 @@ def test_areas_are_those_of_all_instances(machine: Accelerator) -> None:
 @given(accelerators(), st.floats(0, 50))
 def test_area_is_additive(machine: Accelerator, area: float) -> None:
     level = machine.memories[0]
-    larger = replaced(level.instance, {"area": level.instance.area + area})
-    grown = replaced(
-        machine, {"memories": (replaced(level, {"instance": larger}), *machine.memories[1:])}
+    larger = copy_with(level.instance, {"area": level.instance.area + area})
+    grown = copy_with(
+        machine, {"memories": (copy_with(level, {"instance": larger}), *machine.memories[1:])}
     )
     more = area * machine.instances_of(level)
     assert total_area(grown) == pytest.approx(total_area(machine) + more)
     unit = VectorUnit(lanes=4, operation_energy=1.0, area=area)
     if machine.levels_of("O"):
-        with_unit = replaced(machine, {"vector_unit": unit})
+        with_unit = copy_with(machine, {"vector_unit": unit})
         assert total_area(with_unit) == pytest.approx(total_area(machine) + area)
 
 
@@ -88,9 +88,9 @@ def test_an_evaluation_includes_what_leaks_while_it_runs(case: Case) -> None:
     assert cme.static_energy == pytest.approx(expected)
     assert cme.energy == cme.dynamic_energy + cme.static_energy
     assert sum(x.energy for x in cme.static_energies) == pytest.approx(cme.static_energy)
-    without = replaced(machine, {"counts_leakage": False})
-    problem = replaced(case.spatial.problem, {"accelerator": without})
-    dynamic = evaluate(replaced(case.spatial, {"problem": problem}), case.temporal)
+    without = copy_with(machine, {"counts_leakage": False})
+    problem = copy_with(case.spatial.problem, {"accelerator": without})
+    dynamic = evaluate(copy_with(case.spatial, {"problem": problem}), case.temporal)
     assert (dynamic.energy, dynamic.latency) == (cme.dynamic_energy, cme.latency)
 
 
@@ -101,7 +101,7 @@ def test_a_vector_operator_includes_what_leaks_while_it_runs(
 ) -> None:
     entry = evaluate_vector(node, machine)
     assert entry.static_energy == pytest.approx(leakage_of(machine) * entry.latency)
-    dynamic = evaluate_vector(node, replaced(machine, {"counts_leakage": False}))
+    dynamic = evaluate_vector(node, copy_with(machine, {"counts_leakage": False}))
     assert entry.energy == dynamic.energy + entry.static_energy
 
 

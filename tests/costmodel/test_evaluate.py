@@ -7,7 +7,7 @@ import pytest
 
 from nestmap.costmodel.evaluate import evaluate, evaluate_batch
 from nestmap.model import CostModelEvaluation, MappingBatch, MemoryLevel
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from tests.costmodel.machines import (
     READ_ENERGY,
     UNIT_ENERGY,
@@ -73,8 +73,8 @@ def test_inputs_that_stay_are_loaded_once() -> None:
 )
 def test_words_are_filled_up_to_the_minimal_width(narrow: int, wide: int, reads: int) -> None:
     level = memory("m", served="D1")
-    ports = [replaced(x, {"width_min": narrow, "width_max": wide}) for x in level.instance.ports]
-    level = replaced(level, {"instance": replaced(level.instance, {"ports": tuple(ports)})})
+    ports = [copy_with(x, {"width_min": narrow, "width_max": wide}) for x in level.instance.ports]
+    level = copy_with(level, {"instance": copy_with(level.instance, {"ports": tuple(ports)})})
     spatial = mapped(matmul(k=4, c=2), machine(level))
     cme = evaluate(spatial, ordered("C 2 K 4", dict.fromkeys("OWI", (2,))))
     assert accesses(cme, "W", 0) == (reads, 0, 0, 0)
@@ -83,7 +83,7 @@ def test_words_are_filled_up_to_the_minimal_width(narrow: int, wide: int, reads:
 def with_common_input_port(level: MemoryLevel, width: int) -> MemoryLevel:
     """One port of that width for both inputs instead of one each."""
     first, second, output = level.instance.ports
-    common = replaced(
+    common = copy_with(
         first,
         {
             "name": "inputs",
@@ -92,7 +92,7 @@ def with_common_input_port(level: MemoryLevel, width: int) -> MemoryLevel:
             "allocation": first.allocation + second.allocation,
         },
     )
-    return replaced(level, {"instance": replaced(level.instance, {"ports": (common, output)})})
+    return copy_with(level, {"instance": copy_with(level.instance, {"ports": (common, output)})})
 
 
 def test_loading_hides_in_what_a_port_has_to_spare() -> None:
@@ -142,9 +142,9 @@ def test_reduction_over_units_needs_no_partial_sums_in_time() -> None:
 @pytest.mark.parametrize(("systolic", "drain"), [((), 0), (("D1",), 3), (("D1", "D2"), 3 + 1)])
 def test_systolic_dimensions_drain(systolic: tuple[str, ...], drain: int) -> None:
     accelerator = machine(memory("m", served="D1 D2"), sides={"D1": 8, "D2": 8})
-    array = replaced(accelerator.array, {"systolic_dimensions": systolic})
+    array = copy_with(accelerator.array, {"systolic_dimensions": systolic})
     spatial = mapped(
-        matmul(k=4, c=2), replaced(accelerator, {"array": array}), {"D1": "K 4", "D2": "C 2"}
+        matmul(k=4, c=2), copy_with(accelerator, {"array": array}), {"D1": "K 4", "D2": "C 2"}
     )
     cme = evaluate(spatial, ordered("B 1", dict.fromkeys("OWI", (1,))))
     assert cme.drain == drain
@@ -167,11 +167,11 @@ def test_area_counts_every_instance() -> None:
     accelerator = machine(memory("each"), memory("all", served="D1"), sides={"D1": 4})
     areas = {"each": 1.5, "all": 10.0}
     memories = tuple(
-        replaced(x, {"instance": replaced(x.instance, {"area": areas[x.name]})})
+        copy_with(x, {"instance": copy_with(x.instance, {"area": areas[x.name]})})
         for x in accelerator.memories
     )
-    array = replaced(accelerator.array, {"unit_area": 0.25})
-    other = replaced(accelerator, {"memories": memories, "array": array})
+    array = copy_with(accelerator.array, {"unit_area": 0.25})
+    other = copy_with(accelerator, {"memories": memories, "array": array})
     cme = evaluate(mapped(matmul(k=2, c=1), other), ordered("K 2", dict.fromkeys("OWI", (1, 1))))
     assert cme.area == 4 * 0.25 + 4 * 1.5 + 10.0
 

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import AffineIndex, Layer, SpatialProblem
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.workload.layer import Operand
 from tests.costmodel.machines import convolution, loops, machine, mapped, matmul, memory, ordered
 from tests.properties.variants import examples
@@ -93,12 +93,12 @@ def test_outputs_are_partial_while_a_reduction_runs_above(
 def test_no_memory_holds_more_of_an_axis_than_there_is() -> None:
     layer = convolution({"K": 1, "C": 1, "OX": 4, "FX": 3})
     short = AffineIndex(name="IX", terms=layer.inputs[1].indices[1].terms, padding=(1, 1))
-    padded = replaced(
+    padded = copy_with(
         layer,
         {
             "inputs": (
                 layer.inputs[0],
-                replaced(layer.inputs[1], {"indices": (layer.inputs[1].indices[0], short)}),
+                copy_with(layer.inputs[1], {"indices": (layer.inputs[1].indices[0], short)}),
             )
         },
     )

@@ -12,7 +12,7 @@ from nestmap.costmodel.technology import (
     Node,
     UnknownNodeError,
     is_known_node,
-    nominal,
+    nominal_node,
     nominal_voltage,
     scale_area,
     scale_delay,
@@ -24,7 +24,7 @@ from nestmap.model import NestmapError
 Scale = Callable[[float, Node, Node], float]
 
 NODES = st.floats(min_value=7, max_value=180)
-NOMINAL = NODES.map(nominal)
+NOMINAL = NODES.map(nominal_node)
 SCALES: tuple[Scale, ...] = (scale_energy, scale_delay, scale_area, scale_leakage)
 
 
@@ -43,13 +43,15 @@ def test_energy_of_the_authors_corrected_example() -> None:
 def test_areas_are_those_of_the_printed_table_within_its_digits(
     source: float, target: float, printed: float
 ) -> None:
-    assert scale_area(1.0, nominal(source), nominal(target)) == pytest.approx(printed, rel=0.05)
+    assert scale_area(1.0, nominal_node(source), nominal_node(target)) == pytest.approx(
+        printed, rel=0.05
+    )
 
 
 def test_delay_is_that_of_the_polynomial() -> None:
     at_14 = -40.66 * 0.8**3 + 109.2 * 0.8**2 - 100.6 * 0.8 + 35.92
     at_7 = -28.58 * 0.7**3 + 76.6 * 0.7**2 - 70.26 * 0.7 + 24.69
-    assert scale_delay(1.0, nominal(14), nominal(7)) == pytest.approx(at_7 / at_14)
+    assert scale_delay(1.0, nominal_node(14), nominal_node(7)) == pytest.approx(at_7 / at_14)
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -63,14 +65,14 @@ def test_scaling_back_gives_what_was_scaled(
 @pytest.mark.parametrize("scale", [scale_energy, scale_area, scale_leakage])
 @given(nodes=st.tuples(NODES, NODES).map(sorted))
 def test_a_larger_node_takes_no_less(scale: Scale, nodes: list[float]) -> None:
-    small, large = (scale(1.0, nominal(45), nominal(nm)) for nm in nodes)
+    small, large = (scale(1.0, nominal_node(45), nominal_node(nm)) for nm in nodes)
     assert small <= large * (1 + 1e-12)
 
 
 @given(nm=NODES, shares=st.tuples(*[st.floats(min_value=0.75, max_value=1.1)] * 2).map(sorted))
 def test_a_higher_voltage_takes_no_less_energy(nm: float, shares: list[float]) -> None:
     vdd = nominal_voltage(nm)
-    low, high = (scale_energy(1.0, nominal(nm), Node(nm, vdd * share)) for share in shares)
+    low, high = (scale_energy(1.0, nominal_node(nm), Node(nm, vdd * share)) for share in shares)
     assert low <= high * (1 + 1e-12)
 
 
@@ -78,7 +80,7 @@ def test_a_higher_voltage_takes_no_less_energy(nm: float, shares: list[float]) -
 def test_other_nodes_are_unknown(nm: float) -> None:
     assert not is_known_node(nm)
     with pytest.raises(UnknownNodeError, match="expected 7 to 180 nm") as caught:
-        nominal(nm)
+        nominal_node(nm)
     assert isinstance(caught.value, NestmapError)
     assert isinstance(caught.value, ValueError)
 

@@ -21,7 +21,7 @@ from nestmap.model import (
     VectorNode,
     VectorUnit,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from tests.costmodel.machines import machine, memory
 from tests.properties.variants import examples
 from tests.strategies import accelerators
@@ -81,8 +81,8 @@ def test_reads_and_writes_have_ports_of_their_own() -> None:
 
 def test_energies_are_for_the_full_width() -> None:
     narrow = two_ports(read=64, write=64)
-    ports = tuple(replaced(x, {"width_min": 8}) for x in narrow.instance.ports)
-    level = replaced(narrow, {"instance": replaced(narrow.instance, {"ports": ports})})
+    ports = tuple(copy_with(x, {"width_min": 8}) for x in narrow.instance.ports)
+    level = copy_with(narrow, {"instance": copy_with(narrow.instance, {"ports": ports})})
     accelerator = machine(level, memory("in", operands="I1 I2"))
     found = evaluate_vector(relu("r", 9), accelerator)  # 72 bit: two words
     assert (found.words_read, found.memory_energy) == (2, 2 * 10.0 + 2 * 30.0)
@@ -102,7 +102,7 @@ def test_the_unit_says_which_memory() -> None:
 
 
 def test_each_tensor_begins_in_a_word_of_its_own() -> None:
-    node = replaced(
+    node = copy_with(
         relu("add", 1), {"inputs": (tensor("a", 5, precision=1), tensor("b", 5, precision=1))}
     )
     found = evaluate_vector(node, TOP)
@@ -116,7 +116,7 @@ def test_words_are_spread_over_the_instances() -> None:
 
 
 def test_tensors_of_unknown_size_move_nothing() -> None:
-    node = replaced(relu("r", 2), {"outputs": (Tensor(name="y", sizes=None, precision=8),)})
+    node = copy_with(relu("r", 2), {"outputs": (Tensor(name="y", sizes=None, precision=8),)})
     found = evaluate_vector(node, TOP)
     assert (found.words_read, found.words_written, found.latency) == (2, 0, 2)
 
@@ -159,7 +159,7 @@ def test_costs_are_the_sums_of_their_parts(node: VectorNode, accelerator: Accele
 def test_more_lanes_are_never_slower(node: VectorNode, accelerator: Accelerator, more: int) -> None:
     unit = accelerator.vector_unit
     assert unit is not None
-    wider = replaced(accelerator, {"vector_unit": replaced(unit, {"lanes": unit.lanes + more})})
+    wider = copy_with(accelerator, {"vector_unit": copy_with(unit, {"lanes": unit.lanes + more})})
     before, after = evaluate_vector(node, accelerator), evaluate_vector(node, wider)
     assert after.latency <= before.latency
     assert after.compute_cycles <= before.compute_cycles
@@ -170,11 +170,11 @@ def test_more_lanes_are_never_slower(node: VectorNode, accelerator: Accelerator,
 @given(vector_nodes(), vector_machines())
 def test_twice_the_tensors_are_twice_the_bits(node: VectorNode, accelerator: Accelerator) -> None:
     def doubled(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return tuple(replaced(x, {"precision": 2 * x.precision}) for x in tensors)
+        return tuple(copy_with(x, {"precision": 2 * x.precision}) for x in tensors)
 
     ends = {"inputs": doubled(node.inputs), "outputs": doubled(node.outputs)}
     before = evaluate_vector(node, accelerator)
-    after = evaluate_vector(replaced(node, dict(ends)), accelerator)
+    after = evaluate_vector(copy_with(node, dict(ends)), accelerator)
     assert after.bits_read == 2 * before.bits_read
     assert after.bits_written == 2 * before.bits_written
     assert before.words_read <= after.words_read <= 2 * before.words_read
@@ -189,8 +189,8 @@ def test_a_unit_adds_its_operations_to_the_traffic(
 ) -> None:
     unit = VectorUnit(lanes=lanes, operation_energy=0.5)
     without = evaluate_vector(node, accelerator)
-    with_it = evaluate_vector(node, replaced(accelerator, {"vector_unit": unit}))
+    with_it = evaluate_vector(node, copy_with(accelerator, {"vector_unit": unit}))
     assert (without.operation_energy, without.compute_cycles) == (0.0, 0)
     assert with_it.energy == without.energy + 0.5 * node.total_operations
     parts = {"operation_energy": 0.0, "compute_cycles": 0}
-    assert replaced(with_it, dict(parts)) == without
+    assert copy_with(with_it, dict(parts)) == without

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.costmodel.window_union import covered, window_union
+from nestmap.costmodel.window_union import covered_cycles, window_union
 from tests.properties.variants import examples
 
 LONGEST = 5000
@@ -55,7 +55,7 @@ def test_what_is_covered_so_far(given: Windows, data: st.DataObject) -> None:
     periods, lengths = (np.array(column, np.float64) for column in zip(*given, strict=True))
     gain, rest = np.zeros(n), np.zeros(n)
     window_union(n, periods, lengths, gain, rest)
-    assert covered(float(cycles), n, periods, gain, rest, lengths) == counted(given, cycles)
+    assert covered_cycles(float(cycles), n, periods, gain, rest, lengths) == counted(given, cycles)
 
 
 @examples

@@ -13,12 +13,12 @@ from nestmap import explore
 from nestmap.pipeline.frontend.bundled import resolve_accelerator
 
 
-def some_run() -> None:
+def record_run() -> None:
     """A run of a bundled network in the store."""
     explore("light:squeezenet", "tpu_like", lpf_limit=2, store="nestmap.duckdb")
 
 
-def a_model(name: str, *dimensions: str | int) -> Callable[[], None]:
+def model_file(name: str, *dimensions: str | int) -> Callable[[], None]:
     """An ONNX file with one product, whose input has these dimensions before the last."""
 
     def write() -> None:
@@ -37,7 +37,7 @@ def a_model(name: str, *dimensions: str | int) -> Callable[[], None]:
     return write
 
 
-def a_machine(name: str) -> Callable[[], None]:
+def accelerator_file(name: str) -> Callable[[], None]:
     """An accelerator's description."""
 
     def write() -> None:
@@ -49,9 +49,9 @@ def a_machine(name: str) -> Callable[[], None]:
 
 GIVEN: Final[Mapping[str, tuple[Callable[[], None], ...]]] = MappingProxyType(
     {
-        "docs/networks.md": (a_model("model.onnx", "batch", "seq"),),
-        "docs/schema.md": (some_run,),
-        "docs/start.md": (a_model("net.onnx", 8), a_machine("machine.yaml")),
+        "docs/networks.md": (model_file("model.onnx", "batch", "seq"),),
+        "docs/schema.md": (record_run,),
+        "docs/start.md": (model_file("net.onnx", 8), accelerator_file("machine.yaml")),
     }
 )
 """By document."""

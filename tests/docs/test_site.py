@@ -36,12 +36,12 @@ LINK: Final = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built as ``make docs`` does it: any warning is an error."""
     folder = tmp_path_factory.mktemp("site")
-    done = built(ROOT / "mkdocs.yml", folder)
+    done = build_site(ROOT / "mkdocs.yml", folder)
     assert done.returncode == 0, done.stderr
     return folder
 
 
-def built(config: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+def build_site(config: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     """Builds a site."""
     command = [sys.executable, "-m", "mkdocs", "build", "--strict"]
     return subprocess.run(

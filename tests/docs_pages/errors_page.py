@@ -56,7 +56,7 @@ def run(*arguments: str) -> Ended:
     return Ended(result.exit_code, result.stdout, result.stderr)
 
 
-def printed(section: Section, patch: pytest.MonkeyPatch) -> str:
+def print_case(section: Section, patch: pytest.MonkeyPatch) -> str:
     """What a case prints, run in the current folder: the message on stderr, or the exception."""
     write_files(blocks_in(INTRODUCTION), Path())
     for block in section.blocks:
@@ -120,7 +120,7 @@ def nothing(patch: pytest.MonkeyPatch) -> Generator[Run]:
     yield run
 
 
-def a_file(content: bytes | onnx.ModelProto, name: str = "net.onnx") -> Given:
+def file_with(content: bytes | onnx.ModelProto, name: str = "net.onnx") -> Given:
     """A file that no page can show."""
 
     @contextmanager
@@ -145,7 +145,7 @@ def without(*packages: str) -> Given:
 
 
 @contextmanager
-def held(patch: pytest.MonkeyPatch) -> Generator[Run]:
+def store_open_elsewhere(patch: pytest.MonkeyPatch) -> Generator[Run]:
     """A store that another process has open."""
     Store.open(STORE).close()
     with running(HOLD, str(STORE)) as process:
@@ -154,7 +154,7 @@ def held(patch: pytest.MonkeyPatch) -> Generator[Run]:
 
 
 @contextmanager
-def future(patch: pytest.MonkeyPatch) -> Generator[Run]:
+def store_of_later_version(patch: pytest.MonkeyPatch) -> Generator[Run]:
     """A store that a later version of nestmap has written."""
     Store.open(STORE).close()
     with connect(STORE) as connection:
@@ -163,7 +163,7 @@ def future(patch: pytest.MonkeyPatch) -> Generator[Run]:
 
 
 @contextmanager
-def past(patch: pytest.MonkeyPatch) -> Generator[Run]:
+def store_of_earlier_version(patch: pytest.MonkeyPatch) -> Generator[Run]:
     """A store that an earlier version of nestmap has written."""
     Store.open(STORE).close()
     with connect(STORE) as connection:
@@ -180,7 +180,7 @@ def cut_off(patch: pytest.MonkeyPatch) -> Generator[Run]:
 
 
 @contextmanager
-def full(patch: pytest.MonkeyPatch) -> Generator[Run]:
+def disk_full(patch: pytest.MonkeyPatch) -> Generator[Run]:
     """A disk without room, for a process of its own: the limit is one of the whole process."""
     yield partial(run_process, setup=NO_ROOM)
 
@@ -249,22 +249,22 @@ POINTER: Final = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsiz
 
 GIVEN: Final[dict[str, Given]] = {
     "": nothing,
-    "a pointer of Git LFS instead of the model": a_file(POINTER),
-    "a model with open sizes": a_file(symbolic()),
-    "a model with an operator of somebody's own": a_file(custom()),
-    "a model of activations only": a_file(only_vectors()),
-    "a model whose shapes contradict each other": a_file(channels()),
+    "a pointer of Git LFS instead of the model": file_with(POINTER),
+    "a model with open sizes": file_with(symbolic()),
+    "a model with an operator of somebody's own": file_with(custom()),
+    "a model of activations only": file_with(only_vectors()),
+    "a model whose shapes contradict each other": file_with(channels()),
     "no package hwcomponents-cacti": without("hwcomponents_cacti"),
     "no matplotlib": without("matplotlib"),
     "no jinja2, no altair": without("jinja2", "altair"),
     "no starlette, no uvicorn": without("starlette", "uvicorn"),
     "port 8400 in use": port_in_use,
     "no torch": without("torch", "onnxscript", "onnx_ir"),
-    "another process has the store open": held,
-    "a store of a later version": future,
-    "a store of an earlier version": past,
+    "another process has the store open": store_open_elsewhere,
+    "a store of a later version": store_of_later_version,
+    "a store of an earlier version": store_of_earlier_version,
     "a store that is cut off": cut_off,
-    "a disk without room": full,
+    "a disk without room": disk_full,
     "Ctrl-C while it runs": ctrl_c,
     "a store that may only be read": read_only,
 }

@@ -11,7 +11,7 @@ import pytest
 from nestmap.pipeline.cli import progress
 from nestmap.store.connection import database
 from tests.docs.blocks import blocks_in
-from tests.docs_pages.errors_page import GIVEN, INTRODUCTION, PAGE, printed
+from tests.docs_pages.errors_page import GIVEN, INTRODUCTION, PAGE, print_case
 from tests.docs_pages.page import Section, sections_of, text_of, write_files
 from tests.faults.test_store import impatiently
 
@@ -42,7 +42,7 @@ def test_a_case_prints_what_the_page_shows(
     heading: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = BY_HEADING[heading]
-    words = " ".join(printed(case, monkeypatch).split())
+    words = " ".join(print_case(case, monkeypatch).split())
     shown = " ".join(message_of(case).split())
     pattern = ".+".join(map(re.escape, shown.split(ANYTHING)))
     assert re.fullmatch(pattern, words), words

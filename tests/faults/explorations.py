@@ -31,7 +31,7 @@ from nestmap.model import (
     RecordMode,
     Workload,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import (
     Exploration,
     FrontExploration,
@@ -49,7 +49,7 @@ from nestmap.store.maintenance.parquet_parts import PartsWriter
 from nestmap.store.record import commit_policy
 from nestmap.store.record.lifecycle import AfterCommit, ignore_commit
 from nestmap.store.schema.migrate import migrate
-from nestmap.store.store import AfterCommitOf, nothing_after
+from nestmap.store.store import CommitHooks, no_commit_hook
 from tests.costmodel.machines import machine, matmul, memory
 
 CHUNK: Final = 100 if "NESTMAP_STRESS" in os.environ else 300
@@ -57,7 +57,7 @@ CHUNK: Final = 100 if "NESTMAP_STRESS" in os.environ else 300
 
 NETWORK: Final = NetworkProblem(
     workload=Workload.of(
-        *(replaced(matmul(k=12, c=30, b=b), {"name": f"layer {b}"}) for b in (2, 3, 4, 6, 8)),
+        *(copy_with(matmul(k=12, c=30, b=b), {"name": f"layer {b}"}) for b in (2, 3, 4, 6, 8)),
         name="net",
     ),
     accelerator=machine(
@@ -143,7 +143,7 @@ class Nodded:
         """What is known already needs no nod."""
 
 
-def explore(order: Order, after: AfterCommitOf = nothing_after) -> Exploration | FrontExploration:
+def explore(order: Order, after: CommitHooks = no_commit_hook) -> Exploration | FrontExploration:
     """Does it; ``after`` is told of each commit."""
     kind = KINDS[order.kind]
     with opened(order, after) as store:
@@ -154,7 +154,7 @@ def explore(order: Order, after: AfterCommitOf = nothing_after) -> Exploration |
         return explored(NETWORK, kind.plan, store=store, recording=kind.recording, progress=nodded)
 
 
-def opened(order: Order, after: AfterCommitOf) -> Store:
+def opened(order: Order, after: CommitHooks) -> Store:
     """The store of an exploration with somebody who is told of each commit."""
     path, parts = Path(order.path), KINDS[order.kind].parts
     database = Database(
@@ -182,7 +182,7 @@ def say(word: str) -> None:
     os.write(1, f"{word}\n".encode())
 
 
-def telling(order: Order) -> AfterCommitOf:
+def telling(order: Order) -> CommitHooks:
     """Says after each commit how many evaluations of its run are there, and whether it is done."""
     parts = KINDS[order.kind].parts
 

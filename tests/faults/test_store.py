@@ -20,7 +20,7 @@ from nestmap.pipeline.cli import progress
 from nestmap.store import ROW_GROUP, RunStatus, Store
 from nestmap.store.connection import database
 from nestmap.store.connection.connect import connect
-from nestmap.store.connection.database import patiently
+from nestmap.store.connection.database import open_with_retry
 from nestmap.store.maintenance.check import check_store
 from tests.faults.processes import HOLD, NO_LIMIT, WRITE_CHUNKS, read_chunks, read_line, running
 from tests.pipeline.cli.inputs import Ended, Inputs, run, run_process, written
@@ -66,7 +66,7 @@ def impatiently(
     opening: Callable[[], duckdb.DuckDBPyConnection], patience: float
 ) -> duckdb.DuckDBPyConnection:
     """Waits, but not for long."""
-    return patiently(opening, min(patience, 0.1))
+    return open_with_retry(opening, min(patience, 0.1))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.multicore.schedule import CandidateRule, Schedule
 from nestmap.model.multicore.split_options import Convention
 from nestmap.search.multicore.schedule.schedule_one import schedule
@@ -41,7 +41,7 @@ def default_schedule(name: str, rule: CandidateRule) -> Schedule:
     """The schedule of a recorded problem in default mode: the same nodes, costs and allocation."""
     problem, allocation = problem_of(name)
     nodes = replace(problem.nodes, convention=Convention.EXACT)
-    options = replaced(problem.options, {"rule": rule})
+    options = copy_with(problem.options, {"rule": rule})
     return schedule(replace(problem, nodes=nodes, options=options), allocation)
 
 

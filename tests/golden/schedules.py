@@ -19,8 +19,8 @@ from nestmap.model.multicore.accelerator import (
     MultiCoreAccelerator,
     StorageCore,
 )
-from nestmap.model.multicore.allocation import Allocation, Gene, GeneSpace
-from nestmap.model.multicore.cn_costs import IMPOSSIBLE, CnCosts
+from nestmap.model.multicore.allocation import Allocation, AllocationSpace, NodeGroup
+from nestmap.model.multicore.cn_costs import INFEASIBLE, CnCosts
 from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleOptions, ScheduleProblem
 from tests.golden.test_stream_nodes import recorded, split_as
@@ -103,12 +103,12 @@ def problem_of(name: str) -> tuple[ScheduleProblem, Allocation]:
     problem = ScheduleProblem(
         accelerator=machine,
         nodes=nodes,
-        space=GeneSpace(
-            genes=tuple(
-                Gene(layer=nodes.id(i).layer, group=i, cores=(core,))
+        space=AllocationSpace(
+            groups=tuple(
+                NodeGroup(layer=nodes.id_of(i).layer, group=i, cores=(core,))
                 for i, core in enumerate(cores)
             ),
-            gene_of=np.arange(len(nodes)),
+            group_of=np.arange(len(nodes)),
         ),
         costs=_costs(run, nodes, machine),
         options=ScheduleOptions(rule=CandidateRule.MEMORY, prefetch=run.prefetch),
@@ -119,7 +119,7 @@ def problem_of(name: str) -> tuple[ScheduleProblem, Allocation]:
 def _costs(run: RecordedSchedule, nodes: CnWorkload, machine: MultiCoreAccelerator) -> CnCosts:
     cores = tuple(core.id for core in machine.compute_cores)
     shape = (len(nodes), len(cores))
-    runtime = np.full(shape, IMPOSSIBLE, dtype=np.int64)
+    runtime = np.full(shape, INFEASIBLE, dtype=np.int64)
     onchip, offchip = np.zeros(shape), np.zeros(shape)
     streamed, read, write = (np.zeros(shape, dtype=np.int64) for _ in range(3))
     rates = _rates(run, machine.offchip)

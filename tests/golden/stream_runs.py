@@ -10,10 +10,10 @@ from typing import Final
 import numpy as np
 
 from nestmap.model import Frozen, LayerNode, MultiCoreAccelerator, VectorNode
-from nestmap.model.base import replaced
-from nestmap.model.multicore.allocation import Allocation, Gene, GeneSpace
-from nestmap.model.multicore.cn_costs import IMPOSSIBLE, CnCosts
-from nestmap.model.multicore.cn_layer import CnNest
+from nestmap.model.base import copy_with
+from nestmap.model.multicore.allocation import Allocation, AllocationSpace, NodeGroup
+from nestmap.model.multicore.cn_costs import INFEASIBLE, CnCosts
+from nestmap.model.multicore.cn_layer import LayerNest
 from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleOptions, ScheduleProblem
@@ -117,7 +117,7 @@ def allocation_of(problem: ScheduleProblem, run: RecordedRun, cores: tuple[int, 
     """An allocation of all genes from the cores of those that are free."""
     chosen = dict(zip(run.genes, cores, strict=True))
     return tuple(
-        chosen.get((gene.layer, gene.group), gene.cores[0]) for gene in problem.space.genes
+        chosen.get((gene.layer, gene.group), gene.cores[0]) for gene in problem.space.groups
     )
 
 
@@ -135,8 +135,8 @@ def split_as(run: RecordedRun) -> CnWorkload:
 def machine_of(run: RecordedRun) -> MultiCoreAccelerator:
     """The machine of a run; the one port of its DRAM joins no two cores."""
     read = parse_multicore(RUNS / "machines" / f"{run.machine}.yaml")
-    buses = tuple(replaced(bus, {"hub": read.offchip}) for bus in read.buses)
-    return replaced(read, {"buses": buses})
+    buses = tuple(copy_with(bus, {"hub": read.offchip}) for bus in read.buses)
+    return copy_with(read, {"buses": buses})
 
 
 def split_with_costs(run: RecordedRun) -> SplitProblem:
@@ -146,7 +146,7 @@ def split_with_costs(run: RecordedRun) -> SplitProblem:
     """
     workload = parse_onnx(network_of(run))
     nodes = tuple(_summed(x) if isinstance(x, LayerNode) else x for x in workload.nodes)
-    workload = replaced(workload, {"nodes": nodes})
+    workload = copy_with(workload, {"nodes": nodes})
     problem = StreamProblem(workload=workload, accelerator=machine_of(run))
     return GenerateCNWorkloadHybridStage(options=_options(run))(problem)
 
@@ -157,24 +157,24 @@ def _options(run: RecordedRun) -> SplitOptions:
 
 
 def _summed(node: LayerNode) -> LayerNode:
-    output = replaced(node.layer.output, {"partial_precision": 16})
-    return replaced(node, {"layer": replaced(node.layer, {"output": output})})
+    output = copy_with(node.layer.output, {"partial_precision": 16})
+    return copy_with(node, {"layer": copy_with(node.layer, {"output": output})})
 
 
 def _is_computed(node: VectorNode) -> bool:
     return node.operator in COMPUTED
 
 
-def _space(run: RecordedRun, nodes: CnWorkload) -> GeneSpace:
+def _space(run: RecordedRun, nodes: CnWorkload) -> AllocationSpace:
     cores_of = {
         layer.number: tuple(sorted(core for cost in layer.costs for core in cost.cores))
         for layer in run.layers
     }
     found: dict[tuple[int, int], int] = {}
     gene_of = [found.setdefault((layer, group), len(found)) for layer, _, group, _ in run.nodes]
-    genes = tuple(Gene(layer=x, group=group, cores=cores_of[x]) for x, group in found)
+    genes = tuple(NodeGroup(layer=x, group=group, cores=cores_of[x]) for x, group in found)
     assert len(gene_of) == len(nodes)
-    return GeneSpace(genes=genes, gene_of=np.array(gene_of, dtype=np.int64))
+    return AllocationSpace(groups=genes, group_of=np.array(gene_of, dtype=np.int64))
 
 
 def _costs(run: RecordedRun, nodes: CnWorkload, machine: MultiCoreAccelerator) -> CnCosts:
@@ -182,7 +182,7 @@ def _costs(run: RecordedRun, nodes: CnWorkload, machine: MultiCoreAccelerator) -
     cores = tuple(core.id for core in machine.compute_cores)
     shape = (len(run.layers), len(cores))
     rate = machine.buses[0].bandwidth or 0
-    runtime = np.full(shape, IMPOSSIBLE, dtype=np.int64)
+    runtime = np.full(shape, INFEASIBLE, dtype=np.int64)
     onchip, offchip = np.zeros(shape), np.zeros(shape)
     streamed = np.zeros(shape, dtype=np.int64)
     for row, (layer, made) in enumerate(zip(run.layers, nodes.layers, strict=True)):
@@ -193,7 +193,7 @@ def _costs(run: RecordedRun, nodes: CnWorkload, machine: MultiCoreAccelerator) -
             offchip[row, columns] = cost.offchip
             streamed[row, columns] = sum(1 << _operand(made.nest, x) for x in set(cost.streamed))
     return CnCosts(
-        kind=np.repeat(np.arange(len(run.layers)), np.diff(nodes.first)),
+        kind=np.repeat(np.arange(len(run.layers)), np.diff(nodes.first_nodes)),
         cores=cores,
         runtime=runtime,
         onchip=onchip,
@@ -204,7 +204,7 @@ def _costs(run: RecordedRun, nodes: CnWorkload, machine: MultiCoreAccelerator) -
     )
 
 
-def _operand(nest: CnNest, name: str) -> int:
+def _operand(nest: LayerNest, name: str) -> int:
     """The bit of an operand, by its name in Stream, where matrices and sums are of A and B."""
     if name == nest.output.operand:
         return 0

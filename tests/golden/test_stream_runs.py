@@ -26,7 +26,7 @@ def test_the_nodes_and_edges_are_those_of_stream(name: str) -> None:
 def test_the_genes_are_those_of_stream(name: str) -> None:
     run = recorded_run(name)
     space = problem_of(run).space
-    free = [space.genes[place] for place in space.free]
+    free = [space.groups[place] for place in space.free_groups]
     assert [(gene.layer, gene.group) for gene in free] == list(run.genes)
     for each in run.evaluated:
         for gene, core in zip(free, each.cores, strict=True):

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nestmap.model.multicore.interconnect import Ways
+from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.schedule import Schedule, TransferKind
-from nestmap.model.multicore.top_memories import Homes
+from nestmap.model.multicore.top_memories import TopMemories
 from nestmap.search.multicore.schedule.schedule_one import schedule
 from tests.golden.compared import table
 from tests.golden.schedules import NAMES, RecordedSchedule, problem_of, recorded_schedule
@@ -50,7 +50,7 @@ def _name(core: int | None) -> str:
 def carried(made: Schedule) -> dict[tuple[str, str], list[tuple[int, int]]]:
     """When something passes each way; those to and from off chip have an end that is any core."""
     accelerator = made.problem.accelerator
-    ways = Ways(accelerator=accelerator)
+    ways = Interconnect(accelerator=accelerator)
     names = [(str(link.sender), str(link.receiver)) for link in accelerator.links]
     for bus in accelerator.buses:
         outward = accelerator.offchip not in bus.senders and bus.hub is None
@@ -67,7 +67,7 @@ def carried(made: Schedule) -> dict[tuple[str, str], list[tuple[int, int]]]:
 
 def test_memories_hold_what_they_do_in_stream(pair: tuple[RecordedSchedule, Schedule]) -> None:
     run, made = pair
-    homes = Homes(accelerator=made.problem.accelerator)
+    homes = TopMemories(accelerator=made.problem.accelerator)
     for recorded, home, (times, used) in zip(
         run.memories, homes.memories, made.memory_usage, strict=True
     ):

@@ -34,7 +34,7 @@ from nestmap.model import (
     Workload,
     layer_from_equation,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from tests.model.builders import array, fully_connected, machine, memory, port, problem
 
 Build = Callable[[], Frozen]
@@ -71,7 +71,7 @@ LAYERS: list[tuple[str, Build]] = [
     ("indexed by Z", lambda: layer_from_equation("O[b]+=I[z]", {"B": 2}, name="x")),
     ("greater than or equal to 1", lambda: fully_connected(K=0)),
     ("greater than or equal to 1", lambda: fully_connected(K=-8)),
-    ("at least 1 character", lambda: replaced(fully_connected(), {"name": ""})),
+    ("at least 1 character", lambda: copy_with(fully_connected(), {"name": ""})),
     ("match pattern", lambda: Loop(dimension="k", size=2)),
     ("Extra inputs", lambda: Loop.model_validate({"dimension": "K", "size": 2, "step": 1})),
     ("valid integer", lambda: Loop.model_validate({"dimension": "K", "size": 2.5})),
@@ -97,7 +97,7 @@ MACHINES: list[tuple[str, Build]] = [
     ),
     (
         "expected one of the memory's operands: O",
-        lambda: replaced(memory("m", "O", "I1"), {"operands": ("O",)}),
+        lambda: copy_with(memory("m", "O", "I1"), {"operands": ("O",)}),
     ),
     (
         "is not in the array; expected some of D1",
@@ -119,18 +119,18 @@ MACHINES: list[tuple[str, Build]] = [
             name="a", array=array(4), memories=(memory("m", "O"), memory("m", "I1"))
         ),
     ),
-    ("systolic dimension D9", lambda: replaced(array(4), {"systolic_dimensions": ("D9",)})),
+    ("systolic dimension D9", lambda: copy_with(array(4), {"systolic_dimensions": ("D9",)})),
     (
         "not all different",
         lambda: OperationalArray(sides=array(4).sides * 2, unit_energy=1.0),
     ),
-    ("finite number", lambda: replaced(array(4), {"unit_energy": float("nan")})),
+    ("finite number", lambda: copy_with(array(4), {"unit_energy": float("nan")})),
 ]
 
 
 def replaced_ports(instance: MemoryInstance) -> MemoryInstance:
     """The memory with one port that does nothing."""
-    return replaced(instance, {"ports": (port(),)})
+    return copy_with(instance, {"ports": (port(),)})
 
 
 MAPPINGS: list[tuple[str, Build]] = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 
 from nestmap.model import Accelerator, Frozen, Layer, Loop, Term
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from tests.model.builders import convolution, fully_connected, machine
 from tests.strategies import accelerators, layers
 
@@ -45,7 +45,7 @@ def test_a_changed_number_changes_the_hash() -> None:
 
 
 def test_replaced_changes_the_named_fields_only() -> None:
-    layer = replaced(fully_connected(), {"name": "other"})
+    layer = copy_with(fully_connected(), {"name": "other"})
     assert layer.name == "other"
     assert layer.loops == fully_connected().loops
     assert layer.content_hash != fully_connected().content_hash

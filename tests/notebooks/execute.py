@@ -56,7 +56,7 @@ def read(path: Path) -> Notebook:
     return cast(Notebook, json.loads(path.read_text()))
 
 
-def executed(path: Path) -> Notebook:
+def execute(path: Path) -> Notebook:
     """The notebook with what its cells show when they are run now, from top to bottom.
 
     Raises:
@@ -108,4 +108,4 @@ def _settled(notebook: Notebook) -> Notebook:
 
 
 if __name__ == "__main__":
-    write(executed(EXAMPLE), EXAMPLE)
+    write(execute(EXAMPLE), EXAMPLE)

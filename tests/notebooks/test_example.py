@@ -9,7 +9,7 @@ from itertools import chain
 
 import pytest
 
-from tests.notebooks.execute import EXAMPLE, Notebook, Output, executed, read
+from tests.notebooks.execute import EXAMPLE, Notebook, Output, execute, read
 
 NOT_COMPARED = {"image/png"}
 """Kinds of output whose bytes depend on the versions of matplotlib and of what it draws with."""
@@ -23,13 +23,13 @@ NEW_EACH_TIME = {
 
 
 @cache
-def kept() -> Notebook:
+def stored_notebook() -> Notebook:
     return read(EXAMPLE)
 
 
 @cache
-def again() -> Notebook:
-    return executed(EXAMPLE)
+def executed_notebook() -> Notebook:
+    return execute(EXAMPLE)
 
 
 def shown(notebook: Notebook) -> list[list[Output]]:
@@ -44,18 +44,18 @@ def text_of(output: Output) -> dict[str, str]:
 
 
 def test_it_shows_what_is_kept() -> None:
-    for then, now in zip(shown(kept()), shown(again()), strict=True):
+    for then, now in zip(shown(stored_notebook()), shown(executed_notebook()), strict=True):
         assert [text_of(x) for x in now] == [text_of(x) for x in then]
 
 
 def test_nothing_warns_or_fails() -> None:
-    kinds = [output["output_type"] for output in chain.from_iterable(shown(again()))]
+    kinds = [output["output_type"] for output in chain.from_iterable(shown(executed_notebook()))]
     assert kinds
     assert set(kinds) == {"execute_result"}
 
 
 def test_all_kinds_of_output_are_there() -> None:
-    outputs = chain.from_iterable(shown(kept()))
+    outputs = chain.from_iterable(shown(stored_notebook()))
     kinds = [kind for output in outputs for kind in output.get("data", {})]
     assert kinds.count("image/png") >= 3
     assert kinds.count("text/html") >= 8
@@ -64,12 +64,12 @@ def test_all_kinds_of_output_are_there() -> None:
 
 @pytest.mark.parametrize("what", NEW_EACH_TIME)
 def test_nothing_is_kept_that_is_new_each_time(what: str) -> None:
-    outputs = chain.from_iterable(shown(kept()))
+    outputs = chain.from_iterable(shown(stored_notebook()))
     said = " ".join(text for output in outputs for text in text_of(output).values())
     assert not re.findall(NEW_EACH_TIME[what], said)
 
 
 def test_the_file_is_what_the_script_writes() -> None:
-    assert again()["metadata"] == kept()["metadata"]
-    assert all(cell["metadata"] == {} for cell in kept()["cells"])
-    assert EXAMPLE.read_text() == json.dumps(kept(), indent=1, ensure_ascii=False) + "\n"
+    assert executed_notebook()["metadata"] == stored_notebook()["metadata"]
+    assert all(cell["metadata"] == {} for cell in stored_notebook()["cells"])
+    assert EXAMPLE.read_text() == json.dumps(stored_notebook(), indent=1, ensure_ascii=False) + "\n"

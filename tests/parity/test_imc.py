@@ -28,7 +28,7 @@ from nestmap.model import (
     SpatialProblem,
     Workload,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from nestmap.pipeline.frontend.read import read_accelerator, read_mapping
 from nestmap.pipeline.stages import SpatialMappingGeneratorStage
@@ -97,8 +97,8 @@ def is_tree(array: OperationalArray) -> bool:
 
 
 def constant_weights(layer: Layer) -> Layer:
-    inputs = tuple(replaced(x, {"constant": x.name == "W"}) for x in layer.inputs)
-    return replaced(layer, {"inputs": inputs})
+    inputs = tuple(copy_with(x, {"constant": x.name == "W"}) for x in layer.inputs)
+    return copy_with(layer, {"inputs": inputs})
 
 
 def is_diagonal(spatial: SpatialProblem) -> bool:

@@ -34,13 +34,13 @@ from nestmap.model import (
     Unrolling,
     UnrollingHint,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.frontend.bundled import accelerator_names
 from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
 from nestmap.pipeline.stages.mapping.spatial import SpatialMappingGeneratorStage
-from nestmap.search import conform, spatial_mappings
+from nestmap.search import meets_constraints, spatial_mappings
 from nestmap.search.spatial.capacity import within_capacity
-from nestmap.search.spatial.unrolling import precision_of, unrolling_limits, used_by
+from nestmap.search.spatial.unrolling import precision_of, unrolling_limits, used_width
 from tests.costmodel.machines import loops
 from tests.parity import reference_spatial as reference
 from tests.search.cells import array_of_cells
@@ -89,8 +89,8 @@ def test_bundled_layers_have_the_same_mappings(machine: str, network: str) -> No
         iterated = [d for d in ("K", "G", "C", "OX", "OY") if layer.sizes.get(d, 1) > 1]
         few = hinted(accelerator, iterated[:3])
         free = MappingProblem(layer=layer, accelerator=accelerator)
-        asked = replaced(free, {"constraints": given_by_user.of(layer)})
-        mixable = replaced(free, {"constraints": few})
+        asked = copy_with(free, {"constraints": given_by_user.of(layer)})
+        mixable = copy_with(free, {"constraints": few})
         for problem, mixed in ((free, False), (asked, False), (asked, True), (mixable, True)):
             assert_same(with_room(problem), 3, mixed)
             if not is_arbitrary(problem, 3, mixed):
@@ -129,7 +129,7 @@ def problems(draw: st.DrawFn) -> MappingProblem:
                 unrollings.append(Unrolling(array_dimension=side.name, loops=(loop,)))
     wanted = SpatialMapping(unrollings=tuple(unrollings)) if unrollings else None
     return MappingProblem(
-        layer=replaced(layer, {"loops": sizes}),
+        layer=copy_with(layer, {"loops": sizes}),
         accelerator=accelerator,
         constraints=LayerConstraints(spatial_mapping=wanted, spatial_hints=hints),
     )
@@ -142,10 +142,12 @@ def machines(draw: st.DrawFn) -> Accelerator:
     memories = list(accelerator.memories)
     for i, level in enumerate(memories[:3]):
         larger, wider = draw(st.sampled_from((1, 2, 4, 100))), draw(st.sampled_from((1, 2, 3, 8)))
-        ports = tuple(replaced(x, {"width_max": x.width_max * wider}) for x in level.instance.ports)
-        instance = replaced(level.instance, {"size": level.instance.size * larger, "ports": ports})
-        memories[i] = replaced(level, {"instance": instance})
-    return replaced(accelerator, {"memories": tuple(memories)})
+        ports = tuple(
+            copy_with(x, {"width_max": x.width_max * wider}) for x in level.instance.ports
+        )
+        instance = copy_with(level.instance, {"size": level.instance.size * larger, "ports": ports})
+        memories[i] = copy_with(level, {"instance": instance})
+    return copy_with(accelerator, {"memories": tuple(memories)})
 
 
 @settings(max_examples=CASES)
@@ -170,11 +172,11 @@ def repeats(problem: MappingProblem) -> bool:
 def with_room(problem: MappingProblem) -> MappingProblem:
     """The problem with memories that hold anything."""
     memories = tuple(
-        replaced(x, {"instance": replaced(x.instance, {"size": 2**50})})
+        copy_with(x, {"instance": copy_with(x.instance, {"size": 2**50})})
         for x in problem.accelerator.memories
     )
-    roomy = replaced(problem.accelerator, {"memories": memories})
-    return replaced(problem, {"accelerator": roomy})
+    roomy = copy_with(problem.accelerator, {"memories": memories})
+    return copy_with(problem, {"accelerator": roomy})
 
 
 def is_arbitrary(problem: MappingProblem, count: int, mixed: bool) -> bool:
@@ -199,7 +201,7 @@ def is_passed_on(problem: MappingProblem, uncut: Sequence[SpatialMapping]) -> bo
 
 def has_tie(problem: MappingProblem, uncut: SpatialMapping, operand: str) -> bool:
     """Whether two unrollings are the largest ones while the innermost memory has no room."""
-    innermost, relevant = problem.levels(operand)[0], used_by(problem, operand)
+    innermost, relevant = problem.levels(operand)[0], used_width(problem, operand)
     room = max(1, innermost.instance.size // precision_of(problem, operand))
     served = [x for x in uncut.unrollings if x.array_dimension in innermost.served_dimensions]
     sizes = sorted(y.size for x in served for y in x.loops if y.dimension in relevant)
@@ -237,7 +239,7 @@ def convolution(accelerator: str, **sizes: int) -> MappingProblem:
     layer = read_workload("light:alexnet").layers[1]
     given_sizes = tuple(Loop(dimension=d, size=sizes.get(d, 1)) for d in layer.sizes)
     return MappingProblem(
-        layer=replaced(layer, {"loops": given_sizes}), accelerator=MACHINES[accelerator]
+        layer=copy_with(layer, {"loops": given_sizes}), accelerator=MACHINES[accelerator]
     )
 
 
@@ -252,16 +254,16 @@ def test_the_reference_cuts_equal_unrollings_alike() -> None:
 def test_the_reference_cuts_later_mappings_along_with_the_first() -> None:
     problem = convolution("meta_prototype", G=2, C=3)
     weights = problem.accelerator.memories[0]
-    ports = tuple(replaced(x, {"width_max": 24}) for x in weights.instance.ports)
-    four_words = replaced(weights.instance, {"size": 32, "ports": ports})
-    level = replaced(weights, {"instance": four_words})
+    ports = tuple(copy_with(x, {"width_max": 24}) for x in weights.instance.ports)
+    four_words = copy_with(weights.instance, {"size": 32, "ports": ports})
+    level = copy_with(weights, {"instance": four_words})
     memories = (level, *problem.accelerator.memories[1:])
     hints = (("D1", "B"), ("D2", "B"), ("D3", "G"), ("D4", "C"))
     hinted_dimensions = tuple(UnrollingHint(array_dimension=s, dimensions=(d,)) for s, d in hints)
-    problem = replaced(
+    problem = copy_with(
         problem,
         {
-            "accelerator": replaced(problem.accelerator, {"memories": memories}),
+            "accelerator": copy_with(problem.accelerator, {"memories": memories}),
             "constraints": LayerConstraints(spatial_hints=hinted_dimensions),
         },
     )
@@ -274,7 +276,7 @@ def test_the_reference_cuts_later_mappings_along_with_the_first() -> None:
 def test_the_reference_leaves_out_a_dimension_that_is_unrolled_too_often() -> None:
     problem = convolution("tpu_like", K=2)
     wanted = mapping(D1="K 2", D2="K 2")
-    asked = replaced(problem, {"constraints": LayerConstraints(spatial_mapping=wanted)})
+    asked = copy_with(problem, {"constraints": LayerConstraints(spatial_mapping=wanted)})
     assert reference.generated(asked, 1) == [mapping(D1="", D2="K 2")]
     assert spatial_mappings(asked, 1) == (mapping(D1="K 2", D2=""),)
 
@@ -282,9 +284,11 @@ def test_the_reference_leaves_out_a_dimension_that_is_unrolled_too_often() -> No
 def test_the_reference_drops_loops_that_overfill_an_array_dimension() -> None:
     problem = convolution("tpu_like", K=64, C=64)
     wanted = mapping(D1="K 16 C 4")
-    asked = replaced(problem, {"constraints": LayerConstraints(spatial_mapping=wanted)})
+    asked = copy_with(problem, {"constraints": LayerConstraints(spatial_mapping=wanted)})
     assert {x.on("D1") for x in reference.generated(asked, 3)} == {loops("C 4")}
-    assert conform(asked, wanted).on("D1") == loops("K 16 C 4")  # and the stage says it is wrong
+    assert meets_constraints(asked, wanted).on("D1") == loops(
+        "K 16 C 4"
+    )  # and the stage says it is wrong
 
 
 def test_the_weight_diagonal_mapping_of_the_reference_breaks_down() -> None:
@@ -313,7 +317,7 @@ def with_port_names(accelerator: Accelerator) -> Accelerator:
     memories: list[MemoryLevel] = []
     for level in accelerator.memories:
         named = enumerate(level.instance.ports, start=1)
-        ports = tuple(replaced(x, {"name": f"rw_port_{i}"}) for i, x in named)
-        instance = replaced(level.instance, {"ports": ports})
-        memories.append(replaced(level, {"instance": instance}))
-    return replaced(accelerator, {"memories": tuple(memories)})
+        ports = tuple(copy_with(x, {"name": f"rw_port_{i}"}) for i, x in named)
+        instance = copy_with(level.instance, {"ports": ports})
+        memories.append(copy_with(level, {"instance": instance}))
+    return copy_with(accelerator, {"memories": tuple(memories)})

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore_network, read_network
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
@@ -25,9 +25,9 @@ def test_a_vector_unit_changes_no_recorded_figure(lanes: int) -> None:
     network = read_network(*(INPUTS / part for part in parts))
     machine = with_unit(network.accelerator, lanes=lanes, memory="sram_2MB")
     plan = SearchPlan.of(SearchOptions(lpf_limit=3, keep_on_chip=False))
-    found = explore_network(replaced(network, {"accelerator": machine}), plan).total
+    found = explore_network(copy_with(network, {"accelerator": machine}), plan).total
     assert (found.energy, found.latency) == pytest.approx(RECORDED, rel=1e-9)
     assert found.vector
-    counted = replaced(found, {"vector_counted": True})
+    counted = copy_with(found, {"vector_counted": True})
     assert counted.energy > found.energy
     assert counted.latency > found.latency

@@ -11,7 +11,7 @@ from nestmap.model import (
     NetworkProblem,
     Workload,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from tests.costmodel.machines import machine, matmul, memory
 
 MACHINE: Final[Accelerator] = machine(
@@ -20,8 +20,8 @@ MACHINE: Final[Accelerator] = machine(
     memory("top", served="D1 D2", width=64),
     sides={"D1": 4, "D2": 2},
 )
-FIRST: Final = replaced(matmul(k=8, c=12, b=2), {"name": "first"})
-SECOND: Final = replaced(matmul(k=6, c=10), {"name": "second"})
+FIRST: Final = copy_with(matmul(k=8, c=12, b=2), {"name": "first"})
+SECOND: Final = copy_with(matmul(k=6, c=10), {"name": "second"})
 NETWORK: Final = Workload.of(FIRST, SECOND, name="net")
 PROBLEM: Final = NetworkProblem(workload=NETWORK, accelerator=MACHINE)
 

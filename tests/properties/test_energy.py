@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import MOVEMENTS, CostModelEvaluation, LevelEvaluation
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from tests.properties.variants import examples, with_accelerator, with_memory
 from tests.strategies import Case, energies, evaluated_cases
 
@@ -48,8 +48,8 @@ def test_energy_is_linear_in_each_access_energy(
 @given(evaluated_cases(), energies())
 def test_energy_is_linear_in_the_unit_energy(case: Case, unit: float) -> None:
     array = case.spatial.accelerator.array
-    accelerator = replaced(
-        case.spatial.accelerator, {"array": replaced(array, {"unit_energy": unit})}
+    accelerator = copy_with(
+        case.spatial.accelerator, {"array": copy_with(array, {"unit_energy": unit})}
     )
     other = with_accelerator(case.spatial, accelerator)
     before, after = evaluate(case.spatial, case.temporal), evaluate(other, case.temporal)

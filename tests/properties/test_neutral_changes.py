@@ -31,7 +31,7 @@ from nestmap.model import (
     Term,
     Unrolling,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.search import loma
 from tests.properties.variants import examples, few_examples, with_layer, with_links
 from tests.strategies import Case, evaluated_cases, spatial_problems
@@ -106,13 +106,13 @@ def layers_with_one_more(draw: st.DrawFn, layer: Layer) -> Layer:
     at = draw(st.integers(1, len(layer.loops)))
     loops = (*layer.loops[:at], Loop(dimension="ONE", size=1), *layer.loops[at:])
     index = (AffineIndex(terms=(Term(dimension="ONE"),)),)
-    output = replaced(
+    output = copy_with(
         layer.output, {"indices": layer.output.indices + index * draw(st.integers(0, 1))}
     )
     inputs = tuple(
-        replaced(x, {"indices": index * draw(st.integers(0, 1)) + x.indices}) for x in layer.inputs
+        copy_with(x, {"indices": index * draw(st.integers(0, 1)) + x.indices}) for x in layer.inputs
     )
-    return replaced(layer, {"loops": loops, "output": output, "inputs": inputs})
+    return copy_with(layer, {"loops": loops, "output": output, "inputs": inputs})
 
 
 @examples
@@ -156,7 +156,7 @@ def test_a_loop_of_size_one_beside_its_own_dimension_changes_nothing(
     beside = Loop(dimension=case.temporal.order[at].dimension, size=1)
     other = with_loop(case.temporal, at, beside)
     before, after = evaluate(case.spatial, case.temporal), evaluate(case.spatial, other)
-    assert replaced(after, {"temporal_mapping": case.temporal}) == before
+    assert copy_with(after, {"temporal_mapping": case.temporal}) == before
 
 
 @st.composite
@@ -169,8 +169,8 @@ def with_unrolling_of_one(draw: st.DrawFn, spatial: SpatialProblem) -> SpatialPr
         array_dimension=name, loops=(*mapping.on(name), Loop(dimension=dimension, size=1))
     )
     others = tuple(x for x in mapping.unrollings if x.array_dimension != name)
-    return replaced(
-        spatial, {"spatial_mapping": replaced(mapping, {"unrollings": (*others, wider)})}
+    return copy_with(
+        spatial, {"spatial_mapping": copy_with(mapping, {"unrollings": (*others, wider)})}
     )
 
 
@@ -180,4 +180,4 @@ def test_an_unrolling_of_size_one_changes_nothing(case: Case, data: st.DataObjec
     other = data.draw(with_unrolling_of_one(case.spatial))
     before, after = evaluate(case.spatial, case.temporal), evaluate(other, case.temporal)
     mapping = case.spatial.spatial_mapping
-    assert replaced(after, {"spatial_mapping": mapping}) == before
+    assert copy_with(after, {"spatial_mapping": mapping}) == before

@@ -23,8 +23,8 @@ from nestmap.model import (
 from nestmap.pipeline.explore.replay import replay
 from nestmap.pipeline.frontend.yaml.mapping import parse_mapping
 from nestmap.pipeline.render.yaml.mapping import write_mapping
-from nestmap.search import conform, loma
-from nestmap.search.temporal.pinned import placed
+from nestmap.search import loma, meets_constraints
+from nestmap.search.temporal.pinned import place_pinned_levels
 from tests.properties.variants import examples
 from tests.strategies import spatial_problems, temporal_mappings
 
@@ -60,7 +60,7 @@ def test_what_is_found_costs_the_same_again(
     (result,) = replayed(file, spatial, chosen).layers
     assert result.cme.temporal_mapping == chosen
     # the file names all array dimensions, also those that nothing is unrolled over
-    whole = conform(spatial.problem, spatial.spatial_mapping)
+    whole = meets_constraints(spatial.problem, spatial.spatial_mapping)
     found = evaluate(spatial, chosen).model_copy(update={"spatial_mapping": whole})
     assert result.cme == found
     assert result.statistics.evaluations == 1
@@ -73,7 +73,7 @@ def test_any_mapping_is_replayed_or_does_not_fit(
 ) -> None:
     mapping = data.draw(temporal_mappings(spatial))
     assume(any(size > 1 for size in spatial.temporal_sizes.values()))
-    if not len(placed(spatial, mapping)):
+    if not len(place_pinned_levels(spatial, mapping)):
         with pytest.raises(InfeasibleError, match="too small for"):
             replayed(file, spatial, mapping)
         return

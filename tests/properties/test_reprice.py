@@ -24,8 +24,8 @@ from nestmap.model import (
     VectorUnit,
     without_unused_levels,
 )
-from nestmap.model.base import replaced
-from nestmap.pipeline.explore.reprice import Standing, repriced, standing
+from nestmap.model.base import copy_with
+from nestmap.pipeline.explore.reprice import Standing, compare_standing, reprice_results
 from tests.in_memory import imc_cases
 from tests.leaking import PERIODS, POWERS, leaking, leaking_cases
 from tests.properties.variants import examples, few_examples, with_accelerator
@@ -55,11 +55,11 @@ def repriced_memories(draw: st.DrawFn, memories: tuple[MemoryLevel, ...]) -> lis
             "area": draw(AREAS),
             "leakage": draw(POWERS),
             "ports": tuple(
-                replaced(port, {"name": f"p{j}" if renamed else port.name})
+                copy_with(port, {"name": f"p{j}" if renamed else port.name})
                 for j, port in enumerate(instance.ports)
             ),
         }
-        levels.append(replaced(level, {"instance": replaced(instance, updates)}))
+        levels.append(copy_with(level, {"instance": copy_with(instance, updates)}))
     return levels
 
 
@@ -67,11 +67,11 @@ def repriced_memories(draw: st.DrawFn, memories: tuple[MemoryLevel, ...]) -> lis
 def other_array(draw: st.DrawFn, before: OperationalArray) -> OperationalArray:
     """The array with other prices; one that computes in memory has none but its leakage."""
     if before.imc is not None:
-        return replaced(before, {"unit_leakage": draw(POWERS)})
+        return copy_with(before, {"unit_leakage": draw(POWERS)})
     prices: dict[str, object] = {"unit_energy": draw(energies()), "unit_area": draw(AREAS)}
     if before.clock_period is not None:
         prices |= {"unit_leakage": draw(POWERS), "clock_period": draw(PERIODS)}
-    return replaced(before, prices)
+    return copy_with(before, prices)
 
 
 @st.composite
@@ -83,7 +83,7 @@ def other_prices(draw: st.DrawFn, before: Accelerator) -> Accelerator:
     unit = before.vector_unit
     if unit:
         prices: dict[str, object] = {"operation_energy": draw(energies()), "area": draw(AREAS)}
-        unit = replaced(unit, {**prices, "memory": names[unit.memory] if unit.memory else None})
+        unit = copy_with(unit, {**prices, "memory": names[unit.memory] if unit.memory else None})
     has_clock = array.imc is not None or array.clock_period is not None
     updates: dict[str, object] = {
         "counts_leakage": has_clock and draw(st.booleans()),
@@ -92,7 +92,7 @@ def other_prices(draw: st.DrawFn, before: Accelerator) -> Accelerator:
         "memories": tuple(memories),
         "vector_unit": unit,
     }
-    return replaced(before, updates)
+    return copy_with(before, updates)
 
 
 @st.composite
@@ -115,7 +115,7 @@ def test_repricing_is_evaluating_again(case: Case, data: st.DataObject) -> None:
     after = data.draw(other_prices(before))
     found = NetworkEvaluation(layers=(LayerResult(cme=evaluate(case.spatial, case.temporal)),))
     expected = evaluate(with_accelerator(case.spatial, after), case.temporal)
-    (result,) = repriced(found, before, after).layers
+    (result,) = reprice_results(found, before, after).layers
     assert result.cme == expected
     assert result.cme.model_dump_json() == expected.model_dump_json()
 
@@ -132,7 +132,7 @@ def test_layers_whose_data_stays_on_chip(spatial: SpatialProblem, data: st.DataO
     temporal = data.draw(temporal_mappings(used))
     again = with_accelerator(spatial, without_unused_levels(after, new_tops))
     found = NetworkEvaluation(layers=(LayerResult(cme=evaluate(used, temporal)),))
-    (result,) = repriced(found, before, after).layers
+    (result,) = reprice_results(found, before, after).layers
     assert result.cme == evaluate(again, temporal)
 
 
@@ -145,7 +145,7 @@ def test_vector_operators(case: Case, data: st.DataObject) -> None:
     lanes = data.draw(st.integers(1, 9))
     unit = VectorUnit(lanes=lanes, operation_energy=1.5, memory=memory, area=2.0)
     if data.draw(st.booleans()):
-        before = replaced(before, {"vector_unit": unit})
+        before = copy_with(before, {"vector_unit": unit})
     after = data.draw(other_prices(before))
     spatial = with_accelerator(case.spatial, before)
     found = NetworkEvaluation(
@@ -158,8 +158,8 @@ def test_vector_operators(case: Case, data: st.DataObject) -> None:
         vector=(evaluate_vector(NODE, after),),
         vector_counted=found.vector_counted,
     )
-    assert repriced(found, before, after) == expected
-    assert repriced(expected, after, before) == found
+    assert reprice_results(found, before, after) == expected
+    assert reprice_results(expected, after, before) == found
 
 
 @examples
@@ -174,11 +174,11 @@ def test_an_evaluation_of_another_size_of_memory_is_refused(
     memories = list(before.memories)
     level = memories[position]
     assume(level.name in used)
-    instance = replaced(level.instance, {"size": level.instance.size * 2})
-    memories[position] = replaced(level, {"instance": instance})
-    other = replaced(before, {"memories": tuple(memories)})
+    instance = copy_with(level.instance, {"size": level.instance.size * 2})
+    memories[position] = copy_with(level, {"instance": instance})
+    other = copy_with(before, {"memories": tuple(memories)})
     with pytest.raises(InputError, match="layer layer: found an evaluation that was not made for"):
-        repriced(found, other, other)
+        reprice_results(found, other, other)
 
 
 @examples
@@ -196,10 +196,14 @@ def test_the_order_of_mappings_stays_where_that_is_said(
     other = data.draw(temporal_mappings(case.spatial))
     pair = [evaluate(case.spatial, x) for x in (case.temporal, other)]
     results = tuple(LayerResult(cme=cme) for cme in pair)
-    one, two = (x.cme for x in repriced(NetworkEvaluation(layers=results), before, after).layers)
+    one, two = (
+        x.cme for x in reprice_results(NetworkEvaluation(layers=results), before, after).layers
+    )
     for objective in Objective:
         first, second = (objective.of(cme) for cme in pair)
-        if standing(objective, before, after) is Standing.BEST and first < second * (1 - 1e-6):
+        if compare_standing(objective, before, after) is Standing.BEST and first < second * (
+            1 - 1e-6
+        ):
             assert objective.of(one) < objective.of(two)
     assert (one.latency, two.latency) == (pair[0].latency, pair[1].latency)
 
@@ -213,6 +217,6 @@ def scaled(machine: Accelerator, factor: float, unit_factor: float) -> Accelerat
             "read_energy": instance.read_energy * factor,
             "write_energy": instance.write_energy * factor,
         }
-        memories.append(replaced(level, {"instance": replaced(instance, updates)}))
-    array = replaced(machine.array, {"unit_energy": machine.array.unit_energy * unit_factor})
-    return replaced(machine, {"array": array, "memories": tuple(memories)})
+        memories.append(copy_with(level, {"instance": copy_with(instance, updates)}))
+    array = copy_with(machine.array, {"unit_energy": machine.array.unit_energy * unit_factor})
+    return copy_with(machine, {"array": array, "memories": tuple(memories)})

@@ -55,7 +55,7 @@ from nestmap.model import (
     UnrollingHint,
     Workload,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.multicore.cn_layer import CnLayer
 from nestmap.model.multicore.split_options import HintLoop, SplitOptions
 from nestmap.pipeline.frontend.read import read_multicore
@@ -105,7 +105,7 @@ def top_levels(draw: st.DrawFn, case: Case) -> tuple[TopLevel, ...]:
 def leaking_imc_cases(draw: st.DrawFn) -> Case:
     """A mapping on a machine that computes in memory, and leaks."""
     case = draw(imc_cases(2**8))
-    machine = replaced(case.spatial.accelerator, {"counts_leakage": True})
+    machine = copy_with(case.spatial.accelerator, {"counts_leakage": True})
     return Case(with_accelerator(case.spatial, machine), case.temporal)
 
 
@@ -152,11 +152,13 @@ def everything(draw: st.DrawFn) -> Everything:
     case = draw(evaluated_cases())
     layer = case.spatial.layer
     source = NoCostNode(name=draw(st.text(min_size=1, max_size=9)), operator="Relu")
-    first = replaced(layer.inputs[0], {"source": source.name, "constant": True})
-    reader = replaced(layer, {"name": f"after {source.name}", "inputs": (first, *layer.inputs[1:])})
-    vector = replaced(draw(vector_nodes()), {"name": f"vector {source.name}"})
+    first = copy_with(layer.inputs[0], {"source": source.name, "constant": True})
+    reader = copy_with(
+        layer, {"name": f"after {source.name}", "inputs": (first, *layer.inputs[1:])}
+    )
+    vector = copy_with(draw(vector_nodes()), {"name": f"vector {source.name}"})
     plain = case.spatial.accelerator
-    accelerator = replaced(plain, {"vector_unit": draw(vector_units(plain))})
+    accelerator = copy_with(plain, {"vector_unit": draw(vector_units(plain))})
     network = NetworkProblem(
         workload=Workload(name="net", nodes=(source, LayerNode(layer=reader), vector)),
         accelerator=accelerator,

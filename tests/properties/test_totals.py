@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import MOVEMENTS, LayerResult, NetworkEvaluation
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from tests.properties.variants import examples, with_accelerator
 from tests.strategies import Case, evaluated_cases
 
@@ -67,8 +67,8 @@ def test_memory_utilization_adds_up(case: Case) -> None:
 @given(evaluated_cases(), st.sampled_from((0.25, 1.0, 1.5, 8.0)))
 def test_nothing_is_faster_than_ideal(case: Case, cycles_per_operation: float) -> None:
     accelerator = case.spatial.accelerator
-    array = replaced(accelerator.array, {"cycles_per_operation": cycles_per_operation})
-    spatial = with_accelerator(case.spatial, replaced(accelerator, {"array": array}))
+    array = copy_with(accelerator.array, {"cycles_per_operation": cycles_per_operation})
+    spatial = with_accelerator(case.spatial, copy_with(accelerator, {"array": array}))
     cme = evaluate(spatial, case.temporal)
     steps = (
         cme.ideal_cycles,

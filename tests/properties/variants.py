@@ -15,7 +15,7 @@ from nestmap.model import (
     OperandLink,
     SpatialProblem,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 
 # The first call of a kernel compiles it, so no example may have a deadline.
 examples = settings(max_examples=100, deadline=None)
@@ -24,12 +24,12 @@ few_examples = settings(max_examples=30, deadline=None)
 
 def with_accelerator(spatial: SpatialProblem, accelerator: Accelerator) -> SpatialProblem:
     """The same layer and mapping on another machine."""
-    return replaced(spatial, {"problem": replaced(spatial.problem, {"accelerator": accelerator})})
+    return copy_with(spatial, {"problem": copy_with(spatial.problem, {"accelerator": accelerator})})
 
 
 def with_layer(spatial: SpatialProblem, layer: Layer) -> SpatialProblem:
     """Another layer on the same machine."""
-    return replaced(spatial, {"problem": replaced(spatial.problem, {"layer": layer})})
+    return copy_with(spatial, {"problem": copy_with(spatial.problem, {"layer": layer})})
 
 
 def with_links(spatial: SpatialProblem) -> SpatialProblem:
@@ -39,7 +39,7 @@ def with_links(spatial: SpatialProblem) -> SpatialProblem:
         for operand, memory_operand in spatial.problem.links.items()
     )
     constraints = LayerConstraints(links=links)
-    return replaced(spatial, {"problem": replaced(spatial.problem, {"constraints": constraints})})
+    return copy_with(spatial, {"problem": copy_with(spatial.problem, {"constraints": constraints})})
 
 
 def with_memory(
@@ -48,8 +48,8 @@ def with_memory(
     """The memory at that position with other values."""
     memories = list(spatial.accelerator.memories)
     level = memories[position]
-    memories[position] = replaced(level, {"instance": replaced(level.instance, dict(updates))})
-    return with_accelerator(spatial, replaced(spatial.accelerator, {"memories": tuple(memories)}))
+    memories[position] = copy_with(level, {"instance": copy_with(level.instance, dict(updates))})
+    return with_accelerator(spatial, copy_with(spatial.accelerator, {"memories": tuple(memories)}))
 
 
 def with_port(
@@ -58,7 +58,7 @@ def with_port(
     """One port, given by its memory and its place there, with other values."""
     memory, place = position
     ports = list(spatial.accelerator.memories[memory].instance.ports)
-    ports[place] = replaced(ports[place], dict(updates))
+    ports[place] = copy_with(ports[place], dict(updates))
     return with_memory(spatial, memory, {"ports": tuple(ports)})
 
 
@@ -66,7 +66,7 @@ def with_private_ports(spatial: SpatialProblem) -> SpatialProblem:
     """Every movement gets a port to itself, as wide as the one it came through."""
     accelerator = spatial.accelerator
     memories = tuple(_with_private_ports(level) for level in accelerator.memories)
-    return with_accelerator(spatial, replaced(accelerator, {"memories": memories}))
+    return with_accelerator(spatial, copy_with(accelerator, {"memories": memories}))
 
 
 def _with_private_ports(level: MemoryLevel) -> MemoryLevel:
@@ -74,5 +74,5 @@ def _with_private_ports(level: MemoryLevel) -> MemoryLevel:
     for port in level.instance.ports:
         for use in port.allocation:
             name = f"{port.name}_{len(ports)}"
-            ports.append(replaced(port, {"name": name, "allocation": (use,)}))
-    return replaced(level, {"instance": replaced(level.instance, {"ports": tuple(ports)})})
+            ports.append(copy_with(port, {"name": name, "allocation": (use,)}))
+    return copy_with(level, {"instance": copy_with(level.instance, {"ports": tuple(ports)})})

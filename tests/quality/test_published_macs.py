@@ -24,7 +24,7 @@ from functools import cache
 import pytest
 
 from nestmap.model import Workload
-from nestmap.pipeline.frontend.networks import generated_workload
+from nestmap.pipeline.frontend.networks import generate_workload
 from nestmap.pipeline.frontend.read import read_workload
 
 BILLION = 1e9
@@ -96,8 +96,8 @@ def test_published_parameters(name: str, published: float, tolerance: float) -> 
 def test_bert(name: str, n: int, h: int, tokens: int) -> None:
     """Four products of width by width and two with the inner size; scores and values; pooler."""
     macs = n * (tokens * 12 * h * h + 2 * tokens * tokens * h) + h * h
-    assert generated_workload(name, {"seq": tokens}).macs == macs
-    assert generated_workload(name, {"seq": tokens, "batch": 8}).macs == 8 * macs
+    assert generate_workload(name, {"seq": tokens}).macs == macs
+    assert generate_workload(name, {"seq": tokens, "batch": 8}).macs == 8 * macs
 
 
 def test_bert_base_takes_35_billion_for_384_tokens() -> None:
@@ -119,7 +119,7 @@ def test_gpt_takes_as_many_macs_as_parameters_and_tokens(
     tokens, words = 512, 50_257
     weights = n * (4 * h * heads + 8 * h * h)
     attention = n * 2 * tokens * tokens * heads
-    macs = generated_workload(name, {"seq": tokens}).macs
+    macs = generate_workload(name, {"seq": tokens}).macs
     assert macs == tokens * weights + attention + tokens * h * words
     # Kaplan's rule, for contexts that are short against the width
     assert (macs - tokens * h * words) / (weights * tokens) == pytest.approx(
@@ -139,12 +139,12 @@ def block(width: int, inner: int, kv_width: int) -> int:
 def test_llama(name: str, n: int, sizes: tuple[int, int, int]) -> None:
     width, words = sizes[0], 32_000
     weights, seq, batch = n * block(*sizes), 100, 3
-    prefill = generated_workload(f"{name}-prefill", {"seq": seq, "batch": batch})
+    prefill = generate_workload(f"{name}-prefill", {"seq": seq, "batch": batch})
     attention = n * 2 * seq * seq * width
     assert prefill.macs == batch * (seq * weights + attention + width * words)
-    decode = generated_workload(f"{name}-decode", {"context": seq, "batch": batch})
+    decode = generate_workload(f"{name}-decode", {"context": seq, "batch": batch})
     assert decode.macs == batch * (weights + n * 2 * seq * width + width * words)
-    assert generated_workload(f"{name}-prefill-block", {"seq": seq}).macs * n == (
+    assert generate_workload(f"{name}-prefill-block", {"seq": seq}).macs * n == (
         seq * weights + attention
     )
 
@@ -155,7 +155,7 @@ def test_mixtral(tokens: int) -> None:
     width, inner, n = 4096, 14336, 32
     for_token = 2 * width * width + 2 * width * 1024 + 2 * 3 * width * inner + 8 * width
     macs = n * (tokens * for_token + 2 * tokens * tokens * width) + width * 32_000
-    assert generated_workload("mixtral-8x7b", {"seq": tokens}).macs == macs
+    assert generate_workload("mixtral-8x7b", {"seq": tokens}).macs == macs
 
 
 def test_vit() -> None:

@@ -35,7 +35,7 @@ from nestmap.model import (
     layer_from_equation,
     without_unused_levels,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.stages import WorkloadStage
 from nestmap.pipeline.stages.mapping.locality import (
     ExploitInterLayerDataLocalityStage,
@@ -338,7 +338,7 @@ def networks(draw: st.DrawFn) -> NetworkProblem:
             continue
         layer = draw(layers())
         inputs = tuple(draw(connected(operand, names)) for operand in layer.inputs)
-        nodes.append(LayerNode(layer=replaced(layer, {"name": name, "inputs": inputs})))
+        nodes.append(LayerNode(layer=copy_with(layer, {"name": name, "inputs": inputs})))
     return NetworkProblem(
         workload=Workload(name="random", nodes=tuple(nodes)), accelerator=draw(accelerators())
     )
@@ -348,8 +348,8 @@ def networks(draw: st.DrawFn) -> NetworkProblem:
 def connected(draw: st.DrawFn, operand: InputOperand, names: list[str]) -> InputOperand:
     """The input as weights, from outside, or mostly from the last nodes."""
     if operand.name == "W" and draw(st.integers(0, 4)) > 0:
-        return replaced(operand, {"constant": True})
-    return replaced(operand, {"source": draw(st.sampled_from((*names, *names[-1:] * 4, None)))})
+        return copy_with(operand, {"constant": True})
+    return copy_with(operand, {"source": draw(st.sampled_from((*names, *names[-1:] * 4, None)))})
 
 
 @given(networks(), st.booleans())
@@ -412,7 +412,7 @@ def kept_and_whole(
         TopLevel(operand=m, memory=draw(st.sampled_from(whole.accelerator.levels_of(m))).name)
         for m in (whole.problem.links[x] for x in _operands(whole.problem))
     )
-    problem = replaced(whole.problem, {"top_levels": tops})
+    problem = copy_with(whole.problem, {"top_levels": tops})
     kept = SpatialProblem(
         problem=RemoveUnusedMemoryStage()(problem), spatial_mapping=whole.spatial_mapping
     )

@@ -45,7 +45,7 @@ from nestmap.model import (
     layer_from_equation,
     needed_movements,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.store import Run, RunInfo, SearchInfo
 
 NASTY = '\'; DROP TABLE runs; -- "ü" 🙂 \\ % $1 ?'
@@ -55,7 +55,7 @@ NASTY = '\'; DROP TABLE runs; -- "ü" 🙂 \\ % $1 ?'
 def layer(name: str = "fc", size: int = 12) -> Layer:
     sizes = {"B": size, "K": 8, "C": 6}
     made = layer_from_equation("O[b][k]+=W[k][c]*I[b][c]", sizes, name=name)
-    return replaced(made, {"operator": "Gemm"})
+    return copy_with(made, {"operator": "Gemm"})
 
 
 def memory(name: str, operands: Sequence[str], top: bool) -> MemoryLevel:
@@ -275,7 +275,7 @@ def vector_entry(node: str, operations: int = 12, energy: float = 1 / 7) -> Vect
 def with_vector(given: NetworkEvaluation, *entries: VectorEvaluation) -> NetworkEvaluation:
     """Results with these vector operators beside them, or with two."""
     chosen = entries or (vector_entry("a"), vector_entry("b", energy=0.7))
-    return replaced(given, {"vector": chosen})
+    return copy_with(given, {"vector": chosen})
 
 
 def network(
@@ -308,7 +308,7 @@ def record(run: Run, *recorded: EvaluationBatch, key: str = "") -> None:
     """Records batches, those of one problem in one search, complete at the end."""
     problems = {batch.mappings.problem: None for batch in recorded}
     for problem in problems:
-        with run.searching(search_info(problem, key)) as search:
+        with run.record_search(search_info(problem, key)) as search:
             for one in recorded:
                 if one.mappings.problem == problem:
                     search.record(one)

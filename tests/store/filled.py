@@ -23,15 +23,15 @@ from nestmap.model import (
     PartKind,
     StaticEnergy,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.store import Store
 from nestmap.store.connection.connect import connect, connect_read_only
 from nestmap.store.connection.database import Database
 from nestmap.store.maintenance.parquet_parts import PartsWriter
 from nestmap.store.rows.run_records import SearchInfo
 from nestmap.store.schema.migrate import migrate
-from nestmap.store.schema.tables import ROWS, SMALL
-from nestmap.store.store import AfterCommitOf, nothing_after
+from nestmap.store.schema.tables import EVALUATION_ROWS, SMALL_TABLES
+from nestmap.store.store import CommitHooks, no_commit_hook
 from tests.store.builders import batch, info, layer, network, result, spatial_problem
 
 Content = dict[str, list[str]]
@@ -46,7 +46,7 @@ def fill(
 ) -> UUID:
     """A run of a network of one layer, searched under two spatial mappings."""
     of = network(layer(name), name=name)
-    given = replaced(info(of), {"versions": versions})
+    given = copy_with(info(of), {"versions": versions})
     with store.start_run(given) as run:
         for unrolled in (1, 2):
             problem = spatial_problem(of.workload.layers[0], of.accelerator, unrolled)
@@ -54,7 +54,7 @@ def fill(
             if versions == REAL:
                 whole = batch(problem, rows, all_loops(unrolled), seed=unrolled)
                 evaluated = evaluate_batch(whole.mappings)
-            with run.searching(SearchInfo(key=f"{name} {unrolled}", spatial=problem)) as search:
+            with run.record_search(SearchInfo(key=f"{name} {unrolled}", spatial=problem)) as search:
                 search.record(evaluated)
         if finish:
             run.finish(results_of(of))
@@ -70,12 +70,12 @@ def all_loops(unrolled: int) -> tuple[Loop, ...]:
 def results_of(of: NetworkProblem) -> NetworkEvaluation:
     """Results whose counts fit into a column."""
     given = result(of)
-    return replaced(given, {"layers": tuple(map(_countable, given.layers))})
+    return copy_with(given, {"layers": tuple(map(_countable, given.layers))})
 
 
 def _countable(entry: LayerResult) -> LayerResult:
     costs = MovementCosts(accesses=(1, 2, 0, 3), energies=(1.0, 0.1, 0.0, 1 / 3))
-    levels = tuple(replaced(level, {"costs": costs}) for level in entry.cme.levels)
+    levels = tuple(copy_with(level, {"costs": costs}) for level in entry.cme.levels)
     parts: dict[str, object] = {
         "levels": levels,
         "areas": (PartArea(part="array", area=1.5),),
@@ -89,7 +89,7 @@ def _countable(entry: LayerResult) -> LayerResult:
         ),
         "clock_period": 2.0,
     }
-    return replaced(entry, {"cme": replaced(entry.cme, parts)})
+    return copy_with(entry, {"cme": copy_with(entry.cme, parts)})
 
 
 def filled(path: Path, *names: str) -> tuple[UUID, ...]:
@@ -112,7 +112,7 @@ def recording_to(folder: Path) -> Store:
     return in_memory(lambda run: PartsWriter(folder, run).write)
 
 
-def in_memory(after_commit: AfterCommitOf = nothing_after) -> Store:
+def in_memory(after_commit: CommitHooks = no_commit_hook) -> Store:
     """A store in memory with something that listens to its runs."""
     database = Database("in memory", lambda: connect(None), shared=False, patience=0)
     with database.use() as connection:
@@ -130,7 +130,7 @@ def content_of(connection: duckdb.DuckDBPyConnection, prefix: str) -> Content:
     """All that is in the tables whose names begin so."""
     return {
         table: texts(connection.execute(f"SELECT * FROM {prefix}{table}").fetchall())
-        for table in (*SMALL, ROWS)
+        for table in (*SMALL_TABLES, EVALUATION_ROWS)
     }
 
 

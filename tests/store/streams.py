@@ -7,19 +7,19 @@ from uuid import UUID
 import numpy as np
 
 from nestmap.model import Objective
-from nestmap.model.multicore.allocation import Gene, GeneSpace
+from nestmap.model.multicore.allocation import AllocationSpace, NodeGroup
 from nestmap.model.multicore.bound import StreamBound
-from nestmap.model.multicore.cn_costs import IMPOSSIBLE, CnCost, CnCosts, KnownCost
+from nestmap.model.multicore.cn_costs import INFEASIBLE, CnCost, CnCosts, RecordedCost
 from nestmap.model.multicore.population import Fitness, Generation, Individual
 from nestmap.model.multicore.problem import StreamProblem
 from nestmap.model.multicore.schedule import (
+    OperandStreams,
+    Residencies,
     Schedule,
+    ScheduledTensors,
     ScheduleEnergy,
     ScheduleOptions,
     ScheduleProblem,
-    Stays,
-    Streams,
-    Tensors,
     Transfers,
 )
 from nestmap.pipeline.stages.multicore.split import GenerateCNWorkloadHybridStage
@@ -61,14 +61,14 @@ def schedule_problem() -> ScheduleProblem:
     nodes = GenerateCNWorkloadHybridStage(options=SPLIT)(given).nodes
     count = len(nodes)
     kind = np.minimum(np.arange(count), 1)
-    runtime = np.array([[RUNTIME] * 3, [RUNTIME, RUNTIME, IMPOSSIBLE]])
+    runtime = np.array([[RUNTIME] * 3, [RUNTIME, RUNTIME, INFEASIBLE]])
     numbers = np.ones((2, 3), dtype=np.int64)
     return ScheduleProblem(
         accelerator=given.accelerator,
         nodes=nodes,
-        space=GeneSpace(
-            genes=tuple(Gene(layer=i, group=0, cores=(0, 1)) for i in range(count)),
-            gene_of=np.arange(count),
+        space=AllocationSpace(
+            groups=tuple(NodeGroup(layer=i, group=0, cores=(0, 1)) for i in range(count)),
+            group_of=np.arange(count),
         ),
         costs=CnCosts(
             kind=kind,
@@ -95,7 +95,7 @@ def schedule(of: ScheduleProblem) -> Schedule:
         core=np.zeros(count, dtype=np.int64),
         start=place * RUNTIME,
         end=(place + 1) * RUNTIME,
-        tensors=Tensors(node=place, operand=place * 0, bits=place + 8),
+        tensors=ScheduledTensors(node=place, operand=place * 0, bits=place + 8),
         transfers=Transfers(
             tensor=some,
             sender=some * 0 + 3,
@@ -109,7 +109,7 @@ def schedule(of: ScheduleProblem) -> Schedule:
             link_energy=some / 2,
             memory_energy=some / 4,
         ),
-        streams=Streams(
+        streams=OperandStreams(
             node=some,
             sending=cores,
             receiving=cores * 0,
@@ -118,7 +118,7 @@ def schedule(of: ScheduleProblem) -> Schedule:
             rate=some + 1,
             link_energy=some / 8,
         ),
-        stays=Stays(
+        residencies=Residencies(
             tensor=place,
             memory=place * 0,
             since=place,
@@ -151,30 +151,30 @@ def generation(number: int, genes: int) -> Generation:
     )
 
 
-def known_costs() -> dict[str, KnownCost]:
+def known_costs() -> dict[str, RecordedCost]:
     """A cost with a mapping behind it, one without, and one that cannot be."""
     cme = results_of(network(layer("a"), name="a")).layers[0].cme
     streamed = CnCost(
         runtime=7, onchip_energy=1.5, offchip_energy=2.5, streamed=("I", "O"), read_rate=8
     )
     return {
-        "1" * 32: KnownCost(cost=streamed, cme=cme),
-        "2" * 32: KnownCost(cost=CnCost(runtime=9, onchip_energy=0.1)),
-        "3" * 32: KnownCost(cost=None),
+        "1" * 32: RecordedCost(cost=streamed, cme=cme),
+        "2" * 32: RecordedCost(cost=CnCost(runtime=9, onchip_energy=0.1)),
+        "3" * 32: RecordedCost(cost=None),
     }
 
 
 def fill_stream(store: Store, finish: bool = True, generations: int = 2) -> UUID:
     """A run of several cores with rows in all tables of such runs."""
     of = schedule_problem()
-    genes = len(of.space.genes)
+    genes = len(of.space.groups)
     with store.start_stream(info()) as run:
-        run.keep(known_costs())
-        run.begin(of)
+        run.record_costs(known_costs())
+        run.record_problem(of)
         best = individual(0, genes)
         run.record_bound(StreamBound(best=best, bound=40, proven=False, evaluations=9))
         for number in range(generations):
-            run.record(generation(number, genes))
+            run.record_generation(generation(number, genes))
         if finish:
             run.finish(schedule(of))
     return run.id

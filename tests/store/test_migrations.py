@@ -16,7 +16,7 @@ import pytest
 
 from nestmap.costmodel.version import VERSION as COST_MODEL
 from nestmap.model import LayerResult, Objective, StoreError
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.stages import LomaStage
@@ -124,7 +124,7 @@ def test_recorded_evaluations_are_computed_again_to_the_same_figures(old: Path) 
 
 def known_then(result: LayerResult) -> LayerResult:
     """The result without what older versions did not know of the accelerator."""
-    return replaced(result, {"cme": replaced(result.cme, {"areas": ()})})
+    return copy_with(result, {"cme": copy_with(result.cme, {"areas": ()})})
 
 
 def test_new_runs_stand_beside_the_old_ones(old: Path) -> None:
@@ -152,4 +152,4 @@ def test_all_steps_are_noted(old: Path) -> None:
 
 def _without_areas(result: LayerResult) -> LayerResult:
     """Files before 7 do not have them."""
-    return replaced(result, {"cme": replaced(result.cme, {"areas": ()})})
+    return copy_with(result, {"cme": copy_with(result.cme, {"areas": ()})})

@@ -11,13 +11,13 @@ import pytest
 
 from nestmap.costmodel.area_leakage import areas_of, total_area
 from nestmap.model import Accelerator, Layer, NetworkProblem, PartKind, Workload
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.workload.builders import conv2d
 from nestmap.pipeline.explore.api import Exploration, explore_network
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.frontend.read import read_accelerator, read_mapping
-from nestmap.pipeline.frontend.static_energy import leaking
+from nestmap.pipeline.frontend.static_energy import with_static_energy
 from nestmap.store import Parameter, Store
 from nestmap.store.read.relation import Row
 
@@ -28,15 +28,15 @@ PLAN = SearchPlan.of(SearchOptions(lpf_limit=3, keep_on_chip=True))
 def with_leakage(machine: Accelerator) -> Accelerator:
     """Half a milliwatt in every memory; what leaks is counted."""
     levels = tuple(
-        replaced(level, {"instance": replaced(level.instance, {"leakage": 0.5, "area": 0.25})})
+        copy_with(level, {"instance": copy_with(level.instance, {"leakage": 0.5, "area": 0.25})})
         for level in machine.memories
     )
-    return leaking(replaced(machine, {"memories": levels}))
+    return with_static_energy(copy_with(machine, {"memories": levels}))
 
 
 def problem(name: str, machine: Accelerator | None = None) -> NetworkProblem:
     return NetworkProblem(
-        workload=Workload.of(CONV, replaced(CONV, {"name": "again"}), name="net"),
+        workload=Workload.of(CONV, copy_with(CONV, {"name": "again"}), name="net"),
         accelerator=machine or read_accelerator(name),
         constraints=read_mapping(name, for_accelerator=None),
     )

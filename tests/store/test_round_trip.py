@@ -28,7 +28,7 @@ from nestmap.model import (
     RecordMode,
     Workload,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore_front, explore_network
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.stages import LomaStage, SalsaStage, SpatialMappingGeneratorStage
@@ -49,20 +49,20 @@ def networks(draw: st.DrawFn) -> NetworkProblem:
     """One or two layers, which may be the same but for their names, and a vector operator."""
     machine = draw(accelerators())
     if draw(st.integers(0, 4)):  # of those of the strategy half are too small for most layers
-        machine = replaced(machine, {"memories": tuple(map(roomy, machine.memories))})
+        machine = copy_with(machine, {"memories": tuple(map(roomy, machine.memories))})
     of = draw(st.lists(layers(SMALL), min_size=1, max_size=2))
     if draw(st.booleans()):
         of.append(of[0])
     names = draw(st.permutations([NASTY, "layer", "it's"]))
-    nodes = [LayerNode(layer=replaced(x, {"name": n})) for x, n in zip(of, names, strict=False)]
+    nodes = [LayerNode(layer=copy_with(x, {"name": n})) for x, n in zip(of, names, strict=False)]
     vector = [relu("vector", 4, 4)] if draw(st.booleans()) else []
     workload = Workload(name=NASTY, nodes=(*nodes, *vector))
     return NetworkProblem(workload=workload, accelerator=machine)
 
 
 def roomy(level: MemoryLevel) -> MemoryLevel:
-    larger = replaced(level.instance, {"size": 50 * level.instance.size})
-    return replaced(level, {"instance": larger})
+    larger = copy_with(level.instance, {"size": 50 * level.instance.size})
+    return copy_with(level, {"instance": larger})
 
 
 @st.composite

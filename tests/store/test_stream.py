@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from nestmap.model import StoreError
-from nestmap.model.base import replaced
-from nestmap.model.multicore.top_memories import Homes
+from nestmap.model.base import copy_with
+from nestmap.model.multicore.top_memories import TopMemories
 from nestmap.store import Parameter, RunKind, RunStatus, Store
 from nestmap.store.maintenance.check import check_store
 from nestmap.store.maintenance.combine import merge_stores
 from nestmap.store.maintenance.export import export_store
-from nestmap.store.maintenance.prune import Pruning, prune
-from nestmap.store.schema.tables import CONTENT, RUNS
+from nestmap.store.maintenance.prune import PruneSelection, prune
+from nestmap.store.schema.tables import CONTENT_TABLES, RUN_TABLES
 from tests.pipeline.multicore.streams import problem
 from tests.store.filled import content, fill, filled, sql
 from tests.store.streams import (
@@ -28,7 +28,9 @@ from tests.store.streams import (
     schedule_problem,
 )
 
-OWN = tuple(x for x in RUNS if x.startswith(("stream", "schedule", "generations", "individuals")))
+OWN = tuple(
+    x for x in RUN_TABLES if x.startswith(("stream", "schedule", "generations", "individuals"))
+)
 MACHINE = ("cores", "homes", "wires", "paths")
 
 
@@ -40,7 +42,7 @@ def _path(tmp_path: Path) -> Path:
 def test_all_of_it_comes_back(path: Path) -> None:
     with Store.open(path) as store:
         run = fill_stream(store)
-    genes = len(schedule_problem().space.genes)
+    genes = len(schedule_problem().space.groups)
     with Store.open_read_only(path) as store:
         assert store.stream_info(run) == info()
         found = store.stream(run)
@@ -52,7 +54,7 @@ def test_all_of_it_comes_back(path: Path) -> None:
         known = store.core_costs([*known_costs(), "4" * 32])
         for key, cost in known_costs().items():
             assert known[key].cost == cost.cost
-            expected = None if cost.cme is None else replaced(cost.cme, {"layer": ""})
+            expected = None if cost.cme is None else copy_with(cost.cme, {"layer": ""})
             assert known[key].cme == expected
         assert len(known) == 3
         (record,) = store.runs()
@@ -77,7 +79,7 @@ def test_each_table_has_what_the_schedule_has(path: Path) -> None:
         costs = store.ask("node_costs", {Parameter.RUN: run}).rows()
         assert len(costs) == 5  # the sixth cannot be
         assert costs[0]["streamed"] == ["O", "I"]
-        homes = Homes(accelerator=problem().accelerator).memories
+        homes = TopMemories(accelerator=problem().accelerator).memories
         memories = store.ask("stream_memories", {Parameter.RUN: run}).rows()
         assert [x["name"] for x in memories] == [home.name for home in homes]
         parts = store.ask("stream_energy", {Parameter.RUN: run}).rows()
@@ -99,23 +101,23 @@ def test_links_are_busy_while_anything_passes(path: Path) -> None:
 def test_a_machine_is_written_once(path: Path) -> None:
     with Store.open(path) as store:
         fill_stream(store)
-        counts = [len(store.query(f"FROM {table}")) for table in (*MACHINE, *CONTENT)]
+        counts = [len(store.query(f"FROM {table}")) for table in (*MACHINE, *CONTENT_TABLES)]
         fill_stream(store)
-        assert [len(store.query(f"FROM {x}")) for x in (*MACHINE, *CONTENT)] == counts
+        assert [len(store.query(f"FROM {x}")) for x in (*MACHINE, *CONTENT_TABLES)] == counts
         assert all(counts[: len(MACHINE)])
 
 
 def test_a_run_goes_on(path: Path) -> None:
-    genes = len(schedule_problem().space.genes)
+    genes = len(schedule_problem().space.groups)
     with Store.open(path) as store:
         run = fill_stream(store, finish=False)
         assert store.run(run).status is RunStatus.INTERRUPTED
         with store.resume_stream(run) as going_on:
-            assert going_on.newest() == generation(1, genes)
-            assert going_on.scheduled() == generation(1, genes).scheduled
+            assert going_on.newest_generation() == generation(1, genes)
+            assert going_on.scheduled_individuals() == generation(1, genes).scheduled
             assert going_on.bound() is not None
-            going_on.begin(schedule_problem())
-            going_on.record(generation(2, genes))
+            going_on.record_problem(schedule_problem())
+            going_on.record_generation(generation(2, genes))
             going_on.finish(schedule(schedule_problem()))
             with pytest.raises(ValueError, match="is done; expected a run that is running"):
                 going_on.finish(schedule(schedule_problem()))
@@ -145,13 +147,13 @@ def test_stores_with_such_runs_are_merged(path: Path, tmp_path: Path) -> None:
 
 def test_of_two_copies_that_came_further_is_taken(path: Path, tmp_path: Path) -> None:
     """Both were interrupted; one of them has more generations."""
-    genes = len(schedule_problem().space.genes)
+    genes = len(schedule_problem().space.groups)
     other = tmp_path / "other.duckdb"
     with Store.open(path) as store:
         run = fill_stream(store, finish=False)
     other.write_bytes(path.read_bytes())
     with Store.open(other) as store, store.resume_stream(run) as going_on:
-        going_on.record(generation(2, genes))
+        going_on.record_generation(generation(2, genes))
     further = content(other)
     merge_stores(path, [other])
     assert content(path)["generations"] == further["generations"]
@@ -160,7 +162,7 @@ def test_of_two_copies_that_came_further_is_taken(path: Path, tmp_path: Path) ->
 def test_pruning_takes_all_of_a_run(path: Path) -> None:
     with Store.open(path) as store:
         run, kept = fill_stream(store), fill(store, "a")
-    prune(path, Pruning(runs=(run,)))
+    prune(path, PruneSelection(runs=(run,)))
     left = content(path)
     assert not any(left[table] for table in (*OWN, *MACHINE, "core_costs", "run_costs"))
     with Store.open_read_only(path) as store:
@@ -173,7 +175,7 @@ def test_pruning_leaves_all_of_the_runs_that_stay(path: Path) -> None:
         other = fill(store, "a")
         fill_stream(store)
     before = content(path)
-    prune(path, Pruning(runs=(other,), best_only=True))
+    prune(path, PruneSelection(runs=(other,), best_only=True))
     after = content(path)
     for table in (*OWN, *MACHINE, "core_costs", "run_costs"):
         assert after[table] == before[table]

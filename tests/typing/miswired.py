@@ -28,7 +28,7 @@ from nestmap.model.multicore.split_options import Convention, SplitOptions
 from nestmap.pipeline import MainStage, Stage, each, stage
 from nestmap.pipeline.explore.api import explore_front, explore_network
 from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline, front_pipeline
-from nestmap.pipeline.explore.reprice import Standing, repriced, standing
+from nestmap.pipeline.explore.reprice import Standing, compare_standing, reprice_results
 from nestmap.pipeline.stages import (
     BestFirstStage,
     BoundedSearchStage,
@@ -448,9 +448,9 @@ def remembered(store: Store, run: UUID, machine: Accelerator, workload: Workload
     store.query("SELECT 1").models(Layer)[0].energy  # type: ignore[attr-defined]
     store.query("SELECT 1").model(Layer)  # type: ignore[attr-defined]
     store.query("SELECT 1").columns = ("layer",)  # type: ignore[misc]
-    repriced(store.pareto(run), machine, machine)  # type: ignore[arg-type]
-    repriced(store.best(run), machine)  # type: ignore[call-arg]
-    repriced(run, machine, machine)  # type: ignore[arg-type]
-    standing("energy", machine, machine)  # type: ignore[arg-type]
-    standing(Objective.EDP, machine, workload)  # type: ignore[arg-type]
+    reprice_results(store.pareto(run), machine, machine)  # type: ignore[arg-type]
+    reprice_results(store.best(run), machine)  # type: ignore[call-arg]
+    reprice_results(run, machine, machine)  # type: ignore[arg-type]
+    compare_standing("energy", machine, machine)  # type: ignore[arg-type]
+    compare_standing(Objective.EDP, machine, workload)  # type: ignore[arg-type]
     Standing.BETTER  # type: ignore[attr-defined]

@@ -43,7 +43,7 @@ from nestmap.pipeline.explore.api import (
 )
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import Rank, SearchPlan, exploration_pipeline
-from nestmap.pipeline.explore.reprice import Standing, repriced, standing
+from nestmap.pipeline.explore.reprice import Standing, compare_standing, reprice_results
 from nestmap.pipeline.frontend.torch import TorchModule
 from nestmap.pipeline.stages import (
     LomaStage,
@@ -249,8 +249,8 @@ def dearer(store: Store, run: UUID, machine: Accelerator) -> None:
     """The mappings of a run with other energies."""
     searched = store.problem(run).accelerator
     assert_type(differences(searched, machine), tuple[Difference, ...])
-    assert_type(repriced(store.best(run), searched, machine), NetworkEvaluation)
-    assert_type(standing(Objective.ENERGY, searched, machine), Standing)
+    assert_type(reprice_results(store.best(run), searched, machine), NetworkEvaluation)
+    assert_type(compare_standing(Objective.ENERGY, searched, machine), Standing)
 
 
 def as_data() -> None:

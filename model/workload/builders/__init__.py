@@ -8,6 +8,6 @@ from nestmap.model.workload.builders.matrix_products import gemm as gemm
 from nestmap.model.workload.builders.matrix_products import linear as linear
 from nestmap.model.workload.builders.matrix_products import matmul as matmul
 from nestmap.model.workload.builders.networks import network as network
-from nestmap.model.workload.builders.operands import Part as Part
+from nestmap.model.workload.builders.operands import NetworkPart as NetworkPart
 from nestmap.model.workload.builders.operands import Precision as Precision
 from nestmap.model.workload.builders.operands import Source as Source

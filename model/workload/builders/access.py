@@ -12,7 +12,7 @@ from nestmap.model.workload.loop_nests import batch_names
 Sizes = Sequence[int]
 
 
-def kept_sizes(output: Sizes, inputs: Sequence[Sizes], *, rows: bool = False) -> VectorNest:
+def elementwise_nest(output: Sizes, inputs: Sequence[Sizes], *, rows: bool = False) -> VectorNest:
     """The nest of an element-wise operator or, with ``rows``, of a row-wise one.
 
     Smaller inputs are broadcast; an input that does not fit is read as a whole.

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from nestmap.model.base import replaced
-from nestmap.model.workload.builders.access import kept_sizes
+from nestmap.model.base import copy_with
+from nestmap.model.workload.builders.access import elementwise_nest
 from nestmap.model.workload.builders.operands import (
     EIGHT_BIT,
-    Draft,
+    LayerDraft,
     Precision,
     Shape,
     Source,
-    name_of,
-    text,
+    format_sizes,
+    source_name,
 )
 from nestmap.model.workload.graph import LayerNode, Node, VectorNode
-from nestmap.model.workload.loop_nests import product
-from nestmap.model.workload.operation_counts import OPERATIONS, SCALE
+from nestmap.model.workload.loop_nests import matrix_product
+from nestmap.model.workload.operation_counts import OPERATIONS, SCALE_OPERATIONS
 from nestmap.model.workload.tensor import Tensor
 
 
@@ -51,15 +51,15 @@ def attention(
     Raises:
         InputError: if the shapes do not match.
     """
-    draft = Draft("attention", name, "MatMul", precision)
-    q, k, v = _checked(draft, queries, keys, values)
+    draft = LayerDraft("attention", name, "MatMul", precision)
+    q, k, v = _check_shapes(draft, queries, keys, values)
     roles = zip(("queries", "keys", "values"), sources, (q, k, v), strict=True)
-    read = [draft.tensor(name_of(source) or f"{name}.{role}", x) for role, source, x in roles]
-    score = draft.called(f"{name}/scores")
+    read = [draft.tensor(source_name(source) or f"{name}.{role}", x) for role, source, x in roles]
+    score = draft.with_name(f"{name}/scores")
     softmax = _softmax(f"{name}/softmax", draft.tensor(score.name, (*q[:3], k[2])))
-    left, right = _grouped(q, k)
-    by_keys = product({"C": q[3], "D": q[2], "K": k[2]}, left, right)
-    by_values = product({"C": k[2], "D": q[2], "K": v[3]}, left, right)
+    left, right = _batch_axes(q, k)
+    by_keys = matrix_product({"C": q[3], "D": q[2], "K": k[2]}, left, right)
+    by_values = matrix_product({"C": k[2], "D": q[2], "K": v[3]}, left, right)
     return (
         LayerNode(
             layer=score.layer(by_keys, {"I": sources[0], "W": sources[1]}),
@@ -82,34 +82,35 @@ def _softmax(name: str, scores: Tensor) -> VectorNode:
         operator="Softmax",
         sources=(scores.name,),
         iterations=scores.sizes or (),
-        operations=SCALE + OPERATIONS["Softmax"],
+        operations=SCALE_OPERATIONS + OPERATIONS["Softmax"],
         inputs=(scores,),
-        outputs=(replaced(scores, {"name": name}),),
-        nest=kept_sizes(scores.sizes or (), (scores.sizes or (),), rows=True),
+        outputs=(copy_with(scores, {"name": name}),),
+        nest=elementwise_nest(scores.sizes or (), (scores.sizes or (),), rows=True),
     )
 
 
-def _checked(
-    draft: Draft, queries: Shape, keys: Shape | None, values: Shape | None
+def _check_shapes(
+    draft: LayerDraft, queries: Shape, keys: Shape | None, values: Shape | None
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     """The sizes of queries, keys and values, with defaults filled in."""
     axes = ("batch", "heads", "length", "head size")
-    q = draft.sizes("queries", queries, axes)
-    k = draft.sizes("keys", q if keys is None else keys, axes)
-    v = draft.sizes("values", k if values is None else values, axes)
+    q = draft.check_axes("queries", queries, axes)
+    k = draft.check_axes("keys", q if keys is None else keys, axes)
+    v = draft.check_axes("values", k if values is None else values, axes)
     if k[0] != q[0] or k[3] != q[3] or q[1] % k[1]:
         raise draft.error(
-            f"queries {text(q)} and keys {text(k)}",
+            f"queries {format_sizes(q)} and keys {format_sizes(k)}",
             "the same batch and head size, and heads that share the keys in equal groups",
         )
     if v[:3] != k[:3]:
         raise draft.error(
-            f"keys {text(k)} and values {text(v)}", "the same batch, heads and length"
+            f"keys {format_sizes(k)} and values {format_sizes(v)}",
+            "the same batch, heads and length",
         )
     return q, k, v
 
 
-def _grouped(queries: Shape, keys: Shape) -> tuple[Shape, Shape]:
+def _batch_axes(queries: Shape, keys: Shape) -> tuple[Shape, Shape]:
     """The batch axes of queries and keys; heads that share keys are an additional axis."""
     batch, heads = keys[:2]
     if queries[1] == heads:

@@ -8,11 +8,11 @@ from typing import final
 
 from nestmap.model.workload.builders.operands import (
     EIGHT_BIT,
-    Draft,
+    LayerDraft,
     Precision,
     Shape,
     Source,
-    text,
+    format_sizes,
 )
 from nestmap.model.workload.layer import Layer
 from nestmap.model.workload.loop_nests import Axis, Channels, convolution
@@ -49,7 +49,7 @@ def conv1d(  # noqa: PLR0913 (a convolution has this many parts; all but three h
     >>> conv1d("c", (1, 80, 3000), (512, 80, 3), padding=1).macs
     368640000
     """
-    draft = Draft("conv1d", name, "Conv", precision)
+    draft = LayerDraft("conv1d", name, "Conv", precision)
     window = _Window(stride, padding, dilation, groups)
     return _convolution(draft, 1, (image, weights), window, source)
 
@@ -89,7 +89,7 @@ def conv2d(  # noqa: PLR0913 (a convolution has this many parts; all but three h
     Raises:
         InputError: where the parts do not go together.
     """
-    draft = Draft("conv2d", name, "Conv", precision)
+    draft = LayerDraft("conv2d", name, "Conv", precision)
     window = _Window(stride, padding, dilation, groups)
     return _convolution(draft, 2, (image, weights), window, source)
 
@@ -111,17 +111,17 @@ def conv3d(  # noqa: PLR0913 (a convolution has this many parts; all but three h
     >>> conv3d("c", (1, 3, 16, 112, 112), (64, 3, 3, 3, 3), padding=1).macs
     1040449536
     """
-    draft = Draft("conv3d", name, "Conv", precision)
+    draft = LayerDraft("conv3d", name, "Conv", precision)
     window = _Window(stride, padding, dilation, groups)
     return _convolution(draft, 3, (image, weights), window, source)
 
 
 def _convolution(
-    draft: Draft, rank: int, shapes: tuple[Shape, Shape], window: _Window, source: Source
+    draft: LayerDraft, rank: int, shapes: tuple[Shape, Shape], window: _Window, source: Source
 ) -> Layer:
     names = _AXES[-rank:]
-    image = draft.sizes("image", shapes[0], ("batch", "channels", *names))
-    weights = draft.sizes("weights", shapes[1], ("outputs", "inputs of a group", *names))
+    image = draft.check_axes("image", shapes[0], ("batch", "channels", *names))
+    weights = draft.check_axes("weights", shapes[1], ("outputs", "inputs of a group", *names))
     axes = _axes(draft, image[2:], weights[2:], window)
     if rank == 1:
         axes = (Axis(letter="Y", input=1), *axes)
@@ -129,19 +129,19 @@ def _convolution(
     return draft.layer(convolution(axes, channels), {"I": source}, constant="W")
 
 
-def _channels(draft: Draft, image: Shape, weights: Shape, groups: int) -> Channels:
-    draft.checked("groups", (groups,), 1)
+def _channels(draft: LayerDraft, image: Shape, weights: Shape, groups: int) -> Channels:
+    draft.check_sizes("groups", (groups,), 1)
     if weights[0] % groups:
         raise draft.error(f"{weights[0]} output channels in {groups} groups", "equal groups")
     if weights[1] * groups != image[1]:
         raise draft.error(
-            f"{image[1]} input channels, weights {text(weights)} and {groups} groups",
+            f"{image[1]} input channels, weights {format_sizes(weights)} and {groups} groups",
             f"{weights[1]} x {groups} input channels",
         )
     return Channels(batch=image[0], groups=groups, outputs=weights[0] // groups, inputs=weights[1])
 
 
-def _axes(draft: Draft, image: Shape, kernel: Shape, window: _Window) -> tuple[Axis, ...]:
+def _axes(draft: LayerDraft, image: Shape, kernel: Shape, window: _Window) -> tuple[Axis, ...]:
     rank = len(image)
     strides = _per_axis(draft, "stride", window.stride, rank, least=1)
     dilations = _per_axis(draft, "dilation", window.dilation, rank, least=1)
@@ -153,18 +153,22 @@ def _axes(draft: Draft, image: Shape, kernel: Shape, window: _Window) -> tuple[A
         )
     )
     for axis in axes:
-        if axis.output < 1:
+        if axis.output_size < 1:
             raise draft.error(
-                f"a kernel that spans {axis.reach} of {axis.input} + {sum(axis.padding)} "
+                f"a kernel that spans {axis.span} of {axis.input} + {sum(axis.padding)} "
                 f"elements (axis {axis.letter})",
                 "a kernel within the padded image",
             )
     return axes
 
 
-def _per_axis(draft: Draft, what: str, given: PerAxis, rank: int, *, least: int) -> tuple[int, ...]:
+def _per_axis(
+    draft: LayerDraft, what: str, given: PerAxis, rank: int, *, least: int
+) -> tuple[int, ...]:
     if not isinstance(given, Sequence):
-        return draft.checked(what, (given,), least) * rank
+        return draft.check_sizes(what, (given,), least) * rank
     if len(given) != rank:
-        raise draft.error(f"{what} {text(given)}", f"one number, or one for each of {rank} axes")
-    return draft.checked(what, given, least)
+        raise draft.error(
+            f"{what} {format_sizes(given)}", f"one number, or one for each of {rank} axes"
+        )
+    return draft.check_sizes(what, given, least)

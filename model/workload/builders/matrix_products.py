@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from nestmap.model.workload.builders.operands import (
     EIGHT_BIT,
-    Draft,
+    LayerDraft,
     Precision,
     Shape,
     Source,
-    text,
+    format_sizes,
 )
 from nestmap.model.workload.layer import Layer
-from nestmap.model.workload.loop_nests import LoopNest, product
+from nestmap.model.workload.loop_nests import LoopNest, matrix_product
 
 
 def gemm(
@@ -38,9 +38,9 @@ def gemm(
     Raises:
         InputError: where the parts do not go together.
     """
-    draft = Draft("gemm", name, "Gemm", precision)
-    left = draft.sizes("matrix", matrix, ("rows", "inner"))
-    right = draft.sizes("weights", weights, ("inner", "columns"))
+    draft = LayerDraft("gemm", name, "Gemm", precision)
+    left = draft.check_axes("matrix", matrix, ("rows", "inner"))
+    right = draft.check_axes("weights", weights, ("inner", "columns"))
     return draft.layer(_product(draft, left, right), {"I": source}, constant="W")
 
 
@@ -68,9 +68,9 @@ def linear(
     Raises:
         InputError: where the parts do not go together.
     """
-    draft = Draft("linear", name, "MatMul", precision)
-    left = draft.stack("inputs", inputs)
-    (columns,) = draft.sizes("features", (features,), ("outputs of a row",))
+    draft = LayerDraft("linear", name, "MatMul", precision)
+    left = draft.check_stack("inputs", inputs)
+    (columns,) = draft.check_axes("features", (features,), ("outputs of a row",))
     return draft.layer(_product(draft, left, (left[-1], columns)), {"I": source}, constant="W")
 
 
@@ -99,22 +99,23 @@ def matmul(
     Raises:
         InputError: where the parts do not go together.
     """
-    draft = Draft("matmul", name, "MatMul", precision)
-    nest = _product(draft, draft.stack("left", left), draft.stack("right", right))
+    draft = LayerDraft("matmul", name, "MatMul", precision)
+    nest = _product(draft, draft.check_stack("left", left), draft.check_stack("right", right))
     return draft.layer(nest, {"I": sources[0], "W": sources[1]})
 
 
-def _product(draft: Draft, left: Shape, right: Shape) -> LoopNest:
+def _product(draft: LayerDraft, left: Shape, right: Shape) -> LoopNest:
     (rows, inner), (other, columns) = left[-2:], right[-2:]
     if inner != other:
         raise draft.error(
-            f"{text(left)} and {text(right)}, whose inner sizes are {inner} and {other}",
+            f"{format_sizes(left)} and {format_sizes(right)}, "
+            f"whose inner sizes are {inner} and {other}",
             "the same inner size",
         )
     for a, b in zip(left[-3::-1], right[-3::-1], strict=False):
         if a != b and 1 not in (a, b):
             raise draft.error(
-                f"batch axes {text(left[:-2])} and {text(right[:-2])}",
+                f"batch axes {format_sizes(left[:-2])} and {format_sizes(right[:-2])}",
                 "axes that are equal or 1, aligned at their ends",
             )
-    return product({"C": inner, "D": rows, "K": columns}, left[:-2], right[:-2])
+    return matrix_product({"C": inner, "D": rows, "K": columns}, left[:-2], right[:-2])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from nestmap.model.workload.builders.operands import Part
+from nestmap.model.workload.builders.operands import NetworkPart
 from nestmap.model.workload.graph import Workload
 
 
-def network(name: str, *parts: Part | tuple[Part, ...]) -> Workload:
+def network(name: str, *parts: NetworkPart | tuple[NetworkPart, ...]) -> Workload:
     """A network of layers and nodes, in any order, connected by their sources.
 
     >>> from nestmap.model.workload.builders import conv2d

@@ -18,10 +18,10 @@ from nestmap.model.workload.tensor import Tensor
 Shape = Sequence[int]
 """The sizes of a tensor, from its outermost axis."""
 
-Part = Layer | Node
+NetworkPart = Layer | Node
 """An element of a network: a layer or a node."""
 
-Source = Part | tuple[Part, ...] | str | None
+Source = NetworkPart | tuple[NetworkPart, ...] | str | None
 """The producer of a tensor: a part, several parts (the last counts) or a name; ``None``: none."""
 
 _LIMIT: Final = 2**31
@@ -40,14 +40,14 @@ class Precision(Frozen, frozen=True):
     partial_sum: Bits | None = None
 
     @property
-    def finished(self) -> Bits:
+    def output_bits(self) -> Bits:
         """Bits of a finished output."""
         return self.activation if self.output is None else self.output
 
     @property
-    def partial(self) -> Bits:
+    def partial_sum_bits(self) -> Bits:
         """Bits of a partial sum."""
-        return 2 * self.finished if self.partial_sum is None else self.partial_sum
+        return 2 * self.output_bits if self.partial_sum is None else self.partial_sum
 
 
 EIGHT_BIT: Final = Precision()
@@ -56,7 +56,7 @@ EIGHT_BIT: Final = Precision()
 
 @final
 @dataclass(frozen=True)
-class Draft:
+class LayerDraft:
     """A layer under construction: its builder function, name, operator and precision."""
 
     maker: str
@@ -64,7 +64,7 @@ class Draft:
     operator: str
     precision: Precision
 
-    def called(self, name: str) -> Self:
+    def with_name(self, name: str) -> Self:
         """The same draft under another name."""
         return replace(self, name=name)
 
@@ -72,27 +72,31 @@ class Draft:
         """An error located at the layer."""
         return InputError(f"{self.maker} {self.name!r}", found, expected)
 
-    def sizes(self, what: str, given: Shape, axes: Sequence[str]) -> tuple[int, ...]:
+    def check_axes(self, what: str, given: Shape, axes: Sequence[str]) -> tuple[int, ...]:
         """The sizes of a tensor with these axes.
 
         Raises:
             InputError: if the number of sizes is not that of the axes, or a size is not positive.
         """
         if len(given) != len(axes):
-            raise self.error(f"{what} {text(given)}", f"{len(axes)} sizes: {', '.join(axes)}")
-        return self.checked(what, given, 1)
+            raise self.error(
+                f"{what} {format_sizes(given)}", f"{len(axes)} sizes: {', '.join(axes)}"
+            )
+        return self.check_sizes(what, given, 1)
 
-    def stack(self, what: str, given: Shape) -> tuple[int, ...]:
+    def check_stack(self, what: str, given: Shape) -> tuple[int, ...]:
         """The sizes of a matrix or a stack of matrices.
 
         Raises:
             InputError: if it has fewer than two axes, or a size is not positive.
         """
         if len(given) < 2:
-            raise self.error(f"{what} {text(given)}", "two sizes or more: a (stack of) matrices")
-        return self.checked(what, given, 1)
+            raise self.error(
+                f"{what} {format_sizes(given)}", "two sizes or more: a (stack of) matrices"
+            )
+        return self.check_sizes(what, given, 1)
 
-    def checked(self, what: str, given: Shape, least: int) -> tuple[int, ...]:
+    def check_sizes(self, what: str, given: Shape, least: int) -> tuple[int, ...]:
         """The given numbers, after checking that each is an integer from ``least`` to 2**31 - 1.
 
         Raises:
@@ -101,7 +105,7 @@ class Draft:
         for size in given:
             if type(size) is not int or not least <= size < _LIMIT:
                 raise self.error(
-                    f"{what} {text(given)}", f"whole numbers from {least} to 2**31 - 1"
+                    f"{what} {format_sizes(given)}", f"whole numbers from {least} to 2**31 - 1"
                 )
         return tuple(given)
 
@@ -117,15 +121,15 @@ class Draft:
             output=OutputOperand(
                 name="O",
                 indices=nest.output,
-                precision=bits.finished,
-                partial_precision=bits.partial,
+                precision=bits.output_bits,
+                partial_precision=bits.partial_sum_bits,
             ),
             inputs=tuple(
                 InputOperand(
                     name=access.operand,
                     indices=access.indices,
                     precision=bits.weight if access.operand == constant else bits.activation,
-                    source=name_of(sources.get(access.operand)),
+                    source=source_name(sources.get(access.operand)),
                     constant=access.operand == constant,
                 )
                 for access in nest.inputs
@@ -137,13 +141,13 @@ class Draft:
         return Tensor(name=name, sizes=sizes, precision=self.precision.activation)
 
 
-def name_of(source: Source) -> str | None:
+def source_name(source: Source) -> str | None:
     """The name of the producer of a tensor."""
     if source is None or isinstance(source, str):
         return source
     return source[-1].name if isinstance(source, tuple) else source.name
 
 
-def text(sizes: Shape) -> str:
+def format_sizes(sizes: Shape) -> str:
     """Sizes as text: ``1 x 3 x 224``."""
     return " x ".join(map(str, sizes)) or "()"

@@ -6,18 +6,18 @@ from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import CostModelEvaluation, InputError, SpatialProblem
 
 
-def answers(spatial: SpatialProblem, cme: CostModelEvaluation) -> bool:
+def is_evaluation_of(spatial: SpatialProblem, cme: CostModelEvaluation) -> bool:
     """Whether the evaluation is exactly what the cost model says of a mapping of the problem."""
     return evaluate(spatial, cme.temporal_mapping) == cme
 
 
-def check_answers(spatial: SpatialProblem, cme: CostModelEvaluation) -> None:
+def check_evaluation(spatial: SpatialProblem, cme: CostModelEvaluation) -> None:
     """Checks that it is.
 
     Raises:
         InputError: where it is not.
     """
-    if not answers(spatial, cme):
+    if not is_evaluation_of(spatial, cme):
         raise InputError(
             f"layer {cme.layer}",
             "an evaluation that was not made for this problem on accelerator "

@@ -7,9 +7,9 @@ from typing import Final, final
 
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import Accelerator, CostModelEvaluation, MemoryLevel, SpatialProblem
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.analysis.mapping.explanation import Change, PortName, PortTraffic, WhatIf
-from nestmap.search.temporal.pinned_order import filled
+from nestmap.search.temporal.pinned_order import allocate_order
 
 FACTOR: Final = 2
 """By how much ports are made wider and memories larger."""
@@ -103,10 +103,10 @@ class _Question:
         if memory is not None:
             machine = with_larger_memory(machine, memory)
         spatial = _on(self._spatial, machine)
-        batch = filled(spatial, self._cme.temporal_mapping.order)
+        batch = allocate_order(spatial, self._cme.temporal_mapping.order)
         if len(batch) and batch.row(0) != self._cme.temporal_mapping:
             answer = _answer(change, memory, evaluate(spatial, batch.row(0)))
-            yield replaced(answer, {"cuts": batch.row(0).cuts})
+            yield copy_with(answer, {"cuts": batch.row(0).cuts})
 
 
 def _answer(change: Change, memory: str | None, after: CostModelEvaluation) -> WhatIf:
@@ -125,13 +125,13 @@ def with_wider_ports(accelerator: Accelerator, ports: Collection[PortName]) -> A
     for level in accelerator.memories:
         instance = level.instance
         wider = tuple(
-            replaced(port, {"width_max": port.width_max * FACTOR})
+            copy_with(port, {"width_max": port.width_max * FACTOR})
             if PortName(memory=level.name, port=port.name) in ports
             else port
             for port in instance.ports
         )
-        memories.append(replaced(level, {"instance": replaced(instance, {"ports": wider})}))
-    return replaced(accelerator, {"memories": tuple(memories)})
+        memories.append(copy_with(level, {"instance": copy_with(instance, {"ports": wider})}))
+    return copy_with(accelerator, {"memories": tuple(memories)})
 
 
 def with_larger_memory(accelerator: Accelerator, memory: str) -> Accelerator:
@@ -139,13 +139,13 @@ def with_larger_memory(accelerator: Accelerator, memory: str) -> Accelerator:
     memories: list[MemoryLevel] = []
     for level in accelerator.memories:
         if level.name == memory:
-            instance = replaced(level.instance, {"size": level.instance.size * FACTOR})
-            memories.append(replaced(level, {"instance": instance}))
+            instance = copy_with(level.instance, {"size": level.instance.size * FACTOR})
+            memories.append(copy_with(level, {"instance": instance}))
         else:
             memories.append(level)
-    return replaced(accelerator, {"memories": tuple(memories)})
+    return copy_with(accelerator, {"memories": tuple(memories)})
 
 
 def _on(spatial: SpatialProblem, accelerator: Accelerator) -> SpatialProblem:
-    problem = replaced(spatial.problem, {"accelerator": accelerator})
-    return replaced(spatial, {"problem": problem})
+    problem = copy_with(spatial.problem, {"accelerator": accelerator})
+    return copy_with(spatial, {"problem": problem})

@@ -16,7 +16,7 @@ from nestmap.pipeline.analysis.network.memory_hierarchy import (
     memory_lines,
     memory_places,
     operand_columns,
-    way_width,
+    path_width,
 )
 
 _MOST_UNITS: Final = 8
@@ -132,6 +132,6 @@ def _paths(
     below = sizes.array
     for box in boxes:
         if operand in box.level.operands:
-            middle, width = (place + 0.5) * sizes.column, way_width(box.level, operand)
+            middle, width = (place + 0.5) * sizes.column, path_width(box.level, operand)
             yield OperandPath(operand, place, middle, below, box.bottom, width)
             below = box.top

@@ -74,14 +74,14 @@ def width_text(port: MemoryPort) -> str:
     return count(wide) if narrow == wide else f"{count(narrow)} to {count(wide)}"
 
 
-def way_width(level: MemoryLevel, operand: MemoryOperand) -> int | None:
+def path_width(level: MemoryLevel, operand: MemoryOperand) -> int | None:
     """Bit/cycle on the memory's side of the way of an operand to the array, or from there."""
     movement = Movement.WR_BY_LOW if operand == OUTPUT else Movement.RD_TO_LOW
     port = level.port_index(operand, movement)
     return None if port is None else level.instance.ports[port].width_max
 
 
-def way_text(name: str, width: int | None) -> str:
+def path_text(name: str, width: int | None) -> str:
     """The name of an operand, and how wide its way is."""
     return name if width is None else f"{name}: {count(width)} bit/cycle"
 

@@ -10,7 +10,7 @@ import numpy as np
 from nestmap.pipeline.analysis.schedule.tables import NONE, Gantt, GanttBars, Ints, RowKind
 
 
-def together(charts: Sequence[Gantt]) -> tuple[Gantt, ...]:
+def align_layers(charts: Sequence[Gantt]) -> tuple[Gantt, ...]:
     """The charts with the layers of all of them, in the order in which they are first named."""
     layers = tuple(dict.fromkeys(name for chart in charts for name in chart.layers))
     place = {name: i for i, name in enumerate(layers)}

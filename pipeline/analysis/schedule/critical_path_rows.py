@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nestmap.model.multicore.interconnect import Ways
+from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.schedule.tables import (
     NONE,
@@ -21,7 +21,7 @@ from nestmap.pipeline.analysis.schedule.tables import (
 
 def path_rows(schedule: Schedule, path: CriticalPath, rows: Sequence[Row]) -> Ints:
     """The row of each step: of what passes several wires the slowest one; ``NONE``: it has none."""
-    ways = Ways(accelerator=schedule.problem.accelerator)
+    ways = Interconnect(accelerator=schedule.problem.accelerator)
     place = {(row.kind is RowKind.CORE, row.number): i for i, row in enumerate(rows)}
     found: list[int] = []
     for kind, event in zip(path.kind.tolist(), path.event.tolist(), strict=True):
@@ -31,7 +31,7 @@ def path_rows(schedule: Schedule, path: CriticalPath, rows: Sequence[Row]) -> In
         sent = schedule.transfers
         wires = ways.path(int(sent.sending[event]), int(sent.receiving[event]))
         shown = [wire for wire in wires if (False, wire) in place]
-        slowest = min(shown, key=lambda x: (ways.wires[x].bandwidth or 0, x), default=None)
+        slowest = min(shown, key=lambda x: (ways.channels[x].bandwidth or 0, x), default=None)
         found.append(NONE if slowest is None else place[False, slowest])
     return np.array(found, dtype=np.int64)
 

@@ -7,7 +7,7 @@ import numpy as np
 from nestmap.pipeline.analysis.schedule.tables import GanttBars, Ints
 
 
-def thinned(bars: GanttBars, latency: int, cells: int) -> GanttBars:
+def downsample_bars(bars: GanttBars, latency: int, cells: int) -> GanttBars:
     """The bars, those of less than a cell's width together with others beside them.
 
     The time up to ``latency`` is cut into ``cells``. Bars of a row that are narrower than a cell
@@ -54,7 +54,7 @@ def _prevailing(bars: GanttBars, group: Ints) -> Ints:
     return found
 
 
-def thinned_steps(times: Ints, values: Ints, end: int, cells: int) -> tuple[Ints, Ints]:
+def downsample_steps(times: Ints, values: Ints, end: int, cells: int) -> tuple[Ints, Ints]:
     """Steps of a curve; of those in one cell the first, the lowest, the highest and the last."""
     if len(times) <= 4 * cells:
         return times, values

@@ -8,9 +8,9 @@ from typing import final
 
 import numpy as np
 
-from nestmap.model.multicore.interconnect import Ways
+from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.schedule import Schedule, TransferKind
-from nestmap.model.multicore.top_memories import NOWHERE, Homes
+from nestmap.model.multicore.top_memories import NO_MEMORY, TopMemories
 from nestmap.pipeline.analysis.schedule.link_occupancy import FIRST_TRANSFER
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Ints
 
@@ -27,7 +27,7 @@ class Events:
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
         self._nodes = len(schedule.core)
-        self._ways = Ways(accelerator=schedule.problem.accelerator)
+        self._ways = Interconnect(accelerator=schedule.problem.accelerator)
         self.start: Ints = np.concatenate((schedule.start, schedule.transfers.start))
         self.end: Ints = np.concatenate((schedule.end, schedule.transfers.end))
         self.wires = cache(self._wires)
@@ -103,10 +103,10 @@ class Events:
     @cached_property
     def _memories(self) -> dict[int, Places]:
         accelerator = self._schedule.problem.accelerator
-        homes = Homes(accelerator=accelerator)
+        homes = TopMemories(accelerator=accelerator)
         return {
-            core.id: frozenset(homes.of(core.id, operand) for operand in core.top_levels)
-            - {NOWHERE}
+            core.id: frozenset(homes.index_of(core.id, operand) for operand in core.top_levels)
+            - {NO_MEMORY}
             for core in accelerator.cores
         }
 

@@ -7,16 +7,16 @@ from typing import Final
 
 import numpy as np
 
-from nestmap.model.multicore.interconnect import Ways
+from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.schedule.critical_path import critical_path
 from nestmap.pipeline.analysis.schedule.critical_path_rows import path_rows
-from nestmap.pipeline.analysis.schedule.downsample import thinned
+from nestmap.pipeline.analysis.schedule.downsample import downsample_bars
 from nestmap.pipeline.analysis.schedule.link_occupancy import (
-    Taken,
-    taken,
+    WireOccupancy,
+    join_streams,
+    wire_occupancy,
     wire_rows,
-    with_streams_joined,
 )
 from nestmap.pipeline.analysis.schedule.stalls import stalls
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Gantt, GanttBars, Ints, Row, RowKind
@@ -34,13 +34,13 @@ def gantt(schedule: Schedule, cells: int | None = None) -> Gantt:
     """The chart of a schedule.
 
     With ``cells`` the time is cut into so many, and bars too narrow to be seen become fewer
-    (:func:`~nestmap.pipeline.analysis.schedule.downsample.thinned`). Wires that take no time,
-    however much passes, have no row.
+    (:func:`~nestmap.pipeline.analysis.schedule.downsample.downsample_bars`). Wires that take no
+    time, however much passes, have no row.
     """
     rows = gantt_rows(schedule)
     bars = gantt_bars(schedule, rows)
     if cells is not None:
-        bars = thinned(bars, max(1, schedule.latency), cells)
+        bars = downsample_bars(bars, max(1, schedule.latency), cells)
     layers = tuple(layer.nest.name for layer in schedule.problem.nodes.layers)
     path = critical_path(schedule)
     return Gantt(
@@ -57,7 +57,7 @@ def gantt(schedule: Schedule, cells: int | None = None) -> Gantt:
 def gantt_rows(schedule: Schedule) -> tuple[Row, ...]:
     """The cores that compute, the wires between cores that are used, those off the chip."""
     accelerator = schedule.problem.accelerator
-    found = _timed(schedule, taken(schedule))
+    found = _timed(schedule, wire_occupancy(schedule))
     used = set(found.wire.tolist())
     wires = [row for row in wire_rows(accelerator) if row.number in used]
     return (
@@ -72,7 +72,7 @@ def gantt_bars(schedule: Schedule, rows: Sequence[Row]) -> GanttBars:
 
     Transfers of one tensor that share a wire are one bar, and so are streams that share one.
     """
-    found = with_streams_joined(_timed(schedule, taken(schedule)))
+    found = join_streams(_timed(schedule, wire_occupancy(schedule)))
     nodes = np.arange(len(schedule.core), dtype=np.int64)
     place = {(row.kind is RowKind.CORE, row.number): i for i, row in enumerate(rows)}
     of_core = [place[True, core] for core in schedule.core.tolist()]
@@ -100,7 +100,7 @@ def layers_of_events(schedule: Schedule, kinds: Ints, events: Ints) -> Ints:
     transfers = (kinds != BarKind.NODE) & ~streams
     nodes[streams] = schedule.streams.node[events[streams]]
     nodes[transfers] = schedule.tensors.node[schedule.transfers.tensor[events[transfers]]]
-    found: Ints = np.searchsorted(schedule.problem.nodes.first, nodes, side="right") - 1
+    found: Ints = np.searchsorted(schedule.problem.nodes.first_nodes, nodes, side="right") - 1
     return found
 
 
@@ -121,8 +121,8 @@ def bar_label(schedule: Schedule, kind: BarKind, event: int) -> str:
     return f"{_SENT[kind]} {layer.nest.name} {number}: {ends[0]} -> {ends[1]}"
 
 
-def _timed(schedule: Schedule, found: Taken) -> Taken:
+def _timed(schedule: Schedule, found: WireOccupancy) -> WireOccupancy:
     """What takes time, on wires that do."""
-    wires = Ways(accelerator=schedule.problem.accelerator).wires
+    wires = Interconnect(accelerator=schedule.problem.accelerator).channels
     slow = np.array([wire.bandwidth is not None for wire in wires], dtype=np.bool_)
     return found.rows(np.flatnonzero((found.end > found.start) & slow[found.wire]))

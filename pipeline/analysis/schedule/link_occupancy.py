@@ -8,8 +8,8 @@ from typing import Final, final
 import numpy as np
 
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
-from nestmap.model.multicore.interconnect import Ways
-from nestmap.model.multicore.schedule import Schedule, Streams, Transfers
+from nestmap.model.multicore.interconnect import Interconnect
+from nestmap.model.multicore.schedule import OperandStreams, Schedule, Transfers
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Ints, Row, RowKind
 
 FIRST_TRANSFER: Final = int(BarKind.CONSTANT)
@@ -18,7 +18,7 @@ FIRST_TRANSFER: Final = int(BarKind.CONSTANT)
 
 @final
 @dataclass(frozen=True, eq=False)
-class Taken:
+class WireOccupancy:
     """Wires that are taken, as columns: by wire, then by tensor, then by time.
 
     A tensor that goes to several cores over the same wire at the same time is there once: ``event``
@@ -37,9 +37,9 @@ class Taken:
     def __len__(self) -> int:
         return len(self.wire)
 
-    def rows(self, chosen: Ints) -> Taken:
+    def rows(self, chosen: Ints) -> WireOccupancy:
         """Some of the rows, in that order."""
-        return Taken(
+        return WireOccupancy(
             self.wire[chosen],
             self.start[chosen],
             self.end[chosen],
@@ -50,13 +50,13 @@ class Taken:
         )
 
 
-def taken(schedule: Schedule) -> Taken:
+def wire_occupancy(schedule: Schedule) -> WireOccupancy:
     """All wires that are taken, those included on which nothing takes time."""
-    ways = Ways(accelerator=schedule.problem.accelerator)
+    ways = Interconnect(accelerator=schedule.problem.accelerator)
     sent, streams = schedule.transfers, schedule.streams
-    over, wires = _over(ways, sent)
-    by, more = _over(ways, streams)
-    found = Taken(
+    over, wires = _expand_paths(ways, sent)
+    by, more = _expand_paths(ways, streams)
+    found = WireOccupancy(
         wire=np.concatenate((wires, more)),
         start=np.concatenate((sent.start[over], streams.start[by])),
         end=np.concatenate((sent.end[over], streams.end[by])),
@@ -67,21 +67,21 @@ def taken(schedule: Schedule) -> Taken:
         tensor=np.concatenate((sent.tensor[over], -1 - by)),
         count=np.ones(len(over) + len(by), dtype=np.int64),
     )
-    return _each_once(found)
+    return _merge_broadcasts(found)
 
 
-def with_streams_joined(found: Taken) -> Taken:
+def join_streams(found: WireOccupancy) -> WireOccupancy:
     """Streams that share a wire at the same time as one, with how many they are."""
-    return _each_once(replace(found, tensor=np.maximum(found.tensor, -1)))
+    return _merge_broadcasts(replace(found, tensor=np.maximum(found.tensor, -1)))
 
 
-def busy_cycles(found: Taken) -> dict[int, int]:
+def busy_cycles(found: WireOccupancy) -> dict[int, int]:
     """For each wire that is taken, in order, the cycles in which at least one thing is on it."""
     wires = np.unique(found.wire).tolist()
     return {wire: _covered(found.rows(np.flatnonzero(found.wire == wire))) for wire in wires}
 
 
-def _covered(found: Taken) -> int:
+def _covered(found: WireOccupancy) -> int:
     """The cycles that lie in at least one of the rows."""
     order = np.argsort(found.start, kind="stable")
     start, reached = found.start[order], np.maximum.accumulate(found.end[order])
@@ -94,14 +94,14 @@ def wire_rows(accelerator: MultiCoreAccelerator) -> tuple[Row, ...]:
     off = accelerator.offchip
     ends = [{link.sender, link.receiver} for link in accelerator.links]
     ends += [set(bus.cores) for bus in accelerator.buses]
-    wires = Ways(accelerator=accelerator).wires
+    wires = Interconnect(accelerator=accelerator).channels
     return tuple(
         Row(RowKind.OFFCHIP if off in ends[i] else RowKind.WIRE, i, wire.name)
         for i, wire in enumerate(wires)
     )
 
 
-def _over(ways: Ways, sent: Transfers | Streams) -> tuple[Ints, Ints]:
+def _expand_paths(ways: Interconnect, sent: Transfers | OperandStreams) -> tuple[Ints, Ints]:
     """What takes wires and those that it takes: a row for each of them."""
     ends = np.stack((sent.sending, sent.receiving), axis=1).reshape(-1, 2)
     pairs, of = np.unique(ends, axis=0, return_inverse=True)
@@ -112,7 +112,7 @@ def _over(ways: Ways, sent: Transfers | Streams) -> tuple[Ints, Ints]:
     return events, np.concatenate((*wires, np.zeros(0, dtype=np.int64)))
 
 
-def _each_once(found: Taken) -> Taken:
+def _merge_broadcasts(found: WireOccupancy) -> WireOccupancy:
     """What of one tensor is on one wire at the same time becomes one."""
     if not len(found):
         return found

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nestmap.model.multicore.cn_layer import CnLayer
-from nestmap.model.multicore.interconnect import Ways
+from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.schedule import Schedule, TransferKind
-from nestmap.model.multicore.top_memories import Home, Homes
+from nestmap.model.multicore.top_memories import TopMemories, TopMemory
 
 Ints = NDArray[np.int64]
 
@@ -35,13 +35,13 @@ class ScheduleNames:
         self.schedule = schedule
         problem = schedule.problem
         self.nodes = problem.nodes
-        self.homes = Homes(accelerator=problem.accelerator)
-        self.ways = Ways(accelerator=problem.accelerator)
+        self.homes = TopMemories(accelerator=problem.accelerator)
+        self.ways = Interconnect(accelerator=problem.accelerator)
 
     @cached_property
     def layer_of(self) -> Ints:
         """The place of each node's layer among the layers."""
-        first = self.nodes.first
+        first = self.nodes.first_nodes
         return np.repeat(np.arange(len(self.nodes.layers)), np.diff(first))
 
     def layer(self, node: int) -> CnLayer:
@@ -50,7 +50,7 @@ class ScheduleNames:
 
     def number(self, node: int) -> int:
         """A node's number in its layer."""
-        return node - int(self.nodes.first[self.layer_of[node]])
+        return node - int(self.nodes.first_nodes[self.layer_of[node]])
 
     def node(self, node: int) -> str:
         """A node: the number of its layer, its own there, the layer's name."""
@@ -88,7 +88,7 @@ class ScheduleNames:
         return f"{number} {self.schedule.problem.accelerator.core(number).name}"
 
     @property
-    def memories(self) -> tuple[Home, ...]:
+    def memories(self) -> tuple[TopMemory, ...]:
         """The memories that stays and transfers name by their places."""
         return self.homes.memories
 

@@ -7,13 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from nestmap.model.multicore.accelerator import ComputeCore
-from nestmap.model.multicore.interconnect import Ways, Wire
+from nestmap.model.multicore.interconnect import Channel, Interconnect
 from nestmap.model.multicore.schedule import Schedule
-from nestmap.model.multicore.top_memories import Homes
-from nestmap.pipeline.analysis.schedule.link_occupancy import busy_cycles, taken
+from nestmap.model.multicore.top_memories import TopMemories
+from nestmap.pipeline.analysis.schedule.link_occupancy import busy_cycles, wire_occupancy
 from nestmap.pipeline.analysis.schedule.stalls import stalls
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Ints, StallReason
-from nestmap.pipeline.analysis.schedule.traffic import bits_taken
+from nestmap.pipeline.analysis.schedule.traffic import occupied_bits
 
 
 class CoreLoad(NamedTuple):
@@ -37,7 +37,7 @@ class WireLoad(NamedTuple):
     bits pass once.
     """
 
-    wire: Wire
+    wire: Channel
     transfers: int
     bits: int
     busy: int
@@ -78,9 +78,9 @@ def idle_cycles(schedule: Schedule) -> Ints:
 
 def wire_loads(schedule: Schedule) -> tuple[WireLoad, ...]:
     """A row for each wire that something passes, the busiest one first."""
-    wires = Ways(accelerator=schedule.problem.accelerator).wires
-    found = taken(schedule)
-    busy, bits = busy_cycles(found), bits_taken(schedule, found)
+    wires = Interconnect(accelerator=schedule.problem.accelerator).channels
+    found = wire_occupancy(schedule)
+    busy, bits = busy_cycles(found), occupied_bits(schedule, found)
     loads: list[WireLoad] = []
     for wire, cycles in busy.items():
         here = found.wire == wire
@@ -92,5 +92,5 @@ def wire_loads(schedule: Schedule) -> tuple[WireLoad, ...]:
 
 def onchip_peak(schedule: Schedule) -> int:
     """The most bits that the memories on the chip hold, each at its own worst time."""
-    offchip = Homes(accelerator=schedule.problem.accelerator).offchip
+    offchip = TopMemories(accelerator=schedule.problem.accelerator).offchip
     return sum(peak for place, peak in enumerate(schedule.peaks) if place not in offchip)

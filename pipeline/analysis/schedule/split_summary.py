@@ -12,9 +12,9 @@ from nestmap.model import NoCostNode
 from nestmap.model.arrays import Ints
 from nestmap.model.dims import OUTPUT, LayerOperand, MemoryOperand
 from nestmap.model.hardware.memory import MemoryInstance
-from nestmap.model.mapping.problem import usual_links
+from nestmap.model.mapping.problem import resolve_links
 from nestmap.model.multicore.accelerator import ComputeCore
-from nestmap.model.multicore.cn_layer import CnLayer, CnNest, TensorUse
+from nestmap.model.multicore.cn_layer import CnLayer, LayerNest, TensorUse
 from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.problem import StreamProblem
 
@@ -34,7 +34,7 @@ class Allowed:
         self._problem = problem
         self._nodes = {node.name: node for node in problem.workload.nodes}
 
-    def __call__(self, nest: CnNest) -> tuple[ComputeCore, ...]:
+    def __call__(self, nest: LayerNest) -> tuple[ComputeCore, ...]:
         """Those of one layer."""
         node = self._nodes[nest.name]
         return () if isinstance(node, NoCostNode) else self._problem.cores_of(node)
@@ -87,7 +87,7 @@ class TooLarge:
 def layer_splits(split: CnWorkload) -> tuple[LayerSummary, ...]:
     """A summary of each layer, in their order."""
     brings = split.edges.read >= 0
-    reader = np.searchsorted(split.first, split.edges.consumer[brings], side="right") - 1
+    reader = np.searchsorted(split.first_nodes, split.edges.consumer[brings], side="right") - 1
     edges = np.bincount(reader, minlength=len(split.layers))
     bits = np.zeros(len(split.layers), dtype=np.int64)
     np.add.at(bits, reader, split.edges.bits[brings])
@@ -168,7 +168,7 @@ def _unfit(split: CnWorkload, layer: CnLayer, core: ComputeCore) -> Iterator[Too
 
 
 def operand_links(
-    nest: CnNest, known: Sequence[MemoryOperand]
+    nest: LayerNest, known: Sequence[MemoryOperand]
 ) -> dict[LayerOperand, MemoryOperand]:
     """The memory operand of each operand, as in a mapping that says nothing of it.
 
@@ -176,6 +176,6 @@ def operand_links(
     """
     output = nest.output.operand
     names = [output, *(use.operand for use in nest.inputs)]
-    links = usual_links(names, known, {output: OUTPUT})
+    links = resolve_links(names, known, {output: OUTPUT})
     last = max((x for x in known if x != OUTPUT), default=OUTPUT)
     return {name: link or last for name, link in links.items()}

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nestmap.model.multicore.schedule import Schedule, TransferKind
-from nestmap.pipeline.analysis.schedule.link_occupancy import FIRST_TRANSFER, taken
+from nestmap.pipeline.analysis.schedule.link_occupancy import FIRST_TRANSFER, wire_occupancy
 from nestmap.pipeline.analysis.schedule.tables import NONE, Ints, StallReason, Stalls
 
 Flags = NDArray[np.bool_]
@@ -103,7 +103,7 @@ def _waits(schedule: Schedule) -> _Waits:
 
 def _waited_for_wires(schedule: Schedule) -> Flags:
     """Whether each transfer starts when one of its wires becomes free."""
-    found = taken(schedule)
+    found = wire_occupancy(schedule)
     size = schedule.latency + 1
     freed = np.unique(found.wire * size + np.minimum(found.end, schedule.latency))
     of_transfer = found.kind < FIRST_TRANSFER + len(TransferKind)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nestmap.model.multicore.allocation import Allocation
-from nestmap.model.multicore.top_memories import Home
+from nestmap.model.multicore.top_memories import TopMemory
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -164,12 +164,12 @@ class Gantt:
 class MemoryUse:
     """What a memory holds: ``bits[i]`` from ``times[i]`` on; both are empty where it is not used.
 
-    ``place`` is that among the :class:`~nestmap.model.multicore.top_memories.Homes`, ``peak`` the
-    most bits at any time.
+    ``place`` is that among the :class:`~nestmap.model.multicore.top_memories.TopMemories`,
+    ``peak`` the most bits at any time.
     """
 
     place: int
-    home: Home
+    home: TopMemory
     offchip: bool
     peak: int
     times: Ints
@@ -202,7 +202,7 @@ class WireUse:
         return found
 
 
-class Sent(NamedTuple):
+class Traffic(NamedTuple):
     """Bits that are sent over a wire, or from one core to another, by :class:`BarKind`."""
 
     name: str

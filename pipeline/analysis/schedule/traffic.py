@@ -9,22 +9,22 @@ import numpy as np
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.schedule.link_occupancy import (
     FIRST_TRANSFER,
-    Taken,
-    taken,
+    WireOccupancy,
+    wire_occupancy,
     wire_rows,
 )
-from nestmap.pipeline.analysis.schedule.tables import BarKind, Ints, Sent
+from nestmap.pipeline.analysis.schedule.tables import BarKind, Ints, Traffic
 
 
-def sent_over_wires(schedule: Schedule) -> tuple[Sent, ...]:
+def wire_traffic(schedule: Schedule) -> tuple[Traffic, ...]:
     """Bits that pass each wire that is used; a tensor for several cores at the same time once."""
-    found = taken(schedule)
+    found = wire_occupancy(schedule)
     rows = wire_rows(schedule.problem.accelerator)
-    bits = bits_taken(schedule, found)
+    bits = occupied_bits(schedule, found)
     return _summed([row.name for row in rows], found.wire, found.kind, bits)
 
 
-def bits_taken(schedule: Schedule, found: Taken) -> Ints:
+def occupied_bits(schedule: Schedule, found: WireOccupancy) -> Ints:
     """The bits that pass a wire each time that it is taken."""
     streams = found.kind == BarKind.STREAM
     bits = np.zeros(len(found), dtype=np.int64)
@@ -33,7 +33,7 @@ def bits_taken(schedule: Schedule, found: Taken) -> Ints:
     return bits
 
 
-def sent_between_cores(schedule: Schedule) -> tuple[Sent, ...]:
+def core_traffic(schedule: Schedule) -> tuple[Traffic, ...]:
     """Bits that each core gets from each other one, whichever way they take."""
     transfers, streams = schedule.transfers, schedule.streams
     ends = np.stack(
@@ -58,8 +58,8 @@ def streamed_bits(schedule: Schedule) -> Ints:
     return bits
 
 
-def _summed(names: Sequence[str], group: Ints, kind: Ints, bits: Ints) -> tuple[Sent, ...]:
+def _summed(names: Sequence[str], group: Ints, kind: Ints, bits: Ints) -> tuple[Traffic, ...]:
     table = np.zeros((len(names), len(BarKind)), dtype=np.int64)
     np.add.at(table, (group, kind), bits)
     rows = zip(names, table.tolist(), strict=True)
-    return tuple(Sent(name, tuple(row)) for name, row in rows if any(row))
+    return tuple(Traffic(name, tuple(row)) for name, row in rows if any(row))

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from nestmap.model.multicore.interconnect import Ways
+from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.schedule import Schedule
-from nestmap.model.multicore.top_memories import Homes
-from nestmap.pipeline.analysis.schedule.downsample import thinned_steps
-from nestmap.pipeline.analysis.schedule.link_occupancy import Taken, busy_cycles, taken, wire_rows
+from nestmap.model.multicore.top_memories import TopMemories
+from nestmap.pipeline.analysis.schedule.downsample import downsample_steps
+from nestmap.pipeline.analysis.schedule.link_occupancy import (
+    WireOccupancy,
+    busy_cycles,
+    wire_occupancy,
+    wire_rows,
+)
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Floats, Ints, MemoryUse, WireUse
 
 
@@ -18,17 +23,17 @@ def memory_uses(schedule: Schedule, cells: int | None = None) -> tuple[MemoryUse
     With ``cells`` of all changes in a part of the time only the first, the last and the two
     extremes are kept; the time is cut into so many parts.
     """
-    homes = Homes(accelerator=schedule.problem.accelerator)
+    homes = TopMemories(accelerator=schedule.problem.accelerator)
     return tuple(_memory(schedule, place, homes, cells) for place in range(len(homes.memories)))
 
 
-def _memory(schedule: Schedule, place: int, homes: Homes, cells: int | None) -> MemoryUse:
+def _memory(schedule: Schedule, place: int, homes: TopMemories, cells: int | None) -> MemoryUse:
     nothing: Ints = np.zeros(0, dtype=np.int64)
     known = place < len(schedule.memory_usage)
     times, bits = schedule.memory_usage[place] if known else (nothing, nothing)
     peak = schedule.peaks[place] if known else 0
     if cells is not None:
-        times, bits = thinned_steps(times, bits, schedule.latency, cells)
+        times, bits = downsample_steps(times, bits, schedule.latency, cells)
     return MemoryUse(place, homes.memories[place], place in homes.offchip, peak, times, bits)
 
 
@@ -37,9 +42,9 @@ def wire_uses(schedule: Schedule, bins: int = 200) -> tuple[WireUse, ...]:
 
     A tensor that goes to several cores at the same time takes a wire once.
     """
-    found = taken(schedule)
+    found = wire_occupancy(schedule)
     busy = busy_cycles(found)
-    wires = Ways(accelerator=schedule.problem.accelerator).wires
+    wires = Interconnect(accelerator=schedule.problem.accelerator).channels
     edges = bin_edges(schedule.latency, bins)
     uses: list[WireUse] = []
     for row in wire_rows(schedule.problem.accelerator):
@@ -52,7 +57,7 @@ def wire_uses(schedule: Schedule, bins: int = 200) -> tuple[WireUse, ...]:
     return tuple(uses)
 
 
-def _parts(schedule: Schedule, found: Taken, width: int) -> Floats:
+def _parts(schedule: Schedule, found: WireOccupancy, width: int) -> Floats:
     """The part of the bandwidth that each takes: all of it, but for streams."""
     parts = np.ones(len(found))
     streams = found.kind == BarKind.STREAM
@@ -67,7 +72,7 @@ def bin_edges(latency: int, bins: int) -> Ints:
     return edges
 
 
-def _cycles(found: Taken, parts: Floats, kind: BarKind, edges: Ints) -> Floats:
+def _cycles(found: WireOccupancy, parts: Floats, kind: BarKind, edges: Ints) -> Floats:
     """The cycles of each bin that is taken by a kind."""
     chosen = found.kind == kind
     weights = parts[chosen]

@@ -37,7 +37,7 @@ def network_dims(name: str) -> dict[str, int]:
     return {dim.name: dim.default for dim in _generator(name).dims}
 
 
-def generated_workload(name: str, dims: Mapping[str, int]) -> Workload:
+def generate_workload(name: str, dims: Mapping[str, int]) -> Workload:
     """The named network with the given sizes; other open dimensions take their defaults.
 
     >>> generated_workload("bert-base", {"seq": 128}).macs

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from nestmap.model import Layer, LayerNode, NoCostNode, Tensor, VectorNode
-from nestmap.model.workload.access import Permuted, Reshaped, Route, Shifted, VectorNest
+from nestmap.model.workload.access import AccessRoute, Permute, Reshape, Shift, VectorNest
 from nestmap.model.workload.builders import Precision, attention, conv2d, linear
-from nestmap.model.workload.builders.access import kept_sizes
+from nestmap.model.workload.builders.access import elementwise_nest
 from nestmap.model.workload.graph import Node
 from nestmap.model.workload.operation_counts import OPERATIONS
 
@@ -17,7 +17,7 @@ Sizes = tuple[int, ...]
 _ELEMENTWISE: Final = frozenset({"Add", "Mul", "Gelu", "Swish", "Tanh"})
 """Elementwise operators; all others work on whole rows of the last axis."""
 
-_HEADS: Final = Permuted(axes=(0, 2, 1, 3))
+_HEADS: Final = Permute(axes=(0, 2, 1, 3))
 """Swaps the axes of tokens and heads."""
 
 
@@ -82,7 +82,7 @@ class Graph:
         """A vector operator whose output has the sizes of ``x``."""
         inputs = (x, *others)
         rows = operator not in _ELEMENTWISE
-        nest = kept_sizes(x.sizes, [value.sizes for value in inputs], rows=rows)
+        nest = elementwise_nest(x.sizes, [value.sizes for value in inputs], rows=rows)
         return self._vector(operator, name, inputs, x.sizes, nest)
 
     def total(self, name: str, x: Value) -> Value:
@@ -108,7 +108,7 @@ class Graph:
         *outer, whole = x.sizes
         size, last = whole // count, len(outer)
         routes = (
-            Route(output=i, steps=(Shifted(axis=last, start=i * size, size=whole),))
+            AccessRoute(output=i, steps=(Shift(axis=last, start=i * size, size=whole),))
             for i in range(count)
         )
         return self._move("Split", name, ((*outer, size),) * count, (x,), tuple(routes))
@@ -119,7 +119,7 @@ class Graph:
         name: str,
         parts: tuple[Sizes, ...],
         inputs: tuple[Value, ...],
-        routes: tuple[Route, ...] | None = None,
+        routes: tuple[AccessRoute, ...] | None = None,
     ) -> tuple[Value, ...]:
         """An operator that only moves data, with one or several output tensors."""
         names = (name, *(f"{name}.{i}" for i in range(1, len(parts))))
@@ -143,14 +143,14 @@ class Graph:
     def heads(self, name: str, x: Value, count: int) -> Value:
         """Splits heads: ``[batch, tokens, features]`` to ``[batch, heads, tokens, size]``."""
         batch, tokens, features = x.sizes
-        back = Route(steps=(_HEADS, Reshaped(sizes=x.sizes)))
+        back = AccessRoute(steps=(_HEADS, Reshape(sizes=x.sizes)))
         sizes = (batch, count, tokens, features // count)
         return self._move("Transpose", name, (sizes,), (x,), (back,))[0]
 
     def merged(self, name: str, x: Value) -> Value:
         """Merges heads: ``[batch, heads, tokens, size]`` to ``[batch, tokens, features]``."""
         batch, heads, tokens, features = x.sizes
-        back = Route(steps=(Reshaped(sizes=(batch, tokens, heads, features)), _HEADS))
+        back = AccessRoute(steps=(Reshape(sizes=(batch, tokens, heads, features)), _HEADS))
         return self._move("Transpose", name, ((batch, tokens, heads * features),), (x,), (back,))[0]
 
     def one_token(self, name: str, x: Value) -> Value:

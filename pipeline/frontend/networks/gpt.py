@@ -45,7 +45,7 @@ _WORDS: Final = 50_257
 
 @final
 @dataclass(frozen=True)
-class Classic:
+class GptSizes:
     """Sizes of a network whose perceptrons are four times as wide as its blocks."""
 
     blocks: int
@@ -55,7 +55,7 @@ class Classic:
     positions: int
 
 
-def classic_block(sizes: Classic, graph: Graph, name: str, x: Value) -> Value:
+def gpt_block(sizes: GptSizes, graph: Graph, name: str, x: Value) -> Value:
     """A block as in GPT-2, GPT-3 and ViT; one product gives queries, keys and values."""
     inner = sizes.heads * sizes.head_size
     y = graph.normalized("LayerNormalization", f"{name}/norm", x)
@@ -74,31 +74,31 @@ def classic_block(sizes: Classic, graph: Graph, name: str, x: Value) -> Value:
     return graph.vector("Add", f"{name}/add2", x, y)
 
 
-def _network(sizes: Classic, graph: Graph, dims: Dims) -> None:
+def _network(sizes: GptSizes, graph: Graph, dims: Dims) -> None:
     tokens = graph.given("tokens", (dims.batch, dims.seq))
     words = graph.embedding("embeddings/words", tokens, _WORDS, sizes.width)
     places = graph.constant("embeddings.positions", (sizes.positions, sizes.width))
     places = graph.move("Slice", "embeddings/positions", (dims.seq, sizes.width), places)
     x = graph.vector("Add", "embeddings/add", words, places)
     for i in range(sizes.blocks):
-        x = classic_block(sizes, graph, f"block{i}", x)
+        x = gpt_block(sizes, graph, f"block{i}", x)
     x = graph.normalized("LayerNormalization", "norm", x)
     graph.linear("logits", x, _WORDS)
 
 
-def _one_block(sizes: Classic, graph: Graph, dims: Dims) -> None:
-    classic_block(sizes, graph, "block", graph.given("x", (dims.batch, dims.seq, sizes.width)))
+def _one_block(sizes: GptSizes, graph: Graph, dims: Dims) -> None:
+    gpt_block(sizes, graph, "block", graph.given("x", (dims.batch, dims.seq, sizes.width)))
 
 
 _PUBLISHED: Final = {
-    "gpt2": Classic(12, 768, 12, 64, 1024),
-    "gpt2-medium": Classic(24, 1024, 16, 64, 1024),
-    "gpt2-large": Classic(36, 1280, 20, 64, 1024),
-    "gpt2-xl": Classic(48, 1600, 25, 64, 1024),
-    "gpt3-2.7b": Classic(32, 2560, 32, 80, 2048),
-    "gpt3-6.7b": Classic(32, 4096, 32, 128, 2048),
-    "gpt3-13b": Classic(40, 5140, 40, 128, 2048),
-    "gpt3-175b": Classic(96, 12288, 96, 128, 2048),
+    "gpt2": GptSizes(12, 768, 12, 64, 1024),
+    "gpt2-medium": GptSizes(24, 1024, 16, 64, 1024),
+    "gpt2-large": GptSizes(36, 1280, 20, 64, 1024),
+    "gpt2-xl": GptSizes(48, 1600, 25, 64, 1024),
+    "gpt3-2.7b": GptSizes(32, 2560, 32, 80, 2048),
+    "gpt3-6.7b": GptSizes(32, 4096, 32, 128, 2048),
+    "gpt3-13b": GptSizes(40, 5140, 40, 128, 2048),
+    "gpt3-175b": GptSizes(96, 12288, 96, 128, 2048),
 }
 
 GPT: Final[Mapping[str, Generator]] = {

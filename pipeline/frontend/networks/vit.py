@@ -14,7 +14,7 @@ from typing import Final
 from nestmap.pipeline.frontend.networks.builder import Graph
 from nestmap.pipeline.frontend.networks.dims import Dims, images
 from nestmap.pipeline.frontend.networks.generator import Generator, with_block
-from nestmap.pipeline.frontend.networks.gpt import Classic, classic_block
+from nestmap.pipeline.frontend.networks.gpt import GptSizes, gpt_block
 
 _PIXELS: Final = 224
 _PATCH: Final = 16
@@ -23,7 +23,7 @@ _TOKENS: Final = _PATCHES + 1
 _CLASSES: Final = 1000
 
 
-def _network(sizes: Classic, graph: Graph, dims: Dims) -> None:
+def _network(sizes: GptSizes, graph: Graph, dims: Dims) -> None:
     image = graph.given("image", (dims.batch, 3, _PIXELS, _PIXELS))
     x = graph.patches("embeddings/patches", image, sizes.width, _PATCH)
     x = graph.move("Transpose", "embeddings/tokens", (dims.batch, _PATCHES, sizes.width), x)
@@ -33,16 +33,16 @@ def _network(sizes: Classic, graph: Graph, dims: Dims) -> None:
     places = graph.constant("embeddings.positions", (_TOKENS, sizes.width))
     x = graph.vector("Add", "embeddings/add", x, places)
     for i in range(sizes.blocks):
-        x = classic_block(sizes, graph, f"block{i}", x)
+        x = gpt_block(sizes, graph, f"block{i}", x)
     x = graph.normalized("LayerNormalization", "norm", x)
     graph.linear("classes", graph.one_token("class", x), _CLASSES)
 
 
-def _one_block(sizes: Classic, graph: Graph, dims: Dims) -> None:
-    classic_block(sizes, graph, "block", graph.given("x", (dims.batch, _TOKENS, sizes.width)))
+def _one_block(sizes: GptSizes, graph: Graph, dims: Dims) -> None:
+    gpt_block(sizes, graph, "block", graph.given("x", (dims.batch, _TOKENS, sizes.width)))
 
 
-_B16: Final = Classic(12, 768, 12, 64, _TOKENS)
+_B16: Final = GptSizes(12, 768, 12, 64, _TOKENS)
 
 VIT: Final[Mapping[str, Generator]] = with_block(
     "vit-b16", images(), partial(_network, _B16), partial(_one_block, _B16)

@@ -16,7 +16,7 @@ from nestmap.pipeline.frontend.onnx.array.conv import causal_conv, conv, deform_
 from nestmap.pipeline.frontend.onnx.array.einsum import einsum
 from nestmap.pipeline.frontend.onnx.array.linear_attention import linear_attention
 from nestmap.pipeline.frontend.onnx.array.matrix import (
-    Places,
+    MatrixPositions,
     fused_matmul,
     gemm,
     matmul,
@@ -30,7 +30,9 @@ Converter = Callable[[NodeReader], tuple[Node, ...]]
 """Converts an ONNX node to nodes of the workload; the last one computes its outputs."""
 
 
-def _at(form: Callable[[NodeReader, Places], tuple[Node, ...]], places: Places) -> Converter:
+def _at(
+    form: Callable[[NodeReader, MatrixPositions], tuple[Node, ...]], places: MatrixPositions
+) -> Converter:
     """The converter of a product whose matrices are quantized or not the first two inputs."""
     return lambda reader: form(reader, places)
 
@@ -45,12 +47,12 @@ ARRAY_OPERATORS: Final[Mapping[str, Converter]] = {
     "DeformConv": deform_conv,
     "Gemm": gemm,
     "com.microsoft.FusedGemm": gemm,
-    "com.microsoft.QGemm": _at(gemm, Places(0, 3)),
+    "com.microsoft.QGemm": _at(gemm, MatrixPositions(0, 3)),
     "MatMul": matmul,
     "MatMulInteger": matmul,
     "com.microsoft.MatMulIntegerToFloat": matmul,
-    "QLinearMatMul": _at(matmul, Places(0, 3)),
-    "com.microsoft.DynamicQuantizeMatMul": _at(matmul, Places(left_bits=8)),
+    "QLinearMatMul": _at(matmul, MatrixPositions(0, 3)),
+    "com.microsoft.DynamicQuantizeMatMul": _at(matmul, MatrixPositions(left_bits=8)),
     "com.microsoft.FusedMatMul": fused_matmul,
     "com.microsoft.MatMulNBits": matmul_nbits,
     "Einsum": einsum,

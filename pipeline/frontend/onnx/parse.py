@@ -18,17 +18,17 @@ from nestmap.model.workload.graph import Node
 from nestmap.pipeline.frontend.onnx.access.routes import routes_of
 from nestmap.pipeline.frontend.onnx.array_operators import ARRAY_OPERATORS
 from nestmap.pipeline.frontend.onnx.load.dims import set_dimensions
-from nestmap.pipeline.frontend.onnx.load.functions import with_local_functions
+from nestmap.pipeline.frontend.onnx.load.functions import inline_functions
 from nestmap.pipeline.frontend.onnx.load.onnx_file import load_model
 from nestmap.pipeline.frontend.onnx.load.opsets import as_text
-from nestmap.pipeline.frontend.onnx.load.shapes import UnknownSizesError, facts_of
+from nestmap.pipeline.frontend.onnx.load.shapes import UnknownSizesError, tensor_facts
 from nestmap.pipeline.frontend.onnx.load.skeleton import Skeleton, skeleton
 from nestmap.pipeline.frontend.onnx.node.broadcast_axes import repeated_axes
 from nestmap.pipeline.frontend.onnx.node.movement import MOVEMENT_OPERATORS
 from nestmap.pipeline.frontend.onnx.node.precision import UNSTATED, tensor_precisions
 from nestmap.pipeline.frontend.onnx.node.reader import GraphFacts, NodeReader
-from nestmap.pipeline.frontend.onnx.resolve.resolve import resolved
-from nestmap.pipeline.frontend.onnx.resolve.unknown_sizes import unknown_sizes
+from nestmap.pipeline.frontend.onnx.resolve.resolve import resolve_graph
+from nestmap.pipeline.frontend.onnx.resolve.unknown_sizes import unknown_sizes_error
 from nestmap.pipeline.frontend.onnx.vector_operators import VECTOR_OPERATORS, vector_node
 
 _KNOWN: Final = frozenset((*ARRAY_OPERATORS, *VECTOR_OPERATORS, *MOVEMENT_OPERATORS))
@@ -66,7 +66,7 @@ def parse_onnx(
     where, default = _labels(source)
     with _collector_paused():
         small = skeleton(load_model(source) if isinstance(source, Path) else source, where)
-        model = with_local_functions(small.model, where)
+        model = inline_functions(small.model, where)
         set_dimensions(model, small.constants, dims or {}, where)
         return _workload(replace(small, model=model), where, name or default, float_bits)
 
@@ -92,8 +92,8 @@ def _labels(source: Path | onnx.ModelProto) -> tuple[str, str]:
 
 
 def _workload(small: Skeleton, where: str, name: str, float_bits: int) -> Workload:
-    graph = resolved(small, frozenset(ARRAY_OPERATORS), _KNOWN, where)
-    tensors = {name: facts_of(kind) for name, kind in graph.known.types.items()}
+    graph = resolve_graph(small, frozenset(ARRAY_OPERATORS), _KNOWN, where)
+    tensors = {name: tensor_facts(kind) for name, kind in graph.known.types.items()}
     outputs = [value.name for value in small.model.graph.output]
     precisions = tensor_precisions(graph.nodes, tensors, outputs, float_bits)
     facts = GraphFacts(
@@ -122,7 +122,7 @@ def _workload(small: Skeleton, where: str, name: str, float_bits: int) -> Worklo
         for output in filter(None, node.proto.output):
             graph.origins[output] = replace(graph.origins[output], node=parts[-1].name)
     if unknown:
-        raise unknown_sizes(unknown, graph, small, where)
+        raise unknown_sizes_error(unknown, graph, small, where)
     return Workload(name=name, nodes=tuple(made))
 
 

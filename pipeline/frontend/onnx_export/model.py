@@ -10,8 +10,8 @@ import onnx
 from onnx import helper
 
 from nestmap.model import InputError, LayerNode, NoCostNode, VectorNode
-from nestmap.model.workload.access import Shifted
-from nestmap.pipeline.frontend.onnx.load.graph import nodes_in_order
+from nestmap.model.workload.access import Shift
+from nestmap.pipeline.frontend.onnx.load.graph import sort_nodes
 from nestmap.pipeline.frontend.onnx.load.onnx_file import load_model
 from nestmap.pipeline.frontend.onnx_export.nodes import EmptyTensors, PartWriter
 from nestmap.pipeline.util.atomic_files import replacing
@@ -50,7 +50,7 @@ def write_split_model(source: Path, target: Path, splits: Sequence[LayerSplit]) 
 def split_model(model: onnx.ModelProto, splits: Sequence[LayerSplit], where: str) -> None:
     """Replaces nodes of the model by the parts of their layers; see :func:`write_split_model`."""
     protos = list(model.graph.node)
-    names = {id(node.proto): node.name for node in nodes_in_order(protos, where)}
+    names = {id(node.proto): node.name for node in sort_nodes(protos, where)}
     wanted = {split.layer.name: split for split in splits}
     missing = sorted(wanted.keys() - set(names.values()))
     if missing:
@@ -100,7 +100,7 @@ class _Writing:
         for node in split.nodes:
             match node:
                 case LayerNode():
-                    made.append(parts.part(node))
+                    made.append(parts.write_part(node))
                 case VectorNode():
                     parts.check_summed()
                     made.append(self._plain(node))
@@ -141,7 +141,7 @@ class _Writing:
         return made
 
 
-def _steps(node: NoCostNode) -> tuple[Shifted, ...]:
+def _steps(node: NoCostNode) -> tuple[Shift, ...]:
     """The shifts of a Slice node, or of one input of a Concat node."""
     first = next(iter(node.routes or ()))
-    return tuple(step for step in first.steps if isinstance(step, Shifted))
+    return tuple(step for step in first.steps if isinstance(step, Shift))

@@ -154,7 +154,7 @@ class PartWriter:
                 f"one of {', '.join(sorted(SUMMED))}, or no output file",
             )
 
-    def part(self, part: LayerNode) -> onnx.NodeProto:
+    def write_part(self, part: LayerNode) -> onnx.NodeProto:
         """One part of the node; stores the weights that it reads, too."""
         renamed = dict[str, str]()
         operands = {self._position(place): place for place in range(len(self._node.layer.inputs))}

@@ -87,7 +87,7 @@ def parse_allocation(target: str, fields: Mapping[Field, Node]) -> CoreAllocatio
         raise fields[_FIXED].error("false, or core_allocation in the same entry")
     intra, inter = fields.get(_INTRA), fields.get(_INTER)
     node = fields.get(_CORES) or next(fields[x] for x in ALLOCATION_FIELDS if x in fields)
-    with node.checking():
+    with node.locate_errors():
         allocation = CoreAllocation(
             target=target,
             cores=_cores(fields[_CORES]) if _CORES in fields else (),

@@ -7,7 +7,7 @@ from typing import Final
 
 from nestmap.model import Layer, layer_from_equation
 from nestmap.model.errors import suggestion
-from nestmap.model.workload.equation import Accesses, AxisFacts, parse_equation, parse_relation
+from nestmap.model.workload.equation import Accesses, AxisExtent, parse_equation, parse_relation
 from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Entries, Field, Form, Need, Section
 from nestmap.pipeline.frontend.yaml.located_node import Node
 
@@ -177,7 +177,7 @@ def parse_layer(node: Node, fields: Fields, name: str, sources: Mapping[str, str
     operands = [operand for operand, _ in inputs]
     _check_operands(fields, operands)
     bits = _precision(fields[_PRECISION], output, operands)
-    with node.checking():
+    with node.locate_errors():
         return layer_from_equation(
             equation.text(),
             sizes,
@@ -215,7 +215,7 @@ def _relations(fields: Fields, loops: Collection[str]) -> dict[str, str]:
     relations: dict[str, str] = {}
     for node in _items(fields, _RELATIONS):
         text = node.text(_RELATION)
-        with node.checking():
+        with node.locate_errors():
             derived, index = parse_relation(text, node.where)
         for dimension in index.dimensions:
             if dimension not in loops:
@@ -254,7 +254,7 @@ def _precision(node: Node, output: str, inputs: Collection[str]) -> dict[str, in
     return {field.name: value.integer(field.kind, minimum=0) for field, value in bits.items()}
 
 
-def _axes(fields: Fields, relations: Collection[str]) -> dict[str, AxisFacts]:
+def _axes(fields: Fields, relations: Collection[str]) -> dict[str, AxisExtent]:
     """The lengths and paddings of derived dimensions that the file states."""
     names: list[str] = []
     for node in _items(fields, _AXES):

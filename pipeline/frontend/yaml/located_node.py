@@ -51,7 +51,7 @@ class Node:
         return InputError(self.where, found or _described(self.value), expected)
 
     @contextmanager
-    def checking(self) -> Generator[None]:
+    def locate_errors(self) -> Generator[None]:
         """Turns a validation error of a model in the block into an error about this value."""
         try:
             yield

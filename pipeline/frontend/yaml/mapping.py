@@ -149,7 +149,7 @@ def _entry(node: Node) -> LayerConstraints:
     links, ordering = fields.get(_LINKS), fields.get(TEMPORAL_ORDERING)
     inner, outer = parse_ordering(ordering) if ordering else ((), ())
     levels = fields.get(MEMORY_LEVELS)
-    with node.checking():
+    with node.locate_errors():
         return LayerConstraints(
             target=_target(fields),
             spatial_mapping=parse_spatial_mapping(spatial) if spatial else None,

@@ -42,7 +42,7 @@ def technology(node: Node) -> float:
     return value
 
 
-def usual_voltage(nm: float) -> float:
+def nominal_supply_voltage(nm: float) -> float:
     """The nominal supply voltage in V of a known technology node in nm."""
     from nestmap.costmodel.technology import nominal_voltage  # noqa: PLC0415 (imports numba)
 

@@ -28,7 +28,7 @@ def parse_workload_yaml(path: Path) -> Workload:
     names = _names(layers)
     sources = {i: _sources(i, layer, names) for i, layer in zip(names, layers, strict=True)}
     _check_acyclic(sources, names, dict(zip(names, layers, strict=True)))
-    with root.checking():
+    with root.locate_errors():
         return Workload.of(
             *(
                 parse_layer(node, fields, names[i], {k: names[v] for k, v in sources[i].items()})

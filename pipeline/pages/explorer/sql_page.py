@@ -18,14 +18,14 @@ from nestmap.pipeline.render.text.plain_table import printable
 from nestmap.pipeline.render.text.query_result import answer_rows, cell_text
 from nestmap.pipeline.util.json import Json
 from nestmap.store import NamedQuery, Parameter, RunRecord, Store
-from nestmap.store.sandbox.allow_list import Limits
-from nestmap.store.sandbox.process import Answer
-from nestmap.store.schema.tables import literal, name
+from nestmap.store.sandbox.allow_list import QueryLimits
+from nestmap.store.sandbox.process import SandboxResult
+from nestmap.store.schema.tables import quote_literal, quote_name
 
-SHOWN: Final = Limits(rows=1000)
+SHOWN: Final = QueryLimits(rows=1000)
 """How much of an answer a page shows."""
 
-SAVED: Final = Limits(rows=100_000, size=2**26)
+SAVED: Final = QueryLimits(rows=100_000, size=2**26)
 """How much of an answer a file holds."""
 
 _LONGEST: Final = 2000
@@ -132,12 +132,12 @@ class SqlView:
         return Markup("\n").join(map(printable, self.error.split("\n")))
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> QueryLimits:
         """How much is shown."""
         return SHOWN
 
     @property
-    def saved(self) -> Limits:
+    def saved(self) -> QueryLimits:
         """How much a file holds."""
         return SAVED
 
@@ -159,7 +159,7 @@ def sql_view(site: Site, given: Mapping[str, str]) -> SqlView:
             return replace(view, error=str(error))
 
 
-def shown(answer: Answer, seconds: float) -> Shown:
+def shown(answer: SandboxResult, seconds: float) -> Shown:
     """An answer as a table."""
     relation = answer.relation
     numeric = [_is_number(column.type) for column in relation.table.columns]
@@ -206,16 +206,16 @@ def _composed(store: Store, queries: tuple[NamedQuery, ...], given: Mapping[str,
         known = ", ".join(named)
         raise StoreError(f"query {asked!r}: there is none of that name; expected one of {known}")
     values = [_argument(store, parameter, given) for parameter in named[asked].parameters]
-    return f"SELECT * FROM {name(asked)}({', '.join(values)})"
+    return f"SELECT * FROM {quote_name(asked)}({', '.join(values)})"
 
 
 def _argument(store: Store, parameter: Parameter, given: Mapping[str, str]) -> str:
     text = given.get(parameter, "")
     match parameter:
         case Parameter.RUN | Parameter.AGAINST:
-            return literal(str(store.find_run(text or "last")))
+            return quote_literal(str(store.find_run(text or "last")))
         case Parameter.LAYER:
-            return literal(text)
+            return quote_literal(text)
         case Parameter.K:
             if not text.isdecimal() or not 0 < int(text) <= SHOWN.rows:
                 raise StoreError(f"k: found {text!r}; expected a number from 1 to {SHOWN.rows}")

@@ -19,7 +19,7 @@ from nestmap.pipeline.pages.explorer.sql_page import SAVED, SHOWN, SqlView, show
 from nestmap.pipeline.pages.explorer.store_site import Site
 from nestmap.pipeline.pages.explorer.urls import SQL
 from nestmap.pipeline.render.text.query_result import answer_csv, answer_json
-from nestmap.store.sandbox.process import Answer, Question
+from nestmap.store.sandbox.process import SandboxQuery, SandboxResult
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _MOST_FIELDS: Final = 20
@@ -40,7 +40,7 @@ async def ask_page(site: Site, request: Request) -> Response:
     if isinstance(given, Response):
         return given
     kind = given.get("format", "html")
-    question = Question(given.get("sql", ""), SAVED if kind in _FILES else SHOWN)
+    question = SandboxQuery(given.get("sql", ""), SAVED if kind in _FILES else SHOWN)
     began = monotonic()
     error, answer = "", None
     try:
@@ -66,11 +66,11 @@ async def _given(request: Request) -> Mapping[str, str] | Response:
         return PlainTextResponse("This is not the form of a question.\n", 400)
 
 
-async def _answered(site: Site, request: Request, question: Question) -> Answer:
+async def _answered(site: Site, request: Request, question: SandboxQuery) -> SandboxResult:
     """The answer; where the browser goes away meanwhile, nobody looks for it any more.
 
     Raises:
-        StoreError: as :meth:`nestmap.store.sandbox.process.Warden.ask` does.
+        StoreError: as :meth:`nestmap.store.sandbox.process.QuerySandbox.run` does.
     """
 
     async def watch() -> None:
@@ -78,11 +78,11 @@ async def _answered(site: Site, request: Request, question: Question) -> Answer:
             pass
         await run_in_threadpool(question.cancel)
 
-    answers: list[Answer | StoreError] = []
+    answers: list[SandboxResult | StoreError] = []
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watch)
         try:
-            answers.append(await run_in_threadpool(site.warden.ask, question))
+            answers.append(await run_in_threadpool(site.warden.run, question))
         except StoreError as error:
             answers.append(error)
         tasks.cancel_scope.cancel()
@@ -96,7 +96,7 @@ def _page(view: SqlView) -> Response:
     return page("SQL", render("sql", view), SQL)
 
 
-def _file(answer: Answer | None, kind: str, error: str) -> Response:
+def _file(answer: SandboxResult | None, kind: str, error: str) -> Response:
     """All rows as a file, whose name says where it holds the first ones only."""
     if answer is None:
         return PlainTextResponse(error + "\n", 400)

@@ -16,7 +16,7 @@ from nestmap.model import StoreError
 from nestmap.pipeline.pages.report.run import ReportedRun
 from nestmap.pipeline.render.text.plain_table import printable
 from nestmap.store import Store
-from nestmap.store.sandbox.process import Warden
+from nestmap.store.sandbox.process import QuerySandbox
 
 PATIENCE: Final = 3.0
 """How long a page waits for who writes to the store (s)."""
@@ -62,7 +62,7 @@ class Site:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.warden = Warden(path)
+        self.warden = QuerySandbox(path)
         self.kept = Kept()
 
     def open(self) -> Store:

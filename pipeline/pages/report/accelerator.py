@@ -11,38 +11,43 @@ from nestmap.costmodel.imc.array import array_areas, array_delays, peak_energies
 from nestmap.model import Accelerator, ArrayPart, MemoryLevel, MemoryPort
 from nestmap.pipeline.analysis.network.memory_hierarchy import width_text
 from nestmap.pipeline.format.mappings import array_text
-from nestmap.pipeline.pages.report.accelerator_drawing import Drawing, machine_drawing
+from nestmap.pipeline.pages.report.accelerator_drawing import Drawing, accelerator_drawing
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.cells import NONE
-from nestmap.pipeline.render.tables.columns import Column, bars, figures
+from nestmap.pipeline.render.tables.columns import Column, bar_column, number_column
 from nestmap.pipeline.render.tables.table import Cell, Table, table
 from nestmap.pipeline.render.text.accelerator import array_facts
 
 _MEMORIES: Final = (
     Column("Memory"),
     Column("Holds", hint="memory operands"),
-    figures("Size", hint="of one instance"),
-    figures("Instances"),
+    number_column("Size", hint="of one instance"),
+    number_column("Instances"),
     Column("Serves", hint="array dimensions that share an instance"),
-    figures("Read", "pJ", hint="an access of a port's full width"),
-    figures("Write", "pJ", hint="an access of a port's full width"),
-    figures("Latency", "cycles"),
-    figures("Area", "each"),
-    figures("Leakage", "mW each"),
+    number_column("Read", "pJ", hint="an access of a port's full width"),
+    number_column("Write", "pJ", hint="an access of a port's full width"),
+    number_column("Latency", "cycles"),
+    number_column("Area", "each"),
+    number_column("Leakage", "mW each"),
 )
 _PORTS: Final = (
     Column("Memory"),
     Column("Port"),
     Column("Kind"),
-    figures("Width", "bit/cycle"),
+    number_column("Width", "bit/cycle"),
     Column("Allocated to", hint="operand and movement"),
 )
-_AREAS: Final = (Column("Part"), figures("Area"), figures("Share"), bars("Share of all"))
+_AREAS: Final = (
+    Column("Part"),
+    number_column("Area"),
+    number_column("Share"),
+    bar_column("Share of all"),
+)
 _ARRAY_PARTS: Final = (
     Column("Part"),
-    figures("Area", "mm2"),
-    figures("Delay", "ns"),
-    figures("Peak", "pJ/cycle"),
+    number_column("Area", "mm2"),
+    number_column("Delay", "ns"),
+    number_column("Peak", "pJ/cycle"),
 )
 _GREY: Final = "#777777"
 
@@ -65,7 +70,7 @@ def machine(accelerator: Accelerator) -> Machine:
         name=accelerator.name,
         array=array_text(accelerator),
         facts=" ".join(_facts(accelerator)),
-        drawing=machine_drawing(accelerator),
+        drawing=accelerator_drawing(accelerator),
         tables=tuple(_tables(accelerator)),
     )
 

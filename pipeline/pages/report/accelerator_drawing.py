@@ -14,7 +14,7 @@ from nestmap.pipeline.analysis.network.accelerator_layout import (
     accelerator_layout,
     units_shown,
 )
-from nestmap.pipeline.analysis.network.memory_hierarchy import memory_lines, way_text
+from nestmap.pipeline.analysis.network.memory_hierarchy import memory_lines, path_text
 from nestmap.pipeline.format.mappings import array_text, shortened
 from nestmap.pipeline.format.numbers import count, printable
 
@@ -29,7 +29,7 @@ _UNITS: Final = 8
 
 @final
 @dataclass(frozen=True, slots=True)
-class Written:
+class TextLine:
     """A line of text and where it stands."""
 
     x: float
@@ -47,13 +47,13 @@ class Box:
     width: float
     height: float
     tone: int
-    name: Written
-    lines: tuple[Written, ...]
+    name: TextLine
+    lines: tuple[TextLine, ...]
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Way:
+class Path:
     """The way of an operand between a memory and the one inside it; ``both``: it goes both ways.
 
     Thicker where more bits go: ``thickness`` is 1 pixel for one.
@@ -65,7 +65,7 @@ class Way:
     thickness: float
     tone: int
     both: bool
-    label: Written
+    label: TextLine
 
 
 @final
@@ -78,12 +78,12 @@ class Drawing:
     width: float
     height: float
     boxes: tuple[Box, ...]
-    ways: tuple[Way, ...]
+    ways: tuple[Path, ...]
     units: tuple[tuple[float, float], ...]
     unit: int = _UNIT - 2
 
 
-def machine_drawing(accelerator: Accelerator) -> Drawing:
+def accelerator_drawing(accelerator: Accelerator) -> Drawing:
     """The picture of an accelerator: a column for each memory operand."""
     layout = accelerator_layout(accelerator, _SIZES)
     floor = _SIZES.margin + layout.height
@@ -113,9 +113,9 @@ def _memory(box: MemoryBox, top: float) -> Box:
         width=box.width,
         height=box.height,
         tone=box.row % 3,
-        name=Written(start, y, shortened(printable(box.level.name), 30)),
+        name=TextLine(start, y, shortened(printable(box.level.name), 30)),
         lines=tuple(
-            Written(start, y + _SIZES.line * i, shortened(line, _LETTERS * box.columns))
+            TextLine(start, y + _SIZES.line * i, shortened(line, _LETTERS * box.columns))
             for i, line in enumerate(box.lines, start=1)
         ),
     )
@@ -131,9 +131,9 @@ def _array(accelerator: Accelerator, width: float, top: float) -> Box:
         width=width - 2 * _SIZES.margin,
         height=_SIZES.array,
         tone=3,
-        name=Written(start, y, f"array of {count(accelerator.array.units)} units"),
+        name=TextLine(start, y, f"array of {count(accelerator.array.units)} units"),
         lines=tuple(
-            Written(start, y + _SIZES.line * i, text) for i, text in enumerate(sides, start=1)
+            TextLine(start, y + _SIZES.line * i, text) for i, text in enumerate(sides, start=1)
         ),
     )
 
@@ -144,16 +144,16 @@ def _units(accelerator: Accelerator, top: float) -> list[tuple[float, float]]:
     return [(left + x * _UNIT, first + y * _UNIT) for x in range(across) for y in range(down)]
 
 
-def _way(path: OperandPath, floor: float) -> Way:
+def _way(path: OperandPath, floor: float) -> Path:
     """The path of an operand between a memory and what is inside it."""
     top = floor - path.top
-    text = way_text(shortened(path.operand, 12), path.width)
-    return Way(
+    text = path_text(shortened(path.operand, 12), path.width)
+    return Path(
         x=path.middle,
         top=top,
         bottom=floor - path.bottom,
         thickness=round(1 + log2(path.width or 1) / 3, 2),
         tone=path.column % 6,
         both=path.goes_both_ways,
-        label=Written(path.middle + 12, top + _SIZES.gap / 2 + 4, text),
+        label=TextLine(path.middle + 12, top + _SIZES.gap / 2 + 4, text),
     )

@@ -15,7 +15,7 @@ from nestmap.pipeline.pages.report.run import ReportedRun
 from nestmap.pipeline.pages.report.stages import options_of
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, edp
 from nestmap.pipeline.render.tables import cells
-from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.columns import Column, number_column
 from nestmap.pipeline.render.tables.table import Cell, Row, Table, table
 
 _MOST: Final = 6
@@ -71,14 +71,14 @@ def _totals(runs: Sequence[ReportedRun], names: Sequence[str], links: Links) -> 
         Column("Workload"),
         Column("Objective"),
         Column("Status"),
-        figures("Energy"),
-        figures("Change"),
-        figures("Latency", "cycles"),
-        figures("Change"),
-        figures("EDP", EDP_UNIT),
-        figures("Change"),
-        figures("MAC util."),
-        figures("Mappings", "evaluated"),
+        number_column("Energy"),
+        number_column("Change"),
+        number_column("Latency", "cycles"),
+        number_column("Change"),
+        number_column("EDP", EDP_UNIT),
+        number_column("Change"),
+        number_column("MAC util."),
+        number_column("Mappings", "evaluated"),
     )
     first = runs[0].evaluation
     rows: list[tuple[Cell, ...]] = []
@@ -122,7 +122,12 @@ def _layers(runs: Sequence[ReportedRun], names: Sequence[str], links: Links) -> 
     ]
     return Table(
         "Layers; changes are those from the first run",
-        (figures("#"), Column("Layer"), *columns, Column("Mapping", hint="against the first run")),
+        (
+            number_column("#"),
+            Column("Layer"),
+            *columns,
+            Column("Mapping", hint="against the first run"),
+        ),
         tuple(rows),
         head=1,
     )
@@ -130,9 +135,9 @@ def _layers(runs: Sequence[ReportedRun], names: Sequence[str], links: Links) -> 
 
 def _columns(title: str, unit: str, names: Sequence[str]) -> Iterator[Column]:
     for i, name in enumerate(names):
-        yield figures(f"{title} {name}", unit)
+        yield number_column(f"{title} {name}", unit)
         if i:
-            yield figures(f"{title} change")
+            yield number_column(f"{title} change")
 
 
 def _home(layer: str, runs: Sequence[ReportedRun], links: Links) -> str:

@@ -17,7 +17,7 @@ from nestmap.pipeline.format.palette import BLUE, Look, grey_look
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, Fact, edp
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.cells import NONE
-from nestmap.pipeline.render.tables.columns import Column, bars, figures
+from nestmap.pipeline.render.tables.columns import Column, bar_column, number_column
 from nestmap.pipeline.render.tables.table import Cell, Row, Table, table
 from nestmap.pipeline.render.text.explanation_reasons import described, notable, unchanged
 from nestmap.pipeline.render.text.explanation_tables import array_text, nest_lines
@@ -27,43 +27,55 @@ from nestmap.pipeline.render.text.plain_table import Tone
 INSIDE: Final = "\u203a"
 """What stands before a part of the part above."""
 
-_PARTS: Final = (Column("Part"), figures("Energy"), figures("Share"), bars("Share of all"))
-_STEPS: Final = (Column("Cause"), figures("Cycles"), figures("Share"), bars("From 0 to all"))
+_PARTS: Final = (
+    Column("Part"),
+    number_column("Energy"),
+    number_column("Share"),
+    bar_column("Share of all"),
+)
+_STEPS: Final = (
+    Column("Cause"),
+    number_column("Cycles"),
+    number_column("Share"),
+    bar_column("From 0 to all"),
+)
 _PORTS: Final = (
     Column("Port"),
     Column("Memory"),
-    figures("Width", "bit/cycle"),
-    figures("Stall", "cycles", hint="what the array would wait for this port alone; less: slack"),
+    number_column("Width", "bit/cycle"),
+    number_column(
+        "Stall", "cycles", hint="what the array would wait for this port alone; less: slack"
+    ),
     Column("Carries", hint="operand and movement"),
 )
 _LEVELS: Final = (
     Column("Memory"),
     Column("Operand"),
-    figures("Tile", "bit", hint="what one instance holds"),
-    figures("of memory"),
-    figures("Tiles", hint="how many an instance holds one after the other"),
-    figures("To below"),
-    figures("From below"),
-    figures("To above"),
-    figures("From above"),
-    figures("Energy"),
-    figures("Share"),
+    number_column("Tile", "bit", hint="what one instance holds"),
+    number_column("of memory"),
+    number_column("Tiles", hint="how many an instance holds one after the other"),
+    number_column("To below"),
+    number_column("From below"),
+    number_column("To above"),
+    number_column("From above"),
+    number_column("Energy"),
+    number_column("Share"),
 )
 _FRONT: Final = (
-    figures("#"),
-    figures("Energy"),
-    figures("Latency", "cycles"),
-    figures("EDP", EDP_UNIT),
-    figures("MAC util."),
+    number_column("#"),
+    number_column("Energy"),
+    number_column("Latency", "cycles"),
+    number_column("EDP", EDP_UNIT),
+    number_column("MAC util."),
     Column("Spatial mapping"),
     Column("Loops", "innermost first"),
 )
 _ANSWERS: Final = (
     Column("If"),
-    figures("Latency", "cycles"),
-    figures("Change"),
-    figures("Energy"),
-    figures("Change"),
+    number_column("Latency", "cycles"),
+    number_column("Change"),
+    number_column("Energy"),
+    number_column("Change"),
 )
 
 

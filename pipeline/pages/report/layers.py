@@ -12,24 +12,24 @@ from nestmap.pipeline.pages.report.links import Links
 from nestmap.pipeline.pages.report.run import ReportedRun
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, binding_port, edp
 from nestmap.pipeline.render.tables import cells
-from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.columns import Column, number_column
 from nestmap.pipeline.render.tables.table import Cell, Row, Table
 
 _HEADINGS: Final = (
-    figures("#", hint="position in the network"),
+    number_column("#", hint="position in the network"),
     Column("Layer"),
-    figures("Energy"),
-    figures("Share"),
-    figures("Latency", "cycles"),
-    figures("Share"),
-    figures("MAC util.", hint="ideal cycles over latency"),
-    figures("EDP", EDP_UNIT, hint="energy-delay product of the layer"),
-    figures("MACs"),
+    number_column("Energy"),
+    number_column("Share"),
+    number_column("Latency", "cycles"),
+    number_column("Share"),
+    number_column("MAC util.", hint="ideal cycles over latency"),
+    number_column("EDP", EDP_UNIT, hint="energy-delay product of the layer"),
+    number_column("MACs"),
     Column("Waits for", hint="memory and port that make the array wait longest"),
     Column("Operator"),
     Column("Dimensions"),
     Column("Spatial mapping", hint="array dimension: loops unrolled over it"),
-    figures("Mappings", "evaluated"),
+    number_column("Mappings", "evaluated"),
     Column("Same as", hint="an earlier layer with the same content, mapping and cost"),
 )
 

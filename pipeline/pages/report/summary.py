@@ -13,7 +13,7 @@ from nestmap.pipeline.format import numbers
 from nestmap.pipeline.format.numbers import TIMES, with_micro
 from nestmap.pipeline.pages.report.run import ReportedRun
 from nestmap.pipeline.render.tables import cells
-from nestmap.pipeline.render.tables.columns import Column, bars, figures
+from nestmap.pipeline.render.tables.columns import Column, bar_column, number_column
 from nestmap.pipeline.render.tables.table import Cell, Row, Table
 from nestmap.pipeline.render.text.network import machine_note, pruned_note, says_area
 from nestmap.pipeline.render.text.vector import vector_note
@@ -27,7 +27,7 @@ GOALS: Final = {
 }
 EDP_UNIT: Final = f"J{TIMES}cycles"
 _MOST_LAYERS: Final = 3
-_SHARES: Final = (figures("Share"), bars("Share of all"))
+_SHARES: Final = (number_column("Share"), bar_column("Share of all"))
 
 
 @final
@@ -144,7 +144,7 @@ def binding_port(cme: CostModelEvaluation) -> str:
 
 def parts_table(caption: str, title: str, bars: Bars, of: Callable[[float], Cell]) -> Table:
     """The parts of all bars together: figures, shares, and bars from one to the next."""
-    columns = (Column("Part"), figures(title), *_SHARES)
+    columns = (Column("Part"), number_column(title), *_SHARES)
     sums = [(part, sum(part.values)) for part in bars.parts]
     total, end = sum(value for _, value in sums), 0.0
     rows: list[Row] = []

@@ -7,15 +7,15 @@ from typing import Final
 
 from nestmap.model import NetworkEvaluation, VectorEvaluation
 from nestmap.pipeline.render.tables import cells
-from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.columns import Column, number_column
 from nestmap.pipeline.render.tables.table import Cell, Row, Table, table
 
 _FIGURES: Final = (
-    figures("Operations"),
-    figures("Read"),
-    figures("Written"),
-    figures("Energy"),
-    figures("Latency", "cycles"),
+    number_column("Operations"),
+    number_column("Read"),
+    number_column("Written"),
+    number_column("Energy"),
+    number_column("Latency", "cycles"),
 )
 
 
@@ -32,7 +32,7 @@ def operator_table(evaluation: NetworkEvaluation) -> Table:
     where = "counted" if evaluation.vector_counted else "not counted"
     return Table(
         f"Vector operators by type, {where} in the totals",
-        (Column("Operator"), figures("Nodes"), *_FIGURES),
+        (Column("Operator"), number_column("Nodes"), *_FIGURES),
         tuple(rows),
         Row(whole),
     )

@@ -16,12 +16,12 @@ from nestmap.pipeline.analysis.network.accelerator_layout import (
     accelerator_layout,
     units_shown,
 )
-from nestmap.pipeline.analysis.network.memory_hierarchy import way_text
+from nestmap.pipeline.analysis.network.memory_hierarchy import path_text
 from nestmap.pipeline.format.mappings import array_text
 from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.format.palette import BLUE, GREEN, INK, MUTED, VERMILLION, look
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
-from nestmap.pipeline.render.figures.style import SMALL, entitle, new_figure, styled
+from nestmap.pipeline.render.figures.style import SMALL, new_figure, set_title, styled
 from nestmap.pipeline.render.figures.text_metrics import short_name
 
 _SIZES: Final = Sizes(column=2.3, line=0.125, pad=0.09, gap=0.42, margin=0.07, array=0.9)
@@ -52,7 +52,7 @@ def accelerator_figure(accelerator: Accelerator) -> Figure:
         _draw_box(axes, box)
     for path in layout.paths:
         _draw_arrow(axes, path)
-    entitle(figure, f"{short_name(accelerator.name, 40)}: {array_text(accelerator)}")
+    set_title(figure, f"{short_name(accelerator.name, 40)}: {array_text(accelerator)}")
     return figure
 
 
@@ -105,7 +105,7 @@ def _draw_arrow(axes: Plot, path: OperandPath) -> None:
     )  # fmt: skip
     axes.text(
         path.middle + 0.08, path.top - _SIZES.gap / 2,
-        way_text(short_name(path.operand, 12), path.width),
+        path_text(short_name(path.operand, 12), path.width),
         va="center", fontsize=SMALL, color=INK, zorder=3,
     )  # fmt: skip
 

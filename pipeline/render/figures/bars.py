@@ -11,8 +11,12 @@ from matplotlib.ticker import MaxNLocator
 from nestmap.pipeline.analysis.network.stacked_bars import Bars
 from nestmap.pipeline.format.numbers import Unit
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
-from nestmap.pipeline.render.figures.style import WIDTH, entitle, new_figure
-from nestmap.pipeline.render.figures.text_metrics import drawable, short_name, unit_formatter
+from nestmap.pipeline.render.figures.style import WIDTH, new_figure, set_title
+from nestmap.pipeline.render.figures.text_metrics import (
+    escape_undrawable,
+    short_name,
+    unit_formatter,
+)
 
 MOST_ROWS: Final = 60
 """Rows below each other; more of them stand in panels side by side."""
@@ -52,7 +56,7 @@ def bar_figure(title: str, charts: Sequence[Chart]) -> Figure:
             draw_bars(axes[panel * len(charts) + i], chart, shown, names=i == 0)
     for i, chart in enumerate(charts):
         add_legend(axes[i], chart)
-    entitle(figure, title)
+    set_title(figure, title)
     return figure
 
 
@@ -69,7 +73,7 @@ def draw_bars(axes: Plot, chart: Chart, shown: slice, *, names: bool) -> None:
             height=_BAR,
             color=part.look.color,
             hatch=part.look.hatch,
-            label=drawable(part.label),
+            label=escape_undrawable(part.label),
             edgecolor="white" if part.look.color != "#ffffff" else "#888888",
             linewidth=[0.2 if value else 0.0 for value in values],
         )
@@ -102,7 +106,7 @@ def add_legend(axes: Plot, chart: Chart) -> None:
 
 def _columns(chart: Chart) -> int:
     """Columns of a legend over half the width of a figure."""
-    longest = max(len(drawable(part.label)) for part in chart.bars.parts)
+    longest = max(len(escape_undrawable(part.label)) for part in chart.bars.parts)
     return max(1, min(4, 56 // (longest + 6)))
 
 

@@ -26,7 +26,7 @@ from nestmap.pipeline.render.figures.bars import (
     scale_axis,
 )
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
-from nestmap.pipeline.render.figures.style import SMALL, WIDTH, entitle, new_figure, styled
+from nestmap.pipeline.render.figures.style import SMALL, WIDTH, new_figure, set_title, styled
 from nestmap.pipeline.render.figures.text_metrics import short_name
 
 _BAR: Final = 0.82
@@ -64,7 +64,7 @@ def comparison_figure(runs: Sequence[NamedRun]) -> Figure:
         _draw_layers(axes, layers[i], slice(panel * each, (panel + 1) * each), names=i == 0)
         if place == 0:
             add_legend(axes, layers[i])
-    entitle(figure, f"{len(runs)} runs compared")
+    set_title(figure, f"{len(runs)} runs compared")
     return figure
 
 

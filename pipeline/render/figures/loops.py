@@ -14,7 +14,7 @@ from nestmap.pipeline.analysis.network.stacked_bars import memory_looks
 from nestmap.pipeline.format.numbers import TIMES, capacity, cycles, energy_text, share
 from nestmap.pipeline.format.palette import GRID, MUTED, Look, on
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
-from nestmap.pipeline.render.figures.style import NORMAL, SMALL, entitle, new_figure, styled
+from nestmap.pipeline.render.figures.style import NORMAL, SMALL, new_figure, set_title, styled
 from nestmap.pipeline.render.figures.text_metrics import short_name
 
 _ROW: Final = 0.25
@@ -43,7 +43,7 @@ def loops_figure(cme: CostModelEvaluation) -> Figure:
     _draw_nest(axes, cme, width)
     for i, operand in enumerate(operands):
         _draw_operand(axes, cme, operand, _NEST + i * _COLUMN)
-    entitle(
+    set_title(
         figure,
         f"{short_name(cme.layer)} on {short_name(cme.accelerator)}: {energy_text(cme.energy)}, "
         f"{cycles(cme.latency)} cycles",

@@ -16,7 +16,7 @@ from nestmap.pipeline.format.numbers import TIMES, count
 from nestmap.pipeline.format.palette import INK
 from nestmap.pipeline.render.figures.label_placement import Label, place_labels
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, formatter, page_of
-from nestmap.pipeline.render.figures.style import WIDTH, entitle, new_figure, styled
+from nestmap.pipeline.render.figures.style import WIDTH, new_figure, set_title, styled
 from nestmap.pipeline.render.figures.text_metrics import short_name, short_numbers
 
 _STYLES: Final = ("-", "--", "-.")
@@ -50,7 +50,7 @@ def roofline_figure(evaluation: NetworkEvaluation, accelerator: Accelerator) -> 
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
     name = short_name(evaluation.layers[0].cme.accelerator)
     different = sum(point.binding for point in every)
-    entitle(figure, f"Roofline of {count(different)} different layers on {name}")
+    set_title(figure, f"Roofline of {count(different)} different layers on {name}")
     place_labels(figure, axes, _labels(evaluation, every), _positions(every))
     return figure
 

@@ -16,7 +16,7 @@ from nestmap.pipeline.analysis.network.scatter import Cloud, Floats, clouds, is_
 from nestmap.pipeline.format.numbers import Unit, count, cycles_unit, energy_unit
 from nestmap.pipeline.format.palette import INK, VERMILLION, look
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, formatter, page_of
-from nestmap.pipeline.render.figures.style import entitle, new_figure, styled
+from nestmap.pipeline.render.figures.style import new_figure, set_title, styled
 from nestmap.pipeline.render.figures.text_metrics import short_name, unit_formatter
 
 MOST_POINTS: Final = 20_000
@@ -62,7 +62,7 @@ def draw_scatter(found: tuple[Cloud, ...], title: str) -> Figure:
     _draw_front(axes, latency, energy)
     label_costs(axes, cycles_unit(float(latency.max())), energy_unit(float(energy.max())))
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0))
-    entitle(figure, f"{short_name(title, 34)}: {count(len(energy))} mappings")
+    set_title(figure, f"{short_name(title, 34)}: {count(len(energy))} mappings")
     return figure
 
 

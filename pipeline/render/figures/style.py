@@ -89,6 +89,6 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def entitle(figure: Figure, title: str) -> None:
+def set_title(figure: Figure, title: str) -> None:
     """Puts a title on the left above everything."""
     page_of(figure).suptitle(title, x=0.01, ha="left", fontweight="bold")

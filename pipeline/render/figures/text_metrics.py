@@ -31,7 +31,7 @@ def short_numbers(value: float, position: int | None) -> str:
     return short_number(value)
 
 
-def drawable(text: str) -> str:
+def escape_undrawable(text: str) -> str:
     """The text with what the font lacks, or what breaks lines, spelled out."""
     known = _known()
     return "".join(
@@ -41,7 +41,7 @@ def drawable(text: str) -> str:
 
 def short_name(text: str, longest: int = LONGEST) -> str:
     """A name that can be drawn, without its middle where it is long."""
-    return shortened(drawable(text), longest)
+    return shortened(escape_undrawable(text), longest)
 
 
 @cache

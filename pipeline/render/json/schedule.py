@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nestmap.model.multicore.accelerator import ComputeCore, CoreId
-from nestmap.model.multicore.interconnect import Wire
+from nestmap.model.multicore.interconnect import Channel
 from nestmap.model.multicore.schedule import Schedule, TransferKind
 from nestmap.pipeline.analysis.schedule.names import ScheduleNames
 from nestmap.pipeline.util.json import Json
@@ -35,7 +35,7 @@ def schedule_json(schedule: Schedule) -> Json:
         "latency": schedule.latency,
         "energy": _energy(schedule),
         "cores": [_core(names, core.id) for core in schedule.problem.accelerator.cores],
-        "wires": [_wire(wire) for wire in names.ways.wires],
+        "wires": [_wire(wire) for wire in names.ways.channels],
         "memories": _memories(names),
         "layers": _layers(names),
         "allocation": _allocation(schedule),
@@ -76,7 +76,7 @@ def _core(names: ScheduleNames, number: CoreId) -> Json:
     }
 
 
-def _wire(wire: Wire) -> Json:
+def _wire(wire: Channel) -> Json:
     return {
         "name": wire.name,
         "bits_per_cycle": wire.bandwidth,
@@ -122,7 +122,7 @@ def _layers(names: ScheduleNames) -> list[Json]:
                 "layer": layer.nest.number,
                 "name": layer.nest.name,
                 "operator": layer.nest.operator,
-                "first_node": int(names.nodes.first[place]),
+                "first_node": int(names.nodes.first_nodes[place]),
                 "nodes": layer.tiling.count,
                 "ranges": ranges,
             }
@@ -131,7 +131,7 @@ def _layers(names: ScheduleNames) -> list[Json]:
 
 
 def _allocation(schedule: Schedule) -> list[Json]:
-    genes = zip(schedule.problem.space.genes, schedule.allocation, strict=True)
+    genes = zip(schedule.problem.space.groups, schedule.allocation, strict=True)
     return [{"layer": gene.layer, "group": gene.group, "core": core} for gene, core in genes]
 
 
@@ -195,7 +195,7 @@ def _streams(names: ScheduleNames) -> Json:
 
 
 def _stays(schedule: Schedule) -> Json:
-    stays = schedule.stays
+    stays = schedule.residencies
     return {
         "tensor": _numbers(stays.tensor),
         "memory": _numbers(stays.memory),

@@ -10,7 +10,7 @@ from nestmap.model.hardware.imc import InMemoryCompute
 from nestmap.model.hardware.memory import MemoryLevel, MemoryPort
 from nestmap.pipeline.format.mappings import array_text
 from nestmap.pipeline.format.numbers import count
-from nestmap.pipeline.render.notebook.markup import Cell, table, together
+from nestmap.pipeline.render.notebook.markup import Cell, container, table
 from nestmap.pipeline.render.tables.columns import Column
 from nestmap.pipeline.render.tables.results import (
     MEMORY_COLUMNS,
@@ -25,7 +25,7 @@ _PORTS: Final = Column("Ports", "bit/cycle")
 
 def accelerator_html(accelerator: Accelerator) -> str:
     """The array, a row for each memory, innermost first, and the vector unit."""
-    return together(
+    return container(
         table(
             f"Accelerator {accelerator.name}: {array_text(accelerator)}",
             (*MEMORY_COLUMNS, _PORTS, *MEMORY_COST_COLUMNS),

@@ -6,7 +6,7 @@ from nestmap.model.evaluation.cme import CostModelEvaluation
 from nestmap.model.evaluation.result import LayerResult
 from nestmap.pipeline.format.numbers import energy
 from nestmap.pipeline.render.notebook.mapping import level_names, nest_html, spatial_html
-from nestmap.pipeline.render.notebook.markup import table, together
+from nestmap.pipeline.render.notebook.markup import container, table
 from nestmap.pipeline.render.tables.breakdown import (
     LEVEL_COLUMNS,
     PART_COLUMNS,
@@ -24,7 +24,7 @@ def evaluation_html(cme: CostModelEvaluation) -> str:
         operand: [named.get((operand, n), name) for n, name in enumerate(names)]
         for operand, names in level_names(cme.temporal_mapping).items()
     }
-    return together(
+    return container(
         table(f"{cme.layer} ({cme.operator}) on {cme.accelerator}", PART_COLUMNS, cost_parts(cme)),
         table("Operands in memories, the innermost first", LEVEL_COLUMNS, levels, total),
         spatial_html(cme.spatial_mapping),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
-from nestmap.pipeline.render.notebook import folding, paragraph, plain, together
+from nestmap.pipeline.render.notebook import collapsible, container, paragraph, preformatted
 from nestmap.pipeline.render.text.plain_table import Line
 
 _PROSE: Final = ("WHY",)
@@ -15,7 +15,7 @@ _PROSE: Final = ("WHY",)
 def explanation_html(lines: Sequence[Line], notes: Sequence[str]) -> str:
     """An explanation: ``lines`` are its heading, its titled parts and, wrapped, its notes."""
     heading, *parts, _ = _blocks(lines)
-    return together(
+    return container(
         paragraph(*heading),
         *(_part(title, body) for title, *body in parts),
         paragraph(*notes),
@@ -29,5 +29,5 @@ def _blocks(lines: Sequence[Line]) -> Iterator[list[str]]:
 
 
 def _part(title: str, body: Sequence[str]) -> str:
-    inside = paragraph(" ".join(body)) if title in _PROSE else plain(body)
-    return folding(title, inside)
+    inside = paragraph(" ".join(body)) if title in _PROSE else preformatted(body)
+    return collapsible(title, inside)

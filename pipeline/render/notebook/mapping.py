@@ -11,10 +11,10 @@ from nestmap.model.mapping.temporal import TemporalMapping
 from nestmap.pipeline.format.mappings import unrolled_text
 from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.render.notebook.markup import table
-from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.columns import Column, number_column
 from nestmap.pipeline.render.tables.results import nest_columns, nest_rows
 
-_UNROLLINGS: Final = (Column("Array dimension"), Column("Loops"), figures("Units used"))
+_UNROLLINGS: Final = (Column("Array dimension"), Column("Loops"), number_column("Units used"))
 
 
 def spatial_html(mapping: SpatialMapping) -> str:

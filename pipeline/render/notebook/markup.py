@@ -64,19 +64,19 @@ def paragraph(*lines: str) -> str:
     return f'<p style="margin:0.6em 0">{_lines(lines)}</p>'
 
 
-def plain(lines: Iterable[str]) -> str:
+def preformatted(lines: Iterable[str]) -> str:
     """Lines of text whose blanks and breaks stay as they are."""
     style = "overflow-x:auto;white-space:pre;font-family:monospace;line-height:1.3"
     return f'<pre style="{style}">{_lines(lines)}</pre>'
 
 
-def folding(title: str, inside: str) -> str:
+def collapsible(title: str, inside: str) -> str:
     """A part, which is HTML already, that can be folded away; it is open at first."""
     summary = f"<summary><b>{text(title)}</b></summary>"
     return f'<details open="open" style="margin:0.6em 0">{summary}{inside}</details>'
 
 
-def together(*parts: str) -> str:
+def container(*parts: str) -> str:
     """Tables and paragraphs, one below the other."""
     return f"<div>{''.join(parts)}</div>"
 

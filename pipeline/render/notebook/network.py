@@ -10,7 +10,7 @@ from typing import Final
 from nestmap.model.evaluation.front import LayerFront, NetworkFront
 from nestmap.model.evaluation.result import NetworkEvaluation
 from nestmap.pipeline.format.numbers import count
-from nestmap.pipeline.render.notebook.markup import MOST_ROWS, cut_note, table, together
+from nestmap.pipeline.render.notebook.markup import MOST_ROWS, container, cut_note, table
 from nestmap.pipeline.render.tables.columns import Column
 from nestmap.pipeline.render.tables.results import (
     MAPPING_COLUMNS,
@@ -18,7 +18,7 @@ from nestmap.pipeline.render.tables.results import (
     TIMES,
     layer_figures,
     mapping_cells,
-    times_of,
+    repeat_counts,
     total_figures,
     vector_figures,
 )
@@ -30,7 +30,7 @@ _FRONT: Final = (Column("Layer"), TIMES, *MAPPING_COLUMNS)
 def network_html(evaluation: NetworkEvaluation, caption: str = "Best mappings") -> str:
     """A row for each layer that repeats none, one for vector operators, and the sum."""
     results = [x for x in evaluation.layers if x.repeats is None]
-    times = times_of(evaluation)
+    times = repeat_counts(evaluation)
     rows = [
         (x.cme.layer, x.cme.operator, n, *layer_figures(x))
         for x, n in islice(zip(results, times, strict=True), MOST_ROWS)
@@ -41,7 +41,7 @@ def network_html(evaluation: NetworkEvaluation, caption: str = "Best mappings") 
         rows.append((name, "", number, *vector_figures(evaluation)))
     total = ("total", "", count(len(evaluation.layers)), *total_figures(evaluation))
     note = cut_note(len(results), "different layers")
-    return together(table(caption, (*_NAMES, *RESULT_COLUMNS), rows, total, note))
+    return container(table(caption, (*_NAMES, *RESULT_COLUMNS), rows, total, note))
 
 
 def front_html(fronts: Sequence[LayerFront], caption: str = "Energy against latency") -> str:
@@ -50,7 +50,7 @@ def front_html(fronts: Sequence[LayerFront], caption: str = "Energy against late
     different = [front for front in fronts if front.repeats is None] or fronts
     points = [(x.layer, times[x.repeats or x.layer], cme) for x in different for cme in x.cmes]
     rows = [(name, count(n), *mapping_cells(cme)) for name, n, cme in points[:MOST_ROWS]]
-    return together(table(caption, _FRONT, rows, note=cut_note(len(points), "mappings")))
+    return container(table(caption, _FRONT, rows, note=cut_note(len(points), "mappings")))
 
 
 def layer_front_html(front: LayerFront) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, Never, cast
 
 from nestmap.pipeline.describe import StageDescription, describe
-from nestmap.pipeline.render.notebook.markup import text, together
+from nestmap.pipeline.render.notebook.markup import container, text
 from nestmap.pipeline.stage_graph import MainStage, Stage
 
 _LONGEST: Final = 200
@@ -15,7 +15,7 @@ _LONGEST: Final = 200
 
 def pipeline_html(pipeline: Stage[Never, object]) -> str:
     """The stages in sequence; what a stage runs on each item stands indented below it."""
-    return together(_list(describe(pipeline)))
+    return container(_list(describe(pipeline)))
 
 
 def main_html(main: MainStage[Never, object]) -> str:

@@ -11,23 +11,28 @@ from nestmap.model.multicore.search_result import AllocationSearch
 from nestmap.pipeline.analysis.schedule.resource_loads import CoreLoad, core_loads
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses
 from nestmap.pipeline.format.numbers import capacity, count, cycles, energy, engineering, share
-from nestmap.pipeline.render.notebook.markup import MOST_ROWS, Cell, cut_note, table, together
-from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.notebook.markup import MOST_ROWS, Cell, container, cut_note, table
+from nestmap.pipeline.render.tables.columns import Column, number_column
 
 _CORES: Final = (
     Column("Core"),
-    figures("Nodes"),
-    figures("Busy", "cycles"),
-    figures("Share"),
-    figures("Energy"),
+    number_column("Nodes"),
+    number_column("Busy", "cycles"),
+    number_column("Share"),
+    number_column("Energy"),
 )
-_ENERGIES: Final = (Column("Energy"), figures("Spent"), figures("Share"))
-_MEMORIES: Final = (Column("Memory"), figures("Size"), figures("Peak"), figures("Share"))
+_ENERGIES: Final = (Column("Energy"), number_column("Spent"), number_column("Share"))
+_MEMORIES: Final = (
+    Column("Memory"),
+    number_column("Size"),
+    number_column("Peak"),
+    number_column("Share"),
+)
 _FRONT: Final = (
-    figures("Latency", "cycles"),
-    figures("Energy"),
-    figures("EDP", "J x cycles"),
-    figures("Memory"),
+    number_column("Latency", "cycles"),
+    number_column("Energy"),
+    number_column("EDP", "J x cycles"),
+    number_column("Memory"),
     Column("Cores of the groups"),
 )
 _LONGEST: Final = 80
@@ -45,7 +50,7 @@ def schedule_html(schedule: Schedule) -> str:
         (_worded(x), energy(y), share(y / total)) for x, y in schedule.energy.parts.items() if y
     ]
     memories = list(_memories(schedule))
-    return together(
+    return container(
         table(title, _CORES, rows, note=cut_note(len(loads), "cores")),
         table("Energy by part", _ENERGIES, parts, ("total", energy(total), "")),
         table(
@@ -89,7 +94,7 @@ def search_html(search: AllocationSearch) -> str:
     found = [row for individual in search.front for row in _individual(individual)]
     rows = [cells for _, cells in sorted(found)]
     note = cut_note(len(rows), "allocations")
-    return together(table(title, _FRONT, rows[:MOST_ROWS], note=note))
+    return container(table(title, _FRONT, rows[:MOST_ROWS], note=note))
 
 
 def _individual(individual: Individual) -> Iterator[tuple[float, tuple[str, ...]]]:

@@ -9,22 +9,22 @@ from nestmap.model.workload.graph import Workload
 from nestmap.model.workload.layer import Layer, Operand
 from nestmap.pipeline.format.mappings import precisions_text, sizes_text
 from nestmap.pipeline.format.numbers import capacity, count, engineering
-from nestmap.pipeline.render.notebook.markup import MOST_ROWS, cut_note, paragraph, table, together
-from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.notebook.markup import MOST_ROWS, container, cut_note, paragraph, table
+from nestmap.pipeline.render.tables.columns import Column, number_column
 
 _LAYERS: Final = (
     Column("Layer"),
     Column("Operator"),
     Column("Sizes"),
     Column("Bits of an element"),
-    figures("MACs"),
+    number_column("MACs"),
 )
 _OPERANDS: Final = (
     Column("Operand"),
     Column("Element"),
-    figures("Elements"),
-    figures("Bits", "an element"),
-    figures("Size"),
+    number_column("Elements"),
+    number_column("Bits", "an element"),
+    number_column("Size"),
     Column("From"),
 )
 
@@ -33,7 +33,7 @@ def workload_html(workload: Workload) -> str:
     """A row for each layer, the sum, and what else there is."""
     layers = workload.layers
     total = (f"{count(len(layers))} layers", "", "", "", engineering(workload.macs))
-    return together(
+    return container(
         table(
             f"Workload {workload.name}",
             _LAYERS,
@@ -48,7 +48,7 @@ def workload_html(workload: Workload) -> str:
 def layer_html(layer: Layer) -> str:
     """The loops and a row for each operand."""
     sizes = ", ".join(str(loop) for loop in layer.loops)
-    return together(
+    return container(
         table(
             f"Layer {layer.name} ({layer.operator}): {layer.equation}",
             _OPERANDS,

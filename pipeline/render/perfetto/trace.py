@@ -115,7 +115,7 @@ def _said(name: str, of: dict[str, Json], args: dict[str, Json]) -> Event:
 def _track_name(names: ScheduleNames, track: Track) -> str:
     match track.process:
         case Process.WIRES:
-            return names.ways.wires[track.number].name
+            return names.ways.channels[track.number].name
         case Process.OFFCHIP:
             offchip = names.schedule.problem.accelerator.offchip
             way = "read" if track.number == READ else "written"

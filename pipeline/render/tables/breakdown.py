@@ -16,7 +16,7 @@ from nestmap.pipeline.format.numbers import (
     printable,
     share,
 )
-from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.columns import Column, number_column
 
 if TYPE_CHECKING:
     from nestmap.model.evaluation.cme import CostModelEvaluation, LevelEvaluation
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 LEVEL_COLUMNS: Final = (
     Column("Operand"),
     Column("Memory"),
-    figures("Holds"),
-    figures("Memory", "used"),
-    figures("Words", "read"),
-    figures("Words", "written"),
-    figures("Energy"),
+    number_column("Holds"),
+    number_column("Memory", "used"),
+    number_column("Words", "read"),
+    number_column("Words", "written"),
+    number_column("Energy"),
 )
-PART_COLUMNS: Final = (Column("Part"), figures("Figure"), Column("Meaning"))
+PART_COLUMNS: Final = (Column("Part"), number_column("Figure"), Column("Meaning"))
 _ARRAY_PARTS: Final = {
     ArrayPart.CELLS: "SRAM cells",
     ArrayPart.DACS: "converters of the activations",

@@ -27,11 +27,11 @@ class Column(NamedTuple):
     hint: str = ""
 
 
-def figures(title: str, unit: str = "", hint: str = "") -> Column:
+def number_column(title: str, unit: str = "", hint: str = "") -> Column:
     """A column of numbers."""
     return Column(title, unit, Align.RIGHT, hint)
 
 
-def bars(title: str) -> Column:
+def bar_column(title: str) -> Column:
     """A column of bars."""
     return Column(title, align=Align.FILL)

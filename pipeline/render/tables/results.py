@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from nestmap.model.dims import LayerOperand
 from nestmap.pipeline.format.mappings import spatial_text
 from nestmap.pipeline.format.numbers import capacity, count, cycles, energy, engineering, share
-from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.columns import Column, number_column
 
 if TYPE_CHECKING:
     from nestmap.model.evaluation.cme import CostModelEvaluation
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from nestmap.model.hardware.memory import MemoryInstance, MemoryLevel
     from nestmap.model.mapping.temporal import TemporalMapping
 
-TIMES: Final = figures("Times")
+TIMES: Final = number_column("Times")
 """How many layers share a row."""
 
 RESULT_COLUMNS: Final = (
-    figures("MACs"),
-    figures("Energy"),
-    figures("Latency", "cycles"),
-    figures("MAC", "util."),
-    figures("Evaluated", "mappings"),
+    number_column("MACs"),
+    number_column("Energy"),
+    number_column("Latency", "cycles"),
+    number_column("MAC", "util."),
+    number_column("Evaluated", "mappings"),
 )
 
 MAPPING_COLUMNS: Final = (
-    figures("Energy"),
-    figures("Latency", "cycles"),
-    figures("MAC", "util."),
+    number_column("Energy"),
+    number_column("Latency", "cycles"),
+    number_column("MAC", "util."),
     Column("Spatial"),
     Column("Temporal", "innermost first"),
 )
@@ -40,16 +40,16 @@ MAPPING_COLUMNS: Final = (
 MEMORY_COLUMNS: Final = (
     Column("Memory"),
     Column("Operands"),
-    figures("Size"),
-    figures("Instances"),
+    number_column("Size"),
+    number_column("Instances"),
 )
 """Where a memory stands, and how much of it there is."""
 
 MEMORY_COST_COLUMNS: Final = (
-    figures("Read", "pJ"),
-    figures("Write", "pJ"),
-    figures("Area", "each"),
-    figures("Leakage", "mW each"),
+    number_column("Read", "pJ"),
+    number_column("Write", "pJ"),
+    number_column("Area", "each"),
+    number_column("Leakage", "mW each"),
 )
 
 MEMORY_COSTS: Final = (
@@ -88,7 +88,7 @@ def total_figures(evaluation: NetworkEvaluation) -> tuple[str, ...]:
     )
 
 
-def times_of(evaluation: NetworkEvaluation) -> list[str]:
+def repeat_counts(evaluation: NetworkEvaluation) -> list[str]:
     """How many layers share the row of each layer that repeats none."""
     results = evaluation.layers
     times = Counter(result.repeats or result.cme.layer for result in results)

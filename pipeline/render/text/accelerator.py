@@ -14,7 +14,7 @@ from nestmap.costmodel.imc.array import (
 )
 from nestmap.model import Accelerator, ArrayPart, InMemoryCompute, MemoryLevel
 from nestmap.pipeline.format.numbers import count
-from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.columns import Column, number_column
 from nestmap.pipeline.render.tables.results import (
     MEMORY_COLUMNS,
     MEMORY_COST_COLUMNS,
@@ -24,12 +24,12 @@ from nestmap.pipeline.render.tables.results import (
 from nestmap.pipeline.render.tables.table import table
 from nestmap.pipeline.render.text.plain_table import Line, table_lines
 
-_WIDTH: Final = figures("Width", "bit/cycle")
+_WIDTH: Final = number_column("Width", "bit/cycle")
 _PARTS: Final = (
     Column("Part"),
-    figures("Area", "mm2"),
-    figures("Delay", "ns"),
-    figures("Peak", "pJ/cycle"),
+    number_column("Area", "mm2"),
+    number_column("Delay", "ns"),
+    number_column("Peak", "pJ/cycle"),
 )
 
 

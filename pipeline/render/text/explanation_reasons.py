@@ -18,16 +18,16 @@ from nestmap.pipeline.analysis.mapping.explanation import (
 )
 from nestmap.pipeline.analysis.mapping.explanation import LatencyPart as Part
 from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, share, signed_share
-from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.columns import Column, number_column
 from nestmap.pipeline.render.tables.table import table
 from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 
 _COLUMNS: Final = (
     Column("If"),
-    figures("Latency", "cycles"),
-    figures("change"),
-    figures("Energy"),
-    figures("change"),
+    number_column("Latency", "cycles"),
+    number_column("change"),
+    number_column("Energy"),
+    number_column("change"),
 )
 _ALONE: Final = (Change.PORT, Change.CAPACITY, Change.CAPACITY_FILLED)
 _VERBS: Final = {

@@ -17,7 +17,7 @@ from nestmap.pipeline.analysis.mapping.explanation import (
     Waterfall,
 )
 from nestmap.pipeline.format.numbers import capacity, count, cycles, energy, engineering, share
-from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.columns import Column, number_column
 from nestmap.pipeline.render.tables.table import table
 from nestmap.pipeline.render.text.plain_table import Line, Tone, listing, printable, table_lines
 
@@ -28,25 +28,25 @@ _INDENT: Final = "  "
 _LEVELS: Final = (
     Column(""),
     Column("Memory"),
-    figures("Tile", "bit"),
-    figures("of", "memory"),
-    figures("Tiles"),
-    figures("To", "below"),
-    figures("From", "below"),
-    figures("To", "above"),
-    figures("From", "above"),
-    figures("Energy"),
-    figures("Share"),
+    number_column("Tile", "bit"),
+    number_column("of", "memory"),
+    number_column("Tiles"),
+    number_column("To", "below"),
+    number_column("From", "below"),
+    number_column("To", "above"),
+    number_column("From", "above"),
+    number_column("Energy"),
+    number_column("Share"),
 )
 _PORTS: Final = (
     Column("Port"),
     Column("Memory"),
-    figures("Width", "bit/cycle"),
-    figures("Stall", "cycles"),
+    number_column("Width", "bit/cycle"),
+    number_column("Stall", "cycles"),
     Column("Carries"),
 )
-_STEPS: Final = (Column("part"), figures("cycles"), figures("share"), Column("bar"))
-_ENERGY: Final = (Column("part"), figures("energy"), figures("share"), Column("bar"))
+_STEPS: Final = (Column("part"), number_column("cycles"), number_column("share"), Column("bar"))
+_ENERGY: Final = (Column("part"), number_column("energy"), number_column("share"), Column("bar"))
 
 
 def title(text: str) -> Line:

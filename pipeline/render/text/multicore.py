@@ -11,7 +11,7 @@ from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
 from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, wire_loads
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses
 from nestmap.pipeline.format.numbers import capacity, count, cycles, energy, engineering, share
-from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.columns import Column, number_column
 from nestmap.pipeline.render.tables.table import table
 from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 
@@ -31,37 +31,42 @@ PARTS: Final = {
 """The parts of the energy of a schedule, in words."""
 
 _FRONT: Final = (
-    figures("Latency"),
-    figures("Energy"),
-    figures("EDP"),
-    figures("Memory"),
+    number_column("Latency"),
+    number_column("Energy"),
+    number_column("EDP"),
+    number_column("Memory"),
     Column("Cores of the groups"),
 )
-_ENERGY: Final = (Column("Energy"), figures("Spent"), figures("Share"))
+_ENERGY: Final = (Column("Energy"), number_column("Spent"), number_column("Share"))
 _CORES: Final = (
     Column("Core"),
-    figures("Nodes"),
-    figures("Busy"),
-    figures("Load"),
-    figures("From"),
-    figures("To"),
-    figures("Energy"),
+    number_column("Nodes"),
+    number_column("Busy"),
+    number_column("Load"),
+    number_column("From"),
+    number_column("To"),
+    number_column("Energy"),
 )
 _WIRES: Final = (
     Column("Link or bus"),
-    figures("Transfers"),
-    figures("Sent"),
-    figures("Busy"),
-    figures("Load"),
+    number_column("Transfers"),
+    number_column("Sent"),
+    number_column("Busy"),
+    number_column("Load"),
 )
-_MEMORIES: Final = (Column("Memory"), figures("Size"), figures("Peak"), figures("Share"))
+_MEMORIES: Final = (
+    Column("Memory"),
+    number_column("Size"),
+    number_column("Peak"),
+    number_column("Share"),
+)
 _COMPARED: Final = (
     Column("Schedule"),
-    figures("Nodes"),
-    figures("Latency"),
-    figures("Energy"),
-    figures("EDP"),
-    figures("Memory"),
+    number_column("Nodes"),
+    number_column("Latency"),
+    number_column("Energy"),
+    number_column("EDP"),
+    number_column("Memory"),
 )
 _LONGEST: Final = 48
 
@@ -95,8 +100,8 @@ def problem_note(problem: ScheduleProblem) -> str:
     nodes, space = problem.nodes, problem.space
     return (
         f"{count(len(nodes))} computation nodes of {count(len(nodes.layers))} layers, "
-        f"{count(len(problem.costs.runtime))} kinds; {count(len(space.genes))} groups, "
-        f"{count(len(space.free))} with a choice of cores: {_many(space.size)} allocations."
+        f"{count(len(problem.costs.runtime))} kinds; {count(len(space.groups))} groups, "
+        f"{count(len(space.free_groups))} with a choice of cores: {_many(space.size)} allocations."
     )
 
 

@@ -13,7 +13,7 @@ from nestmap.pipeline.render.tables.results import (
     RESULT_COLUMNS,
     TIMES,
     layer_figures,
-    times_of,
+    repeat_counts,
     total_figures,
     vector_figures,
 )
@@ -125,7 +125,7 @@ def _row(layer: Layer, result: LayerResult) -> Row:
 
 def _counted(rows: Sequence[Row], evaluation: NetworkEvaluation) -> list[Row]:
     """The rows with how often each layer occurs before their figures."""
-    counts = times_of(evaluation)
+    counts = repeat_counts(evaluation)
     vector = [count(len(evaluation.vector))] * (len(rows) - len(counts) - 1)  # one row, or none
     texts = (*counts, *vector, count(len(evaluation.layers)))
     return [

@@ -22,7 +22,7 @@ from nestmap.pipeline.analysis.schedule.split_summary import (
     TooLarge,
 )
 from nestmap.pipeline.format.numbers import capacity, count
-from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.columns import Column, number_column
 from nestmap.pipeline.render.tables.table import table
 from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 from nestmap.pipeline.render.text.wrapping_table import Row, RowColumns, rows_table
@@ -37,25 +37,25 @@ DEFINITIONS: Final = (
 _NAMES: Final = (Column("Layer"), Column("Operator"))
 _DETAILS: Final = (Column("Tiles"),)
 _FIGURES: Final = (
-    figures("Nodes"),
-    figures("Groups"),
-    figures("Constants"),
-    figures("Inputs"),
-    figures("Output"),
-    figures("Edges"),
-    figures("Sent"),
+    number_column("Nodes"),
+    number_column("Groups"),
+    number_column("Constants"),
+    number_column("Inputs"),
+    number_column("Output"),
+    number_column("Edges"),
+    number_column("Sent"),
 )
 _TENSORS: Final = (
     Column("Largest tensors"),
     Column("Operand"),
-    figures("Of a node"),
-    figures("Of the layer"),
+    number_column("Of a node"),
+    number_column("Of the layer"),
 )
 _TOO_LARGE: Final = (
     Column("Too large"),
     Column("Cores"),
     Column("Memory"),
-    figures("Size"),
+    number_column("Size"),
     Column("A node needs"),
     Column("No room for"),
 )
@@ -256,7 +256,7 @@ def _layer_json(split: CnWorkload, row: LayerSummary) -> Json:
         "bits_in": row.bits,
         "node": {
             "group": _numbers(layer.groups),
-            "final": [bool(x) for x in layer.final.tolist()],
+            "final": [bool(x) for x in layer.is_final.tolist()],
             "ranges": ranges,
             "bits": bits,
         },

@@ -16,7 +16,7 @@ from nestmap.pipeline.analysis.network.workload_summary import (
 )
 from nestmap.pipeline.format.mappings import precisions_text, sizes_text
 from nestmap.pipeline.format.numbers import capacity, count, engineering
-from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.columns import Column, number_column
 from nestmap.pipeline.render.tables.table import table
 from nestmap.pipeline.render.text.network import no_cost_note
 from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
@@ -33,18 +33,18 @@ DEFINITIONS: Final = (
 _NAMES: Final = (Column("Layer"), Column("Operator"))
 _DETAILS: Final = (Column("Dimensions"), Column("Bits of an element"))
 _FIGURES: Final = (
-    figures("MACs"),
-    figures("Weights"),
-    figures("Activations"),
-    figures("MACs", "per byte"),
-    figures("Times"),
+    number_column("MACs"),
+    number_column("Weights"),
+    number_column("Activations"),
+    number_column("MACs", "per byte"),
+    number_column("Times"),
 )
 _VECTOR: Final = (
     Column("Vector operator"),
-    figures("Nodes"),
-    figures("Operations"),
-    figures("Read"),
-    figures("Written"),
+    number_column("Nodes"),
+    number_column("Operations"),
+    number_column("Read"),
+    number_column("Written"),
 )
 
 

@@ -12,7 +12,7 @@ from pydantic import model_validator
 from nestmap.model import Accelerator, EvaluationBatch, Frozen, NetworkEvaluation
 from nestmap.pipeline.render.figures.preconditions import check_matplotlib, file_name
 from nestmap.pipeline.stage_graph import Stage
-from nestmap.pipeline.util.atomic_files import explained, part_of
+from nestmap.pipeline.util.atomic_files import os_errors_as_input_errors, part_of
 
 Ending = Literal[".png", ".svg", ".pdf"]
 
@@ -50,7 +50,7 @@ class PlotTemporalMappingsStage(
             yield batch
         if found := costs.clouds:
             figure = draw_scatter(found, f"{costs.layer} on {costs.accelerator}")
-            with explained(self.folder):
+            with os_errors_as_input_errors(self.folder):
                 self.folder.mkdir(parents=True, exist_ok=True)
                 path = _claimed(self.folder / file_name(costs.layer), self.ending)
             save(figure, path)
@@ -80,7 +80,7 @@ class VisualizationStage(Frozen, Stage[NetworkEvaluation, NetworkEvaluation], fr
         from nestmap.pipeline.render.figures.all_figures import network_figures  # noqa: PLC0415
         from nestmap.pipeline.render.figures.image_files import save  # noqa: PLC0415
 
-        with explained(self.folder):
+        with os_errors_as_input_errors(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
         for name, figure in network_figures(evaluation, self.accelerator):
             save(figure, self.folder / f"{name}{self.ending}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nestmap.model import InputError, Layer, LayerConstraints, MappingConstraints, NetworkProblem
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.dims import ArrayDimension, Dimension
 from nestmap.pipeline.stages.mapping.imc_skipped import counted, mapped_layers
 
@@ -37,13 +37,13 @@ def with_suited_mapping(network: NetworkProblem) -> NetworkProblem:
     constraints = network.constraints
     pairs = [(x, constraints.of(x)) for x in network.workload.layers]
     own = [
-        replaced(suited, {"target": layer.name})
+        copy_with(suited, {"target": layer.name})
         for layer, entry in pairs
         if (suited := _suited(entry, layer)) != entry
     ]
     named = {entry.target for entry in own}
     kept = [entry for entry in constraints.entries if entry.target not in named]
-    return replaced(network, {"constraints": MappingConstraints(entries=(*kept, *own))})
+    return copy_with(network, {"constraints": MappingConstraints(entries=(*kept, *own))})
 
 
 def _suited(constraints: LayerConstraints, layer: Layer) -> LayerConstraints:
@@ -51,11 +51,11 @@ def _suited(constraints: LayerConstraints, layer: Layer) -> LayerConstraints:
     known = set(layer.sizes)
     fixed = constraints.spatial_mapping if _unrolled(constraints) <= known else None
     hints = tuple(
-        replaced(hint, {"dimensions": left})
+        copy_with(hint, {"dimensions": left})
         for hint in constraints.spatial_hints
         if (left := tuple(x for x in hint.dimensions if x in known))
     )
-    return replaced(constraints, {"spatial_mapping": fixed, "spatial_hints": hints})
+    return copy_with(constraints, {"spatial_mapping": fixed, "spatial_hints": hints})
 
 
 def _unrolled(constraints: LayerConstraints) -> set[Dimension]:

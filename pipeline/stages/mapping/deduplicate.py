@@ -14,7 +14,7 @@ from nestmap.pipeline.stage_graph import Stage
 class OfLayer(Protocol):
     """What was found for a layer, and can be handed to another one that is the same."""
 
-    def handed_to(self, layer: Layer) -> Self:
+    def for_layer(self, layer: Layer) -> Self:
         """The same for that layer, for which nothing was searched."""
         ...
 
@@ -39,7 +39,7 @@ class EachOnceStage(Stage[Iterable[MappingProblem], Iterator[R]], Generic[R]):
         for problem in problems:
             content = problem.content
             if content in found:
-                yield found[content].handed_to(problem.layer)
+                yield found[content].for_layer(problem.layer)
             else:
                 found[content] = self.inner(problem)
                 yield found[content]

@@ -10,7 +10,7 @@ from pydantic import PositiveInt
 
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import EvaluationBatch, Frozen, LayerFront, NetworkFront, Objective
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.reduce import Costing, costed_once, no_mapping_fits
 from nestmap.search import Shortlist, best_first, k_best, pareto_front
@@ -62,7 +62,7 @@ def _content(front: Shortlist) -> tuple[object, ...]:
 
 def _repeated(first: LayerFront, front: Shortlist) -> LayerFront:
     name = front.problem.layer.name
-    cmes = tuple(replaced(cme, {"layer": name}) for cme in first.cmes)
+    cmes = tuple(copy_with(cme, {"layer": name}) for cme in first.cmes)
     return LayerFront(cmes=cmes, statistics=front.statistics, repeats=first.layer)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nestmap.model import Frozen, MappingProblem, NetworkProblem, TopLevel, without_unused_levels
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.constraint_checks import check_layers
 from nestmap.pipeline.stages.mapping.loma import layer_problems
@@ -72,7 +72,7 @@ class PinnedTopLevelsStage(Frozen, Stage[MappingProblem, MappingProblem], frozen
             for operand, carried in problem.links.items()
             if ends.get(operand) in [level.name for level in problem.levels(operand)]
         )
-        return RemoveUnusedMemoryStage()(replaced(problem, {"top_levels": top_levels}))
+        return RemoveUnusedMemoryStage()(copy_with(problem, {"top_levels": top_levels}))
 
 
 SearchInterLayerDataLocalityStage = SearchUnusedMemoryStage

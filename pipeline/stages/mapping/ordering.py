@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from nestmap.model import Frozen, InputError, SpatialProblem
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.search.temporal.ordering import explicit_ordering
 from nestmap.search.temporal.pinned import pinned_mapping
@@ -35,8 +35,8 @@ def make_ordering_explicit(spatial: SpatialProblem) -> SpatialProblem:
     constraints = explicit_ordering(spatial)
     if constraints == spatial.problem.constraints:
         return spatial
-    problem = replaced(spatial.problem, {"constraints": constraints})
-    return replaced(spatial, {"problem": problem})
+    problem = copy_with(spatial.problem, {"constraints": constraints})
+    return copy_with(spatial, {"problem": problem})
 
 
 class OrderedCandidatesStage(

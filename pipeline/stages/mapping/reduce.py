@@ -25,7 +25,7 @@ from nestmap.model import (
     SpatialProblem,
     TemporalMapping,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.search import best_of
 
@@ -102,7 +102,7 @@ def _content(batch: EvaluationBatch) -> tuple[object, ...]:
 
 
 def _repeated(first: LayerResult, batch: EvaluationBatch) -> LayerResult:
-    cme = replaced(first.cme, {"layer": batch.mappings.problem.layer.name})
+    cme = copy_with(first.cme, {"layer": batch.mappings.problem.layer.name})
     return LayerResult(cme=cme, statistics=batch.statistics, repeats=first.cme.layer)
 
 

@@ -8,7 +8,7 @@ from pydantic import PositiveInt, ValidationError
 
 from nestmap.model import Frozen, InputError, MappingProblem, SpatialMapping, SpatialProblem
 from nestmap.pipeline.stage_graph import Stage
-from nestmap.search import conform, spatial_mappings
+from nestmap.search import meets_constraints, spatial_mappings
 from nestmap.search.spatial.weight_diagonal import weight_diagonal
 
 
@@ -23,7 +23,7 @@ class SpatialMappingConversionStage(Frozen, Stage[MappingProblem, SpatialProblem
         wanted = problem.constraints.spatial_mapping
         if wanted is None:
             return _spatial_problem(problem, spatial_mappings(problem, 1)[0])
-        return _spatial_problem(problem, conform(problem, wanted))
+        return _spatial_problem(problem, meets_constraints(problem, wanted))
 
 
 class SpatialMappingGeneratorStage(

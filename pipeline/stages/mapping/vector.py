@@ -8,7 +8,7 @@ from typing import Generic, Never, TypeVar, final
 
 from nestmap.costmodel.vector_unit import evaluate_vector
 from nestmap.model import NetworkEvaluation, NetworkFront, NetworkProblem
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.stage_graph import Stage
 
 R = TypeVar("R", NetworkEvaluation, NetworkFront)
@@ -33,7 +33,7 @@ class VectorStage(Stage[NetworkProblem, R], Generic[R]):
         nodes, accelerator = network.workload.vector_nodes, network.accelerator
         vector = tuple(evaluate_vector(node, accelerator) for node in nodes)
         updates: dict[str, object] = {"vector": vector, "vector_counted": self.counted}
-        return replaced(self.inner(network), updates)
+        return copy_with(self.inner(network), updates)
 
     def stage_options(self) -> str:
         """Whether the totals include vector operators."""

@@ -14,7 +14,7 @@ from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.multicore.inter_core import (
     Evaluation,
     InterCoreMappingStage,
-    evaluator,
+    make_evaluator,
 )
 from nestmap.pipeline.util.extras import check_installed
 from nestmap.search.multicore.allocation.cp_sat_search import ConstraintOptions, prove
@@ -69,7 +69,7 @@ class ConstraintAllocationStage(Stage[ScheduleProblem, ConstraintSearch]):
     options: ConstraintOptions = field(default_factory=ConstraintOptions)
     workers: int = 1
     seeds: tuple[Allocation, ...] = ()
-    evaluation: Evaluation = evaluator
+    evaluation: Evaluation = make_evaluator
     ledger: BoundLedger | None = None
     observer: ProofObserver | None = None
 

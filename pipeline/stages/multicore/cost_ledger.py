@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from nestmap.model.multicore.cn_costs import KnownCost
+from nestmap.model.multicore.cn_costs import RecordedCost
 
 
 class CostLedger(Protocol):
     """Costs of nodes on cores, each under a key: a hash of all that decides it."""
 
-    def recall(self, keys: Sequence[str]) -> Mapping[str, KnownCost]:
+    def find_costs(self, keys: Sequence[str]) -> Mapping[str, RecordedCost]:
         """The costs of those keys that are known."""
         ...
 
-    def keep(self, costs: Mapping[str, KnownCost]) -> None:
+    def record_costs(self, costs: Mapping[str, RecordedCost]) -> None:
         """Records costs."""
         ...

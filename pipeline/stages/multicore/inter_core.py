@@ -21,15 +21,15 @@ from nestmap.search.multicore.allocation.initial_allocations import initial_allo
 class GenerationLedger(Protocol):
     """Records the generations of a search, and knows those of a search that was interrupted."""
 
-    def newest(self) -> Generation | None:
+    def newest_generation(self) -> Generation | None:
         """The generation that was recorded last, if there is one."""
         ...
 
-    def scheduled(self) -> tuple[Individual, ...]:
+    def scheduled_individuals(self) -> tuple[Individual, ...]:
         """All allocations that were scheduled in the recorded generations."""
         ...
 
-    def record(self, generation: Generation) -> None:
+    def record_generation(self, generation: Generation) -> None:
         """Records the next generation."""
 
 
@@ -49,7 +49,7 @@ class Evaluation(Protocol):
     def __call__(self, problem: ScheduleProblem, workers: int, /) -> Evaluate: ...
 
 
-def evaluator(problem: ScheduleProblem, workers: int) -> Evaluate:
+def make_evaluator(problem: ScheduleProblem, workers: int) -> Evaluate:
     """The scheduler."""
     # its kernels take long to import, and only those who schedule shall wait
     from nestmap.search.multicore.schedule.evaluator import Evaluator  # noqa: PLC0415
@@ -74,14 +74,14 @@ class InterCoreMappingStage(Stage[ScheduleProblem, AllocationSearch]):
     options: GeneticOptions = field(default_factory=GeneticOptions)
     workers: int = 1
     seeds: tuple[Allocation, ...] = ()
-    evaluation: Evaluation = evaluator
+    evaluation: Evaluation = make_evaluator
     ledger: GenerationLedger | None = None
     observer: SearchObserver | None = None
 
     def __call__(self, problem: ScheduleProblem, /) -> AllocationSearch:
         if self.observer is not None:
             self.observer.search(problem, self.options.generations)
-        newest = None if self.ledger is None else self.ledger.newest()
+        newest = None if self.ledger is None else self.ledger.newest_generation()
         recorded = () if newest is None else (newest,)
         last = deque(chain(recorded, self._recorded(problem, newest)), maxlen=1).pop()
         return AllocationSearch(problem, self.options.objectives, last)
@@ -92,10 +92,10 @@ class InterCoreMappingStage(Stage[ScheduleProblem, AllocationSearch]):
         """The generations after ``newest``, each one recorded and observed."""
         evaluate = self.evaluation(problem, self.workers)
         seeds = self.seeds if newest else (*self.seeds, *initial_allocations(problem))
-        known = () if self.ledger is None else self.ledger.scheduled()
+        known = () if self.ledger is None else self.ledger.scheduled_individuals()
         for generation in evolve(problem.space, self.options, evaluate, seeds, newest, known):
             if self.ledger is not None:
-                self.ledger.record(generation)
+                self.ledger.record_generation(generation)
             if self.observer is not None:
                 self.observer.observe(generation)
             yield generation
@@ -105,7 +105,7 @@ Scheduling = Callable[[ScheduleProblem, Allocation], Schedule]
 """What schedules an allocation in full."""
 
 
-def scheduler(problem: ScheduleProblem, allocation: Allocation) -> Schedule:
+def schedule_allocation(problem: ScheduleProblem, allocation: Allocation) -> Schedule:
     """The schedule of an allocation.
 
     Raises:
@@ -126,7 +126,7 @@ class BestAllocationStage(Stage[AllocationSearch, Schedule]):
     """
 
     objective: AllocationObjective = AllocationObjective.LATENCY
-    scheduling: Scheduling = scheduler
+    scheduling: Scheduling = schedule_allocation
 
     def __call__(self, search: AllocationSearch, /) -> Schedule:
         try:
@@ -162,7 +162,7 @@ class ScheduledSearchStage(Stage[AllocationSearch, ScheduledSearch]):
 class FrontSchedulesStage(Stage[AllocationSearch, Iterator[Schedule]]):
     """The schedules of all allocations of the front, by the first objective of the search."""
 
-    scheduling: Scheduling = scheduler
+    scheduling: Scheduling = schedule_allocation
 
     def __call__(self, search: AllocationSearch, /) -> Iterator[Schedule]:
         return (self.scheduling(search.problem, x.allocation) for x in search.front)

@@ -11,13 +11,13 @@ from typing import Protocol, Self, final
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.costmodel.version import VERSION as COST_MODEL_VERSION
 from nestmap.model import EvaluationBatch, Objective
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.mapping.problem import CoreProblem
 from nestmap.model.multicore.accelerator import CoreId
-from nestmap.model.multicore.cn_costs import KnownCost
+from nestmap.model.multicore.cn_costs import RecordedCost
 from nestmap.model.multicore.cn_kinds import CoreCosts
-from nestmap.model.multicore.cn_layer import CnNest
-from nestmap.model.multicore.interconnect import Ways
+from nestmap.model.multicore.cn_layer import LayerNest
+from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.problem import SplitProblem
 from nestmap.model.multicore.schedule import ScheduleOptions, ScheduleProblem
 from nestmap.model.multicore.split_options import Convention
@@ -28,23 +28,23 @@ from nestmap.pipeline.stages.multicore.cost_ledger import CostLedger
 from nestmap.pipeline.stages.multicore.dataflows import CustomSpatialMappingGeneratorStage
 from nestmap.search.multicore.core_costs.cn_kinds import cn_kinds
 from nestmap.search.multicore.core_costs.core_groups import Groups, gene_space, groups_of
-from nestmap.search.multicore.core_costs.cost_table import Cell, CoreView, Costs, columns
+from nestmap.search.multicore.core_costs.cost_table import Cell, CoreView, CostTable, columns
 from nestmap.search.multicore.core_costs.offchip_memory import offchip_of
 from nestmap.search.version import VERSION as SEARCH_VERSION
 
-KEPT_AT_ONCE = 32
+COSTS_PER_COMMIT = 32
 """Costs that a ledger gets at a time: so many are lost at most where a run is killed."""
 
 CoreSearch = Stage[CoreProblem, EvaluationBatch]
 """The best mapping of a layer on a core; no row where none fits."""
 
-Watcher = Callable[[int, int], None]
+CostProgress = Callable[[int, int], None]
 """Called with the number of searches that are done, and of all."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class KeyedCosts:
     """A ledger of costs; ``search`` is everything about the search that decides its result."""
 
     ledger: CostLedger
@@ -63,16 +63,16 @@ class Remembered:
         ]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
-    def recall(self, cells: Sequence[Cell]) -> list[KnownCost | None]:
+    def recall(self, cells: Sequence[Cell]) -> list[RecordedCost | None]:
         """What is known of each."""
         keys = [self.key(cell) for cell in cells]
-        known = self.ledger.recall(keys)
+        known = self.ledger.find_costs(keys)
         possible = {key: found for key, found in known.items() if found.cost is not None}
         return [possible.get(key) for key in keys]
 
-    def keep(self, found: Mapping[Cell, KnownCost]) -> None:
+    def keep(self, found: Mapping[Cell, RecordedCost]) -> None:
         """Records what was found."""
-        self.ledger.keep({self.key(cell): cost for cell, cost in found.items()})
+        self.ledger.record_costs({self.key(cell): cost for cell, cost in found.items()})
 
 
 def core_search(objective: Objective = Objective.LATENCY) -> CoreSearch:
@@ -97,13 +97,13 @@ class CoreCostStage(Stage[SplitProblem, CoreCosts]):
 
     search: CoreSearch = field(default_factory=core_search)
     cost: Costing = evaluate
-    remembered: Remembered | None = None
-    watcher: Watcher | None = None
+    remembered: KeyedCosts | None = None
+    watcher: CostProgress | None = None
 
     def __call__(self, split: SplitProblem, /) -> CoreCosts:
         kinds = cn_kinds(split.problem.workload, split.nodes)
         cells = _Cells.of(split, groups_of(split, kinds))
-        found: dict[tuple[int, CoreId], KnownCost] = {}
+        found: dict[tuple[int, CoreId], RecordedCost] = {}
         refused: dict[tuple[int, CoreId], str] = {}
         for place, result in self._results(cells):
             kind, _ = place
@@ -115,16 +115,16 @@ class CoreCostStage(Stage[SplitProblem, CoreCosts]):
         numbers = [core.id for core in split.problem.accelerator.compute_cores]
         return CoreCosts(split, kinds, columns(kinds, numbers, found), found, refused)
 
-    def _results(self, cells: _Cells) -> Iterator[tuple[_Place, KnownCost | str]]:
+    def _results(self, cells: _Cells) -> Iterator[tuple[_Place, RecordedCost | str]]:
         """What each kind costs on each different core, recalled or found; or why it cannot run."""
-        costs, places = Costs(self.search, self.cost), list(cells.cores)
-        for start in range(0, len(places), KEPT_AT_ONCE):
-            some = places[start : start + KEPT_AT_ONCE]
+        costs, places = CostTable(self.search, self.cost), list(cells.cores)
+        for start in range(0, len(places), COSTS_PER_COMMIT):
+            some = places[start : start + COSTS_PER_COMMIT]
             results = self._recalled(cells, some)
-            new: dict[_Place, KnownCost] = {}
+            new: dict[_Place, RecordedCost] = {}
             for done, place in enumerate(some, start + 1):
                 result = results.get(place) or costs.of(cells.cell(place), cells.nest(place))
-                if isinstance(result, KnownCost) and place not in results:
+                if isinstance(result, RecordedCost) and place not in results:
                     new[place] = result
                 if self.watcher is not None:
                     self.watcher(done, len(places))
@@ -132,7 +132,7 @@ class CoreCostStage(Stage[SplitProblem, CoreCosts]):
             if self.remembered is not None and new:
                 self.remembered.keep({cells.cell(place): cost for place, cost in new.items()})
 
-    def _recalled(self, cells: _Cells, places: Sequence[_Place]) -> dict[_Place, KnownCost]:
+    def _recalled(self, cells: _Cells, places: Sequence[_Place]) -> dict[_Place, RecordedCost]:
         if self.remembered is None:
             return {}
         known = self.remembered.recall([cells.cell(place) for place in places])
@@ -143,11 +143,11 @@ class CoreCostStage(Stage[SplitProblem, CoreCosts]):
         }
 
 
-def _named(known: KnownCost, layer: str) -> KnownCost:
+def _named(known: RecordedCost, layer: str) -> RecordedCost:
     """What was found for a layer, for another one."""
     if known.cme is None:
         return known
-    return replaced(known, {"cme": replaced(known.cme, {"layer": layer})})
+    return copy_with(known, {"cme": copy_with(known.cme, {"layer": layer})})
 
 
 _Place = tuple[int, int]
@@ -171,7 +171,7 @@ class _Cells:
     def of(cls, split: SplitProblem, groups: Groups) -> Self:
         """Those of a split network."""
         accelerator, exact = split.problem.accelerator, _exact(split)
-        ways = Ways(accelerator=accelerator)
+        ways = Interconnect(accelerator=accelerator)
         numbers: dict[CoreView, int] = {}
         view_of: dict[CoreId, int] = {}
         for core in accelerator.compute_cores:
@@ -189,7 +189,7 @@ class _Cells:
         kinds = self.groups.kinds.kinds
         return Cell(kind=kinds[kind], view=self.views[view], exact=_exact(self.split))
 
-    def nest(self, place: _Place) -> CnNest:
+    def nest(self, place: _Place) -> LayerNest:
         """The first layer with nodes of that kind."""
         first = int(self.groups.kinds.first[place[0]])
         return self.split.nodes.layer_of(first)[0].nest
@@ -202,7 +202,7 @@ def _exact(split: SplitProblem) -> bool:
 class ProblemLedger(Protocol):
     """Records what is to be scheduled."""
 
-    def begin(self, problem: ScheduleProblem) -> None:
+    def record_problem(self, problem: ScheduleProblem) -> None:
         """Records the nodes and their costs."""
 
 
@@ -226,7 +226,7 @@ class IntraCoreMappingStage(Stage[SplitProblem, ScheduleProblem]):
     def __call__(self, split: SplitProblem, /) -> ScheduleProblem:
         problem = schedule_problem(self.costs(split), self.options)
         if self.ledger is not None:
-            self.ledger.begin(problem)
+            self.ledger.record_problem(problem)
         return problem
 
 
@@ -241,7 +241,7 @@ def schedule_problem(costs: CoreCosts, options: ScheduleOptions | None = None) -
     return ScheduleProblem(
         accelerator=split.problem.accelerator,
         nodes=split.nodes,
-        space=gene_space(groups_of(split, costs.kinds), costs.refused),
+        space=gene_space(groups_of(split, costs.kinds), costs.infeasible),
         costs=costs.costs,
         options=options or ScheduleOptions(),
     )

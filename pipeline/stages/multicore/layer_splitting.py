@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import final
 
 from nestmap.model import Frozen, InputOperand, LayerNode
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.multicore.core_constraints import CoreAllocation, CoreMapping
 from nestmap.model.multicore.problem import StreamProblem
-from nestmap.model.multicore.split_options import Share
+from nestmap.model.multicore.split_options import Fraction
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.search.multicore.split.rewrite import LayerSplit, split_layers
 from nestmap.search.multicore.split.weight_split_plan import SplitAlong
@@ -46,7 +46,7 @@ class LayerSplittingStage(Frozen, Stage[StreamProblem, StreamProblem], frozen=Tr
         InputError: where even single channels do not fit, or a model cannot be written.
     """
 
-    share: Share = 1.0
+    share: Fraction = 1.0
     along: SplitAlong = SplitAlong.OUTPUTS
     fitting: Fitting = Fitting.SOME_CORE
     model: SplitModel | None = None
@@ -67,7 +67,7 @@ class LayerSplittingStage(Frozen, Stage[StreamProblem, StreamProblem], frozen=Tr
                 for made in _entries(entry, parts.get(entry.target))
             )
         )
-        return replaced(problem, {"workload": split.workload, "mapping": mapping})
+        return copy_with(problem, {"workload": split.workload, "mapping": mapping})
 
 
 @final
@@ -80,7 +80,7 @@ class _Room:
         self._fitting = fitting
 
     def __call__(self, node: LayerNode, operand: InputOperand) -> int | None:
-        rooms = self._problem.constant_rooms(node, operand.name)
+        rooms = self._problem.constant_capacities(node, operand.name)
         if not rooms:
             return None
         chosen = max(rooms) if self._fitting is Fitting.SOME_CORE else min(rooms)
@@ -96,4 +96,4 @@ def _entries(entry: CoreAllocation, split: LayerSplit | None) -> Iterator[CoreAl
     own = entry.fixed and len(entry.cores) == len(parts)
     for place, part in enumerate(parts):
         cores = entry.cores[place : place + 1] if own else entry.cores
-        yield replaced(entry, {"target": part.name, "cores": cores})
+        yield copy_with(entry, {"target": part.name, "cores": cores})

@@ -6,9 +6,13 @@ from typing import final
 
 from nestmap.model import Frozen, InputError, LayerNode, NoCostNode, VectorNode, Workload
 from nestmap.model.errors import suggestion
-from nestmap.model.multicore.cn_layer import CnNest
+from nestmap.model.multicore.cn_layer import LayerNest
 from nestmap.model.multicore.cn_workload import CnWorkload
-from nestmap.model.multicore.core_constraints import CoreMapping, check_allocations, hinted_split
+from nestmap.model.multicore.core_constraints import (
+    CoreMapping,
+    check_allocations,
+    split_from_hints,
+)
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem, StreamSources
 from nestmap.model.multicore.split_options import SplitOptions
 from nestmap.model.workload.graph import Node
@@ -65,7 +69,7 @@ class GenerateCNWorkloadHybridStage(Frozen, Stage[StreamProblem, SplitProblem], 
 
     def __call__(self, problem: StreamProblem, /) -> SplitProblem:
         workload = problem.workload
-        options = self.options or hinted_split(problem.mapping, workload) or SplitOptions()
+        options = self.options or split_from_hints(problem.mapping, workload) or SplitOptions()
         _check_cutoffs(options, len(workload.nodes))
         if not any(_is_computed(problem, node) for node in workload.nodes):
             raise InputError(
@@ -73,13 +77,15 @@ class GenerateCNWorkloadHybridStage(Frozen, Stage[StreamProblem, SplitProblem], 
                 "no node that computes",
                 "a layer, or a vector operator that some core names or the mapping allocates",
             )
-        nodes = split_workload(workload, options, problem.computes, _Rooms(problem).smallest)
+        nodes = split_workload(workload, options, problem.is_computed, _Rooms(problem).smallest)
         _check_hints(options, nodes)
         return SplitProblem(problem, options, nodes)
 
 
 def _is_computed(problem: StreamProblem, node: Node) -> bool:
-    return isinstance(node, LayerNode) or (isinstance(node, VectorNode) and problem.computes(node))
+    return isinstance(node, LayerNode) or (
+        isinstance(node, VectorNode) and problem.is_computed(node)
+    )
 
 
 @final
@@ -90,7 +96,7 @@ class _Rooms:
         self._problem = problem
         self._nodes = {node.name: node for node in problem.workload.nodes}
 
-    def smallest(self, nest: CnNest) -> int | None:
+    def smallest(self, nest: LayerNest) -> int | None:
         """Bits for the constants of a node in the smallest memory of the cores that may run it."""
         node = self._nodes[nest.name]
         if isinstance(node, NoCostNode) or not self._problem.cores_of(node):
@@ -101,7 +107,7 @@ class _Rooms:
             )
         if not nest.constants:
             return None
-        rooms = self._problem.constant_rooms(node, nest.constants[-1].operand)
+        rooms = self._problem.constant_capacities(node, nest.constants[-1].operand)
         return min(rooms, default=None)
 
 

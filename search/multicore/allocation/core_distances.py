@@ -12,10 +12,10 @@ import numpy as np
 
 from nestmap.model.arrays import Flags, Ints
 from nestmap.model.multicore.accelerator import CoreId, MultiCoreAccelerator
-from nestmap.model.multicore.interconnect import Path, Ways
+from nestmap.model.multicore.interconnect import ChannelPath, Interconnect
 
 
-class Stops(IntEnum):
+class Relays(IntEnum):
     """Into which memories a tensor may be put on its way from one core to another."""
 
     NONE = 0
@@ -27,7 +27,7 @@ class Stops(IntEnum):
 
 
 @final
-class Routes:
+class CoreDistances:
     """The least time between cores, and the wires that no way between them avoids.
 
     Rows of matrices are the cores at which ways begin, columns those at which they end.
@@ -35,7 +35,7 @@ class Routes:
 
     def __init__(self, accelerator: MultiCoreAccelerator) -> None:
         self.offchip = accelerator.offchip
-        self._ways = Ways(accelerator=accelerator)
+        self._ways = Interconnect(accelerator=accelerator)
         self._cores = tuple(core.id for core in accelerator.cores)
         self._times = cache(self._least_times)
         self._needed = cache(self._unavoided)
@@ -47,30 +47,30 @@ class Routes:
     @cached_property
     def bandwidths(self) -> dict[int, int]:
         """Bit/cycle of each wire on which transfers take time."""
-        wires = enumerate(self._ways.wires)
+        wires = enumerate(self._ways.channels)
         return {i: wire.bandwidth for i, wire in wires if wire.bandwidth is not None}
 
-    def times(self, bits: int, stops: Stops) -> Ints:
+    def times(self, bits: int, stops: Relays) -> Ints:
         """The fewest cycles that so many bits take."""
         return self._times(bits, stops)
 
-    def needed(self, wire: int, stops: Stops) -> Flags:
+    def needed(self, wire: int, stops: Relays) -> Flags:
         """Whether nothing gets there without a wire."""
         return self._needed(wire, stops)
 
     @cached_property
-    def _paths(self) -> dict[tuple[int, int], Path]:
+    def _paths(self) -> dict[tuple[int, int], ChannelPath]:
         pairs = product(enumerate(self._cores), repeat=2)
         return {(i, j): self._ways.path(sender, receiver) for (i, sender), (j, receiver) in pairs}
 
-    def _between(self, stops: Stops) -> Iterable[int]:
+    def _between(self, stops: Relays) -> Iterable[int]:
         """The places of the cores on the way."""
-        if stops is Stops.NONE:
+        if stops is Relays.NONE:
             return ()
         cores = enumerate(self._cores)
-        return (i for i, core in cores if stops is Stops.ALL or core != self.offchip)
+        return (i for i, core in cores if stops is Relays.ALL or core != self.offchip)
 
-    def _least_times(self, bits: int, stops: Stops) -> Ints:
+    def _least_times(self, bits: int, stops: Relays) -> Ints:
         times = np.zeros((len(self._cores), len(self._cores)), dtype=np.int64)
         for ends, path in self._paths.items():
             widths = (self.bandwidths[wire] for wire in path if wire in self.bandwidths)
@@ -79,7 +79,7 @@ class Routes:
             times = np.minimum(times, times[:, by, None] + times[by])
         return times
 
-    def _unavoided(self, wire: int, stops: Stops) -> Flags:
+    def _unavoided(self, wire: int, stops: Relays) -> Flags:
         avoided = np.zeros((len(self._cores), len(self._cores)), dtype=np.bool_)
         for ends, path in self._paths.items():
             avoided[ends] = wire not in path
@@ -93,6 +93,6 @@ def cycles(bits: int, bandwidth: int) -> int:
     return -(-bits // bandwidth)
 
 
-def listed(column: Ints) -> list[int]:
+def to_lists(column: Ints) -> list[int]:
     """The numbers of a column as plain ones."""
     return [int(x) for x in column]

@@ -12,16 +12,16 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from nestmap.model.arrays import Ints
-from nestmap.search.multicore.allocation.core_distances import listed
+from nestmap.search.multicore.allocation.core_distances import to_lists
 from nestmap.search.multicore.allocation.link_traffic import (
     Condition,
-    Crossings,
-    Sent,
-    ready_at,
-    rest_of,
+    LinkTraffic,
+    SentTensor,
+    arrival_time,
+    remaining_uses,
 )
 from nestmap.search.multicore.allocation.lower_bounds import Bounds
-from nestmap.search.multicore.allocation.requirements import Choices, Demands, Flow
+from nestmap.search.multicore.allocation.requirements import Choices, Flow, Requirements
 
 Term = cp_model.LinearExpr | int
 """A sum of variables."""
@@ -66,13 +66,13 @@ class Answer(NamedTuple):
 class Program:
     """Variables and constraints; an allocation that satisfies them may have the latency there."""
 
-    def __init__(self, demands: Demands, detail: int) -> None:
+    def __init__(self, demands: Requirements, detail: int) -> None:
         self.demands = demands
         self.model = cp_model.CpModel()
         self.bounds = Bounds(demands, demands.columns)
-        self.crossings = Crossings(demands)
-        self._genes = listed(demands.gene)
-        self._kinds = listed(demands.kind)
+        self.crossings = LinkTraffic(demands)
+        self._genes = to_lists(demands.gene)
+        self._kinds = to_lists(demands.kind)
         self._pairs: dict[tuple[int, int], dict[tuple[int, int], Term]] = {}
         self._literals: dict[frozenset[Condition], cp_model.IntVar] = {}
         self.relaxation: Final = self._relaxation(detail)
@@ -145,7 +145,7 @@ class Program:
         return total
 
     @cached_property
-    def _sent(self) -> dict[int, tuple[Sent, ...]]:
+    def _sent(self) -> dict[int, tuple[SentTensor, ...]]:
         return {wire: self.crossings.sent(wire) for wire in self.demands.wires}
 
     def _choice(self, gene: int, columns: Sequence[int]) -> dict[int, cp_model.IntVar]:
@@ -250,8 +250,8 @@ class Program:
         width, sent = self.demands.wires[wire], self._sent[wire]
         rows = [(x, self.demands.stream_bits(kind, wire)) for x, kind in enumerate(self._kinds)]
         streams = [(node, bits) for node, bits in rows if bits.any()]
-        heads = [*(ready_at(x, self.bounds) for x in sent)]
-        tails = [*(rest_of(x, self.bounds) for x in sent)]
+        heads = [*(arrival_time(x, self.bounds) for x in sent)]
+        tails = [*(remaining_uses(x, self.bounds) for x in sent)]
         heads += [self.bounds.heads[node] for node, _ in streams]
         tails += [self.bounds.tails[node] for node, _ in streams]
         if not heads:
@@ -278,7 +278,7 @@ class Program:
                     rates.append(int(bits[column] // runtime[self._kinds[node], column]))
         self.model.add_cumulative(taken, rates, width)
 
-    def _transfer(self, sent: Sent) -> cp_model.IntervalVar:
+    def _transfer(self, sent: SentTensor) -> cp_model.IntervalVar:
         first = self.model.new_int_var(0, self._horizon, "sent")
         if sent.maker is not None:
             self._only_if(sent.conditions, first >= self._ends[sent.maker])

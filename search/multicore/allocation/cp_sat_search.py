@@ -22,7 +22,7 @@ from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.model.units import Count, PositiveCount, Seed
 from nestmap.search.multicore.allocation.genetic import Evaluate
 from nestmap.search.multicore.allocation.lower_bounds import Bounds
-from nestmap.search.multicore.allocation.requirements import Choices, Demands
+from nestmap.search.multicore.allocation.requirements import Choices, Requirements
 
 CALLS: Final = 4
 """A call of CP-SAT may do this part of the work that is left, so that others follow."""
@@ -89,7 +89,7 @@ class Proof:
         self._limits = program.Limits
         self._until = None if options.time_limit is None else monotonic() + options.time_limit
         self._costs = problem.costs
-        self._demands = Demands(problem)
+        self._demands = Requirements(problem)
         self._possible = all(self._demands.columns)
         if self._possible:
             self._program = program.Program(self._demands, options.detail)

@@ -13,18 +13,18 @@ from typing import Annotated, Final, final
 import numpy as np
 from pydantic import Field, model_validator
 
-from nestmap.model.base import Frozen, replaced
+from nestmap.model.base import Frozen, copy_with
 from nestmap.model.errors import InputError
-from nestmap.model.multicore.allocation import Allocation, GeneSpace
+from nestmap.model.multicore.allocation import Allocation, AllocationSpace
 from nestmap.model.multicore.population import AllocationObjective, Fitness, Generation, Individual
 from nestmap.model.units import Count, PositiveCount, Seed
 from nestmap.search.multicore.allocation.crossover_mutation import (
     Random,
-    crossed,
-    mutated,
+    crossover,
+    mutate,
     random_allocation,
 )
-from nestmap.search.multicore.allocation.survivor_selection import pareto_front, survivors
+from nestmap.search.multicore.allocation.survivor_selection import pareto_front, select_survivors
 
 Evaluate = Callable[[Sequence[Allocation]], Sequence[Fitness | None]]
 """What several allocations cost; ``None`` for one that cannot be scheduled."""
@@ -82,7 +82,7 @@ class GeneticOptions(Frozen, frozen=True):
 
 
 def evolve(
-    space: GeneSpace,
+    space: AllocationSpace,
     options: GeneticOptions,
     evaluate: Evaluate,
     seeds: Sequence[Allocation] = (),
@@ -125,12 +125,12 @@ def _state(generation: Generation | None) -> tuple[Individual, ...]:
     return (*generation.population, *generation.front, *generation.scheduled)
 
 
-def _check(space: GeneSpace, allocation: Allocation) -> None:
-    if len(allocation) != len(space.genes):
+def _check(space: AllocationSpace, allocation: Allocation) -> None:
+    if len(allocation) != len(space.groups):
         raise InputError(
-            "allocation", f"{len(allocation)} cores", f"{len(space.genes)}, one for each gene"
+            "allocation", f"{len(allocation)} cores", f"{len(space.groups)}, one for each gene"
         )
-    for gene, core in zip(space.genes, allocation, strict=True):
+    for gene, core in zip(space.groups, allocation, strict=True):
         if core not in gene.cores:
             raise InputError(
                 f"allocation of layer {gene.layer}, group {gene.group}",
@@ -145,7 +145,7 @@ class Search:
 
     def __init__(
         self,
-        space: GeneSpace,
+        space: AllocationSpace,
         options: GeneticOptions,
         evaluate: Evaluate,
         known: Iterable[Individual] = (),
@@ -167,7 +167,7 @@ class Search:
         """The next generation."""
         number = previous.number + 1
         allocations = self._listed(number) if previous.exhaustive else self._offspring(previous)
-        return self._after(replaced(previous, {"number": number}), allocations)
+        return self._after(copy_with(previous, {"number": number}), allocations)
 
     def is_done(self, generation: Generation) -> bool:
         """Whether that is the last generation."""
@@ -194,7 +194,7 @@ class Search:
         population = (*previous.population, *offspring)
         return Generation(
             number=number,
-            population=survivors(population, objectives, self._options.parents),
+            population=select_survivors(population, objectives, self._options.parents),
             front=front,
             evaluations=previous.evaluations + len(scheduled),
             scheduled=scheduled,
@@ -205,7 +205,7 @@ class Search:
     def _listed(self, number: int) -> list[Allocation]:
         """As many of all allocations, in their order, as that generation looks at."""
         first = number * self._options.individuals
-        everything = product(*(gene.cores for gene in self._space.genes))
+        everything = product(*(gene.cores for gene in self._space.groups))
         return list(islice(everything, first, first + self._options.individuals))
 
     def _first(self, seeds: Sequence[Allocation]) -> list[Allocation]:
@@ -229,7 +229,7 @@ class Search:
                     known.add(child)
                     found.append(child)
                     break
-                child = mutated(self._space, child, random)
+                child = mutate(self._space, child, random)
         return found
 
     def _child(self, parents: Sequence[Allocation], random: Random) -> Allocation:
@@ -237,9 +237,9 @@ class Search:
         chance, options = random.random(), self._options
         one, other = (parents[int(i)] for i in random.integers(len(parents), size=2))
         if chance < options.crossover:
-            return crossed(self._space, one, other, random)
+            return crossover(self._space, one, other, random)
         if chance < options.crossover + options.mutation:
-            return mutated(self._space, one, random)
+            return mutate(self._space, one, random)
         return random_allocation(self._space, random)
 
     def _random(self, number: int) -> Random:

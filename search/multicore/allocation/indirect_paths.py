@@ -13,39 +13,39 @@ from typing import final
 from nestmap.model.dims import OUTPUT
 from nestmap.model.multicore.cn_workload import WITHIN_GROUP
 from nestmap.model.multicore.schedule import ScheduleProblem
-from nestmap.model.multicore.top_memories import NOWHERE, Homes
-from nestmap.search.multicore.allocation.core_distances import Stops, listed
-from nestmap.search.multicore.allocation.memory_pressure import Holdings, NodeSet
+from nestmap.model.multicore.top_memories import NO_MEMORY, TopMemories
+from nestmap.search.multicore.allocation.core_distances import Relays, to_lists
+from nestmap.search.multicore.allocation.memory_pressure import MemoryPressure, NodeSet
 
 
 @final
-class Detours:
+class IndirectPaths:
     """Where outputs lie, and who could move them; ``columns`` are the cores of each gene."""
 
     def __init__(
         self,
         problem: ScheduleProblem,
         columns: tuple[tuple[int, ...], ...],
-        holdings: Holdings,
+        holdings: MemoryPressure,
     ) -> None:
         self._problem = problem
         self._holdings = holdings
-        self._genes = listed(problem.space.gene_of)
-        self._kinds = listed(problem.costs.kind)
+        self._genes = to_lists(problem.space.group_of)
+        self._kinds = to_lists(problem.costs.kind)
         self._columns = columns
-        self._homes = Homes(accelerator=problem.accelerator)
+        self._homes = TopMemories(accelerator=problem.accelerator)
         self._everything = (1 << len(problem.nodes)) - 1
 
     @cached_property
     def sharing(self) -> tuple[tuple[int, ...], ...]:
         """For each column the cores, in order, that share the memory for its core's outputs."""
-        places = [self._homes.of(core, OUTPUT) for core in self._problem.costs.cores]
+        places = [self._homes.index_of(core, OUTPUT) for core in self._problem.costs.cores]
         return tuple(
-            (core,) if place == NOWHERE else self._homes.memories[place].cores
+            (core,) if place == NO_MEMORY else self._homes.memories[place].cores
             for core, place in zip(self._problem.costs.cores, places, strict=True)
         )
 
-    def stops(self, writer: int, reader: int) -> tuple[Stops, ...]:
+    def stops(self, writer: int, reader: int) -> tuple[Relays, ...]:
         """By the column of the writer, where its output may be put until a reader has it."""
         between = self._everything & ~(self._before[writer] | self._after[reader])
         between &= ~(1 << writer | 1 << reader)
@@ -53,8 +53,8 @@ class Detours:
         readers = between & self._readers[writer]
         if readers:
             leaves = crowding or self._streaming & readers
-            return (Stops.ALL if leaves else Stops.CHIP,) * len(self.sharing)
-        return tuple(Stops.ALL if crowding & movers else Stops.NONE for movers in self._movers)
+            return (Relays.ALL if leaves else Relays.CHIP,) * len(self.sharing)
+        return tuple(Relays.ALL if crowding & movers else Relays.NONE for movers in self._movers)
 
     def _crowding(self, writer: int, reader: int, between: NodeSet) -> NodeSet:
         """The nodes for which something may have to leave a memory."""
@@ -108,7 +108,7 @@ class Detours:
     @cached_property
     def _edges(self) -> list[tuple[int, int, int]]:
         edges = self._problem.nodes.edges
-        columns = listed(edges.producer), listed(edges.consumer), listed(edges.read)
+        columns = to_lists(edges.producer), to_lists(edges.consumer), to_lists(edges.read)
         return sorted(zip(*columns, strict=True))
 
     @cached_property

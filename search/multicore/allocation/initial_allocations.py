@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from nestmap.model.arrays import Floats, Ints
 from nestmap.model.multicore.accelerator import CoreId
 from nestmap.model.multicore.allocation import Allocation
-from nestmap.model.multicore.cn_costs import IMPOSSIBLE
-from nestmap.model.multicore.interconnect import Ways
+from nestmap.model.multicore.cn_costs import INFEASIBLE
+from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.schedule import ScheduleProblem
 
 Placing = list[int]
@@ -29,23 +29,23 @@ def initial_allocations(problem: ScheduleProblem) -> tuple[Allocation, ...]:
     both, of equal ones the least busy; the network in stretches of equal time, one for each core;
     its depths back and forth over the cores; all on one core, for each of them; the cores in turn.
     """
-    genes = Genes(problem)
+    genes = InitialAllocations(problem)
     placings = (
         genes.earliest_end(),
-        genes.balanced(lambda runtime, _: runtime * 0),
-        genes.balanced(lambda runtime, _: runtime),
-        genes.balanced(lambda _, energy: energy),
-        genes.balanced(lambda runtime, energy: runtime * energy),
+        genes.balanced_loads(lambda runtime, _: runtime * 0),
+        genes.balanced_loads(lambda runtime, _: runtime),
+        genes.balanced_loads(lambda _, energy: energy),
+        genes.balanced_loads(lambda runtime, energy: runtime * energy),
         genes.stretches(),
         genes.back_and_forth(),
-        *genes.single(),
-        genes.in_turn(),
+        *genes.single_core(),
+        genes.round_robin(),
     )
     return tuple(dict.fromkeys(map(genes.allocation, placings)))
 
 
 @final
-class Genes:
+class InitialAllocations:
     """The genes of a problem: what each costs in total on each core, and what passes between them.
 
     Rows of matrices are genes, columns the cores of the cost table; infinite: it cannot run there.
@@ -79,7 +79,7 @@ class Genes:
             ends[gene] = free[column] = end[column]
         return placing
 
-    def balanced(self, cost: Callable[[Floats, Floats], Floats]) -> Placing:
+    def balanced_loads(self, cost: Callable[[Floats, Floats], Floats]) -> Placing:
         """Each gene where it costs least; of equal ones on the core where it ends first.
 
         Those that run longest are placed first. ``cost`` is made of runtime (cycles) and energy
@@ -98,7 +98,7 @@ class Genes:
 
     def stretches(self) -> Placing:
         """What is free, in its order, cut into as many parts of equal time as there are cores."""
-        order = [gene for gene in self._order if gene in self._space.free]
+        order = [gene for gene in self._order if gene in self._space.free_groups]
         time = self._shortest[order]
         middle = np.cumsum(time) - time / 2
         parts = (middle / max(time.sum(), 1) * len(self._busy)).astype(np.int64).tolist()
@@ -107,18 +107,18 @@ class Genes:
     def back_and_forth(self) -> Placing:
         """Genes of one depth on one core, the next ones on the next, and back from the last."""
         turns = [*self._busy, *self._busy[::-1]]
-        found = sorted({self._depths[gene] for gene in self._space.free})
+        found = sorted({self._depths[gene] for gene in self._space.free_groups})
         turn_of = {depth: turns[turn % len(turns)] for turn, depth in enumerate(found)}
-        return self._placed({gene: turn_of[self._depths[gene]] for gene in self._space.free})
+        return self._placed({gene: turn_of[self._depths[gene]] for gene in self._space.free_groups})
 
-    def single(self) -> Iterator[Placing]:
+    def single_core(self) -> Iterator[Placing]:
         """All genes on one core that can run there, the others where they are fastest."""
         for column in self._busy:
-            yield self._placed(dict.fromkeys(self._space.free, column))
+            yield self._placed(dict.fromkeys(self._space.free_groups, column))
 
-    def in_turn(self) -> Placing:
+    def round_robin(self) -> Placing:
         """One gene after the other on the next core that it can run on."""
-        columns = {gene: self._columns(gene) for gene in self._space.free}
+        columns = {gene: self._columns(gene) for gene in self._space.free_groups}
         turns = enumerate(columns.items())
         return self._placed({gene: int(can[turn % len(can)]) for turn, (gene, can) in turns})
 
@@ -136,15 +136,17 @@ class Genes:
     @cached_property
     def _busy(self) -> list[int]:
         """The columns of the cores that something free may run on."""
-        free = self._allowed[list(self._space.free)]
+        free = self._allowed[list(self._space.free_groups)]
         columns: list[int] = np.flatnonzero(free.any(axis=0)).tolist()
         return columns
 
     @cached_property
     def _allowed(self) -> NDArray[np.bool_]:
         """Where each gene may run and can; where it can nowhere, where it may."""
-        may = np.array([[core in gene.cores for core in self._cores] for gene in self._space.genes])
-        can = ~self._sums(self._problem.costs.runtime == IMPOSSIBLE).astype(np.bool_) & may
+        may = np.array(
+            [[core in gene.cores for core in self._cores] for gene in self._space.groups]
+        )
+        can = ~self._sums(self._problem.costs.runtime == INFEASIBLE).astype(np.bool_) & may
         return np.where(can.any(axis=1, keepdims=True), can, may)
 
     @cached_property
@@ -162,8 +164,8 @@ class Genes:
 
     def _sums(self, table: NDArray[np.bool_] | Ints | Floats) -> Floats:
         """The sums over the nodes of each gene."""
-        sums = np.zeros((len(self._space.genes), len(self._cores)))
-        np.add.at(sums, self._space.gene_of, table[self._problem.costs.kind])
+        sums = np.zeros((len(self._space.groups), len(self._cores)))
+        np.add.at(sums, self._space.group_of, table[self._problem.costs.kind])
         return sums
 
     @cached_property
@@ -175,7 +177,7 @@ class Genes:
     @cached_property
     def _reads(self) -> list[dict[int, float]]:
         """For each gene those that it reads, and how many bits."""
-        edges, gene_of, count = self._problem.nodes.edges, self._space.gene_of, len(self._runtime)
+        edges, gene_of, count = self._problem.nodes.edges, self._space.group_of, len(self._runtime)
         producers, consumers = gene_of[edges.producer], gene_of[edges.consumer]
         pairs, place = np.unique(producers * count + consumers, return_inverse=True)
         bits = np.bincount(place, weights=edges.bits, minlength=len(pairs))
@@ -215,12 +217,12 @@ class Genes:
     @cached_property
     def _slowness(self) -> Floats:
         """Cycles for a bit from one core to another, on the slowest wire of its way."""
-        ways = Ways(accelerator=self._problem.accelerator)
+        ways = Interconnect(accelerator=self._problem.accelerator)
         return np.array([[_slowness(ways, a, b) for b in self._cores] for a in self._cores])
 
 
-def _slowness(ways: Ways, sender: CoreId, receiver: CoreId) -> float:
+def _slowness(ways: Interconnect, sender: CoreId, receiver: CoreId) -> float:
     if sender == receiver:
         return 0.0
-    widths = (ways.wires[wire].bandwidth for wire in ways.path(sender, receiver))
+    widths = (ways.channels[wire].bandwidth for wire in ways.path(sender, receiver))
     return max((1 / width for width in widths if width is not None), default=0.0)

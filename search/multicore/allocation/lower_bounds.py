@@ -19,8 +19,8 @@ from nestmap.model.arrays import Flags, Ints
 from nestmap.model.multicore.allocation import Allocation
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.model.units import Cycles
-from nestmap.search.multicore.allocation.core_distances import cycles, listed
-from nestmap.search.multicore.allocation.requirements import Choices, Demands
+from nestmap.search.multicore.allocation.core_distances import cycles, to_lists
+from nestmap.search.multicore.allocation.requirements import Choices, Requirements
 
 
 class Job(NamedTuple):
@@ -40,10 +40,10 @@ def latency_bound(problem: ScheduleProblem, allocation: Allocation) -> Cycles:
         ValueError: where a core of the allocation has no costs.
     """
     choices = tuple((problem.costs.column(core),) for core in allocation)
-    return Bounds(Demands(problem, choices), choices).latency
+    return Bounds(Requirements(problem, choices), choices).latency
 
 
-def least_end(jobs: Iterable[Job]) -> int:
+def earliest_end(jobs: Iterable[Job]) -> int:
     """The least end of all on one resource, where jobs may be interrupted: longest tail first.
 
     As Jackson's preemptive schedule, which is optimal; so no other order ends sooner.
@@ -70,7 +70,7 @@ def least_end(jobs: Iterable[Job]) -> int:
 class Bounds:
     """Bounds that hold for all allocations with each gene on one of its choices."""
 
-    def __init__(self, demands: Demands, choices: Choices) -> None:
+    def __init__(self, demands: Requirements, choices: Choices) -> None:
         self.demands = demands
         self.choices = choices
         self._chosen = [np.asarray(columns, dtype=np.int64) for columns in choices]
@@ -94,7 +94,7 @@ class Bounds:
             if len(self.choices[gene]) == 1:
                 job = Job(self.heads[node], self.runtimes[node], self.tails[node])
                 jobs.setdefault(self.choices[gene][0], []).append(job)
-        return max(map(least_end, jobs.values()), default=0)
+        return max(map(earliest_end, jobs.values()), default=0)
 
     @property
     def busiest_wire(self) -> int:
@@ -129,11 +129,11 @@ class Bounds:
 
     @cached_property
     def _kinds(self) -> list[int]:
-        return listed(self.demands.kind)
+        return to_lists(self.demands.kind)
 
     @cached_property
     def _genes(self) -> list[int]:
-        return listed(self.demands.gene)
+        return to_lists(self.demands.gene)
 
     def _columns(self, node: int) -> Ints:
         return self._chosen[self._genes[node]]
@@ -158,7 +158,7 @@ class Bounds:
             Job(job.head * width, job.time, job.tail * width)
             for job in (*self._sent(wire).values(), *self._streams(wire))
         )
-        return cycles(least_end(jobs), width)
+        return cycles(earliest_end(jobs), width)
 
     def _sent(self, wire: int) -> dict[tuple[bool, int], Job]:
         """The first time that each tensor takes a wire: parts from off the chip, and outputs."""

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple, final
 
 from nestmap.model.multicore.cn_workload import WITHIN_GROUP
 from nestmap.model.multicore.schedule import ScheduleProblem
-from nestmap.search.multicore.allocation.core_distances import listed
-from nestmap.search.multicore.allocation.offchip_inputs import Supply
+from nestmap.search.multicore.allocation.core_distances import to_lists
+from nestmap.search.multicore.allocation.offchip_inputs import OffChipInput
 
 NodeSet = int
 """A bit for each node."""
@@ -20,7 +20,7 @@ LARGEST: Final = 500
 """Networks of more nodes are not looked at so closely."""
 
 
-class Held(NamedTuple):
+class HeldTensor(NamedTuple):
     """A tensor: its bits, and the nodes that make it appear in a memory, and that read it."""
 
     bits: int
@@ -29,14 +29,17 @@ class Held(NamedTuple):
 
 
 @final
-class Holdings:
+class MemoryPressure:
     """The tensors of a problem, and the most that is held of them at a time.
 
     ``own`` are the bits that each node needs for itself, in addition to what others wrote.
     """
 
     def __init__(
-        self, problem: ScheduleProblem, supplies: tuple[tuple[Supply, ...], ...], bits: list[int]
+        self,
+        problem: ScheduleProblem,
+        supplies: tuple[tuple[OffChipInput, ...], ...],
+        bits: list[int],
     ) -> None:
         self._prefetches = bool(problem.options.prefetch)
         self.own: Final = [
@@ -55,15 +58,15 @@ class Holdings:
             return None
         return sum(x.bits for x in self._tensors if x.makers & planned and x.readers & waiting)
 
-    def _outputs(self, problem: ScheduleProblem, bits: list[int]) -> Iterable[Held]:
+    def _outputs(self, problem: ScheduleProblem, bits: list[int]) -> Iterable[HeldTensor]:
         edges, readers = problem.nodes.edges, [0] * len(bits)
-        columns = listed(edges.producer), listed(edges.consumer), listed(edges.read)
+        columns = to_lists(edges.producer), to_lists(edges.consumer), to_lists(edges.read)
         for producer, consumer, read in zip(*columns, strict=True):
             if read != WITHIN_GROUP:
                 readers[producer] |= 1 << consumer
-        return (Held(size, 1 << x, readers[x]) for x, size in enumerate(bits))
+        return (HeldTensor(size, 1 << x, readers[x]) for x, size in enumerate(bits))
 
-    def _parts(self, supplies: tuple[tuple[Supply, ...], ...]) -> Iterable[Held]:
+    def _parts(self, supplies: tuple[tuple[OffChipInput, ...], ...]) -> Iterable[HeldTensor]:
         """What comes from off the chip, for its first reader or before anything runs.
 
         With one reader it is not held while that one waits.
@@ -76,6 +79,6 @@ class Holdings:
                 readers[x.part] = readers.get(x.part, 0) | 1 << node
         for part, nodes in readers.items():
             if self._prefetches:
-                yield Held(sizes[part], -1, nodes)
+                yield HeldTensor(sizes[part], -1, nodes)
             elif nodes.bit_count() > 1:
-                yield Held(sizes[part], nodes, nodes)
+                yield HeldTensor(sizes[part], nodes, nodes)

@@ -17,12 +17,12 @@ Costs = tuple[float, ...]
 """What shall be small: a figure for each objective."""
 
 
-def selected(costs: Sequence[Costs], count: int) -> list[int]:
+def select(costs: Sequence[Costs], count: int) -> list[int]:
     """The rows of the best so many: front by front, the last one's by crowding distance."""
     return [row.number for row in _DEAP.selNSGA2(_rows(costs), count)]
 
 
-def not_dominated(costs: Sequence[Costs]) -> list[int]:
+def non_dominated(costs: Sequence[Costs]) -> list[int]:
     """The rows that no other one is as good as in everything and better than in something."""
     if not costs:
         return []

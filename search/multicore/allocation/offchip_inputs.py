@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from nestmap.model.multicore.cn_workload import CnWorkload
-from nestmap.search.multicore.allocation.core_distances import listed
+from nestmap.search.multicore.allocation.core_distances import to_lists
 from nestmap.search.multicore.schedule.node_reads import constant_reads
 
 
-class Supply(NamedTuple):
+class OffChipInput(NamedTuple):
     """A part of a tensor that comes from off the chip, and which input of a node it is."""
 
     part: int
@@ -17,12 +17,12 @@ class Supply(NamedTuple):
     bits: int
 
 
-def supplies_of(nodes: CnWorkload) -> tuple[tuple[Supply, ...], ...]:
+def offchip_inputs(nodes: CnWorkload) -> tuple[tuple[OffChipInput, ...], ...]:
     """For each node the parts that it needs from off the chip."""
     reads = constant_reads(nodes)
-    node, part, place = listed(reads.node), listed(reads.part), listed(reads.place)
-    supplies = map(Supply, part, place, listed(reads.bits[reads.part]))
-    found: list[list[Supply]] = [[] for _ in range(len(nodes))]
+    node, part, place = to_lists(reads.node), to_lists(reads.part), to_lists(reads.place)
+    supplies = map(OffChipInput, part, place, to_lists(reads.bits[reads.part]))
+    found: list[list[OffChipInput]] = [[] for _ in range(len(nodes))]
     for reader, supply in zip(node, supplies, strict=True):
         found[reader].append(supply)
     return tuple(map(tuple, found))

@@ -14,10 +14,15 @@ from nestmap.model.arrays import Flags, Ints
 from nestmap.model.multicore.cn_workload import WITHIN_GROUP
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.model.multicore.split_options import Convention
-from nestmap.search.multicore.allocation.core_distances import Routes, Stops, cycles, listed
-from nestmap.search.multicore.allocation.indirect_paths import Detours
-from nestmap.search.multicore.allocation.memory_pressure import Holdings
-from nestmap.search.multicore.allocation.offchip_inputs import Supply, supplies_of
+from nestmap.search.multicore.allocation.core_distances import (
+    CoreDistances,
+    Relays,
+    cycles,
+    to_lists,
+)
+from nestmap.search.multicore.allocation.indirect_paths import IndirectPaths
+from nestmap.search.multicore.allocation.memory_pressure import MemoryPressure
+from nestmap.search.multicore.allocation.offchip_inputs import OffChipInput, offchip_inputs
 
 Choices = tuple[tuple[int, ...], ...]
 """For each gene columns of the cost table: the cores that it may be on."""
@@ -36,10 +41,10 @@ class Flow(NamedTuple):
     consumer_kind: int
     read: int
     bits: int
-    stops: tuple[Stops, ...]
+    stops: tuple[Relays, ...]
 
 
-class Need(NamedTuple):
+class CapacityRequirement(NamedTuple):
     """What a node needs from off the chip: its kind, and for each input the bits."""
 
     kind: int
@@ -47,33 +52,33 @@ class Need(NamedTuple):
 
 
 @final
-class Givens:
+class ProblemFacts:
     """What of a problem does not depend on the cores that are chosen from; worked out once."""
 
     def __init__(self, problem: ScheduleProblem) -> None:
         self._problem = problem
-        self.routes = Routes(problem.accelerator)
+        self.routes = CoreDistances(problem.accelerator)
 
     @cached_property
-    def supplies(self) -> tuple[tuple[Supply, ...], ...]:
+    def supplies(self) -> tuple[tuple[OffChipInput, ...], ...]:
         """For each node the parts that it needs from off the chip."""
-        return supplies_of(self._problem.nodes)
+        return offchip_inputs(self._problem.nodes)
 
     @cached_property
     def written(self) -> list[int]:
         """The bits that each node writes."""
         nodes = self._problem.nodes
         rows = (layer.bits_of(layer.nest.output, nodes.convention) for layer in nodes.layers)
-        return [bits for row in rows for bits in listed(row)]
+        return [bits for row in rows for bits in to_lists(row)]
 
     @cached_property
-    def holdings(self) -> Holdings:
+    def holdings(self) -> MemoryPressure:
         """What may lie in memories."""
-        return Holdings(self._problem, self.supplies, self.written)
+        return MemoryPressure(self._problem, self.supplies, self.written)
 
 
 @final
-class Demands:
+class Requirements:
     """The demands of a problem; rows of matrices are kinds, columns the cores of its cost table.
 
     By Stream's convention nothing is known of transfers, so that only nodes and their order count.
@@ -83,10 +88,10 @@ class Demands:
         self,
         problem: ScheduleProblem,
         columns: Choices | None = None,
-        givens: Givens | None = None,
+        givens: ProblemFacts | None = None,
     ) -> None:
         self.problem = problem
-        self.givens: Final = givens or Givens(problem)
+        self.givens: Final = givens or ProblemFacts(problem)
         self.columns: Final = columns or self._possible(problem)
         self.routes = self.givens.routes
         self.places: Final = [self.routes.place(core) for core in problem.costs.cores]
@@ -100,14 +105,14 @@ class Demands:
         self.result_crosses = cache(self._result_crosses)
         self.stream_bits = cache(self._stream_bits)
 
-    def among(self, columns: Choices) -> Demands:
+    def among(self, columns: Choices) -> Requirements:
         """Those of fewer allocations: more is known of them."""
-        return Demands(self.problem, columns, self.givens)
+        return Requirements(self.problem, columns, self.givens)
 
     @property
     def gene(self) -> Ints:
         """The gene of each node."""
-        return self.problem.space.gene_of
+        return self.problem.space.group_of
 
     @property
     def kind(self) -> Ints:
@@ -122,9 +127,9 @@ class Demands:
     @staticmethod
     def _possible(problem: ScheduleProblem) -> Choices:
         """For each gene the columns of the cores that its nodes can run on."""
-        genes, costs = problem.space.genes, problem.costs
+        genes, costs = problem.space.groups, problem.costs
         possible = np.ones((len(genes), len(costs.cores)), dtype=np.bool_)
-        np.logical_and.at(possible, problem.space.gene_of, costs.runtime[costs.kind] >= 0)
+        np.logical_and.at(possible, problem.space.group_of, costs.runtime[costs.kind] >= 0)
         return tuple(
             tuple(column for column in map(costs.column, gene.cores) if possible[place, column])
             for place, gene in enumerate(genes)
@@ -143,20 +148,20 @@ class Demands:
 
     @cached_property
     def _edges(self) -> list[tuple[int, int, Flow]]:
-        edges, genes, kinds = self.problem.nodes.edges, listed(self.gene), listed(self.kind)
+        edges, genes, kinds = self.problem.nodes.edges, to_lists(self.gene), to_lists(self.kind)
         columns = (edges.producer, edges.consumer, edges.read, edges.bits)
-        first, after, reads, bits = map(listed, columns)
+        first, after, reads, bits = map(to_lists, columns)
         return [
             (x, y, Flow(genes[x], genes[y], kinds[x], kinds[y], read, size, self._stops(x, y)))
             for x, y, read, size in sorted(zip(first, after, reads, bits, strict=True))
         ]
 
-    def _stops(self, producer: int, consumer: int) -> tuple[Stops, ...]:
+    def _stops(self, producer: int, consumer: int) -> tuple[Relays, ...]:
         return self._detours.stops(producer, consumer) if self.sends else ()
 
     @cached_property
-    def _detours(self) -> Detours:
-        return Detours(self.problem, self.columns, self.givens.holdings)
+    def _detours(self) -> IndirectPaths:
+        return IndirectPaths(self.problem, self.columns, self.givens.holdings)
 
     def streamed(self, kind: int, operand: int) -> Flags:
         """On which cores an operand of a kind of node is streamed: 0 the output, else 1 + input."""
@@ -177,7 +182,7 @@ class Demands:
         """Where what a kind of node reads must be when it starts, by the core that it runs on."""
         return np.where(self.streamed(kind, max(1 + read, 0)), self.offchip, self.places)
 
-    def _stops_of(self, flow: Flow) -> list[Stops]:
+    def _stops_of(self, flow: Flow) -> list[Relays]:
         """By the producer's core where the tensor may be put on its way."""
         streamed = self.streamed(flow.producer_kind, 0)
         return [
@@ -186,10 +191,10 @@ class Demands:
         ]
 
     @cached_property
-    def from_offchip(self) -> Stops:
+    def from_offchip(self) -> Relays:
         """What is off the chip comes from there straight where nothing is elsewhere as long."""
-        times = np.delete(self.routes.times(1, Stops.NONE)[self.offchip], self.offchip)
-        return Stops.NONE if (times > 0).all() else Stops.ALL
+        times = np.delete(self.routes.times(1, Relays.NONE)[self.offchip], self.offchip)
+        return Relays.NONE if (times > 0).all() else Relays.ALL
 
     def _is_there(self, flow: Flow) -> Flags:
         """By the producer's core and the consumer's, whether they share the tensor's memory."""
@@ -230,20 +235,20 @@ class Demands:
 
     def _result_crosses(self, kind: int, wire: int) -> Flags:
         """By core whether a result cannot leave the chip without a wire."""
-        crosses: Flags = self.routes.needed(wire, Stops.NONE)[self._senders(kind), self.offchip]
+        crosses: Flags = self.routes.needed(wire, Relays.NONE)[self._senders(kind), self.offchip]
         return crosses
 
     def _stream_bits(self, kind: int, wire: int) -> Ints:
         """By core the bits that a node of that kind streams over a wire while it runs."""
         costs, width = self.problem.costs, self.wires[wire]
-        straight = self.routes.needed(wire, Stops.NONE)
+        straight = self.routes.needed(wire, Relays.NONE)
         read = costs.read_rate[kind].clip(0, width) * straight[self.offchip, self.places]
         write = costs.write_rate[kind].clip(0, width) * straight[self.places, self.offchip]
         passing: Ints = np.where(costs.streamed[kind] != 0, (read + write).clip(0, width), 0)
         bits: Ints = passing * costs.runtime[kind].clip(0)
         return bits
 
-    def _onloading(self, need: Need) -> Ints:
+    def _onloading(self, need: CapacityRequirement) -> Ints:
         """By core the fewest cycles from the beginning until a node has what is off the chip."""
         least = np.zeros(len(self.places), dtype=np.int64)
         if not self.sends:
@@ -261,19 +266,19 @@ class Demands:
 
     def _offloading(self, kind: int, bits: int) -> Ints:
         """By core the fewest cycles that a result takes off the chip."""
-        times: Ints = self.routes.times(bits, Stops.NONE)[self._senders(kind), self.offchip]
+        times: Ints = self.routes.times(bits, Relays.NONE)[self._senders(kind), self.offchip]
         return times
 
     @cached_property
-    def needs(self) -> tuple[Need, ...]:
+    def needs(self) -> tuple[CapacityRequirement, ...]:
         """What each node needs from off the chip."""
         return tuple(
-            Need(kind, tuple((x.read, x.bits) for x in supplies))
+            CapacityRequirement(kind, tuple((x.read, x.bits) for x in supplies))
             for kind, supplies in zip(self.kind.tolist(), self.supplies, strict=True)
         )
 
     @property
-    def supplies(self) -> tuple[tuple[Supply, ...], ...]:
+    def supplies(self) -> tuple[tuple[OffChipInput, ...], ...]:
         """For each node the parts that it needs from off the chip."""
         return self.givens.supplies
 
@@ -284,13 +289,13 @@ class Demands:
             return {}
         nodes = self.problem.nodes
         producers = nodes.edges.producer[nodes.edges.read >= 0]
-        read = set(np.searchsorted(nodes.first, producers, side="right").tolist())
-        continued = set(listed(nodes.edges.producer[nodes.edges.read != WITHIN_GROUP]))
+        read = set(np.searchsorted(nodes.first_nodes, producers, side="right").tolist())
+        continued = set(to_lists(nodes.edges.producer[nodes.edges.read != WITHIN_GROUP]))
         found: dict[int, int] = {}
         for place, layer in enumerate(nodes.layers):
-            first = int(nodes.first[place])
+            first = int(nodes.first_nodes[place])
             if place + 1 not in read:
-                final = (first + i for i in listed(np.flatnonzero(layer.final)))
+                final = (first + i for i in to_lists(np.flatnonzero(layer.is_final)))
                 found |= {
                     node: self.givens.written[node] for node in final if node not in continued
                 }

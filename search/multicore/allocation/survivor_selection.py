@@ -9,7 +9,7 @@ from nestmap.model.multicore.population import AllocationObjective, Individual
 Objectives = tuple[AllocationObjective, ...]
 
 
-def survivors(
+def select_survivors(
     individuals: Sequence[Individual], objectives: Objectives, count: int
 ) -> tuple[Individual, ...]:
     """The best so many by NSGA-II; behind them those that cannot be scheduled, the last first.
@@ -17,11 +17,11 @@ def survivors(
     So a search that has found nothing yet moves on.
     """
     # DEAP takes long to import, and only its users should wait
-    from nestmap.search.multicore.allocation.nsga2 import selected  # noqa: PLC0415
+    from nestmap.search.multicore.allocation.nsga2 import select  # noqa: PLC0415
 
     known = [x for x in individuals if x.fitness is not None]
     if len(known) > count:
-        rows = selected([costs_of(x, objectives) for x in known], count)
+        rows = select([costs_of(x, objectives) for x in known], count)
         return tuple(known[row] for row in rows)
     others = [x for x in individuals if x.fitness is None]
     return (*known, *others[::-1])[:count]
@@ -35,12 +35,12 @@ def pareto_front(
     The one with the least of the first objective first. Of several with the same costs only the
     first; those that cannot be scheduled are not on it.
     """
-    from nestmap.search.multicore.allocation.nsga2 import not_dominated  # noqa: PLC0415 (as above)
+    from nestmap.search.multicore.allocation.nsga2 import non_dominated  # noqa: PLC0415 (as above)
 
     known = [x for x in individuals if x.fitness is not None]
     by_costs = {costs_of(x, objectives): x for x in known[::-1]}
     costs = sorted(by_costs)
-    return tuple(by_costs[costs[row]] for row in not_dominated(costs))
+    return tuple(by_costs[costs[row]] for row in non_dominated(costs))
 
 
 def costs_of(individual: Individual, objectives: Objectives) -> tuple[float, ...]:

@@ -19,7 +19,7 @@ from nestmap.model import (
     VectorNode,
 )
 from nestmap.model.arrays import Ints
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.dims import Dimension
 from nestmap.model.multicore.cn_kinds import CnKind, CnKinds
 from nestmap.model.multicore.cn_layer import CnLayer
@@ -44,7 +44,9 @@ def cn_kinds(workload: Workload, nodes: CnWorkload) -> CnKinds:
     first: list[int] = []
     columns: list[Ints] = []
     fed = _fed_bits(nodes)
-    for layer, start, end in zip(nodes.layers, nodes.first, nodes.first[1:], strict=False):
+    for layer, start, end in zip(
+        nodes.layers, nodes.first_nodes, nodes.first_nodes[1:], strict=False
+    ):
         node = by_name[layer.nest.name]
         assert not isinstance(node, NoCostNode)
         tiles = _tiles_of(node, layer, fed[start:end], nodes.convention)
@@ -126,14 +128,14 @@ class _Tiles:
     def _output(self, sizes: Mapping[Dimension, int], row: int) -> OutputOperand:
         output = self.whole.output
         indices = self._cut(output.indices, sizes, row)
-        return replaced(output, {"indices": indices})
+        return copy_with(output, {"indices": indices})
 
     def _input(self, place: int, sizes: Mapping[Dimension, int], row: int) -> InputOperand:
         read = self.whole.inputs[place]
         changed: dict[str, object] = {"indices": self._cut(read.indices, sizes, row)}
         if place in self.whole.spread:
             changed["precision"] = -(-self.whole.spread[place] // prod(sizes.values()))
-        return replaced(read, changed)
+        return copy_with(read, changed)
 
     def _cut(self, indices: Indices, sizes: Mapping[Dimension, int], row: int) -> Indices:
         return tuple(
@@ -146,10 +148,10 @@ class _Tiles:
         By Stream's convention padding is a part of the axis like others.
         """
         if self.convention is Convention.STREAM:
-            return replaced(index, {"size": None, "padding": (0, 0)})
+            return copy_with(index, {"size": None, "padding": (0, 0)})
         padding = int(self.margins[index][row])
         reach = 1 + sum(t.coefficient * (sizes[t.dimension] - 1) for t in index.terms)
-        return replaced(index, {"size": max(1, reach - padding), "padding": (padding, 0)})
+        return copy_with(index, {"size": max(1, reach - padding), "padding": (padding, 0)})
 
 
 def _tiles_of(

@@ -12,7 +12,7 @@ import numpy as np
 from nestmap.model import InfeasibleError, InputError, NoCostNode
 from nestmap.model.arrays import Ints
 from nestmap.model.multicore.accelerator import CoreId
-from nestmap.model.multicore.allocation import Gene, GeneSpace
+from nestmap.model.multicore.allocation import AllocationSpace, NodeGroup
 from nestmap.model.multicore.cn_kinds import CnKinds
 from nestmap.model.multicore.cn_layer import CnLayer
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
@@ -107,19 +107,19 @@ def _fixed(
     return entry.cores[:groups]
 
 
-def gene_space(groups: Groups, refused: Reasons) -> GeneSpace:
+def gene_space(groups: Groups, refused: Reasons) -> AllocationSpace:
     """The groups as genes, on the cores where all of their nodes can run.
 
     Raises:
         InfeasibleError: where none is left: why not, core by core.
     """
-    genes: list[Gene] = []
+    genes: list[NodeGroup] = []
     for group, kinds in zip(groups.groups, groups.kinds_of, strict=True):
         able = tuple(x for x in group.cores if all((kind, x) not in refused for kind in kinds))
         if not able:
             raise InfeasibleError(_no_core(group, kinds, refused))
-        genes.append(Gene(layer=group.layer.nest.number, group=group.number, cores=able))
-    return GeneSpace(tuple(genes), groups.group_of)
+        genes.append(NodeGroup(layer=group.layer.nest.number, group=group.number, cores=able))
+    return AllocationSpace(tuple(genes), groups.group_of)
 
 
 def _no_core(group: Group, kinds: Sequence[int], refused: Reasons) -> str:

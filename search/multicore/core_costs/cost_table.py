@@ -20,29 +20,29 @@ from nestmap.model import (
     SpatialProblem,
     TemporalMapping,
 )
-from nestmap.model.base import Frozen, replaced
+from nestmap.model.base import Frozen, copy_with
 from nestmap.model.dims import MemoryOperand
 from nestmap.model.mapping.problem import CoreProblem, ProblemContent
 from nestmap.model.mapping.spatial import SpatialMapping
 from nestmap.model.multicore.accelerator import ComputeCore, CoreId
-from nestmap.model.multicore.cn_costs import IMPOSSIBLE, CnCost, CnCosts, KnownCost
+from nestmap.model.multicore.cn_costs import INFEASIBLE, CnCost, CnCosts, RecordedCost
 from nestmap.model.multicore.cn_kinds import CnKind, CnKinds
-from nestmap.model.multicore.cn_layer import CnNest
+from nestmap.model.multicore.cn_layer import LayerNest
 from nestmap.model.multicore.top_memories import memory_operands
-from nestmap.search.multicore.core_costs.offchip_memory import OffChip, streaming, traffic
+from nestmap.search.multicore.core_costs.offchip_memory import OffChip, traffic, with_offchip_level
 from nestmap.search.multicore.core_costs.operand_residency import (
     Held,
-    growing,
-    leaves_room,
-    reserved,
-    tightened,
+    by_size,
+    fits_with_tile,
+    reduce_memory,
+    reserved_bits,
 )
 from nestmap.search.multicore.core_costs.single_core_layer import (
     held_by_memory,
     layer_of,
     streamed_operands,
 )
-from nestmap.search.spatial.candidates import conform, spatial_mappings
+from nestmap.search.spatial.candidates import meets_constraints, spatial_mappings
 
 Search = Callable[[CoreProblem], EvaluationBatch]
 """The best mapping of a layer on a core; no row where none fits."""
@@ -64,7 +64,7 @@ class CoreView(Frozen, frozen=True):
     def of(cls, core: ComputeCore, offchip: OffChip) -> CoreView:
         """The view of a core."""
         anonymous: dict[str, object] = {"id": 0, "operators": (), "coordinates": None}
-        return cls(core=replaced(core, anonymous), offchip=offchip)
+        return cls(core=copy_with(core, anonymous), offchip=offchip)
 
 
 class Cell(Frozen, frozen=True):
@@ -81,7 +81,7 @@ Found = tuple[CostModelEvaluation | None, SearchStatistics]
 
 @final
 @dataclass(frozen=True)
-class Costs:
+class CostTable:
     """Finds what nodes cost on cores; layers that are equal on equal cores are searched once."""
 
     search: Search
@@ -90,7 +90,7 @@ class Costs:
         default_factory=dict[tuple[ProblemContent, tuple[SpatialMapping, ...]], Found]
     )
 
-    def of(self, cell: Cell, nest: CnNest) -> KnownCost | str:
+    def of(self, cell: Cell, nest: LayerNest) -> RecordedCost | str:
         """What a kind costs on a core; else why it cannot run there.
 
         As few operands stream from off the chip as let the others, and what the array works on at
@@ -101,13 +101,15 @@ class Costs:
         if carried is None or (not kind.vector and len(set(carried)) < len(carried)):
             return _lacking(core, kind)
         layer, held = layer_of(kind, carried, nest.name), held_by_memory(kind, carried)
-        own = working(core.accelerator, kind.operations)
+        own = usable_cores(core.accelerator, kind.operations)
         statistics = SearchStatistics()
-        for accelerator, streamed in product((own, tightened(own)), _streamed(layer, core, held)):
+        for accelerator, streamed in product(
+            (own, reduce_memory(own)), _streamed(layer, core, held)
+        ):
             plain = MappingProblem(layer=layer, accelerator=accelerator)
-            taken = reserved(plain, core, held, streamed) if cell.exact else {}
-            machine = streaming(accelerator, streamed, cell.view.offchip, taken)
-            problem = replaced(plain, {"accelerator": machine})
+            taken = reserved_bits(plain, core, held, streamed) if cell.exact else {}
+            machine = with_offchip_level(accelerator, streamed, cell.view.offchip, taken)
+            problem = copy_with(plain, {"accelerator": machine})
             cme, statistics = self._best(problem, core.dataflows)
             if cme is not None:
                 return _known(cell, cme, problem, (carried, streamed))
@@ -132,7 +134,7 @@ def _lacking(core: ComputeCore, kind: CnKind) -> str:
     return f"{core.name} has memories for {names}; a node needs one for each of {needed}"
 
 
-def working(accelerator: Accelerator, operations: int) -> Accelerator:
+def usable_cores(accelerator: Accelerator, operations: int) -> Accelerator:
     """The accelerator whose units do so many operations one after the other each time."""
     array = accelerator.array
     if operations == 1 or array.imc is not None:
@@ -141,18 +143,18 @@ def working(accelerator: Accelerator, operations: int) -> Accelerator:
         "unit_energy": array.unit_energy * operations,
         "cycles_per_operation": array.cycles_per_operation * operations,
     }
-    return replaced(accelerator, {"array": replaced(array, {**changed})})
+    return copy_with(accelerator, {"array": copy_with(array, {**changed})})
 
 
 def _streamed(layer: Layer, core: ComputeCore, held: Held) -> list[tuple[MemoryOperand, ...]]:
     """The memory operands that may stream, the fewest first; the others leave room for them."""
     problem = MappingProblem(layer=layer, accelerator=core.accelerator)
-    flows = tuple(conform(problem, flow) for flow in core.dataflows)
+    flows = tuple(meets_constraints(problem, flow) for flow in core.dataflows)
     meant = flows or spatial_mappings(problem, 1)
     return [
         streamed
-        for streamed in growing(core.top_levels, held)
-        if not streamed or leaves_room(problem, core, held, streamed, meant)
+        for streamed in by_size(core.top_levels, held)
+        if not streamed or fits_with_tile(problem, core, held, streamed, meant)
     ]
 
 
@@ -161,7 +163,7 @@ def _known(
     cme: CostModelEvaluation,
     problem: MappingProblem,
     operands: tuple[Sequence[MemoryOperand], Sequence[MemoryOperand]],
-) -> KnownCost:
+) -> RecordedCost:
     """The cost out of the best mapping; ``operands`` are all memory operands, and what streams."""
     carried, streamed = operands
     runtime = max(1, ceil(cme.latency1))
@@ -176,18 +178,18 @@ def _known(
         read_rate=moved.read_rate,
         write_rate=moved.write_rate,
     )
-    return KnownCost(cost=cost, cme=replaced(cme, {"layer": problem.layer.name}))
+    return RecordedCost(cost=cost, cme=copy_with(cme, {"layer": problem.layer.name}))
 
 
 def columns(
-    kinds: CnKinds, cores: Sequence[CoreId], known: Mapping[tuple[int, CoreId], KnownCost]
+    kinds: CnKinds, cores: Sequence[CoreId], known: Mapping[tuple[int, CoreId], RecordedCost]
 ) -> CnCosts:
     """The table as columns; what is not known is impossible."""
     shape = (len(kinds), len(cores))
     table = CnCosts(
         kind=kinds.kind,
         cores=tuple(cores),
-        runtime=np.full(shape, IMPOSSIBLE, dtype=np.int64),
+        runtime=np.full(shape, INFEASIBLE, dtype=np.int64),
         onchip=np.zeros(shape),
         offchip=np.zeros(shape),
         streamed=np.zeros(shape, dtype=np.int64),

@@ -6,13 +6,13 @@ from itertools import product
 
 from nestmap.model import ArraySide, Loop, MappingProblem, SpatialMapping, Unrolling
 from nestmap.model.mapping.problem import CoreProblem
-from nestmap.search.spatial.candidates import conform
+from nestmap.search.spatial.candidates import meets_constraints
 from nestmap.search.spatial.unrolling import Limits, unrolling_limits
 
 
 def dataflow_mappings(core: CoreProblem) -> tuple[SpatialMapping, ...]:
     """The dataflows of a core, each cut down to the layer; those that become equal count once."""
-    return tuple(dict.fromkeys(conform(core.problem, flow) for flow in core.dataflows))
+    return tuple(dict.fromkeys(meets_constraints(core.problem, flow) for flow in core.dataflows))
 
 
 def dividing_mappings(problem: MappingProblem) -> tuple[SpatialMapping, ...]:

@@ -16,10 +16,10 @@ from nestmap.model import (
     PortUse,
     needed_movements,
 )
-from nestmap.model.base import Frozen, replaced
+from nestmap.model.base import Frozen, copy_with
 from nestmap.model.dims import MemoryOperand
 from nestmap.model.multicore.accelerator import CoreId, MultiCoreAccelerator, StorageCore
-from nestmap.model.multicore.interconnect import Path, Ways
+from nestmap.model.multicore.interconnect import ChannelPath, Interconnect
 from nestmap.model.units import Bits, Cycles, PicoJoules, Width
 
 _READING, _WRITING = Movement.RD_TO_LOW, Movement.WR_BY_LOW
@@ -83,7 +83,7 @@ class OffChip(Frozen, frozen=True):
             )
             for kind, width in wanted.items()
         )
-        return replaced(
+        return copy_with(
             level.instance,
             {
                 "area": 0.0,  # the core is not charged for it
@@ -114,11 +114,11 @@ def _renamed(instance: MemoryInstance, taken: set[str]) -> MemoryInstance:
     name = instance.name
     while name in taken:
         name = f"offchip_{name}"
-    return instance if name == instance.name else replaced(instance, {"name": name})
+    return instance if name == instance.name else copy_with(instance, {"name": name})
 
 
 def offchip_of(
-    accelerator: MultiCoreAccelerator, ways: Ways, core: CoreId, *, narrowed: bool
+    accelerator: MultiCoreAccelerator, ways: Interconnect, core: CoreId, *, narrowed: bool
 ) -> OffChip:
     """The memory off the chip as a core sees it; if not ``narrowed``, whatever the wires."""
     storage = accelerator.core(accelerator.offchip)
@@ -134,12 +134,12 @@ def offchip_of(
     )
 
 
-def _narrowest(ways: Ways, path: Path) -> Width | None:
-    widths = (ways.wires[wire].bandwidth for wire in path)
+def _narrowest(ways: Interconnect, path: ChannelPath) -> Width | None:
+    widths = (ways.channels[wire].bandwidth for wire in path)
     return min((width for width in widths if width is not None), default=None)
 
 
-def streaming(
+def with_offchip_level(
     accelerator: Accelerator,
     streamed: Sequence[MemoryOperand],
     offchip: OffChip,
@@ -153,14 +153,14 @@ def streaming(
         return accelerator
     own = (_smaller(level, reserved.get(level.name, 0)) for level in accelerator.memories)
     above = offchip.levels(accelerator, streamed)
-    return replaced(accelerator, {"memories": (*own, *above)})
+    return copy_with(accelerator, {"memories": (*own, *above)})
 
 
 def _smaller(level: MemoryLevel, bits: Bits) -> MemoryLevel:
     if not bits:
         return level
     size = max(1, level.instance.size - bits)
-    return replaced(level, {"instance": replaced(level.instance, {"size": size})})
+    return copy_with(level, {"instance": copy_with(level.instance, {"size": size})})
 
 
 class OffChipTraffic(Frozen, frozen=True):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from nestmap.model import IMC_CELLS, Accelerator, Layer, MappingProblem, MemoryLevel, SpatialMapping
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.dims import LayerOperand, MemoryOperand
 from nestmap.model.multicore.accelerator import ComputeCore
 from nestmap.model.units import Bits
@@ -20,7 +20,9 @@ Held = Mapping[MemoryOperand, Bits]
 """Bits that each memory operand has to hold."""
 
 
-def too_large(levels: Mapping[MemoryOperand, MemoryLevel], held: Held) -> tuple[MemoryOperand, ...]:
+def streamed_operands(
+    levels: Mapping[MemoryOperand, MemoryLevel], held: Held
+) -> tuple[MemoryOperand, ...]:
     """The operands that stream: all but the smallest ones that fit their outermost memory together.
 
     ``levels`` are the outermost memories of the operands.
@@ -35,11 +37,11 @@ def too_large(levels: Mapping[MemoryOperand, MemoryLevel], held: Held) -> tuple[
     return tuple(sorted(streamed))
 
 
-def growing(
+def by_size(
     levels: Mapping[MemoryOperand, MemoryLevel], held: Held
 ) -> Iterator[tuple[MemoryOperand, ...]]:
     """What streams at least, then more and more: the largest operand next that still stays."""
-    streamed = too_large(levels, held)
+    streamed = streamed_operands(levels, held)
     yield streamed
     staying = sorted((x for x in held if x not in streamed), key=lambda x: (held[x], x))
     while staying:
@@ -47,7 +49,7 @@ def growing(
         yield streamed
 
 
-def leaves_room(
+def fits_with_tile(
     problem: MappingProblem,
     core: ComputeCore,
     held: Held,
@@ -70,7 +72,7 @@ def leaves_room(
     return True
 
 
-def reserved(
+def reserved_bits(
     problem: MappingProblem, core: ComputeCore, held: Held, streamed: Sequence[MemoryOperand]
 ) -> dict[str, Bits]:
     """Bits by memory that staying operands take beyond what the layer itself touches of them."""
@@ -83,13 +85,13 @@ def reserved(
     return extra
 
 
-def tightened(accelerator: Accelerator) -> Accelerator:
+def reduce_memory(accelerator: Accelerator) -> Accelerator:
     """The accelerator with inner memories that all instances together fit those above.
 
     Filled from the inside out, as temporal mappings are, small memories of many units may take more
     of an operand than the outermost one can pass on to them.
     """
-    return replaced(
+    return copy_with(
         accelerator,
         {"memories": tuple(_tightened(accelerator, level) for level in accelerator.memories)},
     )
@@ -102,7 +104,7 @@ def _tightened(accelerator: Accelerator, level: MemoryLevel) -> MemoryLevel:
     count = accelerator.instances_of(level)
     room = min(top.instance.size // (count * len(top.operands)) for top in tops)
     size = min(level.instance.size, max(1, room))
-    return replaced(level, {"instance": replaced(level.instance, {"size": size})})
+    return copy_with(level, {"instance": copy_with(level.instance, {"size": size})})
 
 
 def _bits(layer: Layer, name: LayerOperand) -> Bits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nestmap.model import InputOperand, Layer, OutputOperand
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.dims import LayerOperand, MemoryOperand
 from nestmap.model.multicore.cn_kinds import CnKind
 from nestmap.model.units import Bits, Count
@@ -59,7 +59,7 @@ def _together(kind: CnKind, inputs: Sequence[InputOperand]) -> InputOperand:
     counts = [elements_of(kind, read) for read in inputs]
     largest = counts.index(max(counts))
     bits = sum(n * read.precision for n, read in zip(counts, inputs, strict=True))
-    return replaced(
+    return copy_with(
         inputs[largest],
         {
             "name": inputs[0].name,

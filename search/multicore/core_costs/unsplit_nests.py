@@ -15,9 +15,9 @@ from math import prod
 from typing import final
 
 from nestmap.model import AffineIndex, InputOperand, LayerNode, Loop, OutputOperand, VectorNode
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.dims import Dimension
-from nestmap.model.multicore.cn_layer import CnNest
+from nestmap.model.multicore.cn_layer import LayerNest
 from nestmap.model.units import Bits
 from nestmap.model.workload.access import AxisIndex
 from nestmap.model.workload.affine import Term
@@ -43,7 +43,7 @@ class WholeNest:
     vector: bool = False
 
 
-def whole_nest(node: LayerNode | VectorNode, nest: CnNest) -> WholeNest:
+def whole_nest(node: LayerNode | VectorNode, nest: LayerNest) -> WholeNest:
     """The loops and operands of a node, whose parts the nest splits."""
     if isinstance(node, LayerNode):
         return _of_layer(node)
@@ -55,9 +55,9 @@ def _of_layer(node: LayerNode) -> WholeNest:
     sizes = layer.sizes
     return WholeNest(
         loops=layer.loops,
-        output=replaced(layer.output, {"indices": _measured(layer.output.indices, sizes)}),
+        output=copy_with(layer.output, {"indices": _measured(layer.output.indices, sizes)}),
         inputs=tuple(
-            replaced(x, {"indices": _measured(x.indices, sizes), "source": None})
+            copy_with(x, {"indices": _measured(x.indices, sizes), "source": None})
             for x in layer.inputs
         ),
         spread={},
@@ -67,14 +67,14 @@ def _of_layer(node: LayerNode) -> WholeNest:
 def _measured(indices: Sequence[AffineIndex], sizes: Sizes) -> Indices:
     """The indices, sums with the length of their axis."""
     return tuple(
-        replaced(index, {"size": index.axis_length(tuple(sizes[d] for d in index.dimensions))})
+        copy_with(index, {"size": index.axis_length(tuple(sizes[d] for d in index.dimensions))})
         if index.terms[1:]
         else index
         for index in indices
     )
 
 
-def _of_vector(node: VectorNode, nest: CnNest) -> WholeNest:
+def _of_vector(node: VectorNode, nest: LayerNest) -> WholeNest:
     loops = node.nest.loops if node.nest and node.nest.loops else _numbered(node.iterations)
     made = node.outputs[0]
     output = _digits(node.nest.output) if node.nest else _all(loops)
@@ -146,7 +146,7 @@ def _indexed(axes: Sequence[AxisIndex], tensor: Tensor, node: VectorNode) -> Ite
     offset = len(output) - len(axes)
     for place, (index, extent) in enumerate(zip(axes, tensor.sizes, strict=True)):
         if index is not None:
-            yield replaced(index, {"size": max(1, extent)}) if index.terms[1:] else index
+            yield copy_with(index, {"size": max(1, extent)}) if index.terms[1:] else index
         elif 0 <= place + offset < len(output):
             across = output[place + offset].dimensions
             if prod(sizes[d] for d in across) == extent:

@@ -10,7 +10,7 @@ from nestmap.model.multicore.allocation import Allocation
 from nestmap.model.multicore.population import Fitness
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.search.multicore.schedule.scheduler import Scheduler
-from nestmap.search.parallel import in_order
+from nestmap.search.parallel import map_in_order
 
 
 @final
@@ -21,7 +21,7 @@ class Evaluator:
         self._workers = max(1, workers)
         self._idle = SimpleQueue[Scheduler]()
         first = Scheduler(problem)
-        for scheduler in (first, *(first.another() for _ in range(self._workers - 1))):
+        for scheduler in (first, *(first.copy_for_thread() for _ in range(self._workers - 1))):
             self._idle.put(scheduler)
 
     def __call__(self, allocations: Sequence[Allocation], /) -> tuple[Fitness | None, ...]:
@@ -30,7 +30,7 @@ class Evaluator:
         Raises:
             InputError: where an allocation has a core for a gene that it cannot run on.
         """
-        return tuple(in_order(self._fitness, allocations, self._workers))
+        return tuple(map_in_order(self._fitness, allocations, self._workers))
 
     def _fitness(self, allocation: Allocation) -> Fitness | None:
         scheduler = self._idle.get()

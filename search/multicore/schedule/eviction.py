@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from nestmap.costmodel.kernel.jit import inlined, kernel
-from nestmap.search.multicore.schedule.occupancy import last_change, level_at, low_from
+from nestmap.search.multicore.schedule.occupancy import below_from, last_change, use_at
 from nestmap.search.multicore.schedule.packed_tables import (
     Job,
     bits_held,
+    copy_word,
     count,
     get,
     get3,
-    held,
     set_count,
 )
 from nestmap.search.multicore.schedule.table_layout import (
@@ -49,10 +49,10 @@ from nestmap.search.multicore.schedule.table_layout import (
 from nestmap.search.multicore.schedule.tensor_copies import (
     copy_in,
     is_elsewhere,
-    remove,
+    remove_copy,
     unused_from,
 )
-from nestmap.search.multicore.schedule.transfers import plan, send
+from nestmap.search.multicore.schedule.transfers import plan_transfer, send_tensor
 
 EVICTION = 2
 """The reason of a transfer off the chip to make room."""
@@ -73,19 +73,19 @@ def make_room(job: Job, tensor: int, memory: int, time: int, node: int) -> int:
         return time
     bits = get(job, TENSORS, tensor, BITS)
     most = get(job, MEMORIES, memory, CAPACITY) - bits
-    found = low_from(job, ROOMS, memory, time, most)
+    found = below_from(job, ROOMS, memory, time, most)
     while found == NONE and count(job, FAILURE) == FINE:
         leaving = _least_read(job, memory, node)
         if leaving == NONE:
-            _fail(job, tensor, memory, node)
+            _note_no_room(job, tensor, memory, node)
         else:
             evict(job, leaving, time, node)
-            found = low_from(job, ROOMS, memory, time, most)
+            found = below_from(job, ROOMS, memory, time, most)
     return found
 
 
 @kernel
-def _fail(job: Job, tensor: int, memory: int, node: int) -> None:
+def _note_no_room(job: Job, tensor: int, memory: int, node: int) -> None:
     set_count(job, FAILURE, NO_ROOM)
     set_count(job, FAILED_TENSOR, tensor)
     set_count(job, FAILED_MEMORY, memory)
@@ -101,7 +101,7 @@ def make_room_as_reference(job: Job, tensor: int, memory: int, time: int, node: 
     bits, capacity = get(job, TENSORS, tensor, BITS), get(job, MEMORIES, memory, CAPACITY)
     if get(job, MEMORIES, memory, IS_OFFCHIP):
         return time
-    found = low_from(job, ROOMS, memory, time, capacity - bits)
+    found = below_from(job, ROOMS, memory, time, capacity - bits)
     if found != NONE:
         return found
     found = max(time, last_change(job, ROOMS, memory))
@@ -115,11 +115,11 @@ def evict_as_reference(job: Job, tensor: int, memory: int, time: int, node: int)
         return time
     bits, at = get(job, TENSORS, tensor, BITS), time
     free = get(job, MEMORIES, memory, CAPACITY)
-    free -= level_at(job, ROOMS, memory, time)
+    free -= use_at(job, ROOMS, memory, time)
     while free < bits and count(job, FAILURE) == FINE:
         leaving = _least_read_at(job, memory, node, at)
         if leaving == NONE:
-            _fail(job, tensor, memory, node)
+            _note_no_room(job, tensor, memory, node)
         else:
             free += bits_held(job, leaving)
             time = evict(job, leaving, time, node)
@@ -138,19 +138,19 @@ def _least_read_at(job: Job, memory: int, node: int, time: int) -> int:
     best, least, smallest = NONE, 0, 0
     copy = get(job, THERE, memory, 0)
     while copy != NONE:
-        if held(job, copy, WANTED) != node and held(job, copy, SINCE) <= time:
+        if copy_word(job, copy, WANTED) != node and copy_word(job, copy, SINCE) <= time:
             bits = bits_held(job, copy)
             worth = _reads_left(job, copy) * bits
             if best == NONE or worth < least or (worth == least and bits < smallest):
                 best, least, smallest = copy, worth, bits
-        copy = held(job, copy, NEXT_THERE)
+        copy = copy_word(job, copy, NEXT_THERE)
     return best
 
 
 @inlined
 def _reads_left(job: Job, copy: int) -> int:
     """How often a copy will be read; of what its writer still has, how often it will be sent."""
-    tensor, memory = held(job, copy, TENSOR), held(job, copy, MEMORY)
+    tensor, memory = copy_word(job, copy, TENSOR), copy_word(job, copy, MEMORY)
     here = max(get(job, LEFT, tensor, memory), 0)
     writer = get(job, TENSORS, tensor, WRITER)
     if writer == NONE:
@@ -168,26 +168,26 @@ def evict(job: Job, copy: int, time: int, node: int) -> int:
     What is still read and is nowhere else is sent off the chip before. Stream sends all that is
     not there, and does not wait for the readers of the copy.
     """
-    tensor = held(job, copy, TENSOR)
+    tensor = copy_word(job, copy, TENSOR)
     home = get(job, TENSORS, tensor, OFFCHIP_HOME)
     if job.reference:
         if copy_in(job, tensor, home) == NONE:
-            time = max(time, send_off(job, copy, EVICTION, node))
+            time = max(time, send_offchip(job, copy, EVICTION, node))
     else:
         left = get(job, READS, tensor, READS_LEFT)
-        if left > 0 and not is_elsewhere(job, tensor, held(job, copy, MEMORY)):
-            send_off(job, copy, EVICTION, node)
+        if left > 0 and not is_elsewhere(job, tensor, copy_word(job, copy, MEMORY)):
+            send_offchip(job, copy, EVICTION, node)
         time = max(time, unused_from(job, copy))
-    remove(job, copy, time)
+    remove_copy(job, copy, time)
     return time
 
 
 @kernel
-def send_off(job: Job, copy: int, reason: int, node: int) -> int:
+def send_offchip(job: Job, copy: int, reason: int, node: int) -> int:
     """Sends a copy off the chip as soon as it is there; returns when it has arrived."""
-    home = get(job, TENSORS, held(job, copy, TENSOR), OFFCHIP_HOME)
-    planned = plan(job, copy, home, job.offchip)
-    time = held(job, copy, AVAILABLE)
+    home = get(job, TENSORS, copy_word(job, copy, TENSOR), OFFCHIP_HOME)
+    planned = plan_transfer(job, copy, home, job.offchip)
+    time = copy_word(job, copy, AVAILABLE)
     if not job.reference:
-        time = max(time, get(job, GONE, held(job, copy, TENSOR), home))
-    return send(job, planned, time, reason, node)
+        time = max(time, get(job, GONE, copy_word(job, copy, TENSOR), home))
+    return send_tensor(job, planned, time, reason, node)

@@ -8,12 +8,12 @@ from nestmap.search.multicore.schedule.operand_streaming import is_streamed
 from nestmap.search.multicore.schedule.packed_tables import (
     Job,
     add,
+    copy_word,
     count,
     get,
     get3,
-    held,
     put,
-    sent,
+    transfer_word,
 )
 from nestmap.search.multicore.schedule.table_layout import (
     AVAILABLE,
@@ -57,10 +57,10 @@ from nestmap.search.multicore.schedule.tensor_copies import (
     copy_in,
     is_elsewhere,
     oldest_copy,
-    remove,
+    remove_copy,
     unused_from,
 )
-from nestmap.search.multicore.schedule.transfers import plan, send
+from nestmap.search.multicore.schedule.transfers import plan_transfer, send_tensor
 
 FROM_OFFCHIP = 0
 FROM_CORE = 1
@@ -68,40 +68,40 @@ FROM_CORE = 1
 
 
 @inlined
-def home_of(job: Job, node: int, slot: int) -> int:
+def operand_memory(job: Job, node: int, slot: int) -> int:
     """The memory of an operand of a node on its core."""
     return get3(job, HOMES, get(job, NODES, node, LAYER), get(job, PROGRESS, node, CORE), slot)
 
 
 @inlined
-def place_of(job: Job, node: int, need: int) -> int:
+def read_memory(job: Job, node: int, need: int) -> int:
     """Where a node reads what it needs: off the chip what is streamed (``NONE`` in Stream)."""
     slot = get(job, NEEDS, need, SLOT)
     if is_streamed(job, node, slot):
         tensor = get(job, NEEDS, need, NEEDED)
         return NONE if job.reference else get(job, TENSORS, tensor, OFFCHIP_HOME)
-    return home_of(job, node, slot)
+    return operand_memory(job, node, slot)
 
 
 @kernel
-def claim(job: Job, node: int) -> None:
+def pin_inputs(job: Job, node: int) -> None:
     """Marks what a node needs and what is where it reads it (in Stream wherever it is)."""
     for need in range(get(job, NODES, node, FIRST_NEED), get(job, NODES, node, END_NEED)):
-        memory = place_of(job, node, need)
+        memory = read_memory(job, node, need)
         copy = get(job, READS, get(job, NEEDS, need, NEEDED), FIRST_COPY)
         while copy != NONE:
-            if memory != NONE and (job.reference or held(job, copy, MEMORY) == memory):
+            if memory != NONE and (job.reference or copy_word(job, copy, MEMORY) == memory):
                 put(job, COPIES, copy, WANTED, node)
-            copy = held(job, copy, NEXT_COPY)
+            copy = copy_word(job, copy, NEXT_COPY)
 
 
 @kernel
-def clear(job: Job, node: int, slot: int, time: int) -> int:
+def clear_memory(job: Job, node: int, slot: int, time: int) -> int:
     """Empties the memory of a streamed operand but for what the node needs; returns when it is."""
-    copy, at = get(job, THERE, home_of(job, node, slot), 0), time
+    copy, at = get(job, THERE, operand_memory(job, node, slot), 0), time
     while copy != NONE and count(job, FAILURE) == FINE:
-        after = held(job, copy, NEXT_THERE)
-        if held(job, copy, WANTED) != node and held(job, copy, SINCE) <= at:
+        after = copy_word(job, copy, NEXT_THERE)
+        if copy_word(job, copy, WANTED) != node and copy_word(job, copy, SINCE) <= at:
             time = evict(job, copy, time, node)
         copy = after
     return time
@@ -131,7 +131,7 @@ def _sort(job: Job, first: int, end: int) -> None:
     By insertion: the writers of what a node reads mostly end one after the other.
     """
     for need in range(first, end):
-        time = held(job, oldest_copy(job, get(job, NEEDS, need, NEEDED)), AVAILABLE)
+        time = copy_word(job, oldest_copy(job, get(job, NEEDS, need, NEEDED)), AVAILABLE)
         place = need
         while place > first and get(job, ORDER, place - 1, 1) > time:
             put(job, ORDER, place, 0, get(job, ORDER, place - 1, 0))
@@ -144,20 +144,20 @@ def _sort(job: Job, first: int, end: int) -> None:
 @kernel
 def _fetch(job: Job, node: int, need: int) -> int:
     """Brings a tensor that a node needs; returns when it is there (in Stream 0 if it was)."""
-    memory = place_of(job, node, need)
+    memory = read_memory(job, node, need)
     if memory == NONE or count(job, FAILURE) != FINE:
         return 0
-    return bring(job, get(job, NEEDS, need, NEEDED), memory, node)
+    return fetch(job, get(job, NEEDS, need, NEEDED), memory, node)
 
 
 @kernel
-def bring(job: Job, tensor: int, memory: int, node: int) -> int:
+def fetch(job: Job, tensor: int, memory: int, node: int) -> int:
     """Brings a tensor into a memory that is of the node's core, or off the chip."""
     copy = copy_in(job, tensor, memory)
     if copy != NONE:
-        return 0 if job.reference else held(job, copy, AVAILABLE)
+        return 0 if job.reference else copy_word(job, copy, AVAILABLE)
     source = oldest_copy(job, tensor)
-    time = held(job, source, AVAILABLE)
+    time = copy_word(job, source, AVAILABLE)
     if job.reference:
         time = make_room_as_reference(job, tensor, memory, time, node)
     else:
@@ -167,37 +167,39 @@ def bring(job: Job, tensor: int, memory: int, node: int) -> int:
         return time
     offchip = get(job, MEMORIES, memory, IS_OFFCHIP) == 1
     core = job.offchip if offchip else get(job, PROGRESS, node, CORE)
-    from_offchip = get(job, MEMORIES, held(job, source, MEMORY), IS_OFFCHIP) == 1
-    planned = plan(job, source, memory, core)
+    from_offchip = get(job, MEMORIES, copy_word(job, source, MEMORY), IS_OFFCHIP) == 1
+    planned = plan_transfer(job, source, memory, core)
     reason = FROM_OFFCHIP if from_offchip else FROM_CORE
-    time = send(job, planned, time, reason, node)
+    time = send_tensor(job, planned, time, reason, node)
     put(job, COPIES, copy_in(job, tensor, memory), WANTED, node)
-    _release(job, source, planned, time)
+    _free_source(job, source, planned, time)
     return time
 
 
 @kernel
-def _release(job: Job, source: int, planned: int, time: int) -> None:
+def _free_source(job: Job, source: int, planned: int, time: int) -> None:
     """Removes the copy that was sent if no node will read it there."""
-    memory, tensor = held(job, source, MEMORY), held(job, source, TENSOR)
+    memory, tensor = copy_word(job, source, MEMORY), copy_word(job, source, TENSOR)
     if get(job, MEMORIES, memory, IS_OFFCHIP):
         return
     left = get(job, LEFT, tensor, memory)
     if not job.reference:
         if left <= 0:
-            remove(job, source, unused_from(job, source))
+            remove_copy(job, source, unused_from(job, source))
         return
     writer = get(job, TENSORS, tensor, WRITER)
-    passed_on = writer != NONE and sent(job, planned, SENDING) != get(job, PROGRESS, writer, CORE)
+    passed_on = writer != NONE and transfer_word(job, planned, SENDING) != get(
+        job, PROGRESS, writer, CORE
+    )
     if left == NONE or (passed_on and left <= 0):
-        remove(job, source, time)
+        remove_copy(job, source, time)
 
 
 @kernel
-def count_down(job: Job, node: int, end: int) -> None:
+def count_reads(job: Job, node: int, end: int) -> None:
     """Counts what a node has read, and removes what no node will read."""
     for need in range(get(job, NODES, node, FIRST_NEED), get(job, NODES, node, END_NEED)):
-        memory = place_of(job, node, need)
+        memory = read_memory(job, node, need)
         if memory != NONE:
             tensor = get(job, NEEDS, need, NEEDED)
             add(job, LEFT, tensor, memory, -1)
@@ -205,15 +207,15 @@ def count_down(job: Job, node: int, end: int) -> None:
             put(job, READS, tensor, LAST_READ, max(get(job, READS, tensor, LAST_READ), end))
             copy = copy_in(job, tensor, memory)
             if copy != NONE:
-                put(job, COPIES, copy, READ_UNTIL, max(held(job, copy, READ_UNTIL), end))
+                put(job, COPIES, copy, READ_UNTIL, max(copy_word(job, copy, READ_UNTIL), end))
     for need in range(get(job, NODES, node, FIRST_NEED), get(job, NODES, node, END_NEED)):
-        memory = place_of(job, node, need)
+        memory = read_memory(job, node, need)
         if memory != NONE:
-            _forget(job, get(job, NEEDS, need, NEEDED), memory, end)
+            _free_unread(job, get(job, NEEDS, need, NEEDED), memory, end)
 
 
 @kernel
-def _forget(job: Job, tensor: int, memory: int, end: int) -> None:
+def _free_unread(job: Job, tensor: int, memory: int, end: int) -> None:
     """Removes all copies of a tensor that no node will read, or this one if none reads it here.
 
     Off the chip there is room: a copy stays there as long as the tensor is read.
@@ -221,15 +223,15 @@ def _forget(job: Job, tensor: int, memory: int, end: int) -> None:
     if get(job, READS, tensor, READS_LEFT) == 0:
         copy = get(job, READS, tensor, FIRST_COPY)
         while copy != NONE:
-            after = held(job, copy, NEXT_COPY)
-            remove(job, copy, _last_read(job, copy, end))
+            after = copy_word(job, copy, NEXT_COPY)
+            remove_copy(job, copy, _last_read(job, copy, end))
             copy = after
     elif not (
         job.reference or get(job, MEMORIES, memory, IS_OFFCHIP) or get(job, LEFT, tensor, memory)
     ):
         copy = copy_in(job, tensor, memory)
         if copy != NONE and is_elsewhere(job, tensor, memory):
-            remove(job, copy, unused_from(job, copy))
+            remove_copy(job, copy, unused_from(job, copy))
 
 
 @kernel
@@ -237,10 +239,10 @@ def _last_read(job: Job, copy: int, end: int) -> int:
     """When the last reader of a copy ends."""
     if not job.reference:
         return unused_from(job, copy)
-    tensor, memory = held(job, copy, TENSOR), held(job, copy, MEMORY)
+    tensor, memory = copy_word(job, copy, TENSOR), copy_word(job, copy, MEMORY)
     if get(job, TENSORS, tensor, WRITER) == NONE:
         return end
     if get(job, MEMORIES, memory, IS_OFFCHIP):
         return get(job, READS, tensor, LAST_READ)
-    read = held(job, copy, READ_UNTIL)
+    read = copy_word(job, copy, READ_UNTIL)
     return end if read == NONE else read

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from nestmap.costmodel.kernel.jit import inlined, kernel
-from nestmap.search.multicore.schedule.occupancy import change, low_for
+from nestmap.search.multicore.schedule.occupancy import below_for, change_use
 from nestmap.search.multicore.schedule.packed_tables import (
     Job,
     bits_sent,
     get,
     getf,
-    lasts,
     rows,
-    sent,
+    transfer_cycles,
+    transfer_word,
 )
 from nestmap.search.multicore.schedule.table_layout import (
     BANDWIDTHS,
@@ -36,29 +36,31 @@ from nestmap.search.multicore.schedule.table_layout import (
 
 
 @inlined
-def way(job: Job, sending: int, receiving: int) -> tuple[int, int]:
+def path(job: Job, sending: int, receiving: int) -> tuple[int, int]:
     """Where the wires from one core to another begin and end."""
     pair = sending * rows(job, IS_AT) + receiving
     return get(job, PATHS, pair, 0), get(job, PATHS, pair + 1, 0)
 
 
 @inlined
-def way_of(job: Job, transfer: int) -> tuple[int, int]:
+def transfer_path(job: Job, transfer: int) -> tuple[int, int]:
     """Where the wires of a transfer begin and end."""
-    return way(job, sent(job, transfer, SENDING), sent(job, transfer, RECEIVING))
+    return path(job, transfer_word(job, transfer, SENDING), transfer_word(job, transfer, RECEIVING))
 
 
 @inlined
-def goes_over(job: Job, transfer: int, wire: int) -> bool:
+def uses_wire(job: Job, transfer: int, wire: int) -> bool:
     """Whether a wire is one of those of a transfer."""
-    return is_on(job, sent(job, transfer, SENDING), sent(job, transfer, RECEIVING), wire)
+    return is_on(
+        job, transfer_word(job, transfer, SENDING), transfer_word(job, transfer, RECEIVING), wire
+    )
 
 
 @inlined
 def cycles_on(job: Job, sending: int, receiving: int, bits: int) -> int:
     """Cycles that bits need on the narrowest wire between two cores."""
     longest = 0
-    first, end = way(job, sending, receiving)
+    first, end = path(job, sending, receiving)
     for i in range(first, end):
         width = get(job, BANDWIDTHS, get(job, PATH_WIRES, i, 0), 0)
         if width:
@@ -69,7 +71,7 @@ def cycles_on(job: Job, sending: int, receiving: int, bits: int) -> int:
 @inlined
 def is_on(job: Job, sending: int, receiving: int, wire: int) -> bool:
     """Whether a wire is on the way from one core to another."""
-    first, end = way(job, sending, receiving)
+    first, end = path(job, sending, receiving)
     while first < end and get(job, PATH_WIRES, first, 0) != wire:
         first += 1
     return first < end
@@ -78,14 +80,14 @@ def is_on(job: Job, sending: int, receiving: int, wire: int) -> bool:
 @inlined
 def free_from(job: Job, wire: int, time: int, most: int, duration: int) -> int:
     """When first no more than ``most`` bit/cycle of a wire are used for so long."""
-    return low_for(job, TRAFFIC, wire, time, most, duration)
+    return below_for(job, TRAFFIC, wire, time, most, duration)
 
 
 @inlined
-def load(job: Job, wire: int, start: int, end: int, rate: int) -> None:
+def reserve_wire(job: Job, wire: int, start: int, end: int, rate: int) -> None:
     """Uses so many bit/cycle of a wire from one time to another."""
-    change(job, TRAFFIC, wire, start, rate)
-    change(job, TRAFFIC, wire, end, -rate)
+    change_use(job, TRAFFIC, wire, start, rate)
+    change_use(job, TRAFFIC, wire, end, -rate)
 
 
 @inlined
@@ -103,17 +105,17 @@ def sending_time(job: Job, planned: int) -> int:
 
     As early as possible; Stream joins another transfer also where an idle time comes before.
     """
-    if sent(job, planned, END) == sent(job, planned, START):
-        return sent(job, planned, START)
+    if transfer_word(job, planned, END) == transfer_word(job, planned, START):
+        return transfer_word(job, planned, START)
     idle = _idle_from(job, planned)
     joined = NONE
-    transfer = get(job, READS, sent(job, planned, TENSOR), LAST_TRANSFER)
+    transfer = get(job, READS, transfer_word(job, planned, TENSOR), LAST_TRANSFER)
     while transfer != NONE:
-        start = sent(job, transfer, START)
+        start = transfer_word(job, transfer, START)
         better = joined == NONE or start < joined or job.reference
         if better and _joins(job, planned, transfer):
             joined = start
-        transfer = sent(job, transfer, EARLIER)
+        transfer = transfer_word(job, transfer, EARLIER)
     if joined != NONE and (job.reference or joined < idle):
         return joined
     return idle
@@ -123,10 +125,10 @@ def sending_time(job: Job, planned: int) -> int:
 def _idle_from(job: Job, planned: int) -> int:
     """When first all wires of a planned transfer are idle for as long as it takes."""
     time, duration = (
-        sent(job, planned, START),
-        lasts(job, planned),
+        transfer_word(job, planned, START),
+        transfer_cycles(job, planned),
     )
-    first, end = way_of(job, planned)
+    first, end = transfer_path(job, planned)
     again = True
     while again:
         again = False
@@ -142,21 +144,21 @@ def _idle_from(job: Job, planned: int) -> int:
 @kernel
 def _joins(job: Job, planned: int, transfer: int) -> bool:
     """Whether a planned transfer can go along with another one of the same tensor."""
-    start, duration = sent(job, transfer, START), lasts(job, planned)
-    again = sent(job, transfer, RECEIVER) == sent(job, planned, RECEIVER)
-    if (again and not job.reference) or start < sent(job, planned, START):
+    start, duration = transfer_word(job, transfer, START), transfer_cycles(job, planned)
+    again = transfer_word(job, transfer, RECEIVER) == transfer_word(job, planned, RECEIVER)
+    if (again and not job.reference) or start < transfer_word(job, planned, START):
         return False
-    if sent(job, transfer, END) - start != duration:
+    if transfer_word(job, transfer, END) - start != duration:
         return False
     shared = False
-    first, end = way_of(job, planned)
+    first, end = transfer_path(job, planned)
     for i in range(first, end):
         wire = get(job, PATH_WIRES, i, 0)
         if get(job, BANDWIDTHS, wire, 0):
             if is_on(
                 job,
-                sent(job, transfer, SENDING),
-                sent(job, transfer, RECEIVING),
+                transfer_word(job, transfer, SENDING),
+                transfer_word(job, transfer, RECEIVING),
                 wire,
             ):
                 shared = True
@@ -168,45 +170,47 @@ def _joins(job: Job, planned: int, transfer: int) -> bool:
 @kernel
 def is_carried(job: Job, planned: int, wire: int) -> bool:
     """Whether a wire carries the tensor of a planned transfer at that time anyway."""
-    if sent(job, planned, END) == sent(job, planned, START):
+    if transfer_word(job, planned, END) == transfer_word(job, planned, START):
         return False
-    transfer = get(job, READS, sent(job, planned, TENSOR), LAST_TRANSFER)
+    transfer = get(job, READS, transfer_word(job, planned, TENSOR), LAST_TRANSFER)
     while transfer != NONE:
-        along = sent(job, transfer, START) == sent(job, planned, START)
-        along = along and (job.reference or sent(job, transfer, END) == sent(job, planned, END))
+        along = transfer_word(job, transfer, START) == transfer_word(job, planned, START)
+        along = along and (
+            job.reference or transfer_word(job, transfer, END) == transfer_word(job, planned, END)
+        )
         if along and is_on(
             job,
-            sent(job, transfer, SENDING),
-            sent(job, transfer, RECEIVING),
+            transfer_word(job, transfer, SENDING),
+            transfer_word(job, transfer, RECEIVING),
             wire,
         ):
             return True
-        transfer = sent(job, transfer, EARLIER)
+        transfer = transfer_word(job, transfer, EARLIER)
     return False
 
 
 @kernel
-def occupy(job: Job, planned: int) -> float:
+def reserve_path(job: Job, planned: int) -> float:
     """Takes the wires of a planned transfer whose times are set; returns pJ on them.
 
     What is on a wire anyway costs nothing more there; in Stream it costs again.
     """
-    start, stop = sent(job, planned, START), sent(job, planned, END)
+    start, stop = transfer_word(job, planned, START), transfer_word(job, planned, END)
     bits = bits_sent(job, planned)
     energy = 0.0
-    first, end = way_of(job, planned)
+    first, end = transfer_path(job, planned)
     for i in range(first, end):
         wire = get(job, PATH_WIRES, i, 0)
         carried = is_carried(job, planned, wire)
         if job.reference or not carried:
             energy += wire_energy(job, wire, bits, stop - start)
         if not carried and stop > start and get(job, BANDWIDTHS, wire, 0):
-            load(job, wire, start, stop, get(job, BANDWIDTHS, wire, 0))
+            reserve_wire(job, wire, start, stop, get(job, BANDWIDTHS, wire, 0))
     return energy
 
 
 @kernel
 def is_read_anyway(job: Job, planned: int) -> bool:
     """Whether the first wire of a planned transfer carries the tensor anyway: it is read once."""
-    first, end = way_of(job, planned)
+    first, end = transfer_path(job, planned)
     return first < end and is_carried(job, planned, get(job, PATH_WIRES, first, 0))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from nestmap.costmodel.kernel.jit import inlined, kernel
-from nestmap.search.multicore.schedule.eviction import evict_as_reference, make_room, send_off
+from nestmap.search.multicore.schedule.eviction import evict_as_reference, make_room, send_offchip
 from nestmap.search.multicore.schedule.input_transfers import (
-    bring,
-    claim,
-    clear,
-    count_down,
+    clear_memory,
+    count_reads,
+    fetch,
     fetch_all,
-    home_of,
+    operand_memory,
+    pin_inputs,
 )
-from nestmap.search.multicore.schedule.occupancy import low_from
+from nestmap.search.multicore.schedule.occupancy import below_from
 from nestmap.search.multicore.schedule.operand_streaming import (
     cost,
     is_streamed,
@@ -82,14 +82,19 @@ from nestmap.search.multicore.schedule.table_layout import (
     WAITS_FOR,
     WRITER,
 )
-from nestmap.search.multicore.schedule.tensor_copies import copy_in, remove, store, unused_from
+from nestmap.search.multicore.schedule.tensor_copies import (
+    add_copy,
+    copy_in,
+    remove_copy,
+    unused_from,
+)
 
 RESULT = 3
 """The reason of a transfer of a result off the chip."""
 
 
 @kernel
-def run(job: Job) -> None:
+def schedule_nodes(job: Job) -> None:
     """Schedules all nodes; the state begins empty, but for the core of each node."""
     _begin(job)
     for row in range(rows(job, PREFETCHED)):
@@ -106,7 +111,7 @@ def _begin(job: Job) -> None:
     """Counts who reads what where, puts constants off the chip, finds the first nodes."""
     for tensor in range(rows(job, TENSORS)):
         if get(job, TENSORS, tensor, WRITER) == NONE:
-            store(job, tensor, get(job, TENSORS, tensor, OFFCHIP_HOME), 0, 0)
+            add_copy(job, tensor, get(job, TENSORS, tensor, OFFCHIP_HOME), 0, 0)
     for node in range(rows(job, NODES)):
         if cost(job, node, RUNTIME) < 0:
             set_count(job, FAILURE, CANNOT_RUN)
@@ -123,7 +128,7 @@ def _begin(job: Job) -> None:
 def _count(job: Job, node: int, need: int) -> None:
     """Counts that a node will read a tensor, where it will do that (in Stream on its core)."""
     tensor, slot = get(job, NEEDS, need, NEEDED), get(job, NEEDS, need, SLOT)
-    memory = home_of(job, node, slot)
+    memory = operand_memory(job, node, slot)
     if not job.reference and is_streamed(job, node, slot):
         memory = get(job, TENSORS, tensor, OFFCHIP_HOME)
     put(job, LEFT, tensor, memory, max(get(job, LEFT, tensor, memory), 0) + 1)
@@ -146,10 +151,10 @@ def _prefetch(job: Job, row: int) -> None:
     tensor, slot = get(job, NEEDS, need, NEEDED), get(job, NEEDS, need, SLOT)
     if is_streamed(job, node, slot):
         return
-    memory = home_of(job, node, slot)
+    memory = operand_memory(job, node, slot)
     most = get(job, MEMORIES, memory, CAPACITY) - get(job, TENSORS, tensor, BITS)
-    if job.reference or low_from(job, ROOMS, memory, 0, most) != NONE:
-        bring(job, tensor, memory, node)
+    if job.reference or below_from(job, ROOMS, memory, 0, most) != NONE:
+        fetch(job, tensor, memory, node)
 
 
 @kernel
@@ -189,22 +194,22 @@ def _run_node(job: Job, node: int) -> None:
     """Schedules a node, and all that has to be sent for it."""
     core = get(job, PROGRESS, node, CORE)
     time = max(get(job, IDLE, core, 0), get(job, PROGRESS, node, READY_FROM))
-    claim(job, node)
+    pin_inputs(job, node)
     streamed = cost(job, node, STREAMED)
     slot = 0
     while streamed >> slot:
         if is_streamed(job, node, slot):
-            time = clear(job, node, slot, time)
+            time = clear_memory(job, node, slot, time)
         slot += 1
     time = fetch_all(job, node, time)
-    memory = home_of(job, node, 0)
+    memory = operand_memory(job, node, 0)
     if is_streamed(job, node, 0):
         memory = get(job, TENSORS, node, OFFCHIP_HOME)
     start = _start_of(job, node, memory, time)
     if count(job, FAILURE) != FINE:
         return
     end = start + cost(job, node, RUNTIME)
-    store(job, node, memory, start, end)
+    add_copy(job, node, memory, start, end)
     put(job, PROGRESS, node, NODE_START, start)
     put(job, PROGRESS, node, NODE_END, end)
     put(job, IDLE, core, 0, end)
@@ -212,7 +217,7 @@ def _run_node(job: Job, node: int) -> None:
         job, SPENT, COMPUTATION, 0, get3f(job, ENERGIES, get(job, NODES, node, KIND), core, ONCHIP)
     )
     addf(job, SPENT, STREAMING, 0, get3f(job, ENERGIES, get(job, NODES, node, KIND), core, OFFCHIP))
-    count_down(job, node, end)
+    count_reads(job, node, end)
     if get(job, NODES, node, IS_RESULT) and not get(job, MEMORIES, memory, IS_OFFCHIP):
         _send_result(job, node, memory, end)
 
@@ -236,8 +241,8 @@ def _start_of(job: Job, node: int, memory: int, time: int) -> int:
 def _send_result(job: Job, node: int, memory: int, end: int) -> None:
     """Sends a result of the network off the chip, and frees its room."""
     copy = copy_in(job, node, memory)
-    sent = send_off(job, copy, RESULT, node)
-    remove(job, copy, max(end, sent) if job.reference else unused_from(job, copy))
+    sent = send_offchip(job, copy, RESULT, node)
+    remove_copy(job, copy, max(end, sent) if job.reference else unused_from(job, copy))
 
 
 @kernel

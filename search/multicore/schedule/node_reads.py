@@ -11,7 +11,7 @@ import numpy as np
 from nestmap.model.arrays import Ints
 from nestmap.model.multicore.cn_layer import CnLayer, TensorUse
 from nestmap.model.multicore.cn_workload import WITHIN_GROUP, CnWorkload
-from nestmap.model.multicore.schedule import Tensors
+from nestmap.model.multicore.schedule import ScheduledTensors
 from nestmap.model.multicore.split_options import Convention
 
 OUTPUT_SLOT = 0
@@ -20,16 +20,16 @@ OUTPUT_SLOT = 0
 
 @final
 @dataclass(frozen=True, eq=False)
-class Needs:
+class NodeReads:
     """All tensors, and a row for each that a node reads: which node, which tensor, which slot."""
 
-    tensors: Tensors
+    tensors: ScheduledTensors
     node: Ints
     tensor: Ints
     slot: Ints
 
 
-def needs_of(nodes: CnWorkload) -> Needs:
+def node_reads(nodes: CnWorkload) -> NodeReads:
     """The tensors of a workload and who reads them, node by node.
 
     Outputs come first, a tensor for each node. An input that no node of the workload writes is
@@ -47,12 +47,12 @@ def needs_of(nodes: CnWorkload) -> Needs:
     by_size = bits[tensor] if nodes.convention is Convention.STREAM else np.zeros_like(tensor)
     order = np.lexsort((np.where(tensor < len(nodes), tensor, -1), by_size, node))
     count = len(nodes)
-    tensors = Tensors(
+    tensors = ScheduledTensors(
         node=np.concatenate((np.arange(count), constants.first)),
         operand=np.concatenate((np.zeros(count, dtype=np.int64), 1 + constants.input)),
         bits=bits,
     )
-    return Needs(tensors, node[order], tensor[order], slot[order])
+    return NodeReads(tensors, node[order], tensor[order], slot[order])
 
 
 def _bits(layer: CnLayer, use: TensorUse, nodes: CnWorkload) -> Ints:
@@ -86,8 +86,10 @@ def constant_reads(nodes: CnWorkload) -> ConstantReads:
 
 def _constants(nodes: CnWorkload) -> Iterator[tuple[Ints, ...]]:
     """The columns of :class:`ConstantReads`, one input of a layer after the other."""
-    fed, found = _fed(nodes), 0
-    for row, (layer, begin) in enumerate(zip(nodes.layers, nodes.first.tolist(), strict=False)):
+    fed, found = _written_inputs(nodes), 0
+    for row, (layer, begin) in enumerate(
+        zip(nodes.layers, nodes.first_nodes.tolist(), strict=False)
+    ):
         count = layer.tiling.count
         for place, use in enumerate(layer.nest.inputs):
             if (row, place) in fed:
@@ -104,11 +106,11 @@ def _constants(nodes: CnWorkload) -> Iterator[tuple[Ints, ...]]:
             found += len(first)
 
 
-def _fed(nodes: CnWorkload) -> set[tuple[int, int]]:
+def _written_inputs(nodes: CnWorkload) -> set[tuple[int, int]]:
     """The inputs (row of the layer, place) that other nodes write."""
     edges = nodes.edges
     data = edges.read >= 0
-    layer = np.searchsorted(nodes.first, edges.consumer[data], side="right") - 1
+    layer = np.searchsorted(nodes.first_nodes, edges.consumer[data], side="right") - 1
     pairs = np.unique(np.stack((layer, edges.read[data])), axis=1)
     return {(int(row), int(place)) for row, place in pairs.T}
 

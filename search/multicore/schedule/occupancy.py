@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nestmap.costmodel.kernel.jit import inlined, kernel
-from nestmap.search.multicore.schedule.packed_tables import Job, begin, get, put, set_count
+from nestmap.search.multicore.schedule.packed_tables import Job, get, plane_offset, put, set_count
 from nestmap.search.multicore.schedule.table_layout import (
     CURVE_STEPS,
     FAILURE,
@@ -24,7 +24,7 @@ def steps_of(job: Job, curves: int, row: int) -> int:
 @inlined
 def _steps_until(job: Job, curves: int, row: int, time: int) -> int:
     """How many steps of a curve are at a time or before."""
-    base = begin(job, curves, row)
+    base = plane_offset(job, curves, row)
     low, high = 0, steps_of(job, curves, row)
     while low < high:
         middle = (low + high) // 2
@@ -36,23 +36,23 @@ def _steps_until(job: Job, curves: int, row: int, time: int) -> int:
 
 
 @inlined
-def level_at(job: Job, curves: int, row: int, time: int) -> int:
+def use_at(job: Job, curves: int, row: int, time: int) -> int:
     """What is used at a time."""
     place = _steps_until(job, curves, row, time)
-    return int(job.ints[begin(job, curves, row) + STEP * (place - 1) + USED]) if place else 0
+    return int(job.ints[plane_offset(job, curves, row) + STEP * (place - 1) + USED]) if place else 0
 
 
 @inlined
 def last_change(job: Job, curves: int, row: int) -> int:
     """When a curve changes last."""
     last = steps_of(job, curves, row) - 1
-    return int(job.ints[begin(job, curves, row) + STEP * last + TIME])
+    return int(job.ints[plane_offset(job, curves, row) + STEP * last + TIME])
 
 
 @kernel
-def change(job: Job, curves: int, row: int, time: int, by: int) -> None:
+def change_use(job: Job, curves: int, row: int, time: int, by: int) -> None:
     """Uses more (or less) from a time on; ``FULL`` is noted where there is no step left."""
-    ints, base, steps = job.ints, begin(job, curves, row), steps_of(job, curves, row)
+    ints, base, steps = job.ints, plane_offset(job, curves, row), steps_of(job, curves, row)
     place = _steps_until(job, curves, row, time)
     if place == 0 or ints[base + STEP * (place - 1) + TIME] != time:
         if steps == get(job, CURVE_STEPS, 0, 0):
@@ -70,9 +70,9 @@ def change(job: Job, curves: int, row: int, time: int, by: int) -> None:
 
 
 @kernel
-def low_from(job: Job, curves: int, row: int, time: int, most: int) -> int:
+def below_from(job: Job, curves: int, row: int, time: int, most: int) -> int:
     """From when on, at a time or later, no more than ``most`` is used for good; else ``NONE``."""
-    ints, base, steps = job.ints, begin(job, curves, row), steps_of(job, curves, row)
+    ints, base, steps = job.ints, plane_offset(job, curves, row), steps_of(job, curves, row)
     place = steps - 1
     while place >= 0 and ints[base + STEP * place + USED] <= most:
         place -= 1
@@ -82,12 +82,12 @@ def low_from(job: Job, curves: int, row: int, time: int, most: int) -> int:
 
 
 @kernel
-def low_for(job: Job, curves: int, row: int, time: int, most: int, duration: int) -> int:
+def below_for(job: Job, curves: int, row: int, time: int, most: int, duration: int) -> int:
     """When first, at a time or later, no more than ``most`` is used for so long.
 
     ``NONE`` if never. After its last step a curve stays as it is.
     """
-    ints, base, steps = job.ints, begin(job, curves, row), steps_of(job, curves, row)
+    ints, base, steps = job.ints, plane_offset(job, curves, row), steps_of(job, curves, row)
     place = max(_steps_until(job, curves, row, time) - 1, 0)
     start = time
     while place < steps:

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from nestmap.costmodel.kernel.jit import inlined, kernel
-from nestmap.search.multicore.schedule.interconnect import free_from, is_on, load, way, wire_energy
+from nestmap.search.multicore.schedule.interconnect import (
+    free_from,
+    is_on,
+    path,
+    reserve_wire,
+    wire_energy,
+)
 from nestmap.search.multicore.schedule.packed_tables import (
     Job,
     addf,
@@ -87,7 +93,7 @@ def reserve_offchip_streams(job: Job, node: int, start: int) -> None:
     for wire in range(rows(job, BANDWIDTHS)):
         rate = _rate_on(job, node, wire)
         if rate > 0:
-            load(job, wire, start, start + duration, rate)
+            reserve_wire(job, wire, start, start + duration, rate)
     read = cost(job, node, READ_RATE)
     write = cost(job, node, WRITE_RATE)
     _note(job, node, job.offchip, core, read)
@@ -102,7 +108,7 @@ def reserve_offchip_streams(job: Job, node: int, start: int) -> None:
 def stream_energy(job: Job, sending: int, receiving: int, rate: int, duration: int) -> float:
     """Energy in pJ on the wires of a stream."""
     energy = 0.0
-    first, end = way(job, sending, receiving)
+    first, end = path(job, sending, receiving)
     for i in range(first, end if rate else first):
         energy += wire_energy(job, get(job, PATH_WIRES, i, 0), rate * duration, duration)
     return energy

@@ -71,7 +71,7 @@ def rows(job: Job, table: int) -> int:
 
 
 @inlined
-def begin(job: Job, table: int, plane: int) -> int:
+def plane_offset(job: Job, table: int, plane: int) -> int:
     """Where a plane of a table with three axes begins."""
     ints = job.ints
     return int(ints[HEADER * table] + plane * ints[HEADER * table + 1])
@@ -81,7 +81,7 @@ def begin(job: Job, table: int, plane: int) -> int:
 def get3(job: Job, table: int, plane: int, row: int, column: int) -> int:
     """A word of a table with three axes."""
     ints = job.ints
-    return int(ints[begin(job, table, plane) + row * ints[HEADER * table + 2] + column])
+    return int(ints[plane_offset(job, table, plane) + row * ints[HEADER * table + 2] + column])
 
 
 @inlined
@@ -94,7 +94,7 @@ def getf(job: Job, table: int, row: int, column: int) -> float:
 @inlined
 def get3f(job: Job, table: int, plane: int, row: int, column: int) -> float:
     """A number of a table of floats with three axes."""
-    place = begin(job, table, plane) + row * job.ints[HEADER * table + 2] + column
+    place = plane_offset(job, table, plane) + row * job.ints[HEADER * table + 2] + column
     return float(job.floats[place])
 
 
@@ -129,39 +129,39 @@ def count_up(job: Job, what: int, by: int) -> None:
 
 
 @inlined
-def held(job: Job, copy: int, column: int) -> int:
+def copy_word(job: Job, copy: int, column: int) -> int:
     """A word of a copy."""
     return get(job, COPIES, copy, column)
 
 
 @inlined
-def sent(job: Job, transfer: int, column: int) -> int:
+def transfer_word(job: Job, transfer: int, column: int) -> int:
     """A word of a transfer."""
     return get(job, TRANSFERS, transfer, column)
 
 
 @inlined
-def lasts(job: Job, transfer: int) -> int:
+def transfer_cycles(job: Job, transfer: int) -> int:
     """Cycles that a transfer takes."""
-    return sent(job, transfer, END) - sent(job, transfer, START)
+    return transfer_word(job, transfer, END) - transfer_word(job, transfer, START)
 
 
 @inlined
 def bits_sent(job: Job, transfer: int) -> int:
     """Bits of the tensor of a transfer."""
-    return get(job, TENSORS, sent(job, transfer, TENSOR), BITS)
+    return get(job, TENSORS, transfer_word(job, transfer, TENSOR), BITS)
 
 
 @inlined
 def bits_held(job: Job, copy: int) -> int:
     """Bits of the tensor of a copy."""
-    return get(job, TENSORS, held(job, copy, TENSOR), BITS)
+    return get(job, TENSORS, copy_word(job, copy, TENSOR), BITS)
 
 
 Shape = tuple[int, ...]
 
 
-def joined(
+def pack_tables(
     integers: Sequence[Ints | Shape], numbers: Sequence[Floats | Shape]
 ) -> tuple[Ints, Floats, list[Ints], list[Floats]]:
     """Tables put one behind the other, the header first; and each of them as an array again.
@@ -169,13 +169,13 @@ def joined(
     Of a table that begins empty the shape is enough; its memory is not touched.
     """
     header = np.zeros((TABLES, HEADER), dtype=np.int64)
-    ints, views = _behind_each_other(integers, header, 0, header.size)
-    floats, float_views = _behind_each_other(numbers, header, len(integers), 0)
+    ints, views = _concatenate(integers, header, 0, header.size)
+    floats, float_views = _concatenate(numbers, header, len(integers), 0)
     ints[: header.size] = header.reshape(-1)
     return ints, floats.view(np.float64), views, [x.view(np.float64) for x in float_views]
 
 
-def _behind_each_other(
+def _concatenate(
     tables: Sequence[NDArray[np.generic] | Shape], header: Ints, first: int, at: int
 ) -> tuple[Ints, list[Ints]]:
     """Tables of words, from a place on; where they begin is written into the header."""

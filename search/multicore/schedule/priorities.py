@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nestmap.model.arrays import Ints
-from nestmap.model.multicore.cn_costs import IMPOSSIBLE
+from nestmap.model.multicore.cn_costs import INFEASIBLE
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleProblem
 from nestmap.model.multicore.split_options import Convention
 
@@ -18,24 +18,24 @@ def ranks(problem: ScheduleProblem) -> Ints:
     if problem.options.rule is CandidateRule.MEMORY:
         if problem.convention is Convention.STREAM:
             return len(nodes) - 1 - places
-        layers = np.searchsorted(nodes.first, places, side="right") - 1
+        layers = np.searchsorted(nodes.first_nodes, places, side="right") - 1
         groups = np.concatenate([layer.groups for layer in nodes.layers])
         order = np.lexsort((places, groups, -layers))
     else:
-        order = np.lexsort((places, -ways_to_the_end(problem)))
+        order = np.lexsort((places, -upward_ranks(problem)))
     rank = np.empty(len(nodes), dtype=np.int64)
     rank[order] = places
     return rank
 
 
-def ways_to_the_end(problem: ScheduleProblem) -> NDArray[np.float64]:
+def upward_ranks(problem: ScheduleProblem) -> NDArray[np.float64]:
     """Cycles from each node's start to the end of the network, at least: its longest way.
 
     A node takes as long as on average of the cores that it can run on; sending takes no time (the
     upward rank of Topcuoglu et al., "HEFT", TPDS 2002, without communication).
     """
     runtime = problem.costs.runtime
-    possible = runtime != IMPOSSIBLE
+    possible = runtime != INFEASIBLE
     cores = np.maximum(possible.sum(axis=1), 1)
     mean = (np.where(possible, runtime, 0).sum(axis=1) / cores)[problem.costs.kind]
     ways = np.array(mean, dtype=np.float64)

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from nestmap.model.arrays import Ints
 from nestmap.model.dims import OUTPUT, MemoryOperand
 from nestmap.model.multicore.accelerator import ComputeCore
-from nestmap.model.multicore.cn_costs import IMPOSSIBLE
+from nestmap.model.multicore.cn_costs import INFEASIBLE
 from nestmap.model.multicore.cn_layer import CnLayer
 from nestmap.model.multicore.cn_workload import WITHIN_GROUP
-from nestmap.model.multicore.interconnect import Ways
+from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleProblem
 from nestmap.model.multicore.split_options import Convention
-from nestmap.model.multicore.top_memories import NOWHERE, Homes, memory_operands
-from nestmap.search.multicore.schedule.node_reads import Needs
+from nestmap.model.multicore.top_memories import NO_MEMORY, TopMemories, memory_operands
+from nestmap.search.multicore.schedule.node_reads import NodeReads
 from nestmap.search.multicore.schedule.priorities import ranks
 from nestmap.search.multicore.schedule.scheduler_state import Mode
 from nestmap.search.multicore.schedule.table_layout import (
@@ -48,9 +48,12 @@ def mode_of(problem: ScheduleProblem) -> Mode:
     )
 
 
-def network_of(problem: ScheduleProblem, needs: Needs) -> Network:
+def network_of(problem: ScheduleProblem, needs: NodeReads) -> Network:
     """The tables of a problem."""
-    homes, ways = Homes(accelerator=problem.accelerator), Ways(accelerator=problem.accelerator)
+    homes, ways = (
+        TopMemories(accelerator=problem.accelerator),
+        Interconnect(accelerator=problem.accelerator),
+    )
     paths, path_wires = _paths(problem, ways)
     followers = _followers(problem)
     return Network(
@@ -63,7 +66,7 @@ def network_of(problem: ScheduleProblem, needs: Needs) -> Network:
         homes=_homes(problem, homes),
         memories=_memories(problem, homes),
         is_at=_is_at(problem, homes),
-        bandwidths=np.array([[wire.bandwidth or 0] for wire in ways.wires], dtype=np.int64),
+        bandwidths=np.array([[wire.bandwidth or 0] for wire in ways.channels], dtype=np.int64),
         paths=paths.reshape(-1, 1),
         path_wires=path_wires.reshape(-1, 1),
     )
@@ -71,8 +74,11 @@ def network_of(problem: ScheduleProblem, needs: Needs) -> Network:
 
 def energies_of(problem: ScheduleProblem) -> Energies:
     """The energies of a problem."""
-    homes, ways = Homes(accelerator=problem.accelerator), Ways(accelerator=problem.accelerator)
-    wires = [(wire.energy_per_bit, wire.energy_per_cycle) for wire in ways.wires]
+    homes, ways = (
+        TopMemories(accelerator=problem.accelerator),
+        Interconnect(accelerator=problem.accelerator),
+    )
+    wires = [(wire.energy_per_bit, wire.energy_per_cycle) for wire in ways.channels]
     instances = [home.level.instance for home in homes.memories]
     memories = [(instance.read_energy, instance.write_energy) for instance in instances]
     return Energies(
@@ -98,10 +104,10 @@ def _followers(problem: ScheduleProblem) -> Ints:
     return np.array(np.unique(pairs, axis=0), dtype=np.int64)
 
 
-def _nodes(problem: ScheduleProblem, needs: Needs, followers: Ints) -> Ints:
+def _nodes(problem: ScheduleProblem, needs: NodeReads, followers: Ints) -> Ints:
     nodes = problem.nodes
     places = np.arange(len(nodes))
-    layers = np.searchsorted(nodes.first, places, side="right") - 1
+    layers = np.searchsorted(nodes.first_nodes, places, side="right") - 1
     columns = (
         problem.costs.kind,
         layers,
@@ -128,8 +134,10 @@ def _results(problem: ScheduleProblem) -> Ints:
         return np.array(np.bincount(written, minlength=len(nodes)) == 0, dtype=np.int64)
     last = np.bincount(edges.producer, minlength=len(nodes)) == 0
     results = [
-        layer.final & last[first:end].any()
-        for layer, first, end in zip(nodes.layers, nodes.first, nodes.first[1:], strict=False)
+        layer.is_final & last[first:end].any()
+        for layer, first, end in zip(
+            nodes.layers, nodes.first_nodes, nodes.first_nodes[1:], strict=False
+        )
     ]
     return np.concatenate(results).astype(np.int64)
 
@@ -142,21 +150,21 @@ def _operands(problem: ScheduleProblem, layer: CnLayer, core: int) -> tuple[Memo
     return memory_operands(layer.nest, found) or ()
 
 
-def _homes(problem: ScheduleProblem, homes: Homes) -> Ints:
+def _homes(problem: ScheduleProblem, homes: TopMemories) -> Ints:
     layers, cores = problem.nodes.layers, _core_numbers(problem)
     slots = 1 + max((len(layer.nest.inputs) for layer in layers), default=0)
-    found = np.full((len(layers), len(cores), slots), NOWHERE, dtype=np.int64)
+    found = np.full((len(layers), len(cores), slots), NO_MEMORY, dtype=np.int64)
     for (row, layer), (column, core) in product(enumerate(layers), enumerate(cores)):
         for slot, operand in enumerate(_operands(problem, layer, core)):
-            found[row, column, slot] = homes.of(core, operand)
+            found[row, column, slot] = homes.index_of(core, operand)
     return found
 
 
-def _tensors(problem: ScheduleProblem, needs: Needs, homes: Homes) -> Ints:
+def _tensors(problem: ScheduleProblem, needs: NodeReads, homes: TopMemories) -> Ints:
     """Of each tensor its bits, who writes it, and its memory off the chip."""
     tensors, count = needs.tensors, len(problem.nodes)
     writer = np.where(np.arange(len(tensors)) < count, tensors.node, NONE)
-    layers = np.searchsorted(problem.nodes.first, tensors.node, side="right") - 1
+    layers = np.searchsorted(problem.nodes.first_nodes, tensors.node, side="right") - 1
     home = np.empty(len(tensors), dtype=np.int64)
     pairs: list[list[int]] = np.unique(np.stack((layers, tensors.operand), axis=1), axis=0).tolist()
     for row, slot in pairs:
@@ -165,23 +173,23 @@ def _tensors(problem: ScheduleProblem, needs: Needs, homes: Homes) -> Ints:
     return np.ascontiguousarray(np.stack((tensors.bits, writer, home), axis=1), dtype=np.int64)
 
 
-def _offchip(problem: ScheduleProblem, homes: Homes, layer: CnLayer, slot: int) -> int:
+def _offchip(problem: ScheduleProblem, homes: TopMemories, layer: CnLayer, slot: int) -> int:
     """The memory off the chip for an operand: that of its memory operand, else the first one."""
     number = problem.accelerator.offchip
     for core in problem.accelerator.compute_cores:
         operands = _operands(problem, layer, core.id)
-        found = homes.of(number, operands[slot]) if operands else NOWHERE
-        if found != NOWHERE:
+        found = homes.index_of(number, operands[slot]) if operands else NO_MEMORY
+        if found != NO_MEMORY:
             return found
-    found = homes.of(number, OUTPUT)
-    return homes.offchip[0] if found == NOWHERE else found
+    found = homes.index_of(number, OUTPUT)
+    return homes.offchip[0] if found == NO_MEMORY else found
 
 
-def _prefetched(problem: ScheduleProblem, needs: Needs) -> Ints:
+def _prefetched(problem: ScheduleProblem, needs: NodeReads) -> Ints:
     """The needs that are sent before anything runs, operand by operand: node, place."""
     rows: list[tuple[int, int]] = []
     names = [[read.operand for read in layer.nest.inputs] for layer in problem.nodes.layers]
-    layers = np.searchsorted(problem.nodes.first, needs.node, side="right") - 1
+    layers = np.searchsorted(problem.nodes.first_nodes, needs.node, side="right") - 1
     constant = needs.tensor >= len(problem.nodes)
     for operand in problem.options.prefetch:
         for need in np.flatnonzero(constant).tolist():
@@ -193,7 +201,7 @@ def _prefetched(problem: ScheduleProblem, needs: Needs) -> Ints:
 def _costs(problem: ScheduleProblem) -> Ints:
     costs, places = problem.costs, places_of_cores(problem)
     table = np.zeros((len(costs.runtime), len(places), 4), dtype=np.int64)
-    table[:, :, 0] = IMPOSSIBLE
+    table[:, :, 0] = INFEASIBLE
     columns = [places[core] for core in costs.cores]
     figures = (costs.runtime, costs.streamed, costs.read_rate, costs.write_rate)
     table[:, columns] = np.stack(figures, axis=2)
@@ -208,7 +216,7 @@ def _energies(problem: ScheduleProblem) -> NDArray[np.float64]:
     return table
 
 
-def _memories(problem: ScheduleProblem, homes: Homes) -> Ints:
+def _memories(problem: ScheduleProblem, homes: TopMemories) -> Ints:
     places = places_of_cores(problem)
     rows = [
         (
@@ -223,13 +231,13 @@ def _memories(problem: ScheduleProblem, homes: Homes) -> Ints:
     return np.array(rows, dtype=np.int64)
 
 
-def _is_at(problem: ScheduleProblem, homes: Homes) -> Ints:
+def _is_at(problem: ScheduleProblem, homes: TopMemories) -> Ints:
     cores = _core_numbers(problem)
     rows = [[int(core in home.cores) for home in homes.memories] for core in cores]
     return np.array(rows, dtype=np.int64)
 
 
-def _paths(problem: ScheduleProblem, ways: Ways) -> tuple[Ints, Ints]:
+def _paths(problem: ScheduleProblem, ways: Interconnect) -> tuple[Ints, Ints]:
     cores = _core_numbers(problem)
     paths = [ways.path(a, b) for a, b in product(cores, cores)]
     ends = np.cumsum([0, *map(len, paths)], dtype=np.int64)

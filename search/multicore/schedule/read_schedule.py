@@ -8,16 +8,16 @@ from numpy.typing import NDArray
 from nestmap.model.arrays import Ints
 from nestmap.model.multicore.allocation import Allocation
 from nestmap.model.multicore.schedule import (
+    OperandStreams,
+    Residencies,
     Schedule,
     ScheduleEnergy,
     ScheduleProblem,
-    Stays,
-    Streams,
     Transfers,
 )
-from nestmap.search.multicore.schedule.node_reads import Needs
+from nestmap.search.multicore.schedule.node_reads import NodeReads
 from nestmap.search.multicore.schedule.operand_streaming import stream_energy
-from nestmap.search.multicore.schedule.scheduler_state import Desk
+from nestmap.search.multicore.schedule.scheduler_state import Workspace
 from nestmap.search.multicore.schedule.table_layout import (
     AVAILABLE,
     BITS,
@@ -107,7 +107,7 @@ def energy_of(spending: Spending) -> ScheduleEnergy:
 
 
 def schedule_of(
-    problem: ScheduleProblem, allocation: Allocation, needs: Needs, desk: Desk
+    problem: ScheduleProblem, allocation: Allocation, needs: NodeReads, desk: Workspace
 ) -> Schedule:
     """What scheduling came to, as a schedule that does not change any more."""
     state = desk.state
@@ -121,7 +121,7 @@ def schedule_of(
         tensors=needs.tensors,
         transfers=_transfers(state, desk.spending, numbers),
         streams=_streams(desk, numbers),
-        stays=_stays(state),
+        residencies=_stays(state),
         latency=latency_of(state),
         energy=energy_of(desk.spending),
     )
@@ -152,7 +152,7 @@ def _transfers(state: State, spending: Spending, numbers: Ints) -> Transfers:
     )
 
 
-def _streams(desk: Desk, numbers: Ints) -> Streams:
+def _streams(desk: Workspace, numbers: Ints) -> OperandStreams:
     state = desk.state
     rows = state.streams[: state.counters[N_STREAMS, 0]]
     start = state.nodes[rows[:, STREAM_NODE], NODE_START]
@@ -167,7 +167,7 @@ def _streams(desk: Desk, numbers: Ints) -> Streams:
             strict=True,
         )
     ]
-    return Streams(
+    return OperandStreams(
         node=_fixed(rows[:, STREAM_NODE]),
         sending=_fixed(numbers[rows[:, SENDING]]),
         receiving=_fixed(numbers[rows[:, RECEIVING]]),
@@ -178,9 +178,9 @@ def _streams(desk: Desk, numbers: Ints) -> Streams:
     )
 
 
-def _stays(state: State) -> Stays:
+def _stays(state: State) -> Residencies:
     rows = state.copies[: state.counters[N_COPIES, 0]]
-    return Stays(
+    return Residencies(
         tensor=_fixed(rows[:, TENSOR]),
         memory=_fixed(rows[:, MEMORY]),
         since=_fixed(rows[:, SINCE]),

@@ -20,4 +20,4 @@ def schedule(problem: ScheduleProblem, allocation: Allocation) -> Schedule:
         InfeasibleError: where something finds no room, which the text names.
     """
     scheduler = Scheduler(problem)
-    return schedule_of(problem, allocation, scheduler.needs, scheduler.scheduled(allocation))
+    return schedule_of(problem, allocation, scheduler.needs, scheduler.run(allocation))

@@ -12,9 +12,9 @@ from nestmap.model.errors import InfeasibleError, InputError
 from nestmap.model.multicore.allocation import Allocation
 from nestmap.model.multicore.population import Fitness
 from nestmap.model.multicore.schedule import ScheduleProblem
-from nestmap.model.multicore.top_memories import Homes
-from nestmap.search.multicore.schedule.list_scheduler import run
-from nestmap.search.multicore.schedule.node_reads import needs_of
+from nestmap.model.multicore.top_memories import TopMemories
+from nestmap.search.multicore.schedule.list_scheduler import schedule_nodes
+from nestmap.search.multicore.schedule.node_reads import node_reads
 from nestmap.search.multicore.schedule.problem_tables import (
     energies_of,
     mode_of,
@@ -22,7 +22,11 @@ from nestmap.search.multicore.schedule.problem_tables import (
     places_of_cores,
 )
 from nestmap.search.multicore.schedule.read_schedule import latency_of, offchip_peak, onchip_peaks
-from nestmap.search.multicore.schedule.scheduler_state import Desk, clear, new_desk
+from nestmap.search.multicore.schedule.scheduler_state import (
+    Workspace,
+    new_workspace,
+    reset_workspace,
+)
 from nestmap.search.multicore.schedule.table_layout import (
     CANNOT_RUN,
     FAILED_MEMORY,
@@ -44,25 +48,25 @@ class Scheduler:
 
     def __init__(self, problem: ScheduleProblem) -> None:
         self.problem = problem
-        self.needs = needs_of(problem.nodes)
+        self.needs = node_reads(problem.nodes)
         self.network = network_of(problem, self.needs)
         self.mode = mode_of(problem)
-        self.homes = Homes(accelerator=problem.accelerator)
+        self.homes = TopMemories(accelerator=problem.accelerator)
         self._places = places_of_cores(problem)
         self._scale = 1
         self._energies = energies_of(problem)
         self._desk = self._new_desk()
 
-    def _new_desk(self) -> Desk:
-        return new_desk(self.network, self._energies, self.mode, self._scale)
+    def _new_desk(self) -> Workspace:
+        return new_workspace(self.network, self._energies, self.mode, self._scale)
 
-    def another(self) -> Scheduler:
+    def copy_for_thread(self) -> Scheduler:
         """One for another thread."""
         made = copy(self)
         made._desk = self._new_desk()
         return made
 
-    def scheduled(self, allocation: Allocation) -> Desk:
+    def run(self, allocation: Allocation) -> Workspace:
         """The state after all nodes are scheduled; it is good until the next call.
 
         Raises:
@@ -71,8 +75,8 @@ class Scheduler:
         """
         cores = self._cores(allocation)
         while True:
-            clear(self._desk, cores)
-            run(self._desk.job)
+            reset_workspace(self._desk, cores)
+            schedule_nodes(self._desk.job)
             if self._desk.state.counters[FAILURE] != FULL:
                 break
             assert self._scale < _LARGEST, "a schedule without end"
@@ -88,7 +92,7 @@ class Scheduler:
             InputError: where the allocation has a core for a gene that it cannot run on.
         """
         try:
-            state, spending = self.scheduled(allocation)[1:]
+            state, spending = self.run(allocation)[1:]
         except InfeasibleError:
             return None
         return Fitness(
@@ -98,7 +102,7 @@ class Scheduler:
         )
 
     def _cores(self, allocation: Allocation) -> Ints:
-        genes = self.problem.space.genes
+        genes = self.problem.space.groups
         if len(allocation) != len(genes):
             found = f"{len(allocation)} cores for {len(genes)} groups of nodes"
             raise InputError("allocation", found, "a core for each of them")
@@ -110,7 +114,7 @@ class Scheduler:
                     f"one of {', '.join(map(str, gene.cores))}",
                 )
         places = np.array([self._places[core] for core in allocation], dtype=np.int64)
-        return places[self.problem.space.gene_of]
+        return places[self.problem.space.group_of]
 
     def _check(self, state: State) -> None:
         counters = state.counters[:, 0]
@@ -121,13 +125,13 @@ class Scheduler:
         nodes = self.problem.nodes
         layer = nodes.layer_of(node)[0].nest.name
         if failure == CANNOT_RUN:
-            raise InfeasibleError(f"layer {layer}: node {nodes.id(node)} cannot run on its core")
+            raise InfeasibleError(f"layer {layer}: node {nodes.id_of(node)} cannot run on its core")
         tensor, memory = int(counters[FAILED_TENSOR]), int(counters[FAILED_MEMORY])
         home = self.homes.memories[memory]
         raise InfeasibleError(
             f"layer {layer}: no room for {self._name(tensor)}, "
             f"{self.needs.tensors.bits[tensor]} bits, in {home}, "
-            f"{home.level.instance.size} bits, beside what node {nodes.id(node)} needs there; "
+            f"{home.level.instance.size} bits, beside what node {nodes.id_of(node)} needs there; "
             "expected a larger memory, or smaller nodes"
         )
 
@@ -136,7 +140,7 @@ class Scheduler:
         node, slot = int(tensors.node[tensor]), int(tensors.operand[tensor])
         nest = nodes.layer_of(node)[0].nest
         operand = nest.inputs[slot - 1].operand if slot else nest.output.operand
-        return f"{operand} of {nest.name} ({nodes.id(node)})"
+        return f"{operand} of {nest.name} ({nodes.id_of(node)})"
 
     def _check_offchip(self, state: State) -> None:
         for memory in self.homes.offchip:

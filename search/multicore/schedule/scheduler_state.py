@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from nestmap.model.arrays import Floats, Ints
-from nestmap.search.multicore.schedule.packed_tables import Job, Shape, joined
+from nestmap.search.multicore.schedule.packed_tables import Job, Shape, pack_tables
 from nestmap.search.multicore.schedule.table_layout import (
     COPY_COLUMNS,
     CORE,
@@ -34,7 +34,7 @@ class Mode(NamedTuple):
     offchip: int
 
 
-class Desk(NamedTuple):
+class Workspace(NamedTuple):
     """A job, and what it changes as arrays."""
 
     job: Job
@@ -42,14 +42,14 @@ class Desk(NamedTuple):
     spending: Spending
 
 
-def new_desk(network: Network, energies: Energies, mode: Mode, scale: int = 1) -> Desk:
+def new_workspace(network: Network, energies: Energies, mode: Mode, scale: int = 1) -> Workspace:
     """A job with room for some evictions; ``scale`` makes the room larger."""
     integers: list[Ints | Shape] = [*network, *_state_shapes(network, scale)]
     numbers: list[Floats | Shape] = [*energies, *_spending_shapes(scale, network)]
-    ints, floats, views, float_views = joined(integers, numbers)
+    ints, floats, views, float_views = pack_tables(integers, numbers)
     state = State(*views[len(network) :])
     state.most_steps[:] = _most_steps(network, scale)
-    return Desk(
+    return Workspace(
         Job(ints, floats, mode.rule, mode.reference, mode.offchip),
         state,
         Spending(*float_views[len(energies) :]),
@@ -94,7 +94,7 @@ def _spending_shapes(scale: int, network: Network) -> list[Shape]:
     return [(_most_copies(network, scale), 2), (ENERGY_PARTS, 1)]
 
 
-def clear(desk: Desk, cores: Ints) -> None:
+def reset_workspace(desk: Workspace, cores: Ints) -> None:
     """Makes a job empty again; ``cores`` are the places of the cores that run the nodes.
 
     Rows of copies, transfers and streams that are not counted do not matter.

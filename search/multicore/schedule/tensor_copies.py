@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from nestmap.costmodel.kernel.jit import inlined
-from nestmap.search.multicore.schedule.occupancy import change
+from nestmap.search.multicore.schedule.occupancy import change_use
 from nestmap.search.multicore.schedule.packed_tables import (
     Job,
+    copy_word,
     count,
     get,
-    held,
     put,
     rows,
     set_count,
@@ -49,8 +49,8 @@ LAST: int = 1
 def copy_in(job: Job, tensor: int, memory: int) -> int:
     """The copy of a tensor in a memory, or ``NONE``."""
     copy = get(job, READS, tensor, FIRST_COPY)
-    while copy != NONE and held(job, copy, MEMORY) != memory:
-        copy = held(job, copy, NEXT_COPY)
+    while copy != NONE and copy_word(job, copy, MEMORY) != memory:
+        copy = copy_word(job, copy, NEXT_COPY)
     return copy
 
 
@@ -60,11 +60,11 @@ def oldest_copy(job: Job, tensor: int) -> int:
     best = get(job, READS, tensor, FIRST_COPY)
     copy = best
     while copy != NONE:
-        older = held(job, copy, AVAILABLE) - held(job, best, AVAILABLE)
-        first = held(job, copy, MEMORY) < held(job, best, MEMORY)
+        older = copy_word(job, copy, AVAILABLE) - copy_word(job, best, AVAILABLE)
+        first = copy_word(job, copy, MEMORY) < copy_word(job, best, MEMORY)
         if older < 0 or (older == 0 and first):
             best = copy
-        copy = held(job, copy, NEXT_COPY)
+        copy = copy_word(job, copy, NEXT_COPY)
     return best
 
 
@@ -73,22 +73,22 @@ def is_elsewhere(job: Job, tensor: int, memory: int) -> bool:
     """Whether another memory has the tensor, too."""
     copy = get(job, READS, tensor, FIRST_COPY)
     while copy != NONE:
-        if held(job, copy, MEMORY) != memory:
+        if copy_word(job, copy, MEMORY) != memory:
             return True
-        copy = held(job, copy, NEXT_COPY)
+        copy = copy_word(job, copy, NEXT_COPY)
     return False
 
 
 @inlined
-def fill(job: Job, memory: int, time: int, bits: int) -> None:
+def change_room(job: Job, memory: int, time: int, bits: int) -> None:
     """Uses more of a memory from a time on; off the chip that is counted at the end."""
     if get(job, MEMORIES, memory, IS_OFFCHIP):
         return
-    change(job, ROOMS, memory, time, bits)
+    change_use(job, ROOMS, memory, time, bits)
 
 
 @inlined
-def store(job: Job, tensor: int, memory: int, since: int, available: int) -> None:
+def add_copy(job: Job, tensor: int, memory: int, since: int, available: int) -> None:
     """Puts a copy of a tensor into a memory."""
     copy = count(job, N_COPIES)
     if copy == rows(job, COPIES):
@@ -106,31 +106,31 @@ def store(job: Job, tensor: int, memory: int, since: int, available: int) -> Non
     put(job, COPIES, copy, NEXT_COPY, get(job, READS, tensor, FIRST_COPY))
     put(job, READS, tensor, FIRST_COPY, copy)
     _enter(job, copy, memory)
-    fill(job, memory, since, get(job, TENSORS, tensor, BITS))
+    change_room(job, memory, since, get(job, TENSORS, tensor, BITS))
 
 
 @inlined
-def remove(job: Job, copy: int, time: int) -> None:
+def remove_copy(job: Job, copy: int, time: int) -> None:
     """Frees a copy's room from a time on, and unlinks it."""
-    tensor, memory = held(job, copy, TENSOR), held(job, copy, MEMORY)
+    tensor, memory = copy_word(job, copy, TENSOR), copy_word(job, copy, MEMORY)
     put(job, COPIES, copy, UNTIL, time)
     put(job, GONE, tensor, memory, time)
     before = get(job, READS, tensor, FIRST_COPY)
     if before == copy:
-        put(job, READS, tensor, FIRST_COPY, held(job, copy, NEXT_COPY))
+        put(job, READS, tensor, FIRST_COPY, copy_word(job, copy, NEXT_COPY))
     else:
-        while held(job, before, NEXT_COPY) != copy:
-            before = held(job, before, NEXT_COPY)
-        put(job, COPIES, before, NEXT_COPY, held(job, copy, NEXT_COPY))
+        while copy_word(job, before, NEXT_COPY) != copy:
+            before = copy_word(job, before, NEXT_COPY)
+        put(job, COPIES, before, NEXT_COPY, copy_word(job, copy, NEXT_COPY))
     _leave(job, copy, memory)
-    fill(job, memory, time, -get(job, TENSORS, tensor, BITS))
+    change_room(job, memory, time, -get(job, TENSORS, tensor, BITS))
 
 
 @inlined
 def unused_from(job: Job, copy: int) -> int:
     """From when on a copy is not in use: it has arrived, its last reader and sending have ended."""
-    read = max(held(job, copy, READ_UNTIL), held(job, copy, SENT_UNTIL))
-    return max(held(job, copy, AVAILABLE), read)
+    read = max(copy_word(job, copy, READ_UNTIL), copy_word(job, copy, SENT_UNTIL))
+    return max(copy_word(job, copy, AVAILABLE), read)
 
 
 @inlined
@@ -147,7 +147,7 @@ def _enter(job: Job, copy: int, memory: int) -> None:
 
 @inlined
 def _leave(job: Job, copy: int, memory: int) -> None:
-    before, after = held(job, copy, LAST_THERE), held(job, copy, NEXT_THERE)
+    before, after = copy_word(job, copy, LAST_THERE), copy_word(job, copy, NEXT_THERE)
     if before == NONE:
         put(job, THERE, memory, FIRST, after)
     else:

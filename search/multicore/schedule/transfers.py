@@ -6,23 +6,23 @@ from nestmap.costmodel.kernel.jit import inlined, kernel
 from nestmap.search.multicore.schedule.interconnect import (
     cycles_on,
     is_read_anyway,
-    occupy,
+    reserve_path,
     sending_time,
-    way_of,
+    transfer_path,
 )
 from nestmap.search.multicore.schedule.packed_tables import (
     Job,
     addf,
     bits_sent,
+    copy_word,
     count,
     get,
     getf,
-    held,
     put,
     putf,
     rows,
-    sent,
     set_count,
+    transfer_word,
 )
 from nestmap.search.multicore.schedule.table_layout import (
     CAUSE,
@@ -58,11 +58,11 @@ from nestmap.search.multicore.schedule.table_layout import (
     WRITE,
     WRITE_WIDTH,
 )
-from nestmap.search.multicore.schedule.tensor_copies import copy_in, store
+from nestmap.search.multicore.schedule.tensor_copies import add_copy, copy_in
 
 
 @inlined
-def plan(job: Job, copy: int, memory: int, core: int) -> int:
+def plan_transfer(job: Job, copy: int, memory: int, core: int) -> int:
     """A new row for sending a copy to a core's memory; its times are not set yet.
 
     ``FULL`` is noted where there is no row left.
@@ -71,9 +71,9 @@ def plan(job: Job, copy: int, memory: int, core: int) -> int:
     if planned == rows(job, TRANSFERS):
         set_count(job, FAILURE, FULL)
         planned = 0
-    sender = held(job, copy, MEMORY)
+    sender = copy_word(job, copy, MEMORY)
     near = get(job, IS_AT, core, sender) == 1
-    put(job, TRANSFERS, planned, TENSOR, held(job, copy, TENSOR))
+    put(job, TRANSFERS, planned, TENSOR, copy_word(job, copy, TENSOR))
     put(job, TRANSFERS, planned, SENDER, sender)
     put(job, TRANSFERS, planned, RECEIVER, memory)
     put(job, TRANSFERS, planned, SENDING, core if near else get(job, MEMORIES, sender, FIRST_CORE))
@@ -82,31 +82,31 @@ def plan(job: Job, copy: int, memory: int, core: int) -> int:
 
 
 @inlined
-def duration(job: Job, planned: int) -> int:
+def transfer_duration(job: Job, planned: int) -> int:
     """Cycles that a planned transfer takes: as its narrowest wire, or as the memories of a core.
 
     Within a core Stream takes no time.
     """
     bits = bits_sent(job, planned)
-    first, end = way_of(job, planned)
+    first, end = transfer_path(job, planned)
     if first < end:
         return cycles_on(
             job,
-            sent(job, planned, SENDING),
-            sent(job, planned, RECEIVING),
+            transfer_word(job, planned, SENDING),
+            transfer_word(job, planned, RECEIVING),
             bits,
         )
     if job.reference:
         return 0
-    read = get(job, MEMORIES, sent(job, planned, SENDER), READ_WIDTH)
-    write = get(job, MEMORIES, sent(job, planned, RECEIVER), WRITE_WIDTH)
+    read = get(job, MEMORIES, transfer_word(job, planned, SENDER), READ_WIDTH)
+    write = get(job, MEMORIES, transfer_word(job, planned, RECEIVER), WRITE_WIDTH)
     return max(-(-bits // read), -(-bits // write))
 
 
 @kernel
-def send(job: Job, planned: int, time: int, reason: int, node: int) -> int:
+def send_tensor(job: Job, planned: int, time: int, reason: int, node: int) -> int:
     """Carries out a planned transfer, no earlier than a time; returns when it ends."""
-    lasts = duration(job, planned)
+    lasts = transfer_duration(job, planned)
     put(job, TRANSFERS, planned, START, time)
     put(job, TRANSFERS, planned, END, time + lasts)
     start = sending_time(job, planned)
@@ -114,14 +114,14 @@ def send(job: Job, planned: int, time: int, reason: int, node: int) -> int:
     put(job, TRANSFERS, planned, END, start + lasts)
     put(job, TRANSFERS, planned, REASON, reason)
     put(job, TRANSFERS, planned, CAUSE, node)
-    _pay(job, planned)
-    _enlist(job, planned)
-    copy = copy_in(job, sent(job, planned, TENSOR), sent(job, planned, SENDER))
-    put(job, COPIES, copy, SENT_UNTIL, max(held(job, copy, SENT_UNTIL), start + lasts))
-    store(
+    _spend_energy(job, planned)
+    _append_transfer(job, planned)
+    copy = copy_in(job, transfer_word(job, planned, TENSOR), transfer_word(job, planned, SENDER))
+    put(job, COPIES, copy, SENT_UNTIL, max(copy_word(job, copy, SENT_UNTIL), start + lasts))
+    add_copy(
         job,
-        sent(job, planned, TENSOR),
-        sent(job, planned, RECEIVER),
+        transfer_word(job, planned, TENSOR),
+        transfer_word(job, planned, RECEIVER),
         start,
         start + lasts,
     )
@@ -129,18 +129,18 @@ def send(job: Job, planned: int, time: int, reason: int, node: int) -> int:
 
 
 @kernel
-def _pay(job: Job, planned: int) -> None:
+def _spend_energy(job: Job, planned: int) -> None:
     """Counts the energy of a transfer and takes its wires."""
     bits = bits_sent(job, planned)
-    sender, receiver = sent(job, planned, SENDER), sent(job, planned, RECEIVER)
+    sender, receiver = transfer_word(job, planned, SENDER), transfer_word(job, planned, RECEIVER)
     words = -(-bits // get(job, MEMORIES, receiver, WRITE_WIDTH))
     memories = words * getf(job, MEMORY_ENERGIES, receiver, WRITE)
     if job.reference or not is_read_anyway(job, planned):
         memories += -(-bits // get(job, MEMORIES, sender, READ_WIDTH)) * getf(
             job, MEMORY_ENERGIES, sender, READ
         )
-    wires = occupy(job, planned)
-    part = SENT + 2 * sent(job, planned, REASON)
+    wires = reserve_path(job, planned)
+    part = SENT + 2 * transfer_word(job, planned, REASON)
     addf(job, SPENT, part + ON_WIRES, 0, wires)
     addf(job, SPENT, part + IN_MEMORIES, 0, memories)
     putf(job, SENDING_ENERGIES, planned, ON_WIRES, wires)
@@ -148,9 +148,9 @@ def _pay(job: Job, planned: int) -> None:
 
 
 @inlined
-def _enlist(job: Job, planned: int) -> None:
+def _append_transfer(job: Job, planned: int) -> None:
     """Makes a planned transfer one of its tensor's."""
-    tensor = sent(job, planned, TENSOR)
+    tensor = transfer_word(job, planned, TENSOR)
     put(job, TRANSFERS, planned, EARLIER, get(job, READS, tensor, LAST_TRANSFER))
     put(job, READS, tensor, LAST_TRANSFER, planned)
     if count(job, FAILURE) != FULL:

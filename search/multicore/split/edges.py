@@ -77,7 +77,7 @@ class Written:
 
     @property
     def _known(self) -> bool:
-        return self.layer.writes_known_cells
+        return self.layer.writes_each_element_once
 
     @cached_property
     def cells(self) -> tuple[Ints, ...]:
@@ -98,8 +98,8 @@ class Written:
     def writers(self) -> Lists:
         """The nodes that finish each cell: those with the last part of every sum."""
         axes = self._axes if self._known else ()
-        numbers = self._tiling.numbers(d for axis in axes for d in axis.dimensions)
-        done = np.flatnonzero(self.layer.final)
+        numbers = self._tiling.tile_numbers(d for axis in axes for d in axis.dimensions)
+        done = np.flatnonzero(self.layer.is_final)
         found = Lists.inverse(numbers[done], prod(self.counts))
         return Lists(found.bounds, done[found.items])
 
@@ -116,7 +116,7 @@ def edges(reading: Tiling, factors: Sequence[Factor], written: Written) -> tuple
     cells = np.zeros(reading.count, dtype=np.int64)
     for factor in factors:
         lists = Lists.of([_cells_of(factor, region, written) for region in factor.regions])
-        found, owners = lists.picked(reading.numbers(factor.dimensions)[readers])
+        found, owners = lists.picked(reading.tile_numbers(factor.dimensions)[readers])
         readers, cells = readers[owners], cells[owners] + found
     writers, owners = written.writers.picked(cells)
     pairs = _distinct(writers * reading.count + readers[owners])

@@ -9,16 +9,16 @@ from math import prod
 from typing import final
 
 from nestmap.model import InputOperand, LayerNode, Loop, Tensor
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.workload.graph import Node
 from nestmap.search.multicore.split.node_nests import layer_nest
 from nestmap.search.multicore.split.slice_concat_add import (
     Piece,
     Ranges,
-    added,
-    one_behind_the_other,
+    add_node,
+    concat_node,
     ranges_of,
-    sliced,
+    slice_node,
 )
 from nestmap.search.multicore.split.weight_split_plan import Plan
 
@@ -40,7 +40,7 @@ class Surroundings:
 
 
 @final
-class Pieces:
+class LayerParts:
     """Cuts a layer as planned; the last one of the nodes makes its output."""
 
     def __init__(self, node: LayerNode, plan: Plan, around: Surroundings) -> None:
@@ -54,7 +54,7 @@ class Pieces:
         self._parts = 0
         self._joints = Counter[str]()
 
-    def made(self) -> tuple[Node, ...]:
+    def build(self) -> tuple[Node, ...]:
         """The nodes, each after those that it reads.
 
         Raises:
@@ -63,7 +63,7 @@ class Pieces:
         whole = {d: (0, size) for d, size in self._layer.sizes.items()}
         self._cut(tuple(self._plan.tiles), whole, finished=True)
         if self._node.outputs:  # what reads the layer knows it by its name
-            self._nodes[-1] = replaced(self._nodes[-1], {"outputs": self._node.outputs})
+            self._nodes[-1] = copy_with(self._nodes[-1], {"outputs": self._node.outputs})
         return tuple(self._nodes)
 
     def _cut(self, left: Sequence[str], at: Ranges, *, finished: bool) -> Piece:
@@ -77,14 +77,16 @@ class Pieces:
         below = finished and any(axes)
         pieces = [self._cut(rest, at | {dimension: part}, finished=below) for part in tiles]
         if any(axes):
-            return self._add(one_behind_the_other(pieces, axes.index(True), *self._named("concat")))
+            return self._add(concat_node(pieces, axes.index(True), *self._named("concat")))
         whole = pieces[0]
         for number, piece in enumerate(pieces[1:], start=2):
             done = finished and number == len(pieces)
             bits = self._layer.output.precision if done else whole.tensor.precision
             name, made = self._named("add")
             pair = whole, piece
-            whole = self._add(added(pair, self._node, name, replaced(made, {"precision": bits})))
+            whole = self._add(
+                add_node(pair, self._node, name, copy_with(made, {"precision": bits}))
+            )
         return whole
 
     def _named(self, what: str) -> tuple[str, Tensor]:
@@ -111,7 +113,7 @@ class Pieces:
         part: dict[str, object] = {
             "name": self._around.fresh(f"{layer.name}_split_{number}"),
             "loops": tuple(Loop(dimension=d, size=end - lo) for d, (lo, end) in at.items()),
-            "output": replaced(layer.output, {"precision": bits}),
+            "output": copy_with(layer.output, {"precision": bits}),
             "inputs": operands,
         }
         output = ranges_of(layer, self._nest.output, at)
@@ -119,17 +121,17 @@ class Pieces:
         made = Tensor(name=name, sizes=tuple(hi - lo for lo, hi in output), precision=bits)
         tensors = tuple(self._inputs(at, reads, number))
         node: dict[str, object] = {
-            "layer": replaced(layer, part),
+            "layer": copy_with(layer, part),
             "inputs": tensors,
             "outputs": (made,),
         }
-        return self._add(replaced(self._node, node))
+        return self._add(copy_with(self._node, node))
 
     def _operand(self, operand: InputOperand, read: Piece | None, at: Ranges) -> InputOperand:
         """An operand of a part: of a slice, or of constants of its own, which no node makes."""
         if operand.constant and self._is_cut(operand, at):
-            return replaced(operand, {"source": None})
-        return replaced(operand, {"source": read.node}) if read else operand
+            return copy_with(operand, {"source": None})
+        return copy_with(operand, {"source": read.node}) if read else operand
 
     def _is_cut(self, operand: InputOperand, at: Ranges) -> bool:
         sizes = self._layer.sizes
@@ -154,8 +156,8 @@ class Pieces:
         if key not in self._slices:
             name = self._around.fresh(f"{self._layer.name}_slice_{len(self._slices)}")
             made = self._around.fresh(f"{name}:0")
-            whole = Piece(replaced(tensor, {"sizes": sizes}), operand.source)
-            self._slices[key] = self._add(sliced(whole, ranges, name, made))
+            whole = Piece(copy_with(tensor, {"sizes": sizes}), operand.source)
+            self._slices[key] = self._add(slice_node(whole, ranges, name, made))
         return self._slices[key]
 
     def _read_tensor(self, place: int, operand: InputOperand) -> Tensor | None:
@@ -198,7 +200,7 @@ class Pieces:
         elif tensor.sizes == whole[::-1]:  # a transposed matrix
             own = own[::-1]
         name = self._around.fresh(f"{tensor.name}_split_{number}")
-        return replaced(tensor, {"name": name, "sizes": own})
+        return copy_with(tensor, {"name": name, "sizes": own})
 
     @property
     def _has_bias(self) -> bool:
@@ -217,4 +219,4 @@ class Pieces:
             return tensor
         count = prod(hi - lo for d, (lo, hi) in at.items() if d in ("G", "K"))
         name = self._around.fresh(f"{tensor.name}_split_{number}")
-        return replaced(tensor, {"name": name, "sizes": (*(tensor.sizes or ())[:-1], count)})
+        return copy_with(tensor, {"name": name, "sizes": (*(tensor.sizes or ())[:-1], count)})

@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from math import prod
 
 from nestmap.model import AffineIndex, InputOperand, LayerNode, Tensor, VectorNode
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.dims import Dimension, LayerOperand
-from nestmap.model.multicore.cn_layer import CnNest, TensorAxis, TensorUse
+from nestmap.model.multicore.cn_layer import LayerNest, TensorAxis, TensorUse
 from nestmap.model.workload.access import AxisIndex
 from nestmap.model.workload.affine import Term
 
 Sizes = dict[Dimension, int]
 
 
-def layer_nest(node: LayerNode, number: int) -> CnNest:
+def layer_nest(node: LayerNode, number: int) -> LayerNest:
     """The nest of a layer."""
     layer, sizes = node.layer, node.layer.sizes
     made = node.outputs[0] if node.outputs else None
-    return CnNest(
+    return LayerNest(
         name=layer.name,
         number=number,
         operator=layer.operator,
@@ -37,14 +37,14 @@ def layer_nest(node: LayerNode, number: int) -> CnNest:
     )
 
 
-def vector_nest(node: VectorNode, number: int) -> CnNest:
+def vector_nest(node: VectorNode, number: int) -> LayerNest:
     """The nest of a vector operator; each part of it needs all inputs where that is not known."""
     nest, tensors = node.nest, node.inputs
     sizes = {loop.dimension: loop.size for loop in nest.loops} if nest else {}
     made = node.outputs[0]
     accesses = [x.axes if x else None for x in nest.inputs] if nest else [None] * len(tensors)
     names = ("I", *(f"I{place}" for place in range(1, len(tensors))))
-    return CnNest(
+    return LayerNest(
         name=node.name,
         number=number,
         operator=node.operator,
@@ -167,7 +167,7 @@ def _merged(indices: Sequence[AffineIndex], sizes: Sizes) -> TensorAxis:
     terms: list[Term] = []
     step, offset = 1, 0
     for index in reversed(indices):
-        terms += [replaced(term, {"coefficient": term.coefficient * step}) for term in index.terms]
+        terms += [copy_with(term, {"coefficient": term.coefficient * step}) for term in index.terms]
         offset -= index.padding[0] * step
         step *= _extent(index, sizes)
     return TensorAxis(terms=tuple(reversed(terms)), size=step, offset=offset)

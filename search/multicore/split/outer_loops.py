@@ -8,7 +8,7 @@ from math import ceil, prod
 import numpy as np
 
 from nestmap.model import InputError, Loop
-from nestmap.model.multicore.cn_layer import CnLayer, CnNest, TensorUse
+from nestmap.model.multicore.cn_layer import CnLayer, LayerNest, TensorUse
 from nestmap.model.multicore.split_options import (
     Convention,
     HintLoop,
@@ -20,7 +20,7 @@ from nestmap.model.multicore.tiling import Tiling
 from nestmap.search.multicore.split.node_nests import Sizes
 
 
-def split_layer(nest: CnNest, options: SplitOptions, capacity: int | None) -> CnLayer:
+def split_layer(nest: LayerNest, options: SplitOptions, capacity: int | None) -> CnLayer:
     """A layer with its outer loops.
 
     Args:
@@ -64,7 +64,7 @@ def _tiles(loops: Sequence[Loop]) -> Sizes:
     }
 
 
-def _outer(nest: CnNest, hints: Hints, options: SplitOptions) -> list[Loop]:
+def _outer(nest: LayerNest, hints: Hints, options: SplitOptions) -> list[Loop]:
     known = [hint for hint in hints if hint.dimension in nest.sizes]
     if options.mode is SplitMode.INNER:
         return _around(nest, known, options.convention)
@@ -79,7 +79,7 @@ def _limited(hint: HintLoop, size: int) -> int:
     return size if hint.tiles is None else min(hint.tiles, size)
 
 
-def _around(nest: CnNest, inner: Sequence[HintLoop], convention: Convention) -> list[Loop]:
+def _around(nest: LayerNest, inner: Sequence[HintLoop], convention: Convention) -> list[Loop]:
     """The loops around the given inner ones, in the order of the layer's loops."""
     within = dict.fromkeys(nest.sizes, 1)
     for hint in inner:
@@ -99,7 +99,7 @@ def _divisor_near(wanted: int, size: int) -> int:
 
 
 def _weight_loops(
-    nest: CnNest, loops: Sequence[Loop], options: SplitOptions, capacity: int | None
+    nest: LayerNest, loops: Sequence[Loop], options: SplitOptions, capacity: int | None
 ) -> list[Loop]:
     """The loop over K, outside of all others, that makes the constants of a node fit."""
     bits = max((_bits(read) for read in nest.constants), default=0)

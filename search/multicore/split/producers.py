@@ -7,15 +7,22 @@ from dataclasses import dataclass
 from typing import final
 
 from nestmap.model import LayerNode, NoCostNode, Tensor, VectorNode, Workload
-from nestmap.model.multicore.cn_layer import CnNest, TensorUse
-from nestmap.model.workload.access import AnyIndex, Anywhere, Repeated, Route, Step, VectorNest
+from nestmap.model.multicore.cn_layer import LayerNest, TensorUse
+from nestmap.model.workload.access import (
+    AccessRoute,
+    AccessStep,
+    AnyElement,
+    AnyIndex,
+    Repeat,
+    VectorNest,
+)
 
 AnyNode = LayerNode | VectorNode | NoCostNode
 
 
 @final
 @dataclass(frozen=True)
-class Feed:
+class Producer:
     """An input of a node, the node that makes it, and the way back from one tensor to the other.
 
     ``through`` are the operators in between.
@@ -23,15 +30,15 @@ class Feed:
 
     read: TensorUse
     writer: str
-    steps: tuple[Step, ...]
+    steps: tuple[AccessStep, ...]
     through: tuple[str, ...]
 
 
 @final
-class Feeds:
+class Producers:
     """Finds the feeds of a workload whose nodes of these names are split; all others let pass."""
 
-    def __init__(self, workload: Workload, nests: Mapping[str, CnNest]) -> None:
+    def __init__(self, workload: Workload, nests: Mapping[str, LayerNest]) -> None:
         self._nests = nests
         self._nodes: dict[str, AnyNode] = {node.name: node for node in workload.nodes}
         self._makers: dict[str, tuple[str, int]] = {
@@ -40,13 +47,13 @@ class Feeds:
             for place, tensor in enumerate(node.outputs)
         }
 
-    def of(self, nest: CnNest) -> Iterator[Feed]:
+    def of(self, nest: LayerNest) -> Iterator[Producer]:
         """The feeds of a node."""
         for read in nest.inputs:
             maker = self._maker(read.tensor, read.source)
             if maker is not None:
                 for writer, steps, through in self._back(*maker):
-                    yield Feed(read, writer, steps, through)
+                    yield Producer(read, writer, steps, through)
 
     def _maker(self, tensor: str | None, source: str | None) -> tuple[str, int] | None:
         if tensor is not None and tensor in self._makers:
@@ -55,7 +62,7 @@ class Feeds:
 
     def _back(
         self, name: str, output: int
-    ) -> Iterator[tuple[str, tuple[Step, ...], tuple[str, ...]]]:
+    ) -> Iterator[tuple[str, tuple[AccessStep, ...], tuple[str, ...]]]:
         """The nodes that make an output of a node, with the ways back to what they write."""
         if name in self._nests:
             yield name, (), ()
@@ -67,7 +74,7 @@ class Feeds:
                 yield writer, (*steps, *more), (node.operator, *through)
 
 
-Inputs = Iterator[tuple[str | None, str | None, tuple[Step, ...]]]
+Inputs = Iterator[tuple[str | None, str | None, tuple[AccessStep, ...]]]
 
 
 def _inputs(node: AnyNode, output: int) -> Inputs:
@@ -79,27 +86,29 @@ def _inputs(node: AnyNode, output: int) -> Inputs:
         yield node.inputs[route.input].name, None, route.steps
 
 
-def _routes(node: AnyNode, output: int) -> Iterator[Route]:
+def _routes(node: AnyNode, output: int) -> Iterator[AccessRoute]:
     if isinstance(node, NoCostNode) and node.routes is not None:
         yield from (route for route in node.routes if route.output == output)
         return
     nest = node.nest if isinstance(node, VectorNode) else None
     for place, tensor in enumerate(node.inputs):
         if not tensor.constant:
-            yield Route(output=output, input=place, steps=_steps(nest, place, tensor))
+            yield AccessRoute(output=output, input=place, steps=_steps(nest, place, tensor))
 
 
-def _steps(nest: VectorNest | None, place: int, tensor: Tensor) -> tuple[Step, ...]:
+def _steps(nest: VectorNest | None, place: int, tensor: Tensor) -> tuple[AccessStep, ...]:
     """The way back through an operator that computes, but is not split."""
     sizes = tensor.sizes or ()
     access = nest.inputs[place] if nest else None
     if nest is None or access is None or len(nest.output) != len(sizes):
-        return (Anywhere(sizes=sizes),)
+        return (AnyElement(sizes=sizes),)
     return tuple(_aligned(nest, access.axes, sizes))
 
 
-def _aligned(nest: VectorNest, axes: Sequence[object], sizes: Sequence[int]) -> Iterator[Step]:
+def _aligned(
+    nest: VectorNest, axes: Sequence[object], sizes: Sequence[int]
+) -> Iterator[AccessStep]:
     for place, size in enumerate(sizes):
         if axes[place] != nest.output[place]:
-            step = Repeated if size == 1 else AnyIndex
+            step = Repeat if size == 1 else AnyIndex
             yield step(axis=place, size=size)

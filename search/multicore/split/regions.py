@@ -12,28 +12,28 @@ from typing import TypeAlias
 import numpy as np
 
 from nestmap.model.arrays import Ints
-from nestmap.model.workload.access import AnyIndex, Repeated, Shifted, Taken
+from nestmap.model.workload.access import AnyIndex, Gather, Repeat, Shift
 
 Box: TypeAlias = tuple[Ints, ...]
 Region: TypeAlias = tuple[Box, ...]
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 
 
-def along(step: Shifted | Repeated | Taken | AnyIndex, indices: Ints) -> Ints:
+def regions_along(step: Shift | Repeat | Gather | AnyIndex, indices: Ints) -> Ints:
     """Where the indices along an axis come from; those that come from elsewhere are left out."""
     match step:
-        case Shifted():
+        case Shift():
             moved = step.start + step.step * indices
             return np.unique(moved[(moved >= 0) & (moved < step.size)])
-        case Repeated():
+        case Repeat():
             return np.unique(indices % step.size)
-        case Taken():
+        case Gather():
             return np.unique(np.asarray(step.indices, dtype=np.int64)[indices])
         case AnyIndex():
             return np.arange(step.size if len(indices) else 0, dtype=np.int64)
 
 
-def reshaped(region: Region, old: Sequence[int], new: Sequence[int]) -> Region:
+def reshape_region(region: Region, old: Sequence[int], new: Sequence[int]) -> Region:
     """The same elements, in row-major order, in a tensor of other sizes."""
     boxes = [box for part in region for box in _boxes(_runs(part, old), new)]
     return _joined(boxes, len(new))

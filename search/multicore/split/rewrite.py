@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import final
 
 from nestmap.model import InputOperand, LayerNode, NoCostNode, Tensor, VectorNode, Workload
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.workload.graph import Node
-from nestmap.search.multicore.split.layer_parts import Pieces, Surroundings
+from nestmap.search.multicore.split.layer_parts import LayerParts, Surroundings
 from nestmap.search.multicore.split.node_nests import layer_nest
 from nestmap.search.multicore.split.weight_split_plan import Plan, SplitAlong, split_plan
 
@@ -73,7 +73,7 @@ def split_layers(
         {node.name: node.outputs[0] for node in named.nodes if node.outputs},
     )
     splits = {
-        node.name: LayerSplit(node, Pieces(node, plans[node.name], around).made())
+        node.name: LayerSplit(node, LayerParts(node, plans[node.name], around).build())
         for node in named.nodes
         if isinstance(node, LayerNode) and node.name in plans
     }
@@ -102,7 +102,7 @@ def _with_names(workload: Workload, plans: Mapping[str, Plan]) -> Workload:
                     tensor = Tensor(name=f"{read.source}:0", sizes=sizes, precision=read.precision)
                     wanted.setdefault(read.source, tensor)
     nodes = (
-        replaced(node, {"outputs": (wanted[node.name],)})
+        copy_with(node, {"outputs": (wanted[node.name],)})
         if node.name in wanted and not node.outputs
         else node
         for node in workload.nodes
@@ -116,9 +116,9 @@ def _reading(node: Node, joined: Mapping[str, str]) -> Node:
         return node
     if isinstance(node, NoCostNode | VectorNode):
         sources = tuple(joined.get(source, source) for source in node.sources)
-        return replaced(node, {"sources": sources})
+        return copy_with(node, {"sources": sources})
     inputs = tuple(
-        replaced(operand, {"source": joined.get(operand.source or "", operand.source)})
+        copy_with(operand, {"source": joined.get(operand.source or "", operand.source)})
         for operand in node.layer.inputs
     )
-    return replaced(node, {"layer": replaced(node.layer, {"inputs": inputs})})
+    return copy_with(node, {"layer": copy_with(node.layer, {"inputs": inputs})})

@@ -19,10 +19,10 @@ from nestmap.model import (
     Term,
     VectorNode,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.dims import Dimension
 from nestmap.model.multicore.cn_layer import TensorAxis, TensorUse
-from nestmap.model.workload.access import InputAccess, Route, Shifted, VectorNest
+from nestmap.model.workload.access import AccessRoute, InputAccess, Shift, VectorNest
 from nestmap.search.multicore.split.node_nests import layer_nest
 
 Range = tuple[int, int]
@@ -77,7 +77,7 @@ def _range(layer: Layer, axis: TensorAxis, at: Ranges) -> Range:
     return first, last + 1
 
 
-def sliced(whole: Piece, ranges: Sequence[Range], name: str, made: str) -> NoCostNode:
+def slice_node(whole: Piece, ranges: Sequence[Range], name: str, made: str) -> NoCostNode:
     """A Slice of a tensor.
 
     Args:
@@ -89,24 +89,24 @@ def sliced(whole: Piece, ranges: Sequence[Range], name: str, made: str) -> NoCos
     pairs = enumerate(zip(ranges, whole.sizes, strict=True))
     taken = {axis: part for axis, (part, size) in pairs if part != (0, size)}
     steps = tuple(
-        Shifted(axis=axis, start=lo, size=whole.sizes[axis]) for axis, (lo, _) in taken.items()
+        Shift(axis=axis, start=lo, size=whole.sizes[axis]) for axis, (lo, _) in taken.items()
     )
     parameters = tuple(
         Tensor(name=f"{made}_{what}", sizes=(len(taken),), precision=INTEGERS, constant=True)
         for what in ("starts", "ends", "axes")
     )
-    output = replaced(whole.tensor, {"name": made, "sizes": tuple(hi - lo for lo, hi in ranges)})
+    output = copy_with(whole.tensor, {"name": made, "sizes": tuple(hi - lo for lo, hi in ranges)})
     return NoCostNode(
         name=name,
         operator="Slice",
         sources=() if whole.node is None else (whole.node,),
         inputs=(whole.tensor, *parameters),
         outputs=(output,),
-        routes=(Route(steps=steps),),
+        routes=(AccessRoute(steps=steps),),
     )
 
 
-def one_behind_the_other(pieces: Sequence[Piece], axis: int, name: str, made: Tensor) -> NoCostNode:
+def concat_node(pieces: Sequence[Piece], axis: int, name: str, made: Tensor) -> NoCostNode:
     """A Concat of tensors along an axis."""
     lengths = [piece.sizes[axis] for piece in pieces]
     starts = accumulate(lengths, initial=0)
@@ -117,15 +117,15 @@ def one_behind_the_other(pieces: Sequence[Piece], axis: int, name: str, made: Te
         operator="Concat",
         sources=_sources(pieces),
         inputs=tuple(piece.tensor for piece in pieces),
-        outputs=(replaced(pieces[0].tensor, {"name": made.name, "sizes": sizes}),),
+        outputs=(copy_with(pieces[0].tensor, {"name": made.name, "sizes": sizes}),),
         routes=tuple(
-            Route(input=place, steps=(Shifted(axis=axis, start=-start, size=length),))
+            AccessRoute(input=place, steps=(Shift(axis=axis, start=-start, size=length),))
             for place, (length, start) in enumerate(zip(lengths, starts, strict=False))
         ),
     )
 
 
-def added(pair: tuple[Piece, Piece], node: LayerNode, name: str, made: Tensor) -> VectorNode:
+def add_node(pair: tuple[Piece, Piece], node: LayerNode, name: str, made: Tensor) -> VectorNode:
     """An Add of two tensors of partial sums of a layer."""
     sizes = pair[0].sizes
     return VectorNode(
@@ -134,7 +134,7 @@ def added(pair: tuple[Piece, Piece], node: LayerNode, name: str, made: Tensor) -
         sources=_sources(pair),
         iterations=sizes,
         inputs=tuple(piece.tensor for piece in pair),
-        outputs=(replaced(made, {"sizes": sizes}),),
+        outputs=(copy_with(made, {"sizes": sizes}),),
         nest=_element_by_element(node, sizes),
     )
 

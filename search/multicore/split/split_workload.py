@@ -9,17 +9,17 @@ import numpy as np
 
 from nestmap.model import LayerNode, VectorNode, Workload
 from nestmap.model.arrays import Ints
-from nestmap.model.multicore.cn_layer import CnLayer, CnNest, dimensions_of
+from nestmap.model.multicore.cn_layer import CnLayer, LayerNest, dimensions_of
 from nestmap.model.multicore.cn_workload import PARTIAL_SUMS, WITHIN_GROUP, CnEdges, CnWorkload
 from nestmap.model.multicore.split_options import Convention, SplitOptions
 from nestmap.search.multicore.split.access_factors import read_factors
 from nestmap.search.multicore.split.edges import Written, edges
 from nestmap.search.multicore.split.node_nests import layer_nest, vector_nest
 from nestmap.search.multicore.split.outer_loops import split_layer
-from nestmap.search.multicore.split.producers import Feed, Feeds
-from nestmap.search.multicore.split.trace_back import traced
+from nestmap.search.multicore.split.producers import Producer, Producers
+from nestmap.search.multicore.split.trace_back import trace_back
 
-Capacity = Callable[[CnNest], int | None]
+Capacity = Callable[[LayerNest], int | None]
 """Bits for the constants of a node in the smallest memory of the cores that it may run on."""
 
 COUNTED_TWICE: Final = frozenset({"Reshape", "Flatten", "Transpose", "Gather", "LpNormalization"})
@@ -49,11 +49,11 @@ def split_workload(
     """
     nests = {nest.name: nest for nest in _nests(workload, computes)}
     layers = {name: split_layer(nest, options, capacity(nest)) for name, nest in nests.items()}
-    edges = _all_edges(layers, Feeds(workload, nests), options.convention)
+    edges = _all_edges(layers, Producers(workload, nests), options.convention)
     return CnWorkload(workload.name, tuple(layers.values()), edges, options.convention)
 
 
-def _all_edges(layers: Mapping[str, CnLayer], feeds: Feeds, convention: Convention) -> CnEdges:
+def _all_edges(layers: Mapping[str, CnLayer], feeds: Producers, convention: Convention) -> CnEdges:
     """The edges within the groups of each layer, and those along each feed."""
     counts = [layer.tiling.count for layer in layers.values()]
     first = dict(zip(layers, np.cumsum([0, *counts]).tolist(), strict=False))
@@ -70,7 +70,7 @@ def _all_edges(layers: Mapping[str, CnLayer], feeds: Feeds, convention: Conventi
     return _sorted(columns)
 
 
-def _nests(workload: Workload, computes: Callable[[VectorNode], bool]) -> Iterator[CnNest]:
+def _nests(workload: Workload, computes: Callable[[VectorNode], bool]) -> Iterator[LayerNest]:
     for number, node in enumerate(workload.nodes):
         if isinstance(node, LayerNode):
             yield layer_nest(node, number)
@@ -94,9 +94,9 @@ def _sums(layer: CnLayer) -> Columns:
     part of the output, wherever that runs; the last one finishes it. Stream has no such edges.
     """
     none = np.zeros(0, dtype=np.int64)
-    if layer.final.all():
+    if layer.is_final.all():
         return none, none, none, none
-    part = layer.tiling.numbers(dimensions_of(layer.nest.output.axes))
+    part = layer.tiling.tile_numbers(dimensions_of(layer.nest.output.axes))
     order = np.argsort(part, kind="stable")
     same = np.diff(part[order]) == 0
     before, after = order[:-1][same], order[1:][same]
@@ -104,11 +104,11 @@ def _sums(layer: CnLayer) -> Columns:
     return before, after, np.full(len(before), PARTIAL_SUMS, dtype=np.int64), bits
 
 
-def _fed(written: Written, reader: CnLayer, feed: Feed, convention: Convention) -> Columns:
+def _fed(written: Written, reader: CnLayer, feed: Producer, convention: Convention) -> Columns:
     """The edges from the nodes that write a tensor to those that read it as this input."""
     axes = feed.read.axes
     factors = read_factors(axes, reader.tiling, convention)
-    factors, _ = traced(factors, tuple(axis.size for axis in axes), feed.steps)
+    factors, _ = trace_back(factors, tuple(axis.size for axis in axes), feed.steps)
     producers, consumers = edges(reader.tiling, factors, written)
     writer = written.layer
     bits = writer.bits_of(writer.nest.output, convention)[producers]

@@ -11,23 +11,23 @@ from typing import final
 import numpy as np
 
 from nestmap.model.workload.access import (
+    AccessStep,
+    AnyElement,
     AnyIndex,
-    Anywhere,
-    Permuted,
-    Repeated,
-    Reshaped,
-    Shifted,
-    Step,
-    Taken,
+    Gather,
+    Permute,
+    Repeat,
+    Reshape,
+    Shift,
 )
 from nestmap.search.multicore.split.access_factors import Factor
-from nestmap.search.multicore.split.regions import Box, Region, along, reshaped
+from nestmap.search.multicore.split.regions import Box, Region, regions_along, reshape_region
 
 Sizes = tuple[int, ...]
 
 
-def traced(
-    factors: Sequence[Factor], sizes: Sizes, steps: Sequence[Step]
+def trace_back(
+    factors: Sequence[Factor], sizes: Sizes, steps: Sequence[AccessStep]
 ) -> tuple[tuple[Factor, ...], Sizes]:
     """What is read of the tensor that the steps lead back to, and its sizes.
 
@@ -43,18 +43,18 @@ def traced(
 
 
 def _traced(
-    factors: tuple[Factor, ...], sizes: Sizes, step: Step
+    factors: tuple[Factor, ...], sizes: Sizes, step: AccessStep
 ) -> tuple[tuple[Factor, ...], Sizes]:
     match step:
-        case Permuted():
+        case Permute():
             moved = tuple(
                 replace(factor, axes=tuple(step.axes.index(axis) for axis in factor.axes))
                 for factor in factors
             )
             return moved, tuple(sizes[axis] for axis in step.axes)
-        case Reshaped():
+        case Reshape():
             return _reshape(factors, sizes, step.sizes), step.sizes
-        case Anywhere():
+        case AnyElement():
             whole = ((np.arange(n, dtype=np.int64),) for n in step.sizes)
             everything = tuple(Factor((i,), (), (), ((box,),)) for i, box in enumerate(whole))
             return everything, step.sizes
@@ -63,12 +63,12 @@ def _traced(
             return moved, (*sizes[: step.axis], step.size, *sizes[step.axis + 1 :])
 
 
-def _shifted(factor: Factor, step: Shifted | Repeated | Taken | AnyIndex) -> Factor:
+def _shifted(factor: Factor, step: Shift | Repeat | Gather | AnyIndex) -> Factor:
     if step.axis not in factor.axes:
         return factor
     place = factor.axes.index(step.axis)
     regions = (
-        tuple((*box[:place], along(step, box[place]), *box[place + 1 :]) for box in region)
+        tuple((*box[:place], regions_along(step, box[place]), *box[place + 1 :]) for box in region)
         for region in factor.regions
     )
     return replace(factor, regions=tuple(regions))
@@ -84,7 +84,7 @@ def _reshape(factors: tuple[Factor, ...], old: Sizes, new: Sizes) -> tuple[Facto
         apart = tuple(factor for factor in now if factor not in touched)
         stretch = _Stretch(before, tuple(old[i] for i in before), tuple(new[j] for j in after))
         # new axes are negative until all old ones are gone
-        made = stretch.of(merged(touched), tuple(-1 - j for j in after))
+        made = stretch.of(merge_regions(touched), tuple(-1 - j for j in after))
         now = (*apart, made)
     return tuple(replace(x, axes=tuple(-1 - axis for axis in x.axes)) for x in now)
 
@@ -124,11 +124,11 @@ class _Stretch:
 
     def _box(self, box: Box) -> Iterator[Box]:
         rest, mine = box[: len(box) - len(self.axes)], box[len(box) - len(self.axes) :]
-        for made in reshaped((mine,), self.old, self.new):
+        for made in reshape_region((mine,), self.old, self.new):
             yield (*rest, *made)
 
 
-def merged(factors: Sequence[Factor]) -> Factor:
+def merge_regions(factors: Sequence[Factor]) -> Factor:
     """Several factors as one."""
     tiles = {
         dimension: count

@@ -10,7 +10,7 @@ from typing import final
 
 from nestmap.model import AffineIndex, InputError, InputOperand, Layer, LayerNode
 from nestmap.model.dims import Dimension
-from nestmap.model.multicore.cn_layer import CnNest, TensorUse
+from nestmap.model.multicore.cn_layer import LayerNest, TensorUse
 from nestmap.search.multicore.split.node_nests import Sizes, layer_nest
 
 Rooms = dict[InputOperand, int]
@@ -96,7 +96,7 @@ def _order(node: LayerNode, along: SplitAlong) -> Iterator[Dimension]:
             yield dimension
 
 
-def _may_be_cut(node: LayerNode, nest: CnNest, dimension: Dimension) -> bool:
+def _may_be_cut(node: LayerNode, nest: LayerNest, dimension: Dimension) -> bool:
     """Whether each tensor has an axis, or none, along which a part of the dimension is a part."""
     reads = zip(node.layer.inputs, nest.inputs, strict=True)
     uses = [(node.layer.output.indices, nest.output)]

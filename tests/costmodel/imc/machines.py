@@ -17,7 +17,7 @@ from nestmap.model import (
     SpatialProblem,
     layer_from_equation,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from tests.costmodel.machines import mapped, memory
 
 MACRO = {"D1": 16, "D2": 32}
@@ -62,7 +62,7 @@ def imc_machine(
 def cells_of(size: int, area: float = 0.0) -> MemoryLevel:
     """SRAM cells of so many bits behind each multiplier."""
     level = memory("cells", size=size, operands="I2")
-    return replaced(level, {"instance": replaced(level.instance, {"area": area})})
+    return copy_with(level, {"instance": copy_with(level.instance, {"area": area})})
 
 
 def convolution(sizes: Mapping[str, int] | None = None) -> Layer:

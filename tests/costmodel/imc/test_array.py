@@ -18,7 +18,7 @@ from nestmap.costmodel.imc.array import (
 )
 from nestmap.costmodel.imc.layer import array_energies
 from nestmap.model import Accelerator, ArrayPart, InMemoryCompute
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from tests.costmodel.imc.machines import (
     MACRO,
     analog,
@@ -110,7 +110,7 @@ def test_names_decide_which_dimension_has_the_columns() -> None:
 
 
 def test_a_later_node_takes_less_area_energy_and_time() -> None:
-    old = replaced(digital(), {"technology": 65.0, "supply_voltage": 1.1})
+    old = copy_with(digital(), {"technology": 65.0, "supply_voltage": 1.1})
     at_65, at_28 = imc_machine(old), imc_machine(digital())
     for part, area in areas(at_28).items():
         assert area <= areas(at_65)[part]

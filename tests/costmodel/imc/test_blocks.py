@@ -19,7 +19,7 @@ from nestmap.costmodel.imc.blocks import (
 )
 from nestmap.costmodel.technology import UnknownNodeError, nominal_voltage
 from nestmap.model import NestmapError
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from tests.costmodel.imc.machines import digital
 
 NODES = st.floats(min_value=7, max_value=180)
@@ -27,7 +27,7 @@ SHARES = st.floats(min_value=0.5, max_value=1.5)
 
 
 def at(node: float, voltage: float) -> Circuits:
-    return circuits_of(replaced(digital(), {"technology": node, "supply_voltage": voltage}))
+    return circuits_of(copy_with(digital(), {"technology": node, "supply_voltage": voltage}))
 
 
 def test_constants_are_exactly_those_published_for_28_nm() -> None:

@@ -15,7 +15,7 @@ from nestmap.model import (
     OperandLink,
     SpatialProblem,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from tests.costmodel.imc.machines import (
     analog,
     arithmetic,
@@ -78,8 +78,8 @@ def test_the_operand_in_the_cells_is_the_weight() -> None:
         OperandLink(operand="I", memory_operand="I2"),
         OperandLink(operand="W", memory_operand="I1"),
     )
-    problem = replaced(diagonal.problem, {"constraints": LayerConstraints(links=links)})
-    assert rows_in_use(replaced(diagonal, {"problem": problem})) == 6
+    problem = copy_with(diagonal.problem, {"constraints": LayerConstraints(links=links)})
+    assert rows_in_use(copy_with(diagonal, {"problem": problem})) == 6
     assert rows_in_use(diagonal) == 12
 
 
@@ -140,10 +140,10 @@ def test_energy_does_not_fall_with_precision(
 ) -> None:
     here = on_array(imc, sizes, on)
     for field in ("weight_precision", "activation_precision"):
-        finer = replaced(imc, {field: 2 * getattr(imc, field)})
+        finer = copy_with(imc, {field: 2 * getattr(imc, field)})
         assert_no_less(here, on_array(finer, sizes, on))
     if imc.kind is ImcKind.ANALOG:
-        finer = replaced(imc, {"adc_resolution": imc.adc_resolution + 1})
+        finer = copy_with(imc, {"adc_resolution": imc.adc_resolution + 1})
         assert_no_less(here, on_array(finer, sizes, on))
 
 
@@ -168,7 +168,7 @@ def test_energy_does_not_fall_with_node_and_voltage(
 ) -> None:
     sizes = {"D1": 16, "D2": 32}
     low, high = (
-        replaced(imc, {"technology": node, "supply_voltage": volt})
+        copy_with(imc, {"technology": node, "supply_voltage": volt})
         for node, volt in zip(nodes, volts, strict=True)
     )
     assert_no_less(on_array(low, sizes, on), on_array(high, sizes, on))

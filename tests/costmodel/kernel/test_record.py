@@ -9,10 +9,10 @@ import pytest
 
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.costmodel.flatten import flatten
-from nestmap.costmodel.kernel.record import DIMENSIONS, LEVELS, new_record, put
+from nestmap.costmodel.kernel.record import DIMENSIONS, LEVELS, fill_corner, new_record
 from nestmap.model import InputError, Layer, Loop, MemoryLevel
 from nestmap.model.arrays import Floats, Ints
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from tests.costmodel.machines import machine, mapped, matmul, memory, ordered
 
 
@@ -45,7 +45,7 @@ def test_records_do_not_share_memory() -> None:
 
 def test_values_go_into_the_front_corner() -> None:
     record = new_record(Sample)
-    put(record.whole, [[1, 2], [3, 4]], "numbers")
+    fill_corner(record.whole, [[1, 2], [3, 4]], "numbers")
     assert record.whole.tolist() == [[1, 2, 0], [3, 4, 0]]
 
 
@@ -53,7 +53,7 @@ def test_values_go_into_the_front_corner() -> None:
 def test_too_many_values_are_an_error(values: list[list[int]], found: str) -> None:
     record = new_record(Sample)
     with pytest.raises(InputError, match=f"numbers: found {found} of them; expected at most"):
-        put(record.whole, values, "numbers")
+        fill_corner(record.whole, values, "numbers")
 
 
 def test_a_field_must_not_hide_what_numpy_means_by_it() -> None:
@@ -87,7 +87,7 @@ def test_nine_memory_levels_are_too_many() -> None:
 def layer_with(dimensions: int) -> Layer:
     layer = matmul(4, 4)
     more = tuple(Loop(dimension=f"X{i}", size=1) for i in range(dimensions - len(layer.loops)))
-    return replaced(layer, {"loops": layer.loops + more})
+    return copy_with(layer, {"loops": layer.loops + more})
 
 
 def test_dimensions_up_to_the_capacity() -> None:

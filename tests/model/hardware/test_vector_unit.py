@@ -17,7 +17,7 @@ from nestmap.model import (
     VectorUnit,
     without_unused_levels,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from tests.costmodel.machines import machine, memory
 from tests.store.builders import network, result, vector_entry, with_vector
 from tests.vectors import vector_machines, with_unit
@@ -65,9 +65,9 @@ def test_the_memory_is_the_units_or_the_outermost_one_of_outputs() -> None:
 
 def test_the_unit_is_part_of_content_and_area() -> None:
     assert with_unit(SMALL).content_hash != SMALL.content_hash
-    assert replaced(with_unit(SMALL), {"vector_unit": None}).content_hash == SMALL.content_hash
+    assert copy_with(with_unit(SMALL), {"vector_unit": None}).content_hash == SMALL.content_hash
     unit = VectorUnit(lanes=8, operation_energy=0.25, area=3.5)
-    assert total_area(replaced(SMALL, {"vector_unit": unit})) == total_area(SMALL) + 3.5
+    assert total_area(copy_with(SMALL, {"vector_unit": unit})) == total_area(SMALL) + 3.5
 
 
 @settings(max_examples=50, deadline=None)
@@ -91,7 +91,7 @@ def test_a_machine_without_the_memory_of_its_unit_is_still_one(kept: str) -> Non
 
 def totals(counted: bool) -> NetworkEvaluation:
     """Two layers and two vector operators."""
-    return replaced(with_vector(result(network())), {"vector_counted": counted})
+    return copy_with(with_vector(result(network())), {"vector_counted": counted})
 
 
 def test_totals_include_vector_operators_only_where_they_count() -> None:

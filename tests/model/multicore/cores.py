@@ -17,7 +17,7 @@ from nestmap.model import (
     PortUse,
     StorageCore,
 )
-from nestmap.model.multicore.builders import Wires, dram
+from nestmap.model.multicore.builders import ChannelSpec, dram
 
 
 def buffer(name: str = "buffer", size: int = 4096) -> MemoryLevel:
@@ -56,7 +56,7 @@ def star(*cores: ComputeCore, offchip: int = 9) -> MultiCoreAccelerator:
         name="star",
         cores=(*cores, far(offchip)),
         offchip=offchip,
-        links=Wires(bandwidth=32).links((x.id, offchip) for x in cores),
+        links=ChannelSpec(bandwidth=32).links((x.id, offchip) for x in cores),
     )
 
 

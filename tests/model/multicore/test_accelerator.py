@@ -20,23 +20,23 @@ from nestmap.model import (
     SpatialMapping,
     Unrolling,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.multicore.builders import (
-    Beside,
+    AttachedCore,
+    ChannelSpec,
     OffChip,
-    Wires,
     bus,
     dram,
     mesh,
-    numbered,
+    number_cores,
     point_to_point,
 )
 from nestmap.pipeline.frontend.bundled import multicore_names
 from nestmap.pipeline.frontend.read import read_multicore
 from tests.model.multicore.cores import buffer, core, ends, far, star
 
-WIRES = Wires(bandwidth=32, energy_per_bit=0.5, energy_per_cycle=2.0)
-WAY = OffChip(core=far(9), wires=Wires(bandwidth=64))
+WIRES = ChannelSpec(bandwidth=32, energy_per_bit=0.5, energy_per_cycle=2.0)
+WAY = OffChip(core=far(9), wires=ChannelSpec(bandwidth=64))
 
 
 @pytest.mark.parametrize("name", multicore_names())
@@ -57,10 +57,10 @@ def test_whatever_changes_changes_the_hash() -> None:
         star(core(0)),
         star(core(0), core(1, ("Conv",))),
         star(core(0), core(1), offchip=8),
-        replaced(model, {"shared": ((0, 1),)}),
-        replaced(model, {"links": (*model.links, WIRES.link(0, 1))}),
-        replaced(model, {"buses": (WIRES.bus((0, 1)),)}),
-        replaced(model, {"links": tuple(replaced(x, {"bandwidth": None}) for x in model.links)}),
+        copy_with(model, {"shared": ((0, 1),)}),
+        copy_with(model, {"links": (*model.links, WIRES.link(0, 1))}),
+        copy_with(model, {"buses": (WIRES.bus((0, 1)),)}),
+        copy_with(model, {"links": tuple(copy_with(x, {"bandwidth": None}) for x in model.links)}),
     )
     assert len({x.content_hash for x in (model, *others)}) == len(others) + 1
 
@@ -103,27 +103,27 @@ def flow(name: str, factor: int) -> SpatialMapping:
 WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "a number twice": (lambda: star(core(0), core(0)), "2 cores have the number 0"),
     "an unknown core off the chip": (
-        lambda: replaced(star(core(0)), {"offchip": 5}),
+        lambda: copy_with(star(core(0)), {"offchip": 5}),
         "offchip names core 5; expected one of 0, 9",
     ),
     "a link to nowhere": (
-        lambda: replaced(star(core(0)), {"links": (WIRES.link(0, 7),)}),
+        lambda: copy_with(star(core(0)), {"links": (WIRES.link(0, 7),)}),
         "link 0 -> 7 names core 7; expected one of 0, 9",
     ),
     "a bus to nowhere": (
-        lambda: replaced(star(core(0)), {"buses": (WIRES.bus((0, 7)),)}),
+        lambda: copy_with(star(core(0)), {"buses": (WIRES.bus((0, 7)),)}),
         "bus 0, 7 names core 7",
     ),
     "a link twice": (
-        lambda: replaced(star(core(0)), {"links": (WIRES.link(0, 9), WIRES.link(0, 9))}),
+        lambda: copy_with(star(core(0)), {"links": (WIRES.link(0, 9), WIRES.link(0, 9))}),
         "2 links 0 -> 9; expected one",
     ),
     "a link to itself": (lambda: WIRES.link(3, 3), "from core 3 to itself"),
     "a bus with one core twice": (lambda: WIRES.bus((3, 3)), "bus 3, 3 has a core twice"),
-    "no bandwidth": (lambda: Wires(bandwidth=0), "greater than 0"),
+    "no bandwidth": (lambda: ChannelSpec(bandwidth=0), "greater than 0"),
     "negative bandwidth": (lambda: Link(sender=0, receiver=1, bandwidth=-8), "greater than 0"),
     "a core off the chip that computes": (
-        lambda: replaced(star(core(0)), {"offchip": 0}),
+        lambda: copy_with(star(core(0)), {"offchip": 0}),
         "off-chip core 0 is a compute core; expected a storage core",
     ),
     "nothing computes": (
@@ -131,43 +131,43 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         "no compute core",
     ),
     "an unreachable core": (
-        lambda: replaced(star(core(0), core(1)), {"links": WIRES.links([(0, 9)])}),
+        lambda: copy_with(star(core(0), core(1)), {"links": WIRES.links([(0, 9)])}),
         "no path from core 9 to core 1; expected links",
     ),
     "a way in one direction": (
-        lambda: replaced(star(core(0)), {"links": (WIRES.link(9, 0),)}),
+        lambda: copy_with(star(core(0)), {"links": (WIRES.link(9, 0),)}),
         "no path from core 0 to core 9",
     ),
     "memory shared by one": (
-        lambda: replaced(star(core(0)), {"shared": ((0,),)}),
+        lambda: copy_with(star(core(0)), {"shared": ((0,),)}),
         "memory shared by core 0 alone",
     ),
     "memory shared twice": (
-        lambda: replaced(star(core(0), core(1)), {"shared": ((0, 1), (1, 0))}),
+        lambda: copy_with(star(core(0), core(1)), {"shared": ((0, 1), (1, 0))}),
         "core 0 occurs 2 times in shared memories",
     ),
     "memory shared with the core off the chip": (
-        lambda: replaced(star(core(0)), {"shared": ((0, 9),)}),
+        lambda: copy_with(star(core(0)), {"shared": ((0, 9),)}),
         "shared with off-chip core 9",
     ),
     "shared memory of another name": (
-        lambda: replaced(star(core(0), core(1, memory=buffer("sram"))), {"shared": ((0, 1),)}),
+        lambda: copy_with(star(core(0), core(1, memory=buffer("sram"))), {"shared": ((0, 1),)}),
         "core 0 has buffer; core 1 has sram; expected the same one in each",
     ),
     "shared memory of another size": (
-        lambda: replaced(star(core(0), core(1, memory=buffer(size=64))), {"shared": ((0, 1),)}),
+        lambda: copy_with(star(core(0), core(1, memory=buffer(size=64))), {"shared": ((0, 1),)}),
         "buffer of core 1 is not that of core 0; expected the same size",
     ),
     "a dataflow over another dimension": (
-        lambda: replaced(core(0), {"dataflows": (flow("D3", 2),)}),
+        lambda: copy_with(core(0), {"dataflows": (flow("D3", 2),)}),
         "a dataflow of core core0 over D3; expected one over its array dimensions: D1, D2",
     ),
     "a dataflow that is too large": (
-        lambda: replaced(core(0), {"dataflows": (flow("D1", 4), flow("D2", 4))}),
+        lambda: copy_with(core(0), {"dataflows": (flow("D1", 4), flow("D2", 4))}),
         "unrolls 4 times over D2; expected at most 2",
     ),
     "two memories for one operand of a core that stores": (
-        lambda: replaced(far(0), {"memories": (buffer("a"), buffer("b"))}),
+        lambda: copy_with(far(0), {"memories": (buffer("a"), buffer("b"))}),
         "2 memories of core dram hold I1",
     ),
 }
@@ -185,7 +185,7 @@ def test_a_mesh_is_its_links() -> None:
     explicit = point_to_point("m", [core(i) for i in range(6)], pairs, WIRES, WAY)
     assert ends(made.links) == ends(explicit.links)
     assert set(made.links) == {WIRES.link(a, b) for x, y in pairs for a, b in ((x, y), (y, x))}
-    assert made.buses == explicit.buses == (Wires(bandwidth=64).bus((*range(6), 9)),)
+    assert made.buses == explicit.buses == (ChannelSpec(bandwidth=64).bus((*range(6), 9)),)
     assert [x.coordinates for x in made.compute_cores] == [
         *((0, 0), (1, 0), (2, 0)),
         *((0, 1), (1, 1), (2, 1)),
@@ -194,14 +194,14 @@ def test_a_mesh_is_its_links() -> None:
 
 def test_cores_beside_a_mesh_are_linked_to_all_of_it() -> None:
     pooling, simd = core(4, ("MaxPool",)), core(5, ("Add",))
-    free = Wires()
+    free = ChannelSpec()
     made = mesh(
         "m",
         [core(i) for i in range(4)],
         2,
         WIRES,
         OffChip(core=far(9), wires=WIRES, linked=(0, 1, 4, 5)),
-        (Beside(core=pooling, wires=WIRES), Beside(core=simd, wires=free)),
+        (AttachedCore(core=pooling, wires=WIRES), AttachedCore(core=simd, wires=free)),
     )
     of_simd = {link for link in made.links if 5 in (link.sender, link.receiver)}
     around = {link for link in of_simd if 9 not in (link.sender, link.receiver)}
@@ -222,8 +222,8 @@ def test_a_bus_joins_all() -> None:
 
 
 def test_accelerators_are_numbered() -> None:
-    made = numbered([core(7).accelerator] * 2, first=3)
-    assert made == (replaced(core(7), {"id": 3}), replaced(core(7), {"id": 4}))
+    made = number_cores([core(7).accelerator] * 2, first=3)
+    assert made == (copy_with(core(7), {"id": 3}), copy_with(core(7), {"id": 4}))
 
 
 def test_energies_of_a_dram_are_for_a_bit() -> None:

@@ -16,7 +16,7 @@ from nestmap.model import (
     Workload,
     allowed_cores,
     check_allocations,
-    hinted_split,
+    split_from_hints,
 )
 from nestmap.model.multicore.core_constraints import NodeKind
 from nestmap.model.multicore.split_options import Convention, HintLoop, SplitMode, SplitOptions
@@ -169,16 +169,18 @@ def test_tilings_become_hints_by_layer() -> None:
         )
     )
     expected = SplitOptions(mode=SplitMode.PER_LAYER, hints=((D,), (K2, D), (D,)), cutoffs=(2, 3))
-    assert hinted_split(mapping, NETWORK) == expected
-    found = hinted_split(mapping, NETWORK, Convention.STREAM)
+    assert split_from_hints(mapping, NETWORK) == expected
+    found = split_from_hints(mapping, NETWORK, Convention.STREAM)
     assert found is not None
     assert found.convention is Convention.STREAM
 
 
 def test_entries_without_a_tiling_have_that_of_the_default() -> None:
     mapping = CoreMapping(entries=(entry(1, target="first"), CoreAllocation(intra=(D,))))
-    assert hinted_split(mapping, NETWORK) == SplitOptions(mode=SplitMode.PER_LAYER, hints=((D,),))
+    assert split_from_hints(mapping, NETWORK) == SplitOptions(
+        mode=SplitMode.PER_LAYER, hints=((D,),)
+    )
 
 
 def test_without_tilings_there_are_no_hints() -> None:
-    assert hinted_split(CoreMapping(entries=(entry(1),)), NETWORK) is None
+    assert split_from_hints(CoreMapping(entries=(entry(1),)), NETWORK) is None

@@ -10,16 +10,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nestmap.model.multicore.accelerator import Bus, ComputeCore, CoreId, MultiCoreAccelerator
-from nestmap.model.multicore.builders import Beside, OffChip, Wires, bus, dram, mesh, numbered
-from nestmap.model.multicore.interconnect import Ways
+from nestmap.model.multicore.builders import (
+    AttachedCore,
+    ChannelSpec,
+    OffChip,
+    bus,
+    dram,
+    mesh,
+    number_cores,
+)
+from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.pipeline.frontend.read import read_multicore
 
-WIRES = Wires(bandwidth=32)
+WIRES = ChannelSpec(bandwidth=32)
 
 
 def tpu_cores(count: int) -> tuple[ComputeCore, ...]:
     core = read_multicore("quad_tpu").compute_cores[0]
-    return numbered([core.accelerator] * count)
+    return number_cores([core.accelerator] * count)
 
 
 def grid(rows: int, columns: int, linked: tuple[CoreId, ...] = ()) -> MultiCoreAccelerator:
@@ -27,14 +35,14 @@ def grid(rows: int, columns: int, linked: tuple[CoreId, ...] = ()) -> MultiCoreA
     return mesh("grid", tpu_cores(rows * columns), columns, WIRES, far)
 
 
-def steps(ways: Ways, sender: CoreId, receiver: CoreId) -> list[str]:
-    return [ways.wires[wire].name for wire in ways.path(sender, receiver)]
+def steps(ways: Interconnect, sender: CoreId, receiver: CoreId) -> list[str]:
+    return [ways.channels[wire].name for wire in ways.path(sender, receiver)]
 
 
 @given(st.integers(1, 4), st.integers(1, 4))
 def test_paths_in_a_mesh_are_shortest_and_go_along_the_rows_first(rows: int, columns: int) -> None:
     machine = grid(rows, columns)
-    ways = Ways(accelerator=machine)
+    ways = Interconnect(accelerator=machine)
     for a, b in product(range(rows * columns), repeat=2):
         (ya, xa), (yb, xb) = divmod(a, columns), divmod(b, columns)
         right, down = (1 if xb > xa else -1), (1 if yb > ya else -1)
@@ -51,7 +59,7 @@ def test_paths_have_the_fewest_steps_on_the_chip(
     count = rows * columns
     linked = data.draw(st.sets(st.integers(0, count - 1), min_size=1))
     machine = grid(rows, columns, tuple(sorted(linked)))
-    ways = Ways(accelerator=machine)
+    ways = Interconnect(accelerator=machine)
     on_chip = machine.graph().subgraph(range(count))
     lengths = dict(nx.all_pairs_shortest_path_length(on_chip))
     for a, b in product(range(count), repeat=2):
@@ -62,24 +70,24 @@ def test_paths_have_the_fewest_steps_on_the_chip(
 def test_a_link_is_taken_before_a_bus_and_the_wider_bus_before_the_other() -> None:
     narrow, wide = Bus(cores=(0, 1, 2), bandwidth=16), Bus(cores=(0, 1, 2), bandwidth=64)
     machine = bus("pair", tpu_cores(2), WIRES, dram(2, 64, 15.0))
-    ways = Ways(accelerator=machine.model_copy(update={"buses": (narrow, wide)}))
+    ways = Interconnect(accelerator=machine.model_copy(update={"buses": (narrow, wide)}))
     assert ways.path(0, 1) == (1,)
     linked = machine.model_copy(update={"links": WIRES.links([(0, 1)]), "buses": (wide,)})
-    assert Ways(accelerator=linked).path(0, 1) == (0,)
-    assert Ways(accelerator=linked).path(0, 2) == (2,)
+    assert Interconnect(accelerator=linked).path(0, 1) == (0,)
+    assert Interconnect(accelerator=linked).path(0, 2) == (2,)
 
 
 def test_cores_for_some_operators_are_passed_only_where_there_is_no_other_way() -> None:
     pool = read_multicore("quad_tpu").core(4)
     assert isinstance(pool, ComputeCore)
-    beside = Beside(core=pool.model_copy(update={"id": 4}), wires=Wires(bandwidth=1024))
+    beside = AttachedCore(core=pool.model_copy(update={"id": 4}), wires=ChannelSpec(bandwidth=1024))
     far = OffChip(core=dram(5, 64, 15.0), wires=WIRES, linked=(0, 4))
-    ways = Ways(accelerator=mesh("square", tpu_cores(4), 2, WIRES, far, [beside]))
+    ways = Interconnect(accelerator=mesh("square", tpu_cores(4), 2, WIRES, far, [beside]))
     assert steps(ways, 0, 3) == ["0 -> 1", "1 -> 3"]
 
 
 def test_cores_that_share_a_memory_need_no_wire() -> None:
-    ways = Ways(accelerator=read_multicore("dual_shared"))
+    ways = Interconnect(accelerator=read_multicore("dual_shared"))
     assert ways.path(0, 1) == ()
     assert steps(ways, 1, 2) == ["1 -> 2"]
 
@@ -97,7 +105,7 @@ def test_one_way_buses_and_hubs() -> None:
         "bus 2 <-> 0, 1",
     ]
     machine = bus("pair", tpu_cores(2), WIRES, dram(2, 64, 15.0))
-    ways = Ways(accelerator=machine.model_copy(update={"buses": (reads, writes)}))
+    ways = Interconnect(accelerator=machine.model_copy(update={"buses": (reads, writes)}))
     assert ways.path(0, 1) == (1, 0)  # through the memory: there is no other way
 
 

@@ -85,7 +85,7 @@ def test_ended_nodes_have_the_last_tiles(tiling: Tiling, some: set[str]) -> None
     expected = [
         all(ranges[d][1] == tiling.sizes[d] for d in dimensions) for ranges in ranges_of(tiling)
     ]
-    assert tiling.ended(dimensions).tolist() == expected
+    assert tiling.is_last_tile(dimensions).tolist() == expected
 
 
 def test_the_inner_one_of_two_loops_steps_by_one_tile() -> None:

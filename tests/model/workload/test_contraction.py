@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nestmap.model.workload.contraction import contraction
-from nestmap.model.workload.loop_nests import product
+from nestmap.model.workload.loop_nests import matrix_product
 
 
 def test_a_matrix_product() -> None:
     found = contraction({"b": 2, "i": 4, "j": 8}, {"b": 2, "j": 8, "k": 16}, "bik")
-    assert found == product({"C": 8, "D": 4, "K": 16}, (2,), (2,))
+    assert found == matrix_product({"C": 8, "D": 4, "K": 16}, (2,), (2,))
 
 
 def test_roles() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nestmap.store.schema.tables import ROWS
+from nestmap.store.schema.tables import EVALUATION_ROWS
 from tests.pipeline.cli.inputs import Ended, run
 from tests.store.builders import NASTY
 from tests.store.filled import content, count, filled, sql, write_parts
@@ -34,7 +34,7 @@ def test_a_sound_store() -> None:
     assert lines[0].startswith("schema version ")
     counted = [line.split() for line in lines]
     assert ["runs", "2"] in counted
-    assert [ROWS, "28"] in counted
+    assert [EVALUATION_ROWS, "28"] in counted
     assert lines[-2:] == [
         "0 evaluations computed again, of 0 that were recorded with this cost model",
         "nestmap.duckdb: sound",

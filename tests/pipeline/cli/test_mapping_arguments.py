@@ -17,7 +17,7 @@ from nestmap.model import (
     SpatialProblem,
 )
 from nestmap.pipeline.cli.mapping_arguments import (
-    allocated,
+    allocate_memories,
     parse_cuts,
     parse_order,
     temporal_mapping,
@@ -84,7 +84,7 @@ def test_orders_are_placed_as_loma_does(spatial: SpatialProblem) -> None:
     batches: list[MappingBatch] = list(LomaStage()(spatial))
     rows = [batch.row(i) for batch in batches for i in range(len(batch))]
     assert len(rows) == 3
-    assert [allocated(spatial, row.order) for row in rows] == rows
+    assert [allocate_memories(spatial, row.order) for row in rows] == rows
 
 
 def test_an_order_that_fits_nowhere_names_the_memory(spatial: SpatialProblem) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.cli.plot_stream import DRAWINGS
 from nestmap.pipeline.multicore.api import stream_problem
 from nestmap.pipeline.multicore.plan import Engine
@@ -23,7 +23,7 @@ def _made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
     path = tmp_path_factory.mktemp("store") / "nestmap.duckdb"
     with Store.open(path) as store:
         first = stream_problem(job(), store=store).run
-        by_constraints = job(replaced(PLAN, {"engine": Engine.CONSTRAINT}))
+        by_constraints = job(copy_with(PLAN, {"engine": Engine.CONSTRAINT}))
         second = stream_problem(by_constraints, store=store).run
     return path, str(first), str(second)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nestmap.model import NetworkEvaluation, Objective
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.cli import progress
 from nestmap.pipeline.explore.api import explore_front, explore_network, read_network
 from nestmap.pipeline.explore.options import SearchOptions
@@ -120,7 +120,7 @@ def test_options_ask_for_a_plan(inputs: Inputs, options: tuple[str, ...], plan: 
         (record,) = store.runs()
         assert store.best(record.id) == expected
         (row,) = store.query("SELECT pipeline FROM runs").rows()
-    assert recorded_search(json.loads(str(row["pipeline"]))) == replaced(
+    assert recorded_search(json.loads(str(row["pipeline"]))) == copy_with(
         plan.search, {"objective": plan.objective} if isinstance(plan.search, SalsaStage) else {}
     )
 

@@ -29,7 +29,7 @@ from nestmap.model import (
     Unrolling,
     Workload,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.evaluation import recording as recording_model
 from nestmap.model.workload import builders as build
 from nestmap.pipeline import MainStage, Stage, each
@@ -57,8 +57,8 @@ MACHINE = machine(
     memory("top", served="D1"),
     sides={"D1": 4},
 )
-FIRST = replaced(matmul(k=8, c=12, b=2), {"name": "first"})
-SECOND = replaced(matmul(k=6, c=10), {"name": "second"})
+FIRST = copy_with(matmul(k=8, c=12, b=2), {"name": "first"})
+SECOND = copy_with(matmul(k=6, c=10), {"name": "second"})
 NETWORK = Workload.of(FIRST, SECOND, name="net")
 
 
@@ -151,7 +151,7 @@ def test_an_exploration_comes_back_from_json() -> None:
 
 def test_operators_that_cost_nothing_do_not_count() -> None:
     relu = NoCostNode(name="relu", operator="Relu", sources=("first",))
-    more = replaced(NETWORK, {"nodes": (*NETWORK.nodes, relu)})
+    more = copy_with(NETWORK, {"nodes": (*NETWORK.nodes, relu)})
     assert explore(more, MACHINE).total == explore(NETWORK, MACHINE).total
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import nestmap
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import CostModelEvaluation, InputError, Loop, Relevance
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.analysis.mapping.explanation import Bound, EnergyKind, LatencyPart
 from nestmap.pipeline.explore.explanation import Explanation, explain
 from tests.in_memory import imc_cases
@@ -148,15 +148,15 @@ def test_json_keeps_every_digit(case: Case) -> None:
 @given(evaluated_cases(2**12))
 def test_names_cannot_move_the_cursor(case: Case) -> None:
     bad = 'a\x1b[2J\r\n"<b>\u202e'
-    layer = replaced(case.spatial.layer, {"name": bad, "operator": bad})
+    layer = copy_with(case.spatial.layer, {"name": bad, "operator": bad})
     machine = case.spatial.accelerator
     memories = tuple(
-        replaced(x, {"instance": replaced(x.instance, {"name": f"{bad}{i}"})})
+        copy_with(x, {"instance": copy_with(x.instance, {"name": f"{bad}{i}"})})
         for i, x in enumerate(machine.memories)
     )
-    machine = replaced(machine, {"name": bad, "memories": memories})
-    problem = replaced(case.spatial.problem, {"layer": layer, "accelerator": machine})
-    spatial = replaced(case.spatial, {"problem": problem})
+    machine = copy_with(machine, {"name": bad, "memories": memories})
+    problem = copy_with(case.spatial.problem, {"layer": layer, "accelerator": machine})
+    spatial = copy_with(case.spatial, {"problem": problem})
     _, found = explained(Case(spatial, case.temporal))
     assert all(line.text.isprintable() for line in found.lines())
     assert found.layer == bad
@@ -177,7 +177,7 @@ def test_sentences_keep_to_the_width(case: Case, width: int) -> None:
 def test_an_evaluation_of_something_else_is_refused(case: Case) -> None:
     cme = evaluate(case.spatial, case.temporal)
     with pytest.raises(InputError, match="was not made for this problem"):
-        explain(case.spatial, replaced(cme, {"stall": cme.stall + 1}))
+        explain(case.spatial, copy_with(cme, {"stall": cme.stall + 1}))
 
 
 def test_the_facade_has_it() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nestmap.model import InfeasibleError, InputError, LayerFront, NetworkProblem, Objective
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import (
     FrontExploration,
     explore_front,
@@ -30,7 +30,7 @@ PLANS = {
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 @pytest.mark.parametrize("objective", Objective)
 def test_the_best_of_each_objective_is_in_the_front(plan: SearchPlan, objective: Objective) -> None:
-    chosen = replaced(plan, {"objective": objective})
+    chosen = copy_with(plan, {"objective": objective})
     # annealing visits other orders for another objective: its front is that of the same visits
     front = explore_front(PROBLEM, chosen).front
     best = explore_network(PROBLEM, chosen).total

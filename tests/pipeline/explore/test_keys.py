@@ -43,7 +43,7 @@ from nestmap.model import (
     UnrollingHint,
     VectorUnit,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.explore import keys
 from nestmap.pipeline.explore.keys import evaluation_key, search_key, search_options
 from nestmap.pipeline.stages import LomaStage, SalsaStage
@@ -173,7 +173,7 @@ SPATIAL: Final = SpatialProblem(
     ),
     spatial_mapping=UNROLLED,
 )
-IN_MEMORY: Final = replaced(
+IN_MEMORY: Final = copy_with(
     SPATIAL,
     {
         "problem": MappingProblem(
@@ -193,7 +193,7 @@ IN_MEMORY: Final = replaced(
                     ),
                 ),
                 memories=(
-                    replaced(memory("cells", "I2", "I2 tl I2 fh"), {"served_dimensions": ()}),
+                    copy_with(memory("cells", "I2", "I2 tl I2 fh"), {"served_dimensions": ()}),
                     memory("OTHER", "I1 I2 O OTHER", "I1 tl I2 tl OTHER tl O tl O fl O tl"),
                 ),
             ),
@@ -286,17 +286,17 @@ def test_versions_are_part_of_the_keys(version: str, monkeypatch: pytest.MonkeyP
 
 def test_what_has_its_default_is_not_what_is_missing() -> None:
     """Content hashes leave out what has its default: models full of defaults are still there."""
-    bare = replaced(SPATIAL.problem, {"constraints": LayerConstraints(), "top_levels": ()})
+    bare = copy_with(SPATIAL.problem, {"constraints": LayerConstraints(), "top_levels": ()})
     empty = Unrolling(array_dimension="D1")
     mappings = (SpatialMapping(), SpatialMapping(unrollings=(empty,)))
     units = (None, VectorUnit(lanes=1, operation_energy=0.0))
     different = {
         (fixed, unit, unrolled): SpatialProblem(
-            problem=replaced(
+            problem=copy_with(
                 bare,
                 {
                     "constraints": LayerConstraints(spatial_mapping=fixed),
-                    "accelerator": replaced(ACCELERATOR, {"vector_unit": unit}),
+                    "accelerator": copy_with(ACCELERATOR, {"vector_unit": unit}),
                 },
             ),
             spatial_mapping=unrolled,

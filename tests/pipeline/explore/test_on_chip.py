@@ -9,7 +9,7 @@ import pytest
 
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import Accelerator, Layer, NetworkProblem, Workload, layer_from_equation
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore, explore_network
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
@@ -51,7 +51,7 @@ def memories(accelerator: Accelerator) -> dict[str, tuple[str, ...]]:
 
 def test_data_between_layers_does_not_travel_through_the_top() -> None:
     kept = explore_network(NETWORK, PLAN)
-    whole = explore_network(NETWORK, replaced(PLAN, {"locality": None}))
+    whole = explore_network(NETWORK, copy_with(PLAN, {"locality": None}))
     for result, operand in zip(kept.layers, ("O", "I"), strict=True):
         names = [x.memory for x in result.cme.levels if x.operand == operand]
         assert names[-1] == "buffer"
@@ -138,7 +138,7 @@ def test_a_saved_mapping_says_itself_where_data_stays(tmp_path: Path) -> None:
     found = explore_network(NETWORK, PLAN).total
     path = tmp_path / "found.yaml"
     write_mapping(path, found)
-    again = replaced(NETWORK, {"constraints": parse_mapping(path)})
+    again = copy_with(NETWORK, {"constraints": parse_mapping(path)})
     for keep_on_chip in (False, True):
         plan = SearchPlan.of(SearchOptions(keep_on_chip=keep_on_chip, objective="energy"))
         total = explore_network(again, plan).total

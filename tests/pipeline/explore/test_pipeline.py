@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.describe import describe
 from nestmap.pipeline.explore.api import explore_front, explore_network
 from nestmap.pipeline.explore.options import SearchOptions
@@ -23,7 +23,7 @@ LOMA: Final = SearchPlan.of(SearchOptions(lpf_limit=5, spatial_mappings=2))
 PLANS: Final = {
     "loma": LOMA,
     "salsa": salsa(),
-    "prune": replaced(LOMA, {"prune": True}),
+    "prune": copy_with(LOMA, {"prune": True}),
     "bound": SearchPlan.of(SearchOptions(lpf_limit=5, spatial_mappings=2, rank="bound")),
     "mixed": SearchPlan.of(SearchOptions(lpf_limit=4, spatial_mappings=2, mixed=True)),
     "keep on chip": SearchPlan.of(SearchOptions(lpf_limit=5, keep_on_chip=True)),

@@ -22,7 +22,7 @@ from nestmap.model import (
     SpatialProblem,
     Workload,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline import Stage, each
 from nestmap.pipeline.explore.api import explore, explore_network
 from nestmap.pipeline.explore.options import SearchOptions
@@ -45,7 +45,7 @@ from tests.strategies import mapping_problems
 # 20,160 orders and more: several chunks of LOMA, and more than all chains of SALSA look at. The
 # outlet has room for eight finished sums (8 bit) and not for as many partial ones (16 bit).
 LARGE = NetworkProblem(
-    workload=Workload.of(replaced(matmul(k=120, c=84, b=10), {"name": "large"}), name="net"),
+    workload=Workload.of(copy_with(matmul(k=120, c=84, b=10), {"name": "large"}), name="net"),
     accelerator=machine(
         memory("cell", size=16, operands="O", width=16),
         memory("outlet", size=64, operands="O", served="D1 D2", width=64),
@@ -118,7 +118,7 @@ def test_annealing_looks_for_the_objective_of_the_plan(objective: Objective) -> 
     assert (
         explore_network(LARGE, plan).total
         == explore_network(
-            LARGE, replaced(plan, {"search": SalsaStage(objective=Objective.LATENCY)})
+            LARGE, copy_with(plan, {"search": SalsaStage(objective=Objective.LATENCY)})
         ).total
     )
 
@@ -153,7 +153,7 @@ def test_pruning_changes_no_result(network: str, machine: str, objective: Object
 def test_pruning_leaves_something_out() -> None:
     plan = SearchPlan.of(SearchOptions(spatial_mappings=20, prune=True))
     pruned = explore_network(PROBLEM, plan).total
-    whole = explore_network(PROBLEM, replaced(plan, {"prune": False})).total
+    whole = explore_network(PROBLEM, copy_with(plan, {"prune": False})).total
     assert sum(x.statistics.pruned for x in pruned.layers) > 0
     assert pruned.evaluations < whole.evaluations
 
@@ -223,12 +223,12 @@ def test_options_change_only_what_is_given() -> None:
     )
     assert plan.with_options(SearchOptions()) == plan
     changed = plan.with_options(SearchOptions(seed=6, mixed=True, prune=False, objective="energy"))
-    assert changed == replaced(
+    assert changed == copy_with(
         plan,
         {
             "objective": Objective.ENERGY,
-            "search": replaced(plan.search, {"seed": 6}),
-            "spatial": replaced(plan.spatial, {"mixed": True}),
+            "search": copy_with(plan.search, {"seed": 6}),
+            "spatial": copy_with(plan.spatial, {"mixed": True}),
             "prune": False,
         },
     )
@@ -254,7 +254,7 @@ def test_keywords_override_the_plan() -> None:
 def test_without_workers_all_cores_are_used() -> None:
     plan = SearchPlan.of(SearchOptions())
     assert plan.search.workers == available_workers() >= 1
-    assert plan == replaced(SearchPlan(), {"search": LomaStage(workers=available_workers())})
+    assert plan == copy_with(SearchPlan(), {"search": LomaStage(workers=available_workers())})
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nestmap.model import IMC_CELLS, InputError, LayerResult, Recording, RecordMode, Workload
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.analysis.mapping.explanation import Change
 from nestmap.pipeline.explore.api import explore_network, read_network
 from nestmap.pipeline.explore.explanation import explain
@@ -21,7 +21,7 @@ from tests.pipeline.stages.kinds import KINDS, Kind
 def bundled_imc(name: str) -> Kind:
     """A window on an array that computes in memory, with pixels along the diagonal."""
     window = convolution({"K": 8, "C": 4, "OX": 14, "FX": 3}, "ix=1*ox+1*fx")
-    workload = Workload.of(replaced(window, {"name": "window"}), name="small")
+    workload = Workload.of(copy_with(window, {"name": "window"}), name="small")
     spatial = SpatialMappingGeneratorStage(max_mappings=3, weight_diagonal=True)
     plan = SearchPlan(search=LomaStage(lpf_limit=3), spatial=spatial)
     return Kind(plan, read_network(workload, name, "free"))
@@ -59,7 +59,7 @@ def test_machines_that_were_changed_for_a_search(machine: str) -> None:
 def test_results_of_other_networks_are_refused() -> None:
     with Store.open(None) as store:
         done = explore_network(PROBLEM, KINDS["loma"].plan, store=store)
-    cme = replaced(done.layers[0].cme, {"layer": "elsewhere"})
+    cme = copy_with(done.layers[0].cme, {"layer": "elsewhere"})
     with pytest.raises(InputError, match="layer elsewhere: found an evaluation of a layer that"):
         recorded_problem(PROBLEM, cme)
 
@@ -69,6 +69,6 @@ def test_a_machine_that_nobody_recorded_is_refused() -> None:
         recording = Recording(record=RecordMode.NONE)
         done = explore_network(PROBLEM, KINDS["loma"].plan, store=store, recording=recording)
         (first, *_) = done.layers
-        other = LayerResult(cme=replaced(first.cme, {"stall": first.cme.stall + 1}))
+        other = LayerResult(cme=copy_with(first.cme, {"stall": first.cme.stall + 1}))
         with pytest.raises(InputError, match="was not made for this problem"):
             explain(searched_problem(store, done.run, PROBLEM, other), other.cme)

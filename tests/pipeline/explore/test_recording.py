@@ -20,7 +20,7 @@ from nestmap.model import (
     SpatialMapping,
     TemporalMapping,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline import each
 from nestmap.pipeline.explore.api import explore_front, explore_network
 from nestmap.pipeline.explore.options import SearchOptions
@@ -243,7 +243,7 @@ def test_a_fresh_run_evaluates_its_results_again(
 
 @pytest.mark.parametrize("plan", [PLAN, salsa()], ids=["loma", "salsa"])
 def test_the_number_of_workers_does_not_matter(plan: SearchPlan) -> None:
-    rows = [in_order(replaced(plan.search, {"workers": n}), plan) for n in (1, 2, 3)]
+    rows = [in_order(copy_with(plan.search, {"workers": n}), plan) for n in (1, 2, 3)]
     assert rows[0]
     assert rows[0] == rows[1] == rows[2]
 
@@ -251,7 +251,7 @@ def test_the_number_of_workers_does_not_matter(plan: SearchPlan) -> None:
 def in_order(stage: LomaStage | SalsaStage, plan: SearchPlan) -> list[object]:
     """What a store holds of an exploration, in the order in which it stands in the table."""
     with Store.open(None) as store:
-        run = explore_network(LARGE, replaced(plan, {"search": stage}), store=store).run
+        run = explore_network(LARGE, copy_with(plan, {"search": stage}), store=store).run
         positions = "SELECT search, position FROM run_searches"
         stored = store.query(
             f"SELECT linked.position, rows.* EXCLUDE (search) FROM evaluation_rows AS rows "
@@ -331,8 +331,8 @@ def test_a_search_that_is_left_early_is_not_complete(batches: int, store: Store)
 
 def test_what_fits_nowhere_is_known_as_well(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     register, *_, top = MACHINE.memories
-    small = replaced(top, {"instance": replaced(top.instance, {"size": 100})})
-    network = replaced(LARGE, {"accelerator": replaced(MACHINE, {"memories": (register, small)})})
+    small = copy_with(top, {"instance": copy_with(top.instance, {"size": 100})})
+    network = copy_with(LARGE, {"accelerator": copy_with(MACHINE, {"memories": (register, small)})})
     with pytest.raises(InfeasibleError) as alone:
         explore_network(network, PLAN)
     for _ in range(2):

@@ -15,7 +15,7 @@ from nestmap.model import (
     Unrolling,
     Workload,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore
 from nestmap.pipeline.explore.replay import replay
 from nestmap.pipeline.render.yaml.mapping import found_mapping
@@ -29,8 +29,8 @@ MACHINE = machine(
     memory("top", served="D1"),
     sides={"D1": 4},
 )
-FIRST = replaced(matmul(k=8, c=12, b=2), {"name": "first"})
-SECOND = replaced(matmul(k=6, c=10), {"name": "second"})
+FIRST = copy_with(matmul(k=8, c=12, b=2), {"name": "first"})
+SECOND = copy_with(matmul(k=6, c=10), {"name": "second"})
 NETWORK = Workload.of(FIRST, SECOND, name="net")
 UNROLLED = SpatialMapping(unrollings=(Unrolling(array_dimension="D1", loops=loops("K 4")),))
 FOUND = explore(
@@ -44,7 +44,7 @@ MAPPING = found_mapping(FOUND.total)
 def with_first(updates: dict[str, object]) -> MappingConstraints:
     """The mappings found, the first one changed."""
     first, second = MAPPING.entries
-    return MappingConstraints(entries=(replaced(first, updates), second))
+    return MappingConstraints(entries=(copy_with(first, updates), second))
 
 
 def test_all_layers_cost_the_same_again() -> None:
@@ -116,14 +116,14 @@ def test_an_unknown_layer_is_wrong_input() -> None:
 
 def test_a_mapping_for_a_larger_machine_does_not_fit() -> None:
     register, buffer, top = MACHINE.memories
-    smaller = replaced(buffer, {"instance": replaced(buffer.instance, {"size": 20})})
-    small = replaced(MACHINE, {"memories": (register, smaller, top)})
+    smaller = copy_with(buffer, {"instance": copy_with(buffer.instance, {"size": 20})})
+    small = copy_with(MACHINE, {"memories": (register, smaller, top)})
     with pytest.raises(InfeasibleError, match=r"layer first: .*buffer too small for"):
         replay(NETWORK, small, MAPPING)
 
 
 def test_a_machine_without_one_of_the_memories_is_wrong_input() -> None:
-    lacking = replaced(MACHINE, {"memories": MACHINE.memories[1:]})
+    lacking = copy_with(MACHINE, {"memories": MACHINE.memories[1:]})
     with pytest.raises(InputError) as caught:
         replay(NETWORK, lacking, MAPPING)
     assert caught.value.where == "memory_levels for layer first"

@@ -26,13 +26,13 @@ from nestmap.model import (
     VectorUnit,
     Workload,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.accelerator_diff import Difference, differences
 from nestmap.pipeline.explore.api import explore, explore_network
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.replay import replay
-from nestmap.pipeline.explore.reprice import Standing, repriced, standing
+from nestmap.pipeline.explore.reprice import Standing, compare_standing, reprice_results
 from nestmap.pipeline.frontend.bundled import accelerator_names
 from nestmap.pipeline.frontend.read import read_accelerator
 from nestmap.pipeline.render.yaml.mapping import found_mapping
@@ -47,26 +47,26 @@ def with_instance(
 ) -> Accelerator:
     """The accelerator with other values of one memory."""
     level = accelerator.memories[position]
-    instance = replaced(level.instance, updates)
+    instance = copy_with(level.instance, updates)
     return with_level(accelerator, position, {"instance": instance})
 
 
 def with_level(accelerator: Accelerator, position: int, updates: dict[str, object]) -> Accelerator:
     """The accelerator with another place of one memory in the hierarchy."""
     memories = list(accelerator.memories)
-    memories[position] = replaced(memories[position], updates)
-    return replaced(accelerator, {"memories": tuple(memories)})
+    memories[position] = copy_with(memories[position], updates)
+    return copy_with(accelerator, {"memories": tuple(memories)})
 
 
 def with_array(accelerator: Accelerator, updates: dict[str, object]) -> Accelerator:
     """The accelerator with another array."""
-    return replaced(accelerator, {"array": replaced(accelerator.array, updates)})
+    return copy_with(accelerator, {"array": copy_with(accelerator.array, updates)})
 
 
 IDLE: Final = MemoryPort(name="idle", kind=PortKind.READ, width_min=8, width_max=8, allocation=())
 _REGISTER: Final = memory("register", size=64, operands="I2", width=64)
 PORT: Final = _REGISTER.instance.ports[0]
-MACHINE: Final = replaced(
+MACHINE: Final = copy_with(
     with_instance(
         machine(
             _REGISTER,
@@ -79,9 +79,9 @@ MACHINE: Final = replaced(
     ),
     {"vector_unit": VectorUnit(lanes=4, operation_energy=0.3, memory="top", area=1.0)},
 )
-LAYER: Final = replaced(matmul(k=8, c=12), {"name": "first"})
+LAYER: Final = copy_with(matmul(k=8, c=12), {"name": "first"})
 NETWORK: Final = NetworkProblem(
-    workload=Workload.of(LAYER, replaced(LAYER, {"name": "again"}), name="net"),
+    workload=Workload.of(LAYER, copy_with(LAYER, {"name": "again"}), name="net"),
     accelerator=MACHINE,
 )
 
@@ -115,7 +115,7 @@ def other_prices(before: Accelerator) -> Accelerator:
                 "area": instance.area + 0.1,
             },
         )
-    return replaced(after, {"name": "other"})
+    return copy_with(after, {"name": "other"})
 
 
 @pytest.mark.parametrize("keep_on_chip", [False, True])
@@ -127,8 +127,8 @@ def test_bundled_accelerators_are_repriced_as_replayed(name: str, keep_on_chip: 
         "light:alexnet", name, lpf_limit=3, keep_on_chip=keep_on_chip, count_vector=True
     )
     mapping = found_mapping(exploration.total)
-    again = replaced(replay("light:alexnet", after, mapping), {"vector_counted": True})
-    result = repriced(exploration.total, before, after)
+    again = copy_with(replay("light:alexnet", after, mapping), {"vector_counted": True})
+    result = reprice_results(exploration.total, before, after)
     assert [x.cme for x in result.layers] == [x.cme for x in again.layers]
     assert result.vector == again.vector
     assert (result.energy, result.latency) == (again.energy, again.latency)
@@ -137,9 +137,9 @@ def test_bundled_accelerators_are_repriced_as_replayed(name: str, keep_on_chip: 
 
 def test_repeated_layers_stay_repeated(found: NetworkEvaluation) -> None:
     assert [x.repeats for x in found.layers] == [None, "first"]
-    first, again = repriced(found, MACHINE, other_prices(MACHINE)).layers
+    first, again = reprice_results(found, MACHINE, other_prices(MACHINE)).layers
     assert again.repeats == "first"
-    assert replaced(again.cme, {"layer": "first"}) == first.cme != found.layers[0].cme
+    assert copy_with(again.cme, {"layer": "first"}) == first.cme != found.layers[0].cme
 
 
 def test_no_mapping_is_evaluated(found: NetworkEvaluation, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,19 +150,21 @@ def test_no_mapping_is_evaluated(found: NetworkEvaluation, monkeypatch: pytest.M
         monkeypatch.setattr(report, name, fail)
     with pytest.raises(AssertionError, match="evaluated"):
         explore_network(NETWORK)
-    assert repriced(found, MACHINE, other_prices(MACHINE)).energy > 0
+    assert reprice_results(found, MACHINE, other_prices(MACHINE)).energy > 0
 
 
 def test_there_and_back(found: NetworkEvaluation) -> None:
     after = other_prices(MACHINE)
-    there = repriced(found, MACHINE, after)
+    there = reprice_results(found, MACHINE, after)
     assert there.energy != found.energy
-    assert repriced(there, after, MACHINE) == found == repriced(found, MACHINE, MACHINE)
+    assert (
+        reprice_results(there, after, MACHINE) == found == reprice_results(found, MACHINE, MACHINE)
+    )
 
 
 def with_port(updates: dict[str, object]) -> Accelerator:
     """The accelerator whose register has another first port."""
-    return with_instance(MACHINE, 0, {"ports": (replaced(PORT, updates), IDLE)})
+    return with_instance(MACHINE, 0, {"ports": (copy_with(PORT, updates), IDLE)})
 
 
 REFUSED: Final = {
@@ -195,7 +197,7 @@ REFUSED: Final = {
         ),
     ),
     "port kind": (
-        with_instance(MACHINE, 0, {"ports": (PORT, replaced(IDLE, {"kind": PortKind.WRITE}))}),
+        with_instance(MACHINE, 0, {"ports": (PORT, copy_with(IDLE, {"kind": PortKind.WRITE}))}),
         Difference(where="memory register, port idle", field="kind", before="read", after="write"),
     ),
     "port allocation": (
@@ -216,7 +218,7 @@ REFUSED: Final = {
         Difference(where="memory top", field="operands", before="I1, I2, O", after="I2, I1, O"),
     ),
     "another memory": (
-        replaced(MACHINE, {"memories": (*MACHINE.memories[:2], memory("x"), MACHINE.memories[2])}),
+        copy_with(MACHINE, {"memories": (*MACHINE.memories[:2], memory("x"), MACHINE.memories[2])}),
         Difference(
             where="",
             field="memories",
@@ -251,17 +253,17 @@ REFUSED: Final = {
         Difference(where="array", field="holds_inputs", before="True", after="False"),
     ),
     "lanes": (
-        replaced(MACHINE, {"vector_unit": VectorUnit(lanes=5, operation_energy=9.0)}),
+        copy_with(MACHINE, {"vector_unit": VectorUnit(lanes=5, operation_energy=9.0)}),
         Difference(where="vector unit", field="lanes", before="4", after="5"),
     ),
     "vector memory": (
-        replaced(
+        copy_with(
             MACHINE, {"vector_unit": VectorUnit(lanes=4, operation_energy=1.0, memory="buffer")}
         ),
         Difference(where="vector unit", field="memory", before="top", after="buffer"),
     ),
     "no vector unit": (
-        replaced(MACHINE, {"vector_unit": None}),
+        copy_with(MACHINE, {"vector_unit": None}),
         Difference(where="", field="vector_unit", before="one of 4 lanes", after="none"),
     ),
 }
@@ -274,11 +276,11 @@ def test_anything_else_needs_a_new_search(
     assert differences(MACHINE, after) == (difference,)
     told = f"accelerator machine: found {difference}; expected nothing but other energies"
     with pytest.raises(InputError) as refused:
-        repriced(found, MACHINE, after)
+        reprice_results(found, MACHINE, after)
     assert str(refused.value).startswith(told)
     assert "a new search is needed" in str(refused.value)
     with pytest.raises(InputError, match="new search"):
-        standing(Objective.LATENCY, MACHINE, after)
+        compare_standing(Objective.LATENCY, MACHINE, after)
 
 
 def test_the_text_names_memory_field_and_both_values() -> None:
@@ -323,7 +325,7 @@ def test_other_circuits_of_an_array_that_computes_in_memory_are_a_difference(
 ) -> None:
     old = read_accelerator(machine)
     assert old.array.imc is not None
-    new = with_array(old, {"imc": replaced(old.array.imc, {field: after})})
+    new = with_array(old, {"imc": copy_with(old.array.imc, {field: after})})
     expected = Difference(where="array", field=field, before=before, after=str(after))
     assert differences(old, new) == (expected,)
 
@@ -342,20 +344,20 @@ def test_of_many_differences_five_are_told(found: NetworkEvaluation) -> None:
         after = with_instance(after, i, {"latency": 7, "double_buffered": True})
     assert len(differences(MACHINE, after)) == 8
     with pytest.raises(InputError, match="; 3 more differences; expected nothing but"):
-        repriced(found, MACHINE, after)
+        reprice_results(found, MACHINE, after)
 
 
 def test_renaming_memories_and_ports_is_no_difference(found: NetworkEvaluation) -> None:
-    after = replaced(with_port({"name": "p"}), {"vector_unit": None})
+    after = copy_with(with_port({"name": "p"}), {"vector_unit": None})
     for i, name in enumerate(("rf", "sram", "dram")):
         after = with_instance(after, i, {"name": name})
     unit = VectorUnit(lanes=4, operation_energy=0.3, memory="dram", area=1.0)
-    after = replaced(after, {"vector_unit": unit})
-    (first, _) = repriced(found, MACHINE, after).layers
+    after = copy_with(after, {"vector_unit": unit})
+    (first, _) = reprice_results(found, MACHINE, after).layers
     assert {level.memory for level in first.cme.levels} == {"rf", "sram", "dram"}
     assert [x.port for x in first.cme.port_stalls][:2] == ["p", "idle"]
     assert first.cme.energy == found.layers[0].cme.energy
-    unnamed = replaced(after, {"vector_unit": replaced(unit, {"memory": None})})
+    unnamed = copy_with(after, {"vector_unit": copy_with(unit, {"memory": None})})
     assert differences(MACHINE, unnamed) == ()  # it is the outermost one for outputs
 
 
@@ -369,14 +371,14 @@ def test_the_wider_registers_of_weight_diagonal_mappings_are_refused() -> None:
     total = NetworkEvaluation(layers=(LayerResult(cme=cme),))
     told = "layer layer: found an evaluation that was not made for .* as it is"
     with pytest.raises(InputError, match=told):
-        repriced(total, accelerator, other_prices(accelerator))
+        reprice_results(total, accelerator, other_prices(accelerator))
     free = accelerator  # without energies it shows in the sizes alone
     for i in range(len(free.memories)):
         free = with_instance(free, i, {"read_energy": 0.0, "write_energy": 0.0})
     spatial = weight_diagonal(mapped(wide, free, {"D1": "K 16", "D2": "FX 3"}))
     total = NetworkEvaluation(layers=(LayerResult(cme=evaluate(spatial, batch.mappings.row(0))),))
     with pytest.raises(InputError, match=told):
-        repriced(total, free, accelerator)
+        reprice_results(total, free, accelerator)
 
 
 WRONG: Final = {
@@ -393,21 +395,21 @@ def test_what_was_not_made_for_the_accelerator_is_refused(
     found: NetworkEvaluation, updates: dict[str, object]
 ) -> None:
     result = found.layers[0]
-    wrong = replaced(result, {"cme": replaced(result.cme, updates)})
-    total = replaced(found, {"layers": (wrong,)})
+    wrong = copy_with(result, {"cme": copy_with(result.cme, updates)})
+    total = copy_with(found, {"layers": (wrong,)})
     with pytest.raises(InputError, match=r"layer first: .* a new search is needed"):
-        repriced(total, MACHINE, MACHINE)
+        reprice_results(total, MACHINE, MACHINE)
 
 
 def test_what_was_made_for_other_memories_is_refused(found: NetworkEvaluation) -> None:
     last = MACHINE.memories[2]
-    fewer = replaced(MACHINE, {"memories": (last,)})
-    swapped = replaced(MACHINE, {"memories": (*MACHINE.memories[1::-1], last)})
+    fewer = copy_with(MACHINE, {"memories": (last,)})
+    swapped = copy_with(MACHINE, {"memories": (*MACHINE.memories[1::-1], last)})
     other_ports = with_instance(MACHINE, 0, {"ports": (PORT,)})
-    more = replaced(MACHINE, {"memories": (*MACHINE.memories[:2], memory("x"), last)})
+    more = copy_with(MACHINE, {"memories": (*MACHINE.memories[:2], memory("x"), last)})
     for made_for in (fewer, swapped, other_ports, more):
         with pytest.raises(InputError, match="not made for accelerator machine"):
-            repriced(found, made_for, made_for)
+            reprice_results(found, made_for, made_for)
 
 
 def scaled(memories: float, array: float) -> Accelerator:
@@ -430,9 +432,9 @@ BEST, TIES, UNKNOWN = Standing.BEST, Standing.BEST_BUT_FOR_TIES, Standing.UNKNOW
 UNIT: Final = VectorUnit(lanes=4, operation_energy=7.0, memory="top", area=9.0)
 STANDINGS: Final = {
     "nothing": (MACHINE, (BEST, BEST, BEST)),
-    "the name": (replaced(MACHINE, {"name": "x"}), (BEST, BEST, BEST)),
+    "the name": (copy_with(MACHINE, {"name": "x"}), (BEST, BEST, BEST)),
     "an area": (with_instance(MACHINE, 0, {"area": 2.0}), (BEST, BEST, BEST)),
-    "the vector unit": (replaced(MACHINE, {"vector_unit": UNIT}), (BEST, BEST, BEST)),
+    "the vector unit": (copy_with(MACHINE, {"vector_unit": UNIT}), (BEST, BEST, BEST)),
     "all energies": (scaled(1.3, 1.3), (BEST, BEST, BEST)),
     "the array": (scaled(1, 2), (BEST, BEST, UNKNOWN)),
     "the memories": (scaled(0.7, 1), (BEST, BEST, UNKNOWN)),
@@ -447,15 +449,17 @@ def test_what_is_known_of_the_mappings_when_changing(
     after: Accelerator, expected: tuple[Standing, Standing, Standing]
 ) -> None:
     objectives = (Objective.LATENCY, Objective.ENERGY, Objective.EDP)
-    assert tuple(standing(objective, MACHINE, after) for objective in objectives) == expected
+    assert (
+        tuple(compare_standing(objective, MACHINE, after) for objective in objectives) == expected
+    )
 
 
 def test_another_mapping_may_be_better_under_other_energies(found: NetworkEvaluation) -> None:
     """Why there is more to say than the new energies."""
     after = with_instance(MACHINE, 1, {"read_energy": 50.0, "write_energy": 50.0})
-    network = replaced(NETWORK, {"accelerator": after})
+    network = copy_with(NETWORK, {"accelerator": after})
     searched = explore_network(
         network, SearchPlan.of(SearchOptions(objective="energy", lpf_limit=3))
     ).total
-    assert searched.energy < repriced(found, MACHINE, after).energy
-    assert standing(Objective.ENERGY, MACHINE, after) is UNKNOWN
+    assert searched.energy < reprice_results(found, MACHINE, after).energy
+    assert compare_standing(Objective.ENERGY, MACHINE, after) is UNKNOWN

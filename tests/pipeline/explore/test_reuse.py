@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from nestmap.model import NetworkEvaluation, NetworkFront, NetworkProblem, Objective, Workload
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore, explore_front, explore_network
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
@@ -116,7 +116,7 @@ def test_another_objective_reuses_every_search(
 
 
 def test_annealing_for_another_objective_is_another_search(store: Store) -> None:
-    plans = {x: replaced(salsa(), {"objective": x}) for x in Objective}
+    plans = {x: copy_with(salsa(), {"objective": x}) for x in Objective}
     alone = {x: explore_network(LARGE, plan).total for x, plan in plans.items()}
     for objective, plan in plans.items():
         seen = Seen()
@@ -127,7 +127,7 @@ def test_annealing_for_another_objective_is_another_search(store: Store) -> None
 
 
 def test_a_layer_that_two_networks_share_is_searched_once(store: Store) -> None:
-    third = replaced(matmul(k=4, c=6), {"name": "third"})
+    third = copy_with(matmul(k=4, c=6), {"name": "third"})
     other = NetworkProblem(
         workload=Workload.of(third, named(FIRST, "mine", "third"), name="other"),
         accelerator=MACHINE,
@@ -179,7 +179,7 @@ def test_what_does_not_matter_to_a_search_does_not_search_again(
 ) -> None:
     explore_network(PROBLEM, SearchPlan.of(SearchOptions(lpf_limit=4, workers=1)), store=store)
     renamed = Workload.of(
-        replaced(FIRST, {"name": "a"}), replaced(SECOND, {"name": "b"}), name="other"
+        copy_with(FIRST, {"name": "a"}), copy_with(SECOND, {"name": "b"}), name="other"
     )
     forbid(monkeypatch, *SEARCHING, COSTING)
     other = NetworkProblem(workload=renamed, accelerator=MACHINE)

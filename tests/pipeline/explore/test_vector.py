@@ -19,7 +19,7 @@ from nestmap.model import (
     Objective,
     Workload,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline import stage
 from nestmap.pipeline.explore.api import explore, explore_front, explore_network, read_network
 from nestmap.pipeline.explore.options import SearchOptions
@@ -47,12 +47,12 @@ MIXED: Final = Workload(
 UNIT: Final = with_unit(MACHINE, lanes=3, energy=0.7, memory="buffer")
 NETWORK_WITH: Final = NetworkProblem(workload=MIXED, accelerator=UNIT)
 PLAIN: Final = SearchPlan.of(SearchOptions(spatial_mappings=2))
-COUNTING: Final = replaced(PLAIN, {"count_vector": True})
+COUNTING: Final = copy_with(PLAIN, {"count_vector": True})
 
 
 def without_areas(result: LayerResult) -> LayerResult:
     """The vector unit is a part of the accelerator's area."""
-    return replaced(result, {"cme": replaced(result.cme, {"area": 0.0, "areas": ()})})
+    return copy_with(result, {"cme": copy_with(result.cme, {"area": 0.0, "areas": ()})})
 
 
 def test_the_layers_cost_what_they_cost_without_vector_operators() -> None:
@@ -67,7 +67,7 @@ def test_the_layers_cost_what_they_cost_without_vector_operators() -> None:
 def test_totals_differ_by_exactly_the_vector_operators() -> None:
     beside = explore_network(NETWORK_WITH, PLAIN).total
     counted = explore_network(NETWORK_WITH, COUNTING).total
-    assert replaced(counted, {"vector_counted": False}) == beside
+    assert copy_with(counted, {"vector_counted": False}) == beside
     assert beside.energy == explore_network(PROBLEM, PLAIN).total.energy
     assert counted.energy == beside.energy + sum(entry.energy for entry in beside.vector)
     assert counted.latency - beside.latency == sum(entry.latency for entry in beside.vector)
@@ -81,9 +81,9 @@ def searched(network: NetworkProblem) -> NetworkEvaluation:
 
 
 def test_what_cannot_be_counted_is_told_before_the_search() -> None:
-    huge = replaced(MIXED, {"nodes": (*MIXED.nodes, relu("huge", 2**30, 2**24))})
+    huge = copy_with(MIXED, {"nodes": (*MIXED.nodes, relu("huge", 2**30, 2**24))})
     with pytest.raises(InputError, match="vector operator huge"):
-        VectorStage(searched)(replaced(NETWORK_WITH, {"workload": huge}))
+        VectorStage(searched)(copy_with(NETWORK_WITH, {"workload": huge}))
 
 
 @pytest.mark.parametrize("counted", [False, True])
@@ -117,7 +117,7 @@ def test_a_replayed_network_has_its_vector_operators_beside_it() -> None:
 
 
 def test_data_kept_on_chip_below_the_memory_of_the_unit() -> None:
-    high = replaced(NETWORK_WITH, {"accelerator": with_unit(MACHINE, memory="top")})
+    high = copy_with(NETWORK_WITH, {"accelerator": with_unit(MACHINE, memory="top")})
     kept = explore_network(high, SearchPlan.of(SearchOptions(keep_on_chip=True))).total
     plain = explore_network(PROBLEM, SearchPlan.of(SearchOptions(keep_on_chip=True))).total
     assert [x.cme.energy for x in kept.layers] == [x.cme.energy for x in plain.layers]
@@ -152,7 +152,7 @@ def test_the_note_says_all_of_it() -> None:
         "Vector operators: 2 nodes (Relu 2), 124 operations, 152 B traffic with buffer, "
         f"energy {beside.vector_energy:.1f} pJ, 42 cycles; not in the totals (say so)."
     )
-    counted = replaced(beside, {"vector_counted": True, "vector": beside.vector[:1]})
+    counted = copy_with(beside, {"vector_counted": True, "vector": beside.vector[:1]})
     assert vector_note(counted, " (say so)").startswith("Vector operators: 1 node (Relu 1), 64 op")
     assert vector_note(counted, " (say so)").endswith("; counted in the totals.")
     assert vector_note(explore_network(PROBLEM, PLAIN).total) == ""

@@ -12,7 +12,7 @@ from onnx import helper
 
 import nestmap
 from nestmap.model import Layer, VectorNode
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.workload.graph import Node
 from nestmap.model.workload.operation_counts import OPERATIONS
 from nestmap.pipeline.frontend.onnx import parse_onnx
@@ -79,7 +79,7 @@ def test_attention(sizes: tuple[int, ...]) -> None:
     parsed = parse_onnx(_versioned(one("Attention", shapes, {}), 23))
     built = nestmap.network("net", nestmap.attention("n", *shapes.values()))
     assert [node.name for node in parsed.nodes] == [node.name for node in built.nodes]
-    named = [replaced(layer, {"operator": "MatMul"}) for layer in parsed.layers]
+    named = [copy_with(layer, {"operator": "MatMul"}) for layer in parsed.layers]
     assert named == list(built.layers)
     assert _work(parsed.nodes[1]) == _work(built.nodes[1])
 

@@ -15,7 +15,7 @@ from nestmap.model import (
     SpatialProblem,
     layer_from_equation,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.frontend import bundled as presets
 from nestmap.pipeline.frontend.networks import network_names
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
@@ -54,7 +54,7 @@ def test_accelerators_are_those_of_zigzag(name: str) -> None:
     ours = parse_accelerator(presets.resolve_accelerator(name))
     (reference,) = (f for f in zigzag_inputs("hardware") if f.stem == name)
     assert ours.name == name
-    assert ours == replaced(parse_accelerator(reference), {"name": name})
+    assert ours == copy_with(parse_accelerator(reference), {"name": name})
 
 
 @pytest.mark.parametrize("name", [x for x in ZIGZAGS if x not in (*IMC, "eyeriss_like")])

@@ -8,7 +8,7 @@ import pytest
 
 from nestmap.model import MemoryCost, MemoryMacro
 from nestmap.pipeline.explore.api import explore, read_network
-from nestmap.pipeline.frontend.cacti_cache import remembered
+from nestmap.pipeline.frontend.cacti_cache import cached_cacti
 from nestmap.pipeline.frontend.read import read_accelerator
 from nestmap.store import Store
 from tests.cacti_package import ANSWER, FAILURE, TOO_NEW, install_cacti, times_run
@@ -31,37 +31,37 @@ def _inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inputs:
 
 def test_a_store_is_asked_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place, file = install_cacti(monkeypatch, tmp_path, ANSWER), tmp_path / "s.duckdb"
-    assert [remembered(file)(MACRO), remembered(str(file))(MACRO)] == [COST, COST]
+    assert [cached_cacti(file)(MACRO), cached_cacti(str(file))(MACRO)] == [COST, COST]
     with Store.open(file) as store:
-        assert remembered(store)(MACRO) == COST
+        assert cached_cacti(store)(MACRO) == COST
     assert times_run(place) == 1
     other = MACRO.model_copy(update={"technology": 32.0})
-    assert remembered(file)(other) == COST
+    assert cached_cacti(file)(other) == COST
     assert times_run(place) == 2
 
 
 def test_another_version_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "s.duckdb"
     install_cacti(monkeypatch, tmp_path, ANSWER)
-    remembered(file)(MACRO)
+    cached_cacti(file)(MACRO)
     newer = install_cacti(monkeypatch, tmp_path, ANSWER.replace("0.001", "0.004"), "1.0.41")
-    assert remembered(file)(MACRO).read_energy == 4.0
+    assert cached_cacti(file)(MACRO).read_energy == 4.0
     assert times_run(newer) == 1
 
 
 def test_what_is_known_needs_no_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A store that was filled on another machine is enough."""
     place, file = install_cacti(monkeypatch, tmp_path, ANSWER), tmp_path / "s.duckdb"
-    remembered(file)(MACRO)
+    cached_cacti(file)(MACRO)
     (place / "hwcomponents_cacti" / "cacti" / "cacti").write_text(TOO_NEW)
-    assert remembered(file)(MACRO) == COST
+    assert cached_cacti(file)(MACRO) == COST
 
 
 def test_without_a_store_it_is_asked_each_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = install_cacti(monkeypatch, tmp_path, ANSWER)
-    assert [remembered(None)(MACRO), remembered(None)(MACRO)] == [COST, COST]
+    assert [cached_cacti(None)(MACRO), cached_cacti(None)(MACRO)] == [COST, COST]
     assert times_run(place) == 2
 
 

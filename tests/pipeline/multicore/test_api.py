@@ -9,7 +9,7 @@ import pytest
 
 import nestmap
 from nestmap.model import InputError, Objective, StoreError
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.multicore.population import AllocationObjective, Generation
 from nestmap.model.multicore.schedule import CandidateRule
 from nestmap.pipeline.explore.resume import resume
@@ -69,7 +69,7 @@ def test_results_depend_on_no_store_and_no_number_of_workers(
 def test_costs_are_searched_once(alone: StreamResult, path: Path) -> None:
     with Store.open(path) as store:
         first = stream_problem(job(), store=store)
-        again = stream_problem(job(replaced(PLAN, {"objective": Objective.ENERGY})), store=store)
+        again = stream_problem(job(copy_with(PLAN, {"objective": Objective.ENERGY})), store=store)
         sql = "SELECT recalled, count(*) AS n FROM run_costs WHERE run = ? GROUP BY recalled"
         (one,), (two,) = store.query(sql, [first.run]), store.query(sql, [again.run])
     assert (one["recalled"], two["recalled"]) == (False, True)
@@ -143,7 +143,7 @@ def test_runs_of_one_core_and_of_several_are_told_apart(path: Path) -> None:
 
 
 def test_constraints_give_a_bound(alone: StreamResult, path: Path) -> None:
-    found = stream_problem(job(replaced(PLAN, {"engine": Engine.CONSTRAINT})), store=path)
+    found = stream_problem(job(copy_with(PLAN, {"engine": Engine.CONSTRAINT})), store=path)
     assert found.bound is not None
     assert found.bound.bound <= found.latency <= alone.latency
     assert found.front == (found.bound.best,)
@@ -154,7 +154,7 @@ def test_constraints_give_a_bound(alone: StreamResult, path: Path) -> None:
 
 
 def test_what_constraints_have_found_is_not_looked_for_again(path: Path) -> None:
-    both = job(replaced(PLAN, {"engine": Engine.BOTH}))
+    both = job(copy_with(PLAN, {"engine": Engine.BOTH}))
     seen = Watched()
     whole = stream_problem(both, progress=seen)
     assert seen.proofs == 1
@@ -202,7 +202,7 @@ def test_impossible_plans_are_told(planned: Callable[[], StreamPlan], told: str)
 
 
 def test_the_facade_reads_names_and_loops() -> None:
-    plan = replaced(PLAN, {"split": None})
+    plan = copy_with(PLAN, {"split": None})
     machine = problem().accelerator
     found = nestmap.stream(convolutions(), machine, hint_loops=[("K", 2)], plan=plan, workers=1)
     assert len(found.problem.nodes) == 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import nestmap
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.describe import describe
 from nestmap.pipeline.multicore.api import stream_problem
 from nestmap.pipeline.multicore.pipeline import stream_pipeline
@@ -17,11 +17,11 @@ from tests.pipeline.stage_calls import stored_names, watch_stages
 from tests.store.streams import fill_stream
 
 PLANS = {
-    "genetic": replaced(PLAN, {"engine": Engine.GENETIC}),
-    "constraint": replaced(PLAN, {"engine": Engine.CONSTRAINT}),
-    "both": replaced(PLAN, {"engine": Engine.BOTH}),
-    "pruned": replaced(PLAN, {"core": replaced(PLAN.core, {"prune": True})}),
-    "not pruned": replaced(PLAN, {"core": replaced(PLAN.core, {"prune": False})}),
+    "genetic": copy_with(PLAN, {"engine": Engine.GENETIC}),
+    "constraint": copy_with(PLAN, {"engine": Engine.CONSTRAINT}),
+    "both": copy_with(PLAN, {"engine": Engine.BOTH}),
+    "pruned": copy_with(PLAN, {"core": copy_with(PLAN.core, {"prune": True})}),
+    "not pruned": copy_with(PLAN, {"core": copy_with(PLAN.core, {"prune": False})}),
 }
 ALLOCATING = {
     Engine.GENETIC: {"InterCoreMappingStage"},
@@ -43,7 +43,7 @@ def described(plan: StreamPlan) -> set[str]:
 
 @pytest.mark.parametrize("engine", Engine)
 def test_the_described_pipeline_finds_what_the_facade_finds(engine: Engine) -> None:
-    plan, task = replaced(PLAN, {"engine": engine}), problem()
+    plan, task = copy_with(PLAN, {"engine": engine}), problem()
     pipeline = stream_pipeline(job(plan))
     assert "ScheduledSearchStage" in [x.name for x in describe(pipeline)]
     found = pipeline(task)
@@ -59,7 +59,7 @@ def test_the_described_pipeline_finds_what_the_facade_finds(engine: Engine) -> N
 @pytest.mark.parametrize("engine", Engine)
 def test_the_record_names_the_stages_of_the_engine(engine: Engine) -> None:
     others = set[str]().union(*ALLOCATING.values())
-    named = described(replaced(PLAN, {"engine": engine}))
+    named = described(copy_with(PLAN, {"engine": engine}))
     assert named & others == ALLOCATING[engine]
 
 
@@ -75,11 +75,11 @@ def test_the_record_names_exactly_the_stages_that_run(
 @pytest.mark.parametrize("engine", Engine)
 def test_a_description_does_not_depend_on_who_records_or_watches(engine: Engine) -> None:
     """Nor on what is recorded already: this run has generations and a bound."""
-    plain = job(replaced(PLAN, {"engine": engine}))
+    plain = job(copy_with(PLAN, {"engine": engine}))
     with Store.open(None) as store:
         run = fill_stream(store, finish=False)
         with store.resume_stream(run) as ledger:
-            assert ledger.newest() is not None
+            assert ledger.newest_generation() is not None
             assert ledger.bound() is not None
             ports = StreamPorts(ledger, Watched())
             assert describe(stream_pipeline(plain, ports)) == describe(stream_pipeline(plain))

@@ -19,7 +19,7 @@ from nestmap.model import (
     UnrollingHint,
     Workload,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import read_network
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
@@ -32,9 +32,9 @@ from tests.vectors import relu, with_unit
 def named(layer: Layer, name: str, source: str | None = None) -> Layer:
     """The layer under a name; what it reads comes from ``source``."""
     weights, data = layer.inputs
-    read = replaced(data, {"source": source})
-    constant = replaced(weights, {"constant": True})
-    return replaced(layer, {"name": name, "inputs": (constant, read)})
+    read = copy_with(data, {"source": source})
+    constant = copy_with(weights, {"constant": True})
+    return copy_with(layer, {"name": name, "inputs": (constant, read)})
 
 
 BLOCKS: Final = Workload.of(
@@ -60,8 +60,8 @@ CHAIN: Final = NetworkProblem(
 )
 LARGE: Final = NetworkProblem(
     workload=Workload.of(
-        replaced(matmul(k=48, c=36, b=4), {"name": "first"}),
-        replaced(matmul(k=30, c=64, b=4), {"name": "second"}),
+        copy_with(matmul(k=48, c=36, b=4), {"name": "first"}),
+        copy_with(matmul(k=30, c=64, b=4), {"name": "second"}),
         name="large",
     ),
     accelerator=MACHINE,
@@ -88,7 +88,7 @@ def salsa(iterations: int = 60, seed: int = 3) -> SearchPlan:
 def bundled(name: str) -> NetworkProblem:
     """Two layers on a bundled accelerator, mapped as it does."""
     window = convolution({"K": 8, "C": 4, "OX": 14, "FX": 3}, "ix=2*ox+1*fx")
-    workload = Workload.of(replaced(window, {"name": "window"}), FIRST, name="small")
+    workload = Workload.of(copy_with(window, {"name": "window"}), FIRST, name="small")
     return read_network(workload, name)
 
 

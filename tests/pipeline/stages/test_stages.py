@@ -33,7 +33,7 @@ from nestmap.model import (
     Unrolling,
     Workload,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline import MainStage, Stage, each, stage
 from nestmap.pipeline.render.json.results import full_json, summary_json
 from nestmap.pipeline.stages import (
@@ -141,10 +141,10 @@ def test_options_are_frozen_and_checked() -> None:
 
 def network(*constraints: LayerConstraints) -> NetworkProblem:
     """Two layers; the second one stands first in the list."""
-    first = replaced(matmul(k=4, c=6), {"name": "first", "operator": "Conv"})
+    first = copy_with(matmul(k=4, c=6), {"name": "first", "operator": "Conv"})
     plain = matmul(k=3, c=4)
-    reads = replaced(plain.inputs[1], {"source": "relu"})
-    second = replaced(plain, {"name": "second", "inputs": (plain.inputs[0], reads)})
+    reads = copy_with(plain.inputs[1], {"source": "relu"})
+    second = copy_with(plain, {"name": "second", "inputs": (plain.inputs[0], reads)})
     relu = NoCostNode(name="relu", operator="Relu", sources=("first",))
     nodes = (LayerNode(layer=second), relu, LayerNode(layer=first))
     return NetworkProblem(

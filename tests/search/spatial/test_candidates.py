@@ -20,8 +20,8 @@ from nestmap.model import (
     Unrolling,
     UnrollingHint,
 )
-from nestmap.model.base import replaced
-from nestmap.search import conform, spatial_mappings
+from nestmap.model.base import copy_with
+from nestmap.search import meets_constraints, spatial_mappings
 from nestmap.search.spatial.unrolling import unrolling_limits
 from tests.costmodel.machines import loops, machine, matmul, memory
 from tests.properties.variants import examples
@@ -57,7 +57,7 @@ def mapping(unrolled: Mapping[str, str]) -> SpatialMapping:
 )
 def test_conform(wanted: Mapping[str, str], expected: Mapping[str, str]) -> None:
     given = problem(matmul(k=12, c=5), {"D1": 32, "D2": 8})
-    assert conform(given, mapping(wanted)) == mapping(expected)
+    assert meets_constraints(given, mapping(wanted)) == mapping(expected)
 
 
 @examples
@@ -70,15 +70,15 @@ def test_what_conforms_is_valid(given: MappingProblem, other: SpatialProblem) ->
             x for x in wanted.unrollings if x.factor <= sizes.get(x.array_dimension, 0)
         )
     )
-    conformed = conform(given, fitting)
+    conformed = meets_constraints(given, fitting)
     SpatialProblem(problem=given, spatial_mapping=conformed)  # raises where it is not valid
-    assert conform(given, conformed) == conformed
+    assert meets_constraints(given, conformed) == conformed
 
 
 @examples
 @given(spatial_problems())
 def test_a_mapping_that_fits_stays_as_it_is(spatial: SpatialProblem) -> None:
-    conformed = conform(spatial.problem, spatial.spatial_mapping)
+    conformed = meets_constraints(spatial.problem, spatial.spatial_mapping)
     for side in spatial.accelerator.array.sides:
         assert conformed.on(side.name) == spatial.spatial_mapping.on(side.name)
 
@@ -92,10 +92,10 @@ def worth(given: MappingProblem, chosen: SpatialMapping) -> float:
 def with_room(given: MappingProblem) -> MappingProblem:
     """The problem with memories that hold anything."""
     memories = tuple(
-        replaced(x, {"instance": replaced(x.instance, {"size": 2**60})})
+        copy_with(x, {"instance": copy_with(x.instance, {"size": 2**60})})
         for x in given.accelerator.memories
     )
-    return replaced(given, {"accelerator": replaced(given.accelerator, {"memories": memories})})
+    return copy_with(given, {"accelerator": copy_with(given.accelerator, {"memories": memories})})
 
 
 @examples
@@ -190,7 +190,7 @@ def asked(hints: Mapping[str, str], wanted: SpatialMapping | None = None) -> Map
         ),
     )
     given = fed(matmul(k=12, c=5, b=4), {"D1": 8, "D2": 4})
-    return replaced(given, {"constraints": constraints})
+    return copy_with(given, {"constraints": constraints})
 
 
 def test_mixed_dimensions_share_an_array_dimension() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from nestmap.model import Accelerator, MappingProblem, SpatialMapping, SpatialProblem
 from nestmap.search.spatial.capacity import within_capacity
-from nestmap.search.spatial.unrolling import precision_of, used_by
+from nestmap.search.spatial.unrolling import precision_of, used_width
 from tests.costmodel.machines import machine, mapped, matmul, memory
 from tests.properties.variants import examples
 from tests.strategies import spatial_problems
@@ -73,5 +73,5 @@ def room(problem: MappingProblem, operand: str) -> int:
 def words(problem: MappingProblem, chosen: SpatialMapping, operand: str) -> int:
     """Words that the units along its dimensions work on at a time."""
     served = problem.levels(operand)[0].served_dimensions
-    used = used_by(problem, operand)
+    used = used_width(problem, operand)
     return prod(loop.size for side in served for loop in chosen.on(side) if loop.dimension in used)

@@ -15,7 +15,7 @@ from nestmap.search.spatial.unrolling import (
     of_one_dimension,
     of_several_dimensions,
     unrolling_limits,
-    used_by,
+    used_width,
     words_per_cycle,
 )
 from tests.costmodel.machines import loops, machine, matmul, memory
@@ -57,7 +57,7 @@ def test_limits_are_those_of_layer_array_and_ports(problem: MappingProblem) -> N
             words = [
                 max(1, words_per_cycle(problem, x))
                 for x in feeding
-                if dimension in used_by(problem, x)
+                if dimension in used_width(problem, x)
             ]
             assert limit == min([array[side], sizes[dimension], *words])
 

@@ -19,7 +19,7 @@ from nestmap.model import (
     UnrollingHint,
     layer_from_equation,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.search import loma
 from nestmap.search.spatial.weight_diagonal import weight_diagonal
 from tests.costmodel.machines import mapped, matmul
@@ -140,8 +140,8 @@ def test_the_user_may_keep_pixels_out(hints: str, wanted: str, expected: str) ->
     named = (tuple(text.split()) for text in [hints] if text)
     hinted = tuple(UnrollingHint(array_dimension="D1", dimensions=x) for x in named)
     constraints = LayerConstraints(spatial_hints=hinted, spatial_mapping=user)
-    problem = replaced(spatial.problem, {"constraints": constraints})
-    found = weight_diagonal(replaced(spatial, {"problem": problem}))
+    problem = copy_with(spatial.problem, {"constraints": constraints})
+    found = weight_diagonal(copy_with(spatial, {"problem": problem}))
     expected_mapping = mapped(layer(), machine, {"D1": expected}).spatial_mapping
     assert found.spatial_mapping.on("D1") == expected_mapping.on("D1")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nestmap.model import LayerConstraints, OrderedLoop, PinnedLevels, PinnedMemory, SpatialProblem
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 
 Levels = Mapping[str, Mapping[str, int]]
 """For each operand and memory, how many loops lie at or below."""
@@ -13,7 +13,7 @@ Levels = Mapping[str, Mapping[str, int]]
 
 def constrained(spatial: SpatialProblem, constraints: LayerConstraints) -> SpatialProblem:
     """The problem under other constraints."""
-    return replaced(spatial, {"problem": replaced(spatial.problem, {"constraints": constraints})})
+    return copy_with(spatial, {"problem": copy_with(spatial.problem, {"constraints": constraints})})
 
 
 def with_ordering(

@@ -12,7 +12,7 @@ from nestmap.search import loma
 from nestmap.search.temporal.loma import CHUNK
 from nestmap.search.temporal.loop_factors import loop_factors
 from nestmap.search.temporal.permutations import count_permutations
-from nestmap.search.temporal.pinned import placed
+from nestmap.search.temporal.pinned import place_pinned_levels
 from tests.costmodel.machines import loops, machine, mapped, matmul, memory
 from tests.costmodel.test_footprint import is_exact
 from tests.properties.variants import examples, with_memory
@@ -99,7 +99,7 @@ def test_a_larger_memory_below_a_smaller_one_takes_more_than_can_pass() -> None:
 @given(spatial_problems(2**10), mapping_types)
 def test_what_is_found_fits(spatial: SpatialProblem, mapping_type: MappingType) -> None:
     for mapping in rows(list(loma(spatial, 3, mapping_type))):
-        assert len(placed(spatial, mapping)) == 1
+        assert len(place_pinned_levels(spatial, mapping)) == 1
         cme = evaluate(spatial, mapping)
         for level in cme.levels:
             # the cost model rounds elements where an unrolling does not divide its loop

@@ -26,7 +26,7 @@ from nestmap.model import (
     TemporalMapping,
     layer_from_equation,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.search.temporal.loop_factors import loop_factors
 from nestmap.search.temporal.memory_allocation import Failures, allocate_rows
 from nestmap.search.temporal.permutations import encode
@@ -190,7 +190,7 @@ def test_no_other_allocation_is_better(
 
 
 def doubled(level: MemoryLevel) -> MemoryLevel:
-    return replaced(level, {"instance": replaced(level.instance, {"double_buffered": True})})
+    return copy_with(level, {"instance": copy_with(level.instance, {"double_buffered": True})})
 
 
 TOP = memory("top", served="D1")

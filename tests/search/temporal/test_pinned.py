@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nestmap.model import InputError, MappingType, SpatialProblem, TemporalMapping
 from nestmap.search import loma
-from nestmap.search.temporal.pinned import pinned_mapping, placed
+from nestmap.search.temporal.pinned import pinned_mapping, place_pinned_levels
 from tests.costmodel.machines import machine, mapped, matmul, memory, ordered
 from tests.costmodel.test_footprint import is_exact
 from tests.properties.variants import examples, with_memory
@@ -158,7 +158,7 @@ def test_operands_that_do_not_fit_together_are_named_together() -> None:
 
 def test_a_mapping_of_another_problem_is_wrong_input() -> None:
     with pytest.raises(InputError, match="12 iterations of C"):
-        placed(PLAIN, ordered("C 12 K 4", {"O": (1, 2), "W": (1, 2, 2), "I": (1, 2)}))
+        place_pinned_levels(PLAIN, ordered("C 12 K 4", {"O": (1, 2), "W": (1, 2, 2), "I": (1, 2)}))
 
 
 @examples
@@ -168,7 +168,7 @@ def test_a_mapping_fits_where_every_memory_has_room(
 ) -> None:
     mapping = data.draw(temporal_mappings(spatial))
     assume(spatial.temporal_sizes and all(loop.size > 1 for loop in mapping.order))
-    assert (len(placed(spatial, mapping)) == 1) is has_room(spatial, mapping)
+    assert (len(place_pinned_levels(spatial, mapping)) == 1) is has_room(spatial, mapping)
 
 
 def has_room(spatial: SpatialProblem, mapping: TemporalMapping) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from nestmap.model import MappingType, SpatialProblem
 from nestmap.search import loma
-from nestmap.search.temporal.pinned_order import filled
+from nestmap.search.temporal.pinned_order import allocate_order
 from tests.costmodel.machines import machine, mapped, matmul, memory
 from tests.costmodel.sample import problems
 
@@ -22,7 +22,7 @@ UNEVEN = mapped(
 def test_every_order_as_among_all(spatial: SpatialProblem) -> None:
     for batch in loma(spatial, 4, MappingType.UNEVEN):
         for i in range(len(batch)):
-            alone = filled(spatial, batch.row(i).order)
+            alone = allocate_order(spatial, batch.row(i).order)
             assert [alone.row(j) for j in range(len(alone))] == [batch.row(i)]
 
 
@@ -31,7 +31,7 @@ def test_what_is_too_small_is_said() -> None:
     spatial = mapped(matmul(k=2, c=2), tight, {})
     free = mapped(matmul(k=2, c=2), machine(memory("top", served="D1"), sides={"D1": 1}), {})
     order = next(loma(free, None, MappingType.UNEVEN)).row(0).order
-    none = filled(spatial, order)
+    none = allocate_order(spatial, order)
     assert len(none) == 0
     (reason,) = none.statistics.infeasible
     assert (reason.count, reason.reason.split()[0]) == (1, "tiny")

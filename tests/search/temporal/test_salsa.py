@@ -24,7 +24,7 @@ from nestmap.model import (
     OrderedLoop,
     SpatialProblem,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.stages.mapping.salsa import SalsaStage
 from nestmap.search import best_of, loma
 from nestmap.search.temporal.loop_factors import loop_factors
@@ -246,8 +246,8 @@ def with_ordering(spatial: SpatialProblem, inner: str, outer: str = "") -> Spati
         "temporal_ordering": items(inner),
         "outer_ordering": items(outer),
     }
-    constraints = replaced(LayerConstraints(), updates)
-    return replaced(spatial, {"problem": replaced(spatial.problem, {"constraints": constraints})})
+    constraints = copy_with(LayerConstraints(), updates)
+    return copy_with(spatial, {"problem": copy_with(spatial.problem, {"constraints": constraints})})
 
 
 def items(text: str) -> tuple[OrderedLoop, ...]:
@@ -326,7 +326,7 @@ def test_failures_of_all_chains_are_added_and_the_least_need_is_told() -> None:
     spatial = mapped(LARGE.layer, TIGHT)
     annealing = Annealing(chains=4, iterations=50)
     batches = search(spatial, annealing)
-    alone = [search(spatial, replaced(annealing, {"chains": n})) for n in (1, 2, 3, 4)]
+    alone = [search(spatial, copy_with(annealing, {"chains": n})) for n in (1, 2, 3, 4)]
     counts = [sum(x.count for x in found[-1].statistics.infeasible) for found in alone]
     evaluated = sum(map(len, chains(batches, annealing)))
     assert 0 < evaluated == annealing.budget - counts[-1]
@@ -371,9 +371,9 @@ def test_a_chain_walks_until_something_fits() -> None:
 )
 def test_options_out_of_range_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValidationError):
-        replaced(Annealing(), dict(wrong))
+        copy_with(Annealing(), dict(wrong))
     with pytest.raises(ValidationError):
-        replaced(SalsaStage(), dict(wrong))
+        copy_with(SalsaStage(), dict(wrong))
 
 
 def test_the_stage_is_the_search() -> None:

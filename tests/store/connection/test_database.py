@@ -17,7 +17,7 @@ from nestmap.model import StoreError
 from nestmap.store import Store
 from nestmap.store.connection import database
 from nestmap.store.connection.connect import connect, connect_read_only
-from nestmap.store.connection.database import Database, patiently
+from nestmap.store.connection.database import Database, open_with_retry
 
 NEVER_CLOSED = """
 import sys
@@ -199,14 +199,14 @@ def test_who_waits_gets_the_file_when_it_is_free(path: Path) -> None:
 
     thread = threading.Thread(target=free)
     thread.start()
-    patiently(lambda: connect_read_only(path), 60).close()
+    open_with_retry(lambda: connect_read_only(path), 60).close()
     assert freed.is_set()
     thread.join()
 
 
 def test_who_has_no_patience_does_not_wait(path: Path) -> None:
     with connect(path), pytest.raises(StoreError, match="this process has it open already"):
-        patiently(lambda: connect_read_only(path), 0)
+        open_with_retry(lambda: connect_read_only(path), 0)
 
 
 def test_what_is_wrong_for_ever_is_not_waited_for(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_what_is_wrong_for_ever_is_not_waited_for(tmp_path: Path) -> None:
         return connect_read_only(tmp_path / "nothing")
 
     with pytest.raises(StoreError, match="no such file"):
-        patiently(opening, 60)
+        open_with_retry(opening, 60)
     assert len(attempts) == 1
 
 

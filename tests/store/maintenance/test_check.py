@@ -12,7 +12,7 @@ from nestmap.model import StoreError
 from nestmap.store import Store
 from nestmap.store.maintenance.check import check_store
 from nestmap.store.schema.references import Reference, references, references_in
-from nestmap.store.schema.tables import ROWS
+from nestmap.store.schema.tables import EVALUATION_ROWS
 from tests.store.builders import NASTY
 from tests.store.filled import REAL, content, fill, sql, write_parts
 from tests.store.streams import fill_stream
@@ -67,7 +67,7 @@ def test_an_incomplete_search_is_no_problem(path: Path) -> None:
     sql(
         path,
         "UPDATE searches SET evaluations = NULL, front = NULL WHERE layer = 'open'",
-        f"DELETE FROM {ROWS} WHERE number > 3",
+        f"DELETE FROM {EVALUATION_ROWS} WHERE number > 3",
         "UPDATE searches SET record = 'best', front = NULL",
     )
     report = check_store(path, recompute=0)
@@ -78,28 +78,33 @@ OPEN = "(SELECT min(id) FROM searches WHERE layer = 'open')"
 BROKEN = {
     "UPDATE schema_version SET name = 'other' WHERE version = 2": "schema: migration 2 is missing",
     "INSERT INTO schema_version VALUES (-1, 'x', now()::TIMESTAMP)": "migration -1 is not known",
-    f"DELETE FROM {ROWS} WHERE search = {OPEN} AND number = 0": (
+    f"DELETE FROM {EVALUATION_ROWS} WHERE search = {OPEN} AND number = 0": (
         "found 6 evaluations, numbers 1 to 6; expected all 7"
     ),
-    f"DELETE FROM {ROWS} WHERE search = {OPEN} AND number = 3": (
+    f"DELETE FROM {EVALUATION_ROWS} WHERE search = {OPEN} AND number = 3": (
         "found 6 evaluations, numbers 0 to 6; expected all 7"
     ),
-    f"DELETE FROM {ROWS} WHERE search = {OPEN}": "found 0 evaluations, numbers none",
-    f"INSERT INTO {ROWS} FROM {ROWS} WHERE number = 2": "1 evaluations have a duplicate number",
-    f"UPDATE {ROWS} SET number = 7 WHERE number = 6; UPDATE searches SET record = 'best'": (
-        "found evaluation 7; expected numbers below 7"
+    f"DELETE FROM {EVALUATION_ROWS} WHERE search = {OPEN}": "found 0 evaluations, numbers none",
+    f"INSERT INTO {EVALUATION_ROWS} FROM {EVALUATION_ROWS} WHERE number = 2": (
+        "1 evaluations have a duplicate number"
     ),
+    f"UPDATE {EVALUATION_ROWS} SET number = 7 WHERE number = 6; "
+    "UPDATE searches SET record = 'best'": ("found evaluation 7; expected numbers below 7"),
     "UPDATE searches SET record = 'none'": "found 7 evaluations; expected none, it records none",
-    f"UPDATE {ROWS} SET ordering = [9] WHERE number = 1": (
+    f"UPDATE {EVALUATION_ROWS} SET ordering = [9] WHERE number = 1": (
         "1 evaluations have codes that do not fit it, such as number 1"
     ),
-    f"UPDATE {ROWS} SET cuts = [] WHERE number = 1": "1 evaluations have codes that do not fit it",
-    f"UPDATE {ROWS} SET latency1 = 'nan' WHERE number = 1": (
+    f"UPDATE {EVALUATION_ROWS} SET cuts = [] WHERE number = 1": (
+        "1 evaluations have codes that do not fit it"
+    ),
+    f"UPDATE {EVALUATION_ROWS} SET latency1 = 'nan' WHERE number = 1": (
         "1 evaluations have costs that are negative or not finite, such as number 1"
     ),
-    f"UPDATE {ROWS} SET energy = -1 WHERE number = 1": "costs that are negative",
+    f"UPDATE {EVALUATION_ROWS} SET energy = -1 WHERE number = 1": "costs that are negative",
     "UPDATE searches SET front = []": "no evaluation in its front, of 7",
-    f"UPDATE {ROWS} SET energy = energy + 1e10": "of its front are not recorded with these costs",
+    f"UPDATE {EVALUATION_ROWS} SET energy = energy + 1e10": (
+        "of its front are not recorded with these costs"
+    ),
     "UPDATE searches SET front = [front[1]]; UPDATE evaluation_rows SET latency2 = 0 "
     "WHERE number = 6": "an evaluation is better than all of its front",
     "UPDATE searches SET evaluations = NULL": "it has a front and is not complete",
@@ -138,7 +143,7 @@ def all_references() -> list[Reference]:
 
 def test_references_are_those_of_the_comments() -> None:
     found = {(x.table, x.column): f"{x.owner}.{x.key}" for x in all_references()}
-    assert found[ROWS, "search"] == "searches.id"
+    assert found[EVALUATION_ROWS, "search"] == "searches.id"
     assert found["results", "cme"] == "cmes.hash"
     assert len(found) >= 20
     columns: list[tuple[str, str, str | None]]
@@ -167,7 +172,7 @@ def test_what_refers_to_nothing_is_said(path: Path, reference: Reference) -> Non
 def test_costs_that_the_cost_model_does_not_give_are_said(path: Path, column: str) -> None:
     sql(
         path,
-        f"UPDATE {ROWS} SET {column} = nextafter({column}, 1e300) WHERE number = 3",
+        f"UPDATE {EVALUATION_ROWS} SET {column} = nextafter({column}, 1e300) WHERE number = 3",
         "UPDATE searches SET front = NULL",
     )
     report = check_store(path)
@@ -177,7 +182,7 @@ def test_costs_that_the_cost_model_does_not_give_are_said(path: Path, column: st
 
 
 def test_evaluations_that_cannot_be_recomputed_are_reported(path: Path) -> None:
-    sql(path, f"UPDATE {ROWS} SET ordering = [0] WHERE number = 3")
+    sql(path, f"UPDATE {EVALUATION_ROWS} SET ordering = [0] WHERE number = 3")
     problems = check_store(path).problems
     assert len([x for x in problems if ":3: cannot be recomputed: " in x]) == 2
 
@@ -186,7 +191,7 @@ def test_of_many_problems_of_one_kind_some_are_shown(path: Path) -> None:
     with Store.open(path) as store:
         for i in range(11):
             fill(store, f"layer {i}")
-    sql(path, f"DELETE FROM {ROWS}")
+    sql(path, f"DELETE FROM {EVALUATION_ROWS}")
     problems = check_store(path, recompute=0).problems
     assert len([x for x in problems if "expected all 7" in x]) == 20
     assert "and 8 more of this kind" in problems
@@ -195,7 +200,7 @@ def test_of_many_problems_of_one_kind_some_are_shown(path: Path) -> None:
 def test_parts_are_checked_too(tmp_path: Path) -> None:
     write_parts(tmp_path / "parts", "a")
     assert check_store(tmp_path / "parts").is_sound
-    (part,) = (tmp_path / "parts").rglob(f"{ROWS}*")
+    (part,) = (tmp_path / "parts").rglob(f"{EVALUATION_ROWS}*")
     part.unlink()
     assert "expected all 7" in check_store(tmp_path / "parts").problems[0]
 

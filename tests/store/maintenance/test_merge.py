@@ -25,10 +25,18 @@ from nestmap.store import Store
 from nestmap.store.connection.connect import transaction
 from nestmap.store.maintenance.check import check_store
 from nestmap.store.maintenance.combine import merge_stores
-from nestmap.store.maintenance.merge import Merged, merge
+from nestmap.store.maintenance.merge import MergeCounts, merge
 from nestmap.store.schema.migrate import migrate, migrations
 from nestmap.store.schema.references import references
-from nestmap.store.schema.tables import CONTENT, PARTS, ROWS, RUNS, SEARCHES, SMALL, VERSION
+from nestmap.store.schema.tables import (
+    CONTENT_TABLES,
+    EVALUATION_ROWS,
+    PART_OF,
+    RUN_TABLES,
+    SEARCH_TABLES,
+    SMALL_TABLES,
+    VERSION_TABLE,
+)
 from tests.store.builders import NASTY
 from tests.store.filled import Content, content, content_of, count, fill, filled, sql
 
@@ -81,7 +89,7 @@ def database(made: Rows | None = None) -> Generator[str]:
     try:
         yield name
     finally:
-        for table in (*SMALL, ROWS):
+        for table in (*SMALL_TABLES, EVALUATION_ROWS):
             SCHEMA.execute(f"DELETE FROM {name}.{table}")
         FREE.append(name)
 
@@ -138,7 +146,7 @@ def write_run(name: str, number: int, stage: int) -> None:
         SCHEMA.execute(f"INSERT INTO {name}.results VALUES (?, 0, 'l', 'h', 1, 0, [], NULL)", [run])
 
 
-def merged(into: str, *sources: str) -> list[Merged]:
+def merged(into: str, *sources: str) -> list[MergeCounts]:
     SCHEMA.execute(f"USE {into}")
     with transaction(SCHEMA):
         return [merge(SCHEMA, source) for source in sources]
@@ -168,7 +176,7 @@ def test_merging_again_changes_nothing(one: Rows, two: Rows) -> None:
     with database(one) as a, database(two) as b:
         merged(a, b)
         once = everything(a)
-        assert merged(a, b) == [Merged(runs=0, searches=0, evaluations=0)]
+        assert merged(a, b) == [MergeCounts(runs=0, searches=0, evaluations=0)]
         assert everything(a) == once
 
 
@@ -207,15 +215,19 @@ def test_every_table_has_its_place(tmp_path: Path) -> None:
             ).fetchall()
         }
         known = {(x.table, x.column, x.owner, x.key) for x in references(connection)}
-    assert tables == {*RUNS, *SEARCHES, *CONTENT, ROWS, VERSION} == {*SMALL, ROWS, VERSION}
-    assert {table: keys[table] for table in CONTENT} == CONTENT
-    assert {(table, *owner) for table, owner in PARTS.items()} <= known
+    assert (
+        tables
+        == {*RUN_TABLES, *SEARCH_TABLES, *CONTENT_TABLES, EVALUATION_ROWS, VERSION_TABLE}
+        == {*SMALL_TABLES, EVALUATION_ROWS, VERSION_TABLE}
+    )
+    assert {table: keys[table] for table in CONTENT_TABLES} == CONTENT_TABLES
+    assert {(table, *owner) for table, owner in PART_OF.items()} <= known
 
 
 def test_two_stores_become_one(tmp_path: Path, into: Path) -> None:
     one, two = tmp_path / "one.duckdb", tmp_path / "two.duckdb"
     runs = filled(one, "a", "b") + filled(two, "c", NASTY)
-    assert merge_stores(into, [one, two]) == Merged(runs=4, searches=8, evaluations=56)
+    assert merge_stores(into, [one, two]) == MergeCounts(runs=4, searches=8, evaluations=56)
     with Store.open_read_only(into) as store:
         assert {record.id for record in store.runs()} == set(runs)
         assert [len(x) for x in store.evaluations(runs[3], NASTY)] == [7, 7]
@@ -253,14 +265,14 @@ def test_a_run_that_was_merged_early_is_completed_later(tmp_path: Path, into: Pa
     merge_stores(into, [source])
     early = content(into)
     sql(source, f"UPDATE runs SET status = 'done', resumed = 1 WHERE id = '{run}'")
-    assert merge_stores(into, [source]) == Merged(runs=1, searches=0, evaluations=0)
+    assert merge_stores(into, [source]) == MergeCounts(runs=1, searches=0, evaluations=0)
     assert content(into)["runs"] != early["runs"]
-    assert content(into)[ROWS] == early[ROWS]
+    assert content(into)[EVALUATION_ROWS] == early[EVALUATION_ROWS]
     # the earlier state does not come back
     other = tmp_path / "other.duckdb"
     merge_stores(other, [source])
     sql(source, "UPDATE runs SET status = 'running', resumed = 0")
-    assert merge_stores(other, [source]) == Merged(runs=0, searches=0, evaluations=0)
+    assert merge_stores(other, [source]) == MergeCounts(runs=0, searches=0, evaluations=0)
 
 
 @pytest.mark.parametrize("version", [1, 2, 3, 5])
@@ -366,7 +378,7 @@ def test_a_merge_that_is_killed_changes_nothing_or_all(
     assert after == before or len(after["runs"]) == 4
     merge_stores(into, [source])
     assert count(into, "runs") == 4
-    assert count(into, ROWS) == 4 * 14
+    assert count(into, EVALUATION_ROWS) == 4 * 14
     assert check_store(into).is_sound
 
 

@@ -24,7 +24,7 @@ from nestmap.store.maintenance.parquet_parts import PartsWriter
 from nestmap.store.maintenance.parquet_reader import open_parts
 from nestmap.store.rows.run_records import SearchInfo
 from nestmap.store.schema.migrate import migrate, migrations
-from nestmap.store.schema.tables import ROWS, SMALL, VERSION
+from nestmap.store.schema.tables import EVALUATION_ROWS, SMALL_TABLES, VERSION_TABLE
 from tests.store.builders import NASTY, batch, info, network, spatial_problem
 from tests.store.filled import (
     content,
@@ -126,9 +126,9 @@ def test_what_was_committed_is_read_at_any_time(
 
     def committed(connection: duckdb.DuckDBPyConnection) -> None:
         writer.write(connection)
-        assert connection.execute(f"SELECT count(*) FROM {ROWS}").fetchall() == [(0,)]
+        assert connection.execute(f"SELECT count(*) FROM {EVALUATION_ROWS}").fetchall() == [(0,)]
         with closing(open_parts(folder)) as reading:
-            rows = reading.execute(f"SELECT count(*) FROM {ROWS}").fetchall()
+            rows = reading.execute(f"SELECT count(*) FROM {EVALUATION_ROWS}").fetchall()
             seen.append(rows[0][0])
             runs = reading.execute("SELECT status FROM runs").fetchall()
         assert runs == [("done",)] if finish and len(seen) == 2 else [("running",)]
@@ -140,7 +140,7 @@ def test_what_was_committed_is_read_at_any_time(
         with store.start_run(info(of)) as run:
             for i, rows in enumerate(sizes):
                 problem = spatial_problem(of.workload.layers[0], of.accelerator)
-                with run.searching(SearchInfo(key=str(i), spatial=problem)) as search:
+                with run.record_search(SearchInfo(key=str(i), spatial=problem)) as search:
                     search.record(batch(problem, rows))
             if finish:
                 run.finish(results_of(of))
@@ -149,11 +149,11 @@ def test_what_was_committed_is_read_at_any_time(
     assert check_store(folder).is_sound
 
 
-@pytest.mark.parametrize("table", [*SMALL, VERSION])
+@pytest.mark.parametrize("table", [*SMALL_TABLES, VERSION_TABLE])
 def test_files_that_are_not_written_yet_are_no_error(folder: Path, into: Path, table: str) -> None:
     """They are written in the order of ``SMALL`` from the end, so the first ones are missing."""
     finished, begun = write_parts(folder, "a", "b")
-    tables = (*SMALL, VERSION)
+    tables = (*SMALL_TABLES, VERSION_TABLE)
     for missing in tables[: tables.index(table) + 1]:
         part(folder, begun, missing).unlink()
     part(folder, begun, f"{table}").with_suffix(".parquet.part").write_text("half")
@@ -167,8 +167,10 @@ def test_files_that_are_not_written_yet_are_no_error(folder: Path, into: Path, t
 def test_rows_of_a_search_that_is_not_known_yet_are_left_out(folder: Path, into: Path) -> None:
     (run,) = write_parts(folder, "a")
     with duckdb.connect() as connection:
-        early = connection.read_parquet(glob.escape(str(part(folder, run, f"{ROWS}-000001"))))
-        later = str(part(folder, run, f"{ROWS}-000002"))
+        early = connection.read_parquet(
+            glob.escape(str(part(folder, run, f"{EVALUATION_ROWS}-000001")))
+        )
+        later = str(part(folder, run, f"{EVALUATION_ROWS}-000002"))
         early.project("* REPLACE (search + 1 AS search)").write_parquet(later)
     assert merge_stores(into, [folder]).evaluations == 14
     assert check_store(into).is_sound
@@ -177,8 +179,8 @@ def test_rows_of_a_search_that_is_not_known_yet_are_left_out(folder: Path, into:
 def test_evaluations_that_were_written_twice_count_once(folder: Path, into: Path) -> None:
     """A run that is killed after its rows and before its searches writes these again."""
     (run,) = write_parts(folder, "a")
-    first = part(folder, run, f"{ROWS}-000001")
-    part(folder, run, f"{ROWS}-000002").write_bytes(first.read_bytes())
+    first = part(folder, run, f"{EVALUATION_ROWS}-000001")
+    part(folder, run, f"{EVALUATION_ROWS}-000002").write_bytes(first.read_bytes())
     assert merge_stores(into, [folder]).evaluations == 14
     assert check_store(into).is_sound
 
@@ -199,11 +201,11 @@ def test_a_run_goes_on_with_the_next_number(folder: Path) -> None:
     with duckdb.connect() as connection:
         migrate(connection, "test")
         for i in range(2):
-            connection.execute(f"INSERT INTO {ROWS} VALUES (1, {i}, [], [], 1, 1, 1, 1)")
+            connection.execute(f"INSERT INTO {EVALUATION_ROWS} VALUES (1, {i}, [], [], 1, 1, 1, 1)")
             PartsWriter(folder, run).write(connection)
         PartsWriter(folder, run).write(connection)  # nothing new: no empty part
-    names = sorted(path.name for path in (folder / str(run)).glob(f"{ROWS}*"))
-    assert names == [f"{ROWS}-000001.parquet", f"{ROWS}-000002.parquet"]
+    names = sorted(path.name for path in (folder / str(run)).glob(f"{EVALUATION_ROWS}*"))
+    assert names == [f"{EVALUATION_ROWS}-000001.parquet", f"{EVALUATION_ROWS}-000002.parquet"]
 
 
 def test_only_what_has_changed_is_written_again(folder: Path) -> None:
@@ -233,7 +235,7 @@ def test_a_folder_without_parts_is_said_to_be_one(folder: Path, into: Path) -> N
         open_parts(folder)
 
 
-@pytest.mark.parametrize("table", ["runs", "cmes", f"{ROWS}-000001", VERSION])
+@pytest.mark.parametrize("table", ["runs", "cmes", f"{EVALUATION_ROWS}-000001", VERSION_TABLE])
 @pytest.mark.parametrize("left", [0, 10, 300])
 def test_a_damaged_file_is_named(folder: Path, into: Path, table: str, left: int) -> None:
     run, _ = write_parts(folder, "a", "b")
@@ -249,7 +251,7 @@ def test_a_damaged_file_is_named(folder: Path, into: Path, table: str, left: int
 
 def test_damage_inside_of_a_file_is_found(folder: Path, into: Path) -> None:
     (run,) = write_parts(folder, "a")
-    damaged = part(folder, run, f"{ROWS}-000001")
+    damaged = part(folder, run, f"{EVALUATION_ROWS}-000001")
     data = bytearray(damaged.read_bytes())
     data[4:400] = b"\xff" * 396
     damaged.write_bytes(data)
@@ -265,7 +267,7 @@ def test_parts_of_another_schema_are_refused(
 ) -> None:
     _, run = write_parts(folder, "a", "b")
     newest = migrations()[-1].version
-    write_version(part(folder, run, VERSION), newest + change)
+    write_version(part(folder, run, VERSION_TABLE), newest + change)
     with pytest.raises(StoreError, match=f"{run}: found Parquet parts of schema .*{advice}"):
         merge_stores(into, [folder])
 
@@ -316,19 +318,19 @@ def test_what_could_not_be_written_is_written_by_the_next_call(folder: Path) -> 
     with duckdb.connect() as connection:
         migrate(connection, "test")
         writer = PartsWriter(folder, run)
-        connection.execute(f"INSERT INTO {ROWS} VALUES (1, 0, [], [], 1, 1, 1, 1)")
+        connection.execute(f"INSERT INTO {EVALUATION_ROWS} VALUES (1, 0, [], [], 1, 1, 1, 1)")
         connection.execute(
             "INSERT INTO searches "
             "SELECT 1, '', '', '', '', '', '{}', '[]', '{}', [], [], 8, 1, 'all', NULL, NULL"
         )
         connection.execute("INSERT INTO run_searches VALUES (?, 0, 1, 'fc', false)", [run])
-        (folder / str(run) / f"{ROWS}-000001.parquet.part").mkdir()  # in the way
+        (folder / str(run) / f"{EVALUATION_ROWS}-000001.parquet.part").mkdir()  # in the way
         with pytest.raises(StoreError):
             writer.write(connection)
-        (folder / str(run) / f"{ROWS}-000001.parquet.part").rmdir()
+        (folder / str(run) / f"{EVALUATION_ROWS}-000001.parquet.part").rmdir()
         writer.write(connection)
     with closing(open_parts(folder)) as connection:
-        rows = connection.execute(f"SELECT search, number FROM {ROWS}").fetchall()
+        rows = connection.execute(f"SELECT search, number FROM {EVALUATION_ROWS}").fetchall()
     assert texts(rows) == ["(1, 0)"]
 
 
@@ -393,12 +395,14 @@ def test_what_was_exported_is_read_back_equal(tmp_path: Path, folder: Path, into
         fill(store, "open", finish=False)
     size = export_store(source, folder)
     files = {path.name: path.stat().st_size for path in folder.iterdir()}
-    assert set(files) == {f"{table}.parquet" for table in (*SMALL, ROWS, VERSION)}
+    assert set(files) == {
+        f"{table}.parquet" for table in (*SMALL_TABLES, EVALUATION_ROWS, VERSION_TABLE)
+    }
     assert size == sum(files.values())
     merge_stores(into, [folder])
     assert content(into) == content(source)
     with duckdb.connect() as connection:
-        exported = connection.read_parquet(glob.escape(str(folder / f"{ROWS}.parquet")))
+        exported = connection.read_parquet(glob.escape(str(folder / f"{EVALUATION_ROWS}.parquet")))
         assert len(exported.fetchall()) == 42
 
 
@@ -406,7 +410,7 @@ def test_parts_can_be_exported_as_one(tmp_path: Path, folder: Path, into: Path) 
     write_parts(folder, "a", "b")
     export_store(folder, tmp_path / "one")
     merge_stores(into, [tmp_path / "one"])
-    assert count(into, ROWS) == 28
+    assert count(into, EVALUATION_ROWS) == 28
     assert check_store(into).is_sound
 
 

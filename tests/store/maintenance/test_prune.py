@@ -17,12 +17,12 @@ from nestmap.model import StoreError
 from nestmap.store import Store
 from nestmap.store.maintenance.check import check_store
 from nestmap.store.maintenance.combine import merge_stores
-from nestmap.store.maintenance.prune import Pruned, Pruning, named_runs, prune
-from nestmap.store.schema.tables import ROWS
+from nestmap.store.maintenance.prune import PruneReport, PruneSelection, find_runs, prune
+from nestmap.store.schema.tables import EVALUATION_ROWS
 from tests.store.builders import NASTY, info
 from tests.store.filled import REAL, content, count, fill, filled, sql
 
-BEST = Pruning(best_only=True)
+BEST = PruneSelection(best_only=True)
 
 
 @pytest.fixture(name="path")
@@ -30,7 +30,7 @@ def _path(tmp_path: Path) -> Path:
     return tmp_path / 'it\'s a "store"; ü 🙂.duckdb'
 
 
-def removed(pruned: Pruned) -> dict[str, int]:
+def removed(pruned: PruneReport) -> dict[str, int]:
     return dict(pruned.rows)
 
 
@@ -41,7 +41,7 @@ def test_without_a_run_a_store_is_as_if_it_had_never_been(path: Path, tmp_path: 
     with Store.open(path) as store:
         third = fill(store, "c")
     before = content(path)
-    pruned = prune(path, Pruning(runs=(third,)))
+    pruned = prune(path, PruneSelection(runs=(third,)))
     assert content(path) == content(other)
     lost = {table: len(before[table]) - len(rows) for table, rows in content(path).items()}
     assert removed(pruned) == {table: rows for table, rows in lost.items() if rows}
@@ -56,13 +56,17 @@ def test_what_another_run_uses_stays(path: Path) -> None:
     shared = f"(SELECT min(search) FROM run_searches WHERE run = '{first}')"
     change = f"UPDATE run_searches SET search = {shared}, recalled = true"
     sql(path, f"{change} WHERE run = '{second}' AND position = 0")
-    prune(path, Pruning(runs=(first,)))
-    assert (count(path, "runs"), count(path, "searches"), count(path, ROWS)) == (1, 2, 14)
+    prune(path, PruneSelection(runs=(first,)))
+    assert (count(path, "runs"), count(path, "searches"), count(path, EVALUATION_ROWS)) == (
+        1,
+        2,
+        14,
+    )
     assert check_store(path).is_sound
 
 
 def test_without_any_run_nothing_is_left(path: Path) -> None:
-    prune(path, Pruning(runs=filled(path, "a", "b")))
+    prune(path, PruneSelection(runs=filled(path, "a", "b")))
     assert set(map(len, content(path).values())) == {0}
     assert filled(path, "c")
     assert check_store(path).is_sound
@@ -78,9 +82,9 @@ def test_the_best_evaluations_stay(path: Path) -> None:
     with duckdb.connect(path) as connection:
         (kept,) = connection.execute(fronts).fetchall()[0]
     pruned = prune(path, BEST)
-    assert removed(pruned) == {ROWS: 14 - kept}
+    assert removed(pruned) == {EVALUATION_ROWS: 14 - kept}
     assert 0 < kept < 14
-    assert count(path, ROWS) == kept + 14  # all of what is not complete
+    assert count(path, EVALUATION_ROWS) == kept + 14  # all of what is not complete
     with Store.open(path) as store:
         assert (store.best(run), store.pareto(run), store.runs()) == (best, front, known)
     assert check_store(path).is_sound
@@ -95,7 +99,7 @@ def test_fronts_that_nobody_has_written_down_are_found(path: Path, tmp_path: Pat
     sql(path, "UPDATE searches SET front = NULL")
     prune(path, BEST)
     prune(other, BEST)
-    assert content(path)[ROWS] == content(other)[ROWS]
+    assert content(path)[EVALUATION_ROWS] == content(other)[EVALUATION_ROWS]
 
 
 def test_pruned_evaluations_come_back_by_merging(path: Path, tmp_path: Path) -> None:
@@ -113,7 +117,7 @@ def test_pruned_evaluations_come_back_by_merging(path: Path, tmp_path: Path) -> 
 def test_a_dry_run_says_the_same_and_changes_nothing(path: Path) -> None:
     runs = filled(path, "a", "b")
     before = path.read_bytes()
-    pruning = Pruning(runs=runs[:1], best_only=True)
+    pruning = PruneSelection(runs=runs[:1], best_only=True)
     said = prune(path, pruning, dry_run=True)
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
@@ -198,10 +202,10 @@ def test_runs_that_are_not_there_are_said(path: Path, tmp_path: Path) -> None:
     (run,) = filled(path, "a")
     missing = uuid4()
     with pytest.raises(StoreError, match=f"run {missing}: not in"):
-        prune(path, Pruning(runs=(run, missing)))
-    assert named_runs(path, ("last", str(run)[:6])) == (run, run)
+        prune(path, PruneSelection(runs=(run, missing)))
+    assert find_runs(path, ("last", str(run)[:6])) == (run, run)
     with pytest.raises(StoreError, match="no such run"):
-        named_runs(path, ("x",))
+        find_runs(path, ("x",))
     with pytest.raises(StoreError, match="no such file"):
         prune(tmp_path / "none.duckdb", BEST)
     assert sorted(tmp_path.iterdir()) == [path]
@@ -256,8 +260,8 @@ def test_pruning_that_is_killed_leaves_the_old_file_or_the_new_one(path: Path, p
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
     after = content(path)
-    assert after == before or len(after[ROWS]) < 1000
+    assert after == before or len(after[EVALUATION_ROWS]) < 1000
     prune(path, BEST)
-    assert count(path, ROWS) < 1000
+    assert count(path, EVALUATION_ROWS) < 1000
     assert list(path.parent.iterdir()) == [path]
     assert check_store(path).is_sound

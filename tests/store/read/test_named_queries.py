@@ -22,7 +22,7 @@ from nestmap.model import (
     StoreError,
     Workload,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import (
     Exploration,
     FrontExploration,
@@ -39,8 +39,8 @@ from tests.store.builders import NASTY, info
 
 Key = tuple[object, ...]
 
-AGAIN = replaced(FIRST, {"name": "again"})
-REPEATED = replaced(PROBLEM, {"workload": Workload.of(FIRST, SECOND, AGAIN, name="more")})
+AGAIN = copy_with(FIRST, {"name": "again"})
+REPEATED = copy_with(PROBLEM, {"workload": Workload.of(FIRST, SECOND, AGAIN, name="more")})
 PLAN = SearchPlan.of(SearchOptions(spatial_mappings=8))
 
 
@@ -71,9 +71,9 @@ def _explored() -> Iterator[Explored]:
 def _cheaper() -> NetworkProblem:
     """Without the third layer, and a buffer that takes half of the energy to read."""
     levels = list(MACHINE.memories)
-    instance = replaced(levels[1].instance, {"read_energy": levels[1].instance.read_energy / 2})
-    levels[1] = replaced(levels[1], {"instance": instance})
-    return replaced(PROBLEM, {"accelerator": replaced(MACHINE, {"memories": tuple(levels)})})
+    instance = copy_with(levels[1].instance, {"read_energy": levels[1].instance.read_energy / 2})
+    levels[1] = copy_with(levels[1], {"instance": instance})
+    return copy_with(PROBLEM, {"accelerator": copy_with(MACHINE, {"memories": tuple(levels)})})
 
 
 def numbers(rows: list[Row], column: str) -> list[float]:
@@ -206,7 +206,7 @@ def test_pareto_of_searches_that_are_not_complete(incomplete: str) -> None:
 @pytest.mark.parametrize("objective", Objective)
 @pytest.mark.parametrize("layer", ["first", "second", "again"])
 def test_top_is_the_beginning_of_all_sorted(objective: Objective, layer: str) -> None:
-    plan = replaced(PLAN, {"objective": objective})
+    plan = copy_with(PLAN, {"objective": objective})
     with Store.open(None) as store:
         run = explore_network(REPEATED, plan, store=store).run
         batches = store.evaluations(run, "first" if layer == "again" else layer)
@@ -384,8 +384,8 @@ def test_a_layer_that_is_not_there_is_told(explored: Explored, layer: str, told:
 
 
 def test_names_that_look_like_sql_are_only_names() -> None:
-    machine = replaced(MACHINE, {"name": NASTY})
-    workload = Workload.of(replaced(FIRST, {"name": NASTY}), name=NASTY)
+    machine = copy_with(MACHINE, {"name": NASTY})
+    workload = Workload.of(copy_with(FIRST, {"name": NASTY}), name=NASTY)
     problem = NetworkProblem(workload=workload, accelerator=machine)
     with Store.open(None) as store:
         run = explore_network(problem, PLAN, store=store).run

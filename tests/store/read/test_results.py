@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from nestmap.model import StoreError, TemporalMapping
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.store import Store
 from tests.store.builders import (
     NASTY,
@@ -62,7 +62,7 @@ def test_totals_add_up(store: Store) -> None:
 @pytest.mark.parametrize("counted", [False, True])
 def test_totals_are_those_of_python_with_and_without_vector_operators(counted: bool) -> None:
     entries = tuple(vector_entry(f"n{i}", energy=i / 7) for i in range(5))
-    total = replaced(with_vector(result(NETWORK), *entries), {"vector_counted": counted})
+    total = copy_with(with_vector(result(NETWORK), *entries), {"vector_counted": counted})
     with Store.open(None) as store:
         with store.start_run(info(NETWORK)) as run:
             run.finish(total)

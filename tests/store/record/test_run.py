@@ -22,7 +22,7 @@ from nestmap.model import (
     StoreError,
     front_rows,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.store import ROW_GROUP, Run, RunStatus, Store
 from tests.store.builders import (
     FACTORS,
@@ -94,7 +94,7 @@ def test_chunks_are_committed_on_the_way_and_the_rest_at_the_end() -> None:
     ]
     with Store.open(None) as store, store.start_run(info()) as run:
         seen: list[int] = []
-        with run.searching(search_info(PROBLEM)) as search:
+        with run.record_search(search_info(PROBLEM)) as search:
             for part in parts:
                 search.record(part)
                 seen.append(count(store, "evaluation_rows"))
@@ -170,7 +170,7 @@ def test_orders_of_different_lengths_are_one_search() -> None:
 
 def recalled(run: Run) -> EvaluationBatch:
     """What the store knows of the one problem."""
-    known = run.recall(search_info(PROBLEM))
+    known = run.find_search(search_info(PROBLEM))
     assert known is not None
     (batch_of_all,) = known
     return batch_of_all
@@ -181,12 +181,12 @@ def test_what_is_known_is_recalled() -> None:
     wanted = front_rows(recorded.energy, recorded.latency2)
     with Store.open(None) as store:
         with store.start_run(info()) as run:
-            assert run.recall(search_info(PROBLEM)) is None
+            assert run.find_search(search_info(PROBLEM)) is None
             record(run, recorded)
             mine = recalled(run)
             run.finish(result(network()))
         with store.start_run(info()) as other:
-            assert other.recall(search_info(PROBLEM, "another")) is None
+            assert other.find_search(search_info(PROBLEM, "another")) is None
             found = recalled(other)
             other.finish(result(network()))
         for back in (mine, found):
@@ -214,7 +214,7 @@ def test_as_much_is_recorded_as_is_asked_for(recording: Recording, rows: int | N
     energy = np.concatenate([x.energy for x in recorded])
     best = front_rows(energy, np.concatenate([x.latency2 for x in recorded]))
     with Store.open(None) as store:
-        asked = replaced(info(), {"recording": recording})
+        asked = copy_with(info(), {"recording": recording})
         with store.start_run(asked) as run:
             record(run, *recorded)
             run.finish(result(network()))
@@ -228,16 +228,16 @@ def test_as_much_is_recorded_as_is_asked_for(recording: Recording, rows: int | N
         front = recalled(store.start_run(asked))
         np.testing.assert_array_equal(front.energy, energy[best])
         assert front.statistics.evaluations == 100
-        needs_all = store.start_run(info()).recall(search_info(PROBLEM))
+        needs_all = store.start_run(info()).find_search(search_info(PROBLEM))
         assert (needs_all is None) == (len(numbers) < 100)
 
 
 def test_a_fresh_run_recalls_nothing_and_keeps_what_others_found() -> None:
     with Store.open(None) as store:
         for fresh in (False, True, True):
-            asked = replaced(info(), {"recording": Recording(fresh=fresh)})
+            asked = copy_with(info(), {"recording": Recording(fresh=fresh)})
             with store.start_run(asked) as run:
-                assert run.recall(search_info(PROBLEM)) is None
+                assert run.find_search(search_info(PROBLEM)) is None
                 record(run, batch(PROBLEM, 10))
                 run.finish(result(network()))
         assert count(store, "evaluation_rows") == 30
@@ -251,12 +251,12 @@ def test_a_search_that_ends_with_an_error_is_not_complete() -> None:
             break_off(run, batch(PROBLEM, 10))
         run.fail("broken")
         assert count(store, "evaluations") == 10
-        assert store.start_run(info()).recall(search_info(PROBLEM)) is None
+        assert store.start_run(info()).find_search(search_info(PROBLEM)) is None
 
 
 def break_off(run: Run, recorded: EvaluationBatch) -> None:
     """A search that ends with an error."""
-    with run.searching(search_info(recorded.mappings.problem)) as search:
+    with run.record_search(search_info(recorded.mappings.problem)) as search:
         search.record(recorded)
         raise KeyError
 
@@ -273,9 +273,9 @@ def test_an_interrupted_run_goes_on_where_it_was() -> None:
         with pytest.raises(StoreError, match=r"is still running it"):
             store.resume_run(store.start_run(info()).id)
         with store.resume_run(run.id) as again:
-            assert again.recall(search_info(PROBLEM)) is None
-            assert again.recall(search_info(other)) is not None
-            with again.searching(search_info(PROBLEM)) as search:
+            assert again.find_search(search_info(PROBLEM)) is None
+            assert again.find_search(search_info(other)) is not None
+            with again.record_search(search_info(PROBLEM)) as search:
                 for part in parts:
                     search.record(part)
             again.finish(result(network()))

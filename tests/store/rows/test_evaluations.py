@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nestmap.model import EvaluationBatch
 from nestmap.store.rows.codes import code_bits, pack, unpack
-from nestmap.store.rows.evaluations import Coding, from_arrow, levels_of, to_arrow
+from nestmap.store.rows.evaluations import MappingCoding, from_arrow, levels_of, to_arrow
 from tests.store.builders import accelerator, batch, batches, layer, rows_of, spatial_problem
 
 
@@ -24,7 +24,7 @@ def test_columns_and_back_is_the_identity(given_batch: EvaluationBatch) -> None:
     (back,) = from_arrow(
         table,
         mappings.problem,
-        Coding(mappings.factors, code_bits(mappings.problem)),
+        MappingCoding(mappings.factors, code_bits(mappings.problem)),
         given_batch.ideal_cycles,
         given_batch.statistics,
     )

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nestmap.model import MemoryCost, MemoryMacro
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.store import CostQuestion, Store
 from nestmap.store.maintenance.check import check_store
 from nestmap.store.maintenance.combine import merge_stores
 from nestmap.store.maintenance.export import export_store
-from nestmap.store.maintenance.prune import Pruning, prune
+from nestmap.store.maintenance.prune import PruneSelection, prune
 from tests.store.filled import content, count, filled, sql
 
 QUESTION = CostQuestion(
@@ -48,7 +48,7 @@ def questions(draw: st.DrawFn) -> CostQuestion:
 def _path(tmp_path: Path) -> Path:
     path = tmp_path / "s.duckdb"
     with Store.open(path) as store:
-        store.keep_memory_cost(QUESTION, COST)
+        store.record_memory_cost(QUESTION, COST)
     return path
 
 
@@ -57,15 +57,15 @@ def _path(tmp_path: Path) -> Path:
 def test_what_is_kept_is_known(question: CostQuestion, cost: MemoryCost) -> None:
     with Store.open(None) as store:
         assert store.memory_cost(question) is None
-        store.keep_memory_cost(question, cost)
+        store.record_memory_cost(question, cost)
         assert store.memory_cost(question) == cost
-        other = replaced(question, {"tool": question.tool + "x"})
+        other = copy_with(question, {"tool": question.tool + "x"})
         assert store.memory_cost(other) is None
 
 
 def test_what_is_there_stays(path: Path) -> None:
     with Store.open(path) as store:
-        store.keep_memory_cost(QUESTION, replaced(COST, {"area": 1.0}))
+        store.record_memory_cost(QUESTION, copy_with(COST, {"area": 1.0}))
         assert store.memory_cost(QUESTION) == COST
     assert count(path, "memory_costs") == 1
 
@@ -92,7 +92,7 @@ def test_exporting_takes_them_along(path: Path, tmp_path: Path) -> None:
 def test_pruning_leaves_them(path: Path) -> None:
     """They belong to no run."""
     runs = filled(path, "a")
-    pruned = prune(path, Pruning(runs=runs))
+    pruned = prune(path, PruneSelection(runs=runs))
     assert "memory_costs" not in dict(pruned.rows)
     assert (count(path, "runs"), count(path, "memory_costs")) == (0, 1)
 

@@ -16,8 +16,14 @@ from hypothesis import strategies as st
 from nestmap.model import StoreError
 from nestmap.store import Store
 from nestmap.store.connection.connect import connect_read_only
-from nestmap.store.sandbox.allow_list import ALLOWED, Limits, answer, check_question, lock
-from nestmap.store.sandbox.process import Answer, Question, Warden
+from nestmap.store.sandbox.allow_list import (
+    ALLOWED,
+    QueryLimits,
+    check_query,
+    lock_connection,
+    run_query,
+)
+from nestmap.store.sandbox.process import QuerySandbox, SandboxQuery, SandboxResult
 from tests.faults.processes import HOLD, read_line, running
 from tests.store.builders import NASTY
 from tests.store.filled import fill
@@ -53,8 +59,8 @@ def _nothing_changes(
 
 
 @pytest.fixture(scope="module", name="warden")
-def _warden(path: Path) -> Iterator[Warden]:
-    with closing(Warden(path)) as warden:
+def _warden(path: Path) -> Iterator[QuerySandbox]:
+    with closing(QuerySandbox(path)) as warden:
         yield warden
 
 
@@ -87,7 +93,7 @@ ASKED: Final = {
 
 @pytest.mark.parametrize("sql", ASKED)
 def test_questions_are_answered(path: Path, sql: str) -> None:
-    found = answer(path, sql, Limits())
+    found = run_query(path, sql, QueryLimits())
     assert not found.is_cut
     rows = [tuple(row.values()) for row in found.table.to_pylist()]
     assert rows
@@ -204,7 +210,7 @@ REFUSED: Final = {
 @pytest.mark.parametrize("sql", REFUSED.values(), ids=REFUSED)
 def test_all_else_is_refused_in_one_sentence(path: Path, sql: str) -> None:
     with pytest.raises(StoreError) as told:
-        answer(path, sql, Limits())
+        run_query(path, sql, QueryLimits())
     text = str(told.value)
     assert text.startswith("query: found ")
     assert text.endswith(f"; expected {ALLOWED}")
@@ -215,14 +221,14 @@ def test_all_else_is_refused_in_one_sentence(path: Path, sql: str) -> None:
 @pytest.mark.parametrize("sql", ["", " ", "-- nothing", ";", "/* nothing */ ;;"])
 def test_nothing_is_no_question(path: Path, sql: str) -> None:
     with pytest.raises(StoreError, match="found no statement; expected one SELECT"):
-        answer(path, sql, Limits())
+        run_query(path, sql, QueryLimits())
 
 
 def test_what_is_wrong_is_said_with_the_place(path: Path) -> None:
     with pytest.raises(StoreError, match=r"query: Parser Error.*\n\nLINE 1: SELECT \* FORM runs"):
-        answer(path, "SELECT * FORM runs", Limits())
+        run_query(path, "SELECT * FORM runs", QueryLimits())
     with pytest.raises(StoreError, match=r'query: Binder Error.*"hosts"'):
-        answer(path, "SELECT hosts FROM runs", Limits())
+        run_query(path, "SELECT hosts FROM runs", QueryLimits())
 
 
 BEHIND: Final = {
@@ -244,7 +250,7 @@ BEHIND: Final = {
 def test_the_connection_alone_would_do(path: Path, sql: str) -> None:
     """Should the check of a question ever miss something."""
     with closing(connect_read_only(path)) as connection:
-        lock(connection, None, Limits())
+        lock_connection(connection, None, QueryLimits())
         with pytest.raises(duckdb.Error):
             connection.execute(sql).fetchall()
 
@@ -253,7 +259,7 @@ def test_the_connection_alone_would_do(path: Path, sql: str) -> None:
 def test_the_check_alone_would_do(sql: str) -> None:
     """Should the connection ever allow something."""
     with closing(duckdb.connect()) as connection, pytest.raises(StoreError, match="expected one"):
-        check_question(connection, sql)
+        check_query(connection, sql)
 
 
 _WORDS: Final = (
@@ -270,9 +276,9 @@ def test_no_text_does_anything_but_answer(words: list[str]) -> None:
     """Whatever is put together: one SELECT, or an error that says what is wrong."""
     with closing(duckdb.connect()) as connection:
         connection.execute("CREATE TABLE runs AS SELECT 1 AS x")
-        lock(connection, None, Limits())
+        lock_connection(connection, None, QueryLimits())
         with suppress(StoreError):
-            statement = check_question(connection, " ".join(words))
+            statement = check_query(connection, " ".join(words))
             assert statement.type == duckdb.StatementType.SELECT
             with suppress(duckdb.Error):
                 connection.execute(statement).fetchmany(10)
@@ -280,11 +286,11 @@ def test_no_text_does_anything_but_answer(words: list[str]) -> None:
         assert connection.fetchall() == [(1,)]
 
 
-def asked(warden: Warden, sql: str, limits: Limits = Limits()) -> Answer:  # noqa: B008
-    return warden.ask(Question(sql, limits))
+def asked(warden: QuerySandbox, sql: str, limits: QueryLimits = QueryLimits()) -> SandboxResult:  # noqa: B008
+    return warden.run(SandboxQuery(sql, limits))
 
 
-QUICK: Final = Limits(seconds=1)
+QUICK: Final = QueryLimits(seconds=1)
 
 ENDLESS: Final = {
     "rows": "SELECT count(*) FROM range(1000000000000)",
@@ -297,7 +303,7 @@ ENDLESS: Final = {
 
 
 @pytest.mark.parametrize("sql", ENDLESS.values(), ids=ENDLESS)
-def test_what_never_ends_is_ended(warden: Warden, sql: str) -> None:
+def test_what_never_ends_is_ended(warden: QuerySandbox, sql: str) -> None:
     with pytest.raises(StoreError, match="found no answer within 1 s; expected a faster query"):
         asked(warden, sql, QUICK)
     assert asked(warden, "SELECT 1 AS x").relation.rows() == [{"x": 1}]
@@ -314,54 +320,54 @@ HUGE: Final = {
 
 
 @pytest.mark.parametrize("sql", HUGE.values(), ids=HUGE)
-def test_what_takes_too_much_is_ended(warden: Warden, sql: str) -> None:
+def test_what_takes_too_much_is_ended(warden: QuerySandbox, sql: str) -> None:
     with pytest.raises(StoreError, match=r"found no answer within (64 MB of memory|4 s); expected"):
-        asked(warden, sql, Limits(memory=64, seconds=4))
+        asked(warden, sql, QueryLimits(memory=64, seconds=4))
     assert asked(warden, "SELECT 1 AS x").relation.rows() == [{"x": 1}]
 
 
-def test_long_answers_are_cut_and_say_so(warden: Warden) -> None:
+def test_long_answers_are_cut_and_say_so(warden: QuerySandbox) -> None:
     endless = "SELECT * FROM range(1000000000000)"
-    found = asked(warden, endless, Limits(rows=5))
+    found = asked(warden, endless, QueryLimits(rows=5))
     assert found.is_cut
     assert found.relation.rows() == [{"range": i} for i in range(5)]
-    whole = asked(warden, "SELECT * FROM range(5)", Limits(rows=5))
+    whole = asked(warden, "SELECT * FROM range(5)", QueryLimits(rows=5))
     assert (whole.is_cut, len(whole.relation)) == (False, 5)
 
 
-def test_wide_answers_are_cut_and_say_so(warden: Warden) -> None:
+def test_wide_answers_are_cut_and_say_so(warden: QuerySandbox) -> None:
     sql = "SELECT repeat('x', 1000) AS x FROM range(10000)"
-    found = asked(warden, sql, Limits(rows=10_000, size=100_000))
+    found = asked(warden, sql, QueryLimits(rows=10_000, size=100_000))
     assert found.is_cut
     assert 0 < len(found.relation) <= 100
     assert found.relation.rows()[0] == {"x": "x" * 1000}
 
 
-def test_nobody_has_to_wait(warden: Warden) -> None:
-    question = Question("SELECT count(*) FROM range(1000000000000)", Limits(seconds=60))
+def test_nobody_has_to_wait(warden: QuerySandbox) -> None:
+    question = SandboxQuery("SELECT count(*) FROM range(1000000000000)", QueryLimits(seconds=60))
     timer = Timer(0.3, question.cancel)
     timer.start()
     with pytest.raises(StoreError, match="it was cancelled"):
-        warden.ask(question)
+        warden.run(question)
     timer.join()
     assert asked(warden, "SELECT 1 AS x").relation.rows() == [{"x": 1}]
 
 
-def test_a_question_that_was_cancelled_before_is_not_asked(warden: Warden) -> None:
-    question = Question("SELECT 1", Limits())
+def test_a_question_that_was_cancelled_before_is_not_asked(warden: QuerySandbox) -> None:
+    question = SandboxQuery("SELECT 1", QueryLimits())
     question.cancel()
     with pytest.raises(StoreError, match="it was cancelled"):
-        warden.ask(question)
+        warden.run(question)
 
 
-def test_errors_come_from_the_other_process(warden: Warden) -> None:
+def test_errors_come_from_the_other_process(warden: QuerySandbox) -> None:
     with pytest.raises(StoreError, match="found the table function glob; expected one SELECT"):
         asked(warden, "SELECT * FROM glob('*')")
     with pytest.raises(StoreError, match="found half a surrogate pair"):
         asked(warden, "SELECT '\ud800'")
 
 
-def test_all_types_come_back(warden: Warden) -> None:
+def test_all_types_come_back(warden: QuerySandbox) -> None:
     sql = (
         "SELECT uuid() IS NOT NULL AS u, 1.5::DECIMAL(9, 2) AS d, [1] AS l, {'a': NULL} AS s, "
         "'é' AS t"
@@ -373,7 +379,9 @@ def test_all_types_come_back(warden: Warden) -> None:
     )
 
 
-def test_the_store_is_free_between_questions(tmp_path: Path, warden: Warden, path: Path) -> None:
+def test_the_store_is_free_between_questions(
+    tmp_path: Path, warden: QuerySandbox, path: Path
+) -> None:
     asked(warden, "SELECT 1")
     with closing(duckdb.connect(path, config={"access_mode": "read_write"})):
         pass
@@ -383,13 +391,13 @@ def test_a_store_that_somebody_holds_is_said_to_be(path: Path) -> None:
     with running(HOLD, str(path)) as holder:
         assert read_line(holder) == "open"
         with pytest.raises(StoreError, match="another process has it open"):
-            answer(path, "SELECT 1", Limits(), patience=0.1)
+            run_query(path, "SELECT 1", QueryLimits(), patience=0.1)
 
 
 def test_a_file_that_is_no_store(path: Path) -> None:
     for name, told in (("secret.csv", "expected"), ("nothing", "no such file")):
         expected = pytest.raises(StoreError, match=rf"{name}: .*{told}")
-        with closing(Warden(path.parent / name)) as warden, expected:
+        with closing(QuerySandbox(path.parent / name)) as warden, expected:
             asked(warden, "SELECT 1")
 
 
@@ -399,10 +407,10 @@ def test_a_folder_of_parts(tmp_path_factory: pytest.TempPathFactory) -> None:
     with Store.record_to(folder) as store:
         fill(store)
     before = contents(folder)
-    assert answer(folder, "SELECT count(*) AS n FROM evaluations", Limits()).table.to_pylist() == [
-        {"n": 14}
-    ]
+    assert run_query(
+        folder, "SELECT count(*) AS n FROM evaluations", QueryLimits()
+    ).table.to_pylist() == [{"n": 14}]
     for sql in (*BEHIND.values(), "WITH x AS (DELETE FROM runs RETURNING *) FROM x"):
         with pytest.raises(StoreError, match="query: found "):
-            answer(folder, sql, Limits())
+            run_query(folder, sql, QueryLimits())
     assert contents(folder) == before

@@ -25,7 +25,7 @@ _SPATIAL: Final = ("OZ", "OY", "OX")
 
 @final
 @dataclass(frozen=True)
-class Reads:
+class VectorReads:
     """The reads of an operator.
 
     ``inputs`` maps positions of the ONNX node's inputs to their indices; other inputs are read
@@ -39,7 +39,7 @@ class Reads:
     phases: Mapping[Dimension, int] = field(default_factory=dict[Dimension, int])
 
 
-ReadRule = Callable[[NodeReader], Reads]
+ReadRule = Callable[[NodeReader], VectorReads]
 """Determines the reads of an ONNX node whose tensors have known sizes."""
 
 
@@ -70,18 +70,18 @@ def names_with(rank: int, whole: Iterable[int]) -> Names:
 
 
 @lru_cache(maxsize=64)
-def along(name: Dimension) -> AffineIndex:
+def loop_index(name: Dimension) -> AffineIndex:
     """The index that equals the loop variable."""
     return AffineIndex(terms=(Term(dimension=name),))
 
 
-def each(names: Sequence[Dimension], whole: Iterable[int] = ()) -> Axes:
+def output_indices(names: Sequence[Dimension], whole: Iterable[int] = ()) -> Axes:
     """The index of the output along each axis, except for axes that are read whole."""
     wide = frozenset(whole)
-    return tuple(None if axis in wide else along(name) for axis, name in enumerate(names))
+    return tuple(None if axis in wide else loop_index(name) for axis, name in enumerate(names))
 
 
-def aligned(names: Names, output: Sizes, sizes: Sizes) -> Axes:
+def broadcast_indices(names: Names, output: Sizes, sizes: Sizes) -> Axes:
     """The indices of a broadcast input, aligned at the last axis.
 
     Raises:
@@ -91,7 +91,9 @@ def aligned(names: Names, output: Sizes, sizes: Sizes) -> Axes:
     pairs = list(zip(sizes, output[missing:], strict=False))
     if missing < 0 or any(own not in (1, size) for own, size in pairs):
         raise ValueError(f"sizes {sizes} for an output of {output}; expected sizes that broadcast")
-    return each(names[missing:], (i for i, (own, size) in enumerate(pairs) if own != size))
+    return output_indices(
+        names[missing:], (i for i, (own, size) in enumerate(pairs) if own != size)
+    )
 
 
 def window(
@@ -112,24 +114,24 @@ def window(
         name=f"I{axis[1:]}" if axis in _SPATIAL else None,
         terms=(
             Term(dimension=axis, coefficient=stride),
-            Term(dimension=inner(axis), coefficient=dilation),
+            Term(dimension=window_loop(axis), coefficient=dilation),
         ),
         size=size,
         padding=(before, max(0, last - size + 1)),
     )
 
 
-def inner(axis: Dimension) -> Dimension:
+def window_loop(axis: Dimension) -> Dimension:
     """The loop over the elements of the window along an output axis."""
     return f"F{axis[1:]}" if axis in _SPATIAL else f"F{axis}"
 
 
-def phase(axis: Dimension) -> Dimension:
+def phase_loop(axis: Dimension) -> Dimension:
     """The inner of two loops along an axis of the output."""
     return f"P{axis[1:]}" if axis in _SPATIAL else f"P{axis}"
 
 
-def nest(output: Sizes, reads: Reads, accesses: Sequence[Axes | None]) -> VectorNest:
+def vector_nest(output: Sizes, reads: VectorReads, accesses: Sequence[Axes | None]) -> VectorNest:
     """The loop nest of a vector operator.
 
     Args:
@@ -154,6 +156,6 @@ def nest(output: Sizes, reads: Reads, accesses: Sequence[Axes | None]) -> Vector
 
 def _written(name: Dimension, phases: int) -> AffineIndex:
     if phases == 1:
-        return along(name)
-    steps = Term(dimension=name, coefficient=phases), Term(dimension=phase(name))
+        return loop_index(name)
+    steps = Term(dimension=name, coefficient=phases), Term(dimension=phase_loop(name))
     return AffineIndex(terms=steps)

@@ -12,39 +12,46 @@ from nestmap.pipeline.frontend.onnx.access.axis_reads import (
     Axes,
     Names,
     ReadRule,
-    Reads,
-    aligned,
-    along,
-    each,
+    VectorReads,
+    broadcast_indices,
+    loop_index,
     names_of,
+    output_indices,
     row_names,
 )
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.node.static_values import axis_at, expect, made, read
+from nestmap.pipeline.frontend.onnx.node.static_values import (
+    axis_at,
+    check_fits,
+    input_sizes,
+    output_sizes,
+)
 from nestmap.pipeline.frontend.onnx.vector.elementwise import ELEMENTWISE
 
 
 def pointwise(*positions: int) -> ReadRule:
     """The rule of operators that read one element of each of these inputs (default: all)."""
 
-    def rule(reader: NodeReader) -> Reads:
-        output = made(reader)
+    def rule(reader: NodeReader) -> VectorReads:
+        output = output_sizes(reader)
         names = names_of(len(output))
         chosen = positions or range(len(reader.node.proto.input))
         given = [position for position in chosen if reader.has(position)]
-        return Reads(names, {i: aligned(names, output, read(reader, i)) for i in given})
+        return VectorReads(
+            names, {i: broadcast_indices(names, output, input_sizes(reader, i)) for i in given}
+        )
 
     return rule
 
 
-def _scaled(reader: NodeReader) -> Reads:
+def _scaled(reader: NodeReader) -> VectorReads:
     """Scales and zero points: a single one, one per index along an axis, or one per block."""
-    output = made(reader)
+    output = output_sizes(reader)
     names = names_of(len(output))
     given = [position for position in (1, 2) if reader.has(position)]
-    scales = {i: _scale(reader, names, output, read(reader, i)) for i in given}
-    return Reads(names, {0: aligned(names, output, read(reader)), **scales})
+    scales = {i: _scale(reader, names, output, input_sizes(reader, i)) for i in given}
+    return VectorReads(names, {0: broadcast_indices(names, output, input_sizes(reader)), **scales})
 
 
 def _scale(reader: NodeReader, names: Names, output: Sizes, sizes: Sizes) -> Axes:
@@ -52,20 +59,20 @@ def _scale(reader: NodeReader, names: Names, output: Sizes, sizes: Sizes) -> Axe
         return (None,) * len(sizes)
     if len(sizes) == 1 != len(output):
         axis = axis_at(reader, 1, len(output))
-        expect(reader, sizes[0] == output[axis])
-        return (along(names[axis]),)
-    expect(reader, len(sizes) == len(output))
+        check_fits(reader, sizes[0] == output[axis])
+        return (loop_index(names[axis]),)
+    check_fits(reader, len(sizes) == len(output))
     pairs = enumerate(zip(sizes, output, strict=True))
-    return each(names, (axis for axis, (own, size) in pairs if own != size))
+    return output_indices(names, (axis for axis, (own, size) in pairs if own != size))
 
 
-def _concatenated(reader: NodeReader) -> Reads:
+def _concatenated(reader: NodeReader) -> VectorReads:
     """QLinearConcat: every third input, starting with the third, concatenated."""
-    output = made(reader)
+    output = output_sizes(reader)
     names = names_of(len(output))
     axis = axis_at(reader, 0, len(output))
     positions = range(2, len(reader.node.proto.input), 3)
-    lengths = [read(reader, position)[axis] for position in positions]
+    lengths = [input_sizes(reader, position)[axis] for position in positions]
     starts = accumulate(lengths, initial=0)
     inputs = dict[int, Axes]()
     for position, length, start in zip(positions, lengths, starts, strict=False):
@@ -74,27 +81,29 @@ def _concatenated(reader: NodeReader) -> Reads:
             size=length,
             padding=(start, output[axis] - start - length),
         )
-        inputs[position] = tuple(part if i == axis else x for i, x in enumerate(each(names)))
-    return Reads(names, inputs)
+        inputs[position] = tuple(
+            part if i == axis else x for i, x in enumerate(output_indices(names))
+        )
+    return VectorReads(names, inputs)
 
 
-def _rotary(reader: NodeReader) -> Reads:
+def _rotary(reader: NodeReader) -> VectorReads:
     """The elements of a row are rotated in pairs, by angles that depend on the row."""
-    output = made(reader)
+    output = output_sizes(reader)
     last = len(output) - 1
     names = row_names(len(output))
-    return Reads(names, {0: each(names, {last}), **dict(_angles(reader, names))})
+    return VectorReads(names, {0: output_indices(names, {last}), **dict(_angles(reader, names))})
 
 
 def _angles(reader: NodeReader, names: Names) -> Iterator[tuple[int, Axes]]:
     microsoft = reader.node.proto.domain != ""
     places, tables = (1, (2, 3)) if microsoft else (3, (1, 2))
-    rows = along("B"), along("D")
+    rows = loop_index("B"), loop_index("D")
     if reader.has(places):
-        if len(read(reader, places)) == 2 and "B" in names:
+        if len(input_sizes(reader, places)) == 2 and "B" in names:
             yield places, rows
     elif "B" in names:
-        yield from ((i, (*rows, None)) for i in tables if len(read(reader, i)) == 3)
+        yield from ((i, (*rows, None)) for i in tables if len(input_sizes(reader, i)) == 3)
 
 
 _FIRST: Final = (

@@ -7,40 +7,42 @@ from math import prod
 
 import numpy as np
 
-from nestmap.model.workload.access import AnyIndex, Route, Taken
+from nestmap.model.workload.access import AccessRoute, AnyIndex, Gather
 from nestmap.pipeline.frontend.onnx.access.route_steps import (
     Steps,
     anywhere,
+    drop_axes,
     parameters,
-    reshaped,
-    resized,
+    reshape_step,
+    resize_steps,
     route,
-    without,
 )
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 from nestmap.pipeline.frontend.onnx.node.static_values import (
     axis_at,
-    expect,
+    check_fits,
+    input_sizes,
     integers_at,
-    made,
-    place,
-    read,
+    normalize_axis,
+    output_sizes,
 )
 
 
-def gather(reader: NodeReader) -> Iterator[Route]:
+def gather(reader: NodeReader) -> Iterator[AccessRoute]:
     """Slices of a tensor, selected by index along an axis."""
-    data, picked, after = read(reader), read(reader, 1), made(reader)
+    data, picked, after = input_sizes(reader), input_sizes(reader, 1), output_sizes(reader)
     axis = axis_at(reader, 0, len(data))
     behind = axis + len(picked)
-    expect(reader, after == (*data[:axis], *picked, *data[axis + 1 :]))
+    check_fits(reader, after == (*data[:axis], *picked, *data[axis + 1 :]))
     flat = (*data[:axis], prod(picked), *data[axis + 1 :])
     yield route(
-        0, reshaped(after, flat), _picked(axis, integers_at(reader, 1), (flat[axis], data[axis]))
+        0,
+        reshape_step(after, flat),
+        _picked(axis, integers_at(reader, 1), (flat[axis], data[axis])),
     )
     if not reader.tensor(1).constant:
-        yield route(1, without(after, (*range(axis), *range(behind, len(after)))))
+        yield route(1, drop_axes(after, (*range(axis), *range(behind, len(after)))))
 
 
 def _picked(axis: int, indices: Sizes | None, lengths: tuple[int, int]) -> Steps:
@@ -48,23 +50,23 @@ def _picked(axis: int, indices: Sizes | None, lengths: tuple[int, int]) -> Steps
     after, size = lengths
     if indices is None or len(indices) != after or not all(-size <= i < size for i in indices):
         return (AnyIndex(axis=axis, size=size),)
-    return (Taken(axis=axis, indices=tuple(i % size for i in indices), size=size),)
+    return (Gather(axis=axis, indices=tuple(i % size for i in indices), size=size),)
 
 
-def gather_elements(reader: NodeReader) -> Iterator[Route]:
+def gather_elements(reader: NodeReader) -> Iterator[AccessRoute]:
     """Elements of a tensor, selected by index along one axis."""
-    data, after = read(reader), made(reader)
-    expect(reader, len(data) == len(after))
-    yield route(0, resized(after, data, {axis_at(reader, 0, len(data))}))
+    data, after = input_sizes(reader), output_sizes(reader)
+    check_fits(reader, len(data) == len(after))
+    yield route(0, resize_steps(after, data, {axis_at(reader, 0, len(data))}))
     if not reader.tensor(1).constant:
-        yield route(1, reshaped(after, read(reader, 1)))
+        yield route(1, reshape_step(after, input_sizes(reader, 1)))
 
 
-def gather_nd(reader: NodeReader) -> Iterator[Route]:
+def gather_nd(reader: NodeReader) -> Iterator[AccessRoute]:
     """Slices of a tensor, selected by indices along several axes."""
-    data, picked, after = read(reader), read(reader, 1), made(reader)
+    data, picked, after = input_sizes(reader), input_sizes(reader, 1), output_sizes(reader)
     batch = reader.integer("batch_dims", 0, least=0)
-    expect(reader, batch < len(picked) and batch + picked[-1] <= len(data))
+    check_fits(reader, batch < len(picked) and batch + picked[-1] <= len(data))
     inner = batch + picked[-1]
     columns = data[batch:inner]
     flat = (*data[:batch], prod(picked[batch:-1]), *data[inner:])
@@ -72,11 +74,13 @@ def gather_nd(reader: NodeReader) -> Iterator[Route]:
     lengths = flat[batch], prod(columns)
     joined = (*data[:batch], lengths[1], *data[inner:])
     steps = _picked(batch, values, lengths)
-    yield route(0, reshaped(after, flat), steps, reshaped(joined, data))
+    yield route(0, reshape_step(after, flat), steps, reshape_step(joined, data))
     if not reader.tensor(1).constant:
         one = (*picked[:-1], 1)
-        behind = without(after, range(len(picked) - 1, len(after)))
-        yield route(1, behind, reshaped(picked[:-1], one), resized(one, picked, {len(one) - 1}))
+        behind = drop_axes(after, range(len(picked) - 1, len(after)))
+        yield route(
+            1, behind, reshape_step(picked[:-1], one), resize_steps(one, picked, {len(one) - 1})
+        )
 
 
 def _flat(indices: Sizes | None, columns: Sizes) -> Sizes | None:
@@ -90,75 +94,77 @@ def _flat(indices: Sizes | None, columns: Sizes) -> Sizes | None:
     return tuple(int(i) for i in np.atleast_1d(together))
 
 
-def scatter_elements(reader: NodeReader) -> Iterator[Route]:
+def scatter_elements(reader: NodeReader) -> Iterator[AccessRoute]:
     """A tensor with some elements replaced, at indices along an axis."""
-    data, updates = read(reader), read(reader, 2)
+    data, updates = input_sizes(reader), input_sizes(reader, 2)
     axis = axis_at(reader, 0, len(data))
-    expect(reader, made(reader) == data and len(updates) == len(data))
+    check_fits(reader, output_sizes(reader) == data and len(updates) == len(data))
     yield route(0)
-    yield route(2, resized(data, updates, {axis}))
+    yield route(2, resize_steps(data, updates, {axis}))
     if not reader.tensor(1).constant:
-        yield route(1, resized(data, read(reader, 1), {axis}))
+        yield route(1, resize_steps(data, input_sizes(reader, 1), {axis}))
 
 
-def scatter_nd(reader: NodeReader) -> Iterator[Route]:
+def scatter_nd(reader: NodeReader) -> Iterator[AccessRoute]:
     """A tensor with some slices replaced, at indices along several axes."""
-    data, places, updates = read(reader), read(reader, 1), read(reader, 2)
-    expect(reader, made(reader) == data and bool(places) and places[-1] <= len(data))
+    data, places, updates = input_sizes(reader), input_sizes(reader, 1), input_sizes(reader, 2)
+    check_fits(reader, output_sizes(reader) == data and bool(places) and places[-1] <= len(data))
     outer, rows = data[: places[-1]], prod(places[:-1])
     rest = data[places[-1] :]
     any_row: Steps = (AnyIndex(axis=0, size=rows),)
     yield route(0)
-    yield route(2, reshaped(data, (prod(outer), *rest)), any_row, reshaped((rows, *rest), updates))
+    yield route(
+        2, reshape_step(data, (prod(outer), *rest)), any_row, reshape_step((rows, *rest), updates)
+    )
     yield from parameters(reader, 1)
 
 
-def tensor_scatter(reader: NodeReader) -> Iterator[Route]:
+def tensor_scatter(reader: NodeReader) -> Iterator[AccessRoute]:
     """A cache with some elements along an axis replaced, at a position per batch element."""
-    data, updates = read(reader), read(reader, 1)
+    data, updates = input_sizes(reader), input_sizes(reader, 1)
     axis = axis_at(reader, -2, len(data))
-    expect(reader, made(reader) == data and len(updates) == len(data))
+    check_fits(reader, output_sizes(reader) == data and len(updates) == len(data))
     yield route(0)
-    yield route(1, resized(data, updates, {axis}))
+    yield route(1, resize_steps(data, updates, {axis}))
     yield from parameters(reader, 2)
 
 
-def reverse_sequence(reader: NodeReader) -> Iterator[Route]:
+def reverse_sequence(reader: NodeReader) -> Iterator[AccessRoute]:
     """The first elements along an axis reversed, with a length per batch element."""
-    data = read(reader)
+    data = input_sizes(reader)
     axes = (reader.integer(name, i, least=0) for i, name in enumerate(("time_axis", "batch_axis")))
-    time, batch = (place(reader, axis, len(data)) for axis in axes)
-    yield route(0, resized(data, data, {time}))
+    time, batch = (normalize_axis(reader, axis, len(data)) for axis in axes)
+    yield route(0, resize_steps(data, data, {time}))
     if not reader.tensor(1).constant:
-        yield route(1, without(data, (axis for axis in range(len(data)) if axis != batch)))
+        yield route(1, drop_axes(data, (axis for axis in range(len(data)) if axis != batch)))
 
 
-def compress(reader: NodeReader) -> Iterator[Route]:
+def compress(reader: NodeReader) -> Iterator[AccessRoute]:
     """The elements, along an axis or of the flat tensor, for which a condition holds."""
-    data, after = read(reader), made(reader)
+    data, after = input_sizes(reader), output_sizes(reader)
     yield from parameters(reader, 1)
     along = any(attribute.name == "axis" for attribute in reader.node.proto.attribute)
     axis = axis_at(reader, 0, len(data)) if along else 0
     flat = data if along else (prod(data),)
-    expect(reader, len(after) == len(flat))
+    check_fits(reader, len(after) == len(flat))
     condition = reader.value(1)
     indices = None if condition is None else tuple(map(int, np.flatnonzero(condition)))
     steps = _picked(axis, indices, (after[axis], flat[axis]))
-    yield route(0, steps, reshaped(flat, data))
+    yield route(0, steps, reshape_step(flat, data))
 
 
-def unpool(reader: NodeReader) -> Iterator[Route]:
+def max_unpool(reader: NodeReader) -> Iterator[AccessRoute]:
     """Elements at the positions given by a tensor, with zeros in between."""
     yield from (anywhere(reader, 0), anywhere(reader, 1))
 
 
-def one_hot(reader: NodeReader) -> Iterator[Route]:
+def one_hot(reader: NodeReader) -> Iterator[AccessRoute]:
     """One of two values, depending on an index."""
-    indices, after = read(reader), made(reader)
+    indices, after = input_sizes(reader), output_sizes(reader)
     axis = axis_at(reader, -1, len(after))
     yield from parameters(reader, 1, 2)
     if not reader.tensor(0).constant:
-        yield route(0, without(after, {axis}), reshaped(_but(after, axis), indices))
+        yield route(0, drop_axes(after, {axis}), reshape_step(_but(after, axis), indices))
 
 
 def _but(sizes: Sizes, axis: int) -> Sizes:

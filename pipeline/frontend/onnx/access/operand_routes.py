@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
-from nestmap.model.workload.access import AnyIndex, Route
+from nestmap.model.workload.access import AccessRoute, AnyIndex
 from nestmap.pipeline.frontend.onnx.access.route_steps import (
     Steps,
-    permuted,
-    reshaped,
+    permute_step,
+    reshape_step,
     route,
-    shifted,
+    shift_step,
 )
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
 
-Routes = tuple[Route, ...]
+Routes = tuple[AccessRoute, ...]
 
 
-def joined(axis: int, parts: Sequence[Sizes | None]) -> Routes | None:
+def concat_routes(axis: int, parts: Sequence[Sizes | None]) -> Routes | None:
     """The routes of a concatenation; ``None`` if sizes are unknown or do not match.
 
     A tensor ``[batch, length, heads * size]`` counts as ``[batch, heads, length, size]``.
@@ -31,7 +31,7 @@ def joined(axis: int, parts: Sequence[Sizes | None]) -> Routes | None:
         return None
     ends = list(accumulate(lengths, initial=0))
     return tuple(
-        route(i, shifted(axis, (ends[-1], part[axis]), -ends[i]), _without_heads(part, known[i]))
+        route(i, shift_step(axis, (ends[-1], part[axis]), -ends[i]), _without_heads(part, known[i]))
         for i, part in enumerate(whole)
     )
 
@@ -46,10 +46,10 @@ def _without_heads(part: Sizes, flat: Sizes) -> Steps:
     if part == flat:
         return ()
     batch, heads, length, size = part
-    return (*permuted((0, 2, 1, 3)), *reshaped((batch, length, heads, size), flat))
+    return (*permute_step((0, 2, 1, 3)), *reshape_step((batch, length, heads, size), flat))
 
 
-def interleaved(output: Sizes | None, parts: Sequence[tuple[Sizes, Sizes]]) -> Routes | None:
+def interleave_routes(output: Sizes | None, parts: Sequence[tuple[Sizes, Sizes]]) -> Routes | None:
     """The routes of images whose pixels are interleaved, with any pixel as the source of any other.
 
     Args:
@@ -63,14 +63,14 @@ def interleaved(output: Sizes | None, parts: Sequence[tuple[Sizes, Sizes]]) -> R
 
 def _pixels(output: Sizes, tensor: Sizes, spatial: Sizes) -> Steps:
     anywhere = tuple(AnyIndex(axis=axis, size=size) for axis, size in enumerate(spatial, 2))
-    return (*anywhere, *reshaped((*output[:2], *spatial), tensor))
+    return (*anywhere, *reshape_step((*output[:2], *spatial), tensor))
 
 
-def reordered(axes: Sequence[str], output: Sequence[str]) -> Routes:
+def transpose_routes(axes: Sequence[str], output: Sequence[str]) -> Routes:
     """The route of a transposition.
 
     Args:
         axes: the names of the input's axes.
         output: the same names in the order of the output.
     """
-    return (route(0, permuted([axes.index(axis) for axis in output])),)
+    return (route(0, permute_step([axes.index(axis) for axis in output])),)

@@ -6,18 +6,24 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Final
 
-from nestmap.model.workload.access import AnyIndex, Repeated, Route
+from nestmap.model.workload.access import AccessRoute, AnyIndex, Repeat
 from nestmap.pipeline.frontend.onnx.access.route_steps import (
     Steps,
     parameters,
-    permuted,
-    reshaped,
+    permute_step,
+    reshape_step,
     route,
-    shifted,
+    shift_step,
 )
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.node.static_values import axis_at, expect, made, read, stated
+from nestmap.pipeline.frontend.onnx.node.static_values import (
+    attribute_or_input,
+    axis_at,
+    check_fits,
+    input_sizes,
+    output_sizes,
+)
 
 _BLOCKED: Final = {"DCR": (0, 3, 4, 1, 5, 2), "CRD": (0, 1, 4, 2, 5, 3)}
 """The order of batch, parts of the channels, height and width in DepthToSpace, by mode."""
@@ -26,35 +32,35 @@ _UNBLOCKED: Final = {"DCR": (0, 3, 5, 1, 2, 4), "CRD": (0, 1, 3, 5, 2, 4)}
 """The order of batch, channels and parts of height and width in SpaceToDepth, by mode."""
 
 
-def reshape(reader: NodeReader) -> Iterator[Route]:
+def reshape(reader: NodeReader) -> Iterator[AccessRoute]:
     """The same elements in row-major order."""
-    yield route(0, reshaped(made(reader), read(reader)))
+    yield route(0, reshape_step(output_sizes(reader), input_sizes(reader)))
 
 
-def transpose(reader: NodeReader) -> Iterator[Route]:
+def transpose(reader: NodeReader) -> Iterator[AccessRoute]:
     """The axes in another order."""
-    reverse = tuple(range(len(read(reader))))[::-1]
-    order = reader.listed("perm") or reverse
-    expect(reader, sorted(order) == sorted(reverse))
-    yield route(0, permuted(order))
+    reverse = tuple(range(len(input_sizes(reader))))[::-1]
+    order = reader.integer_list("perm") or reverse
+    check_fits(reader, sorted(order) == sorted(reverse))
+    yield route(0, permute_step(order))
 
 
-def depth_to_space(reader: NodeReader) -> Iterator[Route]:
+def depth_to_space(reader: NodeReader) -> Iterator[AccessRoute]:
     """Channels become blocks of the image."""
-    before, after, block = read(reader), made(reader), reader.integer("blocksize", 1)
+    before, after, block = input_sizes(reader), output_sizes(reader), reader.integer("blocksize", 1)
     mode = reader.text("mode", "DCR")
-    expect(reader, mode in _BLOCKED and len(before) == 4)
+    check_fits(reader, mode in _BLOCKED and len(before) == 4)
     batch, channels, height, width = before
     parts = (block, block, channels // block**2)
     inner = parts if mode == "DCR" else parts[::-1]
     yield route(0, _reordered(before, (batch, *inner, height, width), _BLOCKED[mode], after))
 
 
-def space_to_depth(reader: NodeReader) -> Iterator[Route]:
+def space_to_depth(reader: NodeReader) -> Iterator[AccessRoute]:
     """Blocks of the image become channels."""
-    before, after, block = read(reader), made(reader), reader.integer("blocksize", 1)
+    before, after, block = input_sizes(reader), output_sizes(reader), reader.integer("blocksize", 1)
     mode = reader.text("mode", "DCR")
-    expect(reader, mode in _UNBLOCKED and len(before) == 4)
+    check_fits(reader, mode in _UNBLOCKED and len(before) == 4)
     batch, channels, height, width = before
     split = (batch, channels, height // block, block, width // block, block)
     yield route(0, _reordered(before, split, _UNBLOCKED[mode], after))
@@ -63,45 +69,45 @@ def space_to_depth(reader: NodeReader) -> Iterator[Route]:
 def _reordered(before: Sizes, split: Sizes, order: Sizes, after: Sizes) -> Steps:
     """The steps back from a tensor whose axes were split, reordered and merged."""
     ordered = tuple(split[axis] for axis in order)
-    return (*reshaped(after, ordered), *permuted(order), *reshaped(split, before))
+    return (*reshape_step(after, ordered), *permute_step(order), *reshape_step(split, before))
 
 
-def concat(reader: NodeReader) -> Iterator[Route]:
+def concat(reader: NodeReader) -> Iterator[AccessRoute]:
     """Concatenated tensors."""
-    sizes = [read(reader, position) for position in range(len(reader.node.proto.input))]
-    expect(reader, bool(sizes))
+    sizes = [input_sizes(reader, position) for position in range(len(reader.node.proto.input))]
+    check_fits(reader, bool(sizes))
     axis = axis_at(reader, 1, len(sizes[0]))
-    expect(reader, all(len(each) > axis for each in sizes))
+    check_fits(reader, all(len(each) > axis for each in sizes))
     whole = sum(each[axis] for each in sizes)
     starts = accumulate((each[axis] for each in sizes), initial=0)
     for position, (each, start) in enumerate(zip(sizes, starts, strict=False)):
-        yield route(position, shifted(axis, (whole, each[axis]), -start))
+        yield route(position, shift_step(axis, (whole, each[axis]), -start))
 
 
-def split(reader: NodeReader) -> Iterator[Route]:
+def split(reader: NodeReader) -> Iterator[AccessRoute]:
     """Parts along an axis, each a separate output."""
-    whole = read(reader)
+    whole = input_sizes(reader)
     yield from parameters(reader, 1)
     axis = axis_at(reader, 0, len(whole))
     names = list(reader.node.proto.output)
-    sizes = [made(reader, i) if name else None for i, name in enumerate(names)]
+    sizes = [output_sizes(reader, i) if name else None for i, name in enumerate(names)]
     lengths = [None if each is None else each[axis] for each in sizes]
     if None in lengths:
-        lengths = list(stated(reader, "split", 1) or lengths)
+        lengths = list(attribute_or_input(reader, "split", 1) or lengths)
     start: int | None = 0
     for i, (name, length) in enumerate(zip(names, lengths, strict=True)):
         if name and length is not None:
             own = AnyIndex(axis=axis, size=whole[axis])
-            steps = (own,) if start is None else shifted(axis, (length, whole[axis]), start)
+            steps = (own,) if start is None else shift_step(axis, (length, whole[axis]), start)
             yield route(0, steps, output=i)
         start = None if start is None or length is None else start + length
 
 
-def repeat(reader: NodeReader) -> Iterator[Route]:
+def expand_tile(reader: NodeReader) -> Iterator[AccessRoute]:
     """Tile and Expand; an axis that Expand repeats has one element or is missing."""
-    before, after = read(reader), made(reader)
-    expect(reader, len(before) <= len(after))
+    before, after = input_sizes(reader), output_sizes(reader)
+    check_fits(reader, len(before) <= len(after))
     own = (*(1,) * (len(after) - len(before)), *before)
     pairs = enumerate(zip(own, after, strict=True))
-    repeated = tuple(Repeated(axis=axis, size=a) for axis, (a, b) in pairs if a != b)
-    yield route(0, repeated, reshaped(own, before))
+    repeated = tuple(Repeat(axis=axis, size=a) for axis, (a, b) in pairs if a != b)
+    yield route(0, repeated, reshape_step(own, before))

@@ -11,10 +11,21 @@ import numpy as np
 
 from nestmap.model.dims import Dimension
 from nestmap.model.workload.affine import AffineIndex, Term
-from nestmap.pipeline.frontend.onnx.access.axis_reads import Reads, inner, names_of, phase, window
+from nestmap.pipeline.frontend.onnx.access.axis_reads import (
+    VectorReads,
+    names_of,
+    phase_loop,
+    window,
+    window_loop,
+)
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.node.static_values import expect, made, place, read
+from nestmap.pipeline.frontend.onnx.node.static_values import (
+    check_fits,
+    input_sizes,
+    normalize_axis,
+    output_sizes,
+)
 
 _NEW_RESIZE: Final = 11
 """The first opset in which Resize states its rounding and may have sizes instead of scales."""
@@ -31,10 +42,10 @@ Factors = tuple[int, int]
 """The factors by which an axis grows and shrinks; one of them is 1."""
 
 
-def resize(reader: NodeReader) -> Reads:
+def resize(reader: NodeReader) -> VectorReads:
     """The reads of a Resize or Upsample; axes not scaled by whole factors are read whole."""
-    before, after = read(reader), made(reader)
-    expect(reader, len(before) == len(after))
+    before, after = input_sizes(reader), output_sizes(reader)
+    check_fits(reader, len(before) == len(after))
     names = names_of(len(after))
     windows, phases = dict[Dimension, int](), dict[Dimension, int]()
     axes: list[AffineIndex | None] = [None] * len(after)
@@ -51,9 +62,9 @@ def resize(reader: NodeReader) -> Reads:
         else:
             over = last - min(0, first) + 1, max(0, -first)
             axes[axis] = window(name, after[axis] // up, before[axis], (down, 1), over)
-            windows[inner(name)] = over[0]
-    inner_loops = [*windows.items(), *((phase(name), up) for name, up in phases.items())]
-    return Reads(names, {0: tuple(axes)}, dict(reversed(inner_loops)), phases)
+            windows[window_loop(name)] = over[0]
+    inner_loops = [*windows.items(), *((phase_loop(name), up) for name, up in phases.items())]
+    return VectorReads(names, {0: tuple(axes)}, dict(reversed(inner_loops)), phases)
 
 
 def _reach(reader: NodeReader, factors: Factors) -> tuple[int, int] | None:
@@ -108,7 +119,9 @@ def _factors(reader: NodeReader, before: Sizes, after: Sizes) -> dict[int, Facto
     An axis of equal size before and after may still be resampled, with a scale near 1.
     """
     rank = len(before)
-    axes = tuple(place(reader, axis, rank) for axis in reader.listed("axes") or range(rank))
+    axes = tuple(
+        normalize_axis(reader, axis, rank) for axis in reader.integer_list("axes") or range(rank)
+    )
     pairs = tuple(zip(before, after, strict=True))
     found = {axis: (1, 1) for axis, (a, b) in enumerate(pairs) if a == b and axis not in axes}
     if not _is_old(reader) and reader.has(3):

@@ -11,47 +11,47 @@ from itertools import accumulate
 from typing import Final
 
 from nestmap.model import InputError
-from nestmap.model.base import replaced
-from nestmap.model.workload.access import Route
+from nestmap.model.base import copy_with
+from nestmap.model.workload.access import AccessRoute
 from nestmap.pipeline.frontend.onnx.access.gather_scatter import (
     compress,
     gather,
     gather_elements,
     gather_nd,
+    max_unpool,
     one_hot,
     reverse_sequence,
     scatter_elements,
     scatter_nd,
     tensor_scatter,
-    unpool,
 )
 from nestmap.pipeline.frontend.onnx.access.reshape_transpose import (
     concat,
     depth_to_space,
-    repeat,
+    expand_tile,
     reshape,
     space_to_depth,
     split,
     transpose,
 )
 from nestmap.pipeline.frontend.onnx.access.route_steps import parameters
-from nestmap.pipeline.frontend.onnx.access.slice_pad import center, pad, part
+from nestmap.pipeline.frontend.onnx.access.slice_pad import center_crop_pad, pad, slice_routes
 from nestmap.pipeline.frontend.onnx.node.movement import MADE
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 
-RouteRule = Callable[[NodeReader], Iterable[Route]]
+RouteRule = Callable[[NodeReader], Iterable[AccessRoute]]
 """Determines the routes of an ONNX node; positions are those of its inputs and outputs."""
 
 
-def _of_parameters(reader: NodeReader) -> Iterator[Route]:
+def _of_parameters(reader: NodeReader) -> Iterator[AccessRoute]:
     return parameters(reader, *range(len(reader.node.proto.input)))
 
 
-def _of_nothing(_: NodeReader) -> tuple[Route, ...]:
+def _of_nothing(_: NodeReader) -> tuple[AccessRoute, ...]:
     return ()
 
 
-def _same(reader: NodeReader) -> Iterator[Route]:
+def _same(reader: NodeReader) -> Iterator[AccessRoute]:
     yield from reshape(reader)
     yield from parameters(reader, *range(1, len(reader.node.proto.input)))
 
@@ -66,10 +66,10 @@ ROUTES: Final[Mapping[str, RouteRule]] = {
     "SpaceToDepth": space_to_depth,
     "Concat": concat,
     "Split": split,
-    **dict.fromkeys(("Expand", "Tile"), repeat),
-    "Slice": part,
+    **dict.fromkeys(("Expand", "Tile"), expand_tile),
+    "Slice": slice_routes,
     **dict.fromkeys(("Pad", "com.microsoft.Pad"), pad),
-    "CenterCropPad": center,
+    "CenterCropPad": center_crop_pad,
     "Gather": gather,
     "GatherElements": gather_elements,
     **dict.fromkeys(("GatherND", "com.microsoft.GatherND"), gather_nd),
@@ -78,7 +78,7 @@ ROUTES: Final[Mapping[str, RouteRule]] = {
     "TensorScatter": tensor_scatter,
     "ReverseSequence": reverse_sequence,
     "Compress": compress,
-    "MaxUnpool": unpool,
+    "MaxUnpool": max_unpool,
     **dict.fromkeys(MADE, _of_parameters),
     # depend only on sizes, or are random
     **dict.fromkeys(("Shape", "Size", "EyeLike", "ConstantOfShape"), _of_nothing),
@@ -88,7 +88,7 @@ ROUTES: Final[Mapping[str, RouteRule]] = {
 """The operators with known routes."""
 
 
-def routes_of(reader: NodeReader) -> tuple[Route, ...] | None:
+def routes_of(reader: NodeReader) -> tuple[AccessRoute, ...] | None:
     """The routes of a node; ``None`` if the elements of its outputs may come from anywhere.
 
     Positions refer to ``reader.inputs`` and ``reader.outputs``.
@@ -102,7 +102,7 @@ def routes_of(reader: NodeReader) -> tuple[Route, ...] | None:
         return None
 
 
-def _placed(reader: NodeReader, routes: Iterable[Route]) -> Iterator[Route]:
+def _placed(reader: NodeReader, routes: Iterable[AccessRoute]) -> Iterator[AccessRoute]:
     """The routes with positions among the tensors that are present, without duplicates.
 
     Raises:
@@ -115,9 +115,9 @@ def _placed(reader: NodeReader, routes: Iterable[Route]) -> Iterator[Route]:
     for route in routes:
         place = made[route.output], read[route.input]
         begin, end = outputs[place[0]].sizes, inputs[place[1]].sizes
-        if begin is None or end is None or route.sizes(begin) != end:
+        if begin is None or end is None or route.input_sizes(begin) != end:
             raise ValueError(f"route {route} from {begin} to {end}; expected matching sizes")
         if place != (route.output, route.input):
-            yield replaced(route, {"output": place[0], "input": place[1]})
+            yield copy_with(route, {"output": place[0], "input": place[1]})
         else:
             yield route

@@ -10,9 +10,9 @@ from nestmap.model.workload.access import VectorNest
 from nestmap.pipeline.frontend.onnx.access import elementwise as nests_elementwise
 from nestmap.pipeline.frontend.onnx.access import row_reductions as nests_rows
 from nestmap.pipeline.frontend.onnx.access import windows as nests_windows
-from nestmap.pipeline.frontend.onnx.access.axis_reads import Axes, ReadRule, nest
+from nestmap.pipeline.frontend.onnx.access.axis_reads import Axes, ReadRule, vector_nest
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.node.static_values import made
+from nestmap.pipeline.frontend.onnx.node.static_values import output_sizes
 
 NESTS: Final[Mapping[str, ReadRule]] = {
     **nests_elementwise.NESTS,
@@ -35,8 +35,8 @@ def nest_of(reader: NodeReader, tensors: Sequence[Tensor]) -> VectorNest | None:
     if rule is None:
         return None
     try:
-        output, reads = made(reader), rule(reader)
-        return nest(output, reads, tuple(_accesses(reader, reads.inputs, tensors)))
+        output, reads = output_sizes(reader), rule(reader)
+        return vector_nest(output, reads, tuple(_accesses(reader, reads.inputs, tensors)))
     except (InputError, ValueError, LookupError):  # inconsistent shapes
         return None
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from nestmap.model.workload.access import VectorNest
 from nestmap.pipeline.frontend.onnx.access.axis_reads import (
     Axes,
-    Reads,
-    aligned,
-    along,
-    each,
-    nest,
+    VectorReads,
+    broadcast_indices,
+    loop_index,
+    output_indices,
     row_names,
+    vector_nest,
 )
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
 
@@ -27,7 +27,9 @@ def softmax_nest(scores: Sizes, biases: Sequence[Sizes | None]) -> VectorNest:
     """
     names = row_names(len(scores))
     added = [None if bias is None else _row(scores, bias) for bias in biases]
-    return nest(scores, Reads(names, {}), (each(names, {len(names) - 1}), *added))
+    return vector_nest(
+        scores, VectorReads(names, {}), (output_indices(names, {len(names) - 1}), *added)
+    )
 
 
 def _row(scores: Sizes, bias: Sizes) -> Axes | None:
@@ -36,7 +38,7 @@ def _row(scores: Sizes, bias: Sizes) -> Axes | None:
     ):
         return None
     names = row_names(len(scores))
-    return (*aligned(names[:-1], scores[:-1], bias[:-1]), None)
+    return (*broadcast_indices(names[:-1], scores[:-1], bias[:-1]), None)
 
 
 def sample_nest(samples: Sizes, inputs: int) -> VectorNest:
@@ -47,8 +49,11 @@ def sample_nest(samples: Sizes, inputs: int) -> VectorNest:
         inputs: the number of inputs: image, offsets and possibly masks.
     """
     names = ("B", "K", "FY", "FX", "OY", "OX")
-    image, offsets = each(names[:4], {2, 3}), (along("B"), None, along("OY"), along("OX"))
-    return nest(samples, Reads(names, {}), (image, *(offsets,) * (inputs - 1)))
+    image, offsets = (
+        output_indices(names[:4], {2, 3}),
+        (loop_index("B"), None, loop_index("OY"), loop_index("OX")),
+    )
+    return vector_nest(samples, VectorReads(names, {}), (image, *(offsets,) * (inputs - 1)))
 
 
 def sum_nest(axes: Sequence[str], kept: Sequence[str], sizes: Sizes) -> VectorNest:
@@ -60,5 +65,5 @@ def sum_nest(axes: Sequence[str], kept: Sequence[str], sizes: Sizes) -> VectorNe
         sizes: the sizes of the output.
     """
     loops = dict(zip(kept, row_names(len(kept)), strict=True))
-    read = tuple(along(loops[axis]) if axis in loops else None for axis in axes)
-    return nest(sizes, Reads((*loops.values(),), {}), (read,))
+    read = tuple(loop_index(loops[axis]) if axis in loops else None for axis in axes)
+    return vector_nest(sizes, VectorReads((*loops.values(),), {}), (read,))

@@ -10,59 +10,64 @@ from nestmap.model.workload.affine import AffineIndex, Term
 from nestmap.pipeline.frontend.onnx.access.axis_reads import (
     Names,
     ReadRule,
-    Reads,
-    along,
-    each,
+    VectorReads,
     image_names,
-    inner,
+    loop_index,
     names_of,
+    output_indices,
     row_names,
     window,
+    window_loop,
 )
 from nestmap.pipeline.frontend.onnx.access.resize import resize
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
-from nestmap.pipeline.frontend.onnx.node.static_values import expect, integers_at, made, read
+from nestmap.pipeline.frontend.onnx.node.static_values import (
+    check_fits,
+    input_sizes,
+    integers_at,
+    output_sizes,
+)
 
 _NHWC: Final = "com.microsoft.NhwcMaxPool"
 
 
-def _pool(reader: NodeReader) -> Reads:
+def _pool(reader: NodeReader) -> VectorReads:
     """Windows with strides and dilations; padding extends to the last window."""
-    count = len(read(reader)) - 2
+    count = len(input_sizes(reader)) - 2
     ones = (1,) * count
     kernel = reader.integers("kernel_shape", ones)
     strides, dilations = reader.integers("strides", ones), reader.integers("dilations", ones)
     return _windows(reader, kernel, tuple(zip(strides, dilations, strict=True)))
 
 
-def _global_pool(reader: NodeReader) -> Reads:
+def _global_pool(reader: NodeReader) -> VectorReads:
     """One window for each channel."""
     _, places = _places(reader)
-    image = read(reader)
+    image = input_sizes(reader)
     kernel = tuple(image[place] for place in places)
     return _windows(reader, kernel, ((1, 1),) * len(kernel))
 
 
-def _windows(reader: NodeReader, kernel: Sizes, steps: tuple[tuple[int, int], ...]) -> Reads:
-    image, output = read(reader), made(reader)
+def _windows(reader: NodeReader, kernel: Sizes, steps: tuple[tuple[int, int], ...]) -> VectorReads:
+    image, output = input_sizes(reader), output_sizes(reader)
     names, places = _places(reader)
-    expect(reader, len(output) == len(image))
+    check_fits(reader, len(output) == len(image))
     reached = [
         (output[place] - 1) * stride + (elements - 1) * dilation + 1 - image[place]
         for place, elements, (stride, dilation) in zip(places, kernel, steps, strict=True)
     ]
     before = _before(reader, [max(0, over) for over in reached])
-    axes = list(each(names))
+    axes = list(output_indices(names))
     for place, elements, step, lead in zip(places, kernel, steps, before, strict=True):
         axes[place] = window(names[place], output[place], image[place], step, (elements, lead))
-    windows = {inner(names[place]): size for place, size in zip(places, kernel, strict=True)}
-    return Reads(names, {0: tuple(axes)}, dict(reversed(windows.items())))
+    windows = {window_loop(names[place]): size for place, size in zip(places, kernel, strict=True)}
+    return VectorReads(names, {0: tuple(axes)}, dict(reversed(windows.items())))
 
 
 def _places(reader: NodeReader) -> tuple[Names, range]:
     """The loops of the output, and the positions of the spatial axes; channels may be last."""
-    rank = len(made(reader))
+    rank = len(output_sizes(reader))
     batch, channels, *spatial = image_names(rank)
     if reader.node.operator == _NHWC or reader.flag("channels_last"):
         return (batch, *spatial, channels), range(1, rank - 1)
@@ -83,64 +88,65 @@ def _before(reader: NodeReader, missing: list[int]) -> Sizes:
             return reader.integers("pads", (0,) * 2 * count, least=0)[:count]
 
 
-def _response(reader: NodeReader) -> Reads:
+def _response(reader: NodeReader) -> VectorReads:
     """LRN: a window of channels around each channel."""
-    output, size = made(reader), reader.integer("size", 1)
+    output, size = output_sizes(reader), reader.integer("size", 1)
     names = names_of(len(output))
-    axes = list(each(names))
+    axes = list(output_indices(names))
     axes[1] = window(names[1], output[1], output[1], (1, 1), (size, (size - 1) // 2))
-    return Reads(names, {0: tuple(axes)}, {inner(names[1]): size})
+    return VectorReads(names, {0: tuple(axes)}, {window_loop(names[1]): size})
 
 
-def _sample(reader: NodeReader) -> Reads:
+def _sample(reader: NodeReader) -> VectorReads:
     """Any position in an image, given by a row of the grid."""
-    names = image_names(len(made(reader)))
+    names = image_names(len(output_sizes(reader)))
     places = range(2, len(names))
-    grid = (along("B"), *each(names[2:]), None)
-    return Reads(names, {0: each(names, places), 1: grid})
+    grid = (loop_index("B"), *output_indices(names[2:]), None)
+    return VectorReads(names, {0: output_indices(names, places), 1: grid})
 
 
-def _regions(reader: NodeReader) -> Reads:
+def _regions(reader: NodeReader) -> VectorReads:
     """Any position in any image, given by a row of the regions."""
-    expect(reader, len(made(reader)) == len(read(reader)) == 4)
+    check_fits(reader, len(output_sizes(reader)) == len(input_sizes(reader)) == 4)
     names = image_names(4)
-    inputs = {0: (None, along("K"), None, None), 1: (along("B"), None)}
-    return Reads(names, {**inputs, 2: (along("B"),)} if reader.has(2) else inputs)
+    inputs = {0: (None, loop_index("K"), None, None), 1: (loop_index("B"), None)}
+    return VectorReads(names, {**inputs, 2: (loop_index("B"),)} if reader.has(2) else inputs)
 
 
-def _grid(reader: NodeReader) -> Reads:
+def _grid(reader: NodeReader) -> VectorReads:
     """Each coordinate reads one row of a matrix."""
-    names = row_names(len(made(reader)))
-    return Reads(names, {0: (along(names[0]), along(names[-1]), None)})
+    names = row_names(len(output_sizes(reader)))
+    return VectorReads(names, {0: (loop_index(names[0]), loop_index(names[-1]), None)})
 
 
-def _columns(reader: NodeReader) -> Reads:
+def _columns(reader: NodeReader) -> VectorReads:
     """The columns that an image was split into; those of a channel are adjacent."""
-    output, block = made(reader), integers_at(reader, 2)
+    output, block = output_sizes(reader), integers_at(reader, 2)
     names = image_names(len(output))
     if block is None:
-        return Reads(names, {0: (along("B"), None, None)})
+        return VectorReads(names, {0: (loop_index("B"), None, None)})
     size = prod(block)
     channel = AffineIndex(
-        terms=(Term(dimension="K", coefficient=size), Term(dimension="C")), size=read(reader)[1]
+        terms=(Term(dimension="K", coefficient=size), Term(dimension="C")),
+        size=input_sizes(reader)[1],
     )
-    return Reads(names, {0: (along("B"), channel, None)}, {"C": size})
+    return VectorReads(names, {0: (loop_index("B"), channel, None)}, {"C": size})
 
 
-def _frames(reader: NodeReader) -> Reads:
+def _frames(reader: NodeReader) -> VectorReads:
     """Frames of a signal, a fixed step apart."""
-    output, step = made(reader), integers_at(reader, 1)
-    window_sizes = read(reader, 2) if reader.has(2) else integers_at(reader, 3)
+    output, step = output_sizes(reader), integers_at(reader, 1)
+    window_sizes = input_sizes(reader, 2) if reader.has(2) else integers_at(reader, 3)
     names = row_names(len(output))
-    tail = (None,) * (len(read(reader)) - 2)
+    tail = (None,) * (len(input_sizes(reader)) - 2)
     if step is None or not window_sizes:
-        return Reads(names, {0: (along(names[0]), None, *tail)})
+        return VectorReads(names, {0: (loop_index(names[0]), None, *tail)})
     length = window_sizes[0]
     frame = AffineIndex(
         terms=(Term(dimension=names[1], coefficient=step[0]), Term(dimension="C")),
-        size=read(reader)[1],
+        size=input_sizes(reader)[1],
     )
-    return Reads(names, {0: (along(names[0]), frame, *tail)}, {"C": length})
+    return VectorReads(names, {0: (loop_index(names[0]), frame, *tail)}, {"C": length})
 
 
 _GLOBAL: Final = ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from nestmap.model.workload.graph import Node
 from nestmap.pipeline.frontend.onnx.array.attention_core import (
-    Attended,
-    attend,
-    cached,
+    AttentionOperands,
+    append_to_cache,
+    attention_nodes,
     heads_of,
     output_sizes,
 )
@@ -26,12 +26,12 @@ def attention(node: NodeReader) -> tuple[Node, ...]:
     query_heads = node.integer("q_num_heads", 0, least=0) if flat else 0
     key_heads = node.integer("kv_num_heads", 0, least=0) if flat else 0
     query = heads_of(node, 0, query_heads)
-    key, join_keys = cached(node, heads_of(node, 1, key_heads), 4, "present_key")
-    values, join_values = cached(node, heads_of(node, 2, key_heads), 5, "present_value")
+    key, join_keys = append_to_cache(node, heads_of(node, 1, key_heads), 4, "present_key")
+    values, join_values = append_to_cache(node, heads_of(node, 2, key_heads), 5, "present_value")
     biases = (value(node, 3),) if node.has(3) else ()
     extra = len(biases) + node.flag("is_causal") + _SOFTCAP * bool(node.number("softcap", 0.0))
-    given = Attended(query, key, values, biases, extra)
-    nodes = attend(node, given)
+    given = AttentionOperands(query, key, values, biases, extra)
+    nodes = attention_nodes(node, given)
     node.check_output(output_sizes(given, flat=flat))
     return (*join_keys, *join_values, *nodes)
 
@@ -42,7 +42,7 @@ def flex_attention(node: NodeReader) -> tuple[Node, ...]:
     Raises:
         InputError: if shapes do not match.
     """
-    given = Attended(heads_of(node, 0, 0), heads_of(node, 1, 0), heads_of(node, 2, 0))
-    nodes = attend(node, given)
+    given = AttentionOperands(heads_of(node, 0, 0), heads_of(node, 1, 0), heads_of(node, 2, 0))
+    nodes = attention_nodes(node, given)
     node.check_output(output_sizes(given, flat=False))
     return nodes

@@ -14,14 +14,14 @@ from math import prod
 from typing import final
 
 from nestmap.model.workload.graph import Node
-from nestmap.model.workload.loop_nests import LoopNest, product
-from nestmap.model.workload.operation_counts import OPERATIONS, SCALE
-from nestmap.pipeline.frontend.onnx.access.operand_routes import joined
+from nestmap.model.workload.loop_nests import LoopNest, matrix_product
+from nestmap.model.workload.operation_counts import OPERATIONS, SCALE_OPERATIONS
+from nestmap.pipeline.frontend.onnx.access.operand_routes import concat_routes
 from nestmap.pipeline.frontend.onnx.access.vector_parts import softmax_nest
-from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, text
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
 from nestmap.pipeline.frontend.onnx.node.node_expansion import (
     Value,
-    between,
+    intermediate,
     layer_node,
     movement_part,
     value,
@@ -49,7 +49,7 @@ class Heads:
 
 @final
 @dataclass(frozen=True)
-class Attended:
+class AttentionOperands:
     """The operands of an attention; ``extra`` operations per score besides scaling and Softmax."""
 
     query: Heads
@@ -75,13 +75,15 @@ def heads_of(node: NodeReader, position: int, count: int) -> Heads:
         return Heads(*sizes, value(node, position))
     if len(sizes) != 3 or count < 1 or sizes[2] % count:
         raise node.error(
-            f"an input of shape {text(sizes)} and {count} heads",
+            f"an input of shape {shape_text(sizes)} and {count} heads",
             "[batch, heads, length, size], or [batch, length, hidden] and heads that divide hidden",
         )
     return Heads(sizes[0], count, sizes[1], sizes[2] // count, value(node, position))
 
 
-def cached(node: NodeReader, new: Heads, past: int, suffix: str) -> tuple[Heads, tuple[Node, ...]]:
+def append_to_cache(
+    node: NodeReader, new: Heads, past: int, suffix: str
+) -> tuple[Heads, tuple[Node, ...]]:
     """Appends keys or values to a cache, if any; returns them and the node that joins them.
 
     Args:
@@ -99,8 +101,8 @@ def cached(node: NodeReader, new: Heads, past: int, suffix: str) -> tuple[Heads,
     batch, heads, _, size = new.sizes
     if old and (len(old) != 4 or (*old[:2], old[3]) != (batch, heads, size)):
         raise node.error(
-            f"a cache of shape {text(old)}",
-            f"{text((batch, heads, None, size))}, as the new keys or values",
+            f"a cache of shape {shape_text(old)}",
+            f"{shape_text((batch, heads, None, size))}, as the new keys or values",
         )
     return (new, ()) if not old else _joined(node, new, value(node, past), suffix)
 
@@ -110,13 +112,13 @@ def _joined(
 ) -> tuple[Heads, tuple[Node, ...]]:
     length = new.length + (past.tensor.sizes or (0, 0, 0))[2]
     whole = (new.batch, new.heads, length, new.size)
-    made = between(node, suffix, whole, new.value.tensor.precision)
-    routes = joined(2, (past.tensor.sizes, new.value.tensor.sizes))
+    made = intermediate(node, suffix, whole, new.value.tensor.precision)
+    routes = concat_routes(2, (past.tensor.sizes, new.value.tensor.sizes))
     joint = movement_part(node, "Concat", (past, new.value), made, routes)
     return replace(new, length=length, value=made), (joint,)
 
 
-def attend(node: NodeReader, given: Attended) -> tuple[Node, ...]:
+def attention_nodes(node: NodeReader, given: AttentionOperands) -> tuple[Node, ...]:
     """The nodes of an attention; the last one computes the outputs of the ONNX node.
 
     Raises:
@@ -126,10 +128,10 @@ def attend(node: NodeReader, given: Attended) -> tuple[Node, ...]:
     query, key, values = given.query, given.key, given.values
     bits = query.value.tensor.precision
     matrices = (query.batch, query.heads, query.length, key.length)
-    scores, weights = (between(node, part, matrices, bits) for part in ("scores", "softmax"))
+    scores, weights = (intermediate(node, part, matrices, bits) for part in ("scores", "softmax"))
     first = _product(query, key, (key.size, key.length))
     second = _product(query, key, (key.length, values.size))
-    work = (matrices, SCALE + OPERATIONS["Softmax"] + given.extra)
+    work = (matrices, SCALE_OPERATIONS + OPERATIONS["Softmax"] + given.extra)
     nest = softmax_nest(matrices, [bias.tensor.sizes for bias in given.biases])
     return (
         layer_node(node, first, {"I": query.value, "W": key.value}, scores),
@@ -138,7 +140,7 @@ def attend(node: NodeReader, given: Attended) -> tuple[Node, ...]:
     )
 
 
-def output_sizes(given: Attended, *, flat: bool) -> Sizes:
+def output_sizes(given: AttentionOperands, *, flat: bool) -> Sizes:
     """The output shape: ``[batch, length, hidden]`` if flat, else with an axis of heads."""
     query, size = given.query, given.values.size
     if flat:
@@ -151,15 +153,15 @@ def _product(query: Heads, key: Heads, inner_and_columns: tuple[int, int]) -> Lo
     sizes = {"C": inner, "D": query.length, "K": columns}
     stack, shared = (query.batch, key.heads), query.heads // key.heads
     if shared == 1:
-        return product(sizes, stack, stack)
-    return product(sizes, (*stack, shared), (*stack, 1))
+        return matrix_product(sizes, stack, stack)
+    return matrix_product(sizes, (*stack, shared), (*stack, 1))
 
 
-def _check(node: NodeReader, given: Attended) -> None:
+def _check(node: NodeReader, given: AttentionOperands) -> None:
     query, key, values = given.query, given.key, given.values
     fits = query.batch == key.batch and query.size == key.size and not query.heads % key.heads
     if not fits or key.sizes[:3] != values.sizes[:3]:
-        shapes: Sequence[str] = [text(each.sizes) for each in (query, key, values)]
+        shapes: Sequence[str] = [shape_text(each.sizes) for each in (query, key, values)]
         raise node.error(
             f"queries, keys and values [batch, heads, length, size] {', '.join(shapes)}",
             "equal batches, sizes of queries and keys, lengths and heads of keys and values, "

@@ -8,19 +8,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from nestmap.model.workload.graph import Node
-from nestmap.model.workload.loop_nests import product
+from nestmap.model.workload.loop_nests import matrix_product
 from nestmap.pipeline.frontend.onnx.array.attention_core import (
-    Attended,
+    AttentionOperands,
     Heads,
-    attend,
-    cached,
+    append_to_cache,
+    attention_nodes,
     heads_of,
     output_sizes,
 )
-from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, text
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
 from nestmap.pipeline.frontend.onnx.node.node_expansion import (
     Value,
-    between,
+    intermediate,
     layer_node,
     movement_part,
     value,
@@ -36,19 +36,19 @@ def projected_attention(node: NodeReader) -> tuple[Node, ...]:
     """
     image, weight = node.sizes(0), node.sizes(1)
     if len(image) != 3 or len(weight) != 2 or image[2] != weight[0]:
-        found = f"input {text(image)} and weights {text(weight)}"
+        found = f"input {shape_text(image)} and weights {shape_text(weight)}"
         raise node.error(found, "[batch, length, hidden] and [hidden, queries + keys + values]")
     hidden = node.integers("qkv_hidden_sizes", (weight[1] // 3,) * 3)
     if sum(hidden) != weight[1]:
-        raise node.error(f"{weight[1]} columns of weights", f"{text(hidden)} of Q, K and V")
-    made = between(node, "projection", (*image[:2], weight[1]), node.tensor(0).precision)
-    nest = product({"C": weight[0], "D": image[1], "K": weight[1]}, image[:1], ())
+        raise node.error(f"{weight[1]} columns of weights", f"{shape_text(hidden)} of Q, K and V")
+    made = intermediate(node, "projection", (*image[:2], weight[1]), node.tensor(0).precision)
+    nest = matrix_product({"C": weight[0], "D": image[1], "K": weight[1]}, image[:1], ())
     projection = layer_node(node, nest, {"I": value(node, 0), "W": value(node, 1)}, made)
     query, key, values = (_heads(node, image[:2], size, made) for size in hidden)
     key, values, joints = _both_cached(node, key, values)
-    given = Attended(query, key, values, _biases(node, 3, 5), _masks(node, 3, 5))
+    given = AttentionOperands(query, key, values, _biases(node, 3, 5), _masks(node, 3, 5))
     node.check_output(output_sizes(given, flat=True))
-    return (projection, *joints, *attend(node, given))
+    return (projection, *joints, *attention_nodes(node, given))
 
 
 def multi_head_attention(node: NodeReader) -> tuple[Node, ...]:
@@ -59,10 +59,10 @@ def multi_head_attention(node: NodeReader) -> tuple[Node, ...]:
     """
     count = node.integer("num_heads", 0, least=0)
     query, key, values = _apart(node, count)
-    key, join_keys = cached(node, key, 6, "present_key")
-    values, join_values = cached(node, values, 7, "present_value")
-    given = Attended(query, key, values, _biases(node, 4, 5), _masks(node, 4, 5))
-    nodes = attend(node, given)
+    key, join_keys = append_to_cache(node, key, 6, "present_key")
+    values, join_values = append_to_cache(node, values, 7, "present_value")
+    given = AttentionOperands(query, key, values, _biases(node, 4, 5), _masks(node, 4, 5))
+    nodes = attention_nodes(node, given)
     node.check_output(output_sizes(given, flat=True))
     return (*join_keys, *join_values, *nodes)
 
@@ -79,13 +79,13 @@ def group_query_attention(node: NodeReader) -> tuple[Node, ...]:
     heads = node.integer("num_heads", 0, least=0)
     key_heads = node.integer("kv_num_heads", 0, least=0)
     query, key, values = _grouped(node, heads, key_heads)
-    key, join_keys = cached(node, key, 3, "present_key")
-    values, join_values = cached(node, values, 4, "present_value")
+    key, join_keys = append_to_cache(node, key, 3, "present_key")
+    values, join_values = append_to_cache(node, values, 4, "present_value")
     present = node.output_extents(1)
     if len(present) == 4 and present[2] > 0:
         key, values = replace(key, length=present[2]), replace(values, length=present[2])
-    given = Attended(query, key, values, (), 1 + 3 * bool(node.number("softcap", 0.0)))
-    nodes = attend(node, given)
+    given = AttentionOperands(query, key, values, (), 1 + 3 * bool(node.number("softcap", 0.0)))
+    nodes = attention_nodes(node, given)
     node.check_output(output_sizes(given, flat=True))
     return (*join_keys, *join_values, *nodes)
 
@@ -130,7 +130,7 @@ def _both_cached(
         return key, values, ()
     length = old[3] + key.length
     whole = (2, key.batch, key.heads, length, key.size)
-    made = between(node, "present", whole, key.value.tensor.precision)
+    made = intermediate(node, "present", whole, key.value.tensor.precision)
     joint = movement_part(node, "Concat", (value(node, 4), key.value), made)
     return (
         replace(key, length=length, value=made),

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.workload.graph import Node
 from nestmap.model.workload.loop_nests import Axis, Channels, convolution, gathered_convolution
-from nestmap.pipeline.frontend.onnx.access.operand_routes import joined
+from nestmap.pipeline.frontend.onnx.access.operand_routes import concat_routes
 from nestmap.pipeline.frontend.onnx.access.vector_parts import sample_nest
-from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, text
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
 from nestmap.pipeline.frontend.onnx.node.node_expansion import (
-    between,
+    intermediate,
     layer_node,
     movement_part,
-    single,
+    single_layer,
     value,
     vector_part,
 )
@@ -53,7 +53,7 @@ def qlinear_conv(node: NodeReader) -> tuple[Node, ...]:
 def _conv(node: NodeReader, image: int, weight: int) -> tuple[Node, ...]:
     channels, axes = _geometry(node, node.sizes(image), node.sizes(weight))
     nest = convolution(_two_axes(axes), channels)
-    return single(node, nest, {"W": value(node, weight), "I": value(node, image)})
+    return single_layer(node, nest, {"W": value(node, weight), "I": value(node, image)})
 
 
 def causal_conv(node: NodeReader) -> tuple[Node, ...]:
@@ -64,7 +64,7 @@ def causal_conv(node: NodeReader) -> tuple[Node, ...]:
     """
     image, weight = node.sizes(0), node.sizes(1)
     if len(image) != 3 or weight[:2] != (image[1], 1) or len(weight) != 3:
-        found = f"input {text(image)} and weights {text(weight)}"
+        found = f"input {shape_text(image)} and weights {shape_text(weight)}"
         raise node.error(found, "[batch, channels, length] and [channels, 1, kernel]")
     node.check_output(image)
     length, kernel = image[2], weight[2]
@@ -72,11 +72,13 @@ def causal_conv(node: NodeReader) -> tuple[Node, ...]:
     weights, read = value(node, 1), value(node, 0)
     if not node.has(3):
         axis = Axis(letter="X", input=length, kernel=kernel, padding=(kernel - 1, 0))
-        return single(node, convolution(_two_axes((axis,)), channels), {"W": weights, "I": read})
+        return single_layer(
+            node, convolution(_two_axes((axis,)), channels), {"W": weights, "I": read}
+        )
     axis = Axis(letter="X", input=length + kernel - 1, kernel=kernel)
-    whole = between(node, "past", (*image[:2], axis.input), read.tensor.precision)
+    whole = intermediate(node, "past", (*image[:2], axis.input), read.tensor.precision)
     both = value(node, 3), read
-    routes = joined(2, [each.tensor.sizes for each in both])
+    routes = concat_routes(2, [each.tensor.sizes for each in both])
     joint = movement_part(node, "Concat", both, whole, routes)
     nest = convolution(_two_axes((axis,)), channels)
     return joint, layer_node(node, nest, {"W": weights, "I": whole})
@@ -93,10 +95,10 @@ def deform_conv(node: NodeReader) -> tuple[Node, ...]:
     """
     image = node.sizes(0)
     if len(image) != 4:
-        raise node.error(f"an input of shape {text(image)}", "two spatial axes")
+        raise node.error(f"an input of shape {shape_text(image)}", "two spatial axes")
     channels, axes = _geometry(node, image, node.sizes(1))
-    sizes = (*image[:2], *(a.kernel for a in axes), *(a.output for a in axes))
-    samples = between(node, "samples", sizes, node.tensor(0).precision)
+    sizes = (*image[:2], *(a.kernel for a in axes), *(a.output_size for a in axes))
+    samples = intermediate(node, "samples", sizes, node.tensor(0).precision)
     masked = node.has(4)
     read = [value(node, position) for position in ((0, 2, 4) if masked else (0, 2))]
     reads = sample_nest(sizes, len(read))
@@ -112,10 +114,11 @@ def channels_of(node: NodeReader, image: Sizes, weight: Sizes) -> int:
         InputError: if there are not one to three spatial axes, or the tensors differ in rank.
     """
     if len(image) not in (3, 4, 5):
-        raise node.error(f"an input of shape {text(image)}", "one, two or three spatial axes")
+        raise node.error(f"an input of shape {shape_text(image)}", "one, two or three spatial axes")
     if len(weight) != len(image):
         raise node.error(
-            f"input {text(image)} and weights {text(weight)}", "the same number of axes in both"
+            f"input {shape_text(image)} and weights {shape_text(weight)}",
+            "the same number of axes in both",
         )
     return node.integer("group", 1)
 
@@ -128,7 +131,9 @@ def check_kernel(node: NodeReader, kernel: Sizes) -> None:
     """
     stated = node.integers("kernel_shape", kernel)
     if stated != kernel:
-        raise node.error(f"kernel_shape {text(stated)}", f"{text(kernel)}, as in the weights")
+        raise node.error(
+            f"kernel_shape {shape_text(stated)}", f"{shape_text(kernel)}, as in the weights"
+        )
 
 
 def auto_pad_of(node: NodeReader, pads: Sizes) -> str:
@@ -151,11 +156,11 @@ def _geometry(node: NodeReader, image: Sizes, weight: Sizes) -> tuple[Channels, 
         raise node.error(f"{weight[0]} output channels in {groups} groups", "equal groups")
     if weight[1] * groups != image[1]:
         raise node.error(
-            f"{image[1]} input channels, weights {text(weight)} and {groups} groups",
+            f"{image[1]} input channels, weights {shape_text(weight)} and {groups} groups",
             f"{weight[1]} x {groups} input channels",
         )
     axes = _axes(node, image[2:], weight[2:])
-    node.check_output((image[0], weight[0], *(axis.output for axis in axes)))
+    node.check_output((image[0], weight[0], *(axis.output_size for axis in axes)))
     outputs = weight[0] // groups
     return Channels(batch=image[0], groups=groups, outputs=outputs, inputs=weight[1]), axes
 
@@ -181,9 +186,9 @@ def _axes(node: NodeReader, image: Sizes, kernel: Sizes) -> tuple[Axis, ...]:
     auto_pad = auto_pad_of(node, pads)
     axes = tuple(_auto_padded(axis, auto_pad) for axis in given)
     for axis in axes:
-        if axis.output < 1:
+        if axis.output_size < 1:
             raise node.error(
-                f"a kernel that reaches over {axis.reach} of {axis.input} + {sum(axis.padding)} "
+                f"a kernel that reaches over {axis.span} of {axis.input} + {sum(axis.padding)} "
                 f"elements (axis {axis.letter})",
                 "a kernel within the padded input",
             )
@@ -195,7 +200,7 @@ def _auto_padded(axis: Axis, auto_pad: str) -> Axis:
     if not auto_pad.startswith("SAME"):
         return axis
     positions = -(-axis.input // axis.stride)
-    missing = max(0, (positions - 1) * axis.stride + axis.reach - axis.input)
+    missing = max(0, (positions - 1) * axis.stride + axis.span - axis.input)
     less, more = missing // 2, missing - missing // 2
     padding = (less, more) if auto_pad == "SAME_UPPER" else (more, less)
-    return replaced(axis, {"padding": padding})
+    return copy_with(axis, {"padding": padding})

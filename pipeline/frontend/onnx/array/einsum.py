@@ -15,15 +15,15 @@ from typing import Final, final
 
 from nestmap.model.workload.contraction import contraction
 from nestmap.model.workload.graph import Node
-from nestmap.pipeline.frontend.onnx.access.operand_routes import reordered
+from nestmap.pipeline.frontend.onnx.access.operand_routes import transpose_routes
 from nestmap.pipeline.frontend.onnx.access.vector_parts import sum_nest
-from nestmap.pipeline.frontend.onnx.load.shapes import text
+from nestmap.pipeline.frontend.onnx.load.shapes import shape_text
 from nestmap.pipeline.frontend.onnx.node.node_expansion import (
     Value,
-    between,
+    intermediate,
     layer_node,
     movement_part,
-    single,
+    single_layer,
     value,
     vector_part,
 )
@@ -67,13 +67,13 @@ def einsum(node: NodeReader) -> tuple[Node, ...]:
         kept = [label for label in {**a.axes, **b.axes} if label in needed]
         whole = {label: sizes[label] for label in kept}
         bits = a.value.tensor.precision
-        product = Factor(whole, between(node, f"product{len(made)}", (*whole.values(),), bits))
+        product = Factor(whole, intermediate(node, f"product{len(made)}", (*whole.values(),), bits))
         made.append(_product(node, a, b, kept, product.value))
         factors.insert(0, product)
     if not made:
         left, right = factors
         nest = contraction(left.axes, right.axes, output)
-        return single(node, nest, {"I": left.value, "W": right.value})
+        return single_layer(node, nest, {"I": left.value, "W": right.value})
     return (*made, _product(node, factors[0], factors[1], output))
 
 
@@ -88,7 +88,7 @@ def _alone(node: NodeReader, factor: Factor, output: Sequence[str]) -> tuple[Nod
     axes, operator = tuple(factor.axes), node.node.operator
     plain = len(node.sizes(0)) == len(axes)  # else the input has a letter twice (a diagonal)
     if len(output) == len(axes):
-        routes = reordered(axes, output) if plain else None
+        routes = transpose_routes(axes, output) if plain else None
         return (movement_part(node, operator, [factor.value], routes=routes),)
     sizes = tuple(factor.axes[label] for label in output)
     nest = sum_nest(axes, output, sizes) if plain else None
@@ -121,7 +121,7 @@ def _factor(node: NodeReader, position: int, term: str) -> Factor:
     labels = _labels(term, len(sizes) - len(term.replace(DOTS, "")))
     if len(labels) != len(sizes):
         raise node.error(
-            f"term {term!r} for an input of shape {text(sizes)}", "one letter for each axis"
+            f"term {term!r} for an input of shape {shape_text(sizes)}", "one letter for each axis"
         )
     axes: dict[str, int] = {}
     for label, size in zip(labels, sizes, strict=True):

@@ -14,10 +14,10 @@ from typing import Final
 from nestmap.model.workload.contraction import contraction
 from nestmap.model.workload.graph import Node
 from nestmap.pipeline.frontend.onnx.array.attention_core import Heads, heads_of
-from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, text
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
 from nestmap.pipeline.frontend.onnx.node.node_expansion import (
     Value,
-    between,
+    intermediate,
     layer_node,
     value,
     vector_part,
@@ -41,7 +41,9 @@ def linear_attention(node: NodeReader) -> tuple[Node, ...]:
         raise node.error(f"update_rule {rule!r}", f"one of {', '.join(_RULES)}")
     query, key, values = _heads(node)
     node.check_output((query.batch, query.length, query.heads * values.size))
-    state = between(node, "state", (*_matrix(key, values).values(),), query.value.tensor.precision)
+    state = intermediate(
+        node, "state", (*_matrix(key, values).values(),), query.value.tensor.precision
+    )
     updates = _updates(node, rule, (key, values), state)
     shared = query.heads // key.heads
     own = {**_steps(key), "k": key.size} | ({"g": shared} if shared > 1 else {})
@@ -59,7 +61,7 @@ def _updates(
     made: list[Node] = []
     added = values.value
     if "delta" in rule:
-        read, added = (between(node, name, values.sizes, bits) for name in ("read", "delta"))
+        read, added = (intermediate(node, name, values.sizes, bits) for name in ("read", "delta"))
         nest = contraction({**steps, "k": key.size}, matrix, "bhtv")
         past = _past(node, sizes, bits)
         made.append(layer_node(node, nest, {"I": key.value, "W": past}, read))
@@ -68,7 +70,7 @@ def _updates(
             vector_part(node, "Delta", work, (values.value, read, *_some(node, _BETA)), added)
         )
     gated = "gated" in rule
-    sums = between(node, "update", sizes, bits) if gated else state
+    sums = intermediate(node, "update", sizes, bits) if gated else state
     nest = contraction({**steps, "k": key.size}, {**steps, "v": values.size}, "bhkv")
     made.append(layer_node(node, nest, {"I": key.value, "W": added}, sums))
     if gated:
@@ -83,7 +85,7 @@ def _heads(node: NodeReader) -> tuple[Heads, Heads, Heads]:
     key, values = heads_of(node, 1, count), heads_of(node, 2, count)
     same = (query.batch, query.length, query.size) == (key.batch, key.length, key.size)
     if not same or key.sizes[:3] != values.sizes[:3] or query.heads % key.heads:
-        shapes = ", ".join(text(each.sizes) for each in (query, key, values))
+        shapes = ", ".join(shape_text(each.sizes) for each in (query, key, values))
         raise node.error(
             f"queries, keys and values [batch, heads, length, size] {shapes}",
             "equal batches and lengths, sizes of queries and keys, heads of keys and values, and a "
@@ -105,7 +107,7 @@ def _past(node: NodeReader, sizes: Sizes, bits: int) -> Value:
     """The state before the first step; zeros if not given."""
     if node.has(_PAST):
         return value(node, _PAST)
-    return replace(between(node, "past", sizes, bits), source=None)
+    return replace(intermediate(node, "past", sizes, bits), source=None)
 
 
 def _some(node: NodeReader, *positions: int) -> tuple[Value, ...]:

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from nestmap.model.workload.graph import Node
-from nestmap.model.workload.loop_nests import product
-from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, text
-from nestmap.pipeline.frontend.onnx.node.broadcast_axes import aligned, plain
-from nestmap.pipeline.frontend.onnx.node.node_expansion import Value, single, value
+from nestmap.model.workload.loop_nests import matrix_product
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
+from nestmap.pipeline.frontend.onnx.node.broadcast_axes import split_alike, unrepeated_axes
+from nestmap.pipeline.frontend.onnx.node.node_expansion import Value, single_layer, value
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 
 
 @final
 @dataclass(frozen=True)
-class Places:
+class MatrixPositions:
     """The positions of the matrices among the inputs, and the bits the node quantizes them to."""
 
     left: int = 0
@@ -38,10 +38,10 @@ class Places:
         }
 
 
-FIRST_TWO: Final = Places()
+FIRST_TWO: Final = MatrixPositions()
 
 
-def gemm(node: NodeReader, places: Places = FIRST_TWO) -> tuple[Node, ...]:
+def gemm(node: NodeReader, places: MatrixPositions = FIRST_TWO) -> tuple[Node, ...]:
     """Converts a Gemm node; transposed inputs are read as their transposes.
 
     Raises:
@@ -50,7 +50,7 @@ def gemm(node: NodeReader, places: Places = FIRST_TWO) -> tuple[Node, ...]:
     left, right = node.sizes(places.left), node.sizes(places.right)
     for sizes in (left, right):
         if len(sizes) != 2:
-            raise node.error(f"an input of shape {text(sizes)}", "two matrices")
+            raise node.error(f"an input of shape {shape_text(sizes)}", "two matrices")
     if node.flag("transA"):
         left = left[::-1]
     if node.flag("transB"):
@@ -60,7 +60,7 @@ def gemm(node: NodeReader, places: Places = FIRST_TWO) -> tuple[Node, ...]:
     return nodes
 
 
-def matmul(node: NodeReader, places: Places = FIRST_TWO) -> tuple[Node, ...]:
+def matmul(node: NodeReader, places: MatrixPositions = FIRST_TWO) -> tuple[Node, ...]:
     """Converts a MatMul node; a vector counts as a matrix with one row or column.
 
     Raises:
@@ -91,7 +91,7 @@ def matmul_nbits(node: NodeReader) -> tuple[Node, ...]:
     inner, columns = node.integer("K", 0), node.integer("N", 0)
     if not inner or not columns:
         raise node.error(f"K {inner} and N {columns}", "both attributes")
-    places = Places(right_bits=node.integer("bits", 4))
+    places = MatrixPositions(right_bits=node.integer("bits", 4))
     return _matmul(node, node.sizes(0), (inner, columns), places)
 
 
@@ -103,7 +103,9 @@ def _transposed(node: NodeReader, sizes: Sizes, which: str) -> Sizes:
     return sizes
 
 
-def _matmul(node: NodeReader, left: Sizes, right: Sizes, places: Places) -> tuple[Node, ...]:
+def _matmul(
+    node: NodeReader, left: Sizes, right: Sizes, places: MatrixPositions
+) -> tuple[Node, ...]:
     if not left or not right:
         raise node.error("a scalar input", "vectors, matrices or stacks of matrices")
     rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else ()
@@ -113,37 +115,41 @@ def _matmul(node: NodeReader, left: Sizes, right: Sizes, places: Places) -> tupl
     return nodes
 
 
-def _product(node: NodeReader, left: Sizes, right: Sizes, places: Places) -> tuple[Node, ...]:
+def _product(
+    node: NodeReader, left: Sizes, right: Sizes, places: MatrixPositions
+) -> tuple[Node, ...]:
     """The product of two stacks of matrices."""
     (d, c), (inner, k) = left[-2:], right[-2:]
     if c != inner:
         raise node.error(
-            f"inputs {text(left)} and {text(right)}, whose inner dimensions are {c} and {inner}",
+            f"inputs {shape_text(left)} and {shape_text(right)}, "
+            f"whose inner dimensions are {c} and {inner}",
             "the same inner dimension",
         )
     _batch(node, left[:-2], right[:-2])
     stacks = _without_repeats(node, left[:-2], right[:-2], places)
-    nest = product({"C": c, "D": d, "K": k}, *stacks)
-    return single(node, nest, places.values(node))
+    nest = matrix_product({"C": c, "D": d, "K": k}, *stacks)
+    return single_layer(node, nest, places.values(node))
 
 
 def _without_repeats(
-    node: NodeReader, left: Sizes, right: Sizes, places: Places
+    node: NodeReader, left: Sizes, right: Sizes, places: MatrixPositions
 ) -> tuple[Sizes, Sizes]:
     """The batch axes of the inputs, split where an input repeats its values along a part."""
-    repeats = node.graph.repeats
+    repeats = node.graph.repeated_axes
     names = node.input(places.left), node.input(places.right)
     if not repeats.keys() & names or node.flag("transBatchA") or node.flag("transBatchB"):
         return left, right
     rank = max(len(left), len(right))
     one, two = (
-        plain(_padded(own, rank)[: rank - len(own)]) + repeats.get(name, plain(own))[: len(own)]
+        unrepeated_axes(_padded(own, rank)[: rank - len(own)])
+        + repeats.get(name, unrepeated_axes(own))[: len(own)]
         for own, name in zip((left, right), names, strict=True)
     )
     sizes: list[tuple[int, int]] = []
     whole = zip(_padded(left, rank), _padded(right, rank), one, two, strict=True)
     for a, b, parts_a, parts_b in whole:
-        split = aligned(parts_a, parts_b) if a == b else None
+        split = split_alike(parts_a, parts_b) if a == b else None
         sizes.extend([(a, b)] if split is None or a == 1 else zip(*split, strict=True))
     return tuple(a for a, _ in sizes), tuple(b for _, b in sizes)
 
@@ -156,7 +162,8 @@ def _batch(node: NodeReader, left: Sizes, right: Sizes) -> Sizes:
     for own in (left, right):
         if any(size not in (1, whole) for size, whole in zip(own[::-1], sizes[::-1], strict=False)):
             raise node.error(
-                f"batch axes {text(left)} and {text(right)}", "axes that broadcast to each other"
+                f"batch axes {shape_text(left)} and {shape_text(right)}",
+                "axes that broadcast to each other",
             )
     return sizes
 

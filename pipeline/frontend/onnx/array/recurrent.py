@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from nestmap.model.workload.graph import Node
-from nestmap.model.workload.loop_nests import product
-from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, text
+from nestmap.model.workload.loop_nests import matrix_product
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
 from nestmap.pipeline.frontend.onnx.node.node_expansion import (
     Value,
-    between,
+    intermediate,
     layer_node,
     value,
     vector_part,
@@ -87,13 +87,13 @@ def _sequences(node: NodeReader, cell: Cell, kernel: Sizes, state: Sizes) -> Seq
     image = node.sizes(0)
     directions = 2 if node.text("direction", "forward") == "bidirectional" else 1
     if len(image) != 3:
-        raise node.error(f"an input of shape {text(image)}", "steps, batch and inputs")
+        raise node.error(f"an input of shape {shape_text(image)}", "steps, batch and inputs")
     hidden = state[-1] if state else 0
     wanted = (directions, cell.gates * hidden, image[2]), (directions, cell.gates * hidden, hidden)
     if (kernel, state) != wanted:
         raise node.error(
-            f"weights {text(kernel)} and {text(state)} of {directions} directions",
-            f"{text(wanted[0])} and {text(wanted[1])}",
+            f"weights {shape_text(kernel)} and {shape_text(state)} of {directions} directions",
+            f"{shape_text(wanted[0])} and {shape_text(wanted[1])}",
         )
     if node.integer("hidden_size", hidden) != hidden:
         raise node.error(f"hidden_size {node.integer('hidden_size', hidden)}", f"{hidden}, as in R")
@@ -105,13 +105,13 @@ def _nodes(node: NodeReader, cell: Cell, found: Sequences, image: Value) -> tupl
     wide = cell.gates * found.hidden
     bits = node.tensor(0).precision
     whole = (found.directions, found.steps, found.batch, wide)
-    made = between(node, "input", whole, bits)
-    added = between(node, "recurrent", whole, bits)
+    made = intermediate(node, "input", whole, bits)
+    added = intermediate(node, "recurrent", whole, bits)
     rows = {"C": found.inputs, "D": found.steps * found.batch, "K": wide}
     directions = (found.directions,) if found.directions > 1 else ()
-    forward = product(rows, (), directions)
+    forward = matrix_product(rows, (), directions)
     square = {"C": found.hidden, "D": found.batch, "K": wide}
-    back = product(square, (*directions, found.steps), (*directions, 1))
+    back = matrix_product(square, (*directions, found.steps), (*directions, 1))
     states = _states(node, found, image)
     peepholes = 6 * (cell is CELLS["LSTM"] and node.has(7))
     bias = cell.gates * node.has(3)
@@ -128,5 +128,5 @@ def _states(node: NodeReader, found: Sequences, image: Value) -> Value:
     """The hidden states before each step; only the initial one has a source in the graph."""
     source = node.source(_INITIAL_H) if node.has(_INITIAL_H) else None
     sizes = (found.directions, found.steps, found.batch, found.hidden)
-    states = between(node, "states", sizes, image.tensor.precision)
+    states = intermediate(node, "states", sizes, image.tensor.precision)
     return Value(states.tensor, source, image.quantized)

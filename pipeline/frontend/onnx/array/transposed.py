@@ -11,14 +11,14 @@ from math import prod
 from nestmap.model.workload.graph import Node
 from nestmap.model.workload.loop_nests import Channels, LoopNest
 from nestmap.model.workload.transposed_conv import TransposedAxis, transposed_convolution
-from nestmap.pipeline.frontend.onnx.access.operand_routes import interleaved
+from nestmap.pipeline.frontend.onnx.access.operand_routes import interleave_routes
 from nestmap.pipeline.frontend.onnx.array.conv import auto_pad_of, channels_of, check_kernel
-from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, text
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text
 from nestmap.pipeline.frontend.onnx.node.node_expansion import (
-    between,
+    intermediate,
     layer_node,
     movement_part,
-    single,
+    single_layer,
     value,
 )
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
@@ -43,13 +43,15 @@ def conv_transpose(node: NodeReader) -> tuple[Node, ...]:
         raise node.error(found, expected) from None
     values = {"W": value(node, 1), "I": value(node, 0)}
     if len(nests) == 1:
-        return single(node, nests[0], values)
+        return single_layer(node, nests[0], values)
     bits = node.outputs[0].precision if node.outputs else node.tensor(0).precision
-    parts = [between(node, f"phases{i}", _made(nest), bits) for i, nest in enumerate(nests)]
+    parts = [intermediate(node, f"phases{i}", _made(nest), bits) for i, nest in enumerate(nests)]
     pairs = zip(nests, parts, strict=True)
     layers = [layer_node(node, nest, values, part) for nest, part in pairs]
     output = node.outputs[0].sizes if node.outputs else None
-    routes = interleaved(output, [(_made(nest), _spatial(nest, len(image) - 2)) for nest in nests])
+    routes = interleave_routes(
+        output, [(_made(nest), _spatial(nest, len(image) - 2)) for nest in nests]
+    )
     return (*layers, movement_part(node, "Interleave", parts, routes=routes))
 
 
@@ -79,7 +81,8 @@ def _channels(node: NodeReader, image: Sizes, weight: Sizes) -> Channels:
         raise node.error(f"{image[1]} input channels in {groups} groups", "equal groups")
     if weight[0] != image[1]:
         raise node.error(
-            f"{image[1]} input channels and weights {text(weight)}", f"{weight[0]} input channels"
+            f"{image[1]} input channels and weights {shape_text(weight)}",
+            f"{weight[0]} input channels",
         )
     return Channels(batch=image[0], groups=groups, outputs=weight[1], inputs=image[1] // groups)
 

@@ -27,7 +27,7 @@ LIBRARY_ERRORS: Final = (
 
 
 @contextmanager
-def located(where: str, action: str) -> Generator[None]:
+def locate_errors(where: str, action: str) -> Generator[None]:
     """Converts exceptions of the onnx library in the block to an :class:`InputError`.
 
     Args:

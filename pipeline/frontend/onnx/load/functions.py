@@ -9,7 +9,7 @@ import onnx
 from onnx import inliner, shape_inference
 
 from nestmap.model import InputError
-from nestmap.pipeline.frontend.onnx.load.errors import LIBRARY_ERRORS, located
+from nestmap.pipeline.frontend.onnx.load.errors import LIBRARY_ERRORS, locate_errors
 from nestmap.pipeline.frontend.onnx.load.shapes import stored_type
 from nestmap.pipeline.frontend.onnx.load.skeleton import all_nodes
 
@@ -19,7 +19,7 @@ MOST_NODES: Final = 1_000_000
 _Key = tuple[str, str, str]
 
 
-def with_local_functions(model: onnx.ModelProto, where: str) -> onnx.ModelProto:
+def inline_functions(model: onnx.ModelProto, where: str) -> onnx.ModelProto:
     """The model with its local functions inlined.
 
     Raises:
@@ -28,7 +28,7 @@ def with_local_functions(model: onnx.ModelProto, where: str) -> onnx.ModelProto:
     if not model.functions:
         return model
     _check_size(model, where)
-    with located(where, "inlining local functions"):
+    with locate_errors(where, "inlining local functions"):
         if not _agree(model):
             converted = _converted(model)
             if converted is not None:

@@ -54,7 +54,7 @@ class Names:
         return wish
 
 
-def nodes_in_order(
+def sort_nodes(
     protos: Sequence[onnx.NodeProto], where: str, names: Names | None = None, prefix: str = ""
 ) -> tuple[GraphNode, ...]:
     """The nodes in topological order, otherwise in the given order.

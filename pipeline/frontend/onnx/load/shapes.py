@@ -41,11 +41,11 @@ class UnknownSizesError(InputError):
     """Raised if a tensor has unknown sizes; ``where`` names the tensor and its reader."""
 
     def __init__(self, where: str, shape: Shape | None, maker: str) -> None:
-        found = f"{'no shape' if shape is None else f'shape {text(shape)}'} ({maker})"
+        found = f"{'no shape' if shape is None else f'shape {shape_text(shape)}'} ({maker})"
         super().__init__(where, found, "a size for every dimension")
 
 
-def inferred_types(graph: onnx.GraphProto, like: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
+def infer_types(graph: onnx.GraphProto, like: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
     """The types of the tensors of a graph after shape inference, as far as known.
 
     If the library fails on the whole graph because of one node, these are the stated types.
@@ -94,11 +94,11 @@ def _types(graph: onnx.GraphProto) -> dict[str, onnx.TypeProto]:
     }
     types.update((tensor.name, stored_type(tensor)) for tensor in graph.initializer)
     for kind in types.values():
-        open_negative(kind)
+        clear_negative_sizes(kind)
     return types
 
 
-def open_negative(kind: onnx.TypeProto) -> None:
+def clear_negative_sizes(kind: onnx.TypeProto) -> None:
     """Marks negative sizes as unknown: some exporters write -1 for them."""
     for dim in kind.tensor_type.shape.dim:
         if dim.dim_value < 0:
@@ -116,7 +116,7 @@ def stored_type(tensor: onnx.TensorProto) -> onnx.TypeProto:
     return helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
 
 
-def facts_of(kind: onnx.TypeProto) -> TensorFacts:
+def tensor_facts(kind: onnx.TypeProto) -> TensorFacts:
     """Shape and element type in a type; unknown for sequences and maps."""
     tensor = kind.tensor_type
     shape = tuple(_size(dim) for dim in tensor.shape.dim) if tensor.HasField("shape") else None
@@ -138,14 +138,14 @@ def known_sizes(shape: Shape | None, where: str, maker: str) -> Sizes:
     sizes = tuple(size for size in shape or () if isinstance(size, int))
     for size in sizes:
         if not 1 <= size < LIMIT:
-            found = f"dimension {size} in shape {text(shape or ())}"
+            found = f"dimension {size} in shape {shape_text(shape or ())}"
             raise InputError(where, found, "1 to 2**31 - 1")
     if shape is None or len(sizes) < len(shape):
         raise UnknownSizesError(where, shape, maker)
     return sizes
 
 
-def text(shape: Shape) -> str:
+def shape_text(shape: Shape) -> str:
     """The shape as text: ``[N, 3, 224, ?]``."""
     return f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
 

@@ -10,9 +10,9 @@ from typing import Final, final
 import onnx
 
 from nestmap.model import InputError
-from nestmap.pipeline.frontend.onnx.load.errors import located
+from nestmap.pipeline.frontend.onnx.load.errors import locate_errors
 from nestmap.pipeline.frontend.onnx.load.opsets import as_text, operator_sets, plain_domain
-from nestmap.pipeline.frontend.onnx.load.shapes import open_negative
+from nestmap.pipeline.frontend.onnx.load.shapes import clear_negative_sizes
 
 SMALL: Final = 1024
 """The largest number of elements of a constant that keeps its data. The shapes, scales and axes
@@ -42,7 +42,7 @@ def skeleton(model: onnx.ModelProto, where: str) -> Skeleton:
         InputError: if a name is not text, or an operator set version is missing or unknown.
     """
     small = onnx.ModelProto(ir_version=model.ir_version)
-    with located(where, "reading it"):
+    with locate_errors(where, "reading it"):
         _copy_graph(model.graph, small.graph, where)
         for function in model.functions:
             _copy_function(function, small.functions.add(), where)
@@ -88,7 +88,7 @@ def _copy_graph(graph: onnx.GraphProto, small: onnx.GraphProto, where: str) -> N
     for values in (small.input, small.output, small.value_info):
         for value in values:
             _check_name(value.name, where)
-            open_negative(value.type)
+            clear_negative_sizes(value.type)
 
 
 def _copy_node(node: onnx.NodeProto, small: onnx.NodeProto, where: str) -> None:

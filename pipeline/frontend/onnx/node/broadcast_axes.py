@@ -40,19 +40,19 @@ def repeated_axes(
         before, after = _sizes(tensors, read[0]), _sizes(tensors, made[0])
         if before is None or after is None or prod(after) == 0:
             continue
-        axes = known.get(read[0], plain(before))
+        axes = known.get(read[0], unrepeated_axes(before))
         moved = _RULES[node.operator](node, axes, after, tensors)
         if moved is not None and any(repeated for axis in moved for _, repeated in axis):
             known[made[0]] = moved
     return known
 
 
-def plain(sizes: Sizes) -> Axes:
+def unrepeated_axes(sizes: Sizes) -> Axes:
     """Axes without repetition."""
     return tuple(((size, False),) if size > 1 else () for size in sizes)
 
 
-def aligned(left: Sequence[Factor], right: Sequence[Factor]) -> tuple[Sizes, Sizes] | None:
+def split_alike(left: Sequence[Factor], right: Sequence[Factor]) -> tuple[Sizes, Sizes] | None:
     """The sizes of two axes of equal length, after splitting both at the same points.
 
     A part with equal values has size 1; if it has equal values in both axes, only the right one

@@ -16,11 +16,11 @@ from nestmap.model import (
     Tensor,
     VectorNode,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.dims import LayerOperand
-from nestmap.model.workload.access import Route, VectorNest
+from nestmap.model.workload.access import AccessRoute, VectorNest
 from nestmap.model.workload.layer import MAX_MACS
-from nestmap.model.workload.loop_nests import Access, Indices, LoopNest
+from nestmap.model.workload.loop_nests import Indices, InputIndices, LoopNest
 from nestmap.pipeline.frontend.onnx.load.shapes import Sizes
 from nestmap.pipeline.frontend.onnx.node.precision import UNSTATED
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
@@ -40,7 +40,7 @@ class Value:
 
     def of_bits(self, bits: int) -> Value:
         """The same tensor, quantized to ``bits`` bits."""
-        return replace(self, tensor=replaced(self.tensor, {"precision": bits}), quantized=True)
+        return replace(self, tensor=copy_with(self.tensor, {"precision": bits}), quantized=True)
 
 
 def value(reader: NodeReader, position: int) -> Value:
@@ -53,7 +53,7 @@ def value(reader: NodeReader, position: int) -> Value:
     return Value(reader.tensor(position), reader.source(position), quantized)
 
 
-def between(reader: NodeReader, suffix: str, sizes: Sizes, precision: int) -> Value:
+def intermediate(reader: NodeReader, suffix: str, sizes: Sizes, precision: int) -> Value:
     """An intermediate tensor of the ONNX node; the node that computes it has the same name."""
     name = reader.part(suffix)
     return Value(Tensor(name=name, sizes=sizes, precision=precision), name)
@@ -91,7 +91,7 @@ def layer_node(
     return LayerNode(layer=layer, inputs=read, outputs=outputs)
 
 
-def single(
+def single_layer(
     reader: NodeReader, nest: LoopNest, values: Mapping[LayerOperand, Value]
 ) -> tuple[LayerNode]:
     """The layer of an ONNX node that becomes a single layer.
@@ -102,7 +102,7 @@ def single(
     node = layer_node(reader, nest, values)
     names = [tensor.name for tensor in reader.inputs]
     positions = tuple(names.index(values[access.operand].tensor.name) for access in nest.inputs)
-    return (replaced(node, {"inputs": reader.inputs, "positions": positions}),)
+    return (copy_with(node, {"inputs": reader.inputs, "positions": positions}),)
 
 
 def vector_part(
@@ -140,7 +140,7 @@ def movement_part(
     operator: str,
     values: Sequence[Value],
     made: Value | None = None,
-    routes: tuple[Route, ...] | None = None,
+    routes: tuple[AccessRoute, ...] | None = None,
 ) -> NoCostNode:
     """The data movement within the ONNX node, along ``routes``.
 
@@ -165,7 +165,7 @@ def _sources(values: Sequence[Value]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(maker for maker in makers if maker is not None))
 
 
-def _input(reader: NodeReader, access: Access, read: Value) -> InputOperand:
+def _input(reader: NodeReader, access: InputIndices, read: Value) -> InputOperand:
     attribute = "weight_size" if access.operand == "W" else "act_size"
     return InputOperand(
         name=access.operand,

@@ -19,7 +19,7 @@ from nestmap.pipeline.frontend.onnx.load.shapes import (
     Sizes,
     TensorFacts,
     known_sizes,
-    text,
+    shape_text,
     whole_sizes,
 )
 from nestmap.pipeline.frontend.onnx.node.broadcast_axes import Axes
@@ -45,7 +45,7 @@ class GraphFacts:
     origins: Mapping[str, Origin]
     names: frozenset[str]
     quantized: frozenset[str] = frozenset()
-    repeats: Mapping[str, Axes] = field(default_factory=dict[str, Axes])
+    repeated_axes: Mapping[str, Axes] = field(default_factory=dict[str, Axes])
     values: Mapping[str, Array] = field(default_factory=dict[str, Array])
     version: int = NEWEST
 
@@ -153,7 +153,9 @@ class NodeReader:
         facts = self.graph.tensors.get(name)
         stated = None if facts is None else facts.shape
         if stated is not None and not _agree(stated, sizes):
-            raise InputError(where, f"shape {text(stated)}", f"{text(sizes)}, from its inputs")
+            raise InputError(
+                where, f"shape {shape_text(stated)}", f"{shape_text(sizes)}, from its inputs"
+            )
 
     def integer(self, name: str, default: int, *, least: int = 1) -> int:
         """An integer attribute, at least ``least``.
@@ -188,7 +190,7 @@ class NodeReader:
             raise self.error(f"{name} {list(values)}", f"{len(default)} numbers")
         return values
 
-    def listed(self, name: str) -> Sizes | None:
+    def integer_list(self, name: str) -> Sizes | None:
         """An attribute with a list of integers; ``None`` if missing."""
         attribute = self._attribute(name, "INTS")
         return None if attribute is None else tuple(attribute.ints)

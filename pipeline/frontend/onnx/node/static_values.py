@@ -12,7 +12,7 @@ from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 _UNKNOWN = "a value known before the network runs"
 
 
-def read(reader: NodeReader, position: int = 0) -> Sizes:
+def input_sizes(reader: NodeReader, position: int = 0) -> Sizes:
     """The sizes of an input.
 
     Raises:
@@ -21,7 +21,7 @@ def read(reader: NodeReader, position: int = 0) -> Sizes:
     return _known(reader, reader.input(position))
 
 
-def made(reader: NodeReader, position: int = 0) -> Sizes:
+def output_sizes(reader: NodeReader, position: int = 0) -> Sizes:
     """The sizes of an output.
 
     Raises:
@@ -39,7 +39,7 @@ def integers_at(reader: NodeReader, position: int) -> Sizes | None:
     return tuple(int(number) for number in value.ravel().tolist())
 
 
-def stated(reader: NodeReader, name: str, position: int) -> Sizes | None:
+def attribute_or_input(reader: NodeReader, name: str, position: int) -> Sizes | None:
     """The integers of an attribute or, in newer versions of the operator, of an input.
 
     ``None`` if the node has neither.
@@ -47,7 +47,7 @@ def stated(reader: NodeReader, name: str, position: int) -> Sizes | None:
     Raises:
         InputError: if the input is not a known constant.
     """
-    listed = reader.listed(name)
+    listed = reader.integer_list(name)
     if listed is not None or not reader.has(position):
         return listed
     found = integers_at(reader, position)
@@ -56,7 +56,7 @@ def stated(reader: NodeReader, name: str, position: int) -> Sizes | None:
     return found
 
 
-def place(reader: NodeReader, axis: int, rank: int) -> int:
+def normalize_axis(reader: NodeReader, axis: int, rank: int) -> int:
     """An axis, counted from the first one.
 
     Raises:
@@ -73,10 +73,10 @@ def axis_at(reader: NodeReader, default: int, rank: int) -> int:
     Raises:
         InputError: if there is no such axis.
     """
-    return place(reader, reader.integer("axis", default, least=-rank), rank)
+    return normalize_axis(reader, reader.integer("axis", default, least=-rank), rank)
 
 
-def expect(reader: NodeReader, fits: bool) -> None:
+def check_fits(reader: NodeReader, fits: bool) -> None:
     """Raises an InputError unless shapes and attributes fit together."""
     if not fits:
         raise reader.error("shapes or attributes that do not fit", "matching ones")

@@ -15,7 +15,7 @@ from nestmap.pipeline.frontend.onnx.resolve.inline_subgraphs import (
     Body,
     CannotExpandError,
     Scope,
-    identities,
+    identity_nodes,
 )
 
 MOST_ITERATIONS: Final = 1000
@@ -35,9 +35,9 @@ def if_nodes(node: GraphNode, scope: Scope) -> Iterator[GraphNode]:
     condition = node.proto.input[0] if node.proto.input else ""
     branch = "then_branch" if _holds(condition, scope, "a condition") else "else_branch"
     body = Body(_graph(node, branch), scope)
-    nodes, outputs = body.placed(f"{node.name}/{branch}/", {})
+    nodes, outputs = body.inline(f"{node.name}/{branch}/", {})
     yield from nodes
-    yield from identities(node, node.proto.output, outputs, scope)
+    yield from identity_nodes(node, node.proto.output, outputs, scope)
 
 
 def loop_nodes(node: GraphNode, scope: Scope) -> Iterator[GraphNode]:
@@ -55,12 +55,12 @@ def loop_nodes(node: GraphNode, scope: Scope) -> Iterator[GraphNode]:
         _check_iterations(len(steps) + 1)
         prefix = f"{node.name}/{len(steps)}/"
         here = _constants(prefix, len(steps), scope)
-        nodes, outputs = body.placed(prefix, _bound(body.graph, [*here, *carried]))
+        nodes, outputs = body.inline(prefix, _bound(body.graph, [*here, *carried]))
         yield from nodes
         goes_on = _holds(outputs[0] if outputs else "", scope, "a condition")
         carried = outputs[1 : count + 1]
         steps.append(outputs[count + 1 :])
-    yield from identities(node, node.proto.output[:count], carried, scope)
+    yield from identity_nodes(node, node.proto.output[:count], carried, scope)
     yield from _stacks(node, node.proto.output[count:], steps, scope)
 
 
@@ -85,11 +85,11 @@ def scan_nodes(node: GraphNode, scope: Scope) -> Iterator[GraphNode]:
         ]
         yield from slices
         now = [name for piece in slices for name in piece.proto.output]
-        nodes, outputs = body.placed(prefix, _bound(body.graph, [*carried, *now]))
+        nodes, outputs = body.inline(prefix, _bound(body.graph, [*carried, *now]))
         yield from nodes
         carried = outputs[:count]
         steps.append(outputs[count:])
-    yield from identities(node, node.proto.output[:count], carried, scope)
+    yield from identity_nodes(node, node.proto.output[:count], carried, scope)
     yield from _stacks(node, node.proto.output[count:], steps, scope)
 
 

@@ -12,7 +12,7 @@ _LIMIT: Final = 2**31
 _CHECKED: Final = frozenset({"EyeLike", "RegexFullMatch", "GatherND"})
 
 
-def is_robust(node: onnx.NodeProto) -> bool:
+def is_safe_in_graph(node: onnx.NodeProto) -> bool:
     """Whether inference of a whole graph handles the node, whatever its inputs are.
 
     Only the inference of a single node includes the library's own checks. Without them, operators
@@ -21,11 +21,12 @@ def is_robust(node: onnx.NodeProto) -> bool:
     """
     inside = [inner for body in subgraphs(node) for inner in all_nodes(body)]
     return not any(
-        part.domain or part.op_type in _CHECKED or not is_safe(part) for part in (node, *inside)
+        part.domain or part.op_type in _CHECKED or not is_safe_alone(part)
+        for part in (node, *inside)
     )
 
 
-def is_safe(node: onnx.NodeProto) -> bool:
+def is_safe_alone(node: onnx.NodeProto) -> bool:
     """Whether inference handles the node on its own.
 
     It fails on integers that it silently truncates to 32 bits, on a Split into a number of parts

@@ -16,13 +16,13 @@ from nestmap.pipeline.frontend.onnx.resolve.inline_subgraphs import (
     Body,
     CannotExpandError,
     Scope,
-    identities,
+    identity_nodes,
 )
 
 _Builder = Callable[[bytes, Sequence[bytes]], bytes]
 
 
-def defined_nodes(node: GraphNode, scope: Scope) -> Iterator[GraphNode]:
+def decomposed_nodes(node: GraphNode, scope: Scope) -> Iterator[GraphNode]:
     """The nodes of an operator's definition in the ONNX standard.
 
     Raises:
@@ -35,9 +35,9 @@ def defined_nodes(node: GraphNode, scope: Scope) -> Iterator[GraphNode]:
         raise CannotExpandError("no operators of the array", "operators of the array")
     graph = _opened(node, function)
     bound = {value.name: value.name for value in graph.input}
-    nodes, outputs = Body(graph, scope).placed(f"{node.name}/", bound)
+    nodes, outputs = Body(graph, scope).inline(f"{node.name}/", bound)
     yield from nodes
-    yield from identities(node, node.proto.output, outputs, scope)
+    yield from identity_nodes(node, node.proto.output, outputs, scope)
 
 
 def _definition(node: GraphNode, scope: Scope) -> onnx.FunctionProto:

@@ -41,7 +41,7 @@ FOLDED: Final = frozenset(
 )
 """Deterministic standard operators with which exporters compute shapes."""
 
-OF_SHAPES: Final = frozenset({"Shape", "Size"})
+SHAPE_OPERATORS: Final = frozenset({"Shape", "Size"})
 """The folded operators that read only the sizes of their input."""
 
 UNSIZED: Final = frozenset({"NonZero", "Compress", "Unique"})
@@ -51,7 +51,7 @@ the input times its axes."""
 _NUMERIC = "biuf"
 
 
-def computed(
+def fold_node(
     proto: onnx.NodeProto, inputs: Sequence[Array | None], version: int
 ) -> tuple[Array, ...] | None:
     """The outputs of a node; ``None`` if onnx cannot compute them or they are not small arrays.
@@ -73,7 +73,7 @@ def computed(
     return arrays
 
 
-def unread(shape: Sequence[int]) -> Array:
+def shape_placeholder(shape: Sequence[int]) -> Array:
     """An array of that shape without memory, for operators that do not read values."""
     return np.broadcast_to(np.zeros((), np.float32), shape)
 

@@ -15,23 +15,23 @@ from nestmap.pipeline.frontend.onnx.load.graph import GraphNode
 from nestmap.pipeline.frontend.onnx.load.opsets import NEWEST, schema_of, version_of
 from nestmap.pipeline.frontend.onnx.load.shapes import (
     Sizes,
-    facts_of,
+    clear_negative_sizes,
     is_long,
-    open_negative,
     stored_type,
+    tensor_facts,
     whole_sizes,
 )
 from nestmap.pipeline.frontend.onnx.load.skeleton import SMALL
-from nestmap.pipeline.frontend.onnx.resolve.crash_guards import is_safe
+from nestmap.pipeline.frontend.onnx.resolve.crash_guards import is_safe_alone
 from nestmap.pipeline.frontend.onnx.resolve.folding import (
     FOLDED,
-    OF_SHAPES,
+    SHAPE_OPERATORS,
     UNSIZED,
     Array,
-    computed,
-    unread,
+    fold_node,
+    shape_placeholder,
 )
-from nestmap.pipeline.frontend.onnx.resolve.shape_surrogates import Types, stand_ins
+from nestmap.pipeline.frontend.onnx.resolve.shape_surrogates import Types, shape_surrogates
 
 _NEWEST: Final = (helper.make_opsetid("", NEWEST),)
 _NUMBERS: Final = "biuf"
@@ -48,7 +48,7 @@ _ELEMENTS: Final = 2**60  # which hold even for arrays without memory
 
 @final
 @dataclass
-class Knowledge:
+class TensorKnowledge:
     """The types of tensors, and the values of small constant ones."""
 
     opsets: tuple[onnx.OperatorSetIdProto, ...]
@@ -67,7 +67,7 @@ class Knowledge:
         if value is not None:
             self.values[name] = value
 
-    def learn(self, node: GraphNode) -> None:
+    def infer(self, node: GraphNode) -> None:
         """Infers the types and values of a node's outputs from its inputs, as far as possible."""
         if not all(self.sizes(name) is not None for name in node.proto.output if name):
             self._infer(node)
@@ -77,7 +77,7 @@ class Knowledge:
     def sizes(self, name: str) -> Sizes | None:
         """The sizes of a tensor, possibly 0; ``None`` if one is unknown."""
         kind = self.types.get(name)
-        return None if kind is None else whole_sizes(facts_of(kind).shape)
+        return None if kind is None else whole_sizes(tensor_facts(kind).shape)
 
     def set_value(self, name: str, value: Array) -> None:
         """Records the value of a tensor."""
@@ -98,7 +98,7 @@ class Knowledge:
         schema = schema_of(node.proto, self.opsets)
         given = {name: self.types.get(name, onnx.TypeProto()) for name in node.reads}
         try:
-            if schema is not None and is_safe(node.proto):
+            if schema is not None and is_safe_alone(node.proto):
                 shape_inference.infer_node_outputs(
                     schema, node.proto, given, opset_imports=list(self.opsets)
                 )
@@ -111,7 +111,7 @@ class Knowledge:
         if len(given) == len(node.reads):
             self._infer_as(node.proto, given, self.opsets)
         if not all(self.is_known(name) for name in node.proto.output if name):
-            for stand_in in stand_ins(node, self.types):
+            for stand_in in shape_surrogates(node, self.types):
                 types = {**given, **stand_in.types}
                 if types.keys() >= set(stand_in.proto.input):
                     self._infer_as(stand_in.proto, types, _NEWEST)
@@ -121,7 +121,7 @@ class Knowledge:
     ) -> None:
         schema = schema_of(proto, opsets)
         asks = proto.input[_BY_SHAPE.get(proto.op_type, len(proto.input)) :]
-        if schema is None or not is_safe(proto):
+        if schema is None or not is_safe_alone(proto):
             return
         if any(name in given and is_long(given[name]) for name in asks):
             return
@@ -137,7 +137,7 @@ class Knowledge:
         except LIBRARY_ERRORS:
             return  # sizes do not fit; the converter that needs them reports it
         for name, kind in found.items():
-            open_negative(kind)
+            clear_negative_sizes(kind)
             self.types[name] = _merged(self.types.get(name), kind)
 
     def _fold(self, node: GraphNode) -> None:
@@ -149,7 +149,7 @@ class Knowledge:
             value is None and name for value, name in zip(inputs, node.proto.input, strict=True)
         ):
             return
-        results = computed(node.proto, inputs, self.version)
+        results = fold_node(node.proto, inputs, self.version)
         if results is not None and len(results) == len(outputs):
             for name, value in zip(outputs, results, strict=True):
                 self.set_value(name, value)
@@ -159,10 +159,10 @@ class Knowledge:
         return sizes is not None and prod(sizes) <= SMALL
 
     def _input(self, node: GraphNode, name: str) -> Array | None:
-        if node.operator in OF_SHAPES:
+        if node.operator in SHAPE_OPERATORS:
             sizes = self.sizes(name)
             fits = sizes is not None and len(sizes) <= _AXES and prod(sizes) < _ELEMENTS
-            return unread(sizes) if sizes is not None and fits else None
+            return shape_placeholder(sizes) if sizes is not None and fits else None
         return self.values.get(name)
 
 

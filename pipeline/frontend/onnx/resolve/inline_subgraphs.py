@@ -8,9 +8,9 @@ from typing import Final, final
 
 import onnx
 
-from nestmap.pipeline.frontend.onnx.load.graph import GraphNode, Names, graph_node, nodes_in_order
+from nestmap.pipeline.frontend.onnx.load.graph import GraphNode, Names, graph_node, sort_nodes
 from nestmap.pipeline.frontend.onnx.load.skeleton import subgraphs
-from nestmap.pipeline.frontend.onnx.resolve.inference import Knowledge
+from nestmap.pipeline.frontend.onnx.resolve.inference import TensorKnowledge
 
 MOST_NODES: Final = 100_000
 """The largest number of nodes inlined from the bodies of If, Loop and Scan."""
@@ -37,7 +37,7 @@ class Scope:
     where: str
     array: frozenset[str]
     native: frozenset[str]
-    known: Knowledge
+    known: TensorKnowledge
     names: Names
     tensors: Names
     constants: set[str]
@@ -51,7 +51,7 @@ class Scope:
         proto = onnx.NodeProto(op_type=operator, input=reads, output=writes)
         return graph_node(self.names.fresh(name), proto)
 
-    def spend(self, count: int) -> None:
+    def count_nodes(self, count: int) -> None:
         """Counts inlined nodes.
 
         Raises:
@@ -72,7 +72,7 @@ class Body:
     graph: onnx.GraphProto
     scope: Scope
 
-    def placed(self, prefix: str, bound: Mapping[str, str]) -> tuple[list[GraphNode], list[str]]:
+    def inline(self, prefix: str, bound: Mapping[str, str]) -> tuple[list[GraphNode], list[str]]:
         """Inlines the subgraph; returns its nodes and the new names of its outputs.
 
         Args:
@@ -84,7 +84,7 @@ class Body:
             CannotExpandError: if there are too many nodes.
         """
         scope, graph = self.scope, self.graph
-        scope.spend(len(graph.node))
+        scope.count_nodes(len(graph.node))
         called = dict(bound)
         for tensor in graph.initializer:
             self._store(tensor, called, prefix)
@@ -94,8 +94,8 @@ class Body:
         for value in graph.value_info:
             if value.name in called:
                 scope.known.types.setdefault(called[value.name], value.type)
-        protos = [renamed(node, called) for node in graph.node]
-        nodes = nodes_in_order(protos, scope.where, scope.names, prefix)
+        protos = [rename_tensors(node, called) for node in graph.node]
+        nodes = sort_nodes(protos, scope.where, scope.names, prefix)
         return list(nodes), [called.get(value.name, value.name) for value in graph.output]
 
     def _store(self, tensor: onnx.TensorProto, called: dict[str, str], prefix: str) -> None:
@@ -105,7 +105,7 @@ class Body:
         self.scope.known.store(tensor, name)
 
 
-def identities(
+def identity_nodes(
     node: GraphNode, outputs: Sequence[str], values: Sequence[str], scope: Scope
 ) -> Iterator[GraphNode]:
     """Nodes that copy the results of the last body to the outputs of a node."""
@@ -114,7 +114,7 @@ def identities(
             yield scope.node(f"{node.name}/{name}", "Identity", [value], [name])
 
 
-def renamed(node: onnx.NodeProto, called: Mapping[str, str]) -> onnx.NodeProto:
+def rename_tensors(node: onnx.NodeProto, called: Mapping[str, str]) -> onnx.NodeProto:
     """A copy of a node with tensors renamed, also in its subgraphs."""
     copy = onnx.NodeProto()
     copy.CopyFrom(node)
@@ -122,7 +122,7 @@ def renamed(node: onnx.NodeProto, called: Mapping[str, str]) -> onnx.NodeProto:
     return copy
 
 
-def made_inside(graph: onnx.GraphProto) -> Iterator[str]:
+def inner_tensors(graph: onnx.GraphProto) -> Iterator[str]:
     """The tensors defined in a subgraph, which hide those of the enclosing graph."""
     yield from (value.name for value in graph.input)
     yield from (tensor.name for tensor in graph.initializer)
@@ -134,7 +134,7 @@ def _rename(node: onnx.NodeProto, called: Mapping[str, str]) -> None:
     node.input[:] = _new(node.input, called)
     node.output[:] = _new(node.output, called)
     for graph in subgraphs(node):
-        hidden = set(made_inside(graph))
+        hidden = set(inner_tensors(graph))
         seen = {old: new for old, new in called.items() if old not in hidden}
         for inner in graph.node:
             _rename(inner, seen)

@@ -11,29 +11,29 @@ from nestmap.pipeline.frontend.onnx.load.graph import (
     GraphNode,
     Names,
     Origin,
-    nodes_in_order,
+    sort_nodes,
     tensor_origins,
 )
-from nestmap.pipeline.frontend.onnx.load.shapes import inferred_types
+from nestmap.pipeline.frontend.onnx.load.shapes import infer_types
 from nestmap.pipeline.frontend.onnx.load.skeleton import Skeleton, all_nodes, subgraphs
 from nestmap.pipeline.frontend.onnx.resolve.control_flow import EXPANSIONS
-from nestmap.pipeline.frontend.onnx.resolve.crash_guards import is_robust
-from nestmap.pipeline.frontend.onnx.resolve.decompose import defined_nodes
+from nestmap.pipeline.frontend.onnx.resolve.crash_guards import is_safe_in_graph
+from nestmap.pipeline.frontend.onnx.resolve.decompose import decomposed_nodes
 from nestmap.pipeline.frontend.onnx.resolve.equations import check_equations
-from nestmap.pipeline.frontend.onnx.resolve.inference import Knowledge
+from nestmap.pipeline.frontend.onnx.resolve.inference import TensorKnowledge
 from nestmap.pipeline.frontend.onnx.resolve.inline_subgraphs import CannotExpandError, Scope
 
 
 @final
 @dataclass(frozen=True)
-class Resolved:
+class ResolvedGraph:
     """Nodes in topological order, with If, Loop and Scan expanded where possible.
 
     ``constants`` are the tensors known before the network runs, stored or computed.
     """
 
     nodes: tuple[GraphNode, ...]
-    known: Knowledge
+    known: TensorKnowledge
     origins: dict[str, Origin]
     constants: frozenset[str]
 
@@ -48,9 +48,9 @@ class _Frame:
     start: int
 
 
-def resolved(
+def resolve_graph(
     small: Skeleton, array: frozenset[str], native: frozenset[str], where: str
-) -> Resolved:
+) -> ResolvedGraph:
     """Resolves a model to the nodes that run.
 
     Shapes are inferred, and small constant tensors are computed, which gives the sizes and
@@ -67,7 +67,7 @@ def resolved(
         InputError: if the graph cannot run, or it is unknown how often operators of the array run.
     """
     graph = small.model.graph
-    nodes = nodes_in_order(graph.node, where)
+    nodes = sort_nodes(graph.node, where)
     if not nodes:
         raise InputError(where, "a graph without nodes", "an ONNX model with at least one node")
     tensor_origins(graph, nodes, small.constants, where)
@@ -79,17 +79,17 @@ def resolved(
     made = _expanded(nodes, scope)
     constants = scope.constants | scope.known.values.keys()
     origins = tensor_origins(graph, made, constants, where)
-    return Resolved(tuple(made), scope.known, origins, frozenset(constants))
+    return ResolvedGraph(tuple(made), scope.known, origins, frozenset(constants))
 
 
-def _knowledge(small: Skeleton, nodes: Sequence[GraphNode]) -> Knowledge:
+def _knowledge(small: Skeleton, nodes: Sequence[GraphNode]) -> TensorKnowledge:
     """The types and values from one pass over the graph; the rest is inferred node by node."""
     graph = small.model.graph
     # Inference visits nodes in the given order.
-    plain = [node.proto for node in nodes if is_robust(node.proto)]
+    plain = [node.proto for node in nodes if is_safe_in_graph(node.proto)]
     del graph.node[:]
     graph.node.extend(plain)
-    known = Knowledge(tuple(small.model.opset_import), inferred_types(graph, small.model))
+    known = TensorKnowledge(tuple(small.model.opset_import), infer_types(graph, small.model))
     for tensor in graph.initializer:
         known.store(tensor, tensor.name)
     return known
@@ -115,13 +115,13 @@ def _expanded(nodes: Sequence[GraphNode], scope: Scope) -> list[GraphNode]:
         elif node.operator in scope.native:
             _take(node, made, scope)
         else:
-            expansion = EXPANSIONS.get(node.operator, defined_nodes)
+            expansion = EXPANSIONS.get(node.operator, decomposed_nodes)
             stack.append(_Frame(expansion(node, scope), node, len(made)))
     return made
 
 
 def _take(node: GraphNode, made: list[GraphNode], scope: Scope) -> None:
-    scope.known.learn(node)
+    scope.known.infer(node)
     scope.makers.update((name, node) for name in node.proto.output)
     made.append(node)
 

@@ -13,21 +13,21 @@ import onnx
 from onnx import defs, helper
 
 from nestmap.pipeline.frontend.onnx.load.graph import GraphNode
-from nestmap.pipeline.frontend.onnx.load.shapes import Shape, facts_of
+from nestmap.pipeline.frontend.onnx.load.shapes import Shape, tensor_facts
 
 Types = Mapping[str, onnx.TypeProto]
 
 
 @final
 @dataclass(frozen=True)
-class StandIn:
+class ShapeSurrogate:
     """A node of the standard domain, and the types of inputs that only it reads."""
 
     proto: onnx.NodeProto
     types: Types = field(default_factory=dict[str, onnx.TypeProto])
 
 
-def stand_ins(node: GraphNode, types: Types) -> Iterator[StandIn]:
+def shape_surrogates(node: GraphNode, types: Types) -> Iterator[ShapeSurrogate]:
     """The standard nodes whose outputs have the sizes of the given node's outputs.
 
     Args:
@@ -83,7 +83,9 @@ _ALIKE: Final[Mapping[str, tuple[str, tuple[int, ...]]]] = {
 """The standard operator, and the inputs of the node that it reads."""
 
 
-def _joined(proto: onnx.NodeProto, operator: str, positions: tuple[int, ...]) -> Iterator[StandIn]:
+def _joined(
+    proto: onnx.NodeProto, operator: str, positions: tuple[int, ...]
+) -> Iterator[ShapeSurrogate]:
     names = [proto.input[i] for i in positions if i < len(proto.input)]
     while names and not names[-1]:
         names.pop()
@@ -91,22 +93,24 @@ def _joined(proto: onnx.NodeProto, operator: str, positions: tuple[int, ...]) ->
     known = defs.get_schema(operator).attributes
     node.attribute.extend(a for a in proto.attribute if a.name in known)
     if all(names):
-        yield StandIn(node)
+        yield ShapeSurrogate(node)
 
 
-def _identity(proto: onnx.NodeProto, position: int) -> Iterator[StandIn]:
+def _identity(proto: onnx.NodeProto, position: int) -> Iterator[ShapeSurrogate]:
     if proto.input and position < len(proto.output) and proto.output[position]:
-        yield StandIn(helper.make_node("Identity", proto.input[:1], [proto.output[position]]))
+        yield ShapeSurrogate(
+            helper.make_node("Identity", proto.input[:1], [proto.output[position]])
+        )
 
 
-def _concat(proto: onnx.NodeProto, _: Types) -> Iterator[StandIn]:
+def _concat(proto: onnx.NodeProto, _: Types) -> Iterator[ShapeSurrogate]:
     # Scale and zero point of the output, then each tensor with its own scale and zero point.
     names = proto.input[2::3]
     axis = _integer(proto, "axis", 1)
-    yield StandIn(helper.make_node("Concat", names, proto.output[:1], axis=axis))
+    yield ShapeSurrogate(helper.make_node("Concat", names, proto.output[:1], axis=axis))
 
 
-def _fused_matmul(proto: onnx.NodeProto, types: Types) -> Iterator[StandIn]:
+def _fused_matmul(proto: onnx.NodeProto, types: Types) -> Iterator[ShapeSurrogate]:
     if _integer(proto, "transBatchA", 0) or _integer(proto, "transBatchB", 0):
         return
     given: dict[str, onnx.TypeProto] = {}
@@ -118,14 +122,14 @@ def _fused_matmul(proto: onnx.NodeProto, types: Types) -> Iterator[StandIn]:
         element = types[proto.input[position]].tensor_type.elem_type
         last = (columns, rows) if _integer(proto, flag, 0) else (rows, columns)
         given[f"operand {position}"] = helper.make_tensor_type_proto(element, (*stack, *last))
-    yield StandIn(helper.make_node("MatMul", list(given), proto.output[:1]), given)
+    yield ShapeSurrogate(helper.make_node("MatMul", list(given), proto.output[:1]), given)
 
 
-def _matmul_nbits(proto: onnx.NodeProto, types: Types) -> Iterator[StandIn]:
+def _matmul_nbits(proto: onnx.NodeProto, types: Types) -> Iterator[ShapeSurrogate]:
     yield from _times(proto, types, (_integer(proto, "K", 0), _integer(proto, "N", 0)))
 
 
-def _projected_attention(proto: onnx.NodeProto, types: Types) -> Iterator[StandIn]:
+def _projected_attention(proto: onnx.NodeProto, types: Types) -> Iterator[ShapeSurrogate]:
     """One product gives query, key and value; the output is as wide as the value."""
     weights = _shape(proto, 1, types)
     stated = next((a.ints for a in proto.attribute if a.name == "qkv_hidden_sizes"), ())
@@ -134,13 +138,15 @@ def _projected_attention(proto: onnx.NodeProto, types: Types) -> Iterator[StandI
         yield from _times(proto, types, (weights[0], wide))
 
 
-def _multi_head_attention(proto: onnx.NodeProto, types: Types) -> Iterator[StandIn]:
+def _multi_head_attention(proto: onnx.NodeProto, types: Types) -> Iterator[ShapeSurrogate]:
     if len(_shape(proto, 0, types)) == len(_shape(proto, 2, types)) == 3:
         names = [proto.input[0], proto.input[2]]
-        yield StandIn(helper.make_node("Einsum", names, proto.output[:1], equation="bsd,blv->bsv"))
+        yield ShapeSurrogate(
+            helper.make_node("Einsum", names, proto.output[:1], equation="bsd,blv->bsv")
+        )
 
 
-def _group_query_attention(proto: onnx.NodeProto, types: Types) -> Iterator[StandIn]:
+def _group_query_attention(proto: onnx.NodeProto, types: Types) -> Iterator[ShapeSurrogate]:
     """Without a key input, the first input packs queries, keys and values."""
     if len(proto.input) > 1 and proto.input[1]:
         yield from _identity(proto, 0)
@@ -151,7 +157,7 @@ def _group_query_attention(proto: onnx.NodeProto, types: Types) -> Iterator[Stan
         yield from _times(proto, types, (packed[2], packed[2] // total * heads))
 
 
-_PRODUCTS: Final[Mapping[str, Callable[[onnx.NodeProto, Types], Iterator[StandIn]]]] = {
+_PRODUCTS: Final[Mapping[str, Callable[[onnx.NodeProto, Types], Iterator[ShapeSurrogate]]]] = {
     "com.microsoft.QLinearConcat": _concat,
     "com.microsoft.FusedMatMul": _fused_matmul,
     "com.microsoft.MatMulNBits": _matmul_nbits,
@@ -160,24 +166,24 @@ _PRODUCTS: Final[Mapping[str, Callable[[onnx.NodeProto, Types], Iterator[StandIn
     "com.microsoft.GroupQueryAttention": _group_query_attention,
 }
 
-STOOD_IN_FOR: Final = frozenset((*_SAME, *_ALIKE, *_PRODUCTS))
+SURROGATE_OPERATORS: Final = frozenset((*_SAME, *_ALIKE, *_PRODUCTS))
 """The operators that have a surrogate."""
 
 
-def _times(proto: onnx.NodeProto, types: Types, matrix: Shape) -> Iterator[StandIn]:
+def _times(proto: onnx.NodeProto, types: Types, matrix: Shape) -> Iterator[ShapeSurrogate]:
     """The first input times a matrix of the given sizes."""
     if proto.input and proto.input[0] in types and proto.output:
         element = types[proto.input[0]].tensor_type.elem_type
         given = helper.make_tensor_type_proto(element, matrix)
         names = [proto.input[0], f"{proto.input[0]} is multiplied with"]
         node = helper.make_node("MatMul", names, proto.output[:1])
-        yield StandIn(node, {names[1]: given})
+        yield ShapeSurrogate(node, {names[1]: given})
 
 
 def _shape(proto: onnx.NodeProto, position: int, types: Types) -> Shape:
     """The shape of an input; empty if unknown."""
     name = proto.input[position] if position < len(proto.input) else ""
-    return (facts_of(types[name]).shape or ()) if name in types else ()
+    return (tensor_facts(types[name]).shape or ()) if name in types else ()
 
 
 def _integer(proto: onnx.NodeProto, name: str, default: int) -> int:

@@ -7,15 +7,15 @@ from typing import Final
 
 from nestmap.model import InputError
 from nestmap.pipeline.frontend.onnx.load.dims import free_dimensions
-from nestmap.pipeline.frontend.onnx.load.shapes import UnknownSizesError, facts_of, text
+from nestmap.pipeline.frontend.onnx.load.shapes import UnknownSizesError, shape_text, tensor_facts
 from nestmap.pipeline.frontend.onnx.load.skeleton import Skeleton
-from nestmap.pipeline.frontend.onnx.resolve.resolve import Resolved
+from nestmap.pipeline.frontend.onnx.resolve.resolve import ResolvedGraph
 
 _SHOWN: Final = 5
 
 
-def unknown_sizes(
-    errors: Sequence[UnknownSizesError], graph: Resolved, small: Skeleton, where: str
+def unknown_sizes_error(
+    errors: Sequence[UnknownSizesError], graph: ResolvedGraph, small: Skeleton, where: str
 ) -> InputError:
     """One error that lists the tensors, the first operator to blame and the dimensions to set."""
     places = [f"{error.where.removeprefix(f'{where}: ')}: {error.found}" for error in errors]
@@ -35,14 +35,14 @@ def _remedy(free: Sequence[str]) -> str:
     return f"sizes for the network's symbolic dimensions: {shown}{more}"
 
 
-def _blocker(graph: Resolved) -> str:
+def _blocker(graph: ResolvedGraph) -> str:
     """The first node with an output of unknown size although all its inputs are known."""
     known = graph.known
     for node in graph.nodes:
         if all(known.is_known(name) for name in node.reads):
             for name in filter(None, node.proto.output):
                 if not known.is_known(name):
-                    shape = facts_of(known.types[name]).shape if name in known.types else None
-                    sizes = "no shape" if shape is None else f"shape {text(shape)}"
+                    shape = tensor_facts(known.types[name]).shape if name in known.types else None
+                    sizes = "no shape" if shape is None else f"shape {shape_text(shape)}"
                     return f"{node}: output {name!r} has {sizes}"
     return ""

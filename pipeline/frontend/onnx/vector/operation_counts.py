@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
-from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, text, whole_sizes
+from nestmap.pipeline.frontend.onnx.load.shapes import Sizes, shape_text, whole_sizes
 from nestmap.pipeline.frontend.onnx.node.reader import NodeReader
 
 
@@ -72,7 +72,8 @@ def before_and_after(reader: NodeReader) -> tuple[tuple[int, int], ...]:
     before, after = input_sizes(reader), output_sizes(reader)
     if len(before) != len(after):
         raise reader.error(
-            f"input {text(before)} and output {text(after)}", "the same number of axes in both"
+            f"input {shape_text(before)} and output {shape_text(after)}",
+            "the same number of axes in both",
         )
     return tuple(zip(before, after, strict=True))
 

@@ -16,7 +16,7 @@ from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
 from nestmap.pipeline.frontend.yaml.hardware.memory import parse_memory
 from nestmap.pipeline.frontend.yaml.hardware.memory_cost import (
     DEFAULT_TECHNOLOGY,
-    Cacti,
+    CactiClient,
     CostSources,
 )
 from nestmap.pipeline.frontend.yaml.hardware.vector_unit import VECTOR_UNIT, parse_vector_unit
@@ -84,7 +84,7 @@ ACCELERATOR: Final = Section(
 )
 
 
-def parse_accelerator(path: Path, cacti: Cacti = cacti_cost) -> Accelerator:
+def parse_accelerator(path: Path, cacti: CactiClient = cacti_cost) -> Accelerator:
     """The accelerator that a YAML file in ZigZag's schema describes.
 
     Its fields are declared here and in the modules that are imported (``Section``);
@@ -104,7 +104,7 @@ def parse_accelerator(path: Path, cacti: Cacti = cacti_cost) -> Accelerator:
     return accelerator_of(root, root.fields(ACCELERATOR), cacti)
 
 
-def accelerator_of(root: Node, fields: Mapping[Field, Node], cacti: Cacti) -> Accelerator:
+def accelerator_of(root: Node, fields: Mapping[Field, Node], cacti: CactiClient) -> Accelerator:
     """The accelerator that the fields of ``root`` describe, those of :data:`ACCELERATOR` or a core.
 
     Raises:

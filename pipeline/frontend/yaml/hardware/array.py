@@ -168,7 +168,7 @@ def parse_array(node: Node) -> OperationalArray:
     _check_no_imc(fields)
     sides = _sides(fields[_DIMENSIONS], fields[_SIZES])
     holds_inputs = fields.get(_HOLDS_INPUTS)
-    with node.checking():
+    with node.locate_errors():
         return OperationalArray(
             sides=sides,
             unit_energy=energy(fields[_UNIT_ENERGY]),
@@ -210,7 +210,7 @@ def _imc_array(node: Node) -> OperationalArray:
     if _HOLDS in fields and not fields[_HOLDS].boolean():
         raise fields[_HOLDS].error("true for an IMC array")
     imc = parse_imc(node, fields)
-    with fields[_SIZES].checking():
+    with fields[_SIZES].locate_errors():
         return OperationalArray(
             sides=sides,
             unit_energy=0.0,

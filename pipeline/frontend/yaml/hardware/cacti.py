@@ -40,7 +40,7 @@ def cacti_cost(macro: MemoryMacro) -> MemoryCost:
     """
     with TemporaryDirectory() as folder:
         question = Path(folder) / "memory.cfg"
-        question.write_text(configuration(macro), encoding="utf-8")
+        question.write_text(cacti_input(macro), encoding="utf-8")
         _run(_program(), question)
         return _read(question.with_name("memory.cfg.out"))
 
@@ -56,7 +56,7 @@ def cacti_name() -> str:
     return f"{_PACKAGE} {version(_PACKAGE)}, settings {settings}"
 
 
-def configuration(macro: MemoryMacro) -> str:
+def cacti_input(macro: MemoryMacro) -> str:
     """The text of CACTI's input file for a memory."""
     lines = (
         f"-size (bytes) {_bytes(macro.size)}",

@@ -7,9 +7,9 @@ from enum import StrEnum
 from itertools import combinations
 from typing import Final
 
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.multicore.accelerator import Bus, CoreId, Link
-from nestmap.model.multicore.builders import Wires
+from nestmap.model.multicore.builders import ChannelSpec
 from nestmap.pipeline.frontend.yaml.field_schema import (
     ITEM,
     Entries,
@@ -134,7 +134,7 @@ def parse_connections(
         fields = item.fields(CONNECTION)
         kind = fields[_TYPE].choice(ConnectionType) if _TYPE in fields else ConnectionType.LINK
         numbers = parse_numbers(fields[_CORES], cores)
-        wires = Wires(
+        wires = ChannelSpec(
             bandwidth=parse_bandwidth(fields[_BANDWIDTH]),
             energy_per_bit=energy(fields[_ENERGY_PER_BIT]) if _ENERGY_PER_BIT in fields else 0.0,
             energy_per_cycle=energy(fields[_ENERGY]) if _ENERGY in fields else energy_per_cycle,
@@ -154,7 +154,7 @@ def _directed(bus: Bus, fields: Mapping[Field, Node]) -> Bus:
     hub = fields[_HUB].integer(_HUB.kind, minimum=0, maximum=_LARGEST)
     if hub not in bus.cores:
         raise fields[_HUB].error(f"one of {', '.join(map(str, bus.cores))}", str(hub))
-    return replaced(bus, {"hub": hub})
+    return copy_with(bus, {"hub": hub})
 
 
 def _check_link(fields: Mapping[Field, Node]) -> None:
@@ -171,7 +171,7 @@ def parse_pairs(
         InputError: if the list does not match the schema; the error names line and field.
     """
     bandwidth, energy_per_cycle = wires
-    wire = Wires(bandwidth=parse_bandwidth(bandwidth), energy_per_cycle=energy_per_cycle)
+    wire = ChannelSpec(bandwidth=parse_bandwidth(bandwidth), energy_per_cycle=energy_per_cycle)
     links: dict[tuple[CoreId, CoreId], Link] = {}
     for item in node.sequence(PAIRS.kind):
         numbers = parse_numbers(item, cores)

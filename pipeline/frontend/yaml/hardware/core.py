@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from nestmap.model import ArraySide, MemoryLevel, OperationalArray, SpatialMapping
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.multicore.accelerator import ComputeCore, CoreId, StorageCore
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, Section, one_of
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import (
@@ -22,7 +22,7 @@ from nestmap.pipeline.frontend.yaml.hardware.accelerator import (
 )
 from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
 from nestmap.pipeline.frontend.yaml.hardware.memory import SERVED_DIMENSIONS, parse_memory
-from nestmap.pipeline.frontend.yaml.hardware.memory_cost import Cacti, CostSources
+from nestmap.pipeline.frontend.yaml.hardware.memory_cost import CactiClient, CostSources
 from nestmap.pipeline.frontend.yaml.load import read_yaml
 from nestmap.pipeline.frontend.yaml.located_node import Node, is_name
 from nestmap.pipeline.frontend.yaml.mapping import parse_spatial_mapping
@@ -131,7 +131,7 @@ STORAGE_CORE: Final = Section(
 Core = ComputeCore | StorageCore
 
 
-def parse_core(path: Path, number: CoreId = 0, cacti: Cacti = cacti_cost) -> Core:
+def parse_core(path: Path, number: CoreId = 0, cacti: CactiClient = cacti_cost) -> Core:
     """The core that a YAML file describes, with the given number.
 
     Its fields are declared here; ``docs/input-formats.md`` lists them.
@@ -151,7 +151,7 @@ def parse_offchip_core(path: Path) -> Core:
     return core_of(read_yaml(path), 0, CoreType.OFFCHIP, cacti_cost)
 
 
-def core_of(root: Node, number: CoreId, default: CoreType, cacti: Cacti) -> Core:
+def core_of(root: Node, number: CoreId, default: CoreType, cacti: CactiClient) -> Core:
     """The core that a YAML mapping describes; ``default`` is its type if the file states none.
 
     Raises:
@@ -166,11 +166,11 @@ def _names() -> str:
     return ", ".join(field.name for field in CORE.fields)
 
 
-def _compute(root: Node, number: CoreId, cacti: Cacti) -> ComputeCore:
+def _compute(root: Node, number: CoreId, cacti: CactiClient) -> ComputeCore:
     fields = root.fields(CORE)
     operators, flows = fields.get(_OPERATORS), fields.get(_DATAFLOWS)
     accelerator = accelerator_of(root, fields, cacti)
-    with (flows or root).checking():
+    with (flows or root).locate_errors():
         return ComputeCore(
             id=number,
             accelerator=accelerator,
@@ -202,7 +202,7 @@ def _dataflows(node: Node) -> tuple[SpatialMapping, ...]:
     return (parse_spatial_mapping(node),)
 
 
-def _storage(root: Node, number: CoreId, cacti: Cacti) -> StorageCore:
+def _storage(root: Node, number: CoreId, cacti: CactiClient) -> StorageCore:
     fields = root.fields(STORAGE_CORE)
     nodes = fields[MEMORIES].entries(MEMORIES.kind)
     if not nodes:
@@ -212,13 +212,13 @@ def _storage(root: Node, number: CoreId, cacti: Cacti) -> StorageCore:
     sources = CostSources(fields.get(TECHNOLOGY), cacti)
     array = _no_array(nodes.values())
     memories = tuple(_served(parse_memory(name, x, array, sources)) for name, x in nodes.items())
-    with fields[MEMORIES].checking():
+    with fields[MEMORIES].locate_errors():
         return StorageCore(id=number, name=fields[NAME].text(NAME.kind), memories=memories)
 
 
 def _served(level: MemoryLevel) -> MemoryLevel:
     """The memory of a storage core, which has no array and so no served dimensions."""
-    return replaced(level, {"served_dimensions": ()})
+    return copy_with(level, {"served_dimensions": ()})
 
 
 def _no_array(memories: Iterable[Node]) -> OperationalArray:

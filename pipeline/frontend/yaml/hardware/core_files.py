@@ -6,12 +6,12 @@ from os.path import isfile
 from pathlib import Path
 from typing import final
 
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.errors import suggestion
 from nestmap.model.multicore.accelerator import CoreId
 from nestmap.pipeline.frontend.data import bundled_cores
 from nestmap.pipeline.frontend.yaml.hardware.core import Core, CoreType, core_of
-from nestmap.pipeline.frontend.yaml.hardware.memory_cost import Cacti
+from nestmap.pipeline.frontend.yaml.hardware.memory_cost import CactiClient
 from nestmap.pipeline.frontend.yaml.load import read_yaml
 from nestmap.pipeline.frontend.yaml.located_node import Node
 
@@ -20,7 +20,7 @@ from nestmap.pipeline.frontend.yaml.located_node import Node
 class CoreFiles:
     """The core files named by descriptions in one folder."""
 
-    def __init__(self, folder: Path, cacti: Cacti) -> None:
+    def __init__(self, folder: Path, cacti: CactiClient) -> None:
         self._folder = folder
         self._cacti = cacti
         self._read: dict[tuple[Path, CoreType], Core] = {}
@@ -43,7 +43,7 @@ class CoreFiles:
         key = self._file(node), default
         if key not in self._read:
             self._read[key] = core_of(read_yaml(key[0]), number, default, self._cacti)
-        return replaced(self._read[key], {"id": number})
+        return copy_with(self._read[key], {"id": number})
 
     def _file(self, node: Node) -> Path:
         name = node.text("the file of a core, or the core itself")

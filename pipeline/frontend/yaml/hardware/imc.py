@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from nestmap.model import ImcKind, InMemoryCompute
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, one_of
 from nestmap.pipeline.frontend.yaml.located_node import Node
-from nestmap.pipeline.frontend.yaml.quantities import NODE, technology, usual_voltage
+from nestmap.pipeline.frontend.yaml.quantities import NODE, nominal_supply_voltage, technology
 
 _LARGEST_RESOLUTION: Final = 32
 _LARGEST_PRECISION: Final = 1024
@@ -130,7 +130,7 @@ def _built(imc: InMemoryCompute, fields: Mapping[Field, Node]) -> InMemoryComput
     """The circuits in the given technology, at the given or the nominal voltage."""
     if TECHNOLOGY in fields:
         nm = technology(fields[TECHNOLOGY])
-        imc = replaced(imc, {"technology": nm, "supply_voltage": usual_voltage(nm)})
+        imc = copy_with(imc, {"technology": nm, "supply_voltage": nominal_supply_voltage(nm)})
     return _at_voltage(imc, fields[SUPPLY_VOLTAGE]) if SUPPLY_VOLTAGE in fields else imc
 
 
@@ -141,8 +141,8 @@ def _at_voltage(imc: InMemoryCompute, node: Node) -> InMemoryCompute:
     )
 
     volts = node.number(SUPPLY_VOLTAGE.kind, minimum=0)
-    with node.checking():
-        imc = replaced(imc, {"supply_voltage": volts})
+    with node.locate_errors():
+        imc = copy_with(imc, {"supply_voltage": volts})
     try:
         circuits_of(imc)
     except SupplyVoltageError as error:

@@ -30,8 +30,8 @@ from nestmap.pipeline.frontend.yaml.field_schema import (
 from nestmap.pipeline.frontend.yaml.hardware.imc_cells import Bank
 from nestmap.pipeline.frontend.yaml.hardware.memory_cost import (
     COST_FIELDS,
-    Built,
     CostSources,
+    MemoryDescription,
     memory_cost,
 )
 from nestmap.pipeline.frontend.yaml.located_node import Node
@@ -139,19 +139,19 @@ def parse_memory(
     size = fields[_SIZE].integer(_SIZE.kind, minimum=1)
     imc = array.imc if name == IMC_CELLS else None
     bank = Bank(array.imc_sizes, imc) if imc else None
-    built = Built(node, size, _ports(fields[_PORTS], operands), bank)
+    built = MemoryDescription(node, size, _ports(fields[_PORTS], operands), bank)
     instance = _instance(name, fields, built, memory_cost(fields, built, sources))
     served = fields[SERVED_DIMENSIONS].names(ARRAY_DIMENSION, array.sizes)
-    with node.checking():
+    with node.locate_errors():
         return MemoryLevel(instance=instance, operands=operands, served_dimensions=served)
 
 
 def _instance(
-    name: str, fields: Mapping[Field, Node], built: Built, cost: MemoryCost
+    name: str, fields: Mapping[Field, Node], built: MemoryDescription, cost: MemoryCost
 ) -> MemoryInstance:
     latency = fields.get(_LATENCY)
     doubled = fields.get(_DOUBLE_BUFFERING)
-    with built.node.checking():
+    with built.node.locate_errors():
         return MemoryInstance(
             name=name,
             size=built.size,
@@ -174,7 +174,7 @@ def _ports(node: Node, operands: Collection[str]) -> tuple[MemoryPort, ...]:
 
 def _port(node: Node, operands: Collection[str]) -> MemoryPort:
     fields = node.fields(PORT)
-    with node.checking():
+    with node.locate_errors():
         return MemoryPort(
             name=fields[_NAME].text(_NAME.kind),
             kind=fields[_TYPE].choice(PortKind),

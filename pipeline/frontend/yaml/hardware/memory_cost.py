@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, final
 
 from nestmap.model import InputError, MemoryCost, MemoryMacro, MemoryPort, PortKind
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.errors import suggestion
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, one_of
 from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
@@ -29,7 +29,7 @@ from nestmap.pipeline.frontend.yaml.quantities import (
 if TYPE_CHECKING:
     from nestmap.costmodel.memory_cost.dram import DramPreset
 
-Cacti = Callable[[MemoryMacro], MemoryCost]
+CactiClient = Callable[[MemoryMacro], MemoryCost]
 """A function that costs a memory with CACTI, directly or from a cache."""
 
 DEFAULT_TECHNOLOGY: Final = 22.0
@@ -141,12 +141,12 @@ class CostSources:
     """
 
     technology: Node | None = None
-    cacti: Cacti = cacti_cost
+    cacti: CactiClient = cacti_cost
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Built:
+class MemoryDescription:
     """A memory as described: its node in the file, capacity in bits, and ports.
 
     With a ``bank``, the memory is the cells of one unit of an IMC array, built bank by bank.
@@ -169,10 +169,10 @@ class Built:
             InputError: if such a memory cannot be built.
         """
         if self.bank is not None:
-            with self.node.checking():
+            with self.node.locate_errors():
                 return self.bank.macro(self.size, technology)
         kinds = [port.kind for port in self.ports]
-        with self.node.checking():
+        with self.node.locate_errors():
             return MemoryMacro(
                 size=self.size,
                 width=self.width,
@@ -187,7 +187,9 @@ class Built:
         return cost if self.bank is None else self.bank.share(cost, self.width)
 
 
-def memory_cost(fields: Mapping[Field, Node], built: Built, sources: CostSources) -> MemoryCost:
+def memory_cost(
+    fields: Mapping[Field, Node], built: MemoryDescription, sources: CostSources
+) -> MemoryCost:
     """The cost of a memory; ``fields`` are the fields present in the file.
 
     Raises:
@@ -209,7 +211,7 @@ def memory_cost(fields: Mapping[Field, Node], built: Built, sources: CostSources
     )
     # As in ZigZag, auto_cost_extraction alone replaces stated values; cost does not.
     stay = given if _COST in fields else {k: v for k, v in given.items() if k == "leakage"}
-    return replaced(found, dict(stay))
+    return copy_with(found, dict(stay))
 
 
 def _given(fields: Mapping[Field, Node]) -> dict[str, float]:
@@ -258,7 +260,9 @@ def _model(fields: Mapping[Field, Node]) -> SramModel | DramPreset:
     return SramModel(name) if name in list(SramModel) else DramPreset(name)
 
 
-def _dram_cost(preset: DramPreset, fields: Mapping[Field, Node], built: Built) -> MemoryCost:
+def _dram_cost(
+    preset: DramPreset, fields: Mapping[Field, Node], built: MemoryDescription
+) -> MemoryCost:
     from nestmap.costmodel.memory_cost.dram import dram_cost  # noqa: PLC0415 (imports numba)
 
     if _TECHNOLOGY in fields:
@@ -268,7 +272,7 @@ def _dram_cost(preset: DramPreset, fields: Mapping[Field, Node], built: Built) -
 
 
 def _sram_cost(
-    model: SramModel, fields: Mapping[Field, Node], built: Built, sources: CostSources
+    model: SramModel, fields: Mapping[Field, Node], built: MemoryDescription, sources: CostSources
 ) -> MemoryCost:
     named = fields.get(_TECHNOLOGY, None if built.bank else sources.technology)
     macro = built.macro(technology(named) if named else None)

@@ -10,7 +10,7 @@ from typing import Final
 import networkx as nx
 from pydantic import ValidationError
 
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.errors import violation
 from nestmap.model.multicore.accelerator import (
     Bus,
@@ -19,7 +19,7 @@ from nestmap.model.multicore.accelerator import (
     Link,
     MultiCoreAccelerator,
     StorageCore,
-    check_shared,
+    check_shared_memories,
 )
 from nestmap.pipeline.frontend.yaml.field_schema import Entries, Field, Form, Need, Origin, Section
 from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
@@ -34,7 +34,7 @@ from nestmap.pipeline.frontend.yaml.hardware.connections import (
 )
 from nestmap.pipeline.frontend.yaml.hardware.core import Core
 from nestmap.pipeline.frontend.yaml.hardware.core_files import CoreFiles
-from nestmap.pipeline.frontend.yaml.hardware.memory_cost import Cacti
+from nestmap.pipeline.frontend.yaml.hardware.memory_cost import CactiClient
 from nestmap.pipeline.frontend.yaml.load import read_yaml
 from nestmap.pipeline.frontend.yaml.located_node import Node
 from nestmap.pipeline.frontend.yaml.quantities import energy
@@ -159,7 +159,7 @@ COORDINATES: Final = Entries(
 )
 
 
-def parse_multicore(path: Path, cacti: Cacti = cacti_cost) -> MultiCoreAccelerator:
+def parse_multicore(path: Path, cacti: CactiClient = cacti_cost) -> MultiCoreAccelerator:
     """The accelerator with several cores that a YAML file in Stream's schema describes.
 
     Its fields are declared here and in the imported modules; ``docs/input-formats.md`` lists them.
@@ -257,7 +257,7 @@ def _with_coordinates(
             if number not in cores:
                 known = ", ".join(map(str, cores))
                 raise node.error(f"an existing core: one of {known}", f"core {number}")
-            placed[number] = replaced(cores[number], {"coordinates": _place(node)})
+            placed[number] = copy_with(cores[number], {"coordinates": _place(node)})
     return placed
 
 
@@ -284,7 +284,7 @@ def _shared(
 
 def _check_item(item: Node, cores: list[Core]) -> None:
     try:
-        check_shared(cores)
+        check_shared_memories(cores)
     except ValueError as error:
         found, _, expected = str(error).partition("; expected ")
         raise item.error(expected, found) from None

@@ -60,7 +60,7 @@ def parse_vector_unit(node: Node, memories: Collection[MemoryLevel]) -> VectorUn
     if memory and memory.text(_MEMORY.kind) not in known:
         near = suggestion(memory.text(), known)
         raise memory.error(f"a memory that holds outputs ({OUTPUT}): {near}")
-    with node.checking():
+    with node.locate_errors():
         return VectorUnit(
             lanes=fields[_LANES].integer(_LANES.kind, minimum=1, maximum=2**31 - 1),
             operation_energy=energy(fields[_OPERATION_ENERGY]),

@@ -15,7 +15,7 @@ from nestmap.pipeline.pages.report.stages import options_of
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, edp
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.cells import NONE
-from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.columns import Column, number_column
 from nestmap.pipeline.render.tables.table import Cell, Row, Table, table
 
 Link = Callable[[ReportedStream], str]
@@ -27,15 +27,15 @@ _TOTALS: Final = (
     Column("Workload"),
     Column("Machine"),
     Column("Status"),
-    figures("Nodes"),
-    figures("Latency", "cycles"),
-    figures("Change"),
-    figures("Energy"),
-    figures("Change"),
-    figures("EDP", EDP_UNIT),
-    figures("Change"),
-    figures("Memory", hint="peaks of the memories on the chip, added up"),
-    figures("Change"),
+    number_column("Nodes"),
+    number_column("Latency", "cycles"),
+    number_column("Change"),
+    number_column("Energy"),
+    number_column("Change"),
+    number_column("EDP", EDP_UNIT),
+    number_column("Change"),
+    number_column("Memory", hint="peaks of the memories on the chip, added up"),
+    number_column("Change"),
 )
 
 
@@ -107,8 +107,8 @@ def _layers(runs: Sequence[ReportedStream], names: Sequence[str]) -> Table:
         column
         for name in names
         for column in (
-            figures(f"Start {name}", "cycles"),
-            figures(f"End {name}", "cycles"),
+            number_column(f"Start {name}", "cycles"),
+            number_column(f"End {name}", "cycles"),
             Column(f"Cores {name}"),
         )
     ]
@@ -124,7 +124,7 @@ def _layers(runs: Sequence[ReportedStream], names: Sequence[str]) -> Table:
     ]
     return Table(
         "Layers: when they run, and on which cores",
-        (figures("#"), Column("Layer"), *columns),
+        (number_column("#"), Column("Layer"), *columns),
         tuple(rows),
         head=1,
     )
@@ -133,7 +133,7 @@ def _layers(runs: Sequence[ReportedStream], names: Sequence[str]) -> Table:
 def _spans(run: ReportedStream) -> Iterator[tuple[str, _Span]]:
     schedule, nodes = run.schedule, run.schedule.problem.nodes
     for place, layer in enumerate(nodes.layers):
-        here = slice(int(nodes.first[place]), int(nodes.first[place + 1]))
+        here = slice(int(nodes.first_nodes[place]), int(nodes.first_nodes[place + 1]))
         cores = ", ".join(map(str, np.unique(schedule.core[here]).tolist()))
         span = _Span(int(schedule.start[here].min()), int(schedule.end[here].max()), cores)
         yield layer.nest.name, span

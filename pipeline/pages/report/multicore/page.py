@@ -35,9 +35,9 @@ from nestmap.pipeline.pages.report.multicore.provenance import stream_facts, unf
 from nestmap.pipeline.pages.report.multicore.reported_run import ReportedStream
 from nestmap.pipeline.pages.report.multicore.summary import stream_summary
 from nestmap.pipeline.pages.report.multicore.tables import (
+    accelerator_tables,
     allocations_table,
     layers_table,
-    machine_tables,
     nodes_table,
 )
 from nestmap.pipeline.pages.report.provenance import Facts
@@ -90,7 +90,7 @@ def stream_body(run: ReportedStream) -> Markup:
         layers=layers_table(schedule),
         nodes=nodes_table(schedule),
         machine=schedule.problem.accelerator.name,
-        parts=tuple(machine_tables(schedule)),
+        parts=tuple(accelerator_tables(schedule)),
         stages=pipeline_stages(run.run.info.pipeline) if run.run else (),
         facts=stream_facts(run),
     )

@@ -12,10 +12,10 @@ from nestmap.model.multicore.bound import StreamBound
 from nestmap.model.multicore.population import AllocationObjective, Fitness, Generation
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.model.multicore.search_result import AllocationSearch
-from nestmap.model.multicore.top_memories import Homes
+from nestmap.model.multicore.top_memories import TopMemories
 from nestmap.pipeline.multicore.pipeline import rebuild_problem
-from nestmap.pipeline.multicore.recording import Reader, read_job
-from nestmap.pipeline.stages.multicore.inter_core import scheduler
+from nestmap.pipeline.multicore.recording import RecordedCosts, read_job
+from nestmap.pipeline.stages.multicore.inter_core import schedule_allocation
 from nestmap.store import RunRecord, RunStatus, Store, StreamInfo
 
 
@@ -64,7 +64,7 @@ class ReportedStream:
     @cached_property
     def fitness(self) -> Fitness:
         """What the schedule costs."""
-        homes = Homes(accelerator=self.schedule.problem.accelerator)
+        homes = TopMemories(accelerator=self.schedule.problem.accelerator)
         peaks = enumerate(self.schedule.peaks)
         return Fitness(
             latency=self.schedule.latency,
@@ -82,7 +82,7 @@ def read_stream(store: Store, run: UUID) -> ReportedStream:
     """
     record, info = store.run(run), store.stream_info(run)
     job, found = read_job(run, info, 1), store.stream(run)
-    problem = rebuild_problem(job, Reader(store))
+    problem = rebuild_problem(job, RecordedCosts(store))
     search = AllocationSearch(problem, job.plan.genetic.objectives, found.generation)
     allocation = found.reported
     if allocation is None:
@@ -93,7 +93,7 @@ def read_stream(store: Store, run: UUID) -> ReportedStream:
             raise InputError(f"run {run}", told, "a run that is done") from None
     return ReportedStream(
         anchor=f"run-{run.hex[:12]}",
-        schedule=scheduler(problem, allocation),
+        schedule=schedule_allocation(problem, allocation),
         generations=store.generations(run) or (found.generation,),
         bound=found.bound,
         run=RecordedRun(record, info),

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from nestmap.model.multicore.accelerator import StorageCore
-from nestmap.model.multicore.interconnect import Ways
+from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.population import Fitness
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.schedule.names import ScheduleNames
@@ -22,7 +22,7 @@ from nestmap.pipeline.pages.report.multicore.reported_run import ReportedStream
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, edp
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.cells import NONE
-from nestmap.pipeline.render.tables.columns import Column, bars, figures
+from nestmap.pipeline.render.tables.columns import Column, bar_column, number_column
 from nestmap.pipeline.render.tables.table import Cell, Row, Table, table
 from nestmap.pipeline.render.text.split import tiles_text
 
@@ -30,68 +30,68 @@ MOST_NODES: Final = 1000
 """Rows of the table of nodes; all of them are in the JSON of a schedule, and in the store."""
 
 _LAYERS: Final = (
-    figures("#", hint="number of the layer"),
+    number_column("#", hint="number of the layer"),
     Column("Layer"),
     Column("Operator"),
     Column("Split", hint="tiles of the loops that are cut, the innermost first"),
-    figures("Nodes"),
-    figures("Groups", hint="nodes of a group read the same constants, and run on one core"),
+    number_column("Nodes"),
+    number_column("Groups", hint="nodes of a group read the same constants, and run on one core"),
     Column("Cores", hint="and how many nodes run there, where there are several"),
-    figures("Start", "cycles", hint="of the first node"),
-    figures("End", "cycles", hint="of the last node"),
-    bars("From start to end"),
-    figures("Busy", "cycles", hint="all nodes together"),
-    figures("Energy", hint="in the cores, and off the chip for what is streamed"),
-    figures("Output"),
+    number_column("Start", "cycles", hint="of the first node"),
+    number_column("End", "cycles", hint="of the last node"),
+    bar_column("From start to end"),
+    number_column("Busy", "cycles", hint="all nodes together"),
+    number_column("Energy", hint="in the cores, and off the chip for what is streamed"),
+    number_column("Output"),
 )
 _NODES: Final = (
-    figures("Node", hint="place in the workload, from 0"),
+    number_column("Node", hint="place in the workload, from 0"),
     Column("Layer"),
-    figures("#", hint="number in its layer"),
+    number_column("#", hint="number in its layer"),
     Column("Ranges", hint="of the loops that are cut, the end excluded"),
-    figures("Group"),
-    figures("Core"),
-    figures("Start", "cycles"),
-    figures("End", "cycles"),
-    figures("Runtime", "cycles"),
-    figures("Energy"),
-    figures("Output"),
+    number_column("Group"),
+    number_column("Core"),
+    number_column("Start", "cycles"),
+    number_column("End", "cycles"),
+    number_column("Runtime", "cycles"),
+    number_column("Energy"),
+    number_column("Output"),
 )
 _CORES: Final = (
-    figures("Core"),
+    number_column("Core"),
     Column("Name"),
     Column("Array"),
     Column("Runs", hint="operators; empty: all that layers have"),
-    figures("Nodes"),
-    figures("Busy", "cycles"),
-    figures("Share"),
-    figures("First start", "cycles"),
-    figures("Last end", "cycles"),
-    figures("Energy"),
+    number_column("Nodes"),
+    number_column("Busy", "cycles"),
+    number_column("Share"),
+    number_column("First start", "cycles"),
+    number_column("Last end", "cycles"),
+    number_column("Energy"),
 )
 _WIRES: Final = (
     Column("Wire"),
-    figures("Bandwidth", "bit/cycle"),
-    figures("Energy", "pJ/bit"),
-    figures("Energy", "pJ/busy cycle"),
-    figures("Transfers"),
-    figures("Sent"),
-    figures("Busy", "cycles"),
-    figures("Share"),
+    number_column("Bandwidth", "bit/cycle"),
+    number_column("Energy", "pJ/bit"),
+    number_column("Energy", "pJ/busy cycle"),
+    number_column("Transfers"),
+    number_column("Sent"),
+    number_column("Busy", "cycles"),
+    number_column("Share"),
 )
 _MEMORIES: Final = (
     Column("Memory"),
     Column("Cores"),
-    figures("Size"),
-    figures("Peak"),
-    figures("Share"),
+    number_column("Size"),
+    number_column("Peak"),
+    number_column("Share"),
 )
 _FRONT: Final = (
-    figures("#"),
-    figures("Latency", "cycles"),
-    figures("Energy"),
-    figures("EDP", EDP_UNIT),
-    figures("Memory", hint="peaks of the memories on the chip, added up"),
+    number_column("#"),
+    number_column("Latency", "cycles"),
+    number_column("Energy"),
+    number_column("EDP", EDP_UNIT),
+    number_column("Memory", hint="peaks of the memories on the chip, added up"),
     Column("Reported"),
     Column("Cores of the layers", hint="by the number of the layer, where there is a choice"),
 )
@@ -104,7 +104,7 @@ def layers_table(schedule: Schedule) -> Table:
 
 
 def _layers(names: ScheduleNames) -> Iterator[tuple[Cell, ...]]:
-    schedule, first = names.schedule, names.nodes.first.tolist()
+    schedule, first = names.schedule, names.nodes.first_nodes.tolist()
     for place, layer in enumerate(names.nodes.layers):
         here = slice(first[place], first[place + 1])
         nodes = range(*here.indices(len(schedule.core)))
@@ -162,7 +162,7 @@ def _node(names: ScheduleNames, node: int) -> tuple[Cell, ...]:
     )
 
 
-def machine_tables(schedule: Schedule) -> Iterator[Table]:
+def accelerator_tables(schedule: Schedule) -> Iterator[Table]:
     """The cores, wires and memories of the machine, and how much of each is used."""
     name = schedule.problem.accelerator.name
     yield table(_CORES, [*_cores(schedule)], caption=f"Cores of {name}")
@@ -193,7 +193,7 @@ def _cores(schedule: Schedule) -> Iterator[tuple[Cell, ...]]:
 
 def _wires(schedule: Schedule) -> Iterator[tuple[Cell, ...]]:
     loads = {load.wire.name: load for load in wire_loads(schedule)}
-    for wire in Ways(accelerator=schedule.problem.accelerator).wires:
+    for wire in Interconnect(accelerator=schedule.problem.accelerator).channels:
         load = loads.get(wire.name)
         yield (
             Cell(wire.name),

@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.network.stacked_bars import Bars, Part
-from nestmap.pipeline.analysis.schedule.comparison import together, without_wires
+from nestmap.pipeline.analysis.schedule.comparison import align_layers, without_wires
 from nestmap.pipeline.analysis.schedule.energy import energy_bars
 from nestmap.pipeline.analysis.schedule.gantt import gantt
 from nestmap.pipeline.analysis.schedule.resource_loads import onchip_peak
@@ -39,7 +39,7 @@ from nestmap.pipeline.render.figures.schedule.gantt_legend import (
 )
 from nestmap.pipeline.render.figures.schedule.gantt_rows import Layout, row_layout
 from nestmap.pipeline.render.figures.schedule.gantt_shapes import draw_chart
-from nestmap.pipeline.render.figures.style import SMALL, WIDTH, entitle, new_figure, styled
+from nestmap.pipeline.render.figures.style import SMALL, WIDTH, new_figure, set_title, styled
 from nestmap.pipeline.render.figures.text_metrics import short_name
 
 _CHART: Final = 0.34
@@ -67,7 +67,7 @@ def schedules_figure(schedules: Sequence[NamedSchedule]) -> Figure:
     """
     if not schedules:
         raise ValueError("no schedule to compare; expected at least one")
-    charts = [without_wires(x) for x in together([gantt(x.schedule, CELLS) for x in schedules])]
+    charts = [without_wires(x) for x in align_layers([gantt(x.schedule, CELLS) for x in schedules])]
     layers = charts[0].layers
     layouts = [row_layout(chart.rows, scale=_SCALE) for chart in charts]
     bars = _charts(schedules)
@@ -86,7 +86,7 @@ def schedules_figure(schedules: Sequence[NamedSchedule]) -> Figure:
     draw_layers(names.add_subplot(), layers)
     draw_fields(parts.add_subplot(), fields)
     _draw_costs(below, schedules, bars)
-    entitle(figure, f"{len(schedules)} schedules compared")
+    set_title(figure, f"{len(schedules)} schedules compared")
     return figure
 
 

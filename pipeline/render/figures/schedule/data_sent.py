@@ -9,20 +9,20 @@ from matplotlib.figure import Figure
 
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.network.stacked_bars import Bars, Part
-from nestmap.pipeline.analysis.schedule.tables import BarKind, Sent
-from nestmap.pipeline.analysis.schedule.traffic import sent_between_cores, sent_over_wires
+from nestmap.pipeline.analysis.schedule.tables import BarKind, Traffic
+from nestmap.pipeline.analysis.schedule.traffic import core_traffic, wire_traffic
 from nestmap.pipeline.format.numbers import bits_unit, capacity
 from nestmap.pipeline.render.figures.bars import Chart, draw_bars
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
 from nestmap.pipeline.render.figures.schedule.colors import KIND_LABELS, KIND_LOOKS, core_ranges
 from nestmap.pipeline.render.figures.schedule.gantt import schedule_title
 from nestmap.pipeline.render.figures.schedule.gantt_legend import draw_fields, fields_height
-from nestmap.pipeline.render.figures.style import SMALL, WIDTH, entitle, new_figure, styled
+from nestmap.pipeline.render.figures.style import SMALL, WIDTH, new_figure, set_title, styled
 
 _MOST_ROWS: Final = 40
 _ROW: Final = 0.17
 _ROOM: Final = 1.25
-_NOTHING: Final = Sent("nothing", (0,) * len(BarKind))
+_NOTHING: Final = Traffic("nothing", (0,) * len(BarKind))
 
 
 @styled()
@@ -32,7 +32,7 @@ def data_sent_figure(schedule: Schedule) -> Figure:
     A tensor for several cores at the same time passes a wire once, and is counted for each of
     these cores. Of very many the last ones are one bar.
     """
-    wires, pairs = (_shown(x) for x in (sent_over_wires(schedule), sent_between_cores(schedule)))
+    wires, pairs = (_shown(x) for x in (wire_traffic(schedule), core_traffic(schedule)))
     kinds = [kind for kind in BarKind if any(sent.bits[kind] for sent in (*wires, *pairs))]
     charts = _chart("Over wires", wires, kinds), _chart("From core to core", pairs, kinds)
     rows = max(len(wires), len(pairs))
@@ -46,21 +46,21 @@ def data_sent_figure(schedule: Schedule) -> Figure:
         draw_bars(axes, chart, slice(None), names=True)
         axes.set_ylim(rows - 0.4, -0.6)  # bars of both are equally thick
         _write(axes, found, chart)
-    entitle(figure, schedule_title(schedule))
+    set_title(figure, schedule_title(schedule))
     return figure
 
 
-def _shown(found: Sequence[Sent]) -> list[Sent]:
+def _shown(found: Sequence[Traffic]) -> list[Traffic]:
     """Most first; what has no room together."""
     ordered = sorted(found, key=lambda sent: -sent.total) or [_NOTHING]
     if len(ordered) <= _MOST_ROWS:
         return ordered
     kept, others = ordered[: _MOST_ROWS - 1], ordered[_MOST_ROWS - 1 :]
     bits = tuple(sum(column) for column in zip(*(sent.bits for sent in others), strict=True))
-    return [*kept, Sent(f"{len(others)} others", bits)]
+    return [*kept, Traffic(f"{len(others)} others", bits)]
 
 
-def _chart(quantity: str, found: Sequence[Sent], kinds: Sequence[BarKind]) -> Chart:
+def _chart(quantity: str, found: Sequence[Traffic], kinds: Sequence[BarKind]) -> Chart:
     """Bars in a unit of their own, so that the numbers on the axis are round."""
     unit = bits_unit(max(sent.total for sent in found))
     names = tuple(core_ranges(sent.name) for sent in found)
@@ -75,7 +75,7 @@ def _chart(quantity: str, found: Sequence[Sent], kinds: Sequence[BarKind]) -> Ch
     return Chart(quantity, unit._replace(divisor=1.0), Bars(names, parts))
 
 
-def _write(axes: Plot, found: Sequence[Sent], chart: Chart) -> None:
+def _write(axes: Plot, found: Sequence[Traffic], chart: Chart) -> None:
     """The numbers at the ends of the bars."""
     totals = chart.bars.totals
     axes.set_xlim(0, max(totals) * _ROOM or 1.0)

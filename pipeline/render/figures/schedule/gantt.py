@@ -19,7 +19,7 @@ from nestmap.pipeline.render.figures.schedule.gantt_legend import (
 )
 from nestmap.pipeline.render.figures.schedule.gantt_rows import row_layout
 from nestmap.pipeline.render.figures.schedule.gantt_shapes import draw_chart
-from nestmap.pipeline.render.figures.style import WIDTH, entitle, new_figure, styled
+from nestmap.pipeline.render.figures.style import WIDTH, new_figure, set_title, styled
 from nestmap.pipeline.render.figures.text_metrics import short_name, unit_formatter
 
 CELLS: Final = 1400
@@ -34,7 +34,7 @@ def schedule_figure(schedule: Schedule) -> Figure:
 
     Nodes have the colour of their layer, transfers that of their kind, streams are hatched. Times
     in which a core is idle are light; the line is the critical path. Bars narrower than a pixel are
-    drawn together (:func:`~nestmap.pipeline.analysis.schedule.downsample.thinned`).
+    drawn together (:func:`~nestmap.pipeline.analysis.schedule.downsample.downsample_bars`).
     """
     chart = gantt(schedule, CELLS)
     layout = row_layout(chart.rows)
@@ -46,7 +46,7 @@ def schedule_figure(schedule: Schedule) -> Figure:
     draw_chart(axes, chart, layout, chart.latency)
     scale_time(axes, chart.latency)
     draw_layers(below.add_subplot(), chart.layers)
-    entitle(figure, schedule_title(schedule))
+    set_title(figure, schedule_title(schedule))
     return figure
 
 

@@ -20,7 +20,7 @@ from nestmap.pipeline.format.numbers import PERCENT, count, cycles_unit, energy_
 from nestmap.pipeline.format.palette import BLUE, GREEN, INK, ORANGE, VERMILLION
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
 from nestmap.pipeline.render.figures.scatter import label_costs, scale_costs
-from nestmap.pipeline.render.figures.style import WIDTH, entitle, new_figure, styled
+from nestmap.pipeline.render.figures.style import WIDTH, new_figure, set_title, styled
 from nestmap.pipeline.render.figures.text_metrics import short_name, unit_formatter
 
 _FRONTS: Final = 4
@@ -60,7 +60,7 @@ def front_figure(
     _draw_progress(right, view)
     right.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
     different = count(len(view.allocations))
-    entitle(figure, f"{short_name(title, 50)}: {different} allocations")
+    set_title(figure, f"{short_name(title, 50)}: {different} allocations")
     return figure
 
 

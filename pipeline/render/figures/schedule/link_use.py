@@ -15,7 +15,7 @@ from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
 from nestmap.pipeline.render.figures.schedule.colors import KIND_LABELS, KIND_LOOKS, row_label
 from nestmap.pipeline.render.figures.schedule.gantt import hide_time, scale_time, schedule_title
 from nestmap.pipeline.render.figures.schedule.gantt_legend import draw_fields, fields_height
-from nestmap.pipeline.render.figures.style import SMALL, WIDTH, entitle, new_figure, styled
+from nestmap.pipeline.render.figures.style import SMALL, WIDTH, new_figure, set_title, styled
 from nestmap.pipeline.render.figures.text_metrics import short_name
 
 _BINS: Final = 120
@@ -45,7 +45,7 @@ def link_use_figure(schedule: Schedule) -> Figure:
         _draw(axes, use, schedule.latency)
         if i // columns + 1 < rows:
             hide_time(axes)
-    entitle(figure, schedule_title(schedule))
+    set_title(figure, schedule_title(schedule))
     return figure
 
 

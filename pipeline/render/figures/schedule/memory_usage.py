@@ -15,7 +15,7 @@ from nestmap.pipeline.format.numbers import capacity, share
 from nestmap.pipeline.format.palette import BLUE, SKY, VERMILLION
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
 from nestmap.pipeline.render.figures.schedule.gantt import hide_time, scale_time, schedule_title
-from nestmap.pipeline.render.figures.style import SMALL, WIDTH, entitle, new_figure, styled
+from nestmap.pipeline.render.figures.style import SMALL, WIDTH, new_figure, set_title, styled
 from nestmap.pipeline.render.figures.text_metrics import short_name
 
 _CELLS: Final = 600
@@ -47,7 +47,7 @@ def memory_use_figure(schedule: Schedule) -> Figure:
         _draw(axes, use, schedule.latency)
         if i // columns + 1 < rows:
             hide_time(axes)
-    entitle(figure, schedule_title(schedule))
+    set_title(figure, schedule_title(schedule))
     if idle:
         page_of(figure).supxlabel(_not_used(idle), x=0.01, ha="left", fontsize=SMALL)
     return figure

@@ -15,7 +15,7 @@ from nestmap.model import (
     SpatialProblem,
     TemporalMapping,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.analysis.mapping.explanation import Change, PortName, WhatIf
 from nestmap.pipeline.analysis.mapping.what_if import what_ifs
 from nestmap.pipeline.explore.explanation import explain
@@ -58,9 +58,9 @@ def enlarged(spatial: SpatialProblem, memory: str) -> SpatialProblem:
 def by_loma(spatial: SpatialProblem, temporal: TemporalMapping) -> Iterator[TemporalMapping]:
     """What LOMA finds if only this order is allowed."""
     pinned = tuple(OrderedLoop(dimension=x.dimension, size=x.size) for x in temporal.order)
-    constraints = replaced(spatial.problem.constraints, {"temporal_ordering": pinned})
-    problem = replaced(spatial.problem, {"constraints": constraints})
-    for batch in loma(replaced(spatial, {"problem": problem}), None, MappingType.UNEVEN):
+    constraints = copy_with(spatial.problem.constraints, {"temporal_ordering": pinned})
+    problem = copy_with(spatial.problem, {"constraints": constraints})
+    for batch in loma(copy_with(spatial, {"problem": problem}), None, MappingType.UNEVEN):
         yield from (batch.row(i) for i in range(len(batch)))
 
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from nestmap.model import CostModelEvaluation, InputError, LayerResult, NetworkEvaluation
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.analysis.network.roofline import bytes_moved, ceilings, peak, points
 from nestmap.pipeline.analysis.network.run_comparison import NamedRun
 from nestmap.pipeline.analysis.network.stacked_bars import energy_bars, latency_bars, share_bars
@@ -169,14 +169,14 @@ def test_a_roofline_needs_the_accelerator_of_the_evaluation() -> None:
     with pytest.raises(InputError, match=told):
         roofline_figure(network(("a",)), machine("aimc"))
     (cme,) = cmes(network(("a",)))
-    unlinked = replaced(cme, {"links": ()})
+    unlinked = copy_with(cme, {"links": ()})
     with pytest.raises(InputError, match="found no link of operand O; expected its memory operand"):
         bytes_moved(unlinked, machine("tpu_like"))
 
 
 def test_a_roofline_has_each_different_layer_once() -> None:
     cme = evaluated("tpu_like", 8, 64, 128)
-    again = replaced(cme, {"layer": "again"})
+    again = copy_with(cme, {"layer": "again"})
     evaluation = NetworkEvaluation(
         layers=(LayerResult(cme=cme), LayerResult(cme=again, repeats=cme.layer))
     )

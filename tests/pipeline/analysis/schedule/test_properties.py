@@ -23,9 +23,9 @@ from nestmap.pipeline.analysis.schedule.tables import (
     Stalls,
 )
 from nestmap.pipeline.analysis.schedule.traffic import (
-    sent_between_cores,
-    sent_over_wires,
+    core_traffic,
     streamed_bits,
+    wire_traffic,
 )
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses, wire_uses
 from nestmap.search.multicore.schedule.schedule_one import schedule
@@ -142,18 +142,18 @@ def test_tables_and_pictures_agree_on_wires(made: Schedule) -> None:
     assert {name: busy for name, busy in limited.items() if busy} == {
         use.row.name: use.busy for use in wire_uses(made, 5)
     }
-    sent = {x.name: x.total for x in sent_over_wires(made)}
+    sent = {x.name: x.total for x in wire_traffic(made)}
     assert {name: load.bits for name, load in loads.items() if load.bits} == sent
 
 
 @settings(max_examples=20)
 @given(schedules)
 def test_bits_arrive_where_they_are_sent(made: Schedule) -> None:
-    pairs = sent_between_cores(made)
+    pairs = core_traffic(made)
     bits = int(made.tensors.bits[made.transfers.tensor].sum())
     assert sum(x.total for x in pairs) == bits + int(streamed_bits(made).sum())
     names = {row.name for row in gantt(made).rows if row.kind is not RowKind.CORE}
-    assert names <= {x.name for x in sent_over_wires(made)}
+    assert names <= {x.name for x in wire_traffic(made)}
 
 
 @settings(max_examples=20)

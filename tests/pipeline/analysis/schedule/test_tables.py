@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from nestmap.model.multicore.schedule import Schedule, TransferKind, Transfers
-from nestmap.pipeline.analysis.schedule.comparison import together, without_wires
+from nestmap.pipeline.analysis.schedule.comparison import align_layers, without_wires
 from nestmap.pipeline.analysis.schedule.critical_path_rows import path_line
-from nestmap.pipeline.analysis.schedule.downsample import thinned_steps
+from nestmap.pipeline.analysis.schedule.downsample import downsample_steps
 from nestmap.pipeline.analysis.schedule.energy import layer_energy_bars
 from nestmap.pipeline.analysis.schedule.gantt import bar_label, gantt
 from nestmap.pipeline.analysis.schedule.resource_loads import (
@@ -34,7 +34,7 @@ from nestmap.pipeline.analysis.schedule.tables import (
     RowKind,
     StallReason,
 )
-from nestmap.pipeline.analysis.schedule.traffic import sent_between_cores, sent_over_wires
+from nestmap.pipeline.analysis.schedule.traffic import core_traffic, wire_traffic
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses, wire_uses
 from nestmap.pipeline.render.figures.schedule.colors import core_ranges, layer_colors, row_label
 from nestmap.pipeline.render.figures.schedule.gantt_rows import row_layout
@@ -123,11 +123,11 @@ def test_a_tensor_for_several_cores_takes_a_wire_once() -> None:
     broadcast = replace(schedule, transfers=chosen(schedule.transfers, rows))
     bars = gantt(broadcast).bars
     assert rows_of(bars.start[-1:], bars.end[-1:], bars.count[-1:]) == [(48, 50, 2)]
-    wires = {x.name: x.total for x in sent_over_wires(broadcast)}
+    wires = {x.name: x.total for x in wire_traffic(broadcast)}
     loads = {x.wire.name: x for x in wire_loads(broadcast)}
     assert wires["1 -> 9"] == loads["1 -> 9"].bits == 48
     assert (loads["1 -> 9"].transfers, loads["1 -> 9"].busy) == (4, 6)
-    assert {x.name: x.total for x in sent_between_cores(broadcast)}["1 -> 9"] == 64
+    assert {x.name: x.total for x in core_traffic(broadcast)}["1 -> 9"] == 64
 
 
 def test_idle_times_have_reasons() -> None:
@@ -229,14 +229,14 @@ def test_wires_over_time() -> None:
 
 
 def test_bits_that_are_sent() -> None:
-    wires = {x.name: x.bits for x in sent_over_wires(streamed())}
+    wires = {x.name: x.bits for x in wire_traffic(streamed())}
     assert wires == {
         "9 -> 0": (0, 48, 0, 0, 0, 56),
         "9 -> 1": (0, 16, 0, 0, 0, 0),
         "0 -> 1": (0, 0, 48, 0, 0, 0),
         "1 -> 9": (0, 0, 0, 0, 48, 0),
     }
-    assert {x.name: x.bits for x in sent_between_cores(streamed())} == wires
+    assert {x.name: x.bits for x in core_traffic(streamed())} == wires
 
 
 def test_energy_of_layers() -> None:
@@ -273,14 +273,14 @@ def test_what_takes_most_of_a_bar_gives_it_its_look() -> None:
 def test_steps_keep_their_extremes() -> None:
     times = np.arange(1000, dtype=np.int64)
     bits = (times * 37) % 101
-    kept_times, kept = thinned_steps(times, bits, 1000, 10)
+    kept_times, kept = downsample_steps(times, bits, 1000, 10)
     assert len(kept_times) <= 44
     assert (kept.max(), kept.min(), kept_times[-1]) == (100, 0, 999)
-    assert len(thinned_steps(times[:40], bits[:40], 1000, 10)[0]) == 40
+    assert len(downsample_steps(times[:40], bits[:40], 1000, 10)[0]) == 40
 
 
 def test_layers_of_several_charts_are_numbered_together() -> None:
-    first, second = together([gantt(two_rows()), gantt(pipelined(3, 2, 2))])
+    first, second = align_layers([gantt(two_rows()), gantt(pipelined(3, 2, 2))])
     assert first.layers == second.layers == ("n0", "n1", "n2")
     small = without_wires(second)
     assert [row.kind for row in small.rows].count(RowKind.WIRE) == 0

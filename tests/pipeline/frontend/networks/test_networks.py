@@ -8,7 +8,7 @@ import pytest
 
 import nestmap
 from nestmap.model import InputError, LayerNode, NoCostNode, VectorNode, Workload
-from nestmap.pipeline.frontend.networks import generated_workload, network_dims, network_names
+from nestmap.pipeline.frontend.networks import generate_workload, network_dims, network_names
 from nestmap.pipeline.frontend.networks.dims import LARGEST
 
 SMALL = {"batch": 2, "seq": 6, "context": 6}
@@ -19,7 +19,7 @@ NAMES = (*WHOLE, *(name for name in network_names() if name.endswith("-block")))
 @cache
 def small(name: str) -> Workload:
     """The network with few tokens."""
-    return generated_workload(name, {k: v for k, v in SMALL.items() if k in network_dims(name)})
+    return generate_workload(name, {k: v for k, v in SMALL.items() if k in network_dims(name)})
 
 
 def test_the_names_that_users_compare_with_are_there() -> None:
@@ -99,7 +99,7 @@ def test_blocks_are_the_same_but_for_their_names(name: str, blocks: int, differe
 
 
 def test_decoding_reads_the_cache() -> None:
-    workload = generated_workload("llama-70b-decode-block", {"batch": 3, "context": 1000})
+    workload = generate_workload("llama-70b-decode-block", {"batch": 3, "context": 1000})
     given = {x.name: x for node in workload.nodes for x in node.inputs if not x.constant}
     caches = {name: x.sizes for name, x in given.items() if name.endswith("cache")}
     assert set(caches.values()) == {(3, 8, 999, 128)}
@@ -107,13 +107,13 @@ def test_decoding_reads_the_cache() -> None:
     (scores,) = (x for x in workload.layers if x.name.endswith("scores"))
     assert scores.sizes == {"C": 128, "D": 1, "K": 1000, "B": 3, "H": 8, "B3": 8}
     assert scores.elements("W") == 3 * 8 * 1000 * 128
-    first = generated_workload("llama-70b-decode-block", {"context": 1})
+    first = generate_workload("llama-70b-decode-block", {"context": 1})
     assert "Concat" not in first.no_cost_operators
 
 
 @pytest.mark.parametrize("tokens", [1, 2, 3, 5, 8, 100])
 def test_experts_get_equal_shares(tokens: int) -> None:
-    workload = generated_workload("mixtral-8x7b-block", {"seq": tokens})
+    workload = generate_workload("mixtral-8x7b-block", {"seq": tokens})
     shares = [x.sizes["D"] for x in workload.layers if x.name.endswith("/gate")]
     assert sum(shares) == 2 * tokens
     assert max(shares) - min(shares) <= 1
@@ -121,9 +121,7 @@ def test_experts_get_equal_shares(tokens: int) -> None:
 
 
 def test_bits_of_weights_and_activations() -> None:
-    workload = generated_workload(
-        "llama-7b-decode-block", {"weight_bits": 4, "activation_bits": 16}
-    )
+    workload = generate_workload("llama-7b-decode-block", {"weight_bits": 4, "activation_bits": 16})
     for layer in workload.layers:
         weights = [4 if x.constant else 16 for x in layer.inputs]
         assert [x.precision for x in layer.inputs] == weights
@@ -147,7 +145,7 @@ def test_bits_of_weights_and_activations() -> None:
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(name: str, dims: dict[str, int], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        generated_workload(name, dims)
+        generate_workload(name, dims)
 
 
 @pytest.mark.parametrize("name", ["vit-b16-block", "llama-7b-decode", "mixtral-8x7b-decode-block"])

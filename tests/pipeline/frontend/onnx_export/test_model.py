@@ -12,7 +12,7 @@ import pytest
 from onnx import helper
 
 from nestmap.model import InputError, LayerNode, Workload
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.multicore.problem import StreamProblem, StreamSources
 from nestmap.pipeline.frontend.bundled import resolve_multicore
 from nestmap.pipeline.frontend.onnx import parse_onnx
@@ -54,14 +54,14 @@ def conv(dims: Sequence[int], attributes: Mapping[str, Attribute] | None = None)
 
 def rounded(workload: Workload) -> Workload:
     """Bits of partial sums left out: an ONNX file does not say them."""
-    return replaced(workload, {"nodes": tuple(_rounded(node) for node in workload.nodes)})
+    return copy_with(workload, {"nodes": tuple(_rounded(node) for node in workload.nodes)})
 
 
 def _rounded(node: object) -> object:
     if not isinstance(node, LayerNode):
         return node
-    output = replaced(node.layer.output, {"precision": 8})
-    return replaced(node, {"layer": replaced(node.layer, {"output": output})})
+    output = copy_with(node.layer.output, {"precision": 8})
+    return copy_with(node, {"layer": copy_with(node.layer, {"output": output})})
 
 
 MODELS: Final = {

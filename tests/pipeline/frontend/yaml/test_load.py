@@ -188,7 +188,7 @@ def test_model_errors_are_located() -> None:
     node = value("1")
     with (
         pytest.raises(InputError, match=r"f\.yaml:1: x: found 0 as size") as raised,
-        node.checking(),
+        node.locate_errors(),
     ):
         Loop(dimension="K", size=0)
     assert "greater than or equal to 1" in raised.value.expected

@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from nestmap.model import NetworkProblem, Objective, Workload
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
@@ -22,10 +22,10 @@ NASTY: Final = (MARKUP, "a/../b?c#d%41%zz &+;=", "two\nlines\tand \\ \x00 \u202e
 def nasty() -> NetworkProblem:
     """A network, a machine and layers whose names are markup, addresses and what one cannot see."""
     layers = (FIRST, SECOND, FIRST)
-    named = [replaced(of, {"name": name}) for of, name in zip(layers, NASTY, strict=True)]
+    named = [copy_with(of, {"name": name}) for of, name in zip(layers, NASTY, strict=True)]
     return NetworkProblem(
         workload=Workload.of(*named, name=f"net {MARKUP}"),
-        accelerator=replaced(MACHINE, {"name": f"machine {MARKUP}"}),
+        accelerator=copy_with(MACHINE, {"name": f"machine {MARKUP}"}),
     )
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.multicore.api import stream_problem
 from nestmap.pipeline.pages.explorer.urls import compare_address, run_address
@@ -31,7 +31,7 @@ class Streams(NamedTuple):
 @pytest.fixture(scope="module")
 def streams(tmp_path_factory: pytest.TempPathFactory) -> Streams:
     path = tmp_path_factory.mktemp("streams") / "runs.duckdb"
-    layers = replaced(PLAN, {"split": None})
+    layers = copy_with(PLAN, {"split": None})
     with Store.open(path) as store:
         one, other = (stream_problem(job(plan), store=store).run for plan in (layers, PLAN))
         alone = explore_network(PROBLEMS["imc"], SHORT, store=store).run

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from nestmap.model import Accelerator, NetworkProblem, Workload
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore_front, explore_network
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
@@ -25,11 +25,11 @@ SHORT: Final = SearchPlan.of(SearchOptions(lpf_limit=3, spatial_mappings=2, work
 def leaking() -> Accelerator:
     """A machine of which everything leaks, and has an area."""
     memories = tuple(
-        replaced(x, {"instance": replaced(x.instance, {"leakage": 0.5, "area": 2.0})})
+        copy_with(x, {"instance": copy_with(x.instance, {"leakage": 0.5, "area": 2.0})})
         for x in MACHINE.memories
     )
-    array = replaced(MACHINE.array, {"unit_leakage": 0.25, "unit_area": 1.5, "clock_period": 1.25})
-    return replaced(MACHINE, {"array": array, "memories": memories, "counts_leakage": True})
+    array = copy_with(MACHINE.array, {"unit_leakage": 0.25, "unit_area": 1.5, "clock_period": 1.25})
+    return copy_with(MACHINE, {"array": array, "memories": memories, "counts_leakage": True})
 
 
 def on(accelerator: Accelerator, workload: Workload = BLOCKS) -> NetworkProblem:

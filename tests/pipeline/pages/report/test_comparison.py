@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nestmap.model import Workload
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
@@ -24,7 +24,7 @@ def compared() -> tuple[list[ReportedRun], Element]:
     energy = SearchPlan.of(
         SearchOptions(lpf_limit=3, spatial_mappings=2, workers=1, objective="energy")
     )
-    other = replaced(leaking(), {"name": "leaking"})
+    other = copy_with(leaking(), {"name": "leaking"})
     with Store.open(None) as store:
         runs = [
             explore_network(on(MACHINE, BOTH), SHORT, store=store).run,

@@ -12,7 +12,7 @@ import pytest
 from markupsafe import Markup
 
 from nestmap.model import InputError, NetworkProblem, Workload
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.pages.report.assets import Assets, Static, static_text
 from nestmap.pipeline.pages.report.page import NOTHING, document, layer_body, report, run_body
@@ -35,15 +35,15 @@ REFERENCES = ("src", "href", "srcset", "action", "data", "poster", "formaction",
 def named(*names: str) -> NetworkProblem:
     """Different layers of these names, in a machine and a workload with the first one."""
     layers = (
-        replaced((FIRST, SECOND)[i % 2] if i < 2 else FIRST, {"name": name})
+        copy_with((FIRST, SECOND)[i % 2] if i < 2 else FIRST, {"name": name})
         for i, name in enumerate(names)
     )
     workload = Workload.of(*layers, name=names[0])
     memories = tuple(
-        replaced(x, {"instance": replaced(x.instance, {"name": f"{names[1]} {x.name}"})})
+        copy_with(x, {"instance": copy_with(x.instance, {"name": f"{names[1]} {x.name}"})})
         for x in MACHINE.memories
     )
-    machine = replaced(MACHINE, {"name": names[0], "memories": memories})
+    machine = copy_with(MACHINE, {"name": names[0], "memories": memories})
     return NetworkProblem(workload=workload, accelerator=machine)
 
 

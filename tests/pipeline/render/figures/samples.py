@@ -22,7 +22,7 @@ from nestmap.model import (
     VectorEvaluation,
     layer_from_equation,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.frontend.read import read_accelerator
 
 HOSTILE = (
@@ -85,7 +85,7 @@ def network(
     sizes = ((8, 64, 128), (1, 256, 64), (32, 64, 64), (4, 128, 256))
     cmes = (evaluated(accelerator, *sizes[i % len(sizes)]) for i in range(len(names)))
     results = (
-        LayerResult(cme=replaced(cme, {"layer": name}))
+        LayerResult(cme=copy_with(cme, {"layer": name}))
         for cme, name in zip(cmes, names, strict=True)
     )
     operators = (pooling(),) if vector else ()

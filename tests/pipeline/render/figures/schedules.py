@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from nestmap.model.multicore.population import Fitness, Generation, Individual
 from nestmap.model.multicore.schedule import (
+    OperandStreams,
+    Residencies,
     Schedule,
+    ScheduledTensors,
     ScheduleEnergy,
-    Stays,
-    Streams,
-    Tensors,
     TransferKind,
     Transfers,
 )
-from nestmap.model.multicore.top_memories import Homes
+from nestmap.model.multicore.top_memories import TopMemories
 from tests.search.multicore.schedule.lines import OFF, WIDE, Row, core, line, machine, problem
 
 RUN, SEND = 10, 2
@@ -82,7 +82,7 @@ def pipelined(layers: int, rows: int, cores: int) -> Schedule:
     posed = problem(line([Row(16), *[Row(16, 16)] * (layers - 1)], rows, image=16), chip)
     starts = ints([made.starts(x, row) for x in range(layers) for row in range(rows)])
     sent = list(made.sent())
-    transfers = _transfers(sent, Homes(accelerator=chip))
+    transfers = _transfers(sent, TopMemories(accelerator=chip))
     nodes, images = list(range(layers * rows)), list(range(rows))
     heads = [layer * rows for layer in range(1, layers)]
     return Schedule(
@@ -91,14 +91,14 @@ def pipelined(layers: int, rows: int, cores: int) -> Schedule:
         core=np.repeat(ints([layer % cores for layer in range(layers)]), rows),
         start=starts,
         end=starts + RUN,
-        tensors=Tensors(
+        tensors=ScheduledTensors(
             node=ints([*nodes, *images, *heads]),
             operand=ints([*[0] * len(nodes), *[1] * rows, *[2] * len(heads)]),
             bits=ints([16] * (len(nodes) + rows + len(heads))),
         ),
         transfers=transfers,
         streams=_no_streams(),
-        stays=_stays(made, sent, starts, Homes(accelerator=chip)),
+        residencies=_stays(made, sent, starts, TopMemories(accelerator=chip)),
         latency=int(transfers.end.max()),
         energy=_energy(transfers, len(nodes)),
     )
@@ -108,12 +108,12 @@ def ints(values: list[int]) -> NDArray[np.int64]:
     return np.array(values, dtype=np.int64)
 
 
-def _transfers(sent: list[Sent], homes: Homes) -> Transfers:
+def _transfers(sent: list[Sent], homes: TopMemories) -> Transfers:
     start = ints([x.start for x in sent])
     return Transfers(
         tensor=ints([x.tensor for x in sent]),
-        sender=ints([homes.of(x.ends[0], "O") for x in sent]),
-        receiver=ints([homes.of(x.ends[1], "O") for x in sent]),
+        sender=ints([homes.index_of(x.ends[0], "O") for x in sent]),
+        receiver=ints([homes.index_of(x.ends[1], "O") for x in sent]),
         sending=ints([x.ends[0] for x in sent]),
         receiving=ints([x.ends[1] for x in sent]),
         start=start,
@@ -125,12 +125,14 @@ def _transfers(sent: list[Sent], homes: Homes) -> Transfers:
     )
 
 
-def _no_streams() -> Streams:
+def _no_streams() -> OperandStreams:
     none = ints([])
-    return Streams(none, none, none, none, none, none, np.zeros(0))
+    return OperandStreams(none, none, none, none, none, none, np.zeros(0))
 
 
-def _stays(made: _Line, sent: list[Sent], starts: NDArray[np.int64], homes: Homes) -> Stays:
+def _stays(
+    made: _Line, sent: list[Sent], starts: NDArray[np.int64], homes: TopMemories
+) -> Residencies:
     """Outputs up to the end of their transfer, what came up to the end of its last reader."""
     rows: list[tuple[int, int, int, int, int]] = []
     last = made.layers * made.rows
@@ -139,13 +141,13 @@ def _stays(made: _Line, sent: list[Sent], starts: NDArray[np.int64], homes: Home
     for x in sent:
         is_weight = x.tensor >= last + made.rows
         reader = x.node + made.rows - 1 if is_weight else x.node
-        home = homes.of(x.ends[1], "O")
+        home = homes.index_of(x.ends[1], "O")
         until = -1 if x.kind is TransferKind.RESULT else int(starts[reader]) + RUN
         rows.append((x.tensor, home, x.start, x.start + SEND, until))
-    off = homes.of(OFF, "O")
+    off = homes.index_of(OFF, "O")
     constants = range(last, last + made.rows + made.layers - 1)
     rows += [(tensor, off, 0, 0, -1) for tensor in constants]
-    return Stays(*np.array(rows, dtype=np.int64).T)
+    return Residencies(*np.array(rows, dtype=np.int64).T)
 
 
 def _energy(transfers: Transfers, nodes: int) -> ScheduleEnergy:
@@ -174,7 +176,7 @@ def streamed() -> Schedule:
 
     From 2 to 12 and from 8 to 12, so both share the wire for 4 cycles.
     """
-    streams = Streams(
+    streams = OperandStreams(
         node=ints([0, 1]),
         sending=ints([OFF, OFF]),
         receiving=ints([0, 0]),

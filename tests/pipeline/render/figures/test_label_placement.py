@@ -20,7 +20,7 @@ from nestmap.model import (
     Unrolling,
     layer_from_equation,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.analysis.network.run_comparison import NamedRun
 from nestmap.pipeline.format.mappings import LONGEST
 from nestmap.pipeline.render.figures import (
@@ -33,7 +33,7 @@ from nestmap.pipeline.render.figures import (
     utilization_figure,
 )
 from nestmap.pipeline.render.figures.matplotlib_types import page_of
-from nestmap.pipeline.render.figures.text_metrics import drawable, short_name
+from nestmap.pipeline.render.figures.text_metrics import escape_undrawable, short_name
 from tests.pipeline.render.figures.baselines import FIGURES
 from tests.pipeline.render.figures.drawn import cut_off, flaws, overlaps, texts
 from tests.pipeline.render.figures.samples import HOSTILE, evaluated, machine, many_names, network
@@ -99,7 +99,7 @@ def test_names_mean_themselves(name: str) -> None:
 
 
 def renamed(name: str) -> CostModelEvaluation:
-    return replaced(evaluated("tpu_like", 8, 64, 128), {"layer": name})
+    return copy_with(evaluated("tpu_like", 8, 64, 128), {"layer": name})
 
 
 def test_every_layer_has_its_name() -> None:
@@ -112,12 +112,12 @@ def test_every_layer_has_its_name() -> None:
 def test_a_short_name_is_short_and_can_be_drawn(name: str) -> None:
     short = short_name(name)
     assert len(short) <= LONGEST
-    assert short == drawable(short)
-    assert (short == name) == (name == drawable(name) and len(name) <= LONGEST)
+    assert short == escape_undrawable(short)
+    assert (short == name) == (name == escape_undrawable(name) and len(name) <= LONGEST)
 
 
 def test_what_the_font_lacks_is_spelled_out() -> None:
-    assert drawable("a\n\u4e2d\u00e9$_") == "a\\n\\u4e2d\u00e9$_"
+    assert escape_undrawable("a\n\u4e2d\u00e9$_") == "a\\n\\u4e2d\u00e9$_"
     assert short_name("begin" + "x" * 50 + "end", 11) == "begin\u2026xxend"
 
 

@@ -11,7 +11,7 @@ import pytest
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.population import Generation, Individual
 from nestmap.model.multicore.schedule import Schedule
@@ -48,7 +48,7 @@ def hostile(schedule: Schedule) -> Schedule:
     """Layers with names that markup, fonts or formats could trip over."""
     problem, nodes = schedule.problem, schedule.problem.nodes
     layers = tuple(
-        replaced(layer, {"nest": replaced(layer.nest, {"name": name})})
+        copy_with(layer, {"nest": copy_with(layer.nest, {"name": name})})
         for layer, name in zip(nodes.layers, many_names(len(nodes.layers)), strict=True)
     )
     named = CnWorkload("$net_\n", layers, nodes.edges, nodes.convention)

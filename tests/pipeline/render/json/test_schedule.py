@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from nestmap.model.multicore.interconnect import Ways
+from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.schedule import Schedule, TransferKind
-from nestmap.model.multicore.top_memories import Homes
+from nestmap.model.multicore.top_memories import TopMemories
 from nestmap.pipeline.render.json.schedule import FORMAT, VERSION, schedule_json
 from tests.pipeline.render.figures.schedules import pipelined, streamed
 from tests.search.multicore.schedule.problems import Case, cases
@@ -159,14 +159,14 @@ def check_values(schedule: Schedule, found: Fields) -> None:
             "bits_per_cycle": schedule.streams.rate,
             "wire_energy": schedule.streams.link_energy,
         },
-        "stays": {x: getattr(schedule.stays, x) for x in ("tensor", "memory", "since")},
+        "stays": {x: getattr(schedule.residencies, x) for x in ("tensor", "memory", "since")},
     }
     for name, some in pairs.items():
         for column, values in some.items():
             assert columns(found, name)[column] == values.tolist()
-    assert columns(found, "stays")["available"] == schedule.stays.available.tolist()
+    assert columns(found, "stays")["available"] == schedule.residencies.available.tolist()
     ends = [-1 if x is None else x for x in columns(found, "stays")["until"]]
-    assert ends == schedule.stays.until.tolist()
+    assert ends == schedule.residencies.until.tolist()
     kinds = [TransferKind(kind).name.lower() for kind in schedule.transfers.kind.tolist()]
     assert columns(found, "transfers")["kind"] == kinds
     assert found["latency"] == schedule.latency
@@ -198,13 +198,13 @@ def test_places_lead_to_names() -> None:
         assert (some["layer"][place], some["node"][place]) == (node.id.layer, node.id.node)
         assert some["group"][place] == node.group
     layers = objects(found, "layers")
-    assert [x["first_node"] for x in layers] == nodes.first[:-1].tolist()
+    assert [x["first_node"] for x in layers] == nodes.first_nodes[:-1].tolist()
     assert layers[1]["ranges"] == {"Y": [[i, i + 1] for i in range(4)]}
-    homes = Homes(accelerator=schedule.problem.accelerator).memories
+    homes = TopMemories(accelerator=schedule.problem.accelerator).memories
     assert [x["name"] for x in objects(found, "memories")] == [home.name for home in homes]
     assert [x["peak"] for x in objects(found, "memories")] == list(schedule.peaks)
-    ways = Ways(accelerator=schedule.problem.accelerator)
-    assert [x["name"] for x in objects(found, "wires")] == [wire.name for wire in ways.wires]
+    ways = Interconnect(accelerator=schedule.problem.accelerator)
+    assert [x["name"] for x in objects(found, "wires")] == [wire.name for wire in ways.channels]
     sent = schedule.transfers
     paths = [list(ways.path(*x)) for x in zip(sent.sending, sent.receiving, strict=True)]
     assert columns(found, "transfers")["wires"] == paths

@@ -18,10 +18,10 @@ from nestmap.model import (
     VectorNode,
     Workload,
 )
-from nestmap.model.base import Frozen, replaced
+from nestmap.model.base import Frozen, copy_with
 from nestmap.pipeline.frontend.read import read_accelerator
 from nestmap.pipeline.render.notebook import MOST_ROWS, table
-from nestmap.pipeline.render.tables.columns import Column, figures
+from nestmap.pipeline.render.tables.columns import Column, number_column
 from tests.model.builders import convolution, fully_connected
 from tests.notebooks.shown import Table, html_of, page_of, tables_of, text_of
 from tests.pipeline.render.figures.samples import evaluated, network, pooling
@@ -39,7 +39,7 @@ def cme() -> CostModelEvaluation:
 
 
 def workload(count: int = 2) -> Workload:
-    layers = [replaced(convolution(), {"name": f"layer {n}"}) for n in range(count)]
+    layers = [copy_with(convolution(), {"name": f"layer {n}"}) for n in range(count)]
     return Workload.of(
         *layers, VectorNode(name="relu", operator="Relu", iterations=(3, 4)), name="net"
     )
@@ -47,7 +47,7 @@ def workload(count: int = 2) -> Workload:
 
 def front(*names: str) -> NetworkFront:
     cmes = (evaluated("tpu_like", 8, 64, 128), evaluated("tpu_like", 1, 256, 64))
-    fronts = (LayerFront(cmes=tuple(replaced(x, {"layer": n}) for x in cmes)) for n in names)
+    fronts = (LayerFront(cmes=tuple(copy_with(x, {"layer": n}) for x in cmes)) for n in names)
     return NetworkFront(layers=tuple(fronts))
 
 
@@ -183,7 +183,7 @@ def test_each_loop_names_the_memory_that_its_operands_are_in() -> None:
 
 def test_a_network() -> None:
     evaluation = network(["a", "b", "a again"])
-    results = (*evaluation.layers[:2], replaced(evaluation.layers[0], {"repeats": "a"}))
+    results = (*evaluation.layers[:2], copy_with(evaluation.layers[0], {"repeats": "a"}))
     found = NetworkEvaluation(layers=results, vector=(pooling(),))
     (shown,) = tables_of(found)
     assert shown.column("Times")[:2] == ("2", "1")
@@ -198,7 +198,7 @@ def test_a_network() -> None:
     assert total["Times"] == "3"
     assert figure(total["Energy"]).tells(found.energy * 1e-12)
     assert figure(total["Latency cycles"]).tells(found.latency)
-    (counted,) = tables_of(replaced(found, {"vector_counted": True}))
+    (counted,) = tables_of(copy_with(found, {"vector_counted": True}))
     assert counted.rows[-1][0] == "vector operators"
 
 
@@ -212,7 +212,7 @@ def test_a_front() -> None:
     ):
         assert figure(energy).tells(cme.energy * 1e-12)
         assert figure(latency).tells(cme.latency)
-    repeated = replaced(found.layers[0], {"repeats": "z"})
+    repeated = copy_with(found.layers[0], {"repeats": "z"})
     assert [x.rows for x in tables_of(repeated)] == [shown.rows[:2]]
 
 
@@ -236,9 +236,9 @@ def test_large_fronts_are_cut_and_say_so() -> None:
 
 
 def hostile() -> list[Frozen]:
-    found = replaced(cme(), {"layer": HOSTILE, "operator": HOSTILE, "accelerator": HOSTILE})
+    found = copy_with(cme(), {"layer": HOSTILE, "operator": HOSTILE, "accelerator": HOSTILE})
     result = LayerResult(cme=found)
-    layer = replaced(fully_connected(), {"name": HOSTILE, "operator": HOSTILE})
+    layer = copy_with(fully_connected(), {"name": HOSTILE, "operator": HOSTILE})
     vector = VectorNode(name="v", operator=HOSTILE, iterations=(1,))
     return [
         found,
@@ -246,7 +246,7 @@ def hostile() -> list[Frozen]:
         Workload.of(layer, vector, name=HOSTILE),
         NetworkEvaluation(layers=(result,)),
         NetworkFront(layers=(LayerFront(cmes=(found,)),)),
-        replaced(read_accelerator("tpu_like"), {"name": HOSTILE}),
+        copy_with(read_accelerator("tpu_like"), {"name": HOSTILE}),
     ]
 
 
@@ -262,7 +262,7 @@ def test_names_are_text(model: Frozen) -> None:
 @given(results(network_problem()), st.text(min_size=1))
 def test_any_results_can_be_shown(found: NetworkEvaluation, name: str) -> None:
     assert len(tables_of(found)) == 1
-    renamed = replaced(found.layers[0].cme, {"layer": name})
+    renamed = copy_with(found.layers[0].cme, {"layer": name})
     (parts, *_) = tables_of(renamed)
     assert all(c.isprintable() for c in parts.caption)
     assert tables_of(NetworkFront(layers=(LayerFront(cmes=(renamed,)),)))
@@ -270,7 +270,7 @@ def test_any_results_can_be_shown(found: NetworkEvaluation, name: str) -> None:
 
 @given(st.lists(st.tuples(st.text(), st.text()), max_size=5), st.text())
 def test_any_text_fits_into_a_table(rows: list[tuple[str, str]], caption: str) -> None:
-    columns = (Column("name"), figures("number", "unit"))
+    columns = (Column("name"), number_column("number", "unit"))
 
     class Shown:
         def _repr_html_(self) -> str:

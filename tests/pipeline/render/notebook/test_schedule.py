@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.multicore.population import AllocationObjective
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.model.multicore.search_result import AllocationSearch
@@ -18,7 +18,7 @@ HOSTILE = "<script>alert(1)</script>&amp;\"'\n\u202e\x00</td>"
 def named(schedule: Schedule, name: str) -> Schedule:
     """The schedule with another name of the machine and the workload."""
     problem = schedule.problem
-    machine = replaced(problem.accelerator, {"name": name})
+    machine = copy_with(problem.accelerator, {"name": name})
     nodes = replace(problem.nodes, name=name)
     return replace(schedule, problem=replace(problem, accelerator=machine, nodes=nodes))
 

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple, cast
 import pytest
 from hypothesis import given, settings
 
-from nestmap.model.multicore.interconnect import Ways
+from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.schedule import Schedule, TransferKind, Transfers
-from nestmap.model.multicore.top_memories import Homes
+from nestmap.model.multicore.top_memories import TopMemories
 from nestmap.pipeline.render.perfetto.trace import perfetto_trace
 from tests.pipeline.render.figures.schedules import pipelined, streamed, two_rows
 from tests.search.multicore.schedule.problems import Case, cases
@@ -152,7 +152,7 @@ def is_around(event: Event, stop: Event) -> bool:
 
 def check_counters(schedule: Schedule, found: Sequence[Event]) -> None:
     """The curves of the memories, each up to the end."""
-    homes = Homes(accelerator=schedule.problem.accelerator).memories
+    homes = TopMemories(accelerator=schedule.problem.accelerator).memories
     for home, (times, used) in zip(homes, schedule.memory_usage, strict=False):
         curve = [(x.time, x.args["bits"]) for x in found if x.phase == "C" and x.name == str(home)]
         expected = list(zip(times.tolist(), used.tolist(), strict=True))
@@ -191,10 +191,10 @@ def test_each_node_is_a_slice_on_its_core(name: str) -> None:
 def test_each_transfer_is_on_all_its_wires(name: str) -> None:
     schedule = SCHEDULES[name]()
     found = events(schedule)
-    ways, sent = Ways(accelerator=schedule.problem.accelerator), schedule.transfers
+    ways, sent = Interconnect(accelerator=schedule.problem.accelerator), schedule.transfers
     ends = zip(sent.sending.tolist(), sent.receiving.tolist(), strict=True)
     expected = Counter(
-        (ways.wires[wire].name, int(sent.start[row]), int(sent.end[row]))
+        (ways.channels[wire].name, int(sent.start[row]), int(sent.end[row]))
         for row, pair in enumerate(ends)
         for wire in ways.path(*pair)
     )

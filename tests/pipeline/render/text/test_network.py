@@ -15,7 +15,7 @@ from nestmap.model import (
     Workload,
     layer_from_equation,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore
 from nestmap.pipeline.format.mappings import spatial_text
 from nestmap.pipeline.format.numbers import cycles, energy
@@ -49,9 +49,9 @@ def named(
     evaluation: NetworkEvaluation, names: tuple[str, ...]
 ) -> tuple[tuple[Layer, ...], NetworkEvaluation]:
     """The layers and their results under other names."""
-    layers = tuple(replaced(x, {"name": n}) for x, n in zip(LAYERS, names, strict=True))
+    layers = tuple(copy_with(x, {"name": n}) for x, n in zip(LAYERS, names, strict=True))
     results = tuple(
-        replaced(x, {"cme": replaced(x.cme, {"layer": n})})
+        copy_with(x, {"cme": copy_with(x.cme, {"layer": n})})
         for x, n in zip(evaluation.layers, names, strict=True)
     )
     return layers, NetworkEvaluation(layers=results)

@@ -174,7 +174,7 @@ def test_a_box_for_each_node_and_an_arrow_for_each_edge() -> None:
     made = split(OY=4, C=2)
     root = picture(made)
     boxes = groups(root, "node")
-    assert [lines(group)[0] for group in boxes] == [str(made.id(p)) for p in range(len(made))]
+    assert [lines(group)[0] for group in boxes] == [str(made.id_of(p)) for p in range(len(made))]
     arrows = [x for x in root.iter(f"{SVG}path") if "edge" in x.get("class", "").split()]
     titles = [x.findtext(f"{SVG}title", "").partition(",")[0] for x in arrows]
     edges = [made.edge(row) for row in range(len(made.edges))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nestmap.model import NetworkEvaluation
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.format.numbers import cycles, energy
 from nestmap.pipeline.render.text.network import layer_table
 from tests.store.builders import layer, network, result, vector_entry, with_vector
@@ -20,9 +20,9 @@ def table(evaluation: NetworkEvaluation, width: int) -> list[str]:
 
 def counted(repeats: str | None) -> NetworkEvaluation:
     """Two layers, the second of which may repeat the first, and two vector operators."""
-    whole = replaced(with_vector(result(NETWORK)), {"vector_counted": True})
+    whole = copy_with(with_vector(result(NETWORK)), {"vector_counted": True})
     first, second = whole.layers
-    return replaced(whole, {"layers": (first, replaced(second, {"repeats": repeats}))})
+    return copy_with(whole, {"layers": (first, copy_with(second, {"repeats": repeats}))})
 
 
 @pytest.mark.parametrize("width", [40, 1000])
@@ -42,13 +42,13 @@ def test_the_row_of_vector_operators(width: int, repeats: str | None, times: lis
 @pytest.mark.parametrize("width", [40, 1000])
 def test_without_counting_there_is_no_row(width: int) -> None:
     assert table(with_vector(result(NETWORK)), width) == table(result(NETWORK), width)
-    none = replaced(result(NETWORK), {"vector_counted": True})
+    none = copy_with(result(NETWORK), {"vector_counted": True})
     assert table(none, width) == table(result(NETWORK), width)
 
 
 def test_the_column_adds_up() -> None:
     entries = (vector_entry("a"), vector_entry("b"))
-    evaluation = replaced(with_vector(result(NETWORK), *entries), {"vector_counted": True})
+    evaluation = copy_with(with_vector(result(NETWORK), *entries), {"vector_counted": True})
     rows = [line for line in table(evaluation, 1000) if line[0] not in "-L "]
     latencies = [float(row.split()[-3]) for row in rows if row[0] != "v"]
     assert [row.split()[0] for row in rows] == ["one", "two", "vector", "total"]

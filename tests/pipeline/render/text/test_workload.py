@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nestmap.model import NoCostNode, Workload
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.analysis.network.workload_summary import (
     activation_bits,
     intensity,
@@ -68,13 +68,13 @@ def test_layers_that_differ_in_anything_else_do_not() -> None:
     layer = conv("first")
     weights, inputs = layer.inputs
     others = [
-        replaced(layer, {"operator": "Gemm"}),
-        replaced(layer, {"output": replaced(layer.output, {"partial_precision": 32})}),
-        replaced(layer, {"inputs": (replaced(weights, {"constant": False}), inputs)}),
-        replaced(layer, {"inputs": (weights, replaced(inputs, {"precision": 4}))}),
-        replaced(layer, {"loops": layer.loops[::-1]}),
+        copy_with(layer, {"operator": "Gemm"}),
+        copy_with(layer, {"output": copy_with(layer.output, {"partial_precision": 32})}),
+        copy_with(layer, {"inputs": (copy_with(weights, {"constant": False}), inputs)}),
+        copy_with(layer, {"inputs": (weights, copy_with(inputs, {"precision": 4}))}),
+        copy_with(layer, {"loops": layer.loops[::-1]}),
     ]
-    renamed = [replaced(x, {"name": f"other{i}"}) for i, x in enumerate(others)]
+    renamed = [copy_with(x, {"name": f"other{i}"}) for i, x in enumerate(others)]
     assert len(layer_groups((layer, *renamed))) == 6
 
 
@@ -97,7 +97,7 @@ def test_a_row_has_the_figures_of_one_layer() -> None:
 @settings(deadline=None)
 @given(st.lists(layers(), min_size=1, max_size=4), st.integers(1, 3))
 def test_totals_are_those_of_all_layers(some: list[Any], copies: int) -> None:
-    parts = [replaced(x, {"name": f"{n}.{i}"}) for i in range(copies) for n, x in enumerate(some)]
+    parts = [copy_with(x, {"name": f"{n}.{i}"}) for i in range(copies) for n, x in enumerate(some)]
     workload = Workload.of(*parts)
     groups = layer_groups(workload.layers)
     assert sum(group.times for group in groups) == len(parts)

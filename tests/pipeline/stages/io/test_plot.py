@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from nestmap.model import EvaluationBatch, InputError, NetworkEvaluation, NetworkProblem
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline import Stage, each
 from nestmap.pipeline.describe import describe
 from nestmap.pipeline.stages import (
@@ -86,7 +86,7 @@ def test_nothing_is_drawn_of_nothing(tmp_path: Path) -> None:
 
 def test_names_of_files_are_harmless(tmp_path: Path) -> None:
     (first, *_) = WorkloadStage()(PROBLEM)
-    problem = replaced(first, {"layer": replaced(first.layer, {"name": "../$a b"})})
+    problem = copy_with(first, {"layer": copy_with(first.layer, {"name": "../$a b"})})
     stream = (x for spatial in SPATIAL(problem) for x in ORDERS(spatial))
     list(PlotTemporalMappingsStage(folder=tmp_path / "in")(stream))
     assert names(tmp_path) == ["in"]

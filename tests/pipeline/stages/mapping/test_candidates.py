@@ -18,7 +18,7 @@ from nestmap.model import (
     SpatialMapping,
     SpatialProblem,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline import each
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.options import SearchOptions
@@ -136,7 +136,7 @@ def ordered(text: str) -> LayerConstraints:
 def test_spatial_mappings_under_which_an_ordering_cannot_hold_are_skipped() -> None:
     # all iterations of K in time: not where some are spread over the array
     plan = SearchPlan(spatial=SpatialMappingGeneratorStage(max_mappings=ALL))
-    found = explore_network(constrained(replaced(ordered("K 8"), {"target": "first"})), plan)
+    found = explore_network(constrained(copy_with(ordered("K 8"), {"target": "first"})), plan)
     chosen = found.layers[0].cme
     assert chosen.spatial_mapping.factor_of("K") == 1
     assert str(chosen.temporal_mapping.order[0]) == "K 8"

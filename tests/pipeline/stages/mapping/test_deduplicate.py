@@ -19,7 +19,7 @@ from nestmap.model import (
     SpatialMapping,
     Workload,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline import Stage, each
 from nestmap.pipeline.explore.api import explore_front, explore_network
 from nestmap.pipeline.explore.options import SearchOptions
@@ -47,11 +47,11 @@ def block(number: int) -> tuple[Layer, Layer]:
     """Two layers of a block; the first one reads the block before."""
     source = None if number == 0 else f"down{number - 1}"
     up, down = matmul(k=8, c=6), matmul(k=6, c=8)
-    reads = (up.inputs[0], replaced(up.inputs[1], {"source": source}))
-    follows = (down.inputs[0], replaced(down.inputs[1], {"source": f"up{number}"}))
+    reads = (up.inputs[0], copy_with(up.inputs[1], {"source": source}))
+    follows = (down.inputs[0], copy_with(down.inputs[1], {"source": f"up{number}"}))
     return (
-        replaced(up, {"name": f"up{number}", "inputs": reads}),
-        replaced(down, {"name": f"down{number}", "inputs": follows}),
+        copy_with(up, {"name": f"up{number}", "inputs": reads}),
+        copy_with(down, {"name": f"down{number}", "inputs": follows}),
     )
 
 
@@ -113,7 +113,7 @@ def test_constraints_tell_layers_apart_and_the_names_of_constraints_do_not() -> 
         blocks(2, named, LayerConstraints()), SearchPlan.of(SearchOptions(lpf_limit=4))
     ).total
     assert [x.repeats for x in same.layers] == [None, None, "up0", "down0"]
-    fixed = replaced(named, {"spatial_mapping": SpatialMapping()})
+    fixed = copy_with(named, {"spatial_mapping": SpatialMapping()})
     other = explore_network(
         blocks(2, fixed, LayerConstraints()), SearchPlan.of(SearchOptions(lpf_limit=4))
     ).total

@@ -15,7 +15,7 @@ from nestmap.model import (
     Workload,
     layer_from_equation,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore, explore_network, read_network
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
@@ -141,7 +141,7 @@ def test_hints_for_what_is_skipped_are_not_checked(file: Path) -> None:
     network = read_network(file, "dimc")
     (entry, *_) = network.constraints.entries
     hints = (UnrollingHint(array_dimension="D1", dimensions=("G",)),)
-    addition = replaced(entry, {"target": "Add", "spatial_hints": hints})
+    addition = copy_with(entry, {"target": "Add", "spatial_hints": hints})
     constraints = MappingConstraints(entries=(addition,))
     assert read_network(file, "dimc", constraints).constraints == constraints
     with pytest.raises(InputError, match="loop dimension G"):

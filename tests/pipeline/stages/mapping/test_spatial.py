@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nestmap.model import InputError, LayerConstraints, MappingProblem, SpatialMapping
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.pipeline.stages.mapping.spatial import (
     SpatialMappingConversionStage,
     SpatialMappingGeneratorStage,
@@ -23,7 +23,7 @@ PROBLEM = MappingProblem(
 
 def given_by_user(**unrolled: str) -> MappingProblem:
     wanted = mapped(PROBLEM.layer, machine(TOP, sides={"D1": 99, "D2": 99}), unrolled)
-    return replaced(
+    return copy_with(
         PROBLEM, {"constraints": LayerConstraints(spatial_mapping=wanted.spatial_mapping)}
     )
 

@@ -92,13 +92,13 @@ class Notes:
     told: list[str] = field(default_factory=list[str])
     recorded: list[Generation] = field(default_factory=list[Generation])
 
-    def newest(self) -> Generation | None:
+    def newest_generation(self) -> Generation | None:
         return self.earlier[-1] if self.earlier else None
 
-    def scheduled(self) -> tuple[Individual, ...]:
+    def scheduled_individuals(self) -> tuple[Individual, ...]:
         return tuple(x for generation in self.earlier for x in generation.scheduled)
 
-    def record(self, generation: Generation) -> None:
+    def record_generation(self, generation: Generation) -> None:
         self.told.append(f"record {generation.number}")
         self.recorded.append(generation)
 

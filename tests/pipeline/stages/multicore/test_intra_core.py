@@ -28,10 +28,10 @@ from nestmap.model import (
     VectorNode,
     Workload,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.mapping.problem import CoreProblem
 from nestmap.model.multicore.accelerator import ComputeCore, MultiCoreAccelerator
-from nestmap.model.multicore.cn_costs import IMPOSSIBLE, KnownCost
+from nestmap.model.multicore.cn_costs import INFEASIBLE, RecordedCost
 from nestmap.model.multicore.cn_kinds import CoreCosts
 from nestmap.model.multicore.core_constraints import CoreAllocation, CoreMapping
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
@@ -52,7 +52,7 @@ from nestmap.pipeline.stages.multicore.dataflows import (
 from nestmap.pipeline.stages.multicore.intra_core import (
     CoreCostStage,
     IntraCoreMappingStage,
-    Remembered,
+    KeyedCosts,
     schedule_problem,
 )
 from tests.model.builders import memory
@@ -95,12 +95,12 @@ def buffered(size: int) -> ComputeCore:
         memory("buffer", "I1", "I2", "O", served=("D1", "D2"), size=size),
     )
     only = core(0)
-    return replaced(only, {"accelerator": replaced(only.accelerator, {"memories": levels})})
+    return copy_with(only, {"accelerator": copy_with(only.accelerator, {"memories": levels})})
 
 
 def equal(number: int, like: ComputeCore) -> ComputeCore:
     """The same core under another number."""
-    return replaced(like, {"id": number})
+    return copy_with(like, {"id": number})
 
 
 def large(number: int) -> ComputeCore:
@@ -115,7 +115,7 @@ def test_a_layer_on_a_core_with_room_costs_what_it_does_alone() -> None:
         cores = machine.core(number)
         assert isinstance(cores, ComputeCore)
         alone = explore(network("net", layer), cores.accelerator).layers[0].cme
-        known = costs.of(0, number)
+        known = costs.cost_of(0, number)
         assert known is not None
         assert known.cost is not None
         assert known.cme == alone
@@ -135,7 +135,7 @@ def test_the_columns_say_what_the_models_say() -> None:
         nest = split_net.nodes.layer_of(place)[0].nest
         names = ["O", *(read.operand for read in nest.inputs)]
         for column, number in enumerate(table.cores):
-            known = found.of(place, number)
+            known = found.cost_of(place, number)
             assert known is not None
             cost = known.cost
             assert cost is not None
@@ -161,9 +161,9 @@ def test_the_columns_say_what_the_models_say() -> None:
 )
 def test_the_largest_operands_stream(size: int, streamed: tuple[str, ...]) -> None:
     nothing = SpatialMapping(unrollings=(Unrolling(array_dimension="D1"),))
-    machine = star(replaced(buffered(size), {"dataflows": (nothing,)}))
+    machine = star(copy_with(buffered(size), {"dataflows": (nothing,)}))
     costs = CoreCostStage()(split(matrix(), machine))
-    known = costs.of(0, 0)
+    known = costs.cost_of(0, 0)
     assert known is not None
     assert known.cme is not None
     assert known.cost is not None
@@ -179,7 +179,7 @@ def test_what_streams_passes_the_wires_once_at_their_pace() -> None:
     machine = star(buffered(4 * 16 * 8 + 4 * 8 * 8 + 128))
     known = CoreCostStage(core_search(SearchPlan(objective=Objective.ENERGY)))(
         split(matrix(), machine)
-    ).of(0, 0)
+    ).cost_of(0, 0)
     assert known is not None
     assert known.cost is not None
     assert known.cost.streamed == ("W",)
@@ -193,7 +193,7 @@ def test_rates_are_never_above_the_way() -> None:
     """A layer that does nothing but move: one operation for each element."""
     layer = linear("fc", (1, 512), 4)
     machine = star(core(0, memory=buffer(size=256)))
-    known = CoreCostStage()(split(network("net", layer), machine)).of(0, 0)
+    known = CoreCostStage()(split(network("net", layer), machine)).cost_of(0, 0)
     assert known is not None
     assert known.cost is not None
     assert known.cost.streamed
@@ -216,7 +216,7 @@ def test_equal_nodes_on_equal_cores_are_searched_once() -> None:
     costs = counted(found)(split(convolutions(3), star(large(0), equal(1, large(0))), ROWS))
     assert [x.problem.layer.sizes["OY"] for x in found] == [1] * len(found)
     assert len(found) == len(costs.kinds) == 2  # rows at the ends, with padding, and the others
-    names = {costs.of(place, 0).cme.layer for place in range(18)}  # type: ignore[union-attr]
+    names = {costs.cost_of(place, 0).cme.layer for place in range(18)}  # type: ignore[union-attr]
     assert names == {"c0"}
 
 
@@ -225,12 +225,12 @@ class Notes:
     """A ledger in memory."""
 
     def __init__(self) -> None:
-        self.known: dict[str, KnownCost] = {}
+        self.known: dict[str, RecordedCost] = {}
 
-    def recall(self, keys: Sequence[str]) -> Mapping[str, KnownCost]:
+    def find_costs(self, keys: Sequence[str]) -> Mapping[str, RecordedCost]:
         return {key: self.known[key] for key in keys if key in self.known}
 
-    def keep(self, costs: Mapping[str, KnownCost]) -> None:
+    def record_costs(self, costs: Mapping[str, RecordedCost]) -> None:
         self.known |= costs
 
 
@@ -247,7 +247,7 @@ def test_what_a_ledger_knows_is_not_searched() -> None:
     again = CoreCostStage(stage(search), evaluate, text)(net)
     for name in ("kind", "runtime", "onchip", "offchip", "streamed", "read_rate", "write_rate"):
         assert np.array_equal(getattr(again.costs, name), getattr(first.costs, name))
-    assert again.known == first.known
+    assert again.recorded == first.recorded
 
 
 def test_keys_tell_apart_what_decides_a_cost() -> None:
@@ -279,9 +279,9 @@ def test_dataflows_are_what_a_core_runs() -> None:
             Unrolling(array_dimension="D2", loops=(Loop(dimension="K", size=2),)),
         )
     )
-    machine = star(replaced(large(0), {"dataflows": (flow,)}), large(1))
+    machine = star(copy_with(large(0), {"dataflows": (flow,)}), large(1))
     costs = CoreCostStage()(split(convolutions(1), machine))
-    fixed, free = costs.of(0, 0), costs.of(0, 1)
+    fixed, free = costs.cost_of(0, 0), costs.cost_of(0, 1)
     assert fixed is not None
     assert fixed.cme is not None
     assert free is not None
@@ -314,11 +314,11 @@ def test_genes_are_groups_on_the_cores_that_can_run_them() -> None:
             convolutions(), machine, options, CoreAllocation(target="c1", cores=(2, 0), fixed=True)
         )
     )
-    genes = [(gene.layer, gene.group, gene.cores) for gene in problem.space.genes]
+    genes = [(gene.layer, gene.group, gene.cores) for gene in problem.space.groups]
     assert genes == [(0, 0, (0, 2)), (0, 1, (0, 2)), (1, 0, (2,)), (1, 1, (0,))]
-    assert problem.space.gene_of.tolist() == [0, 1, 2, 3]
+    assert problem.space.group_of.tolist() == [0, 1, 2, 3]
     assert problem.options.rule is CandidateRule.MEMORY
-    assert problem.costs.runtime[:, 1].tolist() == [IMPOSSIBLE] * len(problem.costs.runtime)
+    assert problem.costs.runtime[:, 1].tolist() == [INFEASIBLE] * len(problem.costs.runtime)
     assert (problem.costs.runtime[:, 0] > 0).all()
 
 
@@ -326,8 +326,8 @@ def test_one_fixed_core_runs_all_groups() -> None:
     options = SplitOptions(hints=((HintLoop(dimension="K", tiles=4),),))
     entry = CoreAllocation(cores=(1,), fixed=True)
     costs = CoreCostStage()(split(convolutions(), star(large(0), large(1)), options, entry))
-    assert {gene.cores for gene in schedule_problem(costs).space.genes} == {(1,)}
-    assert {number for _, number in costs.known} == {1}
+    assert {gene.cores for gene in schedule_problem(costs).space.groups} == {(1,)}
+    assert {number for _, number in costs.recorded} == {1}
 
 
 def mapped(net: SplitProblem) -> CoreCosts:
@@ -346,7 +346,7 @@ def test_fixed_cores_for_too_few_groups_are_an_error() -> None:
 def test_a_layer_that_no_core_may_run_is_an_error() -> None:
     machine = star(core(0, operators=("Pool",)), large(1))
     net = split(convolutions(1), machine)
-    barred = replaced(net.problem, {"accelerator": star(core(0, operators=("Pool",)))})
+    barred = copy_with(net.problem, {"accelerator": star(core(0, operators=("Pool",)))})
     with pytest.raises(InputError, match="layer c0: found operator Conv, which no core of star"):
         mapped(SplitProblem(barred, net.options, net.nodes))
 
@@ -377,10 +377,10 @@ def test_a_register_that_would_take_more_than_the_buffer_is_used_in_part() -> No
     register = memory("register", "O", size=2048)
     shared = memory("buffer", "I1", "I2", "O", served=("D1", "D2"), size=1024)
     only = core(0)
-    accelerator = replaced(only.accelerator, {"memories": (register, shared)})
-    machine = star(replaced(only, {"accelerator": accelerator}))
+    accelerator = copy_with(only.accelerator, {"memories": (register, shared)})
+    machine = star(copy_with(only, {"accelerator": accelerator}))
     costs = mapped(split(convolutions(1), machine))
-    known = costs.of(0, 0)
+    known = costs.cost_of(0, 0)
     assert known is not None
     assert known.cost is not None
     assert "O" in known.cost.streamed
@@ -396,7 +396,7 @@ def test_data_that_stays_on_chip_between_layers_is_for_a_schedule_to_say() -> No
 def test_every_machine_runs_every_row(name: str) -> None:
     machine = read_multicore(name)
     problem = IntraCoreMappingStage()(split(convolutions(), machine, ROWS))
-    assert all(gene.cores for gene in problem.space.genes)
+    assert all(gene.cores for gene in problem.space.groups)
     kinds = problem.costs.kind[np.arange(len(problem.nodes))]
     assert (problem.costs.runtime[kinds].max(axis=1) > 0).all()
 
@@ -404,7 +404,7 @@ def test_every_machine_runs_every_row(name: str) -> None:
 def test_equal_cores_have_one_key() -> None:
     notes = Notes()
     net = split(matrix(), star(core(0), equal(1, core(0)), large(2)))
-    CoreCostStage(remembered=Remembered(notes, "search"))(net)
+    CoreCostStage(remembered=KeyedCosts(notes, "search"))(net)
     assert len(notes.known) == 2
 
 
@@ -429,8 +429,8 @@ def softmax(operations: int) -> Workload:
 
 
 def test_each_iteration_of_a_vector_operator_takes_its_operations() -> None:
-    machine = star(replaced(large(0), {"operators": ("Softmax",)}))
-    found = [CoreCostStage()(split(softmax(n), machine)).of(0, 0) for n in (1, 5)]
+    machine = star(copy_with(large(0), {"operators": ("Softmax",)}))
+    found = [CoreCostStage()(split(softmax(n), machine)).cost_of(0, 0) for n in (1, 5)]
     cmes = [known.cme for known in found if known is not None]
     once, often = (cme for cme in cmes if cme is not None)
     assert often.ideal_temporal_cycles == 5 * once.ideal_temporal_cycles
@@ -479,4 +479,4 @@ def test_evaluations_are_seen_and_searches_recalled() -> None:
     assert seen > known > 0
     again = core_cost_stage(SearchPlan(), observers=(searches,), ledger=searches)(net)
     assert (searches.seen, len(searches.known)) == (seen, known)
-    assert again.known == first.known
+    assert again.recorded == first.recorded

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from nestmap.model import InputError, LayerNode, Workload, layer_from_equation
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.multicore.accelerator import ComputeCore, MultiCoreAccelerator
 from nestmap.model.multicore.core_constraints import CoreAllocation, CoreMapping
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem, StreamSources
@@ -38,12 +38,12 @@ def resnet() -> StreamProblem:
 def running(problem: StreamProblem, operators: frozenset[str]) -> StreamProblem:
     """The problem with cores that name no vector operators but these."""
     cores = tuple(
-        replaced(core, {"operators": tuple(sorted({*core.operators} & operators)) or ("None",)})
+        copy_with(core, {"operators": tuple(sorted({*core.operators} & operators)) or ("None",)})
         if isinstance(core, ComputeCore) and core.operators
         else core
         for core in problem.accelerator.cores
     )
-    return replaced(problem, {"accelerator": replaced(problem.accelerator, {"cores": cores})})
+    return copy_with(problem, {"accelerator": copy_with(problem.accelerator, {"cores": cores})})
 
 
 @pytest.mark.parametrize(("name", "options"), [("resnet18_OY", ROWS), ("resnet18_lbl", None)])
@@ -95,18 +95,18 @@ def small(machine: MultiCoreAccelerator, bits: dict[int, int]) -> MultiCoreAccel
         else core
         for core in machine.cores
     )
-    return replaced(machine, {"cores": cores})
+    return copy_with(machine, {"cores": cores})
 
 
 def with_memory(core: ComputeCore, bits: int) -> ComputeCore:
     top = core.top_levels["I2"]
     memories = tuple(
-        replaced(level, {"instance": replaced(level.instance, {"size": bits})})
+        copy_with(level, {"instance": copy_with(level.instance, {"size": bits})})
         if level == top
         else level
         for level in core.accelerator.memories
     )
-    return replaced(core, {"accelerator": replaced(core.accelerator, {"memories": memories})})
+    return copy_with(core, {"accelerator": copy_with(core.accelerator, {"memories": memories})})
 
 
 TWO: Final = (convolution("a"), convolution("b", "a", k=4))
@@ -132,12 +132,12 @@ def test_layers_that_fit_no_core_are_split() -> None:
 def test_what_fits_some_core_need_not_fit_every_one() -> None:
     problem = problem_of(*TWO)
     sizes = {0: 4608, 1: 2304, 2: 2304, 3: 1152}
-    uneven = replaced(problem, {"accelerator": small(problem.accelerator, sizes)})
+    uneven = copy_with(problem, {"accelerator": small(problem.accelerator, sizes)})
     assert LayerSplittingStage()(uneven) == uneven
     every = LayerSplittingStage(fitting=Fitting.EVERY_CORE)(uneven)
     assert [k for _, k in parts_of(every)] == [2] * 6
     pinned = CoreMapping(entries=(CoreAllocation(target="a", cores=(1, 2)),))
-    some = LayerSplittingStage()(replaced(uneven, {"mapping": pinned}))
+    some = LayerSplittingStage()(copy_with(uneven, {"mapping": pinned}))
     assert [name for name, _ in parts_of(some)] == ["a_split_0", "a_split_1", "b"]
 
 
@@ -168,7 +168,7 @@ def test_constants_that_are_too_large_split_k() -> None:
     mapping = CoreMapping(entries=(CoreAllocation(target="b", cores=(3,)),))
     problem = problem_of(*TWO, mapping=mapping)
     sizes = {0: 4608, 1: 2304, 2: 2304, 3: 1152}
-    uneven = replaced(problem, {"accelerator": small(problem.accelerator, sizes)})
+    uneven = copy_with(problem, {"accelerator": small(problem.accelerator, sizes)})
     options = split_options(4, [], split_W_percentage=0.5)
     nodes = GenerateCNWorkloadHybridStage(options=options)(uneven).nodes
     assert [layer.tiling.count for layer in nodes.layers] == [8, 4]
@@ -180,14 +180,16 @@ def test_vector_operators_are_nodes_where_a_core_names_them_or_the_mapping_does(
     resnet: StreamProblem,
 ) -> None:
     def nodes_of(problem: StreamProblem) -> set[str]:
-        return {node.operator for node in problem.workload.vector_nodes if problem.computes(node)}
+        return {
+            node.operator for node in problem.workload.vector_nodes if problem.is_computed(node)
+        }
 
     bare = running(resnet, frozenset({"Add"}))
     assert nodes_of(bare) == {"Add"}
     pool = CoreMapping(entries=(CoreAllocation(target="MaxPool", cores=(0,)),))
-    assert nodes_of(replaced(bare, {"mapping": pool})) == {"Add", "MaxPool"}
+    assert nodes_of(copy_with(bare, {"mapping": pool})) == {"Add", "MaxPool"}
     every = CoreMapping(entries=(CoreAllocation(cores=(0, 1)),))
-    assert nodes_of(replaced(bare, {"mapping": every})) == {"Add"}
+    assert nodes_of(copy_with(bare, {"mapping": every})) == {"Add"}
 
 
 def test_without_options_the_tilings_of_the_mapping_count() -> None:
@@ -218,12 +220,12 @@ def edges_by_name(found: SplitProblem) -> set[tuple[str, int, str, int, str | No
 
 def test_the_order_of_the_layers_changes_nothing(resnet: StreamProblem) -> None:
     nodes = resnet.workload.nodes
-    backwards = replaced(resnet.workload, {"nodes": (*nodes[1::2], *nodes[::2])})
+    backwards = copy_with(resnet.workload, {"nodes": (*nodes[1::2], *nodes[::2])})
     generate = LayerSplittingStage(share=0.25) >> GenerateCNWorkloadHybridStage(
         options=split_options(1, [("OY", 7), ("K", 2)])
     )
     found = edges_by_name(generate(resnet))
-    assert found == edges_by_name(generate(replaced(resnet, {"workload": backwards})))
+    assert found == edges_by_name(generate(copy_with(resnet, {"workload": backwards})))
 
 
 def test_from_yaml_files(tmp_path: Path) -> None:
@@ -265,19 +267,19 @@ def test_a_list_of_loops_for_no_layer(cutoff: int) -> None:
 
 
 def test_a_layer_that_no_core_runs() -> None:
-    other = replaced(TWO[0], {"layer": replaced(TWO[0].layer, {"operator": "Other"})})
+    other = copy_with(TWO[0], {"layer": copy_with(TWO[0].layer, {"operator": "Other"})})
     problem = problem_of(other)
     cores = tuple(
-        replaced(core, {"operators": ("Conv",)}) if isinstance(core, ComputeCore) else core
+        copy_with(core, {"operators": ("Conv",)}) if isinstance(core, ComputeCore) else core
         for core in problem.accelerator.cores
     )
-    machine = replaced(problem.accelerator, {"cores": cores})
+    machine = copy_with(problem.accelerator, {"cores": cores})
     with pytest.raises(InputError, match=r"layer a: found operator Other, which no core"):
-        GenerateCNWorkloadHybridStage()(replaced(problem, {"accelerator": machine}))
+        GenerateCNWorkloadHybridStage()(copy_with(problem, {"accelerator": machine}))
 
 
 def test_a_network_without_anything_to_compute() -> None:
-    problem = replaced(problem_of(*TWO), {"workload": Workload(name="empty", nodes=())})
+    problem = copy_with(problem_of(*TWO), {"workload": Workload(name="empty", nodes=())})
     with pytest.raises(InputError, match="workload empty: found no node that computes"):
         GenerateCNWorkloadHybridStage()(problem)
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from nestmap.model import Loop, MultiCoreAccelerator, StorageCore
-from nestmap.model.multicore.allocation import Gene, GeneSpace
+from nestmap.model.multicore.allocation import AllocationSpace, NodeGroup
 from nestmap.model.multicore.cn_costs import CnCosts
-from nestmap.model.multicore.cn_layer import CnLayer, CnNest, TensorAxis, TensorUse
+from nestmap.model.multicore.cn_layer import CnLayer, LayerNest, TensorAxis, TensorUse
 from nestmap.model.multicore.cn_workload import CnEdges, CnWorkload
 from nestmap.model.multicore.schedule import ScheduleOptions, ScheduleProblem
 from nestmap.model.multicore.split_options import Convention
@@ -26,7 +26,7 @@ def _use(operand: str, size: int, constant: bool) -> TensorUse:
 
 def _layer(number: int, size: int) -> CnLayer:
     loops = (Loop(dimension="K", size=size),)
-    nest = CnNest(
+    nest = LayerNest(
         name=f"layer{number}",
         number=number,
         operator="Layer",
@@ -71,11 +71,11 @@ def problem(
     runtime = np.asarray(runtimes, dtype=np.int64)
     cores = tuple(range(runtime.shape[1]))
     nothing, zero = np.zeros_like(runtime), np.zeros(runtime.shape)
-    genes = tuple(Gene(layer=x, group=0, cores=cores) for x in range(len(runtime)))
+    genes = tuple(NodeGroup(layer=x, group=0, cores=cores) for x in range(len(runtime)))
     return ScheduleProblem(
         accelerator=machine(len(cores), bandwidth),
         nodes=_network(len(runtime), edges, size),
-        space=GeneSpace(genes, np.arange(len(genes))),
+        space=AllocationSpace(genes, np.arange(len(genes))),
         costs=CnCosts(np.arange(len(genes)), cores, runtime, zero, zero, nothing, nothing, nothing),
         options=ScheduleOptions(),
     )

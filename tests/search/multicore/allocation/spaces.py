@@ -8,40 +8,40 @@ from dataclasses import dataclass, field
 import numpy as np
 from hypothesis import strategies as st
 
-from nestmap.model.multicore.allocation import Allocation, Gene, GeneSpace
+from nestmap.model.multicore.allocation import Allocation, AllocationSpace, NodeGroup
 from nestmap.model.multicore.population import AllocationObjective, Fitness, Individual
 from nestmap.search.multicore.allocation.genetic import Evaluate
 
 ALL = tuple(AllocationObjective)
 
 
-def space_of(*cores: Sequence[int]) -> GeneSpace:
+def space_of(*cores: Sequence[int]) -> AllocationSpace:
     """A space with one node for each gene, which may run on these cores."""
-    genes = tuple(Gene(layer=i, group=0, cores=tuple(x)) for i, x in enumerate(cores))
-    return GeneSpace(genes, np.arange(len(genes)))
+    genes = tuple(NodeGroup(layer=i, group=0, cores=tuple(x)) for i, x in enumerate(cores))
+    return AllocationSpace(genes, np.arange(len(genes)))
 
 
-def square(genes: int, cores: int) -> GeneSpace:
+def square(genes: int, cores: int) -> AllocationSpace:
     """A space in which all genes may run on all cores."""
     return space_of(*[range(cores)] * genes)
 
 
-def spaces(genes: int = 6, cores: int = 4, free: int = 0) -> st.SearchStrategy[GeneSpace]:
+def spaces(genes: int = 6, cores: int = 4, free: int = 0) -> st.SearchStrategy[AllocationSpace]:
     """Up to so many genes and cores; at least so many genes with a choice."""
     numbers = st.sets(st.integers(0, 2 * cores), min_size=1, max_size=cores)
     gene = numbers.map(lambda x: tuple(sorted(x)))
     made = st.lists(gene, min_size=max(1, free), max_size=genes).map(lambda x: space_of(*x))
-    return made.filter(lambda space: len(space.free) >= free)
+    return made.filter(lambda space: len(space.free_groups) >= free)
 
 
-def allocations(space: GeneSpace) -> st.SearchStrategy[Allocation]:
+def allocations(space: AllocationSpace) -> st.SearchStrategy[Allocation]:
     """Any allocation of a space."""
-    return st.tuples(*[st.sampled_from(gene.cores) for gene in space.genes])
+    return st.tuples(*[st.sampled_from(gene.cores) for gene in space.groups])
 
 
-def is_allowed(space: GeneSpace, allocation: Allocation) -> bool:
-    return len(allocation) == len(space.genes) and all(
-        core in gene.cores for core, gene in zip(allocation, space.genes, strict=True)
+def is_allowed(space: AllocationSpace, allocation: Allocation) -> bool:
+    return len(allocation) == len(space.groups) and all(
+        core in gene.cores for core, gene in zip(allocation, space.groups, strict=True)
     )
 
 

@@ -16,7 +16,7 @@ from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.search.multicore.allocation.cp_sat_model import Limits, Program, Relaxation
 from nestmap.search.multicore.allocation.cp_sat_search import ConstraintOptions, prove
 from nestmap.search.multicore.allocation.genetic import Evaluate
-from nestmap.search.multicore.allocation.requirements import Demands
+from nestmap.search.multicore.allocation.requirements import Requirements
 from nestmap.search.multicore.schedule.evaluator import Evaluator
 from tests.search.multicore.allocation.chains import problem
 from tests.search.multicore.schedule.problems import Case, cases
@@ -33,7 +33,7 @@ def random_problem(seed: int, cores: int = 2) -> ScheduleProblem:
 
 
 def everything(what: ScheduleProblem) -> list[Allocation]:
-    return list(product(*(gene.cores for gene in what.space.genes)))
+    return list(product(*(gene.cores for gene in what.space.groups)))
 
 
 def least(fitnesses: Sequence[Fitness | None]) -> int | None:
@@ -74,7 +74,7 @@ def test_every_relaxation_is_below_the_best(seed: int) -> None:
     assert best is not None
     bounds: dict[Relaxation, int] = {}
     for detail in (500, 1, 0):
-        program = Program(Demands(made), detail)
+        program = Program(Requirements(made), detail)
         bounds[program.relaxation] = program.solve(Limits(10.0, None, 0)).bound
     assert list(bounds) == [Relaxation.INTERVALS, Relaxation.PATHS, Relaxation.LOADS]
     assert best >= bounds[Relaxation.INTERVALS]

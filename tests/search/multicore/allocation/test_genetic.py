@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from nestmap.model import InputError
-from nestmap.model.base import replaced
-from nestmap.model.multicore.allocation import Allocation, GeneSpace
+from nestmap.model.base import copy_with
+from nestmap.model.multicore.allocation import Allocation, AllocationSpace
 from nestmap.model.multicore.population import AllocationObjective, Fitness, Generation, Individual
 from nestmap.search.multicore.allocation.genetic import GeneticOptions, evolve
 from nestmap.search.multicore.allocation.survivor_selection import costs_of, pareto_front
@@ -44,11 +44,11 @@ Costing = Callable[[Allocation], Fitness | None]
 
 
 def options(**changes: object) -> GeneticOptions:
-    return replaced(SHORT, changes)
+    return copy_with(SHORT, changes)
 
 
 def run(
-    space: GeneSpace = SPACE, options: GeneticOptions = SHORT, fitness: Costing = hashed
+    space: AllocationSpace = SPACE, options: GeneticOptions = SHORT, fitness: Costing = hashed
 ) -> list[Generation]:
     return list(evolve(space, options, each(fitness)))
 
@@ -69,7 +69,7 @@ small_options = st.builds(
 @few
 @given(spaces(), small_options)
 def test_what_holds_of_every_generation(
-    fitness: Costing, space: GeneSpace, options: GeneticOptions
+    fitness: Costing, space: AllocationSpace, options: GeneticOptions
 ) -> None:
     counting = Counting(fitness)
     generations = list(evolve(space, options, counting))
@@ -96,7 +96,7 @@ def test_what_holds_of_every_generation(
 @few
 @given(spaces(), small_options)
 def test_a_seed_gives_one_result_whatever_the_number_of_workers(
-    space: GeneSpace, options: GeneticOptions
+    space: AllocationSpace, options: GeneticOptions
 ) -> None:
     with ThreadPoolExecutor(3) as pool:
         threads = list(evolve(space, options, lambda several: list(pool.map(hashed, several))))
@@ -113,7 +113,7 @@ def test_seeds_differ() -> None:
 @few
 @given(st.data(), spaces(), small_options)
 def test_an_interrupted_search_goes_on_as_if_nothing_had_happened(
-    fitness: Costing, data: st.DataObject, space: GeneSpace, options: GeneticOptions
+    fitness: Costing, data: st.DataObject, space: AllocationSpace, options: GeneticOptions
 ) -> None:
     whole = run(space, options, fitness)
     place = data.draw(st.integers(0, len(whole) - 1))
@@ -128,7 +128,7 @@ def test_an_interrupted_search_goes_on_as_if_nothing_had_happened(
 @few
 @given(st.data(), spaces(), small_options)
 def test_what_was_known_before_changes_no_result(
-    data: st.DataObject, space: GeneSpace, options: GeneticOptions
+    data: st.DataObject, space: AllocationSpace, options: GeneticOptions
 ) -> None:
     whole = run(space, options)
     place = data.draw(st.integers(0, len(whole) - 1))
@@ -153,15 +153,17 @@ def test_a_finished_search_has_no_more_generations() -> None:
 
 @few
 @given(spaces(genes=4, cores=3), small_options)
-def test_a_small_space_is_searched_completely(space: GeneSpace, options: GeneticOptions) -> None:
-    everything = list(product(*(gene.cores for gene in space.genes)))
+def test_a_small_space_is_searched_completely(
+    space: AllocationSpace, options: GeneticOptions
+) -> None:
+    everything = list(product(*(gene.cores for gene in space.groups)))
     generations = run(space, options, hashed_or_not)
     last = generations[-1]
     assert last.exhaustive is (len(everything) <= options.budget)
     if last.exhaustive:
         assert last.evaluations == len(everything)
         costed = [individual(x) for x in everything]
-        costed = [replaced(x, {"fitness": hashed_or_not(x.allocation)}) for x in costed]
+        costed = [copy_with(x, {"fitness": hashed_or_not(x.allocation)}) for x in costed]
         assert last.front == pareto_front(costed, options.objectives)
         assert len(generations) == -(-len(everything) // options.individuals)
 

@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from numpy.typing import NDArray
 
 from nestmap.model.arrays import Floats
-from nestmap.model.multicore.allocation import Gene, GeneSpace
-from nestmap.model.multicore.cn_costs import IMPOSSIBLE, CnCosts
+from nestmap.model.multicore.allocation import AllocationSpace, NodeGroup
+from nestmap.model.multicore.cn_costs import INFEASIBLE, CnCosts
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.search.multicore.allocation.initial_allocations import (
-    Genes,
+    InitialAllocations,
     Placing,
     initial_allocations,
 )
@@ -46,7 +46,7 @@ def test_no_node_is_where_it_cannot_run(case: Case) -> None:
     for allocation in initial_allocations(case.problem):
         cores = case.problem.space.cores_of_nodes(allocation).tolist()
         for place, number in enumerate(cores):
-            assert costs.is_possible(int(costs.kind[place]), number)
+            assert costs.is_feasible(int(costs.kind[place]), number)
 
 
 def timed(
@@ -71,26 +71,26 @@ def timed(
         write_rate=np.zeros_like(table),
     )
     genes = tuple(
-        Gene(
+        NodeGroup(
             layer=layer,
             group=0,
-            cores=tuple(c for c in made.costs.cores if table[layer, c] != IMPOSSIBLE) or (0,),
+            cores=tuple(c for c in made.costs.cores if table[layer, c] != INFEASIBLE) or (0,),
         )
         for layer in range(layers)
     )
-    return replace(made, costs=costs, space=GeneSpace(genes, made.space.gene_of))
+    return replace(made, costs=costs, space=AllocationSpace(genes, made.space.group_of))
 
 
 def fastest(made: ScheduleProblem) -> Placing:
-    return Genes(made).balanced(lambda runtime, _: runtime)
+    return InitialAllocations(made).balanced_loads(lambda runtime, _: runtime)
 
 
 def cheapest(made: ScheduleProblem) -> Placing:
-    return Genes(made).balanced(lambda _, energy: energy)
+    return InitialAllocations(made).balanced_loads(lambda _, energy: energy)
 
 
 def longest_first(made: ScheduleProblem) -> Placing:
-    return Genes(made).balanced(lambda runtime, _: runtime * 0)
+    return InitialAllocations(made).balanced_loads(lambda runtime, _: runtime * 0)
 
 
 def test_each_gene_is_where_it_is_fastest() -> None:
@@ -121,14 +121,14 @@ def test_runtimes_of_all_nodes_of_a_gene_count() -> None:
         return runtime
 
     made = timed([[3, 2], [1, 5]], [[0.5, 1.0], [2.0, 0.25]], rows=4)
-    assert Genes(made).balanced(seen) == [1, 0]
+    assert InitialAllocations(made).balanced_loads(seen) == [1, 0]
     assert asked == [[12, 8], [2.0, 4.0], [4, 20], [8.0, 1.0]]
 
 
 def test_list_scheduling_weighs_transfers_against_speed() -> None:
     runtime = [[10, 50], [30, 10], [10, 50]]
-    assert Genes(timed(runtime)).earliest_end() == [0, 1, 0]
-    assert Genes(timed(runtime, between=SLOW)).earliest_end() == [0, 0, 0]
+    assert InitialAllocations(timed(runtime)).earliest_end() == [0, 1, 0]
+    assert InitialAllocations(timed(runtime, between=SLOW)).earliest_end() == [0, 0, 0]
 
 
 def test_list_scheduling_runs_side_by_side_what_does_not_wait() -> None:
@@ -141,41 +141,41 @@ def test_list_scheduling_runs_side_by_side_what_does_not_wait() -> None:
         bits=np.zeros(0, np.int64),
     )
     apart = replace(made, nodes=replace(made.nodes, edges=empty))
-    assert Genes(made).earliest_end() == [0, 0]
-    assert sorted(Genes(apart).earliest_end()) == [0, 1]
+    assert InitialAllocations(made).earliest_end() == [0, 0]
+    assert sorted(InitialAllocations(apart).earliest_end()) == [0, 1]
 
 
 def test_stretches_take_equally_long() -> None:
     made = timed([[2, 2], [2, 2], [2, 2], [6, 6]])
-    assert Genes(made).stretches() == [0, 0, 0, 1]
+    assert InitialAllocations(made).stretches() == [0, 0, 0, 1]
 
 
 def test_the_line_goes_back_and_forth_over_the_cores() -> None:
     made = timed([[1, 1, 1]] * 8)
-    assert Genes(made).back_and_forth() == [0, 1, 2, 2, 1, 0, 0, 1]
-    assert Genes(made).in_turn() == [0, 1, 2, 0, 1, 2, 0, 1]
+    assert InitialAllocations(made).back_and_forth() == [0, 1, 2, 2, 1, 0, 0, 1]
+    assert InitialAllocations(made).round_robin() == [0, 1, 2, 0, 1, 2, 0, 1]
 
 
 def test_all_on_one_core_but_what_cannot_run_there() -> None:
-    no = IMPOSSIBLE
+    no = INFEASIBLE
     made = timed([[1, 1, no], [no, 9, 4], [1, 1, no]])
-    assert list(Genes(made).single()) == [[0, 2, 0], [1, 1, 1], [0, 2, 0]]
+    assert list(InitialAllocations(made).single_core()) == [[0, 2, 0], [1, 1, 1], [0, 2, 0]]
 
 
 def test_what_has_one_core_only_takes_no_turn() -> None:
-    no = IMPOSSIBLE
+    no = INFEASIBLE
     made = timed([[1, 1, no], [no, no, 4], [1, 1, no], [1, 1, no]])
-    genes = Genes(made)
-    assert genes.in_turn() == [0, 2, 1, 0]
+    genes = InitialAllocations(made)
+    assert genes.round_robin() == [0, 2, 1, 0]
     assert genes.back_and_forth() == [0, 2, 1, 1]
     assert genes.stretches() == [0, 2, 1, 1]
-    assert list(genes.single()) == [[0, 2, 0, 0], [1, 2, 1, 1]]
+    assert list(genes.single_core()) == [[0, 2, 0, 0], [1, 2, 1, 1]]
 
 
 def test_nothing_to_choose_is_one_allocation() -> None:
-    no = IMPOSSIBLE
+    no = INFEASIBLE
     assert initial_allocations(timed([[3, no], [no, 4]])) == ((0, 1),)
 
 
 def test_a_gene_that_can_run_nowhere_is_where_it_may() -> None:
-    assert initial_allocations(timed([[IMPOSSIBLE, IMPOSSIBLE]])) == ((0,),)
+    assert initial_allocations(timed([[INFEASIBLE, INFEASIBLE]])) == ((0,),)

@@ -8,8 +8,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from nestmap.model.multicore.split_options import Convention
-from nestmap.search.multicore.allocation.lower_bounds import Bounds, Job, latency_bound, least_end
-from nestmap.search.multicore.allocation.requirements import Demands
+from nestmap.search.multicore.allocation.lower_bounds import (
+    Bounds,
+    Job,
+    earliest_end,
+    latency_bound,
+)
+from nestmap.search.multicore.allocation.requirements import Requirements
 from nestmap.search.multicore.schedule.evaluator import Evaluator
 from tests.search.multicore.allocation.chains import problem
 from tests.search.multicore.schedule.problems import Case, cases
@@ -29,7 +34,7 @@ def test_the_least_end_is_that_of_the_tightest_part(work: list[Job]) -> None:
         min(x.head for x in part) + sum(x.time for x in part) + min(x.tail for x in part)
         for part in parts
     )
-    assert least_end(work) == max(ends)
+    assert earliest_end(work) == max(ends)
 
 
 @given(jobs)
@@ -39,7 +44,7 @@ def test_no_order_ends_sooner(work: list[Job]) -> None:
         for job in order:
             now = max(now, job.head) + job.time
             end = max(end, now + job.tail)
-        assert least_end(work) <= end
+        assert earliest_end(work) <= end
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
@@ -55,7 +60,7 @@ def test_no_schedule_is_below_the_bound(case: Case) -> None:
 def test_the_bound_of_many_allocations_is_below_that_of_each(
     case: Case, data: st.DataObject
 ) -> None:
-    demands, column = Demands(case.problem), case.problem.costs.column
+    demands, column = Requirements(case.problem), case.problem.costs.column
     chosen = [column(core) for core in case.allocation]
     wide = tuple(
         columns if data.draw(st.booleans()) else (own,)

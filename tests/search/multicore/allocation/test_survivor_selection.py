@@ -6,7 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nestmap.model.multicore.population import AllocationObjective, Individual
-from nestmap.search.multicore.allocation.survivor_selection import costs_of, pareto_front, survivors
+from nestmap.search.multicore.allocation.survivor_selection import (
+    costs_of,
+    pareto_front,
+    select_survivors,
+)
 from tests.search.multicore.allocation.spaces import ALL, dominates, individual
 
 LATENCY, ENERGY = AllocationObjective.LATENCY, AllocationObjective.ENERGY
@@ -58,7 +62,7 @@ def test_a_front_can_be_made_piece_by_piece(
 def test_survivors_are_the_best_fronts_and_infeasible_ones_come_last(
     individuals: list[Individual], chosen: Chosen, count: int
 ) -> None:
-    kept = survivors(individuals, chosen, count)
+    kept = select_survivors(individuals, chosen, count)
     assert len(kept) == min(count, len(individuals))
     assert len(set(kept)) == len(kept)
     assert set(kept) <= set(individuals)
@@ -76,7 +80,7 @@ def test_of_a_front_the_least_crowded_go_on(data: st.DataObject, size: int, coun
     latencies, energies = data.draw(numbers), data.draw(numbers)[::-1]
     rows = zip(latencies, energies, strict=True)
     front = [individual((i,), *row) for i, row in enumerate(rows)]
-    kept = survivors(data.draw(st.permutations(front)), (LATENCY, ENERGY), count)
+    kept = select_survivors(data.draw(st.permutations(front)), (LATENCY, ENERGY), count)
     distances = dict(zip(front, crowding(latencies, energies), strict=True))
     outside = [distances[x] for x in front if x not in kept]
     assert min(distances[x] for x in kept) >= max(outside, default=0) - 1e-12
@@ -103,6 +107,6 @@ def test_the_process_wide_random_numbers_are_left_alone() -> None:
 
     before = random.getstate()
     many = [individual((i,), i % 5, (i * 7) % 11) for i in range(40)]
-    _ = survivors(many, (LATENCY, ENERGY), 7)
+    _ = select_survivors(many, (LATENCY, ENERGY), 7)
     _ = pareto_front(many, (LATENCY, ENERGY))
     assert random.getstate() == before

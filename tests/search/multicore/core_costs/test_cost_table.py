@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import Accelerator, Layer, LayerNode, MemoryLevel, Objective
 from nestmap.model.multicore.accelerator import ComputeCore
-from nestmap.model.multicore.cn_costs import KnownCost
+from nestmap.model.multicore.cn_costs import RecordedCost
 from nestmap.model.multicore.cn_kinds import CnKind
 from nestmap.model.multicore.top_memories import memory_operands
 from nestmap.pipeline.stage_graph import each
 from nestmap.pipeline.stages import CostModelStage, LomaStage, SpatialMappingGeneratorStage, minimal
 from nestmap.pipeline.stages.multicore.dataflows import CustomSpatialMappingGeneratorStage
-from nestmap.search.multicore.core_costs.cost_table import Cell, CoreView, Costs
+from nestmap.search.multicore.core_costs.cost_table import Cell, CoreView, CostTable
 from nestmap.search.multicore.core_costs.offchip_memory import OffChip
-from nestmap.search.multicore.core_costs.operand_residency import too_large
+from nestmap.search.multicore.core_costs.operand_residency import streamed_operands
 from nestmap.search.multicore.core_costs.single_core_layer import held_by_memory
 from nestmap.search.multicore.split.node_nests import layer_nest
 from tests.search.multicore.core_costs.test_offchip_memory import BOTH, EACH
@@ -62,8 +62,8 @@ def test_costs_are_those_of_the_mapping(
     kind, nest = kind_of(layer, more), layer_nest(LayerNode(layer=layer), 0)
     carried = memory_operands(nest, core)
     cell = Cell(kind=kind, view=CoreView.of(core, offchip), exact=True)
-    found = Costs(SEARCH, evaluate).of(cell, nest)
-    if not isinstance(found, KnownCost):
+    found = CostTable(SEARCH, evaluate).of(cell, nest)
+    if not isinstance(found, RecordedCost):
         assert found  # a reason
         return
     cost, cme = found.cost, found.cme
@@ -71,7 +71,7 @@ def test_costs_are_those_of_the_mapping(
     assert cme is not None
     assert carried is not None
     names = dict(zip(carried, kind.operands, strict=True))
-    least = too_large(core.top_levels, held_by_memory(kind, carried))
+    least = streamed_operands(core.top_levels, held_by_memory(kind, carried))
     assert {names[x] for x in least} <= set(cost.streamed)
     own = {level.name for level in accelerator.memories}
     beyond = [entry for entry in cme.levels if entry.memory not in own]

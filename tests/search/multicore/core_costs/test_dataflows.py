@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 
 from nestmap.model import Loop, MappingProblem, SpatialMapping, SpatialProblem, Unrolling
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.mapping.problem import CoreProblem
 from nestmap.search.multicore.core_costs.dataflows import dataflow_mappings, dividing_mappings
 from nestmap.search.spatial.unrolling import unrolling_limits
@@ -27,7 +27,7 @@ def texts(mappings: tuple[SpatialMapping, ...]) -> list[str]:
 
 
 def test_dataflows_are_cut_down_to_the_layer() -> None:
-    accelerator = replaced(machine(), {"array": array(16, 8)})
+    accelerator = copy_with(machine(), {"array": array(16, 8)})
     problem = MappingProblem(layer=fully_connected(), accelerator=accelerator)
     flows = (
         flow(D1=("K", 16), D2=("C", 8)),

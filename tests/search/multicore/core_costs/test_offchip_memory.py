@@ -17,9 +17,13 @@ from nestmap.model import (
     PortKind,
     PortUse,
 )
-from nestmap.model.base import replaced
-from nestmap.model.multicore.interconnect import Ways
-from nestmap.search.multicore.core_costs.offchip_memory import OffChip, offchip_of, streaming
+from nestmap.model.base import copy_with
+from nestmap.model.multicore.interconnect import Interconnect
+from nestmap.search.multicore.core_costs.offchip_memory import (
+    OffChip,
+    offchip_of,
+    with_offchip_level,
+)
 from tests.model.multicore.cores import core, far, star
 
 INPUTS, OUTPUTS = ("I1", "I2"), ("O",)
@@ -44,14 +48,14 @@ EACH = dram(port(PortKind.READ, 64), port(PortKind.WRITE, 32))
 
 def added(offchip: OffChip, *operands: str) -> MemoryLevel:
     machine = core(0).accelerator
-    made = streaming(machine, operands, offchip, {})
+    made = with_offchip_level(machine, operands, offchip, {})
     assert made.memories[:-1] == machine.memories
     return made.memories[-1]
 
 
 def test_nothing_streams_nothing_changes() -> None:
     machine = core(0).accelerator
-    assert streaming(machine, (), OffChip(memories=(BOTH,)), {"buffer": 8}) == machine
+    assert with_offchip_level(machine, (), OffChip(memories=(BOTH,)), {"buffer": 8}) == machine
 
 
 def test_only_what_streams_sees_it_and_it_serves_all_units() -> None:
@@ -107,32 +111,34 @@ def test_a_bit_costs_what_it_did(
 
 def test_a_name_that_the_core_has_already_is_changed() -> None:
     offchip = OffChip(
-        memories=(replaced(BOTH, {"instance": replaced(BOTH.instance, {"name": "buffer"})}),)
+        memories=(copy_with(BOTH, {"instance": copy_with(BOTH.instance, {"name": "buffer"})}),)
     )
     assert added(offchip, "I1").name == "offchip_buffer"
 
 
 def test_memories_keep_what_is_reserved() -> None:
-    machine = streaming(core(0).accelerator, ("I1",), OffChip(memories=(BOTH,)), {"buffer": 96})
+    machine = with_offchip_level(
+        core(0).accelerator, ("I1",), OffChip(memories=(BOTH,)), {"buffer": 96}
+    )
     assert [x.instance.size for x in machine.memories] == [4096 - 96, 10**9]
 
 
 def test_operands_with_memories_of_their_own_off_the_chip_keep_them() -> None:
-    inputs = replaced(
+    inputs = copy_with(
         BOTH,
         {
-            "instance": replaced(BOTH.instance, {"name": "inputs", "ports": ports("I1", "I2")}),
+            "instance": copy_with(BOTH.instance, {"name": "inputs", "ports": ports("I1", "I2")}),
             "operands": INPUTS,
         },
     )
-    outputs = replaced(
+    outputs = copy_with(
         BOTH,
         {
-            "instance": replaced(BOTH.instance, {"name": "outputs", "ports": ports("O")}),
+            "instance": copy_with(BOTH.instance, {"name": "outputs", "ports": ports("O")}),
             "operands": OUTPUTS,
         },
     )
-    machine = streaming(
+    machine = with_offchip_level(
         core(0).accelerator, ("I1", "I2", "O"), OffChip(memories=(inputs, outputs)), {}
     )
     assert [(x.name, x.operands) for x in machine.memories[1:]] == [
@@ -148,7 +154,7 @@ def ports(*operands: str) -> tuple[MemoryPort, ...]:
 
 
 def seen(machine: MultiCoreAccelerator, *, narrowed: bool = True) -> OffChip:
-    return offchip_of(machine, Ways(accelerator=machine), 0, narrowed=narrowed)
+    return offchip_of(machine, Interconnect(accelerator=machine), 0, narrowed=narrowed)
 
 
 def test_the_narrowest_wire_counts() -> None:
@@ -171,6 +177,6 @@ def test_the_narrowest_wire_counts() -> None:
 
 def test_a_bus_for_both_ways_is_common() -> None:
     bus = Bus(cores=(0, 9), bandwidth=20)
-    machine = replaced(star(core(0)), {"links": (), "buses": (bus,)})
+    machine = copy_with(star(core(0)), {"links": (), "buses": (bus,)})
     found = seen(machine)
     assert (found.down, found.up, found.common) == (20, 20, True)

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nestmap.model import MappingProblem, MemoryLevel, SpatialMapping, Unrolling
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.dims import Loop
 from nestmap.search.multicore.core_costs.operand_residency import (
-    growing,
-    leaves_room,
-    reserved,
-    tightened,
-    too_large,
+    by_size,
+    fits_with_tile,
+    reduce_memory,
+    reserved_bits,
+    streamed_operands,
 )
 from tests.model.builders import array, fully_connected, machine, memory
 from tests.model.multicore.cores import core
@@ -48,13 +48,13 @@ def alike(level: MemoryLevel) -> dict[str, MemoryLevel]:
 def test_the_smallest_ones_stay_that_fit_together(
     held: dict[str, int], streamed: tuple[str, ...]
 ) -> None:
-    assert too_large(alike(SHARED), held) == streamed
+    assert streamed_operands(alike(SHARED), held) == streamed
 
 
 def test_each_outermost_memory_decides_for_itself() -> None:
-    assert too_large(APART, {"I1": 101, "I2": 200, "O": 100}) == ("I1",)
-    assert too_large(APART, {"I1": 100, "I2": 200, "O": 101}) == ("I2",)
-    assert too_large(APART, {"I1": 100, "I2": 301, "O": 300}) == ("I2",)
+    assert streamed_operands(APART, {"I1": 101, "I2": 200, "O": 100}) == ("I1",)
+    assert streamed_operands(APART, {"I1": 100, "I2": 200, "O": 101}) == ("I2",)
+    assert streamed_operands(APART, {"I1": 100, "I2": 301, "O": 300}) == ("I2",)
 
 
 HELD = st.fixed_dictionaries({x: st.integers(0, 1500) for x in ("I1", "I2", "O")})
@@ -63,7 +63,7 @@ HELD = st.fixed_dictionaries({x: st.integers(0, 1500) for x in ("I1", "I2", "O")
 @given(HELD, st.booleans())
 def test_what_stays_fits_and_no_larger_operand_would(held: dict[str, int], apart: bool) -> None:
     levels = APART if apart else alike(SHARED)
-    streamed = too_large(levels, held)
+    streamed = streamed_operands(levels, held)
     for level in {x.name: x for x in levels.values()}.values():
         here = [x for x in held if levels[x].name == level.name]
         stays = [held[x] for x in here if x not in streamed]
@@ -76,8 +76,8 @@ def test_what_stays_fits_and_no_larger_operand_would(held: dict[str, int], apart
 
 @given(HELD)
 def test_more_and_more_streams_until_all_does(held: dict[str, int]) -> None:
-    steps = list(growing(alike(SHARED), held))
-    assert steps[0] == too_large(alike(SHARED), held)
+    steps = list(by_size(alike(SHARED), held))
+    assert steps[0] == streamed_operands(alike(SHARED), held)
     assert set(steps[-1]) == set(held)
     for before, after in pairwise(steps):
         (new,) = set(after) - set(before)
@@ -112,8 +112,8 @@ def test_what_streams_needs_room_for_what_the_array_works_on(
     only = core(0, memory=replaced_size(size))
     problem = MappingProblem(layer=fully_connected(), accelerator=only.accelerator)
     held = {"O": 128, "I1": 64, "I2": 256}
-    assert leaves_room(problem, only, held, ("I2",), [mapping]) is room
-    assert leaves_room(problem, only, held, ("I1", "I2", "O"), [mapping])
+    assert fits_with_tile(problem, only, held, ("I2",), [mapping]) is room
+    assert fits_with_tile(problem, only, held, ("I1", "I2", "O"), [mapping])
 
 
 def replaced_size(size: int) -> MemoryLevel:
@@ -124,17 +124,17 @@ def test_what_others_have_made_beside_the_layers_own_takes_room() -> None:
     only = core(0, memory=replaced_size(4096))
     problem = MappingProblem(layer=fully_connected(), accelerator=only.accelerator)
     own = {"O": 2 * 8 * 8, "I1": 2 * 4 * 8, "I2": 4 * 8 * 8}
-    assert reserved(problem, only, own, ("I2",)) == {"buffer": 0}
+    assert reserved_bits(problem, only, own, ("I2",)) == {"buffer": 0}
     more = {**own, "I1": own["I1"] + 72, "I2": 10**6}
-    assert reserved(problem, only, more, ("I2",)) == {"buffer": 72}
-    assert reserved(problem, only, more, ("I1", "I2")) == {"buffer": 0}
+    assert reserved_bits(problem, only, more, ("I2",)) == {"buffer": 72}
+    assert reserved_bits(problem, only, more, ("I1", "I2")) == {"buffer": 0}
 
 
 def test_inner_memories_of_all_units_together_fit_the_outermost_one() -> None:
     """Registers of 8 units below a memory of three operands."""
     register = memory("register", "O", size=4096)
     buffer = memory("buffer", "I1", "I2", "O", served=("D1", "D2"), size=4800)
-    accelerator = replaced(machine(), {"array": array(4, 2), "memories": (register, buffer)})
-    sizes = {x.name: x.instance.size for x in tightened(accelerator).memories}
+    accelerator = copy_with(machine(), {"array": array(4, 2), "memories": (register, buffer)})
+    sizes = {x.name: x.instance.size for x in reduce_memory(accelerator).memories}
     assert sizes == {"register": 4800 // (8 * 3), "buffer": 4800}
-    assert tightened(tightened(accelerator)) == tightened(accelerator)
+    assert reduce_memory(reduce_memory(accelerator)) == reduce_memory(accelerator)

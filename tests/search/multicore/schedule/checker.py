@@ -84,8 +84,8 @@ def nodes(replay: Replay) -> Iterator[str]:
     for place, (core, start, end) in enumerate(
         zip(replay.core, replay.start, replay.end, strict=True)
     ):
-        number = int(problem.space.gene_of[place])
-        if core != allocation[number] or core not in problem.space.genes[number].cores:
+        number = int(problem.space.group_of[place])
+        if core != allocation[number] or core not in problem.space.groups[number].cores:
             yield f"node {place} runs on core {core}"
         if start < 0 or end - start != replay.runs[place].runtime:
             yield f"node {place} runs from {start} to {end}; it takes {replay.runs[place].runtime}"
@@ -201,7 +201,7 @@ def durations(replay: Replay) -> Iterator[str]:
     """Each transfer takes what the narrowest wire does; without wires, what the memories do."""
     ways, homes = replay.demands.ways, replay.demands.homes.memories
     for row, sent in enumerate(replay.sent):
-        widths = [ways.wires[x].bandwidth for x in ways.path(sent.sending, sent.receiving)]
+        widths = [ways.channels[x].bandwidth for x in ways.path(sent.sending, sent.receiving)]
         if not widths and replay.exact:
             widths = [homes[sent.sender].read_width, homes[sent.receiver].write_width]
         bits = replay.bits[sent.tensor]

@@ -55,7 +55,7 @@ def _links(replay: Replay, sent: Sent, charged: set[tuple[int, ...]]) -> tuple[f
             joins = joins or not place
             continue
         charged.add(key)
-        wire = ways.wires[number]
+        wire = ways.channels[number]
         energy += bits * wire.energy_per_bit + (sent.end - sent.start) * wire.energy_per_cycle
     return energy, joins
 
@@ -74,5 +74,5 @@ def _streams(replay: Replay) -> Iterator[float]:
     for stream in replay.streams:
         cycles = stream.end - stream.start
         for number in ways.path(stream.sending, stream.receiving):
-            wire = ways.wires[number]
+            wire = ways.channels[number]
             yield cycles * (stream.rate * wire.energy_per_bit + wire.energy_per_cycle)

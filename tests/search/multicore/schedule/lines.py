@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from nestmap.model import ComputeCore, Link, Loop, MultiCoreAccelerator, StorageCore
-from nestmap.model.multicore.allocation import Gene, GeneSpace
+from nestmap.model.multicore.allocation import AllocationSpace, NodeGroup
 from nestmap.model.multicore.cn_costs import CnCosts
-from nestmap.model.multicore.cn_layer import CnLayer, CnNest, TensorAxis, TensorUse
+from nestmap.model.multicore.cn_layer import CnLayer, LayerNest, TensorAxis, TensorUse
 from nestmap.model.multicore.cn_workload import CnEdges, CnWorkload
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleOptions, ScheduleProblem
 from nestmap.model.multicore.split_options import Convention
@@ -50,7 +50,7 @@ def _layer(number: int, rows: int, layer: Row, reads: int) -> CnLayer:
     row = TensorAxis(terms=(Term(dimension="Y"),), size=rows)
     one = TensorAxis(terms=(), size=1)
     weights = TensorUse(operand="W", axes=(one,), precision=layer.weights, constant=True)
-    nest = CnNest(
+    nest = LayerNest(
         name=f"n{number}",
         number=number,
         operator="Layer",
@@ -111,12 +111,14 @@ def problem(
     """A problem in which all nodes cost the same, and each layer may run on each core."""
     cores = tuple(x.id for x in accelerator.compute_cores)
     one = np.ones((1, len(cores)), dtype=np.int64)
-    genes = [Gene(layer=n, group=0, cores=tuple(sorted(cores))) for n in range(len(nodes.layers))]
+    genes = [
+        NodeGroup(layer=n, group=0, cores=tuple(sorted(cores))) for n in range(len(nodes.layers))
+    ]
     counts = [layer.tiling.count for layer in nodes.layers]
     return ScheduleProblem(
         accelerator=accelerator,
         nodes=nodes,
-        space=GeneSpace(tuple(genes), np.repeat(np.arange(len(genes)), counts)),
+        space=AllocationSpace(tuple(genes), np.repeat(np.arange(len(genes)), counts)),
         costs=CnCosts(
             kind=np.zeros(len(nodes), dtype=np.int64),
             cores=cores,

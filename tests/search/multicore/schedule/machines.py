@@ -24,7 +24,7 @@ from nestmap.model import (
     PortUse,
     StorageCore,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.dims import MemoryOperand
 
 LARGE = 10**9
@@ -103,22 +103,22 @@ def resized(
             _sized(level, sizes.get((core.id, level.name), level.instance.size)) for level in levels
         )
         if isinstance(core, StorageCore):
-            cores.append(replaced(core, {"memories": memories}))
+            cores.append(copy_with(core, {"memories": memories}))
         else:
-            inner = replaced(core.accelerator, {"memories": memories})
-            cores.append(replaced(core, {"accelerator": inner}))
-    return replaced(accelerator, {"cores": tuple(cores)})
+            inner = copy_with(core.accelerator, {"memories": memories})
+            cores.append(copy_with(core, {"accelerator": inner}))
+    return copy_with(accelerator, {"cores": tuple(cores)})
 
 
 def _sized(level: MemoryLevel, size: int) -> MemoryLevel:
-    return replaced(level, {"instance": replaced(level.instance, {"size": size})})
+    return copy_with(level, {"instance": copy_with(level.instance, {"size": size})})
 
 
 def immediate(accelerator: MultiCoreAccelerator) -> MultiCoreAccelerator:
     """The accelerator with wires that take no time."""
-    links = tuple(replaced(x, {"bandwidth": None}) for x in accelerator.links)
-    buses = tuple(replaced(x, {"bandwidth": None}) for x in accelerator.buses)
-    return replaced(accelerator, {"links": links, "buses": buses})
+    links = tuple(copy_with(x, {"bandwidth": None}) for x in accelerator.links)
+    buses = tuple(copy_with(x, {"bandwidth": None}) for x in accelerator.buses)
+    return copy_with(accelerator, {"links": links, "buses": buses})
 
 
 @st.composite

@@ -16,10 +16,10 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from nestmap.model import ComputeCore, MultiCoreAccelerator
-from nestmap.model.multicore.allocation import Allocation, Gene, GeneSpace
-from nestmap.model.multicore.cn_costs import IMPOSSIBLE, CnCosts
+from nestmap.model.multicore.allocation import Allocation, AllocationSpace, NodeGroup
+from nestmap.model.multicore.cn_costs import INFEASIBLE, CnCosts
 from nestmap.model.multicore.cn_workload import PARTIAL_SUMS, WITHIN_GROUP, CnWorkload
-from nestmap.model.multicore.interconnect import Ways
+from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleOptions, ScheduleProblem
 from nestmap.model.multicore.split_options import Convention, HintLoop, SplitOptions
 from nestmap.model.multicore.top_memories import memory_operands
@@ -103,9 +103,9 @@ def homes_on(nodes: CnWorkload, layer: int, core: ComputeCore) -> tuple[str, ...
 
 
 @st.composite
-def spaces(draw: st.DrawFn, nodes: CnWorkload, machine: MultiCoreAccelerator) -> GeneSpace:
+def spaces(draw: st.DrawFn, nodes: CnWorkload, machine: MultiCoreAccelerator) -> AllocationSpace:
     """A gene for each group, each with some of the cores."""
-    genes: list[Gene] = []
+    genes: list[NodeGroup] = []
     of: list[int] = []
     for place, layer in enumerate(nodes.layers):
         able = [x.id for x in machine.compute_cores if homes_on(nodes, place, x) is not None]
@@ -113,10 +113,10 @@ def spaces(draw: st.DrawFn, nodes: CnWorkload, machine: MultiCoreAccelerator) ->
         groups = layer.groups.tolist()
         of += [len(genes) + group for group in groups]
         genes += [
-            Gene(layer=layer.nest.number, group=group, cores=tuple(sorted(chosen)))
+            NodeGroup(layer=layer.nest.number, group=group, cores=tuple(sorted(chosen)))
             for group in range(max(groups) + 1)
         ]
-    return GeneSpace(tuple(genes), np.asarray(of, dtype=np.int64))
+    return AllocationSpace(tuple(genes), np.asarray(of, dtype=np.int64))
 
 
 Sizes = Mapping[tuple[int, str], int]
@@ -158,19 +158,19 @@ def _sizes(
     return sizes
 
 
-def _narrowest(ways: Ways, path: Sequence[int]) -> int:
-    return min((ways.wires[x].bandwidth or 100 for x in path), default=100)
+def _narrowest(ways: Interconnect, path: Sequence[int]) -> int:
+    return min((ways.channels[x].bandwidth or 100 for x in path), default=100)
 
 
 @st.composite
-def _rates(draw: st.DrawFn, ways: Ways, core: int, kept: Sequence[bool]) -> tuple[int, int]:
+def _rates(draw: st.DrawFn, ways: Interconnect, core: int, kept: Sequence[bool]) -> tuple[int, int]:
     """What is read and written while a node runs: no more than the wires can carry together."""
     off = ways.accelerator.offchip
     paths = ways.path(off, core), ways.path(core, off)
     narrow = _narrowest(ways, paths[0]), _narrowest(ways, paths[1])
     read = draw(st.integers(1, narrow[0])) if not all(kept[1:]) else 0
     if not kept[0]:
-        together = [ways.wires[x].bandwidth or 200 for x in set(paths[0]) & set(paths[1])]
+        together = [ways.channels[x].bandwidth or 200 for x in set(paths[0]) & set(paths[1])]
         most = min(narrow[1], *(x - read for x in together), narrow[1])
         return read, draw(st.integers(min(1, most), most))
     return read, 0
@@ -181,10 +181,10 @@ def cost_tables(
     draw: st.DrawFn, needs: Needs, machine: MultiCoreAccelerator, sizes: Sizes
 ) -> CnCosts:
     """Runtimes and energies at random; what is streamed is what does not fit."""
-    ways, cores = Ways(accelerator=machine), machine.compute_cores
+    ways, cores = Interconnect(accelerator=machine), machine.compute_cores
     shape = (len(needs.by_operand), len(cores))
     tables = {x: np.zeros(shape, dtype=np.int64) for x in ("streamed", "read", "write")}
-    runtime = np.full(shape, IMPOSSIBLE, dtype=np.int64)
+    runtime = np.full(shape, INFEASIBLE, dtype=np.int64)
     onchip, offchip = np.zeros(shape), np.zeros(shape)
     quick, energy = draw(st.sampled_from([1, 20, 1000])), st.sampled_from((0.0, 1.5, 7.0))
     for column, core in enumerate(cores):
@@ -244,5 +244,5 @@ def cases(draw: st.DrawFn, roomy: bool = False, convention: Convention = Convent
         costs=draw(cost_tables(needs, machine, sizes)),
         options=draw(options()),
     )
-    allocation = tuple(draw(st.sampled_from(gene.cores)) for gene in space.genes)
+    allocation = tuple(draw(st.sampled_from(gene.cores)) for gene in space.groups)
     return Case(problem, allocation)

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from nestmap.model import ComputeCore
 from nestmap.model.multicore.cn_layer import CnLayer, TensorUse
 from nestmap.model.multicore.cn_workload import PARTIAL_SUMS, WITHIN_GROUP
-from nestmap.model.multicore.interconnect import Ways
+from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.schedule import Schedule, ScheduleProblem, TransferKind
 from nestmap.model.multicore.split_options import Convention
-from nestmap.model.multicore.top_memories import Homes, memory_operands
+from nestmap.model.multicore.top_memories import TopMemories, memory_operands
 
 Part = tuple[int, int, tuple[tuple[int, int], ...]]
 """A part of a constant: the place of the layer that reads it, which input, from where to where."""
@@ -110,12 +110,12 @@ class Demands:
     problem: ScheduleProblem
 
     @cached_property
-    def homes(self) -> Homes:
-        return Homes(accelerator=self.problem.accelerator)
+    def homes(self) -> TopMemories:
+        return TopMemories(accelerator=self.problem.accelerator)
 
     @cached_property
-    def ways(self) -> Ways:
-        return Ways(accelerator=self.problem.accelerator)
+    def ways(self) -> Interconnect:
+        return Interconnect(accelerator=self.problem.accelerator)
 
     @cached_property
     def layer_of(self) -> list[tuple[int, int]]:
@@ -195,7 +195,7 @@ class Demands:
 
     @cached_property
     def final(self) -> list[list[bool]]:
-        return [[bool(x) for x in layer.final] for layer in self.problem.nodes.layers]
+        return [[bool(x) for x in layer.is_final] for layer in self.problem.nodes.layers]
 
     def run(self, place: int, core: int, constants: dict[Part, int]) -> Run:
         """What a node needs on a core."""
@@ -207,7 +207,7 @@ class Demands:
         assert isinstance(machine, ComputeCore)
         operands = memory_operands(nest, machine)
         assert operands is not None
-        homes = [self.homes.of(core, operand) for operand in operands]
+        homes = [self.homes.index_of(core, operand) for operand in operands]
         kept = [None if streamed >> i & 1 else home for i, home in enumerate(homes)]
         reads = [
             Read(tensor, kept[1 + read])
@@ -286,7 +286,7 @@ class Replay:
 
     @cached_property
     def stays(self) -> list[Stay]:
-        made = self.schedule.stays
+        made = self.schedule.residencies
         columns = (made.tensor, made.memory, made.since, made.available, made.until)
         rows = zip(*map(ints, columns), strict=True)
         return [Stay(t, m, since, at, inf if end < 0 else end) for t, m, since, at, end in rows]

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from nestmap.model import ComputeCore
 from nestmap.model.multicore.allocation import Allocation
 from nestmap.model.multicore.schedule import (
+    OperandStreams,
+    Residencies,
     Schedule,
+    ScheduledTensors,
     ScheduleEnergy,
     ScheduleProblem,
-    Stays,
-    Streams,
-    Tensors,
     TransferKind,
     Transfers,
 )
@@ -89,13 +89,13 @@ class _Serial:
         nest = self.problem.nodes.layer_of(place)[0].nest
         operands = memory_operands(nest, core)
         assert operands is not None
-        return self.demands.homes.of(machine.offchip, operands[operand])
+        return self.demands.homes.index_of(machine.offchip, operands[operand])
 
     def _send(self, tensor: int, memories: tuple[int, int], node: int, kind: TransferKind) -> None:
         off, core = self.problem.accelerator.offchip, self.core[node]
         ends = (core, off) if kind in (TransferKind.RESULT, TransferKind.EVICTION) else (off, core)
         ways, homes, bits = self.demands.ways, self.demands.homes.memories, self.bits[tensor]
-        wires = [ways.wires[x] for x in ways.path(*ends)]
+        wires = [ways.channels[x] for x in ways.path(*ends)]
         widths = [wire.bandwidth for wire in wires]
         takes = max((-(-bits // width) for width in widths if width is not None), default=0)
         start, end = self.log.time, self.log.time + takes
@@ -141,7 +141,7 @@ class _Serial:
             if rate:
                 times = (self.start[place], self.end[place])
                 self.log.streams.append([place, *ends, *times, rate])
-                wires = [ways.wires[x] for x in ways.path(*ends)]
+                wires = [ways.channels[x] for x in ways.path(*ends)]
                 each = (rate * x.energy_per_bit + x.energy_per_cycle for x in wires)
                 self.log.stream.append(run.runtime * sum(each))
 
@@ -160,14 +160,14 @@ class _Serial:
             tensors=self._tensors(),
             transfers=self._transfers(),
             streams=self._streams(),
-            stays=self._stays(),
+            residencies=self._stays(),
             latency=latency,
             energy=self._energy(runs),
         )
 
-    def _tensors(self) -> Tensors:
+    def _tensors(self) -> ScheduledTensors:
         node, operand = _columns([list(row) for row in self.rows], 2)
-        return Tensors(node, operand, np.asarray(self.bits))
+        return ScheduledTensors(node, operand, np.asarray(self.bits))
 
     def _transfers(self) -> Transfers:
         made = _columns(self.log.transfers, 9)
@@ -186,14 +186,14 @@ class _Serial:
             memory_energy=np.asarray(self.log.memory),
         )
 
-    def _streams(self) -> Streams:
+    def _streams(self) -> OperandStreams:
         node, sending, receiving, start, end, rate = _columns(self.log.streams, 6)
         energy = np.asarray(self.log.stream)
-        return Streams(node, sending, receiving, start, end, rate, energy)
+        return OperandStreams(node, sending, receiving, start, end, rate, energy)
 
-    def _stays(self) -> Stays:
+    def _stays(self) -> Residencies:
         tensor, memory, since, available, until = _columns(self.log.stays, 5)
-        return Stays(tensor, memory, since, available, until)
+        return Residencies(tensor, memory, since, available, until)
 
     def _energy(self, runs: list[Run]) -> ScheduleEnergy:
         spent = dict.fromkeys(ScheduleEnergy.model_fields, 0.0)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nestmap.model.base import replaced
-from nestmap.model.multicore.allocation import Gene, GeneSpace
+from nestmap.model.base import copy_with
+from nestmap.model.multicore.allocation import AllocationSpace, NodeGroup
 from nestmap.model.multicore.schedule import Schedule, ScheduleEnergy, TransferKind
 from tests.search.multicore.schedule.checker import violations
 from tests.search.multicore.schedule.lines import USUAL, Costing, Row, core, line, machine, problem
@@ -79,7 +79,7 @@ def transfer(schedule: Schedule, kind: TransferKind, tensor: int | None = None) 
 
 def stay(schedule: Schedule, tensor: int, memory: int) -> int:
     """The row of the first stay of a tensor in a memory."""
-    rows = enumerate(zip(schedule.stays.tensor, schedule.stays.memory, strict=True))
+    rows = enumerate(zip(schedule.residencies.tensor, schedule.residencies.memory, strict=True))
     return next(i for i, x in rows if x == (tensor, memory))
 
 
@@ -95,9 +95,9 @@ def test_a_node_on_another_core() -> None:
 
 def test_a_core_that_the_gene_does_not_allow() -> None:
     made = sample()
-    genes = list(made.problem.space.genes)
-    genes[1] = Gene(layer=1, group=0, cores=(1,))
-    space = GeneSpace(tuple(genes), made.problem.space.gene_of)
+    genes = list(made.problem.space.groups)
+    genes[1] = NodeGroup(layer=1, group=0, cores=(1,))
+    space = AllocationSpace(tuple(genes), made.problem.space.group_of)
     rejected(replace(made, problem=replace(made.problem, space=space)), "node 2 runs on core 2")
 
 
@@ -123,19 +123,21 @@ def test_an_input_that_is_sent_too_late() -> None:
     made = sample()
     row = transfer(made, TransferKind.CONSTANT)
     late = moved(moved(made.transfers, "start", row, 30), "end", row, 30)
-    stays = made.stays
+    stays = made.residencies
     at = stay(made, int(made.transfers.tensor[row]), int(made.transfers.receiver[row]))
     for name in ("since", "available", "until"):
         stays = moved(stays, name, at, 30)
-    rejected(replace(made, transfers=late, stays=stays), "while node 0 runs")
+    rejected(replace(made, transfers=late, residencies=stays), "while node 0 runs")
 
 
 def test_an_input_that_leaves_too_early() -> None:
     made = sample()
     weights = int(made.transfers.tensor[1])
     at = stay(made, weights, 0)
-    early = put(made.stays, "until", at, int(made.end[0]) - 1)
-    rejected(replace(made, stays=early), f"tensor {weights} is not in memory 0 while node 0 runs")
+    early = put(made.residencies, "until", at, int(made.end[0]) - 1)
+    rejected(
+        replace(made, residencies=early), f"tensor {weights} is not in memory 0 while node 0 runs"
+    )
 
 
 @pytest.mark.parametrize("row", range(16))
@@ -148,28 +150,34 @@ def test_a_transfer_that_did_not_happen(row: int) -> None:
 @pytest.mark.parametrize("row", range(20))
 def test_a_stay_that_is_missing(row: int) -> None:
     made = sample()
-    assert row < len(made.stays)
-    assert violations(replace(made, stays=without(made.stays, row)))
+    assert row < len(made.residencies)
+    assert violations(replace(made, residencies=without(made.residencies, row)))
 
 
 def test_room_that_is_taken_too_late() -> None:
     made = sample()
     row = transfer(made, TransferKind.CONSTANT)
     at = stay(made, int(made.transfers.tensor[row]), int(made.transfers.receiver[row]))
-    rejected(replace(made, stays=moved(made.stays, "since", at, 1)), "0 times room", "from nowhere")
+    rejected(
+        replace(made, residencies=moved(made.residencies, "since", at, 1)),
+        "0 times room",
+        "from nowhere",
+    )
 
 
 def test_an_output_that_is_there_too_early() -> None:
     made = sample()
-    early = moved(made.stays, "available", stay(made, 0, 0), -1)
-    rejected(replace(made, stays=early), "0 times room for what node 0 writes")
+    early = moved(made.residencies, "available", stay(made, 0, 0), -1)
+    rejected(replace(made, residencies=early), "0 times room for what node 0 writes")
 
 
 def test_a_tensor_that_is_there_twice() -> None:
     made = sample()
     at = stay(made, 0, 0)
-    doubled = type(made.stays)(*(np.append(x, x[at]) for x in vars(made.stays).values()))
-    rejected(replace(made, stays=doubled), "while it is there already")
+    doubled = type(made.residencies)(
+        *(np.append(x, x[at]) for x in vars(made.residencies).values())
+    )
+    rejected(replace(made, residencies=doubled), "while it is there already")
 
 
 def test_a_tensor_that_grows() -> None:
@@ -194,18 +202,22 @@ def test_a_memory_that_is_too_small() -> None:
 
 def test_a_memory_that_is_not_there() -> None:
     made = sample()
-    rejected(replace(made, stays=put(made.stays, "memory", 0, 7)), "no memory 7")
+    rejected(replace(made, residencies=put(made.residencies, "memory", 0, 7)), "no memory 7")
 
 
 def test_something_left_on_the_chip() -> None:
     made = sample()
-    rejected(replace(made, stays=put(made.stays, "until", stay(made, 0, 0), -1)), "on the chip")
+    rejected(
+        replace(made, residencies=put(made.residencies, "until", stay(made, 0, 0), -1)),
+        "on the chip",
+    )
 
 
 def test_something_left_off_the_chip() -> None:
     made = sample()
     rejected(
-        replace(made, stays=put(made.stays, "until", stay(made, 4, 2), 10**6)), "result 4 is not"
+        replace(made, residencies=put(made.residencies, "until", stay(made, 4, 2), 10**6)),
+        "result 4 is not",
     )
 
 
@@ -228,8 +240,8 @@ def test_a_sender_that_forgets_too_early() -> None:
     made = sample()
     row = transfer(made, TransferKind.EVICTION)
     at = stay(made, int(made.transfers.tensor[row]), int(made.transfers.sender[row]))
-    early = put(made.stays, "until", at, int(made.transfers.end[row]) - 1)
-    rejected(replace(made, stays=early), "it is not in memory")
+    early = put(made.residencies, "until", at, int(made.transfers.end[row]) - 1)
+    rejected(replace(made, residencies=early), "it is not in memory")
 
 
 def test_a_transfer_of_another_kind() -> None:
@@ -250,8 +262,8 @@ def test_a_transfer_that_nobody_needs() -> None:
 def narrowed(made: Schedule, bandwidth: int) -> Schedule:
     """The schedule on a machine with links of another bandwidth."""
     machine = made.problem.accelerator
-    links = tuple(replaced(x, {"bandwidth": bandwidth}) for x in machine.links)
-    problem = replace(made.problem, accelerator=replaced(machine, {"links": links}))
+    links = tuple(copy_with(x, {"bandwidth": bandwidth}) for x in machine.links)
+    problem = replace(made.problem, accelerator=copy_with(machine, {"links": links}))
     return replace(made, problem=problem)
 
 
@@ -298,14 +310,14 @@ def test_something_streamed_that_is_not_off_the_chip() -> None:
     made = sample(STREAMING)
     image = int(made.streams.node[0])
     at = stay(made, image, 2)
-    early = put(made.stays, "until", at, int(made.end[2]) - 1)
-    rejected(replace(made, stays=early), "streamed by node 2, is not off the chip")
+    early = put(made.residencies, "until", at, int(made.end[2]) - 1)
+    rejected(replace(made, residencies=early), "streamed by node 2, is not off the chip")
 
 
 @pytest.mark.parametrize("part", [*ScheduleEnergy.model_fields])
 def test_an_energy_that_is_not_what_the_events_cost(part: str) -> None:
     made = sample(STREAMING)
-    energy = replaced(made.energy, {part: getattr(made.energy, part) + 1.0})
+    energy = copy_with(made.energy, {part: getattr(made.energy, part) + 1.0})
     rejected(replace(made, energy=energy), part)
 
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import pytest
 import zigzag
 
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.multicore.allocation import Allocation
 from nestmap.model.multicore.problem import StreamProblem
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleProblem
@@ -68,7 +68,7 @@ def allocations(problem: ScheduleProblem) -> list[Allocation]:
     """What heuristics say, and random ones."""
     random = Random(9)
     drawn = [
-        tuple(random.choice(gene.cores) for gene in problem.space.genes)
+        tuple(random.choice(gene.cores) for gene in problem.space.groups)
         for _ in range(3 if STRESS else 1)
     ]
     return [*initial_allocations(problem)[: 3 if STRESS else 1], *drawn]
@@ -78,7 +78,7 @@ def allocations(problem: ScheduleProblem) -> list[Allocation]:
 @pytest.mark.parametrize(("network", "machine"), CASES)
 def test_networks_finish(network: str, machine: str, rule: CandidateRule) -> None:
     problem = prepared(network, machine)
-    problem = replace(problem, options=replaced(problem.options, {"rule": rule}))
+    problem = replace(problem, options=copy_with(problem.options, {"rule": rule}))
     for allocation in allocations(problem):
         made = schedule(problem, allocation)
         assert not violations(made)

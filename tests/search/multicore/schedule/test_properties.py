@@ -11,10 +11,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from nestmap.model import ComputeCore, InfeasibleError, MultiCoreAccelerator
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.hardware.accelerator import Accelerator
 from nestmap.model.hardware.memory import MemoryLevel
-from nestmap.model.multicore.interconnect import Ways
+from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.schedule import (
     CandidateRule,
     Schedule,
@@ -51,7 +51,7 @@ def test_stream_violates_nothing_but_memories(case: Case) -> None:
 @given(cases())
 def test_every_rule_finishes(case: Case) -> None:
     for rule in CandidateRule:
-        options = replaced(case.problem.options, {"rule": rule})
+        options = copy_with(case.problem.options, {"rule": rule})
         made = schedule(replace(case.problem, options=options), case.allocation)
         assert len(made.start) == len(case.problem.nodes)
 
@@ -63,7 +63,7 @@ def same(first: Schedule, second: Schedule) -> bool:
         (first.tensors, second.tensors),
         (first.transfers, second.transfers),
         (first.streams, second.streams),
-        (first.stays, second.stays),
+        (first.residencies, second.residencies),
     ]
     columns = [
         (vars(one)[name], vars(other)[name])
@@ -86,14 +86,14 @@ def test_the_same_problem_has_the_same_schedule(case: Case) -> None:
 def reordered(draw: st.DrawFn, machine: MultiCoreAccelerator) -> MultiCoreAccelerator:
     """The machine with its links and buses in another order."""
     links, buses = draw(st.permutations(machine.links)), draw(st.permutations(machine.buses))
-    return replaced(machine, {"links": tuple(links), "buses": tuple(buses)})
+    return copy_with(machine, {"links": tuple(links), "buses": tuple(buses)})
 
 
 def path_names(machine: MultiCoreAccelerator) -> list[list[str]]:
     """The names of the wires from each core to each other one."""
-    ways, cores = Ways(accelerator=machine), [core.id for core in machine.cores]
+    ways, cores = Interconnect(accelerator=machine), [core.id for core in machine.cores]
     pairs = ((a, b) for a in cores for b in cores)
-    return [[ways.wires[x].name for x in ways.path(a, b)] for a, b in pairs]
+    return [[ways.channels[x].name for x in ways.path(a, b)] for a, b in pairs]
 
 
 @settings(max_examples=50)
@@ -123,7 +123,7 @@ def busiest_core(made: Schedule) -> int:
 
 def busiest_wire(made: Schedule) -> float:
     """The most cycles in which something passes a wire, broadcasts once."""
-    ways, sent = Ways(accelerator=made.problem.accelerator), made.transfers
+    ways, sent = Interconnect(accelerator=made.problem.accelerator), made.transfers
     busy: dict[int, dict[tuple[int, int, int], int]] = {}
     for row in range(len(sent)):
         start, end = int(sent.start[row]), int(sent.end[row])
@@ -145,10 +145,10 @@ def test_no_schedule_is_faster_than_its_bounds(case: Case) -> None:
 def widened(machine: MultiCoreAccelerator, times: int) -> MultiCoreAccelerator:
     """The machine with wires that carry so many times as much."""
     links, buses = (
-        tuple(replaced(x, {"bandwidth": x.bandwidth and times * x.bandwidth}) for x in ways)
+        tuple(copy_with(x, {"bandwidth": x.bandwidth and times * x.bandwidth}) for x in ways)
         for ways in (machine.links, machine.buses)
     )
-    return replaced(machine, {"links": links, "buses": buses})
+    return copy_with(machine, {"links": links, "buses": buses})
 
 
 @settings(max_examples=50)
@@ -180,17 +180,17 @@ def spending(problem: ScheduleProblem, part: str) -> ScheduleProblem:
     nothing = {"energy_per_bit": 0.0, "energy_per_cycle": 0.0}
     free: dict[str, object] = {}
     if part != "wires":
-        free["links"] = tuple(replaced(x, {**nothing}) for x in machine.links)
-        free["buses"] = tuple(replaced(x, {**nothing}) for x in machine.buses)
+        free["links"] = tuple(copy_with(x, {**nothing}) for x in machine.links)
+        free["buses"] = tuple(copy_with(x, {**nothing}) for x in machine.buses)
     if part != "memories":
         free["cores"] = tuple(
-            _free_core(x) if isinstance(x, ComputeCore) else replaced(x, _free(x.memories))
+            _free_core(x) if isinstance(x, ComputeCore) else copy_with(x, _free(x.memories))
             for x in machine.cores
         )
     zero = np.zeros_like(costs.onchip)
     return replace(
         problem,
-        accelerator=replaced(machine, free),
+        accelerator=copy_with(machine, free),
         costs=replace(
             costs,
             onchip=costs.onchip if part == "cores" else zero,
@@ -201,13 +201,13 @@ def spending(problem: ScheduleProblem, part: str) -> ScheduleProblem:
 
 def _free(levels: tuple[MemoryLevel, ...]) -> dict[str, object]:
     nothing: dict[str, object] = {"read_energy": 0.0, "write_energy": 0.0}
-    memories = (replaced(x, {"instance": replaced(x.instance, nothing)}) for x in levels)
+    memories = (copy_with(x, {"instance": copy_with(x.instance, nothing)}) for x in levels)
     return {"memories": tuple(memories)}
 
 
 def _free_core(core: ComputeCore) -> ComputeCore:
-    accelerator: Accelerator = replaced(core.accelerator, _free(core.accelerator.memories))
-    return replaced(core, {"accelerator": accelerator})
+    accelerator: Accelerator = copy_with(core.accelerator, _free(core.accelerator.memories))
+    return copy_with(core, {"accelerator": accelerator})
 
 
 TRANSFERS = [kind.name.lower() for kind in TransferKind]
@@ -261,7 +261,7 @@ def _rank(problem: ScheduleProblem, demands: Demands, place: int, ready: int) ->
 @settings(max_examples=50)
 @given(case=cases(roomy=True))
 def test_without_transfers_the_rule_decides(rule: CandidateRule, case: Case) -> None:
-    options = replaced(case.problem.options, {"rule": rule})
+    options = copy_with(case.problem.options, {"rule": rule})
     problem = replace(case.problem, options=options)
     made = schedule(problem, case.allocation)
     assert ints(made.start) == listed(problem, case.allocation)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nestmap.model.multicore.interconnect import Wire
+from nestmap.model.multicore.interconnect import Channel
 from tests.search.multicore.schedule.replay import Replay, Streamed
 
 REFERENCE_ACTIVITY = 100
@@ -24,7 +24,7 @@ class Load(NamedTuple):
 def wires(replay: Replay) -> Iterator[str]:
     """A wire carries one transfer and no stream, or streams that fit it together."""
     loads = _loads(replay)
-    for number, wire in enumerate(replay.demands.ways.wires):
+    for number, wire in enumerate(replay.demands.ways.channels):
         yield from _overloaded(replay, wire, sorted(loads.get(number, ())))
 
 
@@ -47,7 +47,7 @@ def _loads(replay: Replay) -> dict[int, list[Load]]:
     return loads
 
 
-def _overloaded(replay: Replay, wire: Wire, loads: list[Load]) -> Iterator[str]:
+def _overloaded(replay: Replay, wire: Channel, loads: list[Load]) -> Iterator[str]:
     if wire.bandwidth is None:
         return
     whole = wire.bandwidth if replay.exact else min(wire.bandwidth, REFERENCE_ACTIVITY)
@@ -83,5 +83,5 @@ def _wanted(replay: Replay) -> Iterator[Streamed]:
 def _passing(replay: Replay, ends: tuple[int, int], rate: int) -> int:
     """What passes of a rate: in Stream no more than the wires can."""
     ways = replay.demands.ways
-    widths = [ways.wires[x].bandwidth for x in ways.path(*ends)]
+    widths = [ways.channels[x].bandwidth for x in ways.path(*ends)]
     return rate if replay.exact else min(rate, *(x for x in widths if x is not None), rate)

@@ -11,7 +11,7 @@ from math import prod
 
 from nestmap.model import LayerNode, NoCostNode, VectorNode, Workload
 from nestmap.model.multicore.cn_workload import CnWorkload, ComputationNode
-from nestmap.model.workload.access import Permuted, Repeated, Reshaped, Shifted, Step, Taken
+from nestmap.model.workload.access import AccessStep, Gather, Permute, Repeat, Reshape, Shift
 from nestmap.model.workload.affine import AffineIndex
 
 Index = tuple[int, ...]
@@ -94,19 +94,19 @@ def read(node: LayerNode | VectorNode, position: int, at: Loops) -> set[Index]:
     return set() if values is None else {_unflat(_flat(values, lengths), sizes)}
 
 
-def _before(step: Step, index: Index, sizes: Sequence[int]) -> Index | None:
+def _before(step: AccessStep, index: Index, sizes: Sequence[int]) -> Index | None:
     """Where an element comes from: the index before the step; sizes are those behind it."""
     match step:
-        case Reshaped():
+        case Reshape():
             return _unflat(_flat(index, sizes), step.sizes)
-        case Permuted():
+        case Permute():
             return tuple(index[axis] for axis in step.axes)
-        case Shifted():
+        case Shift():
             moved = step.start + step.step * index[step.axis]
             return _put(index, step.axis, moved) if 0 <= moved < step.size else None
-        case Repeated():
+        case Repeat():
             return _put(index, step.axis, index[step.axis] % step.size)
-        case Taken():
+        case Gather():
             return _put(index, step.axis, step.indices[index[step.axis]])
         case _:
             raise AssertionError(step)
@@ -127,7 +127,7 @@ def origins(workload: Workload, tensor: str, index: Index) -> Iterator[tuple[str
     for route in maker.routes or ():
         at: Index | None = index
         for place, step in enumerate(route.steps):
-            sizes = type(route)(steps=route.steps[:place]).sizes(maker.outputs[0].sizes or ())
+            sizes = type(route)(steps=route.steps[:place]).input_sizes(maker.outputs[0].sizes or ())
             at = _before(step, at, sizes) if at is not None else None
         if at is not None:
             yield from origins(workload, maker.inputs[route.input].name, at)

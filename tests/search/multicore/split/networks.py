@@ -19,19 +19,19 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.model.workload.access import (
+    AccessRoute,
+    AccessStep,
+    Gather,
     InputAccess,
-    Permuted,
-    Repeated,
-    Reshaped,
-    Route,
-    Shifted,
-    Step,
-    Taken,
+    Permute,
+    Repeat,
+    Reshape,
+    Shift,
     VectorNest,
 )
 from nestmap.model.workload.affine import AffineIndex, Term
 from nestmap.model.workload.graph import Node
-from nestmap.model.workload.loop_nests import Axis, Channels, LoopNest, convolution, product
+from nestmap.model.workload.loop_nests import Axis, Channels, LoopNest, convolution, matrix_product
 
 NAMES = ("B", "K", "OY", "OX")
 
@@ -92,7 +92,7 @@ def _axes(draw: st.DrawFn, letter: str, size: int) -> Axis:
         dilation=dilation,
         padding=padding,
     )
-    return axis if axis.output >= 1 else Axis(letter=letter, input=size)
+    return axis if axis.output_size >= 1 else Axis(letter=letter, input=size)
 
 
 def _image(tensor: Tensor) -> tuple[int, int, int, int]:
@@ -110,7 +110,7 @@ def _conv(draw: st.DrawFn, made: Made, read: tuple[Tensor, str | None]) -> None:
         axes,
         Channels(batch=batch, groups=groups, outputs=outputs, inputs=channels // groups),
     )
-    out = made.tensor((batch, groups * outputs, *(axis.output for axis in axes)))
+    out = made.tensor((batch, groups * outputs, *(axis.output_size for axis in axes)))
     _layer(made, nest, read, out)
 
 
@@ -118,7 +118,7 @@ def _conv(draw: st.DrawFn, made: Made, read: tuple[Tensor, str | None]) -> None:
 def _matmul(draw: st.DrawFn, made: Made, read: tuple[Tensor, str | None]) -> None:
     *stack, rows, inner = read[0].sizes or (1, 1)
     columns = draw(st.integers(1, 3))
-    nest = product({"D": rows, "C": inner, "K": columns}, stack, ())
+    nest = matrix_product({"D": rows, "C": inner, "K": columns}, stack, ())
     _layer(made, nest, read, made.tensor((*stack, rows, columns)))
 
 
@@ -145,7 +145,7 @@ def _vector(made: Made, nest: VectorNest, reads: list[Tensor], sizes: tuple[int,
 def _pool(draw: st.DrawFn, made: Made, read: tuple[Tensor, str | None]) -> None:
     batch, channels, height, width = _image(read[0])
     axes = [draw(_axes("Y", height)), draw(_axes("X", width))]
-    sizes = (batch, channels, *(axis.output for axis in axes))
+    sizes = (batch, channels, *(axis.output_size for axis in axes))
     loops = [*zip(NAMES, sizes, strict=True), *((f"F{x.letter}", x.kernel) for x in axes)]
     nest = VectorNest(
         loops=tuple(Loop(dimension=d, size=n) for d, n in loops),
@@ -192,33 +192,33 @@ def _broadcast(draw: st.DrawFn, made: Made, read: tuple[Tensor, str | None]) -> 
 
 
 @st.composite
-def _moved(draw: st.DrawFn, sizes: tuple[int, ...]) -> tuple[tuple[int, ...], Step]:
+def _moved(draw: st.DrawFn, sizes: tuple[int, ...]) -> tuple[tuple[int, ...], AccessStep]:
     """An operator that moves data: the sizes of its output, and the step back from there."""
     axis = draw(st.integers(0, len(sizes) - 1))
     size = sizes[axis]
     match draw(st.sampled_from(["reshape", "permute", "slice", "pad", "repeat", "take"])):
         case "reshape":
-            return draw(_factored(prod(sizes))), Reshaped(sizes=sizes)
+            return draw(_factored(prod(sizes))), Reshape(sizes=sizes)
         case "permute":
             order = draw(st.permutations(range(len(sizes))))
             back = tuple(order.index(place) for place in range(len(sizes)))
-            return tuple(sizes[place] for place in order), Permuted(axes=back)
+            return tuple(sizes[place] for place in order), Permute(axes=back)
         case "slice":
             first, last = draw(st.integers(0, size - 1)), draw(st.integers(0, size - 1))
             step = draw(st.integers(1, 2)) * (1 if first <= last else -1)
             count = abs(last - first) // abs(step) + 1
-            there = Shifted(axis=axis, start=first, step=step, size=size)
+            there = Shift(axis=axis, start=first, step=step, size=size)
             return _with(sizes, axis, count), there
         case "pad":
             before, after = draw(st.integers(0, 2)), draw(st.integers(0, 2))
-            there = Shifted(axis=axis, start=-before, size=size)
+            there = Shift(axis=axis, start=-before, size=size)
             return _with(sizes, axis, before + size + after), there
         case "repeat":
             times = draw(st.integers(1, 2))
-            return _with(sizes, axis, times * size), Repeated(axis=axis, size=size)
+            return _with(sizes, axis, times * size), Repeat(axis=axis, size=size)
         case _:
             indices = draw(st.lists(st.integers(0, size - 1), min_size=1, max_size=4))
-            taken = Taken(axis=axis, indices=tuple(indices), size=size)
+            taken = Gather(axis=axis, indices=tuple(indices), size=size)
             return _with(sizes, axis, len(indices)), taken
 
 
@@ -237,7 +237,7 @@ def _factored(draw: st.DrawFn, count: int) -> tuple[int, ...]:
     return (*sizes, count)
 
 
-def _move(made: Made, reads: list[Tensor], routes: tuple[Route, ...], out: Tensor) -> None:
+def _move(made: Made, reads: list[Tensor], routes: tuple[AccessRoute, ...], out: Tensor) -> None:
     names = {tensor.name: source for tensor, source in made.tensors}
     sources = tuple(dict.fromkeys(names[x.name] for x in reads if x.name in names))
     made.add(
@@ -255,7 +255,7 @@ def _move(made: Made, reads: list[Tensor], routes: tuple[Route, ...], out: Tenso
 @st.composite
 def _movement(draw: st.DrawFn, made: Made, read: tuple[Tensor, str | None]) -> None:
     sizes, step = draw(_moved(read[0].sizes or ()))
-    _move(made, [read[0]], (Route(steps=(step,)),), made.tensor(sizes))
+    _move(made, [read[0]], (AccessRoute(steps=(step,)),), made.tensor(sizes))
 
 
 @st.composite
@@ -272,8 +272,8 @@ def _joined(draw: st.DrawFn, made: Made, read: tuple[Tensor, str | None]) -> Non
     other = draw(st.sampled_from([read[0], *alike]))
     length = (other.sizes or ())[axis]
     routes = (
-        Route(steps=(Shifted(axis=axis, size=sizes[axis]),)),
-        Route(input=1, steps=(Shifted(axis=axis, start=-sizes[axis], size=length),)),
+        AccessRoute(steps=(Shift(axis=axis, size=sizes[axis]),)),
+        AccessRoute(input=1, steps=(Shift(axis=axis, start=-sizes[axis], size=length),)),
     )
     out = made.tensor(_with(sizes, axis, sizes[axis] + length))
     _move(made, [read[0], other], routes, out)

@@ -8,8 +8,8 @@ import pytest
 
 from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.split_options import HintLoop, SplitOptions
-from nestmap.model.workload.builders.access import kept_sizes
-from nestmap.pipeline.frontend.networks import generated_workload
+from nestmap.model.workload.builders.access import elementwise_nest
+from nestmap.pipeline.frontend.networks import generate_workload
 from nestmap.search.multicore.split.split_workload import split_workload
 
 ROWS = 6
@@ -18,7 +18,7 @@ ROWS = 6
 def by_rows(name: str) -> CnWorkload:
     """Each row of tokens a node."""
     options = SplitOptions(hints=((HintLoop(dimension="D"),),))
-    workload = generated_workload(name, {"seq": ROWS})
+    workload = generate_workload(name, {"seq": ROWS})
     return split_workload(workload, options, lambda node: True, lambda nest: None)
 
 
@@ -42,7 +42,7 @@ def test_only_attention_needs_all_rows(name: str) -> None:
 
 
 def test_inputs_are_repeated_or_read_whole() -> None:
-    nest = kept_sizes((2, 3, 4), [(2, 3, 4), (3, 1), (4,), (5,)])
+    nest = elementwise_nest((2, 3, 4), [(2, 3, 4), (3, 1), (4,), (5,)])
     found = [
         access and [axis and axis.dimensions[0] for axis in access.axes] for access in nest.inputs
     ]
@@ -51,7 +51,7 @@ def test_inputs_are_repeated_or_read_whole() -> None:
 
 
 def test_rows_are_read_along_the_last_axis() -> None:
-    nest = kept_sizes((3, 4), [(3, 4), (4,)], rows=True)
+    nest = elementwise_nest((3, 4), [(3, 4), (4,)], rows=True)
     found = [
         access and [axis and axis.dimensions[0] for axis in access.axes] for access in nest.inputs
     ]

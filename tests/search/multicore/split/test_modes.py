@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nestmap.model import InputError, Workload, layer_from_equation
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.multicore.split_options import Convention, HintLoop, SplitMode, SplitOptions
 from nestmap.search.multicore.split.outer_loops import split_layer
 from nestmap.search.multicore.split.split_workload import split_workload
@@ -22,7 +22,7 @@ from tests.search.multicore.split.test_properties import nests, parts
 
 @given(networks(), options())
 def test_stream_pads_loops_to_the_next_multiple(workload: Workload, how: SplitOptions) -> None:
-    made = split(workload, replaced(how, {"convention": Convention.STREAM}))
+    made = split(workload, copy_with(how, {"convention": Convention.STREAM}))
     for layer, first, end in parts(made):
         cut = {loop.dimension: loop.size for loop in layer.outer}
         for loop, real in zip(layer.loops, layer.nest.loops, strict=True):
@@ -37,7 +37,7 @@ def test_stream_pads_loops_to_the_next_multiple(workload: Workload, how: SplitOp
 @given(networks(), options())
 def test_mode_2_is_mode_1_with_the_other_loops(workload: Workload, how: SplitOptions) -> None:
     for nest in nests(workload):
-        inner = replaced(how, {"mode": SplitMode.INNER})
+        inner = copy_with(how, {"mode": SplitMode.INNER})
         within = dict.fromkeys(nest.sizes, 1)
         for hint in how.hints[0]:
             if hint.dimension in nest.sizes:
@@ -71,7 +71,7 @@ def test_mode_3_splits_each_layer_by_the_list_of_its_number(
 def test_mode_4_makes_the_constants_of_each_group_fit(
     workload: Workload, how: SplitOptions, room: int, share: float, convention: Convention
 ) -> None:
-    how = replaced(
+    how = copy_with(
         how,
         {
             "mode": SplitMode.OUTER_AND_WEIGHTS,

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nestmap.model import LayerNode, NoCostNode, Tensor, VectorNode, Workload
-from nestmap.model.base import replaced
-from nestmap.model.multicore.cn_layer import CnLayer, CnNest, TensorUse, dimensions_of
+from nestmap.model.base import copy_with
+from nestmap.model.multicore.cn_layer import CnLayer, LayerNest, TensorUse, dimensions_of
 from nestmap.model.multicore.cn_workload import PARTIAL_SUMS, WITHIN_GROUP, CnWorkload
 from nestmap.model.multicore.split_options import Convention, SplitOptions
 from nestmap.model.workload.graph import Node
@@ -24,7 +24,7 @@ from tests.search.multicore.split.test_exactness import options, split
 EXACT = Convention.EXACT
 
 
-def nests(workload: Workload) -> list[CnNest]:
+def nests(workload: Workload) -> list[LayerNest]:
     """The nodes that are split."""
     return [
         layer_nest(node, place) if isinstance(node, LayerNode) else vector_nest(node, place)
@@ -39,7 +39,7 @@ def whole_bits(use: TensorUse) -> int:
 
 def parts(made: CnWorkload) -> list[tuple[CnLayer, int, int]]:
     """The layers, with the places of the first node and of the one behind the last."""
-    bounds = made.first.tolist()
+    bounds = made.first_nodes.tolist()
     return list(zip(made.layers, bounds[:-1], bounds[1:], strict=True))
 
 
@@ -79,7 +79,7 @@ def test_bits_are_conserved(workload: Workload, how: SplitOptions) -> None:
     made = split(workload, how)
     output = [layer.bits_of(layer.nest.output, EXACT) for layer in made.layers]
     for layer, bits in zip(made.layers, output, strict=True):
-        assert bits[layer.final].sum() == whole_bits(layer.nest.output)
+        assert bits[layer.is_final].sum() == whole_bits(layer.nest.output)
     for row in range(len(made.edges)):
         edge = made.edge(row)
         place = int(made.edges.producer[row])
@@ -159,7 +159,7 @@ def test_partial_sums_go_from_part_to_part(workload: Workload, how: SplitOptions
 def test_ids_are_consecutive_and_edges_lead_onwards(workload: Workload, how: SplitOptions) -> None:
     made = split(workload, how)
     for layer, first, end in parts(made):
-        ids = [made.id(place) for place in range(first, end)]
+        ids = [made.id_of(place) for place in range(first, end)]
         assert [x.node for x in ids] == list(range(end - first))
         assert {x.layer for x in ids} == {layer.nest.number}
     assert (made.edges.producer < made.edges.consumer).all()
@@ -174,7 +174,7 @@ def test_nodes_come_in_the_order_of_the_outer_loops(workload: Workload, how: Spl
             inner = 1
             for loop in layer.outer:
                 place = number // inner % loop.size
-                assert layer.tiling.places[loop.dimension][number] == place
+                assert layer.tiling.tile_indices[loop.dimension][number] == place
                 inner *= loop.size
 
 
@@ -189,7 +189,7 @@ def renamed(node: Node, suffix: str) -> Node:
     """The node under another name, which reads and writes tensors of other names."""
 
     def tensors(some: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return tuple(replaced(x, {"name": x.name + suffix}) for x in some)
+        return tuple(copy_with(x, {"name": x.name + suffix}) for x in some)
 
     changed: dict[str, object] = {
         "inputs": tensors(node.inputs),
@@ -197,12 +197,12 @@ def renamed(node: Node, suffix: str) -> Node:
     }
     if not isinstance(node, LayerNode):
         sources = tuple(source + suffix for source in node.sources)
-        return replaced(node, changed | {"name": node.name + suffix, "sources": sources})
+        return copy_with(node, changed | {"name": node.name + suffix, "sources": sources})
     operands = tuple(
-        replaced(x, {"source": x.source + suffix if x.source else None}) for x in node.layer.inputs
+        copy_with(x, {"source": x.source + suffix if x.source else None}) for x in node.layer.inputs
     )
-    layer = replaced(node.layer, {"name": node.layer.name + suffix, "inputs": operands})
-    return replaced(node, changed | {"layer": layer})
+    layer = copy_with(node.layer, {"name": node.layer.name + suffix, "inputs": operands})
+    return copy_with(node, changed | {"layer": layer})
 
 
 @st.composite
@@ -238,6 +238,6 @@ def by_name(made: CnWorkload, suffix: str) -> tuple[object, object]:
 def test_names_and_order_change_nothing(
     data: st.DataObject, workload: Workload, how: SplitOptions, convention: Convention
 ) -> None:
-    how = replaced(how, {"convention": convention})
+    how = copy_with(how, {"convention": convention})
     other = data.draw(reordered(workload))
     assert by_name(split(other, how), "'") == by_name(split(workload, how), "'")

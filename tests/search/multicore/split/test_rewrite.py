@@ -21,7 +21,7 @@ from nestmap.model import (
     Workload,
     layer_from_equation,
 )
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.multicore.split_options import HintLoop, SplitOptions
 from nestmap.search.multicore.split.rewrite import LayerSplit, Rewritten, split_layers
 from nestmap.search.multicore.split.split_workload import split_workload
@@ -133,11 +133,11 @@ def _alone(
     """The node without sources outside of those that the layer became."""
     names = {x.name for x in each.nodes}
     if not isinstance(node, LayerNode):
-        return replaced(node, {"sources": tuple(x for x in node.sources if x in names)})
+        return copy_with(node, {"sources": tuple(x for x in node.sources if x in names)})
     inputs = tuple(
-        replaced(x, {"source": x.source if x.source in names else None}) for x in node.layer.inputs
+        copy_with(x, {"source": x.source if x.source in names else None}) for x in node.layer.inputs
     )
-    return replaced(node, {"layer": replaced(node.layer, {"inputs": inputs})})
+    return copy_with(node, {"layer": copy_with(node.layer, {"inputs": inputs})})
 
 
 def summed(nodes: Workload, tensor: str, element: Index) -> Iterator[tuple[str, Index]]:
@@ -304,15 +304,15 @@ def _with_other_names(
     node: LayerNode | VectorNode | NoCostNode,
 ) -> LayerNode | VectorNode | NoCostNode:
     tensors: dict[str, object] = {
-        side: tuple(replaced(x, {"name": f"other {x.name}"}) for x in found)
+        side: tuple(copy_with(x, {"name": f"other {x.name}"}) for x in found)
         for side, found in (("inputs", node.inputs), ("outputs", node.outputs))
     }
     if not isinstance(node, LayerNode):
         sources = tuple(f"other {x}" for x in node.sources)
-        return replaced(node, tensors | {"name": f"other {node.name}", "sources": sources})
+        return copy_with(node, tensors | {"name": f"other {node.name}", "sources": sources})
     inputs = tuple(
-        replaced(x, {"source": f"other {x.source}" if x.source else None})
+        copy_with(x, {"source": f"other {x.source}" if x.source else None})
         for x in node.layer.inputs
     )
     names: dict[str, object] = {"name": f"other {node.name}", "inputs": inputs}
-    return replaced(node, tensors | {"layer": replaced(node.layer, names)})
+    return copy_with(node, tensors | {"layer": copy_with(node.layer, names)})

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from nestmap.model.multicore.schedule import Schedule
-from nestmap.pipeline.analysis.schedule.downsample import thinned
+from nestmap.pipeline.analysis.schedule.downsample import downsample_bars
 from nestmap.pipeline.analysis.schedule.tables import BarKind, GanttBars, Ints
 from nestmap.pipeline.analysis.schedule.traffic import streamed_bits
 from nestmap.pipeline.pages.report.charts.vega_spec import Row
@@ -43,7 +43,7 @@ def _fewer(bars: GanttBars, latency: int, most: int) -> GanttBars:
     """At most so many bars, or as few as one cell for all of the time gives."""
     found, cells = bars, most
     while len(found) > most and cells:
-        found, cells = thinned(bars, max(latency, 1), cells), cells * 2 // 3
+        found, cells = downsample_bars(bars, max(latency, 1), cells), cells * 2 // 3
     return found
 
 
@@ -79,5 +79,5 @@ def _details(schedule: Schedule, bars: GanttBars) -> tuple[Ints, Ints, Ints]:
     for some, which in ((sent, moves), (streams, flows)):
         chosen = bars.event[which]
         ends[which] = np.stack((some.sending[chosen], some.receiving[chosen]), axis=1)
-    first = schedule.problem.nodes.first
+    first = schedule.problem.nodes.first_nodes
     return bits, node - first[np.searchsorted(first, node, side="right") - 1], ends

@@ -9,7 +9,7 @@ from typing import Final
 import altair as alt
 import numpy as np
 
-from nestmap.model.multicore.allocation import Allocation, GeneSpace
+from nestmap.model.multicore.allocation import Allocation, AllocationSpace
 from nestmap.pipeline.analysis.schedule.tables import FrontView
 from nestmap.pipeline.format.mappings import shortened
 from nestmap.pipeline.format.numbers import count, cycles, energy_text
@@ -50,7 +50,9 @@ _SELECTED: Final = "selected"
 _ALLOCATION: Final = "allocation"
 
 
-def front_chart(view: FrontView, space: GeneSpace, reported: Allocation | None = None) -> Chart:
+def front_chart(
+    view: FrontView, space: AllocationSpace, reported: Allocation | None = None
+) -> Chart:
     """Energy over latency of the allocations, coloured by generation, with fronts as lines.
 
     A click selects an allocation, which is then written out. ``reported`` is marked with a star.
@@ -72,9 +74,9 @@ def front_chart(view: FrontView, space: GeneSpace, reported: Allocation | None =
     return Chart(name="allocations", title=title, summary=summary, spec=text)
 
 
-def allocation_text(allocation: Allocation, space: GeneSpace) -> str:
+def allocation_text(allocation: Allocation, space: AllocationSpace) -> str:
     """The cores of each layer that has a choice, by its number: ``0: core 1; 4: cores 2 0 2``."""
-    pairs = zip(space.genes, allocation, strict=True)
+    pairs = zip(space.groups, allocation, strict=True)
     some = ((gene.layer, core) for gene, core in pairs if len(gene.cores) > 1)
     texts: list[str] = []
     for layer, group in groupby(some, key=lambda pair: pair[0]):
@@ -100,7 +102,7 @@ def _chosen(view: FrontView) -> list[int]:
 
 
 def _points(
-    view: FrontView, space: GeneSpace, chosen: Sequence[int], reported: Allocation | None
+    view: FrontView, space: AllocationSpace, chosen: Sequence[int], reported: Allocation | None
 ) -> Iterator[Row]:
     last = set(_last(view))
     for place in chosen:

@@ -11,7 +11,7 @@ import altair as alt
 import numpy as np
 
 from nestmap.model.multicore.schedule import Schedule
-from nestmap.pipeline.analysis.schedule.comparison import together, without_wires
+from nestmap.pipeline.analysis.schedule.comparison import align_layers, without_wires
 from nestmap.pipeline.analysis.schedule.gantt import gantt
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Gantt, RowKind
 from nestmap.pipeline.format.mappings import shortened
@@ -84,7 +84,7 @@ def gantt_charts(named: Sequence[tuple[str, Schedule]]) -> tuple[Chart, ...]:
 
     Without wires between cores.
     """
-    found = together([without_wires(gantt(schedule)) for _, schedule in named])
+    found = align_layers([without_wires(gantt(schedule)) for _, schedule in named])
     longest = max(chart.latency for chart in found)
     return tuple(
         _drawn(f"schedule-{place}", plain(name), schedule, replace(chart, latency=longest))

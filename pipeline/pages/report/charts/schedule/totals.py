@@ -9,8 +9,8 @@ from nestmap.model.multicore.schedule import Schedule, ScheduleEnergy
 from nestmap.pipeline.analysis.network.stacked_bars import Bars, Part
 from nestmap.pipeline.analysis.schedule.energy import energy_bars, layer_energy_bars
 from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, idle_cycles
-from nestmap.pipeline.analysis.schedule.tables import Sent, StallReason
-from nestmap.pipeline.analysis.schedule.traffic import sent_between_cores, sent_over_wires
+from nestmap.pipeline.analysis.schedule.tables import StallReason, Traffic
+from nestmap.pipeline.analysis.schedule.traffic import core_traffic, wire_traffic
 from nestmap.pipeline.format.numbers import (
     bits_unit,
     capacity,
@@ -128,13 +128,13 @@ def _mean(part: Part) -> float:
 def sent_charts(schedule: Schedule) -> tuple[Chart, ...]:
     """Bits over each wire, and from each core to each other one; none where nothing is sent."""
     found = (
-        ("sent-wires", "Data over each wire", "wire", sent_over_wires(schedule)),
-        ("sent-cores", "Data from core to core", "way", sent_between_cores(schedule)),
+        ("sent-wires", "Data over each wire", "wire", wire_traffic(schedule)),
+        ("sent-cores", "Data from core to core", "way", core_traffic(schedule)),
     )
     return tuple(_sent_chart(name, title, of, sent) for name, title, of, sent in found if sent)
 
 
-def _sent_chart(name: str, title: str, of: str, sent: Sequence[Sent]) -> Chart:
+def _sent_chart(name: str, title: str, of: str, sent: Sequence[Traffic]) -> Chart:
     parts = (
         Part(part.label, part.look, tuple(float(row.bits[kind]) for row in sent))
         for kind, part in zip(SENT_KINDS, sent_parts(), strict=True)

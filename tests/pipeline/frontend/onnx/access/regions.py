@@ -10,16 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from nestmap.model.workload.access import (
+    AccessRoute,
+    AccessStep,
+    AnyElement,
     AnyIndex,
-    Anywhere,
     AxisIndex,
-    Permuted,
-    Repeated,
-    Reshaped,
-    Route,
-    Shifted,
-    Step,
-    Taken,
+    Gather,
+    Permute,
+    Repeat,
+    Reshape,
+    Shift,
     VectorNest,
 )
 
@@ -27,12 +27,12 @@ Index = tuple[int, ...]
 Mask = npt.NDArray[np.bool_]
 
 
-def is_exact(route: Route) -> bool:
+def is_exact(route: AccessRoute) -> bool:
     """Whether each element of the output comes from one element at most."""
-    return not any(isinstance(step, AnyIndex | Anywhere) for step in route.steps)
+    return not any(isinstance(step, AnyIndex | AnyElement) for step in route.steps)
 
 
-def origins(route: Route, sizes: Index, index: Index) -> set[Index]:
+def origins(route: AccessRoute, sizes: Index, index: Index) -> set[Index]:
     """Where an element of an output of these sizes may come from."""
     found = {index}
     for step in route.steps:
@@ -41,39 +41,39 @@ def origins(route: Route, sizes: Index, index: Index) -> set[Index]:
     return found
 
 
-def _before(step: Step, sizes: Index, index: Index) -> Iterator[Index]:
+def _before(step: AccessStep, sizes: Index, index: Index) -> Iterator[Index]:
     match step:
-        case Reshaped():
+        case Reshape():
             yield _at(_flat(index, sizes), step.sizes)
-        case Permuted():
+        case Permute():
             yield tuple(index[axis] for axis in step.axes)
-        case Anywhere():
+        case AnyElement():
             yield from product(*map(range, step.sizes))
         case _:
             for place in _along(step, index[step.axis]):
                 yield (*index[: step.axis], place, *index[step.axis + 1 :])
 
 
-def _along(step: Shifted | Repeated | Taken | AnyIndex, place: int) -> Iterator[int]:
+def _along(step: Shift | Repeat | Gather | AnyIndex, place: int) -> Iterator[int]:
     match step:
-        case Shifted():
+        case Shift():
             moved = step.start + step.step * place
             if 0 <= moved < step.size:
                 yield moved
-        case Repeated():
+        case Repeat():
             yield place % step.size
-        case Taken():
+        case Gather():
             yield step.indices[place]
         case AnyIndex():
             yield from range(step.size)
 
 
-def _sizes(step: Step, sizes: Index) -> Index:
+def _sizes(step: AccessStep, sizes: Index) -> Index:
     match step:
-        case Reshaped() | Anywhere():
-            assert isinstance(step, Anywhere) or prod(step.sizes) == prod(sizes)
+        case Reshape() | AnyElement():
+            assert isinstance(step, AnyElement) or prod(step.sizes) == prod(sizes)
             return step.sizes
-        case Permuted():
+        case Permute():
             return tuple(sizes[axis] for axis in step.axes)
         case _:
             return (*sizes[: step.axis], step.size, *sizes[step.axis + 1 :])

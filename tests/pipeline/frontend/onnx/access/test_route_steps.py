@@ -9,15 +9,15 @@ import pytest
 
 from nestmap.model import NoCostNode
 from nestmap.model.workload.access import (
+    AccessRoute,
+    AccessStep,
+    AnyElement,
     AnyIndex,
-    Anywhere,
-    Permuted,
-    Repeated,
-    Reshaped,
-    Route,
-    Shifted,
-    Step,
-    Taken,
+    Gather,
+    Permute,
+    Repeat,
+    Reshape,
+    Shift,
 )
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from tests.pipeline.frontend.onnx.written import written
@@ -126,29 +126,29 @@ def test_steps(case: Case) -> None:
     assert tuple(map(_text, node.routes)) == case.routes
 
 
-def _text(route: Route) -> str:
+def _text(route: AccessRoute) -> str:
     return " ".join((f"{route.output}<{route.input}", *map(_step, route.steps)))
 
 
-def _step(step: Step) -> str:
+def _step(step: AccessStep) -> str:
     match step:
-        case Reshaped():
+        case Reshape():
             return _sizes(step.sizes)
-        case Permuted():
+        case Permute():
             return f"perm{_sizes(step.axes)}"
-        case Anywhere():
+        case AnyElement():
             return f"any{_sizes(step.sizes)}"
         case _:
             return f"{step.axis}:{_along(step)}{step.size}"
 
 
-def _along(step: Shifted | Repeated | Taken | AnyIndex) -> str:
+def _along(step: Shift | Repeat | Gather | AnyIndex) -> str:
     match step:
-        case Shifted():
+        case Shift():
             return f"{step.start:+}*{step.step}/"
-        case Repeated():
+        case Repeat():
             return "%"
-        case Taken():
+        case Gather():
             return f"[{','.join(map(str, step.indices))}]/"
         case AnyIndex():
             return "any/"

@@ -206,7 +206,7 @@ def _check_routes(node: NoCostNode) -> None:
     for route in node.routes or ():
         begin, end = node.outputs[route.output].sizes, node.inputs[route.input].sizes
         assert begin is not None
-        assert route.sizes(begin) == end
+        assert route.input_sizes(begin) == end
 
 
 def _check_nest(node: VectorNode, nest: VectorNest) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nestmap.model import InputError, Layer
 from nestmap.pipeline.frontend.onnx import parse_onnx
-from nestmap.pipeline.frontend.onnx.load.graph import nodes_in_order
+from nestmap.pipeline.frontend.onnx.load.graph import sort_nodes
 from nestmap.pipeline.frontend.onnx.load.shapes import TensorFacts
 from nestmap.pipeline.frontend.onnx.node.precision import tensor_precisions
 from tests.pipeline.frontend.onnx.written import written
@@ -161,7 +161,7 @@ def test_attributes_override(names: list[str], count: int) -> None:
 def test_unstated_bits_can_be_chosen(unstated: int) -> None:
     graph = written("float[4] x, float16[4] h", "y = Relu (x) z = Relu (h)").graph
     facts = {"x": TensorFacts((4,), 1), "h": TensorFacts((4,), 10), "y": TensorFacts((4,), 1)}
-    nodes = nodes_in_order(graph.node, "net")
+    nodes = sort_nodes(graph.node, "net")
     found = tensor_precisions(nodes, facts, ["y"], unstated)
     assert found.bits == {"x": unstated, "y": unstated, "h": 16, "z": unstated}
     assert not found.quantized

@@ -13,7 +13,7 @@ from nestmap.model import InputError, NoCostNode, Workload
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from nestmap.pipeline.frontend.onnx.load.skeleton import skeleton
 from nestmap.pipeline.frontend.onnx.resolve.control_flow import MOST_ITERATIONS
-from nestmap.pipeline.frontend.onnx.resolve.resolve import resolved
+from nestmap.pipeline.frontend.onnx.resolve.resolve import resolve_graph
 from tests.pipeline.frontend.onnx.build import FLOAT, Shapes, model, node, weights
 
 
@@ -313,7 +313,7 @@ def test_an_operator_is_replaced_by_its_definition() -> None:
     source.opset_import.append(helper.make_opsetid("ai.onnx.preview", 1))
     source.opset_import[0].version = 26
     array = frozenset({"MatMul"})  # as if attention were not known as it is
-    nodes = resolved(skeleton(source, "net"), array, array, "net").nodes
+    nodes = resolve_graph(skeleton(source, "net"), array, array, "net").nodes
     assert [n.operator for n in nodes].count("MatMul") == 2
     assert all(n.name.startswith("flex/") for n in nodes[:-1])
     network = parse_onnx(source)

@@ -8,8 +8,8 @@ from onnx import helper
 
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from nestmap.pipeline.frontend.onnx.load.graph import GraphNode
-from nestmap.pipeline.frontend.onnx.resolve.inference import Knowledge
-from nestmap.pipeline.frontend.onnx.resolve.shape_surrogates import STOOD_IN_FOR
+from nestmap.pipeline.frontend.onnx.resolve.inference import TensorKnowledge
+from nestmap.pipeline.frontend.onnx.resolve.shape_surrogates import SURROGATE_OPERATORS
 from tests.pipeline.frontend.onnx.written import written
 
 X = "float16[2,3,8] x"
@@ -118,7 +118,7 @@ FLOATS = {
 }
 
 
-@pytest.mark.parametrize("operator", sorted(STOOD_IN_FOR))
+@pytest.mark.parametrize("operator", sorted(SURROGATE_OPERATORS))
 @pytest.mark.parametrize("kind", FLOATS)
 def test_nodes_that_cannot_be_right_do_no_harm(operator: str, kind: str) -> None:
     domain, _, name = operator.rpartition(".")
@@ -126,6 +126,6 @@ def test_nodes_that_cannot_be_right_do_no_harm(operator: str, kind: str) -> None
         names = [f"x{i}" for i in range(count)]
         proto = helper.make_node(name, names, ["y"], domain=domain)
         for types in ({}, dict.fromkeys(names, FLOATS[kind])):
-            known = Knowledge(OPSETS, types)
-            known.learn(GraphNode("n", operator, proto, tuple(names)))
+            known = TensorKnowledge(OPSETS, types)
+            known.infer(GraphNode("n", operator, proto, tuple(names)))
             assert known.sizes("y") is None or kind != "unknown"

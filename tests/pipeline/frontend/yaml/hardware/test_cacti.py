@@ -10,7 +10,7 @@ import pytest
 
 from nestmap.model import InputError, MemoryCost, MemoryMacro
 from nestmap.pipeline.frontend.yaml.hardware import cacti
-from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost, cacti_name, configuration
+from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost, cacti_input, cacti_name
 from tests.cacti_package import ANSWER, FAILURE, HAS_CACTI, TOO_NEW, install_cacti, real_cacti
 
 GRID: Final = Path(__file__).parents[5] / "benchmarks" / "data" / "sram_cacti.csv"
@@ -75,7 +75,7 @@ def test_the_answer_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_bits_are_rounded_up_to_bytes() -> None:
     macro = MemoryMacro(size=1025, width=20, read_ports=3, write_ports=2, technology=28.0)
-    lines = configuration(macro).splitlines()
+    lines = cacti_input(macro).splitlines()
     assert lines[:7] == [
         "-size (bytes) 129",
         "-block size (bytes) 3",

@@ -20,8 +20,15 @@ from nestmap.model import (
     StorageCore,
     Unrolling,
 )
-from nestmap.model.base import replaced
-from nestmap.model.multicore.builders import Beside, OffChip, Wires, bus, mesh, point_to_point
+from nestmap.model.base import copy_with
+from nestmap.model.multicore.builders import (
+    AttachedCore,
+    ChannelSpec,
+    OffChip,
+    bus,
+    mesh,
+    point_to_point,
+)
 from nestmap.model.multicore.split_options import HintLoop
 from nestmap.pipeline.frontend.bundled import accelerator_names, multicore_names, resolve_multicore
 from nestmap.pipeline.frontend.data import bundled_cores
@@ -68,7 +75,7 @@ core_connectivity:
 
 def test_a_link_of_more_cores_joins_any_two_of_them(tmp_path: Path) -> None:
     model = parsed(tmp_path, f"{CORES}core_connectivity: [{{cores: [0, 1, 5], bandwidth: 4}}]\n")
-    assert set(model.links) == set(Wires(bandwidth=4).links([(0, 1), (0, 5), (1, 5)]))
+    assert set(model.links) == set(ChannelSpec(bandwidth=4).links([(0, 1), (0, 5), (1, 5)]))
 
 
 def test_coordinates_are_column_and_row(tmp_path: Path) -> None:
@@ -102,14 +109,14 @@ bandwidth: 32
 unit_energy_cost: 1.5
 """
     found = parsed(tmp_path, text)
-    wires = Wires(bandwidth=32, energy_per_cycle=1.5)
+    wires = ChannelSpec(bandwidth=32, energy_per_cycle=1.5)
     quad = read_multicore("quad_tpu")
     offchip = quad.core(6)
     assert isinstance(offchip, StorageCore)
     far = OffChip(
-        core=replaced(offchip, {"id": 2, "coordinates": None}), wires=wires, linked=(0, 1)
+        core=copy_with(offchip, {"id": 2, "coordinates": None}), wires=wires, linked=(0, 1)
     )
-    cores = [replaced(x, {"coordinates": None}) for x in quad.compute_cores[:2]]
+    cores = [copy_with(x, {"coordinates": None}) for x in quad.compute_cores[:2]]
     expected = point_to_point("m", cores, [(0, 1)], wires, far)
     assert found.cores == expected.cores
     assert set(found.links) == set(expected.links)
@@ -137,7 +144,7 @@ core_connectivity:
     (tmp_path / "cores" / "vmem.yaml").write_text(yaml.safe_dump(store))
     model = parsed(tmp_path, text)
     assert model.shared == ((0, 1, 2),)
-    assert set(model.links) == set(Wires(bandwidth=13400).links([(2, 3)]))
+    assert set(model.links) == set(ChannelSpec(bandwidth=13400).links([(2, 3)]))
     assert [x.id for x in model.compute_cores] == [0, 1]
 
 
@@ -281,12 +288,12 @@ def test_the_mesh_is_what_the_builder_makes() -> None:
     model = read_multicore("mesh_4x4")
     offchip = model.core(18)
     assert isinstance(offchip, StorageCore)
-    wires = Wires(bandwidth=128)
+    wires = ChannelSpec(bandwidth=128)
     grid = mesh(
         "mesh_4x4",
         model.compute_cores[:16],
         4,
-        Wires(bandwidth=64),
+        ChannelSpec(bandwidth=64),
         OffChip(core=offchip, wires=wires),
     )
     assert set(model.links) == set(grid.links)
@@ -296,11 +303,11 @@ def test_the_mesh_is_what_the_builder_makes() -> None:
 
 def test_the_quad_is_what_the_builder_makes() -> None:
     model = read_multicore("quad_tpu")
-    offchip, near = model.core(6), Wires(bandwidth=32)
+    offchip, near = model.core(6), ChannelSpec(bandwidth=32)
     assert isinstance(offchip, StorageCore)
     ring = [model.compute_cores[i] for i in (0, 1, 3, 2)]
-    beside = [Beside(core=x, wires=near) for x in model.compute_cores[4:]]
-    made = mesh("q", ring, 2, near, OffChip(core=offchip, wires=Wires(bandwidth=128)), beside)
+    beside = [AttachedCore(core=x, wires=near) for x in model.compute_cores[4:]]
+    made = mesh("q", ring, 2, near, OffChip(core=offchip, wires=ChannelSpec(bandwidth=128)), beside)
     assert set(made.links) == set(model.links)
     assert {x.id: x for x in made.cores} == {x.id: x for x in model.cores}
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 from functools import cache
 from typing import Final
 
-from nestmap.model.base import replaced
+from nestmap.model.base import copy_with
 from nestmap.model.multicore.cn_layer import CnLayer
 from nestmap.model.multicore.population import Fitness, Generation, Individual
 from nestmap.model.multicore.schedule import Schedule
-from nestmap.model.multicore.top_memories import Homes
+from nestmap.model.multicore.top_memories import TopMemories
 from nestmap.pipeline.pages.report.multicore.reported_run import ReportedStream
 from nestmap.pipeline.pages.report.page import stream_report
 from tests.pipeline.pages.report.dom import Element, read
@@ -32,18 +32,18 @@ def named(schedule: Schedule, *names: str) -> Schedule:
     layers = list(problem.nodes.layers)
     for place, name in enumerate(names[: len(layers)]):
         layers[place] = _renamed(layers[place], name)
-    machine = replaced(problem.accelerator, {"name": names[0]})
+    machine = copy_with(problem.accelerator, {"name": names[0]})
     nodes = replace(problem.nodes, layers=tuple(layers), name=names[0])
     return replace(schedule, problem=replace(problem, accelerator=machine, nodes=nodes))
 
 
 def _renamed(layer: CnLayer, name: str) -> CnLayer:
-    return replaced(layer, {"nest": replaced(layer.nest, {"name": name})})
+    return copy_with(layer, {"nest": copy_with(layer.nest, {"name": name})})
 
 
 def generations(schedule: Schedule, count: int = 4) -> tuple[Generation, ...]:
     """A search that has found the schedule in its last generation."""
-    cores = [gene.cores for gene in schedule.problem.space.genes]
+    cores = [gene.cores for gene in schedule.problem.space.groups]
     found: list[Generation] = []
     for number in range(count):
         steps = range(count - number)
@@ -66,7 +66,7 @@ def generations(schedule: Schedule, count: int = 4) -> tuple[Generation, ...]:
 
 def fitness(schedule: Schedule) -> Fitness:
     """What a schedule costs."""
-    offchip = Homes(accelerator=schedule.problem.accelerator).offchip
+    offchip = TopMemories(accelerator=schedule.problem.accelerator).offchip
     memory = sum(peak for place, peak in enumerate(schedule.peaks) if place not in offchip)
     return Fitness(latency=schedule.latency, energy=schedule.energy.total, memory=memory)
 

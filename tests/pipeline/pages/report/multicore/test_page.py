@@ -101,7 +101,7 @@ def test_parts_of_energy_and_time_add_up() -> None:
 def test_layers_and_nodes_are_those_of_the_schedule() -> None:
     schedule, tree = hostile(), hostile_page()
     layers = grid(tree.by_id("run-1-table"))
-    first = schedule.problem.nodes.first
+    first = schedule.problem.nodes.first_nodes
     assert layers.values("Nodes") == np.diff(first).tolist()
     assert layers.values("Start cycles") == np.minimum.reduceat(schedule.start, first[:-1]).tolist()
     assert layers.values("End cycles") == np.maximum.reduceat(schedule.end, first[:-1]).tolist()

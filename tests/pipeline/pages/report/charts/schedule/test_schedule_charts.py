@@ -15,7 +15,7 @@ from nestmap.pipeline.analysis.schedule.energy import energy_bars
 from nestmap.pipeline.analysis.schedule.gantt import gantt
 from nestmap.pipeline.analysis.schedule.resource_loads import core_loads
 from nestmap.pipeline.analysis.schedule.search_progress import front_view
-from nestmap.pipeline.analysis.schedule.traffic import sent_over_wires
+from nestmap.pipeline.analysis.schedule.traffic import wire_traffic
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses
 from nestmap.pipeline.pages.report.charts import Chart
 from nestmap.pipeline.pages.report.charts.schedule.bars import MOST_BARS, MOST_KEPT, levels
@@ -185,7 +185,7 @@ def test_sums_are_those_of_the_views() -> None:
     ]
     assert sum(times.values()) == len(loads) * schedule.latency
     wires = bars_of(sent_charts(schedule)[0])
-    assert sum(wires.values()) == sum(x.total for x in sent_over_wires(schedule))
+    assert sum(wires.values()) == sum(x.total for x in wire_traffic(schedule))
 
 
 def test_nothing_is_drawn_of_what_is_not_there() -> None:
