@@ -135,7 +135,7 @@ def _fields(record: type) -> Iterator[_Parameter | tuple[str, type]]:
         if isinstance(hint, type) and is_dataclass(hint):
             yield name, hint
         else:
-            yield _parameter(parameter, hint)
+            yield _parameter(parameter, hints[name])
 
 
 def _parameter(parameter: Parameter, hint: object) -> _Parameter:
