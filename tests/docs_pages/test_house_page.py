@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -12,7 +12,6 @@ from types import CodeType, FrameType
 from typing import Final
 
 import numpy as np
-import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -26,9 +25,12 @@ FUNCTION: Final = re.compile(r"`(\w+)\.([\w.]+)`")
 def walk() -> list[tuple[str, str, str]]:
     """Room, module and function of every step of the walk."""
     section = PAGE.read_text(encoding="utf-8").split("## One node, from file to bar")[1]
+    section = section.split("\n## ")[0]
+    rows = STEP.findall(section)
+    assert len(rows) == section.count("\n| `") > 0
     return [
         (room, module, function)
-        for room, functions in STEP.findall(section.split("\n## ")[0])
+        for room, functions in rows
         for module, function in FUNCTION.findall(functions)
     ]
 
@@ -44,7 +46,7 @@ def code_of(room: str, module: str, function: str) -> CodeType:
 
 
 @contextmanager
-def called(codes: set[CodeType]) -> Iterator[list[CodeType]]:
+def called(codes: set[CodeType]) -> Generator[list[CodeType]]:
     """Some of the functions, in the order of their first calls."""
     order: list[CodeType] = []
 
@@ -65,7 +67,8 @@ def write_conv(path: Path) -> None:
     node = helper.make_node("Conv", ["x", "w"], ["y"], name="conv", pads=[1, 1, 1, 1])
     sizes = {"x": (1, 8, 14, 14), "y": (1, 16, 14, 14)}
     x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in sizes.items())
-    onnx.save(helper.make_model(helper.make_graph([node], "one", [x], [y], [weights])), path)
+    model = helper.make_model(helper.make_graph([node], "one", [x], [y], [weights]))
+    path.write_bytes(model.SerializeToString())
 
 
 def test_the_page_draws_the_tree_of_the_folders() -> None:
@@ -86,7 +89,8 @@ def test_a_run_calls_the_functions_of_the_walk_in_order(
     write_conv(tmp_path / "one.onnx")
     steps = {code_of(*step): step for step in walk()}
     with called(set(steps)) as order:
-        run(main, "explore", "one.onnx", "--accelerator", "tpu_like", "--lpf-limit", "4")
+        explore = ("explore", "one.onnx", "--accelerator", "tpu_like", "--lpf-limit", "4")
+        run(main, *explore, "--workers", "1")
         run(main, "report", "last")
     assert [steps[code] for code in order] == list(steps.values())
 
