@@ -36,7 +36,7 @@ _EXTRA_MEMORY: Final = 2 * 2**30
 _RETAINED_LIMIT: Final = 2**28
 """A process whose peak memory grew by more (bytes) is replaced, as not all of it is freed."""
 
-_START: Final = "from nestmap.store.sandbox.process import work; work()"
+_START: Final = "from nestmap.store.sandbox.process import serve; serve()"
 
 
 class _Request(Frozen, frozen=True):

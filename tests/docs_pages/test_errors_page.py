@@ -27,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder, the current one; nobody waits for long."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(progress, "is_compiled_before", lambda: True)
-    monkeypatch.setattr(database, "patiently", impatiently)
+    monkeypatch.setattr(database, "open_with_retry", impatiently)
     return tmp_path
 
 

@@ -172,8 +172,8 @@ def committing_often() -> Generator[None]:
         patch.setattr(commit_policy, "ROW_GROUP", CHUNK)
         patch.setattr("nestmap.store.record.search.BLOCK", 1)
         patch.setattr(commit_policy, "MAX_COMMIT_INTERVAL", 0.02)
-        patch.setattr(database, "LONGEST", 0.1)
-        patch.setattr(database, "_IDLE", 0.03)
+        patch.setattr(database, "LONGEST_USE", 0.1)
+        patch.setattr(database, "_IDLE_SECONDS", 0.03)
         yield
 
 

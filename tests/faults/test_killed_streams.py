@@ -44,10 +44,10 @@ def killed_at(home, name, number=0, after=True):
 MOMENTS: Final = {
     "before it has written a cost": ('stream_run, "write_costs", after=False', 0),
     "in the middle of writing costs": ('stream_run, "write_costs"', 0),
-    "when it has written costs": ('stream_run.StreamRun, "keep"', 0),
-    "when it has written what is scheduled": ('stream_run.StreamRun, "begin"', 0),
+    "when it has written costs": ('stream_run.StreamRun, "record_costs"', 0),
+    "when it has written what is scheduled": ('stream_run.StreamRun, "record_problem"', 0),
     "in the middle of the first generation": ('stream_run, "write_generation"', 0),
-    "when it has written a generation": ('stream_run.StreamRun, "record", 2', 3),
+    "when it has written a generation": ('stream_run.StreamRun, "record_generation", 2', 3),
     "in the middle of writing a generation": ('stream_run, "write_generation", 4', 4),
     "in the middle of writing the schedule": ('stream_run, "write_schedule"', GENERATIONS + 1),
 }
@@ -123,12 +123,12 @@ def test_killed_from_outside(number: int, whole: tuple[str, list[list[str]]]) ->
     slow = """
 import time
 from nestmap.store.record.multicore_run import StreamRun
-record = StreamRun.record
+record = StreamRun.record_generation
 def slower(*arguments):
     record(*arguments)
     print("generation", flush=True)
     time.sleep(0.3)
-StreamRun.record = slower
+StreamRun.record_generation = slower
 """
     generations = random.Random(number).randrange(1, GENERATIONS)
     with subprocess.Popen([*program(slow), *OPTIONS], stdout=subprocess.PIPE) as process:

@@ -74,7 +74,7 @@ def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inputs:
     """The files of a small exploration, in the current folder; nobody waits for long."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(progress, "is_compiled_before", lambda: True)
-    monkeypatch.setattr(database, "patiently", impatiently)
+    monkeypatch.setattr(database, "open_with_retry", impatiently)
     return written(tmp_path)
 
 

@@ -77,7 +77,7 @@ def test_the_file_is_free_when_nobody_has_used_it_for_a_moment(path: Path) -> No
 
 
 def test_the_file_is_free_after_long_work(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "LONGEST", 0.0)
+    monkeypatch.setattr(database, "LONGEST_USE", 0.0)
     tested = shared(path)
     with tested.use() as outer, tested.use() as inner:
         assert outer is inner
@@ -87,8 +87,8 @@ def test_the_file_is_free_after_long_work(path: Path, monkeypatch: pytest.Monkey
 
 
 def test_what_is_not_shared_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "LONGEST", 0.0)
-    monkeypatch.setattr(database, "_IDLE", 0.01)
+    monkeypatch.setattr(database, "LONGEST_USE", 0.0)
+    monkeypatch.setattr(database, "_IDLE_SECONDS", 0.01)
     tested = Database("in memory", lambda: connect(None), shared=False, patience=0)
     with tested.use() as connection:
         connection.execute("CREATE TABLE a AS SELECT 1 AS b")
@@ -129,8 +129,8 @@ def test_it_can_be_closed_by_who_uses_it(path: Path) -> None:
 
 
 def test_threads_use_it_in_turn(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "LONGEST", 0.01)
-    monkeypatch.setattr(database, "_IDLE", 0.001)  # it is closed and opened all the time
+    monkeypatch.setattr(database, "LONGEST_USE", 0.01)
+    monkeypatch.setattr(database, "_IDLE_SECONDS", 0.001)  # it is closed and opened all the time
     tested, errors = shared(path), list[BaseException]()
     with tested.use() as connection:
         connection.execute("CREATE TABLE a (b INTEGER)")
@@ -166,7 +166,7 @@ def test_no_thread_is_left(path: Path) -> None:
 def test_an_error_in_closing_is_for_nobody_but_who_closes(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "_IDLE", 0.01)
+    monkeypatch.setattr(database, "_IDLE_SECONDS", 0.01)
     closed = threading.Event()
 
     class Broken:

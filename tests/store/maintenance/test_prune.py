@@ -1,4 +1,4 @@
-"""Pruning removes what it says and nothing else, and leaves one whole file at any moment."""
+"""PruneSelection removes what it says and nothing else, and leaves one whole file at any moment."""
 
 from __future__ import annotations
 
@@ -215,12 +215,12 @@ FULL = """
 import resource, signal, sys
 from pathlib import Path
 from nestmap.model import StoreError
-from nestmap.store.maintenance.prune import Pruning, prune
+from nestmap.store.maintenance.prune import PruneSelection, prune
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 path = Path(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size // 2, path.stat().st_size // 2))
 try:
-    prune(path, Pruning(best_only=True))
+    prune(path, PruneSelection(best_only=True))
 except StoreError as error:
     print(error)
 """
@@ -239,9 +239,9 @@ def test_on_a_full_disk_the_old_file_stays(path: Path) -> None:
 KILLED = """
 import sys
 from pathlib import Path
-from nestmap.store.maintenance.prune import Pruning, prune
+from nestmap.store.maintenance.prune import PruneSelection, prune
 print("ready", flush=True)
-prune(Path(sys.argv[1]), Pruning(best_only=True))
+prune(Path(sys.argv[1]), PruneSelection(best_only=True))
 """
 
 
