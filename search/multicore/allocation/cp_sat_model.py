@@ -157,7 +157,7 @@ class Program:
         return on
 
     def _both(self, one: int, other: int) -> dict[tuple[int, int], Term]:
-        """For each pair of columns, a variable that tells whether two node groups are assigned to them."""
+        """For each pair of columns, a variable: two node groups are assigned to them."""
         if (one, other) not in self._pairs:
             self._pairs[one, other] = self._new_both(one, other)
         return self._pairs[one, other]
@@ -205,7 +205,7 @@ class Program:
         return [start + self._by_core(gene, runtime[kind]) for start, gene, kind in nodes]
 
     def _add_paths(self) -> None:
-        """Nodes start after their predecessors, and after their inputs from off-chip memory arrive."""
+        """Nodes start after their predecessors and after the arrival of their off-chip inputs."""
         demands = self.demands
         delays = [self._delay(flow) for flow in demands.flows]
         for producer, consumer, flow in demands.edges:

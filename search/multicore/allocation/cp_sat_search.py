@@ -147,7 +147,7 @@ class Proof:
             self.schedule([tuple(self._costs.cores[column] for column in columns)])
 
     def _widened(self, choices: Choices) -> Choices:
-        """Widens an allocation node group by node group to all that are provably no better than the best."""
+        """Adds choices to each group while no allocation can be better than the best."""
         for gene, columns in enumerate(self._demands.columns):
             wider = (*choices[:gene], columns, *choices[gene + 1 :])
             choices = wider if self._is_worse(wider) else choices

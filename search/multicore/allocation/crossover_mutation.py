@@ -34,7 +34,7 @@ def crossover(
 
 
 def mutate(space: AllocationSpace, allocation: Allocation, random: Random) -> Allocation:
-    """Moves a sequence of node groups to one core, reassigns single ones, or swaps two sequences."""
+    """Moves a sequence of node groups to a core, reassigns single ones, or swaps sequences."""
     chance = random.random()
     if chance < STRETCHED:
         return mutate_stretch(space, allocation, random)

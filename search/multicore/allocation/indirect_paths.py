@@ -49,7 +49,7 @@ class IndirectPaths:
         )
 
     def stops(self, writer: int, reader: int) -> tuple[Relays, ...]:
-        """By the producer's column, the memories that may hold its output until a reader receives it."""
+        """By the producer's column, the memories that may hold its output until it is read."""
         between = self._everything & ~(self._before[writer] | self._after[reader])
         between &= ~(1 << writer | 1 << reader)
         crowding = self._crowding(writer, reader, between)
@@ -96,7 +96,7 @@ class IndirectPaths:
 
     @cached_property
     def _movers(self) -> list[NodeSet]:
-        """For each column, the nodes that may need capacity in the memory for its core's outputs."""
+        """For each column, the nodes that may need capacity in its core's output memory."""
         on = [0] * len(self._problem.costs.cores)
         for node, gene in enumerate(self._genes):
             for column in self._columns[gene]:

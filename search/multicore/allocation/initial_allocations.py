@@ -99,7 +99,7 @@ class InitialAllocations:
         return placing
 
     def stretches(self) -> Placing:
-        """Free node groups in order, divided into as many sequences of equal time as there are cores."""
+        """Free node groups in order, divided into sequences of equal time, one per core."""
         order = [gene for gene in self._order if gene in self._space.free_groups]
         time = self._shortest[order]
         middle = np.cumsum(time) - time / 2

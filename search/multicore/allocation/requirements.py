@@ -180,12 +180,12 @@ class Requirements:
         return tuple(tuple(map(self.routes.place, x)) for x in self._detours.sharing)
 
     def _senders(self, kind: int) -> Ints:
-        """The memory that has a kind's output when a node ends, by the core that it runs on."""
+        """The memory that has a kind's output when a node ends, by the node's core."""
         first = [cores[0] for cores in self._sharing]
         return np.where(self.streamed(kind, 0), self.offchip, first)
 
     def _receivers(self, kind: int, read: int) -> Ints:
-        """The memory that must have a kind's input when a node starts, by the core that it runs on."""
+        """The memory that must have a kind's input when a node starts, by the node's core."""
         return np.where(self.streamed(kind, max(1 + read, 0)), self.offchip, self.places)
 
     def _stops_of(self, flow: Flow) -> list[Relays]:
@@ -198,7 +198,7 @@ class Requirements:
 
     @cached_property
     def from_offchip(self) -> Relays:
-        """Off-chip inputs come directly from off-chip memory if no other memory has held them as long."""
+        """Off-chip inputs come directly if no other memory has held them as long."""
         times = np.delete(self.routes.times(1, Relays.NONE)[self.offchip], self.offchip)
         return Relays.NONE if (times > 0).all() else Relays.ALL
 

@@ -129,8 +129,8 @@ class Scheduler:
         tensor, memory = int(counters[FAILED_TENSOR]), int(counters[FAILED_MEMORY])
         home = self.homes.memories[memory]
         raise InfeasibleError(
-            f"layer {layer}: {self._name(tensor)} ({self.needs.tensors.bits[tensor]} bits) does not "
-            f"fit into {home} ({home.level.instance.size} bits) with the other tensors that "
+            f"layer {layer}: {self._name(tensor)} ({self.needs.tensors.bits[tensor]} bits) does "
+            f"not fit into {home} ({home.level.instance.size} bits) with the other tensors that "
             f"node {nodes.id_of(node)} needs there; expected a larger memory or smaller nodes"
         )
 
