@@ -24,7 +24,7 @@ def available_workers() -> int:
 
 
 def map_in_order(run: Callable[[A], B], items: Iterable[A], workers: int) -> Iterator[B]:
-    """Applies ``run`` to every item on several threads, lazily; yields results in order of the items.
+    """Applies ``run`` to every item on several threads, lazily; yields results in item order.
 
     Threads suffice because kernels run without the GIL. An exception in ``run`` or in the stream is
     raised at its item's position, so that all earlier results are delivered.

@@ -93,7 +93,7 @@ def _multicast(problem: MappingProblem) -> _Multicast | None:
 
 
 def _windows(spatial: SpatialProblem, found: _Multicast) -> tuple[_Window, ...]:
-    """The indices whose kernel slides along the sums and whose pixels may be unrolled over columns."""
+    """The indices with a kernel along the sums and pixels that columns may unroll."""
     layer, mapping = spatial.layer, spatial.spatial_mapping
     others = (x for x in layer.inputs if x != found.operand)
     weights = {d for x in others for index in x.indices for d in index.dimensions}

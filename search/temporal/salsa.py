@@ -78,8 +78,8 @@ def salsa(
     The first chain starts at LOMA's best order, with its loops split into primes; the others start
     at random orders.
 
-    Pinned loops of the user's temporal ordering are never swapped. There is at least one
-    chain for each assignment of loops that meets it. ``workers`` threads run the chains; results do not depend on
+    Pinned loops of the user's temporal ordering are never swapped. There is at least one chain for
+    each choice of pinned loops. ``workers`` threads run the chains; results do not depend on
     their number. The last batch is empty and carries the counts of infeasible orders.
 
     Raises:
