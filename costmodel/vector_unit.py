@@ -30,8 +30,8 @@ def evaluate_vector(node: VectorNode, accelerator: Accelerator) -> VectorEvaluat
     the array, so it uses the ports that serve the output towards the array (``O, tl`` to read,
     ``O, fl`` to write). A tensor takes ``ceil(bits / width_max)`` words of a port and each word
     the memory's energy per access, as in the cost model of layers; a word takes a cycle.
-    If the memory has several instances, words are spread over them. Reads and
-    writes overlap unless one port serves both. Computation takes
+    If the memory has several instances, words are spread over them. Reads
+    and writes overlap unless one port serves both. Computation takes
     ``ceil(operations / lanes)`` cycles and overlaps with the traffic. Without a vector unit
     computation has no cost, and only the traffic counts.
 

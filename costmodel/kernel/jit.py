@@ -19,7 +19,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _DIGESTS: Final[dict[int, str]] = {}
-"""The source digest of each kernel, by the identity of the kernel; kernels live forever."""
+"""The digest of each kernel, by the identity of the kernel; kernels live forever."""
 
 _CONSTANTS: Final = frozenset({bool, int, float, str, tuple})
 
