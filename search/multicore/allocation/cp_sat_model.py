@@ -114,7 +114,7 @@ class Program:
         )
 
     def keep(self, least: int, most: int | None) -> None:
-        """Excludes all latencies below the bound and, if known, above the best latency."""
+        """Limits the latency to at least ``least`` and, if given, at most ``most``, in cycles."""
         self.model.add(self.latency >= least)
         if most is not None:
             self.model.add(self.latency <= most)

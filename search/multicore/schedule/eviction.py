@@ -97,7 +97,7 @@ def _note_no_room(job: Job, tensor: int, memory: int, node: int) -> None:
 
 @kernel
 def make_room_as_reference(job: Job, tensor: int, memory: int, time: int, node: int) -> int:
-    """Frees capacity as Stream does: at the last change of a memory that has no earlier free time.
+    """Frees capacity as Stream does: at the memory's last change if it is full until then.
 
     All tensors to evict are chosen at once, among those present at that time.
     """
