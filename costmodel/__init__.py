@@ -1,1 +1,1 @@
-"""What a mapping costs: pure functions from arrays to arrays, one per quantity."""
+"""The cost of a mapping: pure functions from arrays to arrays, one per quantity."""

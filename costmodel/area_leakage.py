@@ -1,4 +1,4 @@
-"""What the parts of an accelerator cost whatever it computes: area, clock period, leakage."""
+"""Properties of an accelerator that do not depend on the workload: area, clock period, leakage."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from nestmap.costmodel.imc.array import array_areas, clock_period
 from nestmap.model import Accelerator, MemoryLevel, PartArea, PartKind, StaticEnergy
 
 ARRAY = "array"
-"""The one part of an array that does not compute in memory."""
+"""The only component of an array that does not compute in memory."""
 
 UNUSED = "unused memories"
-"""Memories that a layer does not use, because its data stays below them."""
+"""Memories that a layer does not use because its data stays below them."""
 
 
 def areas_of(accelerator: Accelerator) -> tuple[PartArea, ...]:
     """The area of the array, of each memory (all instances of it) and of the vector unit.
 
-    The cells of an IMC array are a part of the array.
+    The cells of an IMC array are a component of the array.
     """
     array = accelerator.array
     units = (
@@ -40,13 +40,13 @@ def _memory_area(accelerator: Accelerator, level: MemoryLevel) -> PartArea:
 
 
 def _memories_outside_array(accelerator: Accelerator) -> list[MemoryLevel]:
-    """The memories that are not the array itself."""
+    """The memories outside the array."""
     inside = accelerator.array.imc is not None
     return [level for level in accelerator.memories if not (inside and level is accelerator.cells)]
 
 
 def total_area(accelerator: Accelerator) -> float:
-    """The area of all parts."""
+    """The area of all components."""
     return sum_areas(areas_of(accelerator))
 
 
@@ -57,12 +57,12 @@ def sum_areas(areas: Sequence[PartArea]) -> float:
 
 
 def clock_period_of(accelerator: Accelerator) -> float | None:
-    """The clock period (ns): that of the circuits of an IMC array, or else what is said of it."""
+    """The clock period in ns: from the circuits of an IMC array, else from the description."""
     return clock_period(accelerator) if accelerator.array.imc else accelerator.array.clock_period
 
 
 def static_energies(accelerator: Accelerator, cycles: float) -> tuple[StaticEnergy, ...]:
-    """What leaks in so many cycles; nothing where the accelerator does not count it."""
+    """The leakage energy of so many cycles; zero if the accelerator does not model it."""
     period = clock_period_of(accelerator)
     if not accelerator.counts_leakage or period is None:
         return ()
@@ -80,7 +80,7 @@ def static_energies(accelerator: Accelerator, cycles: float) -> tuple[StaticEner
 
 
 def leakage_of(accelerator: Accelerator) -> float:
-    """What leaks in a cycle (pJ); 0 where the accelerator does not count it."""
+    """The leakage energy per cycle in pJ; 0 if the accelerator does not model it."""
     period = clock_period_of(accelerator)
     power = sum((entry.power for entry in static_energies(accelerator, 0.0)), 0.0)
     return power * period if period is not None else 0.0

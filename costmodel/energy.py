@@ -1,4 +1,4 @@
-"""Word accesses, and the energy that they take."""
+"""Word accesses and their energy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluations as models: whole batches as columns, one mapping with its full breakdown."""
+"""Evaluations as models: batches as columns, single mappings with a full breakdown."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def evaluate_batch(mappings: MappingBatch) -> EvaluationBatch:
 
 
 def evaluate(spatial: SpatialProblem, temporal: TemporalMapping) -> CostModelEvaluation:
-    """The cost of one mapping with its whole breakdown: a batch of one, read out in full.
+    """The cost of one mapping with its full breakdown.
 
-    Whether the data fits the memories is not asked here (see :mod:`nestmap.search`).
+    Does not check whether the data fits the memories (see :mod:`nestmap.search`).
 
     Raises:
-        InputError: where the temporal mapping is not one of this problem.
+        InputError: if the temporal mapping is not valid for this problem.
     """
     spatial.check(temporal)
     check_loops(len(temporal.order))
@@ -158,7 +158,7 @@ def _level(
 
 
 def movement_costs(problem: FlatProblem, work: Work) -> dict[Place, MovementCosts]:
-    """By operand and level; the columns are read once, as reading a record takes long."""
+    """Costs by operand and level; columns are read once, since reading a record is slow."""
     count = problem.transfers
     accesses: dict[Place, list[int]] = {}
     energies: dict[Place, list[float]] = {}
@@ -182,7 +182,7 @@ def movement_costs(problem: FlatProblem, work: Work) -> dict[Place, MovementCost
 
 
 def _four(values: Sequence[N]) -> tuple[N, N, N, N]:
-    """One value a movement."""
+    """One value per movement."""
     return values[0], values[1], values[2], values[3]
 
 

@@ -1,4 +1,4 @@
-"""The cost model: from temporal mappings of one spatial problem to what they cost.
+"""The cost model: evaluates temporal mappings of one spatial problem.
 
 Formulas: docs/cost-model.md
 """
@@ -24,7 +24,7 @@ from nestmap.model.arrays import Codes, Floats, Ints
 
 
 class Columns(NamedTuple):
-    """Costs of a batch, a row each: energy in pJ, latencies in cycles."""
+    """Costs of a batch, one row per mapping: energy in pJ, latencies in cycles."""
 
     energy: Floats
     latency0: Floats
@@ -34,7 +34,7 @@ class Columns(NamedTuple):
 
 @kernel
 def load_order(work: Work, factors: Ints, order: Codes) -> None:
-    """Puts the loops of one mapping into the work arrays."""
+    """Writes the loops of one mapping to the work arrays."""
     work.loops = len(order)
     for n in range(len(order)):
         work.dimension[n] = factors[order[n], 0]
@@ -43,7 +43,7 @@ def load_order(work: Work, factors: Ints, order: Codes) -> None:
 
 @kernel
 def load_row(work: Work, factors: Ints, order: Codes, cuts: Codes) -> None:
-    """Puts one mapping into the work arrays.
+    """Writes one mapping to the work arrays.
 
     ``factors`` [f, 2]: dimension and size of each factor; ``order`` [n]; ``cuts`` [x, level].
     """
@@ -57,8 +57,8 @@ def load_row(work: Work, factors: Ints, order: Codes, cuts: Codes) -> None:
 def evaluate_row(problem: FlatProblem, work: Work) -> Totals:
     """The cost of the mapping in the work arrays; fills all of them.
 
-    Each kernel says which of them it reads and fills; ``tests/costmodel/test_evaluate_rows.py``
-    checks that, and that nothing is read before it is filled.
+    Each kernel declares the arrays it reads and fills; ``tests/costmodel/test_evaluate_rows.py``
+    checks this, and that no array is read before it is filled.
     """
     place_loops(problem, work)
     count_cycles(problem, work)
@@ -101,7 +101,10 @@ def _evaluate_rows(
 
 
 def is_compiled_before() -> bool:
-    """Whether this machine has compiled the cost model before (else the first run takes longer)."""
+    """Whether this machine has compiled the cost model before.
+
+    Otherwise the first run is slower.
+    """
     return is_compiled(evaluate_row)
 
 
@@ -115,7 +118,7 @@ def latencies(problem: FlatProblem, totals: Totals) -> tuple[float, float, float
 
 @kernel
 def write_costs(problem: FlatProblem, totals: Totals, columns: Columns, row: int) -> None:
-    """Puts the figures of one mapping into a row of the columns."""
+    """Writes the figures of one mapping to a row of the columns."""
     latency0, latency1, latency2 = latencies(problem, totals)
     dynamic = totals.memory_energy + totals.mac_energy
     columns.energy[row] = dynamic + problem.leakage * latency2

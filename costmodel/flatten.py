@@ -1,4 +1,4 @@
-"""Flat arrays for one layer, accelerator and spatial mapping: all that the kernels read."""
+"""Flattens one layer, accelerator and spatial mapping into the arrays that the kernels read."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ P = TypeVar("P")
 
 @final
 class FlatProblem:
-    """One spatial problem as a record.
+    """One spatial problem as a record of arrays.
 
     Axes: ``x`` operands (output first), ``l`` levels (0 is the array, memory levels follow, the
     innermost first), ``d`` loop dimensions, ``v`` views, ``m`` memories, ``p`` ports, ``q``
@@ -50,7 +50,7 @@ class FlatProblem:
     ports: int
     transfers: int
     views: int  # 1 if both views are equal, else 2
-    holds_inputs: int  # 1 where the array keeps an input word while it stays the same
+    holds_inputs: int  # 1 if the array reuses an input word while it does not change
     relevance: Annotated[Ints, (OPERANDS, DIMENSIONS)]  # [x, d] Relevance
     levels: Annotated[Ints, (OPERANDS,)]  # [x] number of memory levels
     precision: Annotated[Floats, (OPERANDS,)]  # [x] bits of an element (of the output: finished)
@@ -60,7 +60,7 @@ class FlatProblem:
     r_dimension: Annotated[Ints, (OPERANDS * DIMENSIONS,)]  # r dimensions, operand by operand
     first_r: Annotated[Ints, (OPERANDS + 1,)]  # [x + 1] where those of an operand begin
     first_pr: Annotated[Ints, (OPERANDS + 1,)]  # [x + 1] where the pr indices of an operand begin
-    pr_index: Annotated[Ints, (OPERANDS, DIMENSIONS)]  # [x, d] the pr index that d is part of
+    pr_index: Annotated[Ints, (OPERANDS, DIMENSIONS)]  # [x, d] the pr index that d belongs to
     pr_dimensions: Annotated[Ints, (INDICES, 2)]  # [q, 2]
     pr_steps: Annotated[Floats, (INDICES, 2)]  # [q, 2] coefficients over their common divisor
     pr_length: Annotated[Floats, (INDICES,)]  # [q] axis length
@@ -70,7 +70,7 @@ class FlatProblem:
     # [m, i] operand and level of each slot, in the order in which the memory names them
     slot_operand: Annotated[Ints, (MEMORIES, OPERANDS)]
     slot_level: Annotated[Ints, (MEMORIES, OPERANDS)]
-    double_buffered: Annotated[Ints, (MEMORIES,)]  # [m] 1 where the description forces it
+    double_buffered: Annotated[Ints, (MEMORIES,)]  # [m] 1 if the description forces it
     transfer_operand: Annotated[Ints, (TRANSFERS,)]  # [t]
     transfer_level: Annotated[Ints, (TRANSFERS,)]  # [t] memory level whose port serves it
     transfer_movement: Annotated[Ints, (TRANSFERS,)]  # [t]
@@ -103,14 +103,14 @@ def flatten(spatial: SpatialProblem) -> FlatProblem:
     """The record of a spatial problem; kernels only read it.
 
     Raises:
-        InputError: where the layer or the accelerator has more parts than a record holds.
+        InputError: if the layer or the accelerator exceeds the capacity of a record.
     """
     return _flatten(_Identity(spatial))
 
 
 @final
 class _Identity(Generic[P]):
-    """A problem that equals itself alone: comparing whole problems costs more than it saves."""
+    """A problem that equals only itself: comparing entire problems costs more than it saves."""
 
     def __init__(self, problem: P) -> None:
         self.problem = problem
@@ -132,7 +132,7 @@ def _flatten(same: _Identity[SpatialProblem]) -> FlatProblem:
 
 @lru_cache(maxsize=64)
 def _flatten_problem(same: _Identity[MappingProblem]) -> FlatProblem:
-    """The part of the record that all spatial mappings of a layer have in common."""
+    """The part of the record that is the same for all spatial mappings of a layer."""
     problem, flat = same.problem, new_record(FlatProblem)
     _put_layer(flat, problem)
     _put_memories(flat, problem)
@@ -206,10 +206,10 @@ def _put_transfers(flat: FlatProblem, problem: MappingProblem) -> None:
 
 
 def put_transfers(flat: FlatProblem, transfers: Sequence[Transfer], where: str) -> None:
-    """What moves, and the energy of an access.
+    """Writes the transfers and their energies per access.
 
     Raises:
-        InputError: where there are more than a record holds; ``where`` says what they are.
+        InputError: if they exceed the capacity of a record; ``where`` names them.
     """
     flat.transfers = len(transfers)
     fill_corner(flat.transfer_operand, [t.operand for t in transfers], where)
@@ -266,7 +266,7 @@ def _memory_of_level(problem: MappingProblem) -> Ints:
 
 
 def _drain(spatial: SpatialProblem) -> float:
-    """Cycles until the last results have left the systolic dimensions.
+    """Cycles until the last outputs have left the systolic dimensions.
 
     Formula: docs/cost-model.md#off-loading-and-drain
     """

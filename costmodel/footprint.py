@@ -1,4 +1,4 @@
-"""What each memory level holds: elements, partial sums, bits.
+"""The contents of each memory level: elements, partial sums, bits.
 
 Formulas: docs/cost-model.md#data
 """
@@ -19,7 +19,7 @@ distinct_values = kernel(affine.distinct_values)
 
 @kernel
 def reset_tile(problem: FlatProblem, work: Work) -> None:
-    """``tile`` and ``extent`` of a single iteration."""
+    """Resets ``tile`` and ``extent`` to a single iteration."""
     work.tile = 1.0
     for d in range(problem.dimensions):
         work.extent[d] = 1.0
@@ -27,11 +27,11 @@ def reset_tile(problem: FlatProblem, work: Work) -> None:
 
 @kernel
 def add_loop(problem: FlatProblem, work: Work, x: int, dimension: int, factor: float) -> None:
-    """One more loop around the tile: its r part multiplies the operand's elements.
+    """Adds one loop around the tile: its r part multiplies the operand's elements.
 
-    The r part of a pr loop is the growth of its index. Loops come one by one, and levels one by
-    one, because where unrollings are fractions the order of products decides the last digit, and
-    with it on which side of one half a count is rounded.
+    The r part of a pr loop is the growth of its index. Loops and levels are added one at a time:
+    with fractional unrollings, the order of products determines the last digit, and therefore how a
+    count near one half is rounded.
     """
     kind = problem.relevance[x, dimension]
     if kind == RELEVANT:
@@ -48,8 +48,8 @@ def add_loop(problem: FlatProblem, work: Work, x: int, dimension: int, factor: f
 def tile_elements(problem: FlatProblem, work: Work, x: int) -> float:
     """Elements of the operand in the tile, from the extents of its dimensions.
 
-    The same number as ``tile`` but for its last digit: two tiles with equal extents in their pr
-    dimensions compare exactly here.
+    Equals ``tile`` except for the last digit: two tiles with equal extents in their pr dimensions
+    compare as exactly equal.
     """
     count = 1.0
     for i in range(problem.first_r[x], problem.first_r[x + 1]):
@@ -76,7 +76,7 @@ def _length(problem: FlatProblem, work: Work, index: int) -> float:
 
 @kernel
 def add_unrollings(problem: FlatProblem, work: Work, view: int, x: int, level: int) -> None:
-    """The unrollings between a level and the one below, around the tile."""
+    """Adds the unrollings between a level and the one below to the tile."""
     for i in range(problem.first_unrolled[x, level - 1], problem.first_unrolled[x, level]):
         factor = problem.unrolled_factor[view, x, i]
         add_loop(problem, work, x, problem.unrolled_dimension[x, i], factor)
@@ -108,7 +108,7 @@ def count_elements(problem: FlatProblem, work: Work) -> None:
 
 @kernel
 def find_partial_sums(problem: FlatProblem, work: Work) -> None:
-    """Whether outputs cross the link above a level unfinished: an ir loop above still runs.
+    """Whether outputs cross the link above a level as partial sums: an ir loop remains above.
 
     Formula: docs/cost-model.md#partial-sums
 

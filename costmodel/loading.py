@@ -11,12 +11,12 @@ from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.transfers import is_backward, link_of
 
 ALONE, HALF_SHARED, SHARED = 0, 1, 2
-"""How many of the two ports at the ends of a link serve both inputs."""
+"""The number of ports, of the two at the ends of a link, that serve both inputs."""
 
 
 @kernel
 def load_ports(problem: FlatProblem, work: Work, compute_cycles: float) -> None:
-    """Cycles that every transfer adds, less what hides behind ``compute_cycles``.
+    """Cycles that every transfer adds, minus those hidden behind ``compute_cycles``.
 
     Formula: docs/cost-model.md#cycles-of-loading
 
@@ -40,7 +40,7 @@ def load_ports(problem: FlatProblem, work: Work, compute_cycles: float) -> None:
 
 @kernel
 def _average_width(problem: FlatProblem, work: Work, t: int) -> float:
-    """Bit/cycle of a transfer spread over its period, cut to an integer."""
+    """Bit/cycle of a transfer spread over its period, truncated to an integer."""
     view = problem.views - 1
     x, link = problem.transfer_operand[t], link_of(problem, t)
     boost = problem.boost[view, x, link] if link < problem.transfer_level[t] else 1.0
@@ -49,7 +49,7 @@ def _average_width(problem: FlatProblem, work: Work, t: int) -> float:
 
 @kernel
 def _insert_by_cycles(work: Work, used: int, t: int) -> int:
-    """Puts a transfer into ``sequence``, the longest first, of equals in order of transfers."""
+    """Inserts a transfer into ``sequence``, the longest first, ties in the order of transfers."""
     at = used
     while at > 0 and work.needed[work.sequence[at - 1]] < work.needed[t]:
         work.sequence[at] = work.sequence[at - 1]
@@ -62,9 +62,9 @@ def _insert_by_cycles(work: Work, used: int, t: int) -> int:
 def _hide_behind_computation(
     problem: FlatProblem, work: Work, port: int, once: int, free: float
 ) -> None:
-    """Takes ``free`` cycles off the transfers that happen once, the longest first.
+    """Subtracts ``free`` cycles from the transfers that happen once, the longest first.
 
-    What level 1 needs to start (or has left at the end) cannot be hidden.
+    The cycles that level 1 needs to start (or to finish) cannot be hidden.
     """
     view = problem.views - 1
     for i in range(once):
@@ -86,7 +86,7 @@ def _link_cost(problem: FlatProblem, work: Work, x: int, link: int) -> float:
 def onloading(problem: FlatProblem, work: Work) -> float:
     """Cycles until the first inputs have reached the innermost memories.
 
-    Links whose ports serve both inputs at both ends are used by one input after the other.
+    Links whose ports serve both inputs at both ends are used sequentially by the inputs.
 
     Formula: docs/cost-model.md#on-loading
 
@@ -116,7 +116,7 @@ def _sequential_loading(work: Work, first: int, second: int) -> float:
 
 @kernel
 def offloading(problem: FlatProblem, work: Work) -> float:
-    """Cycles until the last outputs have left the innermost memory for the top one.
+    """Cycles until the last outputs have moved from the innermost memory to the top memory.
 
     Formula: docs/cost-model.md#off-loading-and-drain
 

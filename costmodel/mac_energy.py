@@ -1,4 +1,4 @@
-"""The energy of the array for a layer: known with the spatial mapping."""
+"""The energy of the array for a layer, which depends only on the spatial mapping."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from nestmap.model import PartEnergy, SpatialProblem
 
 
 def computation_energies(spatial: SpatialProblem) -> tuple[PartEnergy, ...]:
-    """What each part of an IMC array spends; nothing for any other array, which has no parts."""
+    """The energy of each component of an IMC array; empty for other arrays."""
     return array_energies(spatial) if spatial.accelerator.array.imc else ()
 
 
 def computation_energy(spatial: SpatialProblem) -> float:
-    """All multiply-accumulates of the layer (pJ), whatever its temporal mapping."""
+    """The energy of all multiply-accumulates of the layer (pJ), for any temporal mapping."""
     parts = computation_energies(spatial)
     if parts:
         return sum(part.energy for part in parts)
@@ -20,5 +20,5 @@ def computation_energy(spatial: SpatialProblem) -> float:
 
 
 def plain_energy(macs: int, unit_energy: float) -> float:
-    """The same of an array whose units take ``unit_energy`` pJ for each of them."""
+    """The same for an array whose units take ``unit_energy`` pJ per multiply-accumulate."""
     return float(macs) * unit_energy

@@ -1,4 +1,4 @@
-"""Transfers: which movements of which operands the ports of the memories serve."""
+"""Transfers: the movements of operands that the ports of the memories serve."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from nestmap.model.dims import MemoryOperand
 class Transfer(NamedTuple):
     """One movement of an operand through a port of one of its memory levels.
 
-    ``rank`` is the operand's place among those that the memory names, and the movement's place
-    in the port's allocation.
+    ``rank`` is the operand's position in the memory's list, and the movement's position in the
+    port's allocation.
     """
 
     port: int
@@ -48,8 +48,8 @@ def operand_transfers(
 ) -> list[Transfer]:
     """All movements that the memories' ports serve for these operands, output first.
 
-    Port by port, and within a port in the order in which the memory names its operands and the
-    port its movements: of equal transfers that can hide behind computation, the first one does.
+    Sorted by port, then by the memory's order of operands and the port's order of movements: of
+    equal transfers that can hide behind computation, the first one does.
     """
     memories = accelerator.memories
     counts = [len(level.instance.ports) for level in memories]
@@ -74,7 +74,7 @@ def operand_transfers(
 def access_energy(
     accelerator: Accelerator, memory: MemoryLevel, port: int, movement: Movement
 ) -> float:
-    """PJ per access of the full width of one of the memory's ports.
+    """Energy in pJ per access of the full width of one of the memory's ports.
 
     Reading the cells of an IMC array charges the bit lines that several weights share.
     """
@@ -89,7 +89,7 @@ def access_energy(
 
 
 def link_ends(problem: MappingProblem, transfers: list[Transfer]) -> Ints:
-    """[x, l, 2] the transfers that load inputs, or store outputs, over the link above level l."""
+    """[x, l, 2] the transfers that load inputs, or write outputs, over the link above level l."""
     at = {(t.operand, t.level, t.movement): i for i, t in enumerate(transfers)}
     result = np.full((*_shape(problem), 2), -1, np.int64)
     for x, operand in enumerate(problem.layer.operands):
@@ -100,9 +100,9 @@ def link_ends(problem: MappingProblem, transfers: list[Transfer]) -> Ints:
 
 
 def link_sharing(problem: MappingProblem, transfers: list[Transfer]) -> Ints:
-    """[x, l] how many of the two ports at the ends of a link serve both inputs (0, 1 or 2).
+    """[x, l] the number of ports (0 to 2) at the ends of a link that serve both inputs.
 
-    What counts is what a port is allocated to, even where that movement never happens.
+    The allocation of a port counts, even if the movement never happens.
     """
     ends = link_ends(problem, transfers)
     ports = [port for level in problem.accelerator.memories for port in level.instance.ports]
@@ -113,6 +113,6 @@ def link_sharing(problem: MappingProblem, transfers: list[Transfer]) -> Ints:
 
 
 def _shape(problem: MappingProblem) -> tuple[int, int]:
-    """Operands, and levels of the deepest one with the array."""
+    """The numbers of operands and of levels, including the array, for the deepest hierarchy."""
     depths = [len(problem.levels(o.name)) for o in problem.layer.operands]
     return len(depths), max(depths) + 1

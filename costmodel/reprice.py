@@ -1,4 +1,4 @@
-"""Costs of known mappings under other energies, out of the accesses that were counted."""
+"""Recomputes the costs of evaluated mappings with other energies, from their access counts."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ from nestmap.model.base import copy_with
 def reprice(
     cme: CostModelEvaluation, before: Accelerator, after: Accelerator
 ) -> CostModelEvaluation:
-    """The evaluation of the same mapping on ``after``, exactly as evaluating it again gives it.
+    """The evaluation of the same mapping on ``after``, identical to a new evaluation.
 
-    ``before`` is the whole accelerator that it was made for, of which the layer may have used a
-    part (data kept on chip); ``after`` differs from it in energies, areas and names only, and
-    memories and ports are in the same order. The same kernels multiply and sum in the same
-    order, so that not even the last digit differs.
+    ``before`` is the entire accelerator of the evaluation, of which the layer may have used a
+    part (data kept on chip); ``after`` differs from it in energies, areas and names only, with
+    memories and ports in the same order. The same kernels multiply and sum in the same order, so
+    the results agree to the last digit.
 
     Raises:
-        InputError: where the evaluation uses a memory that ``before`` does not have.
+        InputError: if the evaluation uses a memory that ``before`` does not have.
     """
     machine = used_hierarchy(cme, before, after)
     areas = areas_of(machine)
     flat, work = _records(cme, machine)
-    total = memory_energy(flat, work)  # fills the energies of the movements, too
+    total = memory_energy(flat, work)  # also fills the energies of the movements
     updates: dict[str, object] = {
         "accelerator": after.name,
         "mac_energy": _mac_energy(cme, after),
@@ -85,7 +85,7 @@ def used_hierarchy(
     """``after`` without the memories above those that the evaluation's operands use.
 
     Raises:
-        InputError: where it does not have one of these.
+        InputError: if ``after`` does not have one of these memories.
     """
     names = _new_names(before, after)
     carried = {link.operand: link.memory_operand for link in cme.links}
@@ -100,13 +100,13 @@ def used_hierarchy(
 
 
 def _new_names(before: Accelerator, after: Accelerator) -> dict[str, str]:
-    """What the memories are called now."""
+    """The current name of each memory."""
     pairs = zip(before.memories, after.memories, strict=True)
     return {old.name: new.name for old, new in pairs}
 
 
 def _records(cme: CostModelEvaluation, accelerator: Accelerator) -> tuple[FlatProblem, Work]:
-    """What the kernels that compute energies read."""
+    """The records that the energy kernels read."""
     flat, work = new_record(FlatProblem), new_record(Work)
     transfers = operand_transfers(accelerator, [link.memory_operand for link in cme.links])
     where = f"accelerator {accelerator.name}: port allocations"
@@ -123,7 +123,7 @@ def _records(cme: CostModelEvaluation, accelerator: Accelerator) -> tuple[FlatPr
 
 
 def _mac_energy(cme: CostModelEvaluation, accelerator: Accelerator) -> float:
-    """That of an IMC array does not depend on what may differ."""
+    """The energy of multiply-accumulates; that of an IMC array cannot differ."""
     array = accelerator.array
     return cme.mac_energy if array.imc else plain_energy(cme.macs, array.unit_energy)
 
@@ -145,7 +145,7 @@ def _levels(
 
 
 def _port_stalls(cme: CostModelEvaluation, accelerator: Accelerator) -> tuple[PortStall, ...]:
-    """The same under the names that memories and ports have now."""
+    """The port stalls with the current names of memories and ports."""
     pairs = zip(port_names(accelerator), cme.port_stalls, strict=True)
     return tuple(
         PortStall(memory=memory, port=port, stall=old.stall) for (memory, port), old in pairs

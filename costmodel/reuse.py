@@ -1,4 +1,4 @@
-"""Where loops keep data in place: stationarity, cycles and the reuse at the top of each level.
+"""Stationarity of data, cycles, and the reuse at the top of each level.
 
 Formulas: docs/cost-model.md#temporal-mapping
 """
@@ -20,8 +20,8 @@ PARTIALLY_RELEVANT = int(Relevance.PARTIALLY_RELEVANT)
 def place_loops(problem: FlatProblem, work: Work) -> None:
     """Moves cuts up past ir loops: a level keeps its data while they run.
 
-    For inputs the innermost ir loops end below level 1: a word stays in place at the array, if
-    the array can hold it.
+    For inputs the innermost ir loops end below level 1: the array reuses a word if it can hold
+    one.
 
     Formula: docs/cost-model.md#data-that-stays-in-place
 
@@ -60,7 +60,7 @@ def count_cycles(problem: FlatProblem, work: Work) -> None:
 def measure_tops(problem: FlatProblem, work: Work) -> None:
     """Products of the contiguous r, and ir, loops at the top of each level.
 
-    Level 1 counts the loops too during which a word stays in place at the array.
+    Level 1 also counts the loops during which the array reuses a word.
 
     Formula: docs/cost-model.md#reuse-at-the-top-of-a-level
 

@@ -1,4 +1,4 @@
-"""Spatial mappings seen from each operand: what is unrolled between which memory levels."""
+"""Spatial mappings per operand: the unrollings between memory levels."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Factors = dict[str, dict[str, float]]
 
 
 def integer_factors(spatial: SpatialProblem) -> Factors:
-    """The unrollings with fractions cut off, as latency uses them."""
+    """The unrollings truncated to integers, as latency uses them."""
     return {
         array_dimension: {d: float(int(factor)) for d, factor in loops.items()}
         for array_dimension, loops in fractional_factors(spatial).items()
@@ -42,11 +42,11 @@ def integer_factors(spatial: SpatialProblem) -> Factors:
 
 
 def fractional_factors(spatial: SpatialProblem) -> Factors:
-    """The unrollings as energy uses them: the mean of the units at work over all rounds.
+    """The unrollings as energy uses them: the mean number of active units over all rounds.
 
-    Of the array dimensions that unroll a loop of size ``N``, the first one with the largest
-    factor ``u`` gets ``N / ceil(N / (u * e)) / e``, where ``e`` is what earlier ones unroll; the
-    others stay as they are.
+    Among the array dimensions that unroll a loop of size ``N``, the first with the largest factor
+    ``u`` gets ``N / ceil(N / (u * e)) / e``, where ``e`` is the product of the earlier ones; the
+    others do not change.
     """
     factors: Factors = {
         side.name: _merge_unrollings(spatial, side.name) for side in spatial.accelerator.array.sides
@@ -102,7 +102,7 @@ def level_unrollings(spatial: SpatialProblem, factors: Factors) -> LevelUnrollin
 
 
 def _at_levels(spatial: SpatialProblem, operand: str, factors: Factors) -> list[dict[str, float]]:
-    """The unrollings just above each level; the last ones are above the top memory."""
+    """The unrollings directly above each level; the last ones are above the top memory."""
     memories = spatial.problem.levels(operand)
     levels: list[dict[str, float]] = [{} for _ in range(len(memories) + 1)]
     for array_dimension, loops in factors.items():

@@ -1,4 +1,4 @@
-"""Stall: how long computation waits for the ports."""
+"""Stall: the cycles in which computation waits for ports."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from nestmap.costmodel.window_union import window_union
 
 @kernel
 def time_transfers(problem: FlatProblem, work: Work) -> None:
-    """Cycles that every transfer may take, and needs.
+    """Cycles that every transfer is allowed, and cycles that it needs.
 
-    A transfer may take the whole period where the memory below the link double-buffers, else
+    A transfer may take the whole period if the memory below the link double-buffers, otherwise
     only the part of it in which the data at the link's lower side is not in use.
 
     Formula: docs/cost-model.md#cycles-that-a-transfer-needs-and-may-take
@@ -52,7 +52,7 @@ def worst_stall(problem: FlatProblem, work: Work) -> float:
 
 @kernel
 def _port_stall(problem: FlatProblem, work: Work, port: int) -> float:
-    """Stall of one port: its overdue transfers, and what free time cannot be found for."""
+    """Stall of one port: its overdue transfers, and those that exceed the free time."""
     view = problem.views - 1
     active, overdue, slack, windows = 0, 0.0, 0.0, 0.0
     for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):

@@ -1,4 +1,4 @@
-"""Technology scaling: what a circuit of one node and supply voltage costs at another.
+"""Technology scaling: converts costs of a circuit to another node and supply voltage.
 
 Source of all tables: A. Stillmaker and B. Baas, "Scaling equations for the accurate prediction of
 CMOS device performance from 180 nm to 7 nm", Integration, the VLSI Journal 58 (2017), 74-81: bulk
@@ -26,12 +26,12 @@ LARGEST_NODE: Final = 180.0
 """The largest node in nm that can be scaled to."""
 
 EXPECTED_NODE: Final = f"{SMALLEST_NODE:g} to {LARGEST_NODE:g} nm"
-"""What a technology node may be, in words."""
+"""The valid technology nodes, in words."""
 
 VOLTAGE_SHARES: Final = (0.75, 1.1)
 """Least and largest supply voltage as a share of the nominal one.
 
-A choice of ours: further away the published polynomials turn round or become negative.
+nestmap's own choice: beyond, the published polynomials are not monotonic or become negative.
 """
 
 
@@ -63,7 +63,7 @@ _NODES: Final = tuple(row.nm for row in _TABLE)
 
 @final
 class UnknownNodeError(NestmapError, ValueError):
-    """A technology node that nothing is known of; the text says what would be right."""
+    """An unsupported technology node; the text gives the supported range."""
 
     def __init__(self, nm: float) -> None:
         self.nm = nm
@@ -122,17 +122,17 @@ def nominal_node(nm: float) -> Node:
 
 
 def scale_energy(value: float, source: Node, target: Node) -> float:
-    """The dynamic energy at ``target`` of what takes ``value`` at ``source``, in its unit."""
+    """The dynamic energy at ``target`` of a circuit with ``value`` at ``source``, same unit."""
     return value * (_factor(target, _energy) / _factor(source, _energy))
 
 
 def scale_delay(value: float, source: Node, target: Node) -> float:
-    """The delay at ``target`` of what takes ``value`` at ``source``, in its unit."""
+    """The delay at ``target`` of a circuit with ``value`` at ``source``, in the same unit."""
     return value * (_factor(target, _delay) / _factor(source, _delay))
 
 
 def scale_area(value: float, source: Node, target: Node) -> float:
-    """The area at ``target`` of what takes ``value`` at ``source``, in its unit.
+    """The area at ``target`` of a circuit with ``value`` at ``source``, in the same unit.
 
     The paper's table is rounded to two digits, so ratios differ from it by up to 5 %.
     """
@@ -140,7 +140,7 @@ def scale_area(value: float, source: Node, target: Node) -> float:
 
 
 def scale_leakage(value: float, source: Node, target: Node) -> float:
-    """The leakage power at ``target`` of what takes ``value`` at ``source``, in its unit.
+    """The leakage power at ``target`` of a circuit with ``value`` at ``source``, in the same unit.
 
     The paper has no figures of leakage. This is off-current per transistor width, taken as the same
     in all nodes (roadmaps hold it near 100 nA/um for high-performance transistors), times width
@@ -162,12 +162,12 @@ def _delay(row: _Row, vdd: float) -> float:
 
 
 def _area(row: _Row, vdd: float) -> float:
-    del vdd  # takes part in energy and delay only
+    del vdd  # applies to energy and delay only
     return row.area
 
 
 def _factor(node: Node, of: Callable[[_Row, float], float]) -> float:
-    """A factor at a node: that of the table, or between its neighbours in the table."""
+    """A factor at a node: from the table, or interpolated between its neighbours."""
     low, high, share = _neighbours(node.nm)
     if low is high:
         return of(low, node.vdd)
@@ -177,7 +177,7 @@ def _factor(node: Node, of: Callable[[_Row, float], float]) -> float:
 
 
 def _neighbours(nm: float) -> tuple[_Row, _Row, float]:
-    """The rows at or around a node, and how far it lies between them, from 0 to 1."""
+    """The rows at or around a node, and its position between them, from 0 to 1."""
     if not is_known_node(nm):
         raise UnknownNodeError(nm)
     index = bisect_left(_NODES, nm)

@@ -1,8 +1,8 @@
-"""Which data moves between levels: bits per period, and how often.
+"""Data transfers between levels: bits per period, and number of periods.
 
-A transfer at memory level ``l`` towards the array or from it goes over the link above level
-``l - 1``, any other over the link above level ``l``. What crosses the link above level ``j`` in
-one period is what level ``j`` holds; a period lasts for the loops at or below level ``j``.
+A transfer at memory level ``l`` towards the array or from it uses the link above level ``l - 1``,
+any other uses the link above level ``l``. The link above level ``j`` transfers the data that level
+``j`` holds once per period; a period lasts for the loops at or below level ``j``.
 
 Formulas: docs/cost-model.md#transfers
 """
@@ -32,7 +32,7 @@ def is_backward(problem: FlatProblem, transfer: int) -> bool:
 
 @kernel
 def measure_transfers(problem: FlatProblem, work: Work) -> None:
-    """Bits that every transfer moves in one period, and its periods in the whole run.
+    """Bits that every transfer moves in one period, and its number of periods.
 
     Formula: docs/cost-model.md#bits-of-a-period-and-periods
 

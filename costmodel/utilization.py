@@ -1,4 +1,4 @@
-"""How full memories are, and which levels can work double-buffered."""
+"""Utilization of memories, and the levels that can double-buffer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nestmap.costmodel.kernel.work import Work
 
 @kernel
 def utilize_memories(problem: FlatProblem, work: Work) -> None:
-    """How much of its memory an operand takes at each level, and the sums by memory.
+    """The share of a memory that an operand uses at each level, and the sums by memory.
 
     Formula: docs/cost-model.md#utilization
 
@@ -34,9 +34,9 @@ def utilize_memories(problem: FlatProblem, work: Work) -> None:
 
 @kernel
 def find_double_buffers(problem: FlatProblem, work: Work) -> None:
-    """Which levels load the next data while the current data is in use.
+    """The levels that load the next data while the current data is in use.
 
-    Operands ask in the layer's order; what one of them takes is gone for the next.
+    Operands are served in the layer's order; each reduces the capacity left for the next.
 
     Formula: docs/cost-model.md#double-buffering
 

@@ -1,4 +1,4 @@
-"""What a vector operator costs: operations on lanes, and the traffic of its tensors."""
+"""The cost of a vector operator: operations on lanes, and the traffic of its tensors."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from nestmap.model import (
 from nestmap.model.units import Count, Cycles, PicoJoules
 
 _MOST: Final = 2**53
-"""Counts up to here are exact as floats, as everywhere in the cost model."""
+"""Counts up to this number are exact as floats, as everywhere in the cost model."""
 
 
 def evaluate_vector(node: VectorNode, accelerator: Accelerator) -> VectorEvaluation:
     """The cost of one vector operator on an accelerator: energies in pJ, latencies in cycles.
 
     Every input is read once and every output written once, where
-    :attr:`~nestmap.model.Accelerator.vector_memory` says: the operator stands where the array
-    would, so it uses the ports that serve the output towards the array (``O, tl`` to read,
+    :attr:`~nestmap.model.Accelerator.vector_memory` specifies: the operator takes the place of
+    the array, so it uses the ports that serve the output towards the array (``O, tl`` to read,
     ``O, fl`` to write). A tensor takes ``ceil(bits / width_max)`` words of a port and each word
-    the memory's energy of an access, as in the cost model of layers; a word takes a cycle.
-    Where the memory is there several times, words are spread over its instances. Reads and
-    writes go at the same time unless one port does both. Computation takes
-    ``ceil(operations / lanes)`` cycles and overlaps with the traffic. Without a vector unit it
-    costs nothing: then only the traffic counts.
+    the memory's energy per access, as in the cost model of layers; a word takes a cycle.
+    If the memory has several instances, words are spread over them. Reads
+    and writes overlap unless one port serves both. Computation takes
+    ``ceil(operations / lanes)`` cycles and overlaps with the traffic. Without a vector unit
+    computation has no cost, and only the traffic counts.
 
     There is no published source for this: it is nestmap's own convention, the compulsory traffic
     of an operator that is neither fused with a layer nor split.
 
     Raises:
-        InputError: where no memory holds outputs, or there is more to count than 2**53.
+        InputError: if no memory holds outputs, or a count exceeds 2**53.
     """
     memory = accelerator.vector_memory
     if memory is None:
@@ -84,13 +84,13 @@ def _port(memory: MemoryLevel, movement: Movement) -> int:
 
 
 def _words(tensors: tuple[Tensor, ...], memory: MemoryLevel, port: int) -> Count:
-    """Full-width words of the tensors, each of which begins in a word of its own."""
+    """Full-width words of the tensors; each tensor starts in a new word."""
     width = memory.instance.ports[port].width_max
     return sum(_ceil(tensor.bits, width) for tensor in tensors)
 
 
 def traffic_energy(words: tuple[Count, Count], memory: MemoryLevel) -> PicoJoules:
-    """Energy of the words that are read and written."""
+    """Energy of the words read and written."""
     instance = memory.instance
     return words[0] * instance.read_energy + words[1] * instance.write_energy
 

@@ -1,10 +1,10 @@
-"""The version of what the cost model computes."""
+"""The version of the cost model."""
 
 from typing import Final
 
 VERSION: Final = 2
-"""Goes up with every change after which some mapping costs something else.
+"""Increased with every change after which some mapping has a different cost.
 
-What a store knows of another version is not reused. ``tests/costmodel/test_version.py`` fails where
-figures change and this does not.
+Results that a store has of another version are not reused. ``tests/costmodel/test_version.py``
+fails if figures change and this number does not.
 """

@@ -1,4 +1,4 @@
-"""Which mappings to try: spatial and temporal searches, selection, several cores."""
+"""Searches the mappings of layers: spatial and temporal searches, selection, several cores."""
 
 from nestmap.search.select.best import best_first as best_first
 from nestmap.search.select.best import best_of as best_of

@@ -1,8 +1,8 @@
-"""Which data can stay on chip between layers: the top memory of each operand of each layer.
+"""Keeps data on chip between layers: the top memory of each operand of each layer.
 
-A tensor that one layer alone writes and one layer alone reads stays in the lowest memory that
-has room for it; branches go through the top memory. Weights stay where those of the whole network
-have room. Source: ZigZag's and DeFiNES' inter-layer data locality (Mei et al., HPCA 2023).
+A tensor with one producer and one consumer stays in the lowest memory with sufficient capacity;
+tensors at branches go through the top memory. Weights stay in a memory that fits those of the
+entire network. Source: ZigZag's and DeFiNES' inter-layer data locality (Mei et al., HPCA 2023).
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ def keep_on_chip(
     """The top levels of all operands of each layer.
 
     ``problems`` are the workload's layers on one accelerator. ``data_from_top``: the network's
-    input and output travel through the top memory; otherwise they start and end on chip where
-    there is room.
+    input and output go through the top memory; otherwise they start and end on chip if they fit.
     """
     network = _Network(workload.readers, tuple(problems))
     return tuple(
@@ -39,14 +38,14 @@ def keep_on_chip(
 @final
 @dataclass(frozen=True)
 class _Network:
-    """The layers with those they read from and write to, and their weights."""
+    """The layers with their predecessors, successors and weights."""
 
     readers: dict[str, tuple[str, ...]]
     problems: tuple[MappingProblem, ...]
 
     @cached_property
     def writers(self) -> dict[str, tuple[str, ...]]:
-        """Which layers write what each layer reads."""
+        """The producers of each layer's inputs."""
         return {
             name: tuple(writer for writer, readers in self.readers.items() if name in readers)
             for name in self.readers
@@ -64,15 +63,15 @@ class _Network:
 
     @cached_property
     def weight_bits(self) -> Bits:
-        """Size of the weights of all layers."""
+        """The bits of the weights of all layers."""
         return sum(_bits(p.layer, x) for p in self.problems for x in _weights(p.layer))
 
     @cached_property
     def weight_level(self) -> MemoryLevel | None:
-        """The lowest memory with room for all weights and what else may stay there.
+        """The lowest memory that fits all weights together with activations that may stay on chip.
 
-        That is the activations of one layer, the smallest of those whose output is no branch:
-        activations that do not fit next to the weights use memories above.
+        These are the activations of one layer: the smallest among layers whose output is not a
+        branch. Activations that do not fit next to the weights use memories above.
         """
         unbranched = [p for p in self.problems if not self.branches(p.layer.name)]
         for level in self.problems[0].accelerator.memories:
@@ -82,7 +81,7 @@ class _Network:
         return None
 
     def room_for_activations(self, layer: str) -> Iterator[MemoryLevel]:
-        """Memories with room for all inputs and outputs of a layer, the lowest first."""
+        """The memories that fit all inputs and outputs of a layer, the lowest first."""
         problem = self.by_layer[layer]
         needed = {problem.links[x] for x in _activations(problem.layer)}
         for level in problem.levels(problem.layer.output.name):
@@ -90,7 +89,7 @@ class _Network:
                 yield level
 
     def has_room_for_input(self, layer: str, level: MemoryLevel) -> bool:
-        """Whether the memory can hold a layer's only input, as large as the layer sees it."""
+        """Whether the memory fits a layer's only input, in the size that the layer reads."""
         problem = self.by_layer[layer]
         (name,) = _inputs(problem.layer)
         return problem.links[name] in level.operands and self._has_room(
@@ -98,43 +97,43 @@ class _Network:
         )
 
     def _has_room(self, level: MemoryLevel, activations: Bits) -> bool:
-        """Whether activations fit, together with the weights if the memory can hold them.
+        """Whether activations fit, together with the weights if the memory serves them.
 
-        What is there once per unit cannot: a tensor has no one place in it.
+        A memory with several instances does not qualify: a tensor is not in one place there.
         """
         weights = self.weight_bits if self.weight_operands & set(level.operands) else 0
         everywhere = set(self.problems[0].accelerator.array.sizes) == set(level.served_dimensions)
         return everywhere and activations + weights <= level.instance.size
 
     def reader(self, layer: str) -> str | None:
-        """The layer that alone reads the output, if it reads nothing else; ``None`` at branches."""
+        """The only consumer of the output, if it has no other input; ``None`` at branches."""
         readers = self.readers[layer]
         return readers[0] if len(readers) == 1 and self.writer(readers[0]) == layer else None
 
     def writer(self, layer: str) -> str | None:
-        """The layer that alone writes what the layer reads; ``None`` where several do."""
+        """The only producer of the layer's input; ``None`` if there are several."""
         writers = self.writers[layer]
         alone = len(writers) == 1 and len(_inputs(self.by_layer[layer].layer)) == 1
         return writers[0] if alone else None
 
     def branches(self, layer: str) -> bool:
-        """Whether the output has several readers or meets others at its reader."""
+        """Whether the output has several consumers, or a consumer with other inputs."""
         return not self.only_last(layer) and self.reader(layer) is None
 
     def only_first(self, layer: str) -> bool:
-        """Whether this layer alone reads from outside, and reads nothing else."""
+        """Whether this layer is the only one with external inputs, and has no other inputs."""
         firsts = [name for name, writers in self.writers.items() if not writers]
         return firsts == [layer] and len(_inputs(self.by_layer[layer].layer)) == 1
 
     def only_last(self, layer: str) -> bool:
-        """Whether this layer alone writes what no layer reads."""
+        """Whether this layer is the only one whose output no layer reads."""
         return [name for name, readers in self.readers.items() if not readers] == [layer]
 
 
 def _top_levels(
     network: _Network, problem: MappingProblem, *, data_from_top: bool
 ) -> Iterator[TopLevel]:
-    """The top levels of a layer's operands, in their order."""
+    """The top levels of a layer's operands, in order."""
     layer = problem.layer
     inputs, weights = _inputs(layer), _weights(layer)
     found = {
@@ -148,7 +147,7 @@ def _top_levels(
 
 
 def _output_level(network: _Network, layer: str, *, data_from_top: bool) -> MemoryLevel | None:
-    """Where a layer's output stays; ``None``: in the top memory."""
+    """The memory in which a layer's output stays; ``None``: the top memory."""
     room = network.room_for_activations(layer)
     if network.only_last(layer):
         return None if data_from_top else next(room, None)
@@ -159,7 +158,7 @@ def _output_level(network: _Network, layer: str, *, data_from_top: bool) -> Memo
 
 
 def _input_level(network: _Network, layer: str, *, data_from_top: bool) -> MemoryLevel | None:
-    """Where a layer's input stays: where its writer leaves it, or with the first output."""
+    """The memory of a layer's input: that of its producer's output, or of the first output."""
     writer = network.writer(layer)
     if writer is not None and network.reader(writer) == layer:
         return _output_level(network, writer, data_from_top=data_from_top)
@@ -181,7 +180,7 @@ def _weights(layer: Layer) -> tuple[LayerOperand, ...]:
 
 
 def _held(problem: MappingProblem, level: MemoryLevel) -> Bits:
-    """Size of those inputs and outputs of the layer that a memory can hold."""
+    """The bits of the inputs and outputs of the layer that a memory can hold."""
     held: Iterable[LayerOperand] = (
         x for x in _activations(problem.layer) if problem.links[x] in level.operands
     )
@@ -189,7 +188,7 @@ def _held(problem: MappingProblem, level: MemoryLevel) -> Bits:
 
 
 def _bits(layer: Layer, name: LayerOperand) -> Bits:
-    """Size of an operand's whole tensor; outputs count as partial sums."""
+    """The bits of an operand's entire tensor; outputs count as partial sums."""
     operand = layer.operand(name)
     precision = layer.output.partial_precision if operand == layer.output else operand.precision
     return layer.elements(name) * precision

@@ -1,4 +1,4 @@
-"""Work spread over threads, its results taken in order."""
+"""Maps a function over a stream on several threads, with results in order."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 PREFETCH_PER_WORKER = 2
-"""Items a thread that are taken from the stream before their results are asked for."""
+"""Items per thread that are read ahead from the stream."""
 
 
 def available_workers() -> int:
-    """The cores that this process may use."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def map_in_order(run: Callable[[A], B], items: Iterable[A], workers: int) -> Iterator[B]:
-    """``run`` on every item, on so many threads, lazily; the results in the order of the items.
+    """Applies ``run`` to every item on several threads, lazily; yields results in item order.
 
-    Threads are enough because kernels run without the GIL. An error of ``run``, and one of the
-    stream itself, comes up when it is its item's turn: what came before it is not lost.
+    Threads suffice because kernels run without the GIL. An exception in ``run`` or in the stream is
+    raised at its item's position, so that all earlier results are delivered.
     """
     if workers == 1:
         yield from map(run, items)
@@ -47,11 +47,14 @@ def map_in_order(run: Callable[[A], B], items: Iterable[A], workers: int) -> Ite
 def _start(
     pool: ThreadPoolExecutor, run: Callable[[A], B], items: Iterable[A]
 ) -> Iterator[Future[B]]:
-    """The work on every item, begun when it is asked for; last, where there is one, its error."""
+    """Starts the work on each item when it is requested.
+
+    Ends with the stream's exception, if any.
+    """
     try:
         for item in items:
             yield pool.submit(run, item)
-    except Exception as error:  # also what the stream itself raises comes up in its turn
+    except Exception as error:  # an exception of the stream is also raised in order
         failed = Future[B]()
         failed.set_exception(error)
         yield failed

@@ -1,4 +1,4 @@
-"""Figures of an IMC array that do not depend on what it computes: area, clock, peak performance.
+"""Workload-independent figures of an IMC array: area, clock, peak performance.
 
 Each function is for an accelerator whose array computes in memory (``array.imc``).
 
@@ -13,7 +13,7 @@ from nestmap.model import Accelerator, ArrayPart, PartArea, PartEnergy, PeakPerf
 
 
 def macro_of(accelerator: Accelerator) -> Macro:
-    """The macro that each bank of the array is.
+    """The macro of each bank of the array.
 
     Raises:
         ValueError: if the array does not compute in memory.
@@ -28,11 +28,11 @@ def macro_of(accelerator: Accelerator) -> Macro:
 def array_areas(accelerator: Accelerator) -> tuple[PartArea, ...]:
     """The areas of all banks in mm2, named as in :class:`ArrayPart` (arXiv:2305.18335).
 
-    Cells take what the description says of the memory ``cells``, once for each unit. Registers
-    of inputs and outputs are memories, and not in here.
+    The cells' area is that of the memory ``cells`` in the description, once per unit. Registers
+    of inputs and outputs are memories, and not included.
 
     Raises:
-        UnknownNodeError: at a technology node that nothing is known of.
+        UnknownNodeError: at an unsupported technology node.
         SupplyVoltageError: at a supply voltage that is too low.
     """
     banks = accelerator.array.imc_sizes.banks
@@ -47,7 +47,7 @@ def array_delays(accelerator: Accelerator) -> dict[ArrayPart, float]:
     """The delay of each part in ns (arXiv:2305.18335); that of the cells is taken as 0.
 
     Raises:
-        UnknownNodeError: at a technology node that nothing is known of.
+        UnknownNodeError: at an unsupported technology node.
         SupplyVoltageError: at a supply voltage that is too low.
     """
     return {ArrayPart.CELLS: 0.0, **macro_of(accelerator).delays()}
@@ -57,19 +57,19 @@ def clock_period(accelerator: Accelerator) -> float:
     """The clock period in ns: all parts one after the other (arXiv:2305.18335).
 
     Raises:
-        UnknownNodeError: at a technology node that nothing is known of.
+        UnknownNodeError: at an unsupported technology node.
         SupplyVoltageError: at a supply voltage that is too low.
     """
     return sum(array_delays(accelerator).values())
 
 
 def peak_energies(accelerator: Accelerator) -> tuple[PartEnergy, ...]:
-    """What all banks take in a cycle in pJ when everything is used and no weight is written.
+    """Energy of all banks per cycle in pJ at full utilization, with no weight being written.
 
     Source: arXiv:2305.18335.
 
     Raises:
-        UnknownNodeError: at a technology node that nothing is known of.
+        UnknownNodeError: at an unsupported technology node.
         SupplyVoltageError: at a supply voltage that is too low.
     """
     macro, banks = macro_of(accelerator), accelerator.array.imc_sizes.banks
@@ -78,12 +78,12 @@ def peak_energies(accelerator: Accelerator) -> tuple[PartEnergy, ...]:
 
 
 def peak_performance(accelerator: Accelerator) -> PeakPerformance:
-    """What the array reaches when everything is used; a multiply-accumulate is two operations.
+    """Performance of the array at full utilization; a multiply-accumulate is two operations.
 
     Memories other than the cells are left out (arXiv:2305.18335).
 
     Raises:
-        UnknownNodeError: at a technology node that nothing is known of.
+        UnknownNodeError: at an unsupported technology node.
         SupplyVoltageError: at a supply voltage that is too low.
     """
     operations = 2 * accelerator.array.units / accelerator.array.operation_cycles

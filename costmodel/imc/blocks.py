@@ -6,8 +6,8 @@ Source of blocks and constants: P. Houshmand, J. Sun and M. Verhelst, Benchmarki
 analog and digital SRAM in-memory computing architectures, arXiv:2305.18335 (2023); J. Sun,
 P. Houshmand and M. Verhelst, Analog or Digital In-Memory Computing? Benchmarking through
 Quantitative Modeling, ICCAD 2023, arXiv:2405.14978. Their constants are those of 28 nm at 0.9 V;
-:func:`circuits_of` takes logic and cells to other nodes and voltages. Converters keep their
-capacitances, areas and delays: noise and matching decide about them, not the node.
+:func:`circuits_of` scales logic and cells to other nodes and voltages. Converters keep their
+capacitances, areas and delays: noise and matching determine them, not the node.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _THRESHOLD = 1 / 3
 
 @final
 class SupplyVoltageError(NestmapError, ValueError):
-    """A supply voltage at which transistors do not conduct; the text says what would be right."""
+    """A supply voltage at which transistors do not conduct; the text gives the valid range."""
 
     def __init__(self, voltage: float, node: float) -> None:
         least = _THRESHOLD * nominal_voltage(node)
@@ -54,7 +54,7 @@ class SupplyVoltageError(NestmapError, ValueError):
 @final
 @dataclass(frozen=True, slots=True)
 class Circuits:
-    """Logic and cells of a node at a supply voltage (V), from what a 2-input NAND has of each.
+    """Logic and cells of a node at a supply voltage (V), in terms of a 2-input NAND.
 
     Ratios to the NAND: arXiv:2305.18335, arXiv:2405.14978.
     """
@@ -156,7 +156,7 @@ def _voltage_delay(node: float, voltage: float) -> float:
 
 
 def dac_energy(bits: int, voltage: float) -> float:
-    """``0.05 b V^2``: a converter of a row takes 50 fF a bit; at 1 bit there is none.
+    """``0.05 b V^2``: a converter of a row has 50 fF per bit; at 1 bit there is none.
 
     Source: arXiv:2305.18335, arXiv:2405.14978.
     """

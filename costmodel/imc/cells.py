@@ -1,4 +1,4 @@
-"""The cells of an IMC array as a memory: what reading another weight takes."""
+"""The cells of an IMC array as a memory: the energy of reading another weight."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from nestmap.model import Accelerator
 
 
 def precharge_energy(accelerator: Accelerator) -> float:
-    """What pre-charging shared bit lines takes, in pJ a weight; 0 where weights share none.
+    """Energy of pre-charging shared bit lines in pJ per weight; 0 if weights share none.
 
     ``P_w (C_wl + g C_bl) V^2`` for ``g`` weights of ``P_w`` bit behind one multiplier: the array
     gets another weight through a word line and a bit line with ``g`` cells on it, bit by bit
-    (arXiv:2405.14978). It is taken once for each weight that the array gets: the reference,
-    where it is evaluated at all, divides by the cycles that a weight stays once more.
+    (arXiv:2405.14978). It is counted once for each weight that the array reads: the reference,
+    if it evaluates this term at all, divides again by the cycles that a weight is stationary.
 
     Raises:
-        UnknownNodeError: at a technology node that nothing is known of.
+        UnknownNodeError: at an unsupported technology node.
         SupplyVoltageError: at a supply voltage that is too low.
     """
     macro = macro_of(accelerator)

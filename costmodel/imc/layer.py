@@ -1,4 +1,4 @@
-"""What an IMC array spends on a layer under a spatial mapping; the order of loops plays no part.
+"""Energy of an IMC array for a layer and a spatial mapping; independent of the loop order.
 
 Source: J. Sun, P. Houshmand and M. Verhelst, ICCAD 2023, arXiv:2405.14978.
 """
@@ -11,18 +11,18 @@ from nestmap.costmodel.imc.array import macro_of
 from nestmap.model import Layer, PartEnergy, Relevance, SpatialProblem
 
 Factors = dict[str, int]
-"""How often loop dimensions are unrolled over one array dimension."""
+"""The unrolling of loop dimensions over one array dimension."""
 
 
 def array_energies(spatial: SpatialProblem) -> tuple[PartEnergy, ...]:
-    """What each part of the array spends on the layer in pJ (arXiv:2405.14978).
+    """Energy of each component of the array for the layer in pJ (arXiv:2405.14978).
 
     The macros are activated ``macs / (s1 s2)`` times together, ``s1`` and ``s2`` being what is
-    unrolled over columns and rows; that is no whole number where an unrolling does not divide its
+    unrolled over columns and rows; this is not an integer if an unrolling does not divide its
     loop. An activation takes the cycles of an operation. Precisions are those of the array.
 
     Raises:
-        UnknownNodeError: at a technology node that nothing is known of.
+        UnknownNodeError: at an unsupported technology node.
         SupplyVoltageError: at a supply voltage that is too low.
     """
     array = spatial.accelerator.array
@@ -35,13 +35,13 @@ def array_energies(spatial: SpatialProblem) -> tuple[PartEnergy, ...]:
 
 
 def rows_in_use(spatial: SpatialProblem) -> int:
-    """How many rows of a macro get an input: ``s2``, or more where a mapping is diagonal.
+    """The rows of a macro with an input: ``s2``, or more if the mapping is diagonal.
 
     Diagonal: what the weight does not depend on, such as ``OX``, is unrolled over columns, while
     rows unroll its partner in the index of the activation, ``FX``: then ``u`` of one and ``v`` of
     the other take ``u + v - 1`` inputs. This is the intention of arXiv:2405.14978. The reference
-    mixes up the dimensions for more than one loop on the rows, and breaks down for a single one or
-    where the layer has other loops that the weight does not depend on; it is not followed there.
+    confuses the dimensions for more than one loop on the rows, and fails for a single one or
+    if the layer has other loops that the weight does not depend on; nestmap deviates there.
 
     The weight is the operand that the memory ``cells`` holds.
     """
@@ -74,14 +74,14 @@ def _add_up(layer: Layer, weight: str, dimensions: set[str]) -> bool:
 
 
 def _weight(spatial: SpatialProblem) -> str | None:
-    """The operand in the cells, if the layer has one there."""
+    """The operand in the cells, if the layer has one."""
     held = spatial.accelerator.cells.operands
     links = spatial.problem.links
     return next((x.name for x in spatial.layer.inputs if links[x.name] in held), None)
 
 
 def _unrolled(spatial: SpatialProblem) -> tuple[Factors, Factors]:
-    """What is unrolled over columns and over rows; what is unrolled once, is not."""
+    """The unrollings over columns and over rows, without unrollings by one."""
     columns, rows = sorted(spatial.accelerator.array.sizes)[:2]
     return _factors(spatial, columns), _factors(spatial, rows)
 

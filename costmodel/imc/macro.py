@@ -1,4 +1,4 @@
-"""One macro of an IMC array: what its parts take in a cycle, their areas and their delays.
+"""One macro of an IMC array: energies per cycle, areas and delays of its components.
 
 Source: P. Houshmand, J. Sun and M. Verhelst, arXiv:2305.18335 (2023); J. Sun, P. Houshmand and
 M. Verhelst, ICCAD 2023, arXiv:2405.14978.
@@ -29,7 +29,7 @@ from nestmap.costmodel.imc.trees import (
 from nestmap.model import ArrayPart, ImcKind, InMemoryCompute
 
 Parts = dict[ArrayPart, float]
-"""A figure of each part."""
+"""One figure per component."""
 
 
 @final
@@ -48,12 +48,12 @@ class Macro:
 
     @property
     def is_analog(self) -> bool:
-        """Whether bit lines add, and converters read them."""
+        """Whether bit lines add and converters read them."""
         return self.imc.kind is ImcKind.ANALOG
 
     @cached_property
     def circuits(self) -> Circuits:
-        """What logic and cells are built of."""
+        """The circuits of logic and cells."""
         return circuits_of(self.imc)
 
     @cached_property
@@ -72,11 +72,11 @@ class Macro:
         return accumulator(self.imc, self.rows)
 
     def cycle_energies(self, columns: int, rows: int) -> Parts:
-        """What a cycle takes in pJ with ``columns`` and ``rows`` in use (arXiv:2405.14978).
+        """Energies per cycle in pJ with ``columns`` and ``rows`` in use (arXiv:2405.14978).
 
-        Columns that are not used take nothing, but in the multipliers. Of the rows that are not
-        used: analog multipliers and DACs take nothing, bit lines always take all; digital
-        multipliers take all, adder trees what toggles.
+        Unused columns take no energy, except in the multipliers. In unused rows, analog
+        multipliers and DACs take no energy, bit lines always the full energy; digital
+        multipliers take the full energy, adder trees that of the toggling adders.
         """
         if self.is_analog:
             energies = self._analog_energies(columns, rows)

@@ -20,7 +20,7 @@ class Toggling(NamedTuple):
     half: int
 
     def energy(self, circuits: Circuits) -> float:
-        """What they take in pJ."""
+        """Their energy in pJ."""
         return self.full * circuits.adder_energy + self.half * circuits.idle_adder_energy
 
 
@@ -37,7 +37,7 @@ class AdderTree:
 
     @property
     def depth(self) -> int:
-        """Adders one behind the other: ``log2 H``."""
+        """Adders in series: ``log2 H``."""
         return log2(self.inputs)
 
     @property
@@ -54,9 +54,9 @@ class AdderTree:
         return self.inputs * (self.width + 1) - (self.output_width + 1)
 
     def toggling(self, used: int) -> Toggling:
-        """What toggles while the first ``used`` inputs do (arXiv:2405.14978).
+        """The adders that toggle if the first ``used`` inputs do (arXiv:2405.14978).
 
-        A joint of two subtrees is fully active if both are, half if only the first one is.
+        An adder of two subtrees is fully active if both are, half if only the first one is.
         """
         if used < 1 or used >= self.inputs:
             return Toggling(self.adders if used >= self.inputs else 0, 0)
@@ -70,8 +70,8 @@ class AdderTree:
     def delay(self, circuits: Circuits) -> float:
         """``(h - 1) t_s + t_c + (P_w + h - 2) t_cc`` in ns (arXiv:2305.18335).
 
-        So it is for a tree of one input, too, as in the reference, but not below 0: there it is
-        for weights of 1 or 2 bit.
+        This also applies to a tree of one input, as in the reference, but is limited to 0 or more:
+        the formula is negative for weights of 1 or 2 bit.
         """
         sums = (self.depth - 1) * circuits.sum_delay + circuits.carry_out_delay
         return max(0.0, sums + (self.output_width - 2) * circuits.carry_delay)
@@ -136,8 +136,8 @@ def adder_tree(imc: InMemoryCompute, rows: int) -> AdderTree:
 def place_value_tree(imc: InMemoryCompute, rows: int) -> PlaceValueTree:
     """The tree behind a weight column.
 
-    It adds up what the converters of the weight's bits say (analog), or the adder trees of the
-    activation's bits (digital).
+    It adds the outputs of the converters of the weight's bits (analog), or of the adder trees of
+    the activation's bits (digital).
     """
     if imc.kind is ImcKind.ANALOG:
         return PlaceValueTree(imc.weight_precision, imc.adc_resolution)

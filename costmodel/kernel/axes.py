@@ -1,4 +1,4 @@
-"""What the rows and columns of the cost model's arrays mean."""
+"""The meaning of the rows and columns of the cost model's arrays."""
 
 from __future__ import annotations
 

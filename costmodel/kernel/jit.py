@@ -1,4 +1,4 @@
-"""Compiles kernels: plain Python functions over arrays, as machine code, once per machine."""
+"""Compiles kernels, which are plain Python functions over arrays, once per machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _DIGESTS: Final[dict[int, str]] = {}
-"""What each kernel is compiled from, by the identity of the kernel; kernels live forever."""
+"""The digest of each kernel, by the identity of the kernel; kernels live forever."""
 
 _CONSTANTS: Final = frozenset({bool, int, float, str, tuple})
 
@@ -34,7 +34,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """As :func:`kernel`, for small functions: copied into those that call them.
+    """Like :func:`kernel`, for small functions: inlined into their callers.
 
     A call that is not inlined passes each array as seven words.
     """
@@ -42,11 +42,11 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _compiled(function: Callable[P, R], inline: bool) -> Callable[P, R]:
-    """The kernel, its cache folder named after what it is compiled from.
+    """The kernel, with a cache folder named after its digest.
 
     Numba checks only the file of the outermost function for changes, so a changed inner kernel
-    would go unnoticed. With a folder per digest no cached kernel is ever stale, and a change
-    compiles again only the kernels that depend on it.
+    would go unnoticed. With one folder per digest no cached kernel is ever stale, and a change
+    recompiles only the kernels that depend on it.
     """
     digest = digest_of(cast(FunctionType, function))
     with _cache_folder(digest):
@@ -56,19 +56,22 @@ def _compiled(function: Callable[P, R], inline: bool) -> Callable[P, R]:
 
 
 def is_compiled(kernel: object) -> bool:
-    """Whether this machine has compiled the kernel's module before (else its first call does)."""
+    """Whether this machine has compiled the kernel's module before.
+
+    Otherwise its first call does.
+    """
     return any(_cache_path(declared_digest(kernel)).rglob("*.nbi"))
 
 
 def declared_digest(kernel: object) -> str:
-    """What :func:`digest_of` gave for the kernel's function when the kernel was declared."""
+    """The result of :func:`digest_of` for the kernel's function at its declaration."""
     return _DIGESTS[id(kernel)]
 
 
 def digest_of(function: FunctionType) -> str:
-    """A digest of all that decides what a function compiles to.
+    """A digest of everything that determines the compiled code of a function.
 
-    That is Numba's version, the file of the function, and what its module takes from others:
+    This is Numba's version, the file of the function, and what its module imports from others:
     kernels (by their digests), constants (by value), classes and functions of this package (by
     their files). So a module defines its constants before its first kernel.
     """
@@ -101,7 +104,7 @@ def _source(module: str) -> bytes:
 
 @contextmanager
 def _cache_folder(digest: str) -> Generator[None]:
-    """Numba's cache folder set to that of a digest, for as long as a kernel is declared."""
+    """Sets Numba's cache folder to that of a digest while a kernel is declared."""
     settings = config.__dict__
     before: str = settings["CACHE_DIR"]
     settings["CACHE_DIR"] = before or str(_cache_path(digest))

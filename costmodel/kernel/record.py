@@ -46,7 +46,7 @@ def fill_corner(target: Ints | Floats, values: npt.ArrayLike, what: str) -> None
     """Copies values into the front corner of a record's array.
 
     Raises:
-        InputError: where there are more of ``what`` than a record can hold.
+        InputError: if there are more of ``what`` than a record can hold.
     """
     source = np.asarray(values)
     for given, capacity in zip(source.shape, target.shape, strict=True):
@@ -56,7 +56,7 @@ def fill_corner(target: Ints | Floats, values: npt.ArrayLike, what: str) -> None
 
 
 def check_loops(loops: int) -> None:
-    """Checks that a loop order has room in a record.
+    """Checks that a loop order fits into a record.
 
     Raises:
         InputError: if there are more than ``LOOPS``.

@@ -1,4 +1,4 @@
-"""The record that kernels fill for one mapping, used again for every row of a batch."""
+"""The record that kernels fill for one mapping, reused for every row of a batch."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 They are averages over whole accesses: activation, column access, transfer and interface, as each
 source counts them; a stream that misses a row with each access takes more, one that always hits
-less. No source tells reads from writes apart, so both cost the same here. Except for Accelergy's
+less. No source distinguishes reads from writes, so both cost the same here. Except for Accelergy's
 table, the figures were read in public texts that quote the sources named.
 """
 
@@ -75,15 +75,15 @@ DRAM_ENERGIES: Final = {
         "Jouppi et al. 2021, table 2: 350 to 480 pJ for 64 bits",
     ),
 }  # fmt: skip
-"""What each standard takes, in pJ/bit."""
+"""The energy of each standard in pJ/bit."""
 
 
 def dram_cost(preset: DramPreset, width: int) -> MemoryCost:
-    """What an access of ``width`` bits costs in pJ.
+    """The cost of an access of ``width`` bits in pJ.
 
-    Area is 0: the memory is off the chip. Leakage is 0: standby and refresh power belong to a
+    Area is 0: the memory is off-chip. Leakage is 0: standby and refresh power depend on a
     module's capacity and speed, which a preset does not know; the published energies per bit are
-    averages of a busy memory and hold what they measured of it.
+    averages of a busy memory and include the standby power that they measured.
 
     Raises:
         ValueError: for a width that is not positive.

@@ -1,15 +1,15 @@
-"""The embedded cost model of SRAM and register files: a fit to what CACTI 7 says.
+"""The embedded cost model of SRAM and register files: a fit to CACTI 7.
 
 From 64 B up, at 22 to 65 nm, figures are the fitted terms of ``sram_fit`` (CACTI's high-performance
-transistors at 360 K, one bank, no error correction). Sizes and widths beyond CACTI's grid go on
-along the same terms.
+transistors at 360 K, one bank, no error correction). The same terms extrapolate
+sizes and widths beyond CACTI's grid.
 
-Few words of many bits, which CACTI cannot do, are built of flip-flops where that takes less: an
-access then takes one access of every flip-flop there is; the area is theirs.
+Memories with few wide words, which CACTI does not support, use flip-flops if these take less
+energy: an access then accesses every flip-flop, and the area is theirs.
 
-CACTI has no memories below 64 B either. There, energies go down linearly with the size, from those
-of 64 B of the same width and ports towards one access of a flip-flop for each bit accessed; the
-area is that of the flip-flops, but not more than of the 64 B, and leakage that share of the 64 B's.
+CACTI does not support memories below 64 B either. There, energies fall linearly with the size, from
+those of 64 B with the same width and ports to one flip-flop access for each bit accessed; the area
+is that of the flip-flops, limited to that of 64 B, and leakage is the same share of that of 64 B.
 
 The flip-flop is that of Aladdin's power model (Y. S. Shao et al., "Aladdin", ISCA 2014;
 ``power_func.h``: a register bit in a commercial 40 nm process at 1 ns).
@@ -34,7 +34,7 @@ from nestmap.costmodel.technology import Node, nominal_node, scale_area, scale_e
 from nestmap.model import MemoryCost, MemoryMacro
 
 SMALLEST_SRAM: Final = 512
-"""Bits of the smallest memory that CACTI has figures for."""
+"""Bits of the smallest memory that CACTI supports."""
 
 FLIP_FLOP_NODE: Final = 40.0
 """The node in nm of the flip-flop's figures."""
@@ -47,9 +47,9 @@ FLIP_FLOP_AREA: Final = 5.981433e-6
 
 
 def fitted_cost(macro: MemoryMacro) -> MemoryCost:
-    """What a memory costs: pJ per access of its whole width, mm2, mW.
+    """The cost of a memory: pJ per access of its full width, mm2, mW.
 
-    Energies, area and leakage never fall when size, width, ports or node grow.
+    Energies, area and leakage never decrease with size, width, ports or node.
 
     Raises:
         UnknownNodeError: for a node outside 7 to 180 nm.
@@ -99,7 +99,7 @@ def _flip_flop_access(node: float) -> float:
 
 
 def _flip_flop_area(node: float, ports: int) -> float:
-    """The area of a bit: like a cell of an SRAM it grows with the ports in both directions."""
+    """The area of a bit: like an SRAM cell, it grows with the ports in both directions."""
     return (
         ports * ports * scale_area(FLIP_FLOP_AREA, nominal_node(FLIP_FLOP_NODE), nominal_node(node))
     )

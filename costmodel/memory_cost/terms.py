@@ -1,8 +1,8 @@
 """The form of the fitted SRAM model: sums of terms that rise with size, width, ports and node.
 
-A figure is the sum of coefficients, none negative, each times one factor of the size, one of the
-width and one of the ports. No factor falls, and no coefficient falls from a node to the next larger
-one, so that the figure cannot fall either: not between the points of the fit, nor beyond them.
+A figure is the sum of non-negative coefficients, each times one factor of the size, one of the
+width and one of the ports. No factor decreases, and no coefficient decreases from a node to the
+next larger one, so the figure is monotonic, between the points of the fit and beyond them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Term(NamedTuple):
 
 
 def size_factors(size: float) -> tuple[float, ...]:
-    """The factors of a size in bits: 1, its root, itself, then one that levels off per knee."""
+    """The factors of a size in bits: 1, its root, itself, then one saturating factor per knee."""
     scaled = size / SIZE_UNIT
     return (1.0, math.sqrt(scaled), scaled, *(_levelling(size, knee) for knee in KNEES))
 
@@ -52,9 +52,9 @@ def width_factors(width: float) -> tuple[float, ...]:
 
 
 def _levelling(value: float, knee: float) -> float:
-    """Rises with the square of the value from 0 to 1/2 at the knee, then levels off at 1.
+    """Rises with the square of the value from 0 to 1/2 at the knee, then saturates at 1.
 
-    Written so that it rises in floating point too, where each operation rounds.
+    Written such that it is also monotonic in floating point, where each operation rounds.
     """
     return 1.0 - knee * knee / (value * value + knee * knee)
 
@@ -83,7 +83,7 @@ def between_nodes(coefficients: Sequence[float], node: float) -> float:
 
 
 class Factors(NamedTuple):
-    """All factors of a memory at a node in nm: what terms are evaluated at."""
+    """All factors of a memory at a node in nm, at which terms are evaluated."""
 
     size: tuple[float, ...]
     width: tuple[float, ...]

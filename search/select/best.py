@@ -1,4 +1,4 @@
-"""The best of many evaluations: one, a few, or all of them with the best first."""
+"""Selects the best evaluation, the ``k`` best, or sorts all of them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from nestmap.search.select.shortlist import (
 def best_of(batches: Iterable[EvaluationBatch], objective: Objective) -> EvaluationBatch:
     """One row: the smallest objective, of equals the least energy, then latency, then the first.
 
-    Its statistics add up those of all batches. Where no batch has a row, the result has none.
-    It is the first of :func:`k_best`.
+    Its statistics are the sum over all batches. If no batch has a row, the result has none.
+    The row is the first of :func:`k_best`.
 
     Raises:
         ValueError: if there is no batch at all.
@@ -32,7 +32,7 @@ def best_of(batches: Iterable[EvaluationBatch], objective: Objective) -> Evaluat
 
 
 def k_best(batches: Iterable[EvaluationBatch], objective: Objective, k: int) -> Shortlist:
-    """The ``k`` rows that :func:`best_of` would choose one after the other, best first.
+    """The ``k`` best rows in the order of :func:`best_of`, best first.
 
     Raises:
         ValueError: if there is no batch at all, or ``k`` is not positive.
@@ -45,7 +45,7 @@ def k_best(batches: Iterable[EvaluationBatch], objective: Objective, k: int) -> 
 def best_first(
     batches: Iterable[EvaluationBatch], objective: Objective
 ) -> tuple[EvaluationBatch, ...]:
-    """All rows: each batch best first, and the batch with the best row of all first.
+    """All rows, each batch sorted best first, and the batch with the best row first.
 
     Batches without rows come last.
     """
@@ -67,9 +67,9 @@ def _choose(k: int) -> Choose:
 
 
 def _smallest(columns: Columns, rows: Rows, k: int) -> Rows:
-    """The ``k`` smallest of some rows, where equal ones stay in order; takes linear time.
+    """The ``k`` smallest of some rows, ties in order; takes linear time.
 
-    Those below the k-th smallest value are in, and of those equal to it as many as are missing.
+    Includes all rows below the k-th smallest value, and as many equal to it as necessary.
     """
     if len(rows) <= k or not columns:
         return rows[:k]
@@ -84,5 +84,5 @@ def _order(columns: Columns) -> Rows:
 
 
 def _head(columns: Columns) -> tuple[float, ...]:
-    """The first row as a key to sort by; after all others, where there is none."""
+    """The first row as a sort key; batches without rows come last."""
     return tuple(float(column[0]) if len(column) else np.inf for column in columns)

@@ -1,4 +1,4 @@
-"""The Pareto front of many evaluations, without keeping them."""
+"""The Pareto front of a stream of evaluations, without storing them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from nestmap.search.select.shortlist import Columns, Shortlist, shortlist
 
 
 def pareto_front(batches: Iterable[EvaluationBatch]) -> Shortlist:
-    """The rows than which no other has less energy or latency without having more of the other.
+    """The Pareto-optimal (non-dominated) rows in energy and latency.
 
-    By rising energy, and so by falling latency; of equal rows the first. Utilization is no
-    criterion of its own: it is a layer's ideal cycles, the same for all its mappings, over the
-    latency, and idle units of a spatial mapping show in the latency too.
+    Sorted by ascending energy and therefore descending latency; of equal rows, the first is kept.
+    Utilization is not a separate objective: it is a layer's ideal cycles, which are the same for
+    all its mappings, over the latency, which also includes the idle units of a spatial mapping.
 
     Raises:
         ValueError: if there is no batch at all.

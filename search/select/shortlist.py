@@ -1,4 +1,4 @@
-"""A few evaluations chosen out of a stream that is too long to keep."""
+"""Selects a few evaluations from a stream that is too long to store."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ Compared = Callable[[EvaluationBatch], Columns]
 """The columns by which the rows of a batch are compared."""
 
 Choose = Callable[[Columns], Rows]
-"""From such columns to the indices of the rows to keep, in order.
+"""Maps such columns to the indices of the rows to keep, in order.
 
-Of equal rows the first must win, and what is turned down among some rows must be turned down
-among more of them: then it does not matter how a stream is cut into batches.
+Ties must go to the first row, and a row rejected among some rows must be rejected among any
+superset of them, so that the batches of a stream do not affect the result.
 """
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Shortlist:
-    """The rows chosen among all evaluations of a layer, in order, each as a batch of one.
+    """The rows selected among all evaluations of a layer, in order, each as a batch of one.
 
-    They may belong to different spatial mappings. ``statistics`` are those of the whole stream,
-    and each row has them too. Without rows no mapping fits, and they tell why.
+    They may belong to different spatial mappings. ``statistics`` are those of the entire stream;
+    each row has them too. If there are no rows, no mapping fits, and the statistics give the
+    reasons.
     """
 
     problem: MappingProblem
@@ -42,7 +43,7 @@ class Shortlist:
         return len(self.rows)
 
     def for_layer(self, layer: Layer) -> Shortlist:
-        """The same rows for another layer of the same content, for which nothing was searched."""
+        """The same rows for another layer with equal content, without a search."""
         return Shortlist(
             problem=copy_with(self.problem, {"layer": layer}),
             rows=tuple(row.for_layer(layer) for row in self.rows),
@@ -61,9 +62,9 @@ class Shortlist:
 
 
 def shortlist(batches: Iterable[EvaluationBatch], compared: Compared, choose: Choose) -> Shortlist:
-    """The rows that are left when ``choose`` goes over a stream, batch by batch.
+    """Applies ``choose`` to a stream batch by batch and returns the remaining rows.
 
-    What is kept meanwhile is what was chosen so far, and one batch.
+    Memory holds only the rows selected so far and one batch.
 
     Raises:
         ValueError: if there is no batch at all.
@@ -80,7 +81,7 @@ def shortlist(batches: Iterable[EvaluationBatch], compared: Compared, choose: Ch
 def choose_rows(
     batches: Iterable[EvaluationBatch], compared: Compared, choose: Choose
 ) -> tuple[tuple[EvaluationBatch, ...], EvaluationBatch]:
-    """The rows that are left, and a batch without rows that has the statistics of all batches.
+    """The selected rows, and a batch without rows that has the statistics of all batches.
 
     Raises:
         ValueError: if there is no batch at all.
@@ -99,13 +100,13 @@ def choose_rows(
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _ChosenRows:
-    """The rows chosen so far, and their columns."""
+    """The rows selected so far, and their columns."""
 
     rows: tuple[EvaluationBatch, ...] = ()
     columns: Columns = ()
 
     def merged(self, batch: EvaluationBatch, columns: Columns, choose: Choose) -> _ChosenRows:
-        """What is left of these rows and those of a batch, which come after them."""
+        """Selects among these rows and those of a batch, which follow them."""
         old = len(self.rows)
         if old:
             pairs = zip(self.columns, columns, strict=True)

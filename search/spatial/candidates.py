@@ -1,4 +1,4 @@
-"""Spatial mappings: the user's cut down to a layer, and those that use the array well."""
+"""Candidate spatial mappings: the user's, fitted to a layer, and those with high utilization."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from nestmap.search.spatial.unrolling import (
 
 
 def meets_constraints(problem: MappingProblem, wanted: SpatialMapping) -> SpatialMapping:
-    """The wanted mapping cut down to the layer.
+    """The wanted mapping fitted to the layer.
 
-    Dimensions that the layer does not have are left out, and no dimension is unrolled more often
-    than it iterates; array dimensions are served in the array's order.
+    Dimensions that the layer does not have are left out, and unrollings are limited to the size of
+    the dimension; array dimensions are in the array's order.
     """
     left = dict(problem.layer.sizes)
     unrollings: list[Unrolling] = []
@@ -39,13 +39,13 @@ def spatial_mappings(
 ) -> tuple[SpatialMapping, ...]:
     """The most promising spatial mappings of a layer, at most ``count``, the best first.
 
-    What the user's mapping says of an array dimension stays, cut down to the layer and to what
-    the innermost memories can feed. Over each other array dimension goes one loop dimension
-    (``mixed``: or several) of those that the user's hints name, else of all: the largest possible
-    unrolling or a divisor of it. Mappings that use more of the array come first, of those the
-    ones that unroll more different dimensions (see :mod:`nestmap.search.spatial.combinations`).
-    What does
-    not fit the innermost memories is cut down last; mappings that become equal count once.
+    The user's unrollings of an array dimension are kept, limited to the layer and to the bandwidth
+    of the innermost memories. Over each other array dimension one loop dimension is unrolled
+    (``mixed``: or several), from the user's hints or else from all: with the largest possible
+    factor or a divisor of it. Mappings that use more of the array come first, then those that
+    unroll more different dimensions (see :mod:`nestmap.search.spatial.combinations`). Unrollings
+    that exceed the capacity of the innermost memories are reduced last; mappings that become equal
+    count once.
     """
     limits, sides = unrolling_limits(problem), problem.accelerator.array.sides
     choices = [_choices(problem, side, limits[side.name], mixed) for side in sides]
@@ -57,7 +57,7 @@ def spatial_mappings(
 def mappable_dimensions(problem: MappingProblem, side: ArrayDimension) -> tuple[Dimension, ...]:
     """The loop dimensions that may be unrolled over an array dimension.
 
-    Those that the user's hints name, else all; none where the user's mapping decides.
+    Those in the user's hints, else all; none if the user's mapping specifies the array dimension.
     """
     if _given(problem, side) is not None:
         return ()
@@ -70,7 +70,7 @@ def mappable_dimensions(problem: MappingProblem, side: ArrayDimension) -> tuple[
 def _choices(
     problem: MappingProblem, side: ArraySide, limits: Mapping[Dimension, int], mixed: bool
 ) -> list[Choice]:
-    """What may be unrolled over an array dimension."""
+    """The possible unrollings over an array dimension."""
     given = _given(problem, side.name)
     if given is not None:
         cut = (Loop(dimension=x.dimension, size=min(x.size, limits[x.dimension])) for x in given)
@@ -81,7 +81,7 @@ def _choices(
 
 
 def _given(problem: MappingProblem, side: ArrayDimension) -> tuple[Loop, ...] | None:
-    """What the user's mapping says of an array dimension, if it says anything."""
+    """The user's unrollings over an array dimension, if any."""
     wanted = problem.constraints.spatial_mapping
     if wanted is None or all(x.array_dimension != side for x in wanted.unrollings):
         return None

@@ -1,4 +1,4 @@
-"""Spatial mappings cut down to what the innermost memories can hold."""
+"""Reduces spatial mappings to the capacity of the innermost memories."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from nestmap.search.spatial.unrolling import precision_of, used_width, words_in
 
 
 def within_capacity(problem: MappingProblem, mapping: SpatialMapping) -> SpatialMapping:
-    """The mapping, unrolled less where an innermost memory could not hold a word for each unit.
+    """Reduces unrollings until each innermost memory can hold the words that its units use.
 
-    A memory that serves array dimensions holds at least the different words that the units
-    along them work on at a time. As long as they do not fit, the largest unrolling that adds to
-    them (the last of equals) is made smaller by one. What is unrolled once is left out.
+    A memory that serves array dimensions holds at least the distinct words that the units along
+    them use at a time. While these do not fit, the largest unrolling that adds to them (the last of
+    equals) is reduced by one. Unrollings by one are left out.
     """
     for operand in problem.links:
         mapping = _fitting(problem, mapping, operand)

@@ -1,4 +1,4 @@
-"""The best ways to unroll loops over all dimensions of an array, found without trying every one."""
+"""Finds the best combinations of unrollings over all array dimensions without enumerating them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def best_combinations(
 ) -> list[tuple[Choice, ...]]:
     """The ``count`` best combinations of one choice per array dimension, the best first.
 
-    A combination is worth its utilization (units that work) plus its diversity: utilization
-    over the largest unrolling of any one loop dimension, less 1. No dimension may be unrolled
-    more often than it iterates. Of equals the first in the order of the choices counts.
+    The score of a combination is its utilization (units in use) plus its diversity: utilization
+    over the largest unrolling of any one loop dimension, minus 1. No dimension may be unrolled
+    beyond its size. Ties go to the first combination in the order of the choices.
 
-    Two depth-first searches that leave out what cannot be among the best: the first, with the
-    largest choices first, finds out what the last of the best is worth; the second collects.
+    Two depth-first searches prune what cannot be among the best: the first, with the largest
+    choices first, determines the lowest score among the best; the second collects the mappings.
     """
     tables = [_table(options, sizes) for options in choices]
     limits = np.array(list(sizes.values()), np.int64)
@@ -38,7 +38,7 @@ def best_combinations(
 
 
 def _table(options: Sequence[Choice], sizes: Mapping[Dimension, int]) -> Ints:
-    """[option, dimension] how often it unrolls the dimension."""
+    """[option, dimension] the factor by which the option unrolls the dimension."""
     positions = {dimension: d for d, dimension in enumerate(sizes)}
     table = np.ones((len(options), len(sizes)), np.int64)
     for row, option in enumerate(options):
@@ -51,10 +51,10 @@ def _table(options: Sequence[Choice], sizes: Mapping[Dimension, int]) -> Ints:
 def _search(
     table: Ints, first: Ints, limits: Ints, count: int, floor: float
 ) -> tuple[Floats, Ints]:
-    """The best worths, descending (0: none), and the option chosen on each side.
+    """The best scores, descending (0: none), and the option chosen on each side.
 
-    ``table`` has the options of all sides, those of side ``s`` from ``first[s]`` on. What is worth
-    less than ``floor`` need not be found.
+    ``table`` has the options of all sides, those of side ``s`` from ``first[s]`` on. Combinations
+    with a score below ``floor`` may be omitted.
     """
     sides, dimensions = len(first) - 1, len(limits)
     worths, chosen = np.zeros(count), np.zeros((count, sides), np.int64)
@@ -87,7 +87,7 @@ def _search(
 
 @kernel
 def _largest_rest(table: Ints, first: Ints) -> Floats:
-    """[side] units that the options of this side and those after it can use at most."""
+    """[side] the most units that the options of this side and later ones can use."""
     sides = len(first) - 1
     rest = np.ones(sides + 1)
     for side in range(sides - 1, -1, -1):
@@ -103,10 +103,10 @@ def _largest_rest(table: Ints, first: Ints) -> Floats:
 
 @kernel
 def _add(table: Ints, row: int, limits: Ints, totals: Ints, side: int, reached: Floats) -> bool:
-    """Puts an option on top of the sides before it; whether no dimension is unrolled too often.
+    """Adds an option to those of earlier sides; false if a dimension is unrolled too often.
 
-    ``totals`` [side, dimension] and ``reached`` [side, 2] (units, largest total) say what all sides
-    before a side unroll.
+    ``totals`` [side, dimension] and ``reached`` [side, 2] (units, largest total) are the unrollings
+    of all sides before a side.
     """
     units, most = reached[side, 0], reached[side, 1]
     for d in range(len(limits)):
@@ -123,7 +123,10 @@ def _add(table: Ints, row: int, limits: Ints, totals: Ints, side: int, reached: 
 
 @kernel
 def _worth(units: float, largest: float, dimensions: int) -> float:
-    """What a combination can be worth at most: its product spread evenly over all dimensions."""
+    """The highest possible score of a combination.
+
+    Its product spread evenly over all dimensions.
+    """
     evenly = units ** (1.0 / dimensions) * (1.0 - 1e-12)
     bound: float = units + units / max(largest, evenly, 1.0) - 1.0
     return bound
@@ -131,7 +134,7 @@ def _worth(units: float, largest: float, dimensions: int) -> float:
 
 @kernel
 def _keep(worths: Floats, chosen: Ints, at: Ints, value: float) -> None:
-    """Inserts a combination behind those that are worth as much."""
+    """Inserts a combination after those with the same score."""
     place = len(worths) - 1
     while place > 0 and worths[place - 1] < value:
         worths[place] = worths[place - 1]

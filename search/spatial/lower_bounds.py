@@ -1,11 +1,11 @@
-"""What a spatial mapping costs at least, whatever order its temporal loops run in.
+"""Lower bounds of energy and latency of a spatial mapping, for any order of its temporal loops.
 
 Three facts bound the cost from below. Every word of an operand crosses every link of its hierarchy
-at least once (compulsory traffic). Each cycle the array writes its sums, and reads those inputs
-again to which the innermost loop is relevant, so that it cannot spare all operands at once. And
-the array needs one cycle for every iteration that is left in time, a port one for every word of
-its width. Where unrollings do not divide their loops the whole part of them counts, which is what
-all rounding in the cost model stays above.
+at least once (compulsory traffic). In each cycle the array writes its sums and rereads the inputs
+to which the innermost loop is relevant, so not all operands can be reused at once. The array needs
+one cycle for every temporal iteration, a port one cycle for every word of its width. If unrollings
+do not divide their loops, their integer part counts, which bounds all rounding in the cost model
+from below.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ARRAY = 0
 
 
 class Bounds(NamedTuple):
-    """What no temporal mapping can stay below: energy in pJ, latency in cycles."""
+    """Lower bounds over all temporal mappings: energy in pJ, latency in cycles."""
 
     energy: float
     latency: float
@@ -46,10 +46,10 @@ class Bounds(NamedTuple):
 
 
 def lower_bounds(spatial: SpatialProblem) -> Bounds:
-    """The energy and the latency that every temporal mapping of the problem exceeds or meets.
+    """Lower bounds of energy and latency over all temporal mappings of the problem.
 
     Raises:
-        InputError: where the layer or the accelerator has more parts than a record holds.
+        InputError: if the layer or the accelerator exceeds the capacity of a record.
     """
     sizes = np.array(list(spatial.temporal_sizes.values()), np.float64)
     total = float(prod(spatial.temporal_sizes.values()))
@@ -64,7 +64,7 @@ def _bounds(
 ) -> tuple[float, float]:
     """Energy without leakage, and latency.
 
-    ``sizes`` are the iterations left in time, ``total`` their product.
+    ``sizes`` are the temporal iterations of each dimension, ``total`` their product.
     """
     energy = problem.computation
     latency = total * problem.cycles_per_operation + problem.drain
@@ -93,7 +93,7 @@ def _bounds(
 def _reads(
     problem: FlatProblem, innermost: int, sizes: Floats, total: float, extent: Floats
 ) -> tuple[float, float]:
-    """Energy and cycles of reading the inputs into the array with that innermost dimension."""
+    """Energy and cycles of reading the inputs into the array, for this innermost dimension."""
     energy, cycles = 0.0, 0.0
     for t in range(problem.transfers):
         x = problem.transfer_operand[t]
@@ -119,7 +119,7 @@ def _energy_once(problem: FlatProblem, t: int, sizes: Floats, extent: Floats) ->
 
 @kernel
 def _cycles_once(problem: FlatProblem, t: int, sizes: Floats, extent: Floats) -> float:
-    """Cycles of loading all words from the top memory, or of storing them there.
+    """Cycles of loading all words from the top memory, or of writing them to it.
 
     A single input does not wait for a link that another could use, as in the reference.
     """
@@ -133,7 +133,7 @@ def _cycles_once(problem: FlatProblem, t: int, sizes: Floats, extent: Floats) ->
 
 @kernel
 def _energy_always(problem: FlatProblem, t: int, total: float) -> float:
-    """The array's words of one cycle, as often as there are cycles."""
+    """The energy of the array's words in one cycle, times the number of cycles."""
     x, level, port = problem.transfer_operand[t], problem.transfer_level[t], _port(problem, t)
     narrow, wide = problem.port_min[port], problem.port_max[port]
     bits = problem.boost[FRACTIONAL, x, ARRAY] * _precision(problem, x)
@@ -145,9 +145,9 @@ def _energy_always(problem: FlatProblem, t: int, total: float) -> float:
 
 @kernel
 def _cycles_always(problem: FlatProblem, t: int, total: float) -> float:
-    """Cycles in which the port is busy with them, but for the last."""
+    """Cycles in which the port is busy with these words, except the last."""
     if np.floor(problem.cycles_per_operation) != problem.cycles_per_operation:
-        return 0.0  # windows are rounded up, which may add up to more than all cycles
+        return 0.0  # windows are rounded up, so their sum may exceed all cycles
     x = problem.transfer_operand[t]
     bits = problem.boost[problem.views - 1, x, ARRAY] * _precision(problem, x)
     return float(np.ceil(bits / problem.port_max[_port(problem, t)]) * (total - 1.0))
@@ -164,13 +164,13 @@ def _port(problem: FlatProblem, t: int) -> int:
 
 @kernel
 def _precision(problem: FlatProblem, x: int) -> float:
-    """The fewest bits that an element of the operand ever has."""
+    """The smallest precision of an element of the operand at any level."""
     return float(min(problem.precision[x], problem.partial_precision[x]))
 
 
 @kernel
 def _copies(problem: FlatProblem, x: int, level: int) -> float:
-    """How many units of a level work on the same word."""
+    """The number of units of a level that use the same word."""
     copies = 1.0
     for i in range(
         problem.first_unrolled[x, level], problem.first_unrolled[x, problem.levels[x] + 1]
@@ -184,8 +184,8 @@ def _copies(problem: FlatProblem, x: int, level: int) -> float:
 def _words(problem: FlatProblem, x: int, level: int, sizes: Floats, extent: Floats) -> float:
     """Elements of an operand in all temporal loops and the unrollings below a level.
 
-    Of the unrollings the whole parts count, and of an affine index only where one level holds all
-    of them: the cost model rounds the growth through each level by itself.
+    Only integer parts of unrollings count, and of an affine index only if one level holds all of
+    them: the cost model rounds the growth at each level separately.
     """
     for d in range(problem.dimensions):
         extent[d] = sizes[d]

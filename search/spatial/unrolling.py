@@ -1,4 +1,4 @@
-"""How far a loop dimension can be unrolled over an array dimension, and by which factors."""
+"""The possible unrolling factors of loop dimensions over array dimensions."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Limits = dict[ArrayDimension, dict[Dimension, int]]
 
 
 def unrolling_limits(problem: MappingProblem) -> Limits:
-    """How far each loop dimension can be unrolled over each array dimension, at least once.
+    """The largest unrolling of each loop dimension over each array dimension, at least 1.
 
-    Not further than the array is long, the dimension iterates, and the innermost memory that
-    serves the array dimension can deliver (outputs: take in) different words in one cycle.
+    Limited by the length of the array dimension, the size of the loop dimension, and the distinct
+    words per cycle that the innermost memory of the array dimension can deliver (outputs: accept).
     """
     sizes = problem.layer.sizes
     limits = {
@@ -40,7 +40,7 @@ def used_width(problem: MappingProblem, operand: LayerOperand) -> list[Dimension
 
 
 def words_per_cycle(problem: MappingProblem, operand: LayerOperand) -> int:
-    """Words that pass between the array and the innermost memory of an operand in a cycle."""
+    """Words per cycle between the array and the innermost memory of an operand."""
     innermost, carried = problem.levels(operand)[0], problem.links[operand]
     movement = Movement.WR_BY_LOW if carried == OUTPUT else Movement.RD_TO_LOW
     port = innermost.port_index(carried, movement)
@@ -49,12 +49,12 @@ def words_per_cycle(problem: MappingProblem, operand: LayerOperand) -> int:
 
 
 def words_in(bits: int, precision: int) -> int:
-    """How many words of a precision there are in so many bits: of 0 bit any number."""
+    """The number of words of a precision in so many bits; unlimited for 0 bit."""
     return bits // precision if precision else sys.maxsize
 
 
 def precision_of(problem: MappingProblem, operand: LayerOperand) -> int:
-    """Bits of a word next to the array: of the output those of a partial sum."""
+    """The precision of a word at the array; for the output, that of a partial sum."""
     output = problem.layer.output
     if operand == output.name:
         return output.partial_precision
@@ -64,7 +64,7 @@ def precision_of(problem: MappingProblem, operand: LayerOperand) -> int:
 def of_one_dimension(
     limits: Mapping[Dimension, int], dimensions: Sequence[Dimension]
 ) -> Iterator[tuple[Loop, ...]]:
-    """Each dimension alone: the largest unrolling and its divisors, the largest first."""
+    """Each dimension alone: the largest unrolling and its divisors, in descending order."""
     for dimension in dimensions:
         for factor in reversed([1, *divisors(limits[dimension])]):
             yield (Loop(dimension=dimension, size=factor),)
@@ -73,7 +73,7 @@ def of_one_dimension(
 def of_several_dimensions(
     limits: Mapping[Dimension, int], dimensions: Sequence[Dimension], room: int
 ) -> Iterator[tuple[Loop, ...]]:
-    """Two and more dimensions next to each other, such that they take no more than the room."""
+    """Two or more dimensions together, such that their product does not exceed the limit."""
     for number in range(2, len(dimensions) + 1):
         for chosen in combinations(dimensions, number):
             yield from _side_by_side([(d, divisors(limits[d])) for d in chosen], room)

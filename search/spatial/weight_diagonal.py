@@ -1,9 +1,9 @@
-"""Weight-diagonal mapping: output pixels next to output channels, weights along diagonals.
+"""Weight-diagonal mapping: unrolls output pixels next to output channels.
 
-Where the innermost inputs are multicast along one array dimension and the outputs are summed along
-another (in-memory-compute arrays), a convolution that unrolls its kernel along the sums often
-leaves columns idle. A copy of the weights, shifted by the stride, lets an idle column compute the
-neighbouring output pixel: it shares most of its inputs with the first, and the copies lie along a
+If inputs are multicast along one array dimension and outputs are summed along another
+(in-memory-compute arrays), a convolution that unrolls its kernel along the sums often leaves
+columns idle. A copy of the weights, shifted by the stride, lets an idle column compute the
+neighbouring output pixel: it shares most of its inputs with the first, and the copies form a
 diagonal of the array.
 
 Source: Houshmand et al., "Benchmarking and modeling of analog and digital SRAM in-memory computing
@@ -38,7 +38,7 @@ from nestmap.search.spatial.unrolling import divisors
 @final
 @dataclass(frozen=True)
 class _Multicast:
-    """An array dimension along which inputs are multicast and one along which outputs are summed.
+    """The array dimension that multicasts inputs, and the one that sums outputs.
 
     ``registers`` is the memory that multicasts the input.
     """
@@ -52,7 +52,7 @@ class _Multicast:
 @final
 @dataclass(frozen=True)
 class _Window:
-    """An index of the input where a kernel dimension slides over an output dimension."""
+    """An index of the input along which a kernel dimension slides over an output dimension."""
 
     index: AffineIndex
     pixel: Dimension
@@ -60,12 +60,12 @@ class _Window:
 
 
 def weight_diagonal(spatial: SpatialProblem) -> SpatialProblem:
-    """The mapping with as many output pixels as fit unrolled over the input's multicast dimension.
+    """Unrolls as many output pixels as possible over the input's multicast dimension.
 
-    Every different input needs a row of its own; rows and columns that the mapping leaves idle are
-    used, if the user's mapping and hints leave the columns to pixels. One input register per used
-    row then represents those of several rows: it holds and delivers as many words as there are
-    pixels, at the same energy a bit. Where nothing can be added the problem is the same.
+    Every distinct input needs its own row. Idle rows and columns are used if the user's mapping and
+    hints allow pixels on the columns. One input register per used row then represents those of
+    several rows: it holds and delivers as many words as there are pixels, at the same energy per
+    bit. If no pixel can be added, the problem is returned unchanged.
     """
     found = _multicast(spatial.problem)
     added = _added(spatial, found) if found else ()
@@ -79,7 +79,7 @@ def weight_diagonal(spatial: SpatialProblem) -> SpatialProblem:
 
 
 def _multicast(problem: MappingProblem) -> _Multicast | None:
-    """Where the layer has a sliding input that the array multicasts along one dimension."""
+    """The multicast dimension of a layer with a sliding input, if the array has one."""
     layer = problem.layer
     summing = problem.levels(layer.output.name)[0].served_dimensions
     for operand in layer.inputs:
@@ -93,7 +93,7 @@ def _multicast(problem: MappingProblem) -> _Multicast | None:
 
 
 def _windows(spatial: SpatialProblem, found: _Multicast) -> tuple[_Window, ...]:
-    """The indices whose kernel slides along the sums and whose pixels may go over the columns."""
+    """The indices with a kernel along the sums and pixels that columns may unroll."""
     layer, mapping = spatial.layer, spatial.spatial_mapping
     others = (x for x in layer.inputs if x != found.operand)
     weights = {d for x in others for index in x.indices for d in index.dimensions}
@@ -113,7 +113,7 @@ def _windows(spatial: SpatialProblem, found: _Multicast) -> tuple[_Window, ...]:
 
 
 def _added(spatial: SpatialProblem, found: _Multicast) -> tuple[Loop, ...]:
-    """The pixels to unroll: the most that idle rows and columns have room for."""
+    """The pixels to unroll: as many as idle rows and columns allow."""
     mapping, array = spatial.spatial_mapping, spatial.accelerator.array.sizes
     idle = array[found.columns] // prod(x.size for x in mapping.on(found.columns))
     windows = _windows(spatial, found)
@@ -129,7 +129,10 @@ def _added(spatial: SpatialProblem, found: _Multicast) -> tuple[Loop, ...]:
 
 
 def _rows(spatial: SpatialProblem, found: _Multicast, pixels: Mapping[_Window, int]) -> int:
-    """Different inputs along the sums, a row each, if so many pixels are added to the windows."""
+    """The rows in use.
+
+    Distinct inputs along the sums if so many pixels are added to the windows.
+    """
     sizes = spatial.layer.sizes
     unrolled = dict.fromkeys(sizes, 1)
     for loop in spatial.spatial_mapping.on(found.rows):
@@ -144,7 +147,7 @@ def _rows(spatial: SpatialProblem, found: _Multicast, pixels: Mapping[_Window, i
 
 
 def _with_registers(accelerator: Accelerator, found: _Multicast, words: int) -> Accelerator:
-    """The accelerator whose input registers are ``words`` times as large and as wide."""
+    """The accelerator with input registers ``words`` times as large and as wide."""
     instance = found.registers.instance
     wider = copy_with(
         instance,

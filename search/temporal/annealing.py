@@ -22,19 +22,19 @@ from nestmap.search.temporal.memory_allocation import (
 
 @final
 class Rules:
-    """What a chain may swap, what it makes small, how it cools."""
+    """Which loops a chain may swap, its objective, and its cooling schedule."""
 
     first: int  # range of positions whose loops may be swapped
     end: int
-    counts_energy: int  # the objective is the product of those that count
+    counts_energy: int  # the objective is the product of the selected figures
     counts_latency: int
     even: int
-    temperature: float  # at the start; relative to the objective, so without unit
+    temperature: float  # initial temperature, relative to the objective, so without unit
     cooling: float  # factor on the temperature after each step
 
 
 class VisitedOrders(NamedTuple):
-    """The orders that a chain looked at and that fit, a row each in the sequence of visits."""
+    """The feasible orders that a chain visited, one row each, in the order of visits."""
 
     orders: Codes
     cuts: Codes
@@ -42,7 +42,7 @@ class VisitedOrders(NamedTuple):
 
     @classmethod
     def allocate(cls, problem: FlatProblem, rows: int, loops: int) -> VisitedOrders:
-        """Room for so many rows."""
+        """Arrays for so many rows."""
         return cls(
             np.empty((rows, loops), np.uint8),
             np.empty((rows, problem.operands, max(problem.levels)), np.uint8),
@@ -56,10 +56,10 @@ class VisitedOrders(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """The start of a chain and all of its chance.
+    """The start of a chain and all of its random numbers.
 
-    ``order`` is the first order to look at and serves as scratch; ``draws`` (steps x 3) has the
-    random numbers of each step: two from [0, 1) that choose the swap, an exponential one to accept.
+    ``order`` is the first order and serves as scratch; ``draws`` (steps x 3) has the random numbers
+    of each step: two from [0, 1) that select the swap, an exponential one that decides acceptance.
     """
 
     rules: Rules
@@ -68,7 +68,7 @@ class Chain(NamedTuple):
 
 
 def anneal(problem: FlatProblem, factors: Ints, walk: Chain, failures: Failures) -> VisitedOrders:
-    """Looks at one order a step; ``failures`` counts those that fit nowhere."""
+    """Evaluates one order per step; ``failures`` counts the infeasible ones."""
     visited = VisitedOrders.allocate(problem, len(walk.draws), len(walk.order))
     return visited.head(_anneal(problem, new_scratch(failures), factors, walk, visited))
 
@@ -81,11 +81,11 @@ def _anneal(
     walk: Chain,
     visited: VisitedOrders,
 ) -> int:
-    """Fills ``visited``; returns how many rows.
+    """Fills ``visited``; returns the number of rows.
 
-    Worse orders are taken as by Metropolis: by the share ``r`` worse with probability
-    ``exp(-r / temperature)``, which is how often an exponential draw is at least that large. An
-    order that does not fit costs infinitely much: until one fits, every swap is taken.
+    Acceptance follows Metropolis: an order that is worse by the share ``r`` is accepted with
+    probability ``exp(-r / temperature)``, the probability that an exponential draw is at least that
+    large. An infeasible order has infinite cost: until one fits, every swap is accepted.
     """
     rules, order, draws = walk.rules, walk.order, walk.draws
     work = scratch.work
@@ -129,7 +129,7 @@ def _choose_swap(rules: Rules, order: Codes, one: float, other: float) -> tuple[
 def _visit(
     problem: FlatProblem, work: Work, rules: Rules, visited: VisitedOrders, row: int
 ) -> float:
-    """Records cuts and costs of the mapping in the work arrays; gives its objective."""
+    """Records cuts and costs of the mapping in the work arrays; returns its objective."""
     write_cuts(problem, work, visited.cuts, row)
     write_costs(problem, evaluate_row(problem, work), visited.columns, row)
     value = 1.0

@@ -1,4 +1,4 @@
-"""Why orders do not fit, in words."""
+"""Describes in words why orders are infeasible."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nestmap.search.temporal.memory_allocation import Failures
 
 
 def infeasibility_statistics(spatial: SpatialProblem, failures: Failures) -> SearchStatistics:
-    """The failures in words: which memory is too small for what, and by how much."""
+    """The failures in words: the memory, the operands that exceed it, and the bits required."""
     by_memory_operand = {m: operand for operand, m in spatial.problem.links.items()}
     reasons: list[Infeasibility] = []
     for m, memory in enumerate(spatial.accelerator.memories):
@@ -25,7 +25,7 @@ def infeasibility_statistics(spatial: SpatialProblem, failures: Failures) -> Sea
 
 
 def add_failures(failures: Failures, more: Failures) -> None:
-    """Counts more failures; of two needs the smaller one is kept."""
+    """Adds failures; keeps the smaller of two required sizes."""
     known, new = failures.orders > 0, more.orders > 0
     failures.need[new & ~known] = more.need[new & ~known]
     failures.need[new & known] = np.minimum(failures.need, more.need)[new & known]

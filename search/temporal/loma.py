@@ -22,20 +22,20 @@ from nestmap.search.temporal.permutations import encode, permutations
 from nestmap.search.temporal.pinned import pinned_batch
 
 CHUNK = 8192
-"""Orders handled at once: large enough to keep kernels busy, small enough to stay in cache."""
+"""Orders per chunk: large enough to keep kernels busy, small enough to fit the cache."""
 
 
 def loma(
     spatial: SpatialProblem, lpf_limit: int | None, mapping_type: MappingType, workers: int = 1
 ) -> Iterator[MappingBatch]:
-    """All orders of the loop factors that fit the memories, lexicographic, in chunks.
+    """All feasible orders of the loop factors, lexicographic, in chunks.
 
-    Those of them, that is, which meet the user's temporal ordering; with memory levels pinned
-    there is that one mapping, whatever the type.
+    Only orders that meet the user's temporal ordering are included; with pinned memory levels there
+    is only that one mapping.
 
-    ``lpf_limit`` bounds the number of loop factors (``None``: all prime factors). So many chunks
-    at a time as there are ``workers`` get their memories; the result does not depend on their
-    number. The last batch carries the counts of the orders that do not fit.
+    ``lpf_limit`` bounds the number of loop factors (``None``: all prime factors). ``workers``
+    chunks are allocated in parallel; the result does not depend on their number. The last batch
+    carries the counts of infeasible orders.
     """
     pinned_one = pinned_batch(spatial)
     if pinned_one is not None:
@@ -54,7 +54,7 @@ def loma(
 
 @final
 class _Allocation:
-    """The memory allocation of loop orders: those that fit, and why the others do not."""
+    """The memory allocation of loop orders: the feasible ones, and why the others are not."""
 
     def __init__(self, spatial: SpatialProblem, factors: tuple[Loop, ...], even: bool) -> None:
         self._spatial, self._factors, self._even = spatial, factors, even

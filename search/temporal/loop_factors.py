@@ -1,4 +1,4 @@
-"""Loop factors: what is left to run in time, cut into the pieces that orderings arrange."""
+"""Loop factors: the temporal iterations, divided into the factors that orderings arrange."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from nestmap.model import Loop, SpatialProblem
 
 
 def temporal_sizes(spatial: SpatialProblem) -> dict[str, int]:
-    """The dimensions that have something left to iterate in time, and how often."""
+    """The dimensions with temporal iterations, and their number."""
     return {dimension: size for dimension, size in spatial.temporal_sizes.items() if size > 1}
 
 
@@ -29,9 +29,9 @@ def prime_factors(number: int) -> list[int]:
 def loop_factors(spatial: SpatialProblem, limit: int | None) -> tuple[Loop, ...]:
     """The temporal loops of all dimensions in prime factors, joined until ``limit`` are left.
 
-    As long as there are more, the dimension with most factors (the first one of equals, in the
-    layer's order) has its two smallest ones multiplied; each dimension keeps at least one. With
-    nothing left to run in time there is one loop of size 1.
+    While there are more, the two smallest factors of the dimension with most factors (ties: the
+    first in the layer's order) are multiplied; each dimension keeps at least one. Without temporal
+    iterations there is one loop of size 1.
 
     Source: LOMA (Symons et al., AICAS 2021), loop prime factors.
     """
@@ -39,7 +39,7 @@ def loop_factors(spatial: SpatialProblem, limit: int | None) -> tuple[Loop, ...]
 
 
 def idle_loop(spatial: SpatialProblem) -> Loop:
-    """The loop that represents a temporal loop nest in which nothing is left to iterate."""
+    """The loop that represents an empty temporal loop nest."""
     return Loop(dimension=spatial.layer.loops[0].dimension, size=1)
 
 

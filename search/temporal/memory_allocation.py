@@ -25,14 +25,17 @@ from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.model.arrays import Codes, Floats, Ints
 
 NO_FAILURE = -1
-"""In place of the slot that makes an allocation fail."""
+"""Marks a failure of all slots together instead of one slot."""
 
 assert OPERANDS == 3, "_choose has a loop for each slot of a memory"
 
 
 @final
 class Failures:
-    """Why orders failed, by memory and slot; the column after the last slot is all of them."""
+    """Counts of failed orders by memory and slot.
+
+    The column after the last slot counts all together.
+    """
 
     orders: Annotated[Ints, (MEMORIES, OPERANDS + 1)]
     need: Annotated[Floats, (MEMORIES, OPERANDS + 1)]  # fewest bits required
@@ -52,7 +55,7 @@ class Candidates:
 
 
 class Scratch(NamedTuple):
-    """The records that allocation works in."""
+    """The records that allocation uses."""
 
     work: Work
     candidates: Candidates
@@ -60,14 +63,14 @@ class Scratch(NamedTuple):
 
 
 def new_scratch(failures: Failures) -> Scratch:
-    """Empty records; failures are counted in the given one."""
+    """Empty records that count failures in the given one."""
     return Scratch(new_record(Work), new_record(Candidates), failures)
 
 
 def allocate_rows(
     problem: FlatProblem, factors: Ints, orders: Codes, even: bool, failures: Failures
 ) -> tuple[Codes, Codes]:
-    """The orders that fit the memories, and their cuts (rows x operands x levels)."""
+    """The feasible orders and their cuts (rows x operands x levels)."""
     check_loops(orders.shape[1])
     cuts = np.empty((len(orders), problem.operands, max(problem.levels)), np.uint8)
     kept = _allocate_rows(problem, new_scratch(failures), factors, orders, even, cuts)
@@ -83,7 +86,7 @@ def _allocate_rows(
     even: bool,
     cuts: Codes,
 ) -> int:
-    """Moves orders that fit, with their cuts, to the front; returns how many."""
+    """Moves feasible orders, with their cuts, to the front; returns their number."""
     work, kept = scratch.work, 0
     for row in range(len(orders)):
         load_order(work, factors, orders[row])
@@ -97,7 +100,7 @@ def _allocate_rows(
 
 @kernel
 def write_cuts(problem: FlatProblem, work: Work, cuts: Codes, row: int) -> None:
-    """Puts the cuts of the work arrays into a row; missing levels hold all loops."""
+    """Writes the cuts of the work arrays to a row; missing levels hold all loops."""
     for x in range(cuts.shape[1]):
         for level in range(cuts.shape[2]):
             cuts[row, x, level] = work.cut[x, min(level + 1, problem.levels[x])]
@@ -141,7 +144,7 @@ def _fits(
 
 @kernel
 def _bits_at(problem: FlatProblem, work: Work, memory: int, i: int) -> float:
-    """The capacity that the cuts in ``work`` require in slot ``i`` of a memory."""
+    """The capacity in bits that the cuts in ``work`` require in slot ``i`` of a memory."""
     x, level = problem.slot_operand[memory, i], problem.slot_level[memory, i]
     cut, below = int(work.cut[x, level]), int(work.cut[x, level - 1]) if level > 1 else 0
     whole = _whole_tensor(problem, work, x) if problem.double_buffered[memory] == 1 else 0.0
@@ -208,7 +211,7 @@ def _list_candidates(problem: FlatProblem, work: Work, candidates: Candidates, m
 
 @kernel
 def _precision(problem: FlatProblem, work: Work, x: int, level: int, below: int) -> float:
-    """Bits of an element: of a partial sum while an ir loop is left above what lies below."""
+    """The precision of an element: that of a partial sum while an ir loop remains above it."""
     if x == OUT:
         if problem.reduced_from[FRACTIONAL, level] == 1:
             return float(problem.partial_precision[x])
@@ -245,10 +248,10 @@ def _tile_up_to(problem: FlatProblem, work: Work, x: int, level: int, cut: int) 
 
 @kernel
 def _choose(problem: FlatProblem, candidates: Candidates, memory: int, even: bool) -> bool:
-    """Fills ``best``: fewest accesses among what fits together, the last one of equals.
+    """Fills ``best``: the fewest accesses among feasible combinations, ties to the last one.
 
-    Combinations come in lexicographic order. A slot that the memory does not have gets one
-    prefix, of no bits and no accesses.
+    Combinations are in lexicographic order. A slot that the memory does not have gets one prefix
+    with no bits and no accesses.
 
     Formula: docs/cost-model.md#the-combination-chosen
     """
@@ -278,7 +281,7 @@ def _choose(problem: FlatProblem, candidates: Candidates, memory: int, even: boo
 def _is_even(
     problem: FlatProblem, candidates: Candidates, memory: int, prefixes: tuple[int, int, int]
 ) -> bool:
-    """Whether the slots end at one common loop, but for operands that memories below hold further.
+    """Whether the slots end at one common loop, except operands that memories below hold further.
 
     An operand at its top level ends at the outermost loop.
     """
@@ -294,7 +297,7 @@ def _is_even(
 
 @kernel
 def _count_failure(problem: FlatProblem, scratch: Scratch, memory: int, failure: int) -> None:
-    """Counts a failure under the slot that does not fit, or under all of them together."""
+    """Counts a failure of the slot that does not fit, or of all slots together."""
     candidates, failures = scratch.candidates, scratch.failures
     need = 0.0
     for i in range(problem.slots[memory]):

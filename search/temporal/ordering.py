@@ -1,4 +1,4 @@
-"""Temporal orderings that a user asks for, and the loop factors that they leave to the search."""
+"""Temporal orderings from the user, and the loop factors that remain for the search."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from nestmap.search.temporal.loop_factors import (
 class PinnedOrder:
     """One way to meet a temporal ordering.
 
-    ``inner`` (innermost first) lies below all others and ``outer`` (innermost first) above; the
+    ``inner`` (innermost first) is below all other loops and ``outer`` (innermost first) above; the
     ``free`` loops are between them in any order.
     """
 
@@ -47,15 +47,15 @@ class PinnedOrder:
 
 
 def pinned_orders(spatial: SpatialProblem, limit: int | None) -> Iterator[PinnedOrder]:
-    """Every way in which the user's temporal ordering can be met; no two share an order.
+    """All assignments of loops that meet the user's temporal ordering; no two share an order.
 
-    An item with a size pins one loop of that size; ``*`` pins one loop factor of the dimension,
-    whichever. Items of dimensions that have no loop left in time are met by themselves. What the
-    sizes leave of a dimension is cut into factors as without constraints, so that all loops
-    together are at most ``limit`` unless the user asks for more.
+    An item with a size pins one loop of that size; ``*`` pins any one loop factor of the dimension.
+    Items of dimensions without temporal loops are always met. The rest of a dimension is divided
+    into factors as without constraints, so that there are at most ``limit`` loops in total unless
+    the user specifies more.
 
     Raises:
-        InputError: where an ordering cannot hold, with the item that is at fault.
+        InputError: if an ordering is unsatisfiable, with the item at fault.
     """
     constraints = explicit_ordering(spatial)
     inner, outer = _items(constraints)
@@ -72,12 +72,12 @@ def pinned_orders(spatial: SpatialProblem, limit: int | None) -> Iterator[Pinned
 def explicit_ordering(spatial: SpatialProblem) -> LayerConstraints:
     """The constraints of a problem with those items of the ordering that need a loop.
 
-    An item is met by itself and left out where its dimension has size 1 in the layer, or all its
-    iterations are unrolled and the item asks for no size above 1. Memory levels count the items
-    that are left.
+    An item is always met, and left out, if its dimension has size 1 in the layer, or if all its
+    iterations are unrolled and the item has no size above 1. Memory levels count the remaining
+    items.
 
     Raises:
-        InputError: where an item cannot hold.
+        InputError: if an item is unsatisfiable.
     """
     given = spatial.problem.constraints
     inner, outer = _items(given)
@@ -98,10 +98,10 @@ def explicit_ordering(spatial: SpatialProblem) -> LayerConstraints:
 
 
 def complete_order(spatial: SpatialProblem) -> tuple[Loop, ...] | None:
-    """The order that the user's temporal ordering leaves nothing open of; none if it does.
+    """The order that the user's temporal ordering fully determines; none if it leaves a choice.
 
     Raises:
-        InputError: where the ordering cannot hold.
+        InputError: if the ordering is unsatisfiable.
     """
     inner, outer = _items(explicit_ordering(spatial))
     items = (*inner, *outer)
@@ -115,7 +115,7 @@ def complete_order(spatial: SpatialProblem) -> tuple[Loop, ...] | None:
 @final
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """An item of the ordering, with its place in the list as the user wrote it."""
+    """An item of the ordering, with its position in the user's list."""
 
     place: int
     loop: OrderedLoop
@@ -125,7 +125,7 @@ class _Item:
 
 
 def _items(constraints: LayerConstraints) -> tuple[tuple[_Item, ...], tuple[_Item, ...]]:
-    """The inner and the outer items; the wildcard between them has a place of its own."""
+    """The inner and the outer items; the wildcard between them has its own position."""
     inner, outer = constraints.temporal_ordering, constraints.outer_ordering
     above = len(inner) + 2
     return (
@@ -144,7 +144,7 @@ def _needs_loop(spatial: SpatialProblem, item: _Item) -> bool:
 
 
 def _check_loops(spatial: SpatialProblem, items: Sequence[_Item]) -> None:
-    """Whether the sizes divide what is left in time, and loops are there for the other items."""
+    """Checks that sizes divide the temporal iterations, and that the other items have loops."""
     left = spatial.temporal_sizes
     for item in items:
         size, iterations = item.loop.size or 1, left[item.loop.dimension]
@@ -178,7 +178,7 @@ def _fault(spatial: SpatialProblem, found: str, expected: str) -> InputError:
 
 
 def _merge_counts(levels: PinnedLevels, needed: Sequence[bool]) -> PinnedLevels:
-    """The levels, counting only the items that are needed."""
+    """The levels, counting only the required items."""
     memories = tuple(
         PinnedMemory(memory=entry.memory, loops=sum(needed[: entry.loops]))
         for entry in levels.memories
@@ -187,7 +187,7 @@ def _merge_counts(levels: PinnedLevels, needed: Sequence[bool]) -> PinnedLevels:
 
 
 def _remaining_loops(spatial: SpatialProblem, items: Sequence[_Item]) -> dict[str, int]:
-    """What the items with sizes leave of each dimension's iterations in time."""
+    """The temporal iterations of each dimension that items with sizes do not cover."""
     left = temporal_sizes(spatial)
     for dimension in left:
         pinned = (i.loop.size or 1 for i in items if i.loop.dimension == dimension)
@@ -205,7 +205,7 @@ def _choose(
     chosen: tuple[Loop, ...],
     loops: Counter[Loop],
 ) -> Iterator[tuple[tuple[Loop, ...], tuple[Loop, ...]]]:
-    """All choices of a loop for each item, with the loops that are then left over."""
+    """All choices of a loop for each item, with the remaining loops."""
     if len(chosen) == len(items):
         yield chosen, tuple(loops.elements())
         return

@@ -1,4 +1,4 @@
-"""All different orders of a multiset of loops, made lazily in chunks."""
+"""All distinct orders of a multiset of loops, generated lazily in chunks."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from nestmap.model.arrays import Codes
 
 
 def encode(loops: Sequence[Loop]) -> tuple[tuple[Loop, ...], Codes]:
-    """The different loops in order of appearance, and the code of each given loop."""
+    """The distinct loops in order of appearance, and the code of each given loop."""
     factors = tuple(dict.fromkeys(loops))
     position = {loop: code for code, loop in enumerate(factors)}
     return factors, np.array([position[loop] for loop in loops], np.uint8)
 
 
 def count_permutations(loops: Sequence[Loop]) -> int:
-    """How many different orders there are.
+    """The number of distinct orders.
 
     >>> two, three = Loop(dimension="K", size=2), Loop(dimension="C", size=3)
     >>> count_permutations([two, two, three])
@@ -31,10 +31,10 @@ def count_permutations(loops: Sequence[Loop]) -> int:
 
 
 def permutations(codes: Codes, *, inner: int = 0, outer: int = 0, chunk: int) -> Iterator[Codes]:
-    """All different orders of ``codes`` as rows, ``chunk`` at a time.
+    """All distinct orders of ``codes`` as rows, ``chunk`` at a time.
 
-    The first ``inner`` and the last ``outer`` codes stay where they are; the others go through
-    their orders from the lexicographically first one on.
+    The first ``inner`` and the last ``outer`` codes are fixed; the others run through their orders
+    from the lexicographically first one on.
     """
     state, end = codes.copy(), len(codes) - outer
     state[inner:end].sort()
@@ -47,7 +47,7 @@ def permutations(codes: Codes, *, inner: int = 0, outer: int = 0, chunk: int) ->
 
 @kernel
 def _fill(state: Codes, first: int, end: int, rows: Codes) -> tuple[int, bool]:
-    """Writes orders from ``state`` on; returns how many, and whether more are to come."""
+    """Writes orders from ``state`` on; returns their number, and whether more follow."""
     for row in range(len(rows)):
         rows[row] = state
         if not _advance(state[first:end]):

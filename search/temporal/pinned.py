@@ -1,4 +1,4 @@
-"""Temporal mappings that are given and not searched: pinned by the user, or found before."""
+"""Temporal mappings that are given instead of searched: pinned by the user, or found before."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ def pinned_batch(spatial: SpatialProblem) -> MappingBatch | None:
     """The one mapping that the user has pinned, as :func:`placed` gives it; none without levels.
 
     Raises:
-        InputError: where what is pinned is no mapping of this problem.
+        InputError: if the pinned mapping is not valid for this problem.
     """
     mapping = pinned_mapping(spatial)
     return None if mapping is None else place_pinned_levels(spatial, mapping)
 
 
 def place_pinned_levels(spatial: SpatialProblem, mapping: TemporalMapping) -> MappingBatch:
-    """A batch of that mapping; where it does not fit the memories, of none, with the reason.
+    """A batch of that mapping; empty, with the reason, if it does not fit the memories.
 
     Raises:
-        InputError: where it is no mapping of this problem.
+        InputError: if it is not a valid mapping for this problem.
     """
     spatial.check(mapping)
     batch, failures = MappingBatch.of(spatial, mapping), new_record(Failures)
@@ -50,8 +50,8 @@ def pinned_mapping(spatial: SpatialProblem) -> TemporalMapping | None:
     """The user's order with the user's memory levels; none where no levels are given.
 
     Raises:
-        InputError: where the order leaves something open, or the levels do not go with it or
-            with the memories of the layer's operands.
+        InputError: if the order is incomplete, or the levels do not match it or the memories of
+            the layer's operands.
     """
     constraints = explicit_ordering(spatial)
     if not constraints.memory_levels:
@@ -73,7 +73,10 @@ def pinned_mapping(spatial: SpatialProblem) -> TemporalMapping | None:
 
 
 def _cuts(spatial: SpatialProblem, operand: LayerOperand, levels: PinnedLevels, loops: int) -> Cuts:
-    """The cuts of one operand; the one loop of a layer that has none left is everywhere."""
+    """The cuts of one operand.
+
+    The idle loop of a layer without temporal loops is at every level.
+    """
     given = {entry.memory: entry.loops for entry in levels.memories}
     memories = [level.name for level in spatial.problem.levels(operand)]
     for memory in [*given, *memories]:

@@ -1,4 +1,4 @@
-"""One loop order with the memory allocation that LOMA gives it."""
+"""Allocates memories for one loop order with LOMA."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from nestmap.search.temporal.memory_allocation import Failures, allocate_rows
 
 
 def allocate_order(spatial: SpatialProblem, order: Sequence[Loop]) -> MappingBatch:
-    """A batch of that order, the memories filled for it; where they are too small, of none.
+    """A batch with that order and its memory allocation; empty if the memories are too small.
 
-    ``order`` has the innermost loop first and runs through all that is left in time. The
-    statistics of an empty batch say which memory is too small for what.
+    ``order`` has the innermost loop first and covers all temporal iterations. The statistics of an
+    empty batch tell which memory is too small for which operands.
     """
     factors, failures = tuple(dict.fromkeys(order)), new_record(Failures)
     codes = np.array([[factors.index(loop) for loop in order]], np.uint8)

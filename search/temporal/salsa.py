@@ -40,13 +40,13 @@ from nestmap.search.temporal.ordering import PinnedOrder, pinned_orders
 from nestmap.search.temporal.permutations import count_permutations, encode
 
 START_LIMIT = 6
-"""Loop factors of the full search that annealing starts from: 720 orders at most, mostly."""
+"""Loop factors of the full search that precedes annealing: usually at most 720 orders."""
 
 
 class Annealing(Frozen, frozen=True):
-    """How long to anneal, and how hot.
+    """The length of annealing and its temperatures.
 
-    ``iterations`` are the orders that each of the ``chains`` looks at.
+    ``iterations`` is the number of orders that each of the ``chains`` visits.
     """
 
     chains: PositiveCount = 8
@@ -57,7 +57,7 @@ class Annealing(Frozen, frozen=True):
 
     @property
     def budget(self) -> int:
-        """Orders that all chains together look at."""
+        """The number of orders that all chains visit together."""
         return self.chains * self.iterations
 
 
@@ -68,22 +68,22 @@ def salsa(
     mapping_type: MappingType,
     workers: int,
 ) -> Iterator[EvaluationBatch]:
-    """Every order that the search looked at and that fits the memories, with its costs.
+    """All feasible orders that the search visits, with their costs.
 
-    First come the orders that LOMA tries with six loop factors, where there are more prime
-    factors than that. Memory allocation is greedy: with finer factors it fills memories up to
-    where they no longer double their buffers, and then no order of primes is as fast as one of
-    larger loops. So what is found is never worse than LOMA's with six. Then come the orders of the
-    prime factors: all of them, if they are not more than the budget, else one batch for each
-    chain, its rows as they were visited. The first chain starts at LOMA's best order, its loops
-    cut into primes; the others start anywhere.
+    If there are more than six prime factors, the orders of LOMA with six loop factors come first.
+    Memory allocation is greedy: with finer factors it fills memories until they can no longer
+    double-buffer, and then no order of primes is as fast as one of larger loops. The result is
+    thus never worse than LOMA's with six. The orders of the prime factors follow: all of them if
+    they do not exceed the budget, else one batch for each chain, its rows in the order of visits.
+    The first chain starts at LOMA's best order, with its loops split into primes; the others start
+    at random orders.
 
-    The user's temporal ordering holds: pinned loops are never swapped. There is at least one
-    chain for each way to meet it. ``workers`` threads run the chains; results do not depend on
-    their number. The last batch is empty and carries the counts of the orders that do not fit.
+    Pinned loops of the user's temporal ordering are never swapped. There is at least one chain for
+    each choice of pinned loops. ``workers`` threads run the chains; results do not depend on
+    their number. The last batch is empty and carries the counts of infeasible orders.
 
     Raises:
-        InputError: where the temporal ordering cannot hold.
+        InputError: if the temporal ordering is unsatisfiable.
     """
     ways = tuple(pinned_orders(spatial, None))
     few_factors = _coarse_orders(spatial)
@@ -106,7 +106,7 @@ def salsa(
 
 
 def _coarse_orders(spatial: SpatialProblem) -> tuple[PinnedOrder, ...]:
-    """The ways to meet the ordering with few loop factors; none if it asks for more of them."""
+    """The pinned orders with few loop factors; none if the ordering pins more of them."""
     try:
         return tuple(pinned_orders(spatial, START_LIMIT))
     except InputError:
@@ -114,7 +114,7 @@ def _coarse_orders(spatial: SpatialProblem) -> tuple[PinnedOrder, ...]:
 
 
 def _best_loops(batches: tuple[EvaluationBatch, ...], objective: Objective) -> tuple[Loop, ...]:
-    """The best order, its loops cut into primes that stay together; empty if there is none."""
+    """The best order, each loop split into adjacent primes; empty if there is none."""
     if not any(map(len, batches)):
         return ()
     order = best_of(batches, objective).mappings.row(0).order
@@ -124,7 +124,7 @@ def _best_loops(batches: tuple[EvaluationBatch, ...], objective: Objective) -> t
 @final
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """All that the chains of a search have in common."""
+    """The data that all chains of a search share."""
 
     spatial: SpatialProblem
     objective: Objective
@@ -134,7 +134,7 @@ class _Search:
     start: tuple[Loop, ...]  # of the first chain
 
     def chain(self, number: int) -> tuple[EvaluationBatch, Failures]:
-        """What one chain visits, and what it finds not to fit: the same whenever it is asked."""
+        """The visits of one chain and its infeasible orders; deterministic."""
         way = self.ways[number % len(self.ways)]
         seed = np.random.SeedSequence(self.annealing.seed, spawn_key=(number,))
         random = np.random.Generator(np.random.PCG64(seed))
@@ -182,7 +182,7 @@ class _Search:
 
 
 def _arrange(loops: tuple[Loop, ...], wanted: tuple[Loop, ...]) -> tuple[Loop, ...]:
-    """The loops in the order in which they are wanted, then those that are not."""
+    """The loops in the wanted order, followed by the others."""
     left, arranged = Counter(loops), list[Loop]()
     for loop in wanted:
         if left[loop]:

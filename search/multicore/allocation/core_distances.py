@@ -1,4 +1,4 @@
-"""How tensors can get from one core to another, over memories on the way or straight."""
+"""Distances between cores: how tensors can be routed, directly or through other memories."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from nestmap.model.multicore.interconnect import ChannelPath, Interconnect
 
 
 class Relays(IntEnum):
-    """Into which memories a tensor may be put on its way from one core to another."""
+    """The memories through which a tensor may be routed between two cores."""
 
     NONE = 0
-    """It comes straight, over the path between the two."""
+    """None: transfers take the direct route between the two cores."""
     CHIP = 1
-    """Those of other cores on the chip."""
+    """The memories of other on-chip cores."""
     ALL = 2
-    """Also off the chip, from where it comes back."""
+    """The memories of all cores, including off-chip memory."""
 
 
 @final
 class CoreDistances:
-    """The least time between cores, and the wires that no way between them avoids.
+    """The least time between cores, and the channels that no route between them avoids.
 
-    Rows of matrices are the cores at which ways begin, columns those at which they end.
+    Rows of matrices are the sending cores, columns the receiving cores.
     """
 
     def __init__(self, accelerator: MultiCoreAccelerator) -> None:
@@ -46,16 +46,16 @@ class CoreDistances:
 
     @cached_property
     def bandwidths(self) -> dict[int, int]:
-        """Bit/cycle of each wire on which transfers take time."""
+        """The bandwidth in bit/cycle of each channel on which transfers take time."""
         wires = enumerate(self._ways.channels)
         return {i: wire.bandwidth for i, wire in wires if wire.bandwidth is not None}
 
     def times(self, bits: int, stops: Relays) -> Ints:
-        """The fewest cycles that so many bits take."""
+        """The fewest cycles that so many bits take, for each pair of cores."""
         return self._times(bits, stops)
 
     def needed(self, wire: int, stops: Relays) -> Flags:
-        """Whether nothing gets there without a wire."""
+        """Whether every route between two cores uses a channel."""
         return self._needed(wire, stops)
 
     @cached_property
@@ -64,7 +64,7 @@ class CoreDistances:
         return {(i, j): self._ways.path(sender, receiver) for (i, sender), (j, receiver) in pairs}
 
     def _between(self, stops: Relays) -> Iterable[int]:
-        """The places of the cores on the way."""
+        """The rows of the intermediate cores."""
         if stops is Relays.NONE:
             return ()
         cores = enumerate(self._cores)
@@ -89,10 +89,10 @@ class CoreDistances:
 
 
 def cycles(bits: int, bandwidth: int) -> int:
-    """How long bits take over a wire."""
+    """The cycles that bits take on a channel."""
     return -(-bits // bandwidth)
 
 
 def to_lists(column: Ints) -> list[int]:
-    """The numbers of a column as plain ones."""
+    """The numbers of a column as Python numbers."""
     return [int(x) for x in column]

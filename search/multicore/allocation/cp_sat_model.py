@@ -1,4 +1,4 @@
-"""The relaxation of all allocations as a constraint program for CP-SAT of OR-Tools."""
+"""The relaxation of the allocation problem as a constraint program for OR-Tools CP-SAT."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ Term = cp_model.LinearExpr | int
 
 
 PATHS: Final = 100
-"""How many times more nodes and edges may be in paths than there may be intervals."""
+"""The limit on nodes and edges in paths, as a multiple of the limit on intervals."""
 
 
 class Relaxation(StrEnum):
-    """How much of a schedule a program knows; more of it bounds better and takes longer."""
+    """The level of detail of a relaxation; more detail gives tighter bounds and takes longer."""
 
     INTERVALS = "intervals"
-    """The start of each node and of each first transfer; one at a time on each core and wire."""
+    """The start of each node and first transfer; one at a time on each core and channel."""
     PATHS = "paths"
-    """The start of each node; cores and wires have time for all that is on them."""
+    """The start of each node; a capacity constraint on the total load of each core and channel."""
     LOADS = "loads"
-    """Cores and wires have time for all that is on them."""
+    """Only the capacity constraints on the total load of each core and channel."""
 
 
 class Limits(NamedTuple):
-    """How long CP-SAT may work: in its own count, which is the same every time, and in seconds."""
+    """Limits for CP-SAT: deterministic work units, and seconds."""
 
     work: float
     seconds: float | None
@@ -51,9 +51,9 @@ class Limits(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What CP-SAT found: an allocation as columns, a bound for all that are not cut off.
+    """The result of CP-SAT: an allocation as columns, and a bound for all allocations not excluded.
 
-    ``exhausted``: nothing is left. ``work`` is what it took.
+    ``exhausted``: no allocation remains. ``work`` is the deterministic work used.
     """
 
     columns: tuple[int, ...] | None
@@ -64,7 +64,7 @@ class Answer(NamedTuple):
 
 @final
 class Program:
-    """Variables and constraints; an allocation that satisfies them may have the latency there."""
+    """Variables and constraints; the latency variable bounds that of an allocation from below."""
 
     def __init__(self, demands: Requirements, detail: int) -> None:
         self.demands = demands
@@ -87,7 +87,7 @@ class Program:
             self._add_wire(wire)
 
     def solve(self, limits: Limits) -> Answer:
-        """The allocation of the least latency that is possible as far as the program knows."""
+        """The allocation with the least latency that the relaxation admits."""
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = limits.seed
@@ -107,20 +107,20 @@ class Program:
         return Answer(columns, bound, False, work)
 
     def cut(self, choices: Choices) -> None:
-        """Leaves out all allocations with each gene on one of its choices."""
+        """Excludes all allocations that assign every node group to one of its given choices."""
         pairs = zip(choices, self.on, strict=True)
         self.model.add_bool_or(
             [there for chosen, on in pairs for c, there in on.items() if c not in chosen]
         )
 
     def keep(self, least: int, most: int | None) -> None:
-        """Leaves out all latencies below and, if known, above."""
+        """Limits the latency to at least ``least`` and, if given, at most ``most``, in cycles."""
         self.model.add(self.latency >= least)
         if most is not None:
             self.model.add(self.latency <= most)
 
     def _relaxation(self, detail: int) -> Relaxation:
-        """The closest one that is not too large."""
+        """The most detailed relaxation within the size limits."""
         demands = self.demands
         intervals = sum(len(demands.columns[gene]) for gene in self._genes)
         intervals += sum(map(len, self._sent.values()))
@@ -131,7 +131,7 @@ class Program:
 
     @cached_property
     def _horizon(self) -> int:
-        """A latency by which everything can be done one after the other, on any allocation."""
+        """A latency in which all work can run sequentially, under any allocation."""
         demands = self.demands
         total = int(demands.problem.costs.runtime[demands.kind].max(axis=1).sum())
         total += sum(int(demands.onloading(need).max()) for need in demands.needs)
@@ -149,7 +149,7 @@ class Program:
         return {wire: self.crossings.sent(wire) for wire in self.demands.wires}
 
     def _choice(self, gene: int, columns: Sequence[int]) -> dict[int, cp_model.IntVar]:
-        """For each column a variable that says whether the gene is there."""
+        """For each column, a variable that tells whether the node group is assigned to it."""
         if len(columns) == 1:
             return {columns[0]: self.model.new_constant(1)}
         on = {column: self.model.new_bool_var(f"gene {gene} on {column}") for column in columns}
@@ -157,7 +157,7 @@ class Program:
         return on
 
     def _both(self, one: int, other: int) -> dict[tuple[int, int], Term]:
-        """For each combination of columns a variable that says whether two genes are there."""
+        """For each pair of columns, a variable: two node groups are assigned to them."""
         if (one, other) not in self._pairs:
             self._pairs[one, other] = self._new_both(one, other)
         return self._pairs[one, other]
@@ -177,7 +177,7 @@ class Program:
         return {x: term for x, term in both.items()}
 
     def _by_core(self, gene: int, values: Ints) -> Term:
-        """The value of the core that a gene is on."""
+        """The entry for the core of a node group."""
         return sum(int(values[c]) * there for c, there in self.on[gene].items())
 
     def _delay(self, flow: Flow) -> Term:
@@ -205,7 +205,7 @@ class Program:
         return [start + self._by_core(gene, runtime[kind]) for start, gene, kind in nodes]
 
     def _add_paths(self) -> None:
-        """Nodes start after those before them, and when they can have what is off the chip."""
+        """Nodes start after their predecessors and after the arrival of their off-chip inputs."""
         demands = self.demands
         delays = [self._delay(flow) for flow in demands.flows]
         for producer, consumer, flow in demands.edges:
@@ -222,7 +222,7 @@ class Program:
             self.model.add(self.latency >= self._ends[node] + after)
 
     def _add_cores(self) -> None:
-        """Cores run one node at a time, or at least have the time for theirs."""
+        """Cores run one node at a time, or at least their total load fits into the latency."""
         runtime, bounds = self.demands.problem.costs.runtime, self.bounds
         for column in range(len(self.demands.places)):
             nodes = [x for x, gene in enumerate(self._genes) if column in self.on[gene]]
@@ -239,14 +239,14 @@ class Program:
                 self.model.add_no_overlap([self._node(x, column) for x in nodes])
 
     def _node(self, node: int, column: int) -> cp_model.IntervalVar:
-        """A node while it runs on a core, if it does."""
+        """The interval of a node on a core, present if the node is assigned to it."""
         time = int(self.demands.problem.costs.runtime[self._kinds[node], column])
         there = self.on[self._genes[node]][column]
         start, name = self._starts[node], f"{node} on {column}"
         return self.model.new_optional_fixed_size_interval_var(start, time, there, name)
 
     def _add_wire(self, wire: int) -> None:
-        """Wires carry one tensor at a time besides streams, or at least have the time for all."""
+        """Channels carry one tensor at a time next to streams, or at least their load fits."""
         width, sent = self.demands.wires[wire], self._sent[wire]
         rows = [(x, self.demands.stream_bits(kind, wire)) for x, kind in enumerate(self._kinds)]
         streams = [(node, bits) for node, bits in rows if bits.any()]
@@ -266,7 +266,7 @@ class Program:
             self._add_transfers(wire, streams)
 
     def _add_transfers(self, wire: int, streams: Iterable[tuple[int, Ints]]) -> None:
-        """The first transfer of each tensor over a wire, before all its uses; and streams."""
+        """The first transfer of each tensor over a channel, before all its uses; and streams."""
         width = self.demands.wires[wire]
         taken = [self._transfer(sent) for sent in self._sent[wire] if sent.time]
         rates = [width] * len(taken)
@@ -291,7 +291,7 @@ class Program:
     def _only_if(
         self, conditions: frozenset[Condition], expression: cp_model.BoundedLinearExpression | bool
     ) -> None:
-        """A constraint that counts only where one of some conditions holds."""
+        """A constraint that is enforced only if one of some conditions holds."""
         constraint = self.model.add(expression)
         constraint.only_enforce_if([self._any(conditions)])  # pyright: ignore[reportUnknownMemberType]
 

@@ -1,9 +1,9 @@
-"""Inter-core allocation by constraint programming: the least latency, and a proof or a gap.
+"""Inter-core allocation by constraint programming: the least latency, with a proof or a gap.
 
-No model knows all that a scheduler does, so CP-SAT is asked for the allocation with the least
-latency that is possible at all; the scheduler says what it really takes, and that allocation is cut
-off. What CP-SAT finds next bounds all allocations that are left: when that is no less than the best
-one scheduled, no allocation is better.
+No model covers everything that the scheduler does, so CP-SAT solves a relaxation: it returns the
+allocation with the smallest lower bound of latency. The scheduler determines its true latency, and
+that allocation is excluded. The next solution bounds all remaining allocations from below; once the
+bound reaches the best scheduled latency, that allocation is proven optimal.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from nestmap.search.multicore.allocation.lower_bounds import Bounds
 from nestmap.search.multicore.allocation.requirements import Choices, Requirements
 
 CALLS: Final = 4
-"""A call of CP-SAT may do this part of the work that is left, so that others follow."""
+"""The share of the remaining work that one CP-SAT call may use, so that others can follow."""
 
 LEAST_WORK: Final = 1e-3
-"""What a call of CP-SAT counts at least, so that many short ones end, too."""
+"""The least work counted for a CP-SAT call, so that a sequence of short calls also terminates."""
 
 
 class ConstraintOptions(Frozen, frozen=True):
-    """How long to look for a proof.
+    """Limits for the search for a proof.
 
     Attributes:
-        work: what CP-SAT may do, in its own unit, about a second; the result is always the same.
-        time_limit: seconds after which no more is done; with it the result depends on the machine.
-        max_evaluations: allocations that may be scheduled.
-        detail: nodes times cores, and tensors, up to which the program has all their times; with a
-            hundred times as many it still has the paths of nodes, beyond that loads only.
-        seed: decides all that is random in CP-SAT.
+        work: CP-SAT's deterministic work units, each about a second; the result is reproducible.
+        time_limit: seconds after which the search stops; the result then depends on the machine.
+        max_evaluations: the most allocations to schedule.
+        detail: nodes times cores, and tensors, up to which the program models all their times; up
+            to a hundred times as many it models the paths of nodes, beyond that only loads.
+        seed: the random seed of CP-SAT.
     """
 
     work: Annotated[float, Field(gt=0)] = 30.0
@@ -56,16 +56,16 @@ def prove(
     options: ConstraintOptions | None = None,
     seeds: Sequence[Allocation] = (),
 ) -> StreamBound:
-    """The allocation of the least latency, as far as that can be proven within the limits.
+    """Searches for the allocation with the least latency and a proof of it, within the limits.
 
-    Needs OR-Tools. Equal cores are not taken for the same, since the scheduler need not do so; what
-    memories hold is its business, too: evictions only make a schedule longer.
+    Requires OR-Tools. Equal cores are not treated as interchangeable, since the scheduler may break
+    ties by core number. Memory capacities are not modelled: evictions only make a schedule longer.
 
     Args:
-        problem: what is scheduled.
+        problem: the scheduling problem.
         evaluate: schedules allocations.
         options: the limits.
-        seeds: allocations to begin with.
+        seeds: initial allocations.
     """
     proof = Proof(problem, evaluate, options or ConstraintOptions())
     proof.schedule(seeds)
@@ -81,7 +81,7 @@ class Proof:
     def __init__(
         self, problem: ScheduleProblem, evaluate: Evaluate, options: ConstraintOptions
     ) -> None:
-        # OR-Tools takes seconds to import, and only its users should wait
+        # OR-Tools takes seconds to import, so only its users should pay for that
         from nestmap.search.multicore.allocation import cp_sat_model as program  # noqa: PLC0415
 
         self._evaluate = evaluate
@@ -101,7 +101,7 @@ class Proof:
 
     @property
     def result(self) -> StreamBound:
-        """What is known so far."""
+        """The best allocation and the bound so far."""
         least = self._least
         proven = self._exhausted or (least is not None and least <= self._bound)
         bound = least if proven and least is not None else self._bound
@@ -110,7 +110,7 @@ class Proof:
         )
 
     def schedule(self, allocations: Sequence[Allocation]) -> None:
-        """Learns what allocations really take, and looks at others from then on."""
+        """Schedules allocations and excludes them from the search."""
         new = [x for x in dict.fromkeys(allocations) if x not in self._known]
         new = new[: self._options.max_evaluations - len(self._known)]
         for allocation, fitness in zip(new, self._evaluate(new) if new else (), strict=True):
@@ -122,7 +122,7 @@ class Proof:
                 self._program.cut(self._columns(allocation))
 
     def step(self) -> bool:
-        """Looks at one more allocation; false where that is not needed or not allowed."""
+        """Examines one more allocation; false if none is necessary or allowed."""
         if self.result.proven or self._left <= 0 or self._is_late:
             return False
         most = None if self._least is None else self._least - 1
@@ -139,7 +139,7 @@ class Proof:
         return True
 
     def _look(self, columns: tuple[int, ...]) -> None:
-        """Schedules an allocation, or cuts it off with all others that are as bad for sure."""
+        """Schedules an allocation, or excludes it together with all that are provably no better."""
         choices = tuple((column,) for column in columns)
         if self._is_worse(choices):
             self._program.cut(self._widened(choices))
@@ -147,7 +147,7 @@ class Proof:
             self.schedule([tuple(self._costs.cores[column] for column in columns)])
 
     def _widened(self, choices: Choices) -> Choices:
-        """As many allocations as still are no better than the best one: gene by gene any core."""
+        """Adds choices to each group while no allocation can be better than the best."""
         for gene, columns in enumerate(self._demands.columns):
             wider = (*choices[:gene], columns, *choices[gene + 1 :])
             choices = wider if self._is_worse(wider) else choices

@@ -1,4 +1,4 @@
-"""New allocations out of old ones: crossover and mutation; allowed cores stay allowed."""
+"""Crossover and mutation of allocations; both respect the allowed cores of each node group."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from nestmap.model.multicore.allocation import Allocation, AllocationSpace
 Random = np.random.Generator
 
 STRETCHED: Final = 0.4
-"""How many of the mutations move a stretch of genes to one core."""
+"""The share of mutations that move a sequence of node groups to one core."""
 
 REASSIGNED: Final = 0.4
-"""How many give single genes other cores; all others swap the cores of two stretches."""
+"""The share that reassigns single node groups; all others swap the cores of two sequences."""
 
 
 def random_allocation(space: AllocationSpace, random: Random) -> Allocation:
-    """Any allowed core for each gene, all equally likely."""
+    """A random allowed core for each node group, uniformly distributed."""
     return tuple(gene.cores[_any(len(gene.cores), random)] for gene in space.groups)
 
 
 def crossover(
     space: AllocationSpace, one: Allocation, other: Allocation, random: Random
 ) -> Allocation:
-    """Two-point crossover: the first one, but with a stretch of the free genes of the other."""
+    """Two-point crossover: the first parent, with a range of free node groups from the second."""
     first, end = sorted(random.choice(len(space.free_groups) + 1, 2, replace=False).tolist())
     child = list(one)
     for gene in space.free_groups[first:end]:
@@ -34,7 +34,7 @@ def crossover(
 
 
 def mutate(space: AllocationSpace, allocation: Allocation, random: Random) -> Allocation:
-    """A stretch of genes moved to one core, some genes reassigned, or two stretches swapped."""
+    """Moves a sequence of node groups to a core, reassigns single ones, or swaps sequences."""
     chance = random.random()
     if chance < STRETCHED:
         return mutate_stretch(space, allocation, random)
@@ -44,10 +44,10 @@ def mutate(space: AllocationSpace, allocation: Allocation, random: Random) -> Al
 
 
 def mutate_stretch(space: AllocationSpace, allocation: Allocation, random: Random) -> Allocation:
-    """Two or more free genes in a row, up to half of them, all on one core where they may be.
+    """Moves two or more consecutive free node groups, up to half of them, to one core if allowed.
 
-    Single genes that move away from their neighbours often only cause transfers. It may be that
-    nothing changes.
+    Reassigning a single node group often only adds transfers to its neighbours. The result may
+    equal the parent.
     """
     count = len(space.free_groups)
     length = min(count, 2 + _any(max(1, count // 2 - 1), random))
@@ -62,9 +62,9 @@ def mutate_stretch(space: AllocationSpace, allocation: Allocation, random: Rando
 
 
 def mutate_gene(space: AllocationSpace, allocation: Allocation, random: Random) -> Allocation:
-    """Each of the ``n`` free genes on another of its cores with probability ``1/n``.
+    """Reassigns each of the ``n`` free node groups to another core with probability ``1/n``.
 
-    Where chance takes none, any one of them.
+    Reassigns a random one if none was selected.
     """
     taken = np.flatnonzero(
         random.random(len(space.free_groups)) * len(space.free_groups) < 1
@@ -78,10 +78,10 @@ def mutate_gene(space: AllocationSpace, allocation: Allocation, random: Random) 
 
 
 def swap_cores(space: AllocationSpace, allocation: Allocation, random: Random) -> Allocation:
-    """Two stretches of up to a third of the free genes have changed their cores, gene by gene.
+    """Swaps the cores of two sequences of up to a third of the free node groups, pair by pair.
 
-    Genes that may not run on the other one's core keep their own. So what the cores have to do
-    stays about the same. It may be that nothing changes.
+    A node group keeps its core if the other one is not allowed. The load of the cores thus stays
+    about the same. The result may equal the parent.
     """
     count = len(space.free_groups)
     length = 1 + _any(max(1, count // 3), random)

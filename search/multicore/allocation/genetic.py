@@ -1,7 +1,7 @@
-"""Inter-core allocation by a genetic algorithm: each generation is a function of the one before.
+"""Inter-core allocation by a genetic algorithm; each generation is a function of the previous one.
 
-All chance of a generation comes from the seed and its number. So a search that was interrupted goes
-on from its last generation as if nothing had happened.
+The random numbers of a generation depend only on the seed and its number, so an interrupted search
+resumes from its last generation with identical results.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from nestmap.search.multicore.allocation.crossover_mutation import (
 from nestmap.search.multicore.allocation.survivor_selection import pareto_front, select_survivors
 
 Evaluate = Callable[[Sequence[Allocation]], Sequence[Fitness | None]]
-"""What several allocations cost; ``None`` for one that cannot be scheduled."""
+"""The costs of several allocations; ``None`` for an infeasible one."""
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 TRIES: Final = 20
-"""Mutations in a row of an offspring that is nothing new, before there is one less."""
+"""Repeated mutations without a new individual, after which an offspring is dropped."""
 
 
 class GeneticOptions(Frozen, frozen=True):
-    """How long to search, for what, and how new allocations are made.
+    """Size, objectives and operators of the genetic algorithm.
 
     Attributes:
-        individuals: allocations that each generation looks at; half as many go on to the next.
-        generations: how many follow the initial population.
-        crossover: how many of them are a crossover of two that went on.
-        mutation: how many are a mutation of one; all others are any allocations.
-        objectives: what shall be small; of several the Pareto front is looked for.
-        seed: decides all that is random.
-        patience: ends the search after so many generations without a better front.
+        individuals: allocations per generation; half as many survive.
+        generations: the number of generations after the initial population.
+        crossover: the share of offspring that are a crossover of two survivors.
+        mutation: the share that are a mutation of one survivor; all others are random allocations.
+        objectives: what to minimize; with several, the search returns the Pareto front.
+        seed: the random seed.
+        patience: the number of generations without a better front after which the search ends.
     """
 
     individuals: PositiveCount = 32
@@ -72,12 +72,12 @@ class GeneticOptions(Frozen, frozen=True):
 
     @property
     def parents(self) -> int:
-        """How many allocations the next generation descends from."""
+        """The number of survivors, the parents of the next generation."""
         return max(1, self.individuals // 2)
 
     @property
     def budget(self) -> int:
-        """The most allocations that a search looks at."""
+        """The most allocations that a search considers."""
         return self.individuals * (self.generations + 1)
 
 
@@ -89,23 +89,24 @@ def evolve(
     start: Generation | None = None,
     known: Iterable[Individual] = (),
 ) -> Iterator[Generation]:
-    """The generations of a search, from the initial population on, or those after ``start``.
+    """The generations of a search, from the initial population or after ``start``.
 
-    Every allocation is evaluated once, all new ones of a generation together. Where there are no
-    more allocations than the search would look at, all of them are evaluated, and it ends.
+    Every allocation is evaluated once, all new ones of a generation together. If the space is no
+    larger than the budget of the search, all its allocations are evaluated, and the search ends.
 
     Args:
-        space: the genes and the cores that each may run on.
-        options: how long to search, and for what.
-        evaluate: says what allocations cost.
-        seeds: allocations to begin with, the most promising first. At most half of the individuals
-            are seeds, the others random ones: simple rules are often wrong in the same way.
-        start: a generation of an interrupted search with the same options (but it may be longer).
-        known: what that search had scheduled before: no allocation is evaluated again. Without it
-            the search takes the same way, but may count what it schedules a second time.
+        space: the node groups and the allowed cores of each.
+        options: size, objectives and operators.
+        evaluate: returns the costs of allocations.
+        seeds: initial allocations, the most promising first. At most half of the individuals are
+            seeds, the others random: simple rules are often wrong in the same way.
+        start: a generation of an interrupted search with the same options (except a larger number
+            of generations).
+        known: the costs that the interrupted search had evaluated, which are not evaluated again.
+            Without them the results are the same, but repeated evaluations count twice.
 
     Raises:
-        InputError: where a seed or the start is not of this space.
+        InputError: if a seed or the start does not belong to this space.
     """
     for allocation in (*seeds, *(x.allocation for x in _state(start))):
         _check(space, allocation)
@@ -128,7 +129,9 @@ def _state(generation: Generation | None) -> tuple[Individual, ...]:
 def _check(space: AllocationSpace, allocation: Allocation) -> None:
     if len(allocation) != len(space.groups):
         raise InputError(
-            "allocation", f"{len(allocation)} cores", f"{len(space.groups)}, one for each gene"
+            "allocation",
+            f"{len(allocation)} cores",
+            f"{len(space.groups)}, one for each node group",
         )
     for gene, core in zip(space.groups, allocation, strict=True):
         if core not in gene.cores:
@@ -141,7 +144,7 @@ def _check(space: AllocationSpace, allocation: Allocation) -> None:
 
 @final
 class Search:
-    """The steps of a search; what was evaluated is remembered, which changes no result."""
+    """The steps of a search; evaluated costs are cached, which does not change results."""
 
     def __init__(
         self,
@@ -170,7 +173,7 @@ class Search:
         return self._after(copy_with(previous, {"number": number}), allocations)
 
     def is_done(self, generation: Generation) -> bool:
-        """Whether that is the last generation."""
+        """Whether this is the last generation."""
         options = self._options
         if generation.number >= options.generations:
             return True
@@ -180,7 +183,7 @@ class Search:
         return options.patience is not None and stale >= options.patience
 
     def _after(self, previous: Generation, allocations: Sequence[Allocation]) -> Generation:
-        """The generation that has looked at these allocations as well."""
+        """The generation that results from evaluating these allocations."""
         new = [x for x in allocations if x not in self._known]
         costs = self._evaluate(new) if new else ()
         scheduled = tuple(
@@ -203,13 +206,13 @@ class Search:
         )
 
     def _listed(self, number: int) -> list[Allocation]:
-        """As many of all allocations, in their order, as that generation looks at."""
+        """The part of the enumeration of all allocations that a generation considers."""
         first = number * self._options.individuals
         everything = product(*(gene.cores for gene in self._space.groups))
         return list(islice(everything, first, first + self._options.individuals))
 
     def _first(self, seeds: Sequence[Allocation]) -> list[Allocation]:
-        """Half of them seeds, if there are so many, then any others."""
+        """At most half of the individuals from the seeds, then random allocations."""
         chosen = dict.fromkeys(list(dict.fromkeys(seeds))[: self._options.parents])
         random = self._random(0)
         while len(chosen) < self._options.individuals:
@@ -217,7 +220,7 @@ class Search:
         return list(chosen)
 
     def _offspring(self, previous: Generation) -> list[Allocation]:
-        """New allocations, none of them twice and none that the generation before knows."""
+        """New distinct allocations that the previous generation does not know."""
         parents = [individual.allocation for individual in previous.population]
         random = self._random(previous.number + 1)
         known = {x.allocation for x in (*previous.population, *previous.front)}
@@ -233,7 +236,10 @@ class Search:
         return found
 
     def _child(self, parents: Sequence[Allocation], random: Random) -> Allocation:
-        """An offspring: a crossover, a mutation or any allocation, as the options say."""
+        """An offspring.
+
+        A crossover, a mutation or a random allocation, with the shares of the options.
+        """
         chance, options = random.random(), self._options
         one, other = (parents[int(i)] for i in random.integers(len(parents), size=2))
         if chance < options.crossover:
@@ -243,6 +249,6 @@ class Search:
         return random_allocation(self._space, random)
 
     def _random(self, number: int) -> Random:
-        """The random numbers of a generation."""
+        """The random number generator of a generation."""
         seed = np.random.SeedSequence(self._options.seed, spawn_key=(number,))
         return np.random.Generator(np.random.PCG64(seed))

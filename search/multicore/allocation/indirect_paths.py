@@ -1,8 +1,8 @@
-"""On which ways outputs may come to who reads them, as others may have moved them in between.
+"""The routes by which outputs may reach their readers if other nodes relocate them in between.
 
-The scheduler sends a tensor from the memory that has had it longest: from that of its writer,
-unless it had to leave that or was sent on. Both happen only while another node is scheduled that
-comes neither before the writer nor after the reader.
+The scheduler sends a tensor from the memory that has held it longest: that of its producer, unless
+the tensor was evicted or forwarded. Both happen only while another node is scheduled that neither
+precedes the producer nor follows the reader.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from nestmap.search.multicore.allocation.memory_pressure import MemoryPressure, 
 
 @final
 class IndirectPaths:
-    """Where outputs lie, and who could move them; ``columns`` are the cores of each gene."""
+    """The locations of outputs and the nodes that may relocate them.
+
+    ``columns`` are a group's cores.
+    """
 
     def __init__(
         self,
@@ -38,7 +41,7 @@ class IndirectPaths:
 
     @cached_property
     def sharing(self) -> tuple[tuple[int, ...], ...]:
-        """For each column the cores, in order, that share the memory for its core's outputs."""
+        """For each column, the cores (in order) that share the memory for its core's outputs."""
         places = [self._homes.index_of(core, OUTPUT) for core in self._problem.costs.cores]
         return tuple(
             (core,) if place == NO_MEMORY else self._homes.memories[place].cores
@@ -46,7 +49,7 @@ class IndirectPaths:
         )
 
     def stops(self, writer: int, reader: int) -> tuple[Relays, ...]:
-        """By the column of the writer, where its output may be put until a reader has it."""
+        """By the producer's column, the memories that may hold its output until it is read."""
         between = self._everything & ~(self._before[writer] | self._after[reader])
         between &= ~(1 << writer | 1 << reader)
         crowding = self._crowding(writer, reader, between)
@@ -57,7 +60,7 @@ class IndirectPaths:
         return tuple(Relays.ALL if crowding & movers else Relays.NONE for movers in self._movers)
 
     def _crowding(self, writer: int, reader: int, between: NodeSet) -> NodeSet:
-        """The nodes for which something may have to leave a memory."""
+        """The nodes that may cause evictions from a memory."""
         planned = self._everything & ~(self._after[reader] | 1 << reader)
         waiting = self._everything & ~(self._before[writer] | 1 << writer)
         crowding = between & self._streaming
@@ -74,7 +77,7 @@ class IndirectPaths:
 
     @cached_property
     def _rooms(self) -> list[int]:
-        """For each gene the bits of the smallest memory of the cores that it may be on."""
+        """For each node group, the bits of the smallest memory of its possible cores."""
         homes, numbers = self._homes.memories, self._problem.costs.cores
         sizes = [
             min((x.level.instance.size for x in homes if core in x.cores), default=0)
@@ -84,7 +87,7 @@ class IndirectPaths:
 
     @cached_property
     def _streaming(self) -> NodeSet:
-        """The nodes that empty memories, since they may stream something."""
+        """The nodes that may stream an operand and therefore empty memories."""
         streamed, nodes = self._problem.costs.streamed, 0
         for node, (gene, kind) in enumerate(zip(self._genes, self._kinds, strict=True)):
             if any(streamed[kind, column] for column in self._columns[gene]):
@@ -93,7 +96,7 @@ class IndirectPaths:
 
     @cached_property
     def _movers(self) -> list[NodeSet]:
-        """For each column the nodes that may need room in the memory for its core's outputs."""
+        """For each column, the nodes that may need capacity in its core's output memory."""
         on = [0] * len(self._problem.costs.cores)
         for node, gene in enumerate(self._genes):
             for column in self._columns[gene]:
@@ -113,7 +116,7 @@ class IndirectPaths:
 
     @cached_property
     def _readers(self) -> list[NodeSet]:
-        """Who reads what each node writes."""
+        """The readers of each node's output."""
         readers = [0] * len(self._problem.nodes)
         for writer, reader, read in self._edges:
             if read != WITHIN_GROUP:
@@ -122,7 +125,7 @@ class IndirectPaths:
 
     @cached_property
     def _before(self) -> list[NodeSet]:
-        """For each node all that must end before it."""
+        """For each node, all nodes that must end before it."""
         before = [0] * len(self._problem.nodes)
         for writer, reader, _ in self._edges:
             before[reader] |= before[writer] | 1 << writer
@@ -130,7 +133,7 @@ class IndirectPaths:
 
     @cached_property
     def _after(self) -> list[NodeSet]:
-        """For each node all that must wait for it."""
+        """For each node, all nodes that must wait for it."""
         after = [0] * len(self._problem.nodes)
         for writer, reader, _ in reversed(self._edges):
             after[writer] |= after[reader] | 1 << reader

@@ -1,4 +1,4 @@
-"""Allocations to begin a search with, each made by a simple rule."""
+"""Initial allocations for a search, each constructed by a simple rule."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from nestmap.model.multicore.interconnect import Interconnect
 from nestmap.model.multicore.schedule import ScheduleProblem
 
 Placing = list[int]
-"""The column of each gene's core in the cost table."""
+"""The column of each node group's core in the cost table."""
 
 
 def initial_allocations(problem: ScheduleProblem) -> tuple[Allocation, ...]:
-    """What simple rules make of a problem, each allocation once, the usually better ones first.
+    """The distinct allocations that simple rules construct, the usually better ones first.
 
-    Genes as early as they can end (list scheduling, HEFT); the longest ones first, each where it
-    ends first; each on its fastest, on its cheapest core and on that with the least product of
-    both, of equal ones the least busy; the network in stretches of equal time, one for each core;
-    its depths back and forth over the cores; all on one core, for each of them; the cores in turn.
+    The rules: earliest finish time (list scheduling, HEFT); longest node groups first, each on the
+    core where it ends first; each on its fastest core, its lowest-energy core and the core with the
+    least product of both, ties by load; the network in sequences of equal time, one per core; its
+    depths back and forth over the cores; all on one core, for each core; round robin.
     """
     genes = InitialAllocations(problem)
     placings = (
@@ -46,9 +46,10 @@ def initial_allocations(problem: ScheduleProblem) -> tuple[Allocation, ...]:
 
 @final
 class InitialAllocations:
-    """The genes of a problem: what each costs in total on each core, and what passes between them.
+    """The node groups of a problem: their total costs on each core, and the data between them.
 
-    Rows of matrices are genes, columns the cores of the cost table; infinite: it cannot run there.
+    Rows of matrices are node groups, columns the cores of the cost table; infinity marks a core
+    that cannot run a group.
     """
 
     def __init__(self, problem: ScheduleProblem) -> None:
@@ -61,11 +62,12 @@ class InitialAllocations:
         return tuple(self._cores[column] for column in placing)
 
     def earliest_end(self) -> Placing:
-        """Heterogeneous earliest finish time: each gene where it ends first, urgent ones first.
+        """Heterogeneous earliest finish time: each node group where it ends first, by upward rank.
 
-        Urgent is what has the longest way to the end. A gene begins where those have ended that it
-        reads, and what they write has come. Source: Topcuoglu et al., "Performance-effective and
-        low-complexity task scheduling for heterogeneous computing", 2002.
+        The upward rank is the length of the longest path to the end. A node group starts when its
+        predecessors have ended and their outputs have arrived. Source: Topcuoglu et al.,
+        "Performance-effective and low-complexity task scheduling for heterogeneous computing",
+        2002.
         """
         ends = np.zeros(len(self._runtime))
         free = np.zeros(len(self._cores))
@@ -80,10 +82,10 @@ class InitialAllocations:
         return placing
 
     def balanced_loads(self, cost: Callable[[Floats, Floats], Floats]) -> Placing:
-        """Each gene where it costs least; of equal ones on the core where it ends first.
+        """Each node group on its cheapest core; ties go to the core where it ends first.
 
-        Those that run longest are placed first. ``cost`` is made of runtime (cycles) and energy
-        (pJ) of a gene on the cores that it can run on.
+        Node groups with the longest runtime are assigned first. ``cost`` combines runtime (cycles)
+        and energy (pJ) of a node group on the cores that can run it.
         """
         busy = np.zeros(len(self._cores))
         placing = [0] * len(self._runtime)
@@ -97,7 +99,7 @@ class InitialAllocations:
         return placing
 
     def stretches(self) -> Placing:
-        """What is free, in its order, cut into as many parts of equal time as there are cores."""
+        """Free node groups in order, divided into sequences of equal time, one per core."""
         order = [gene for gene in self._order if gene in self._space.free_groups]
         time = self._shortest[order]
         middle = np.cumsum(time) - time / 2
@@ -105,19 +107,19 @@ class InitialAllocations:
         return self._placed({x: self._busy[part] for x, part in zip(order, parts, strict=True)})
 
     def back_and_forth(self) -> Placing:
-        """Genes of one depth on one core, the next ones on the next, and back from the last."""
+        """Node groups of one depth on one core, the next depth on the next core, back and forth."""
         turns = [*self._busy, *self._busy[::-1]]
         found = sorted({self._depths[gene] for gene in self._space.free_groups})
         turn_of = {depth: turns[turn % len(turns)] for turn, depth in enumerate(found)}
         return self._placed({gene: turn_of[self._depths[gene]] for gene in self._space.free_groups})
 
     def single_core(self) -> Iterator[Placing]:
-        """All genes on one core that can run there, the others where they are fastest."""
+        """All node groups on one core if it can run them, the others on their fastest core."""
         for column in self._busy:
             yield self._placed(dict.fromkeys(self._space.free_groups, column))
 
     def round_robin(self) -> Placing:
-        """One gene after the other on the next core that it can run on."""
+        """Each node group on the next core that can run it, round robin."""
         columns = {gene: self._columns(gene) for gene in self._space.free_groups}
         turns = enumerate(columns.items())
         return self._placed({gene: int(can[turn % len(can)]) for turn, (gene, can) in turns})
@@ -126,7 +128,7 @@ class InitialAllocations:
         return np.flatnonzero(np.isfinite(self._runtime[gene]))
 
     def _placed(self, wanted: dict[int, int]) -> Placing:
-        """Genes in these columns, where they can run there; all others where they are fastest."""
+        """Node groups in these columns if they can run there; the others on their fastest core."""
         placing: Placing = np.argmin(self._runtime, axis=1).tolist()
         for gene, column in wanted.items():
             if np.isfinite(self._runtime[gene, column]):
@@ -135,14 +137,14 @@ class InitialAllocations:
 
     @cached_property
     def _busy(self) -> list[int]:
-        """The columns of the cores that something free may run on."""
+        """The columns of the cores that can run a free node group."""
         free = self._allowed[list(self._space.free_groups)]
         columns: list[int] = np.flatnonzero(free.any(axis=0)).tolist()
         return columns
 
     @cached_property
     def _allowed(self) -> NDArray[np.bool_]:
-        """Where each gene may run and can; where it can nowhere, where it may."""
+        """The allowed cores that can run each node group; if none can, all allowed ones."""
         may = np.array(
             [[core in gene.cores for core in self._cores] for gene in self._space.groups]
         )
@@ -151,32 +153,32 @@ class InitialAllocations:
 
     @cached_property
     def _runtime(self) -> Floats:
-        """Cycles; none of what can run nowhere."""
+        """Runtimes in cycles; 0 for node groups that no core can run."""
         cycles = self._sums(self._problem.costs.runtime).clip(0)
         return np.where(self._allowed, cycles, np.inf)
 
     @cached_property
     def _energy(self) -> Floats:
-        """pJ, in the cores and for what is streamed."""
+        """Energies in pJ of computation and streams."""
         costs = self._problem.costs
         energy: Floats = costs.onchip + costs.offchip
         return np.where(self._allowed, self._sums(energy), np.inf)
 
     def _sums(self, table: NDArray[np.bool_] | Ints | Floats) -> Floats:
-        """The sums over the nodes of each gene."""
+        """The sums over the nodes of each group."""
         sums = np.zeros((len(self._space.groups), len(self._cores)))
         np.add.at(sums, self._space.group_of, table[self._problem.costs.kind])
         return sums
 
     @cached_property
     def _shortest(self) -> Floats:
-        """The runtime of each gene on its fastest core."""
+        """The runtime of each node group on its fastest core, in cycles."""
         shortest: Floats = self._runtime.min(axis=1)
         return shortest
 
     @cached_property
     def _reads(self) -> list[dict[int, float]]:
-        """For each gene those that it reads, and how many bits."""
+        """For each node group, the groups that it reads and the bits."""
         edges, gene_of, count = self._problem.nodes.edges, self._space.group_of, len(self._runtime)
         producers, consumers = gene_of[edges.producer], gene_of[edges.consumer]
         pairs, place = np.unique(producers * count + consumers, return_inverse=True)
@@ -190,12 +192,12 @@ class InitialAllocations:
 
     @cached_property
     def _order(self) -> list[int]:
-        """The genes, each behind those that it reads."""
+        """The node groups in topological order."""
         return list(TopologicalSorter(dict(enumerate(self._reads))).static_order())
 
     @cached_property
     def _depths(self) -> list[int]:
-        """How many genes each one has to wait for, one after the other."""
+        """The depth of each node group: the length of the longest chain of predecessors."""
         depths = [0] * len(self._reads)
         for gene in self._order:
             depths[gene] = max((depths[x] + 1 for x in self._reads[gene]), default=0)
@@ -203,7 +205,7 @@ class InitialAllocations:
 
     @cached_property
     def _urgency(self) -> list[float]:
-        """Cycles from the start of each gene to the end of all, on middling cores and ways."""
+        """The upward rank of each node group in cycles, with mean runtimes and transfer times."""
         middling = np.where(self._allowed, self._runtime, 0).sum(axis=1) / self._allowed.sum(axis=1)
         urgency: list[float] = middling.tolist()
         slowness = float(self._slowness.mean())
@@ -216,7 +218,7 @@ class InitialAllocations:
 
     @cached_property
     def _slowness(self) -> Floats:
-        """Cycles for a bit from one core to another, on the slowest wire of its way."""
+        """Cycles per bit from one core to another, on the narrowest channel of the route."""
         ways = Interconnect(accelerator=self._problem.accelerator)
         return np.array([[_slowness(ways, a, b) for b in self._cores] for a in self._cores])
 

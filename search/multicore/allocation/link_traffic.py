@@ -1,4 +1,4 @@
-"""Which tensors take a wire, as it depends on the cores: jobs for a constraint program."""
+"""The tensors that use each channel, depending on the allocation, for a constraint program."""
 
 from __future__ import annotations
 
@@ -14,25 +14,28 @@ from nestmap.search.multicore.allocation.lower_bounds import Bounds
 from nestmap.search.multicore.allocation.requirements import Requirements
 
 Columns = tuple[int, ...]
-"""The columns of the cores of some genes."""
+"""The columns of the cores of some node groups."""
 
 
 class Condition(NamedTuple):
-    """That genes are on certain cores: one gene, or two; ``columns`` are the combinations."""
+    """A condition on the cores of one or two node groups; ``columns`` are the combinations."""
 
     genes: tuple[int, ...]
     columns: frozenset[Columns]
 
 
 class LinkUse(NamedTuple):
-    """If a condition holds, a tensor takes a wire before a node starts (``None``: at all)."""
+    """If a condition holds, a tensor uses a channel before a node starts (``None``.
+
+    At any time).
+    """
 
     condition: Condition
     node: int | None
 
 
 class SentTensor(NamedTuple):
-    """A tensor that may take a wire: after a node (``None``: from the beginning), for its uses."""
+    """A tensor that may use a channel: after a node (``None``: from the start), for its uses."""
 
     maker: int | None
     time: int
@@ -40,13 +43,13 @@ class SentTensor(NamedTuple):
 
     @property
     def conditions(self) -> frozenset[Condition]:
-        """It takes the wire if one of them holds."""
+        """The tensor uses the channel if one of these conditions holds."""
         return frozenset(use.condition for use in self.uses)
 
 
 @final
 class LinkTraffic:
-    """What may take a wire, on all allocations of a problem."""
+    """The possible traffic of a channel over all allocations of a problem."""
 
     def __init__(self, demands: Requirements) -> None:
         self.demands = demands
@@ -54,7 +57,7 @@ class LinkTraffic:
         self._kinds = to_lists(demands.kind)
 
     def sent(self, wire: int) -> tuple[SentTensor, ...]:
-        """The tensors that take a wire on some allocation, each with all its uses."""
+        """The tensors that use a channel under some allocation, each with all its uses."""
         width = self.demands.wires[wire]
         uses: dict[tuple[int | None, int, int], dict[LinkUse, None]] = {}
         for tensor, use in (*self._supplied(wire), *self._written(wire)):
@@ -65,7 +68,7 @@ class LinkTraffic:
         )
 
     def is_certain(self, condition: Condition) -> bool:
-        """Whether a condition holds on all allocations."""
+        """Whether a condition holds for all allocations."""
         count = int(np.prod([len(self.demands.columns[gene]) for gene in condition.genes]))
         return len(condition.columns) == count
 
@@ -96,7 +99,7 @@ class LinkTraffic:
                 yield (maker, maker, bits), LinkUse(condition, None)
 
     def _condition(self, genes: tuple[int, ...], flags: Flags) -> Condition:
-        """The combinations of cores, of those that the genes may be on, with a flag."""
+        """The flagged combinations among the cores that the node groups may use."""
         places = np.ix_(*(self.demands.columns[gene] for gene in genes))
         chosen = np.argwhere(flags[places])
         columns = [self.demands.columns[gene] for gene in genes]
@@ -105,11 +108,11 @@ class LinkTraffic:
 
 
 def remaining_uses(sent: SentTensor, bounds: Bounds) -> int:
-    """The least time from when a tensor has taken a wire to the end of all."""
+    """The least time in cycles from the transfer of a tensor over a channel to the end of all."""
     ends = (use.node for use in sent.uses)
     return min(0 if x is None else bounds.runtimes[x] + bounds.tails[x] for x in ends)
 
 
 def arrival_time(sent: SentTensor, bounds: Bounds) -> int:
-    """The least time at which a tensor can take a wire."""
+    """The least time in cycles at which a tensor can use a channel."""
     return 0 if sent.maker is None else bounds.heads[sent.maker] + bounds.runtimes[sent.maker]

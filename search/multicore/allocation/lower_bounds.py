@@ -1,9 +1,9 @@
-"""Latencies that no schedule can be below: by paths of nodes, by busy cores, by busy wires.
+"""Lower bounds of latency: from paths of nodes, from the load of cores, from the load of channels.
 
-Only what every schedule must do counts, in whatever order, with whatever evictions: each node runs
-once, on one core, after what it reads has come over some way; what it reads from off the chip comes
-once at least, results leave it. Transfers of one tensor may share wires, so a tensor counts once
-for each wire that it cannot avoid.
+The bounds count only work that every schedule must do, in any order and with any evictions: each
+node runs once, on one core, after its inputs have arrived over some route; off-chip inputs are
+transferred at least once, and network outputs leave the chip. Transfers of one tensor may share
+channels, so a tensor counts once for each channel that it cannot avoid.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from nestmap.search.multicore.allocation.requirements import Choices, Requiremen
 
 
 class Job(NamedTuple):
-    """Work that begins at ``head`` or later, and after which the end is at least ``tail`` away."""
+    """Work that starts at ``head`` or later, with at least ``tail`` cycles after its end."""
 
     head: int
     time: int
@@ -32,21 +32,21 @@ class Job(NamedTuple):
 
 
 def latency_bound(problem: ScheduleProblem, allocation: Allocation) -> Cycles:
-    """A latency that no schedule of an allocation is below, the best one included.
+    """A lower bound of the latency of every schedule of an allocation, in cycles.
 
-    By Stream's convention, whose transfers may be wrong, only nodes and their order count.
+    In Stream's convention, where transfers may be inconsistent, only nodes and their order count.
 
     Raises:
-        ValueError: where a core of the allocation has no costs.
+        ValueError: if a core of the allocation has no costs.
     """
     choices = tuple((problem.costs.column(core),) for core in allocation)
     return Bounds(Requirements(problem, choices), choices).latency
 
 
 def earliest_end(jobs: Iterable[Job]) -> int:
-    """The least end of all on one resource, where jobs may be interrupted: longest tail first.
+    """The least end of all jobs on one resource, with preemption: longest tail first.
 
-    As Jackson's preemptive schedule, which is optimal; so no other order ends sooner.
+    This is Jackson's preemptive schedule, which is optimal, so no other order ends earlier.
     """
     waiting = sorted(jobs, reverse=True)
     ready: list[tuple[int, int]] = []
@@ -68,7 +68,7 @@ def earliest_end(jobs: Iterable[Job]) -> int:
 
 @final
 class Bounds:
-    """Bounds that hold for all allocations with each gene on one of its choices."""
+    """Bounds that hold for all allocations that assign each node group to one of its choices."""
 
     def __init__(self, demands: Requirements, choices: Choices) -> None:
         self.demands = demands
@@ -77,18 +77,18 @@ class Bounds:
 
     @cached_property
     def latency(self) -> int:
-        """The latency that none is below."""
+        """The lower bound of latency in cycles."""
         return max(self.path, self.busiest_core, self.busiest_wire)
 
     @property
     def path(self) -> int:
-        """The longest path of runtimes and the transfers between them."""
+        """The longest path of runtimes and transfers in between."""
         ends = map(sum, zip(self.heads, self.runtimes, self.tails, strict=True))
         return max(ends, default=0)
 
     @property
     def busiest_core(self) -> int:
-        """The least time in which every core runs the nodes that cannot be elsewhere."""
+        """The least time in which every core runs the nodes that cannot run elsewhere."""
         jobs: dict[int, list[Job]] = {}
         for node, gene in enumerate(self._genes):
             if len(self.choices[gene]) == 1:
@@ -98,7 +98,7 @@ class Bounds:
 
     @property
     def busiest_wire(self) -> int:
-        """The least time in which every wire carries what cannot avoid it."""
+        """The least time in which every channel carries the tensors that cannot avoid it."""
         return max((self._wire_end(wire) for wire in self.demands.wires), default=0)
 
     @cached_property
@@ -139,12 +139,12 @@ class Bounds:
         return self._chosen[self._genes[node]]
 
     def _least(self, rows: Iterable[Ints]) -> list[int]:
-        """For each node the least value of its choices."""
+        """For each node, the least value over its choices."""
         return [int(row[self._columns(node)].min()) for node, row in enumerate(rows)]
 
     @cached_property
     def _delays(self) -> list[int]:
-        """For each flow the least time between its nodes."""
+        """For each flow, the least time between its nodes."""
         delays = ((x, self.demands.delay(x)) for x in self.demands.flows)
         return [int(times[self._ends(x.producer, x.consumer)].min()) for x, times in delays]
 
@@ -152,7 +152,10 @@ class Bounds:
         return np.ix_(self._chosen[producer], self._chosen[consumer])
 
     def _wire_end(self, wire: int) -> int:
-        """Jobs are counted in bits, so that streams may take a part of a wire."""
+        """The least end on a channel.
+
+        Jobs are counted in bits, since streams may use part of the width.
+        """
         width = self.demands.wires[wire]
         jobs = (
             Job(job.head * width, job.time, job.tail * width)
@@ -161,7 +164,7 @@ class Bounds:
         return cycles(earliest_end(jobs), width)
 
     def _sent(self, wire: int) -> dict[tuple[bool, int], Job]:
-        """The first time that each tensor takes a wire: parts from off the chip, and outputs."""
+        """The earliest use of a channel by each tensor: off-chip parts and outputs."""
         width, sent = self.demands.wires[wire], dict[tuple[bool, int], Job]()
         for tensor, bits, head, tail in (*self._supplied(wire), *self._written(wire)):
             tail_before = sent[tensor].tail if tensor in sent else 0
@@ -192,7 +195,7 @@ class Bounds:
                 yield (True, node), bits, self.heads[node] + runtimes[node], 0
 
     def _certain(self, wire: int) -> list[bool]:
-        """For each flow whether it cannot avoid a wire."""
+        """For each flow, whether it cannot avoid a channel."""
         crossings: list[Flags] = [
             self.demands.crosses(flow, wire)[self._ends(flow.producer, flow.consumer)]
             for flow in self.demands.flows

@@ -1,6 +1,6 @@
-"""What may lie in memories while a node is scheduled: whose readers are not all scheduled yet.
+"""The tensors that memories may hold while a node is scheduled, with unscheduled readers.
 
-All else leaves when its last reader ends, so that there is room for the node at some time.
+All other tensors leave when their last reader ends, so that the node eventually fits.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ NodeSet = int
 """A bit for each node."""
 
 LARGEST: Final = 500
-"""Networks of more nodes are not looked at so closely."""
+"""The largest network in nodes that is analyzed in this detail."""
 
 
 class HeldTensor(NamedTuple):
-    """A tensor: its bits, and the nodes that make it appear in a memory, and that read it."""
+    """A tensor: its bits, the nodes that bring it into a memory, and its readers."""
 
     bits: int
     makers: NodeSet
@@ -30,9 +30,9 @@ class HeldTensor(NamedTuple):
 
 @final
 class MemoryPressure:
-    """The tensors of a problem, and the most that is held of them at a time.
+    """The tensors of a problem, and the most bits of them held at a time.
 
-    ``own`` are the bits that each node needs for itself, in addition to what others wrote.
+    ``own`` are the bits that each node needs for itself, in addition to outputs of other nodes.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class MemoryPressure:
         """The most bits that a memory holds for nodes that may not be scheduled yet.
 
         ``planned`` are all nodes that may be scheduled by then, ``waiting`` those that may not be.
-        ``None``: not looked at.
+        ``None``: not analyzed.
         """
         if not self._close:
             return None
@@ -67,9 +67,9 @@ class MemoryPressure:
         return (HeldTensor(size, 1 << x, readers[x]) for x, size in enumerate(bits))
 
     def _parts(self, supplies: tuple[tuple[OffChipInput, ...], ...]) -> Iterable[HeldTensor]:
-        """What comes from off the chip, for its first reader or before anything runs.
+        """The off-chip inputs, brought for their first reader or before the first node runs.
 
-        With one reader it is not held while that one waits.
+        An input with one reader is not held while that reader waits.
         """
         sizes: dict[int, int] = {}
         readers: dict[int, NodeSet] = {}

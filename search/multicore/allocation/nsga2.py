@@ -1,8 +1,8 @@
-"""NSGA-II on rows of costs that shall be small, as DEAP does it.
+"""NSGA-II on rows of objectives to minimize, with DEAP.
 
-Only what DEAP does without chance is used of it: its operators that draw random numbers draw them
-from a generator that the whole process shares. Source: Deb et al., "A fast and elitist
-multiobjective genetic algorithm: NSGA-II", 2002.
+Uses only the deterministic functions of DEAP: its random operators use a generator shared by the
+whole process. Source: Deb et al., "A fast and elitist multiobjective genetic algorithm: NSGA-II",
+2002.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Final, Protocol, cast, final
 from deap import base, tools  # type: ignore[import-untyped]
 
 Costs = tuple[float, ...]
-"""What shall be small: a figure for each objective."""
+"""The objectives to minimize, one number each."""
 
 
 def select(costs: Sequence[Costs], count: int) -> list[int]:
-    """The rows of the best so many: front by front, the last one's by crowding distance."""
+    """The best rows: front by front, the last front by crowding distance."""
     return [row.number for row in _DEAP.selNSGA2(_rows(costs), count)]
 
 
 def non_dominated(costs: Sequence[Costs]) -> list[int]:
-    """The rows that no other one is as good as in everything and better than in something."""
+    """The non-dominated rows."""
     if not costs:
         return []
-    if len(costs[0]) == 1:  # which DEAP's fast sorting does not expect
+    if len(costs[0]) == 1:  # an empty list, which DEAP's fast sorting does not expect
         least = min(costs)
         return [number for number, row in enumerate(costs) if row == least]
     front = _DEAP.sortLogNondominated(_rows(costs), len(costs), first_front_only=True)
@@ -35,7 +35,7 @@ def non_dominated(costs: Sequence[Costs]) -> list[int]:
 
 @final
 class _Row:
-    """A row as DEAP takes it: with its costs in an attribute ``fitness``."""
+    """A row as DEAP expects it: with its costs in an attribute ``fitness``."""
 
     def __init__(self, number: int, costs: Costs) -> None:
         self.number = number
@@ -48,12 +48,12 @@ def _rows(costs: Sequence[Costs]) -> list[_Row]:
 
 @cache
 def _kind(objectives: int) -> Callable[[Costs], object]:
-    """DEAP's class for so many costs, all of them to be made small."""
+    """DEAP's fitness class for so many objectives, all minimized."""
     return type("Costs", (base.Fitness,), {"weights": (-1.0,) * objectives})
 
 
 class _Tools(Protocol):
-    """What is used of DEAP, which has no types."""
+    """The parts of DEAP in use, which has no types."""
 
     def selNSGA2(self, individuals: list[_Row], k: int) -> list[_Row]: ...  # noqa: N802
 

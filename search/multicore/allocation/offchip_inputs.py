@@ -1,4 +1,4 @@
-"""The parts of tensors that come from off the chip, since no node writes them."""
+"""The parts of tensors that are read from off-chip memory, since no node writes them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nestmap.search.multicore.schedule.node_reads import constant_reads
 
 
 class OffChipInput(NamedTuple):
-    """A part of a tensor that comes from off the chip, and which input of a node it is."""
+    """A part of a tensor in off-chip memory, and the input of a node that reads it."""
 
     part: int
     read: int
@@ -18,7 +18,7 @@ class OffChipInput(NamedTuple):
 
 
 def offchip_inputs(nodes: CnWorkload) -> tuple[tuple[OffChipInput, ...], ...]:
-    """For each node the parts that it needs from off the chip."""
+    """For each node, the parts that it needs from off-chip memory."""
     reads = constant_reads(nodes)
     node, part, place = to_lists(reads.node), to_lists(reads.part), to_lists(reads.place)
     supplies = map(OffChipInput, part, place, to_lists(reads.bits[reads.part]))

@@ -1,6 +1,6 @@
-"""What every schedule of a problem has to do: run nodes in order, and bring them what they read.
+"""The requirements of every schedule of a problem: nodes in order, and transfers of their inputs.
 
-Nodes that demand the same are put together, so that thousands of them are few kinds.
+Nodes with the same requirements are grouped into kinds, so that thousands of nodes are few kinds.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from nestmap.search.multicore.allocation.memory_pressure import MemoryPressure
 from nestmap.search.multicore.allocation.offchip_inputs import OffChipInput, offchip_inputs
 
 Choices = tuple[tuple[int, ...], ...]
-"""For each gene columns of the cost table: the cores that it may be on."""
+"""For each node group, columns of the cost table: its possible cores."""
 
 
 class Flow(NamedTuple):
-    """What passes along edges: from nodes of one gene and kind to those of others.
+    """The data along edges from nodes of one group and kind to nodes of another.
 
-    ``read`` is as in :class:`~nestmap.model.multicore.cn_workload.CnEdges`; ``stops`` are where it
-    may be put on the way, by the column of the producer.
+    ``read`` is as in :class:`~nestmap.model.multicore.cn_workload.CnEdges`; ``stops`` are the
+    memories that it may pass through, by the column of the producer.
     """
 
     producer: int
@@ -45,7 +45,7 @@ class Flow(NamedTuple):
 
 
 class CapacityRequirement(NamedTuple):
-    """What a node needs from off the chip: its kind, and for each input the bits."""
+    """The off-chip inputs of a node: its kind, and the bits of each input."""
 
     kind: int
     reads: tuple[tuple[int, int], ...]
@@ -53,7 +53,7 @@ class CapacityRequirement(NamedTuple):
 
 @final
 class ProblemFacts:
-    """What of a problem does not depend on the cores that are chosen from; worked out once."""
+    """The properties of a problem that do not depend on the possible cores; computed once."""
 
     def __init__(self, problem: ScheduleProblem) -> None:
         self._problem = problem
@@ -61,7 +61,7 @@ class ProblemFacts:
 
     @cached_property
     def supplies(self) -> tuple[tuple[OffChipInput, ...], ...]:
-        """For each node the parts that it needs from off the chip."""
+        """For each node, the parts that it needs from off-chip memory."""
         return offchip_inputs(self._problem.nodes)
 
     @cached_property
@@ -73,15 +73,15 @@ class ProblemFacts:
 
     @cached_property
     def holdings(self) -> MemoryPressure:
-        """What may lie in memories."""
+        """The tensors that memories may hold."""
         return MemoryPressure(self._problem, self.supplies, self.written)
 
 
 @final
 class Requirements:
-    """The demands of a problem; rows of matrices are kinds, columns the cores of its cost table.
+    """The requirements of a problem; rows of matrices are kinds, columns cores of its cost table.
 
-    By Stream's convention nothing is known of transfers, so that only nodes and their order count.
+    In Stream's convention nothing is known about transfers, so only nodes and their order count.
     """
 
     def __init__(
@@ -106,12 +106,12 @@ class Requirements:
         self.stream_bits = cache(self._stream_bits)
 
     def among(self, columns: Choices) -> Requirements:
-        """Those of fewer allocations: more is known of them."""
+        """The requirements for a subset of allocations, which are tighter."""
         return Requirements(self.problem, columns, self.givens)
 
     @property
     def gene(self) -> Ints:
-        """The gene of each node."""
+        """The node group of each node."""
         return self.problem.space.group_of
 
     @property
@@ -121,12 +121,12 @@ class Requirements:
 
     @cached_property
     def wires(self) -> dict[int, int]:
-        """Bit/cycle of each wire that may have to be used."""
+        """The bandwidth in bit/cycle of each channel that may be required."""
         return self.routes.bandwidths if self.sends else {}
 
     @staticmethod
     def _possible(problem: ScheduleProblem) -> Choices:
-        """For each gene the columns of the cores that its nodes can run on."""
+        """For each node group, the columns of the cores that can run its nodes."""
         genes, costs = problem.space.groups, problem.costs
         possible = np.ones((len(genes), len(costs.cores)), dtype=np.bool_)
         np.logical_and.at(possible, problem.space.group_of, costs.runtime[costs.kind] >= 0)
@@ -137,12 +137,15 @@ class Requirements:
 
     @cached_property
     def flows(self) -> tuple[Flow, ...]:
-        """The different flows."""
+        """The distinct flows."""
         return tuple(dict.fromkeys(flow for _, _, flow in self._edges))
 
     @cached_property
     def edges(self) -> list[tuple[int, int, int]]:
-        """Producer, consumer and flow of each edge; by producers, which come before consumers."""
+        """Producer, consumer and flow of each edge, sorted by producer.
+
+        Producers precede consumers.
+        """
         places = {flow: place for place, flow in enumerate(self.flows)}
         return [(producer, consumer, places[flow]) for producer, consumer, flow in self._edges]
 
@@ -164,26 +167,29 @@ class Requirements:
         return IndirectPaths(self.problem, self.columns, self.givens.holdings)
 
     def streamed(self, kind: int, operand: int) -> Flags:
-        """On which cores an operand of a kind of node is streamed: 0 the output, else 1 + input."""
+        """The cores on which an operand of a kind streams.
+
+        Slot 0 is the output, ``1 + i`` input ``i``.
+        """
         streamed: Ints = self.problem.costs.streamed[kind]
         return np.asarray(streamed >> operand & 1, dtype=np.bool_)
 
     @cached_property
     def _sharing(self) -> tuple[tuple[int, ...], ...]:
-        """For each column the cores that share the memory for its core's outputs."""
+        """For each column, the cores that share the memory for its core's outputs."""
         return tuple(tuple(map(self.routes.place, x)) for x in self._detours.sharing)
 
     def _senders(self, kind: int) -> Ints:
-        """Where the output of a kind of node is when it ends, by the core that it runs on."""
+        """The memory that has a kind's output when a node ends, by the node's core."""
         first = [cores[0] for cores in self._sharing]
         return np.where(self.streamed(kind, 0), self.offchip, first)
 
     def _receivers(self, kind: int, read: int) -> Ints:
-        """Where what a kind of node reads must be when it starts, by the core that it runs on."""
+        """The memory that must have a kind's input when a node starts, by the node's core."""
         return np.where(self.streamed(kind, max(1 + read, 0)), self.offchip, self.places)
 
     def _stops_of(self, flow: Flow) -> list[Relays]:
-        """By the producer's core where the tensor may be put on its way."""
+        """By the producer's core, the memories that the tensor may pass through."""
         streamed = self.streamed(flow.producer_kind, 0)
         return [
             self.from_offchip if there else stops
@@ -192,23 +198,23 @@ class Requirements:
 
     @cached_property
     def from_offchip(self) -> Relays:
-        """What is off the chip comes from there straight where nothing is elsewhere as long."""
+        """Off-chip inputs come directly if no other memory has held them as long."""
         times = np.delete(self.routes.times(1, Relays.NONE)[self.offchip], self.offchip)
         return Relays.NONE if (times > 0).all() else Relays.ALL
 
     def _is_there(self, flow: Flow) -> Flags:
-        """By the producer's core and the consumer's, whether they share the tensor's memory."""
+        """By the producer's and the consumer's core, whether they share the tensor's memory."""
         receivers = self._receivers(flow.consumer_kind, flow.read)
         shared = [[place in cores for place in receivers.tolist()] for cores in self._sharing]
         there = np.asarray(shared, dtype=np.bool_)
         return there & ~self.streamed(flow.producer_kind, 0)[:, None]
 
     def _stays(self, flow: Flow) -> bool:
-        """Whether nothing has to be sent: along edges for order only, and within a gene."""
+        """Whether no transfer is needed: along edges for order only, and within a node group."""
         return flow.read == WITHIN_GROUP or flow.producer == flow.consumer or not self.sends
 
     def _delay(self, flow: Flow) -> Ints:
-        """The fewest cycles between the nodes, by the producer's core and the consumer's."""
+        """The fewest cycles between the nodes, by the producer's and the consumer's core."""
         if self._stays(flow):
             return np.zeros((len(self.places), len(self.places)), dtype=np.int64)
         senders, stops = self._senders(flow.producer_kind), self._stops_of(flow)
@@ -218,7 +224,7 @@ class Requirements:
         return np.where(self._is_there(flow), 0, times[:, receivers])
 
     def _crosses(self, flow: Flow, wire: int) -> Flags:
-        """By the producer's core and the consumer's, whether it comes over a wire for sure."""
+        """By the producer's and the consumer's core, whether the tensor must use a channel."""
         if self._stays(flow):
             return np.zeros((len(self.places), len(self.places)), dtype=np.bool_)
         senders, stops = self._senders(flow.producer_kind), self._stops_of(flow)
@@ -228,18 +234,18 @@ class Requirements:
         return needed[:, receivers] & ~self._is_there(flow)
 
     def _supply_crosses(self, kind: int, read: int, wire: int) -> Flags:
-        """By core whether what comes from off the chip cannot do without a wire."""
+        """By core, whether off-chip inputs must use a channel."""
         needed = self.routes.needed(wire, self.from_offchip)
         crosses: Flags = needed[self.offchip, self._receivers(kind, read)]
         return crosses
 
     def _result_crosses(self, kind: int, wire: int) -> Flags:
-        """By core whether a result cannot leave the chip without a wire."""
+        """By core, whether a network output must use a channel to leave the chip."""
         crosses: Flags = self.routes.needed(wire, Relays.NONE)[self._senders(kind), self.offchip]
         return crosses
 
     def _stream_bits(self, kind: int, wire: int) -> Ints:
-        """By core the bits that a node of that kind streams over a wire while it runs."""
+        """By core, the bits that a node of that kind streams over a channel while it runs."""
         costs, width = self.problem.costs, self.wires[wire]
         straight = self.routes.needed(wire, Relays.NONE)
         read = costs.read_rate[kind].clip(0, width) * straight[self.offchip, self.places]
@@ -249,7 +255,7 @@ class Requirements:
         return bits
 
     def _onloading(self, need: CapacityRequirement) -> Ints:
-        """By core the fewest cycles from the beginning until a node has what is off the chip."""
+        """By core, the fewest cycles from the start until a node has its off-chip inputs."""
         least = np.zeros(len(self.places), dtype=np.int64)
         if not self.sends:
             return least
@@ -265,13 +271,13 @@ class Requirements:
         return least
 
     def _offloading(self, kind: int, bits: int) -> Ints:
-        """By core the fewest cycles that a result takes off the chip."""
+        """By core, the fewest cycles in which a network output leaves the chip."""
         times: Ints = self.routes.times(bits, Relays.NONE)[self._senders(kind), self.offchip]
         return times
 
     @cached_property
     def needs(self) -> tuple[CapacityRequirement, ...]:
-        """What each node needs from off the chip."""
+        """The off-chip inputs of each node, by kind."""
         return tuple(
             CapacityRequirement(kind, tuple((x.read, x.bits) for x in supplies))
             for kind, supplies in zip(self.kind.tolist(), self.supplies, strict=True)
@@ -279,12 +285,12 @@ class Requirements:
 
     @property
     def supplies(self) -> tuple[tuple[OffChipInput, ...], ...]:
-        """For each node the parts that it needs from off the chip."""
+        """For each node, the parts that it needs from off-chip memory."""
         return self.givens.supplies
 
     @cached_property
     def results(self) -> dict[int, int]:
-        """The nodes whose output is a result of the network, finished and read by no layer."""
+        """The nodes whose output is a network output: finished, and read by no layer."""
         if not self.sends:
             return {}
         nodes = self.problem.nodes

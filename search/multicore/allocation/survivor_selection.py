@@ -1,4 +1,4 @@
-"""Which allocations go on, and which no other one beats."""
+"""Selects the survivors of a generation and the Pareto front."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Objectives = tuple[AllocationObjective, ...]
 def select_survivors(
     individuals: Sequence[Individual], objectives: Objectives, count: int
 ) -> tuple[Individual, ...]:
-    """The best so many by NSGA-II; behind them those that cannot be scheduled, the last first.
+    """The best individuals by NSGA-II, followed by infeasible ones, the most recent first.
 
-    So a search that has found nothing yet moves on.
+    A search without a feasible individual thus still changes its population.
     """
-    # DEAP takes long to import, and only its users should wait
+    # DEAP takes long to import, so only its users should pay for that
     from nestmap.search.multicore.allocation.nsga2 import select  # noqa: PLC0415
 
     known = [x for x in individuals if x.fitness is not None]
@@ -30,10 +30,9 @@ def select_survivors(
 def pareto_front(
     individuals: Sequence[Individual], objectives: Objectives
 ) -> tuple[Individual, ...]:
-    """The individuals that no other one is as good as in all objectives and better than in one.
+    """The non-dominated individuals, sorted by the first objective.
 
-    The one with the least of the first objective first. Of several with the same costs only the
-    first; those that cannot be scheduled are not on it.
+    Among individuals with equal costs only the first is included; infeasible ones are excluded.
     """
     from nestmap.search.multicore.allocation.nsga2 import non_dominated  # noqa: PLC0415 (as above)
 
@@ -44,7 +43,7 @@ def pareto_front(
 
 
 def costs_of(individual: Individual, objectives: Objectives) -> tuple[float, ...]:
-    """What shall be small, in the order of the objectives; infinite without a schedule."""
+    """The objectives of an individual, in order; infinite if it is infeasible."""
     if individual.fitness is None:
         return (float("inf"),) * len(objectives)
     return tuple(individual.fitness.of(objective) for objective in objectives)

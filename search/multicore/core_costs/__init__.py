@@ -1,1 +1,1 @@
-"""Costs computation nodes on each core."""
+"""Computes the cost of computation nodes on each core."""

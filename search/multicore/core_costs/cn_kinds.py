@@ -1,4 +1,4 @@
-"""Which computation nodes are alike, and what they consist of."""
+"""Groups computation nodes with equal loops, operands and bits into kinds."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from nestmap.model.workload.graph import Workload
 from nestmap.search.multicore.core_costs.unsplit_nests import Indices, WholeNest, whole_nest
 
 Margins = dict[AffineIndex, Ints]
-"""Elements outside of an axis that each node touches: padding, which no memory holds."""
+"""Elements outside an axis that each node touches: padding, which no memory holds."""
 
 
 def cn_kinds(workload: Workload, nodes: CnWorkload) -> CnKinds:
-    """The kinds of all nodes: of equal loops, operands and bits, in whichever layers.
+    """The kinds of all nodes: nodes with equal loops, operands and bits, across layers.
 
     Args:
         workload: the network.
-        nodes: what it was split into.
+        nodes: the computation nodes of the network.
     """
     by_name = {node.name: node for node in workload.nodes}
     numbers: dict[CnKind, int] = {}
@@ -63,9 +63,9 @@ def cn_kinds(workload: Workload, nodes: CnWorkload) -> CnKinds:
 
 
 def _fed_bits(nodes: CnWorkload) -> Ints:
-    """Bits of all that other nodes make for each operand of each node: [node, operand].
+    """Bits that other nodes produce for each operand of each node: [node, operand].
 
-    Of its output those are the partial sums that it continues.
+    For its output these are the partial sums that the node continues.
     """
     edges, count = nodes.edges, len(nodes)
     operands = 1 + max((len(layer.nest.inputs) for layer in nodes.layers), default=0)
@@ -77,7 +77,7 @@ def _fed_bits(nodes: CnWorkload) -> Ints:
 
 
 def _different(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
-    """The first row of each kind, in their order, and for each row which kind it is of."""
+    """The first row of each distinct kind, in order, and the kind of each row."""
     codes = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
         if column.min() != column.max():
@@ -104,7 +104,7 @@ class _Tiles:
 
     @property
     def columns(self) -> Iterator[Ints]:
-        """All in which nodes may differ."""
+        """All columns in which nodes may differ."""
         yield from self.sizes.values()
         yield from self.margins.values()
         yield from self.held
@@ -143,9 +143,9 @@ class _Tiles:
         )
 
     def _axis(self, index: AffineIndex, sizes: Mapping[Dimension, int], row: int) -> AffineIndex:
-        """The index on a part of its axis, all padding before it: where it is costs nothing.
+        """The index on a part of its axis, with all padding before it: its position has no cost.
 
-        By Stream's convention padding is a part of the axis like others.
+        In Stream's convention padding is a part of the axis like any other.
         """
         if self.convention is Convention.STREAM:
             return copy_with(index, {"size": None, "padding": (0, 0)})
@@ -173,9 +173,9 @@ def _tiles_of(
 
 
 def _margins(index: AffineIndex, layer: CnLayer) -> Ints:
-    """What each node touches before and after an axis."""
+    """The elements that each node touches before and after an axis."""
     tiling, length = layer.tiling, index.size
-    assert length is not None, "sums of loops have been measured"
+    assert length is not None, "indices with two loops have an axis length"
     first = np.full(tiling.count, -index.padding[0], dtype=np.int64)
     last = first.copy()
     for term in index.terms:
@@ -185,9 +185,9 @@ def _margins(index: AffineIndex, layer: CnLayer) -> Ints:
 
 
 def _held(layer: CnLayer, fed: Ints, convention: Convention) -> Iterator[Ints]:
-    """Bits that a core holds of each operand while a node runs, the output first.
+    """Bits of each operand that a core holds while a node runs, output first.
 
-    Partial sums that come from another node are held in addition to what they become.
+    Partial sums from another node are held in addition to the output.
     """
     yield layer.bits_of(layer.nest.output, convention) + fed[:, 0]
     for place, read in enumerate(layer.nest.inputs, 1):

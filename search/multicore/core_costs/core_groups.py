@@ -1,4 +1,4 @@
-"""What is to be allocated: the groups of each layer, on the cores that they may run on."""
+"""The node groups of each layer and the cores that they may run on."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from nestmap.model.multicore.cn_layer import CnLayer
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 
 Reasons = Mapping[tuple[int, CoreId], str]
-"""Why nodes of a kind cannot run on a core."""
+"""The reason why a core cannot run nodes of a kind, by kind and core."""
 
 
 @final
 @dataclass(frozen=True)
 class Group:
-    """Nodes of a layer that read the same constants, and the cores that are said to run them."""
+    """Nodes of a layer that read the same constants, and the cores that the mapping allows."""
 
     layer: CnLayer
     number: int
@@ -34,7 +34,7 @@ class Group:
 @final
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """All groups, and which one each node belongs to."""
+    """All groups, and the group of each node."""
 
     groups: tuple[Group, ...]
     group_of: Ints
@@ -51,7 +51,7 @@ class Groups:
 
     @cached_property
     def cores_of_kinds(self) -> list[list[CoreId]]:
-        """The cores that some node of each kind may run on, in ascending order."""
+        """The cores that nodes of each kind may run on, in ascending order."""
         wanted = [set[CoreId]() for _ in range(len(self.kinds))]
         for group, kinds in zip(self.groups, self.kinds_of, strict=True):
             for kind in kinds:
@@ -60,10 +60,10 @@ class Groups:
 
 
 def groups_of(split: SplitProblem, kinds: CnKinds) -> Groups:
-    """The groups of all layers, with the cores that the mapping and the operators leave them.
+    """The groups of all layers, with the cores that the mapping and the operators allow.
 
     Raises:
-        InputError: where there is no such core, or a mapping fixes cores for fewer groups than
+        InputError: if there is no such core, or a mapping fixes cores for fewer groups than
             there are.
     """
     by_name = {node.name: node for node in split.problem.workload.nodes}
@@ -85,7 +85,7 @@ def groups_of(split: SplitProblem, kinds: CnKinds) -> Groups:
 def _fixed(
     problem: StreamProblem, layer: CnLayer, groups: int, able: Sequence[CoreId]
 ) -> tuple[CoreId, ...]:
-    """The core of each group; none where there is something to choose."""
+    """The core of each group; empty if the cores are not fixed."""
     nest = layer.nest
     entry = problem.mapping.of(nest.name, nest.operator)
     if not able:
@@ -108,10 +108,10 @@ def _fixed(
 
 
 def gene_space(groups: Groups, refused: Reasons) -> AllocationSpace:
-    """The groups as genes, on the cores where all of their nodes can run.
+    """The allocation space: each group with the cores that can run all of its nodes.
 
     Raises:
-        InfeasibleError: where none is left: why not, core by core.
+        InfeasibleError: if no core can run a group, with the reason for each core.
     """
     genes: list[NodeGroup] = []
     for group, kinds in zip(groups.groups, groups.kinds_of, strict=True):
@@ -123,7 +123,7 @@ def gene_space(groups: Groups, refused: Reasons) -> AllocationSpace:
 
 
 def _no_core(group: Group, kinds: Sequence[int], refused: Reasons) -> str:
-    """Why a group can run nowhere; cores with the same reason together."""
+    """The reasons why no core can run a group; cores with the same reason are listed together."""
     alike: dict[str, list[CoreId]] = {}
     for core in group.cores:
         reason = next(refused[kind, core] for kind in kinds if (kind, core) in refused)

@@ -1,4 +1,4 @@
-"""The cost table: what each kind of nodes costs on each core, searched once for what is equal."""
+"""The cost table: the cost of each kind of node on each core, with one search per distinct pair."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ from nestmap.search.multicore.core_costs.single_core_layer import (
 from nestmap.search.spatial.candidates import meets_constraints, spatial_mappings
 
 Search = Callable[[CoreProblem], EvaluationBatch]
-"""The best mapping of a layer on a core; no row where none fits."""
+"""The best mapping of a layer on a core; empty if none fits."""
 
 Costing = Callable[[SpatialProblem, TemporalMapping], CostModelEvaluation]
-"""What says what a mapping costs in full."""
+"""Evaluates a mapping in full."""
 
 
 class CoreView(Frozen, frozen=True):
-    """What of a core decides what nodes cost on it; equal for equal cores, whatever their numbers.
+    """The properties of a core that determine the costs of nodes; equal for equal cores.
 
-    ``core`` is the first of them under the number 0.
+    ``core`` is the first of the equal cores, with the number 0.
     """
 
     core: ComputeCore
@@ -68,7 +68,7 @@ class CoreView(Frozen, frozen=True):
 
 
 class Cell(Frozen, frozen=True):
-    """A kind of nodes on a core; with ``exact`` the outputs of others in its memory count too."""
+    """A kind of node on a core; with ``exact``, outputs of other nodes in its memory also count."""
 
     kind: CnKind
     view: CoreView
@@ -76,13 +76,13 @@ class Cell(Frozen, frozen=True):
 
 
 Found = tuple[CostModelEvaluation | None, SearchStatistics]
-"""The best mapping of a layer on a core, if there is one, and what was looked at."""
+"""The best mapping of a layer on a core, if any, and the number of mappings considered."""
 
 
 @final
 @dataclass(frozen=True)
 class CostTable:
-    """Finds what nodes cost on cores; layers that are equal on equal cores are searched once."""
+    """Computes the costs of nodes on cores; equal layers on equal cores are searched once."""
 
     search: Search
     cost: Costing
@@ -91,10 +91,11 @@ class CostTable:
     )
 
     def of(self, cell: Cell, nest: LayerNest) -> RecordedCost | str:
-        """What a kind costs on a core; else why it cannot run there.
+        """The cost of a kind on a core, or the reason why the core cannot run it.
 
-        As few operands stream from off the chip as let the others, and what the array works on at
-        a time, fit the core's memories. Only where nothing fits, inner memories are used in part.
+        Streams as few operands from off-chip memory as necessary: the other operands, and the tiles
+        that the array uses at a time, must fit the core's memories. Only if nothing fits, inner
+        memories are used in part.
         """
         core, kind = cell.view.core, cell.kind
         carried = memory_operands(nest, core)
@@ -135,7 +136,7 @@ def _lacking(core: ComputeCore, kind: CnKind) -> str:
 
 
 def usable_cores(accelerator: Accelerator, operations: int) -> Accelerator:
-    """The accelerator whose units do so many operations one after the other each time."""
+    """The accelerator whose units take so many operations, in sequence, for each iteration."""
     array = accelerator.array
     if operations == 1 or array.imc is not None:
         return accelerator
@@ -147,7 +148,7 @@ def usable_cores(accelerator: Accelerator, operations: int) -> Accelerator:
 
 
 def _streamed(layer: Layer, core: ComputeCore, held: Held) -> list[tuple[MemoryOperand, ...]]:
-    """The memory operands that may stream, the fewest first; the others leave room for them."""
+    """The memory operands that may stream, the fewest first, such that the others fit."""
     problem = MappingProblem(layer=layer, accelerator=core.accelerator)
     flows = tuple(meets_constraints(problem, flow) for flow in core.dataflows)
     meant = flows or spatial_mappings(problem, 1)
@@ -164,7 +165,10 @@ def _known(
     problem: MappingProblem,
     operands: tuple[Sequence[MemoryOperand], Sequence[MemoryOperand]],
 ) -> RecordedCost:
-    """The cost out of the best mapping; ``operands`` are all memory operands, and what streams."""
+    """The cost from the best mapping.
+
+    ``operands`` are all memory operands and the streamed ones.
+    """
     carried, streamed = operands
     runtime = max(1, ceil(cme.latency1))
     own = {level.name for level in cell.view.core.accelerator.memories}
@@ -184,7 +188,7 @@ def _known(
 def columns(
     kinds: CnKinds, cores: Sequence[CoreId], known: Mapping[tuple[int, CoreId], RecordedCost]
 ) -> CnCosts:
-    """The table as columns; what is not known is impossible."""
+    """The table as columns; missing entries are infeasible."""
     shape = (len(kinds), len(cores))
     table = CnCosts(
         kind=kinds.kind,

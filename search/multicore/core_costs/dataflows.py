@@ -1,4 +1,4 @@
-"""Spatial mappings of a core: its dataflows cut down to a layer, or what its memories can feed."""
+"""The spatial mappings of a core: its dataflows limited to a layer, or limited by its memories."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from nestmap.search.spatial.unrolling import Limits, unrolling_limits
 
 
 def dataflow_mappings(core: CoreProblem) -> tuple[SpatialMapping, ...]:
-    """The dataflows of a core, each cut down to the layer; those that become equal count once."""
+    """The dataflows of a core, each limited to the layer, without duplicates."""
     return tuple(dict.fromkeys(meets_constraints(core.problem, flow) for flow in core.dataflows))
 
 
 def dividing_mappings(problem: MappingProblem) -> tuple[SpatialMapping, ...]:
-    """Each loop dimension over each array dimension as far as it divides, in all combinations.
+    """All combinations of loop dimensions over array dimensions, with factors that divide loops.
 
-    Not further than the array is long and the innermost memories that serve the array dimension
-    can deliver (of the output: take in) different words in a cycle. An array dimension stays idle
-    only where there is no dimension left to unroll over it.
+    A factor is limited by the length of the array dimension and by the distinct words per cycle of
+    the innermost memories that serve it (for the output: words that they accept). An array
+    dimension is idle only if no loop dimension remains to unroll over it.
 
     Source: Stream (Symons et al., IEEE TC 2024), custom spatial mapping generator.
     """
@@ -38,7 +38,7 @@ def dividing_mappings(problem: MappingProblem) -> tuple[SpatialMapping, ...]:
 
 
 def _choices(problem: MappingProblem, limits: Limits, side: ArraySide) -> list[Loop | None]:
-    """What may be unrolled over an array dimension; ``None``: nothing."""
+    """The unrollings allowed over an array dimension; ``None``: no unrolling."""
     loops: list[Loop | None] = []
     for dimension, size in problem.layer.sizes.items():
         factor = limits[side.name][dimension]

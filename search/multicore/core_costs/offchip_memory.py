@@ -1,4 +1,4 @@
-"""The memory off the chip as a core sees it, for operands that its own memories cannot hold."""
+"""Off-chip memory from the view of a core, for operands that its own memories cannot hold."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _READING, _WRITING = Movement.RD_TO_LOW, Movement.WR_BY_LOW
 
 
 class OffChip(Frozen, frozen=True):
-    """The memories off the chip, and the narrowest wires to a core and back (bit/cycle).
+    """The off-chip memories, and the narrowest channels to a core and back (bit/cycle).
 
-    ``None``: no wire is narrow. With ``common`` what is read and what is written share a wire.
+    ``None``: no channel limits the bandwidth. With ``common``, reads and writes share a channel.
     """
 
     memories: tuple[MemoryLevel, ...]
@@ -41,9 +41,9 @@ class OffChip(Frozen, frozen=True):
     ) -> tuple[MemoryLevel, ...]:
         """The levels above a core's own memories that hold these operands.
 
-        A level has a port to read and one to write, or one for both where they have a port or a
-        wire in common, none wider than the widest port there is or the wires on the way. Energies
-        are for the full width of the port: as much for a bit as before.
+        A level has one read and one write port, or one port for both if they share a port or a
+        channel. Its width is at most that of the widest port and of the channels on the route.
+        Energies are per access of the full width, with the same energy per bit as before.
         """
         parts: dict[str, list[MemoryOperand]] = {}
         for operand in operands:
@@ -60,7 +60,7 @@ class OffChip(Frozen, frozen=True):
         )
 
     def _memory(self, operand: MemoryOperand) -> MemoryLevel:
-        """The memory of an operand; of one that it does not know, the first."""
+        """The memory of an operand; for an operand it does not list, the first memory."""
         known = (level for level in self.memories if operand in level.operands)
         return next(known, self.memories[0])
 
@@ -86,7 +86,7 @@ class OffChip(Frozen, frozen=True):
         return copy_with(
             level.instance,
             {
-                "area": 0.0,  # the core is not charged for it
+                "area": 0.0,  # its area is not part of the core
                 "leakage": 0.0,
                 "ports": tuple(ports),
                 "read_energy": level.instance.read_energy * read / reading.width_max,
@@ -96,7 +96,7 @@ class OffChip(Frozen, frozen=True):
 
 
 def _port(level: MemoryLevel, movement: Movement) -> MemoryPort:
-    """The widest port that can do it."""
+    """The widest port that allows the movement."""
     ports = level.instance.ports
     able = [port for port in ports if port.kind.carries(movement)]
     return max(able or ports, key=lambda port: port.width_max)
@@ -110,7 +110,7 @@ def _uses(operands: Sequence[MemoryOperand], kind: PortKind) -> Iterator[PortUse
 
 
 def _renamed(instance: MemoryInstance, taken: set[str]) -> MemoryInstance:
-    """The memory under a name that the core has not yet."""
+    """The memory with a name that the core does not use yet."""
     name = instance.name
     while name in taken:
         name = f"offchip_{name}"
@@ -120,7 +120,7 @@ def _renamed(instance: MemoryInstance, taken: set[str]) -> MemoryInstance:
 def offchip_of(
     accelerator: MultiCoreAccelerator, ways: Interconnect, core: CoreId, *, narrowed: bool
 ) -> OffChip:
-    """The memory off the chip as a core sees it; if not ``narrowed``, whatever the wires."""
+    """Off-chip memory from the view of a core; if not ``narrowed``, regardless of the channels."""
     storage = accelerator.core(accelerator.offchip)
     assert isinstance(storage, StorageCore), "the accelerator's constructor demands it"
     if not narrowed:
@@ -145,9 +145,9 @@ def with_offchip_level(
     offchip: OffChip,
     reserved: Mapping[str, Bits],
 ) -> Accelerator:
-    """The accelerator with the memory off the chip as outermost level of the streamed operands.
+    """The accelerator with off-chip memory as the outermost level of the streamed operands.
 
-    ``reserved`` bits of its memories, by name, are taken by what the layer does not count.
+    ``reserved`` are bits of its memories, by name, that the layer itself does not account for.
     """
     if not streamed:
         return accelerator
@@ -164,7 +164,7 @@ def _smaller(level: MemoryLevel, bits: Bits) -> MemoryLevel:
 
 
 class OffChipTraffic(Frozen, frozen=True):
-    """What passes between a core and the memories off the chip: pJ there, bit/cycle."""
+    """The traffic between a core and off-chip memory: energy there in pJ, rates in bit/cycle."""
 
     energy: PicoJoules
     read_rate: Bits
@@ -174,10 +174,10 @@ class OffChipTraffic(Frozen, frozen=True):
 def traffic(
     cme: CostModelEvaluation, levels: Sequence[MemoryLevel], runtime: Cycles
 ) -> OffChipTraffic:
-    """What a mapping moves between a core and these levels while it runs.
+    """The traffic of a mapping between a core and these levels while it runs.
 
-    Rates are rounded up, and not above the widths of the ports: what is stored when the node has
-    ended does not count as faster for that.
+    Rates are rounded up and limited by the widths of the ports: output that is written after the
+    node has ended does not increase the rate.
     """
     names = {level.name: level for level in levels}
     entries = [entry for entry in cme.levels if entry.memory in names]

@@ -1,7 +1,7 @@
-"""Which operands of a node are too large for a core's memory, and stream from off the chip.
+"""The operands of a node that are too large for a core's memory and stream from off-chip memory.
 
-Of those that share an outermost memory the smallest ones stay that fit together; there has to be
-room for what the array works on at a time of the others. Source: Stream (Symons et al., IEEE TC
+Among operands that share an outermost memory, the smallest ones that fit together stay resident;
+the tiles that the array uses of the others must also fit. Source: Stream (Symons et al., IEEE TC
 2024), too large operands.
 """
 
@@ -17,13 +17,13 @@ from nestmap.model.units import Bits
 from nestmap.search.spatial.unrolling import precision_of
 
 Held = Mapping[MemoryOperand, Bits]
-"""Bits that each memory operand has to hold."""
+"""The bits that each memory operand has to hold."""
 
 
 def streamed_operands(
     levels: Mapping[MemoryOperand, MemoryLevel], held: Held
 ) -> tuple[MemoryOperand, ...]:
-    """The operands that stream: all but the smallest ones that fit their outermost memory together.
+    """The streamed operands: all but the smallest ones that fit their outermost memory together.
 
     ``levels`` are the outermost memories of the operands.
     """
@@ -40,7 +40,7 @@ def streamed_operands(
 def by_size(
     levels: Mapping[MemoryOperand, MemoryLevel], held: Held
 ) -> Iterator[tuple[MemoryOperand, ...]]:
-    """What streams at least, then more and more: the largest operand next that still stays."""
+    """Sets of streamed operands, from the smallest on: each adds the largest resident operand."""
     streamed = streamed_operands(levels, held)
     yield streamed
     staying = sorted((x for x in held if x not in streamed), key=lambda x: (held[x], x))
@@ -56,9 +56,9 @@ def fits_with_tile(
     streamed: Sequence[MemoryOperand],
     mappings: Iterable[SpatialMapping],
 ) -> bool:
-    """Whether the array's tiles of the streamed operands fit next to what stays.
+    """Whether the array's tiles of the streamed operands fit with the resident operands.
 
-    With any of the unrollings, that is.
+    True if they do for any of the unrollings.
     """
     levels = core.top_levels
     slices = [_slices(problem, mapping) for mapping in mappings]
@@ -75,7 +75,7 @@ def fits_with_tile(
 def reserved_bits(
     problem: MappingProblem, core: ComputeCore, held: Held, streamed: Sequence[MemoryOperand]
 ) -> dict[str, Bits]:
-    """Bits by memory that staying operands take beyond what the layer itself touches of them."""
+    """Bits per memory that resident operands occupy beyond what the layer itself touches."""
     own = {carried: _bits(problem.layer, x) for x, carried in problem.links.items()}
     extra: dict[str, Bits] = {}
     for operand, level in core.top_levels.items():
@@ -86,10 +86,10 @@ def reserved_bits(
 
 
 def reduce_memory(accelerator: Accelerator) -> Accelerator:
-    """The accelerator with inner memories that all instances together fit those above.
+    """The accelerator with inner memories reduced until all their instances fit those above.
 
-    Filled from the inside out, as temporal mappings are, small memories of many units may take more
-    of an operand than the outermost one can pass on to them.
+    Temporal mappings fill memories from the inside out, so small memories of many units could
+    otherwise take more of an operand than the outermost memory holds.
     """
     return copy_with(
         accelerator,
@@ -112,7 +112,7 @@ def _bits(layer: Layer, name: LayerOperand) -> Bits:
 
 
 def _slices(problem: MappingProblem, mapping: SpatialMapping) -> dict[MemoryOperand, Bits]:
-    """What the array works on at a time of each operand, in bits."""
+    """The bits of each operand that the array uses at a time."""
     layer = problem.layer
     unrolled = {d: min(n, mapping.factor_of(d)) for d, n in layer.sizes.items()}
     slices: dict[MemoryOperand, Bits] = {}

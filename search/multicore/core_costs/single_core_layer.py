@@ -1,4 +1,4 @@
-"""The single-core layer of a kind of nodes, on the memory operands of a core."""
+"""The single-core layer of a kind of node, on the memory operands of a core."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from nestmap.model.units import Bits, Count
 
 
 def layer_of(kind: CnKind, carried: Sequence[MemoryOperand], name: str) -> Layer:
-    """The layer that a node is, on a core whose memory operands carry its operands so.
+    """The layer that represents a node on a core, with its operands on these memory operands.
 
-    Inputs of a vector operator on one memory operand are one: indexed as the largest of them, with
-    as many bits as all of them have.
+    The inputs of a vector operator on one memory operand are merged: indexed as the largest of
+    them, with the bits of all of them.
     """
     groups = inputs_by_memory(kind, carried)
     return Layer(
@@ -38,7 +38,7 @@ def inputs_by_memory(
 
 
 def held_by_memory(kind: CnKind, carried: Sequence[MemoryOperand]) -> dict[MemoryOperand, Bits]:
-    """Bits that each memory operand has to hold."""
+    """The bits that each memory operand has to hold."""
     held: dict[MemoryOperand, Bits] = {}
     for operand, bits in zip(carried, kind.held, strict=True):
         held[operand] = held.get(operand, 0) + bits
@@ -70,7 +70,7 @@ def _together(kind: CnKind, inputs: Sequence[InputOperand]) -> InputOperand:
 
 
 def elements_of(kind: CnKind, operand: InputOperand | OutputOperand) -> Count:
-    """Elements of an operand that the loops touch."""
+    """The elements of an operand that the loops touch."""
     sizes, count = {loop.dimension: loop.size for loop in kind.loops}, 1
     for index in operand.indices:
         whole = tuple(sizes[d] for d in index.dimensions)

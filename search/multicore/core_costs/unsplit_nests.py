@@ -1,10 +1,10 @@
-"""The loops and operands of nodes before they are split: layers, and vector operators as such.
+"""The loops and operands of nodes before splitting: layers and vector operators.
 
-Of a vector operator an iteration of its loops counts as one operation of a core's array, times
-those that the node says it does each time. It reads an element of each input that its loops index,
-and sums up, or keeps, what it writes at the precision of the output. Where it needs all of an axis,
-as a softmax needs rows, it reads each element once: that is indexed as the output is there. What
-is read as a whole, for an unknown element, is spread over all iterations evenly.
+Each iteration of a vector operator counts as one operation of a core's array, times the operations
+per iteration of the node. It reads one element of each input that its loops index, and accumulates
+or writes its output at the precision of the output. If it needs an entire axis, as a softmax needs
+rows, it reads each element once, so the input is indexed as the output. An input that is read as a
+whole, because the elements are unknown, is spread evenly over all iterations.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Sizes = dict[Dimension, int]
 @final
 @dataclass(frozen=True)
 class WholeNest:
-    """All loops of a node with its operands; sums of two loops have the length of their axis.
+    """All loops of a node with its operands; indices with two loops have the length of their axis.
 
     ``spread`` are the bits of inputs that are read as a whole, by position.
     """
@@ -44,7 +44,7 @@ class WholeNest:
 
 
 def whole_nest(node: LayerNode | VectorNode, nest: LayerNest) -> WholeNest:
-    """The loops and operands of a node, whose parts the nest splits."""
+    """The loops and operands of a node, whose tiles the nest divides."""
     if isinstance(node, LayerNode):
         return _of_layer(node)
     return _of_vector(node, nest)
@@ -65,7 +65,7 @@ def _of_layer(node: LayerNode) -> WholeNest:
 
 
 def _measured(indices: Sequence[AffineIndex], sizes: Sizes) -> Indices:
-    """The indices, sums with the length of their axis."""
+    """The indices, with axis lengths for sums of two loops."""
     return tuple(
         copy_with(index, {"size": index.axis_length(tuple(sizes[d] for d in index.dimensions))})
         if index.terms[1:]
@@ -103,12 +103,12 @@ def _of_vector(node: VectorNode, nest: LayerNest) -> WholeNest:
 
 
 def _numbered(iterations: Sequence[int]) -> tuple[Loop, ...]:
-    """Loops without a name."""
+    """Loops without names, numbered."""
     return tuple(Loop(dimension=f"D{i}", size=n) for i, n in enumerate(iterations or (1,)))
 
 
 def _reads(node: VectorNode) -> list[tuple[AxisIndex, ...] | None]:
-    """How each input is indexed; ``None``: as a whole."""
+    """The indices of each input; ``None``: read as a whole."""
     if node.nest is None:
         return [None] * len(node.inputs)
     return [access.axes if access else None for access in node.nest.inputs]
@@ -123,7 +123,7 @@ def _single(dimension: Dimension) -> AffineIndex:
 
 
 def _digits(indices: Sequence[AffineIndex]) -> Indices:
-    """The indices of an output: two loops that count an axis like digits are one each."""
+    """The indices of an output: two loops that count an axis like digits become one index each."""
     return tuple(_single(d) for index in indices for d in index.dimensions)
 
 

@@ -1,4 +1,4 @@
-"""What the schedules of many allocations cost, worked out side by side."""
+"""Schedules many allocations in parallel threads and returns their costs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from nestmap.search.parallel import map_in_order
 
 @final
 class Evaluator:
-    """Schedules allocations on so many threads; results do not depend on their number."""
+    """Schedules allocations on several threads.
+
+    The results do not depend on the number of threads.
+    """
 
     def __init__(self, problem: ScheduleProblem, workers: int = 1) -> None:
         self._workers = max(1, workers)
@@ -25,10 +28,10 @@ class Evaluator:
             self._idle.put(scheduler)
 
     def __call__(self, allocations: Sequence[Allocation], /) -> tuple[Fitness | None, ...]:
-        """The costs of each allocation's schedule; ``None``: it finds no room.
+        """The costs of each allocation's schedule; ``None`` for an infeasible one.
 
         Raises:
-            InputError: where an allocation has a core for a gene that it cannot run on.
+            InputError: if an allocation assigns a node group to a core that is not allowed.
         """
         return tuple(map_in_order(self._fitness, allocations, self._workers))
 

@@ -1,4 +1,7 @@
-"""Room in memories: from when on there is enough, and what has to leave for it."""
+"""Frees memory capacity for new tensors by evicting others.
+
+Times are in cycles, sizes in bits.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,7 @@ from nestmap.search.multicore.schedule.tensor_copies import (
 from nestmap.search.multicore.schedule.transfers import plan_transfer, send_tensor
 
 EVICTION = 2
-"""The reason of a transfer off the chip to make room."""
+"""The cause recorded for a transfer to off-chip memory that frees capacity."""
 
 OUTPUT_SLOT = 0
 
@@ -64,10 +67,10 @@ _FOREVER = 2**62
 
 @kernel
 def make_room(job: Job, tensor: int, memory: int, time: int, node: int) -> int:
-    """From when on, at a time or later, a memory has room for a tensor, for good.
+    """The earliest time, at ``time`` or later, from which a tensor fits into a memory for good.
 
-    If there never is, what is read least (reads that are left times bits) leaves first; nothing
-    that the node itself needs does. Without any room in the end, ``NO_ROOM`` is noted.
+    If there is none, evicts tensors in ascending order of remaining reads times bits, except those
+    that the node itself needs. Notes ``NO_ROOM`` if the capacity is still insufficient.
     """
     if get(job, MEMORIES, memory, IS_OFFCHIP):
         return time
@@ -94,9 +97,9 @@ def _note_no_room(job: Job, tensor: int, memory: int, node: int) -> None:
 
 @kernel
 def make_room_as_reference(job: Job, tensor: int, memory: int, time: int, node: int) -> int:
-    """As Stream makes room: at the last change of a memory if there is none before.
+    """Frees capacity as Stream does: at the memory's last change if it is full until then.
 
-    What has to leave is chosen among what is there at that time, all at once.
+    All tensors to evict are chosen at once, among those present at that time.
     """
     bits, capacity = get(job, TENSORS, tensor, BITS), get(job, MEMORIES, memory, CAPACITY)
     if get(job, MEMORIES, memory, IS_OFFCHIP):
@@ -110,7 +113,10 @@ def make_room_as_reference(job: Job, tensor: int, memory: int, time: int, node: 
 
 @kernel
 def evict_as_reference(job: Job, tensor: int, memory: int, time: int, node: int) -> int:
-    """Makes room for a tensor at a time, as far as it takes; returns when what left has left."""
+    """Evicts tensors present at a time until a tensor fits, or none is left.
+
+    Returns the last departure.
+    """
     if get(job, MEMORIES, memory, IS_OFFCHIP):
         return time
     bits, at = get(job, TENSORS, tensor, BITS), time
@@ -128,13 +134,13 @@ def evict_as_reference(job: Job, tensor: int, memory: int, time: int, node: int)
 
 @kernel
 def _least_read(job: Job, memory: int, node: int) -> int:
-    """Of the copies in a memory that a node does not need the one that is read least."""
+    """The copy in a memory with the fewest remaining reads, except those that a node needs."""
     return _least_read_at(job, memory, node, _FOREVER)
 
 
 @kernel
 def _least_read_at(job: Job, memory: int, node: int, time: int) -> int:
-    """Of the copies that take room in a memory at a time the one that is read least."""
+    """The copy with the fewest remaining reads among those that occupy a memory at a time."""
     best, least, smallest = NONE, 0, 0
     copy = get(job, THERE, memory, 0)
     while copy != NONE:
@@ -149,7 +155,7 @@ def _least_read_at(job: Job, memory: int, node: int, time: int) -> int:
 
 @inlined
 def _reads_left(job: Job, copy: int) -> int:
-    """How often a copy will be read; of what its writer still has, how often it will be sent."""
+    """The remaining reads of a copy; in its producer's memory, the remaining transfers."""
     tensor, memory = copy_word(job, copy, TENSOR), copy_word(job, copy, MEMORY)
     here = max(get(job, LEFT, tensor, memory), 0)
     writer = get(job, TENSORS, tensor, WRITER)
@@ -163,10 +169,10 @@ def _reads_left(job: Job, copy: int) -> int:
 
 @kernel
 def evict(job: Job, copy: int, time: int, node: int) -> int:
-    """Makes a copy leave its memory; returns when its room is free.
+    """Evicts a copy from its memory; returns the time (cycles) at which its capacity is free.
 
-    What is still read and is nowhere else is sent off the chip before. Stream sends all that is
-    not there, and does not wait for the readers of the copy.
+    A tensor with remaining reads and no other copy is first sent to off-chip memory. Stream sends
+    every tensor that is not off-chip yet, and does not wait for the readers of the copy.
     """
     tensor = copy_word(job, copy, TENSOR)
     home = get(job, TENSORS, tensor, OFFCHIP_HOME)
@@ -184,7 +190,7 @@ def evict(job: Job, copy: int, time: int, node: int) -> int:
 
 @kernel
 def send_offchip(job: Job, copy: int, reason: int, node: int) -> int:
-    """Sends a copy off the chip as soon as it is there; returns when it has arrived."""
+    """Sends a copy to off-chip memory as soon as it is available; returns its arrival time."""
     home = get(job, TENSORS, copy_word(job, copy, TENSOR), OFFCHIP_HOME)
     planned = plan_transfer(job, copy, home, job.offchip)
     time = copy_word(job, copy, AVAILABLE)

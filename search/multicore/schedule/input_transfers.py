@@ -1,4 +1,7 @@
-"""Inputs of a node: each is sent to where it is read, and freed after its last reader."""
+"""Sends the inputs of a node to the memories that it reads, and frees them after their last reader.
+
+Times are in cycles, sizes in bits. Slot 0 is a node's output, slot ``1 + i`` its input ``i``.
+"""
 
 from __future__ import annotations
 
@@ -64,18 +67,21 @@ from nestmap.search.multicore.schedule.transfers import plan_transfer, send_tens
 
 FROM_OFFCHIP = 0
 FROM_CORE = 1
-"""The reasons of transfers to a core (those of ``TransferKind``)."""
+"""The causes of transfers to a core (values of ``TransferKind``)."""
 
 
 @inlined
 def operand_memory(job: Job, node: int, slot: int) -> int:
-    """The memory of an operand of a node on its core."""
+    """The memory of an operand of a node (slot 0: output, ``1 + i``: input) on its core."""
     return get3(job, HOMES, get(job, NODES, node, LAYER), get(job, PROGRESS, node, CORE), slot)
 
 
 @inlined
 def read_memory(job: Job, node: int, need: int) -> int:
-    """Where a node reads what it needs: off the chip what is streamed (``NONE`` in Stream)."""
+    """The memory that a node reads an input from.
+
+    Off-chip if it is streamed (``NONE`` in Stream).
+    """
     slot = get(job, NEEDS, need, SLOT)
     if is_streamed(job, node, slot):
         tensor = get(job, NEEDS, need, NEEDED)
@@ -85,7 +91,7 @@ def read_memory(job: Job, node: int, need: int) -> int:
 
 @kernel
 def pin_inputs(job: Job, node: int) -> None:
-    """Marks what a node needs and what is where it reads it (in Stream wherever it is)."""
+    """Pins the inputs of a node that are already where it reads them (in Stream: in any memory)."""
     for need in range(get(job, NODES, node, FIRST_NEED), get(job, NODES, node, END_NEED)):
         memory = read_memory(job, node, need)
         copy = get(job, READS, get(job, NEEDS, need, NEEDED), FIRST_COPY)
@@ -97,7 +103,10 @@ def pin_inputs(job: Job, node: int) -> None:
 
 @kernel
 def clear_memory(job: Job, node: int, slot: int, time: int) -> int:
-    """Empties the memory of a streamed operand but for what the node needs; returns when it is."""
+    """Evicts all but a node's own inputs from a streamed operand's memory.
+
+    Returns when it is empty.
+    """
     copy, at = get(job, THERE, operand_memory(job, node, slot), 0), time
     while copy != NONE and count(job, FAILURE) == FINE:
         after = copy_word(job, copy, NEXT_THERE)
@@ -109,9 +118,9 @@ def clear_memory(job: Job, node: int, slot: int, time: int) -> int:
 
 @kernel
 def fetch_all(job: Job, node: int, time: int) -> int:
-    """Brings all that a node needs; returns when, at a time or later, all is there.
+    """Brings all inputs of a node; returns when all are available, at ``time`` or later.
 
-    What has been available longest comes first; in Stream what is smallest.
+    The tensors that have been available longest come first; in Stream the smallest.
     """
     first, end = get(job, NODES, node, FIRST_NEED), get(job, NODES, node, END_NEED)
     if job.reference:
@@ -126,9 +135,9 @@ def fetch_all(job: Job, node: int, time: int) -> int:
 
 @kernel
 def _sort(job: Job, first: int, end: int) -> None:
-    """Puts needs in the order in which their tensors became available.
+    """Sorts needs by the time at which their tensors became available.
 
-    By insertion: the writers of what a node reads mostly end one after the other.
+    Uses insertion sort, since the producers of a node's inputs mostly end in order.
     """
     for need in range(first, end):
         time = copy_word(job, oldest_copy(job, get(job, NEEDS, need, NEEDED)), AVAILABLE)
@@ -143,7 +152,7 @@ def _sort(job: Job, first: int, end: int) -> None:
 
 @kernel
 def _fetch(job: Job, node: int, need: int) -> int:
-    """Brings a tensor that a node needs; returns when it is there (in Stream 0 if it was)."""
+    """Brings a tensor that a node needs; returns its arrival (0 in Stream if it was present)."""
     memory = read_memory(job, node, need)
     if memory == NONE or count(job, FAILURE) != FINE:
         return 0
@@ -152,7 +161,7 @@ def _fetch(job: Job, node: int, need: int) -> int:
 
 @kernel
 def fetch(job: Job, tensor: int, memory: int, node: int) -> int:
-    """Brings a tensor into a memory that is of the node's core, or off the chip."""
+    """Brings a tensor into a memory of the node's core, or into off-chip memory."""
     copy = copy_in(job, tensor, memory)
     if copy != NONE:
         return 0 if job.reference else copy_word(job, copy, AVAILABLE)
@@ -178,7 +187,7 @@ def fetch(job: Job, tensor: int, memory: int, node: int) -> int:
 
 @kernel
 def _free_source(job: Job, source: int, planned: int, time: int) -> None:
-    """Removes the copy that was sent if no node will read it there."""
+    """Removes the source copy of a transfer if no node will read it there."""
     memory, tensor = copy_word(job, source, MEMORY), copy_word(job, source, TENSOR)
     if get(job, MEMORIES, memory, IS_OFFCHIP):
         return
@@ -197,7 +206,7 @@ def _free_source(job: Job, source: int, planned: int, time: int) -> None:
 
 @kernel
 def count_reads(job: Job, node: int, end: int) -> None:
-    """Counts what a node has read, and removes what no node will read."""
+    """Counts the reads of a node, and removes copies without remaining reads."""
     for need in range(get(job, NODES, node, FIRST_NEED), get(job, NODES, node, END_NEED)):
         memory = read_memory(job, node, need)
         if memory != NONE:
@@ -216,9 +225,9 @@ def count_reads(job: Job, node: int, end: int) -> None:
 
 @kernel
 def _free_unread(job: Job, tensor: int, memory: int, end: int) -> None:
-    """Removes all copies of a tensor that no node will read, or this one if none reads it here.
+    """Removes all copies of a tensor without remaining reads, or this copy if it has none here.
 
-    Off the chip there is room: a copy stays there as long as the tensor is read.
+    Off-chip copies stay as long as the tensor has remaining reads.
     """
     if get(job, READS, tensor, READS_LEFT) == 0:
         copy = get(job, READS, tensor, FIRST_COPY)
@@ -236,7 +245,7 @@ def _free_unread(job: Job, tensor: int, memory: int, end: int) -> None:
 
 @kernel
 def _last_read(job: Job, copy: int, end: int) -> int:
-    """When the last reader of a copy ends."""
+    """The time at which the last reader of a copy ends."""
     if not job.reference:
         return unused_from(job, copy)
     tensor, memory = copy_word(job, copy, TENSOR), copy_word(job, copy, MEMORY)

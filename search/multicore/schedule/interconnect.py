@@ -1,4 +1,7 @@
-"""Wires: when a transfer finds those of its way free, and what it costs on them."""
+"""Interconnect channels: when those of a route are free, and the energy of a transfer.
+
+Times are in cycles, sizes in bits, bandwidths in bit/cycle, energies in pJ.
+"""
 
 from __future__ import annotations
 
@@ -37,20 +40,20 @@ from nestmap.search.multicore.schedule.table_layout import (
 
 @inlined
 def path(job: Job, sending: int, receiving: int) -> tuple[int, int]:
-    """Where the wires from one core to another begin and end."""
+    """The range of the route from one core to another in the table of routes."""
     pair = sending * rows(job, IS_AT) + receiving
     return get(job, PATHS, pair, 0), get(job, PATHS, pair + 1, 0)
 
 
 @inlined
 def transfer_path(job: Job, transfer: int) -> tuple[int, int]:
-    """Where the wires of a transfer begin and end."""
+    """The range of a transfer's route in the table of routes."""
     return path(job, transfer_word(job, transfer, SENDING), transfer_word(job, transfer, RECEIVING))
 
 
 @inlined
 def uses_wire(job: Job, transfer: int, wire: int) -> bool:
-    """Whether a wire is one of those of a transfer."""
+    """Whether a transfer uses a channel."""
     return is_on(
         job, transfer_word(job, transfer, SENDING), transfer_word(job, transfer, RECEIVING), wire
     )
@@ -58,7 +61,7 @@ def uses_wire(job: Job, transfer: int, wire: int) -> bool:
 
 @inlined
 def cycles_on(job: Job, sending: int, receiving: int, bits: int) -> int:
-    """Cycles that bits need on the narrowest wire between two cores."""
+    """The cycles that bits take on the narrowest channel between two cores."""
     longest = 0
     first, end = path(job, sending, receiving)
     for i in range(first, end):
@@ -70,7 +73,7 @@ def cycles_on(job: Job, sending: int, receiving: int, bits: int) -> int:
 
 @inlined
 def is_on(job: Job, sending: int, receiving: int, wire: int) -> bool:
-    """Whether a wire is on the way from one core to another."""
+    """Whether a channel is on the route from one core to another."""
     first, end = path(job, sending, receiving)
     while first < end and get(job, PATH_WIRES, first, 0) != wire:
         first += 1
@@ -79,20 +82,20 @@ def is_on(job: Job, sending: int, receiving: int, wire: int) -> bool:
 
 @inlined
 def free_from(job: Job, wire: int, time: int, most: int, duration: int) -> int:
-    """When first no more than ``most`` bit/cycle of a wire are used for so long."""
+    """The first time at which a channel uses at most ``most`` bit/cycle for so many cycles."""
     return below_for(job, TRAFFIC, wire, time, most, duration)
 
 
 @inlined
 def reserve_wire(job: Job, wire: int, start: int, end: int, rate: int) -> None:
-    """Uses so many bit/cycle of a wire from one time to another."""
+    """Reserves bit/cycle of a channel from one time to another."""
     change_use(job, TRAFFIC, wire, start, rate)
     change_use(job, TRAFFIC, wire, end, -rate)
 
 
 @inlined
 def wire_energy(job: Job, wire: int, bits: int, duration: int) -> float:
-    """Energy in pJ of bits that pass a wire in so many cycles."""
+    """The energy in pJ of bits that pass a channel in so many cycles."""
     return float(
         bits * getf(job, WIRE_ENERGIES, wire, PER_BIT)
         + duration * getf(job, WIRE_ENERGIES, wire, PER_CYCLE)
@@ -101,9 +104,10 @@ def wire_energy(job: Job, wire: int, bits: int, duration: int) -> float:
 
 @kernel
 def sending_time(job: Job, planned: int) -> int:
-    """When a planned transfer starts: its wires are idle, or carry the tensor to another core.
+    """The start of a planned transfer: its channels are idle, or carry the same tensor elsewhere.
 
-    As early as possible; Stream joins another transfer also where an idle time comes before.
+    The start is as early as possible; Stream joins another transfer even after an earlier idle
+    time.
     """
     if transfer_word(job, planned, END) == transfer_word(job, planned, START):
         return transfer_word(job, planned, START)
@@ -123,7 +127,7 @@ def sending_time(job: Job, planned: int) -> int:
 
 @kernel
 def _idle_from(job: Job, planned: int) -> int:
-    """When first all wires of a planned transfer are idle for as long as it takes."""
+    """The first time at which all channels of a planned transfer are idle for its duration."""
     time, duration = (
         transfer_word(job, planned, START),
         transfer_cycles(job, planned),
@@ -143,7 +147,7 @@ def _idle_from(job: Job, planned: int) -> int:
 
 @kernel
 def _joins(job: Job, planned: int, transfer: int) -> bool:
-    """Whether a planned transfer can go along with another one of the same tensor."""
+    """Whether a planned transfer can share channels with another transfer of the same tensor."""
     start, duration = transfer_word(job, transfer, START), transfer_cycles(job, planned)
     again = transfer_word(job, transfer, RECEIVER) == transfer_word(job, planned, RECEIVER)
     if (again and not job.reference) or start < transfer_word(job, planned, START):
@@ -169,7 +173,7 @@ def _joins(job: Job, planned: int, transfer: int) -> bool:
 
 @kernel
 def is_carried(job: Job, planned: int, wire: int) -> bool:
-    """Whether a wire carries the tensor of a planned transfer at that time anyway."""
+    """Whether a channel already carries the tensor of a planned transfer at its time."""
     if transfer_word(job, planned, END) == transfer_word(job, planned, START):
         return False
     transfer = get(job, READS, transfer_word(job, planned, TENSOR), LAST_TRANSFER)
@@ -191,9 +195,9 @@ def is_carried(job: Job, planned: int, wire: int) -> bool:
 
 @kernel
 def reserve_path(job: Job, planned: int) -> float:
-    """Takes the wires of a planned transfer whose times are set; returns pJ on them.
+    """Reserves the channels of a planned transfer at its times; returns the energy on them in pJ.
 
-    What is on a wire anyway costs nothing more there; in Stream it costs again.
+    A channel that already carries the tensor adds no energy; in Stream it is counted again.
     """
     start, stop = transfer_word(job, planned, START), transfer_word(job, planned, END)
     bits = bits_sent(job, planned)
@@ -211,6 +215,6 @@ def reserve_path(job: Job, planned: int) -> float:
 
 @kernel
 def is_read_anyway(job: Job, planned: int) -> bool:
-    """Whether the first wire of a planned transfer carries the tensor anyway: it is read once."""
+    """Whether the first channel already carries the tensor, so that no second read is needed."""
     first, end = transfer_path(job, planned)
     return first < end and is_carried(job, planned, get(job, PATH_WIRES, first, 0))

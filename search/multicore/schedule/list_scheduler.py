@@ -1,4 +1,7 @@
-"""The scheduler: one node after the other, each as early as its core, inputs and room allow."""
+"""The list scheduler: starts each node as early as its core, inputs and memory capacities allow.
+
+Times are in cycles, sizes in bits. Slot 0 is a node's output, slot ``1 + i`` its input ``i``.
+"""
 
 from __future__ import annotations
 
@@ -90,12 +93,12 @@ from nestmap.search.multicore.schedule.tensor_copies import (
 )
 
 RESULT = 3
-"""The reason of a transfer of a result off the chip."""
+"""The cause recorded for a transfer of a network output to off-chip memory."""
 
 
 @kernel
 def schedule_nodes(job: Job) -> None:
-    """Schedules all nodes; the state begins empty, but for the core of each node."""
+    """Schedules all nodes; the state must be empty except for the core of each node."""
     _begin(job)
     for row in range(rows(job, PREFETCHED)):
         if count(job, FAILURE) == FINE:
@@ -108,7 +111,7 @@ def schedule_nodes(job: Job) -> None:
 
 @kernel
 def _begin(job: Job) -> None:
-    """Counts who reads what where, puts constants off the chip, finds the first nodes."""
+    """Counts all reads, places constants in off-chip memory and collects the first nodes."""
     for tensor in range(rows(job, TENSORS)):
         if get(job, TENSORS, tensor, WRITER) == NONE:
             add_copy(job, tensor, get(job, TENSORS, tensor, OFFCHIP_HOME), 0, 0)
@@ -126,7 +129,7 @@ def _begin(job: Job) -> None:
 
 @inlined
 def _count(job: Job, node: int, need: int) -> None:
-    """Counts that a node will read a tensor, where it will do that (in Stream on its core)."""
+    """Counts a future read of a tensor, in the memory the node reads (in Stream its core's)."""
     tensor, slot = get(job, NEEDS, need, NEEDED), get(job, NEEDS, need, SLOT)
     memory = operand_memory(job, node, slot)
     if not job.reference and is_streamed(job, node, slot):
@@ -143,9 +146,9 @@ def _make_ready(job: Job, node: int) -> None:
 
 @kernel
 def _prefetch(job: Job, row: int) -> None:
-    """Sends a constant to the core of a node before anything runs.
+    """Sends a constant to the core of a node before the first node runs.
 
-    Unless it is streamed, or it does not fit next to what was sent before (Stream then evicts).
+    Skips a constant that is streamed or does not fit with those sent before (Stream then evicts).
     """
     node, need = get(job, PREFETCHED, row, 0), get(job, PREFETCHED, row, 1)
     tensor, slot = get(job, NEEDS, need, NEEDED), get(job, NEEDS, need, SLOT)
@@ -159,7 +162,7 @@ def _prefetch(job: Job, row: int) -> None:
 
 @kernel
 def _take_next(job: Job) -> int:
-    """Takes the node that the candidate rule puts first out of those that are ready."""
+    """Takes the first of the ready nodes by the candidate rule."""
     best = 0
     for i in range(1, count(job, N_READY)):
         if _is_before(job, get(job, QUEUE, i, 0), get(job, QUEUE, best, 0)):
@@ -191,7 +194,7 @@ def _could_start(job: Job, node: int) -> int:
 
 @kernel
 def _run_node(job: Job, node: int) -> None:
-    """Schedules a node, and all that has to be sent for it."""
+    """Schedules a node and the transfers that it requires."""
     core = get(job, PROGRESS, node, CORE)
     time = max(get(job, IDLE, core, 0), get(job, PROGRESS, node, READY_FROM))
     pin_inputs(job, node)
@@ -224,7 +227,7 @@ def _run_node(job: Job, node: int) -> None:
 
 @kernel
 def _start_of(job: Job, node: int, memory: int, time: int) -> int:
-    """When a node starts: there is room for its output, and for its streams on the wires."""
+    """The start of a node: its output fits, and the channels have bandwidth for its streams."""
     if job.reference:
         if cost(job, node, STREAMED):
             time = streaming_time(job, node, time)
@@ -239,7 +242,7 @@ def _start_of(job: Job, node: int, memory: int, time: int) -> int:
 
 @kernel
 def _send_result(job: Job, node: int, memory: int, end: int) -> None:
-    """Sends a result of the network off the chip, and frees its room."""
+    """Sends a network output to off-chip memory and frees its capacity on the core."""
     copy = copy_in(job, node, memory)
     sent = send_offchip(job, copy, RESULT, node)
     remove_copy(job, copy, max(end, sent) if job.reference else unused_from(job, copy))
@@ -247,7 +250,7 @@ def _send_result(job: Job, node: int, memory: int, end: int) -> None:
 
 @kernel
 def _release_followers(job: Job, node: int) -> None:
-    """Makes those ready that waited for a node alone."""
+    """Makes the successors ready whose only remaining predecessor was this node."""
     for i in range(get(job, NODES, node, FIRST_NEXT), get(job, NODES, node, END_NEXT)):
         after = get(job, FOLLOWING, i, 0)
         end = get(job, PROGRESS, node, NODE_END)

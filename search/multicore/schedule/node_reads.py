@@ -1,4 +1,7 @@
-"""Which tensors there are, and which node reads which of them: edges and constants as columns."""
+"""The tensors of a workload and the nodes that read them, from edges and constants, as columns.
+
+Slot 0 is a node's output, slot ``1 + i`` its input ``i``; sizes are in bits.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,13 @@ from nestmap.model.multicore.schedule import ScheduledTensors
 from nestmap.model.multicore.split_options import Convention
 
 OUTPUT_SLOT = 0
-"""The slot of a node's output, and of partial sums it adds to; input ``i`` has slot ``1 + i``."""
+"""The slot of a node's output and of the partial sums it accumulates; input ``i`` has ``1 + i``."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class NodeReads:
-    """All tensors, and a row for each that a node reads: which node, which tensor, which slot."""
+    """All tensors, and one row per read: node, tensor, slot."""
 
     tensors: ScheduledTensors
     node: Ints
@@ -30,11 +33,11 @@ class NodeReads:
 
 
 def node_reads(nodes: CnWorkload) -> NodeReads:
-    """The tensors of a workload and who reads them, node by node.
+    """The tensors of a workload and their readers, node by node.
 
-    Outputs come first, a tensor for each node. An input that no node of the workload writes is
-    constant: it waits off the chip, each part of it that some node reads once. In Stream's
-    convention the needs of a node are in the order of their sizes, else as they come.
+    Outputs come first, one tensor for each node. An input that no node of the workload writes is a
+    constant in off-chip memory, with one tensor for each distinct part that nodes read. In Stream's
+    convention the needs of a node are sorted by size, otherwise by input.
     """
     constants = constant_reads(nodes)
     edges = nodes.edges
@@ -62,11 +65,10 @@ def _bits(layer: CnLayer, use: TensorUse, nodes: CnWorkload) -> Ints:
 @final
 @dataclass(frozen=True, eq=False)
 class ConstantReads:
-    """The inputs that no node of a workload writes: who reads them, and their different parts.
+    """The inputs that no node of a workload writes: their readers and their distinct parts.
 
-    A row of ``node``, ``part`` and ``place`` (which input of the node) for each read; an item of
-    ``first`` (the first node that reads it), ``input`` (which one of that) and ``bits`` for each
-    part.
+    ``node``, ``part`` and ``place`` (which input of the node) have one item per read; ``first``
+    (the first node that reads it), ``input`` (its input) and ``bits`` have one item per part.
     """
 
     node: Ints
@@ -78,7 +80,7 @@ class ConstantReads:
 
 
 def constant_reads(nodes: CnWorkload) -> ConstantReads:
-    """The reads of constants, layer by layer, input by input; each different part is there once."""
+    """The reads of constants, by layer and input; each distinct part occurs once."""
     columns = [list(column) for column in zip(*_constants(nodes), strict=True)]
     empty = np.zeros(0, dtype=np.int64)
     return ConstantReads(*([np.concatenate(column) for column in columns] or [empty] * 6))
@@ -107,7 +109,7 @@ def _constants(nodes: CnWorkload) -> Iterator[tuple[Ints, ...]]:
 
 
 def _written_inputs(nodes: CnWorkload) -> set[tuple[int, int]]:
-    """The inputs (row of the layer, place) that other nodes write."""
+    """The inputs that other nodes write, as pairs of layer row and input position."""
     edges = nodes.edges
     data = edges.read >= 0
     layer = np.searchsorted(nodes.first_nodes, edges.consumer[data], side="right") - 1
@@ -116,7 +118,7 @@ def _written_inputs(nodes: CnWorkload) -> set[tuple[int, int]]:
 
 
 def _parts(layer: CnLayer, use: TensorUse, convention: Convention) -> tuple[Ints, Ints]:
-    """The first node that reads each different part of an operand, and the part of each node."""
+    """The first reader of each distinct part of an operand, and the part that each node reads."""
     ranges = [column for axis in use.axes for column in layer.range_of(axis, convention)]
     ranges += [layer.bits_of(use, convention)]
     _, first, part = np.unique(np.stack(ranges), axis=1, return_index=True, return_inverse=True)

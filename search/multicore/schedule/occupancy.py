@@ -1,4 +1,7 @@
-"""Curves: how much of a memory or a wire is used from when on, as steps in the order of time."""
+"""Step curves over time: the use of a memory (bits) or a channel (bit/cycle), in order of time.
+
+Times are in cycles.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,13 @@ from nestmap.search.multicore.schedule.table_layout import (
 
 @inlined
 def steps_of(job: Job, curves: int, row: int) -> int:
-    """How many steps a curve has."""
+    """The number of steps of a curve."""
     return get(job, curves + 1, row, 0)
 
 
 @inlined
 def _steps_until(job: Job, curves: int, row: int, time: int) -> int:
-    """How many steps of a curve are at a time or before."""
+    """The number of steps of a curve at or before a time."""
     base = plane_offset(job, curves, row)
     low, high = 0, steps_of(job, curves, row)
     while low < high:
@@ -37,21 +40,24 @@ def _steps_until(job: Job, curves: int, row: int, time: int) -> int:
 
 @inlined
 def use_at(job: Job, curves: int, row: int, time: int) -> int:
-    """What is used at a time."""
+    """The use at a time."""
     place = _steps_until(job, curves, row, time)
     return int(job.ints[plane_offset(job, curves, row) + STEP * (place - 1) + USED]) if place else 0
 
 
 @inlined
 def last_change(job: Job, curves: int, row: int) -> int:
-    """When a curve changes last."""
+    """The time of the last step of a curve."""
     last = steps_of(job, curves, row) - 1
     return int(job.ints[plane_offset(job, curves, row) + STEP * last + TIME])
 
 
 @kernel
 def change_use(job: Job, curves: int, row: int, time: int, by: int) -> None:
-    """Uses more (or less) from a time on; ``FULL`` is noted where there is no step left."""
+    """Adds to (or subtracts from) the use from a time on.
+
+    Notes ``FULL`` if no free step remains.
+    """
     ints, base, steps = job.ints, plane_offset(job, curves, row), steps_of(job, curves, row)
     place = _steps_until(job, curves, row, time)
     if place == 0 or ints[base + STEP * (place - 1) + TIME] != time:
@@ -71,7 +77,10 @@ def change_use(job: Job, curves: int, row: int, time: int, by: int) -> None:
 
 @kernel
 def below_from(job: Job, curves: int, row: int, time: int, most: int) -> int:
-    """From when on, at a time or later, no more than ``most`` is used for good; else ``NONE``."""
+    """The first time (at ``time`` or later) from which at most ``most`` is used for good.
+
+    Else ``NONE``.
+    """
     ints, base, steps = job.ints, plane_offset(job, curves, row), steps_of(job, curves, row)
     place = steps - 1
     while place >= 0 and ints[base + STEP * place + USED] <= most:
@@ -83,9 +92,9 @@ def below_from(job: Job, curves: int, row: int, time: int, most: int) -> int:
 
 @kernel
 def below_for(job: Job, curves: int, row: int, time: int, most: int, duration: int) -> int:
-    """When first, at a time or later, no more than ``most`` is used for so long.
+    """The first time (at ``time`` or later) from which at most ``most`` is used for so many cycles.
 
-    ``NONE`` if never. After its last step a curve stays as it is.
+    ``NONE`` if there is none. A curve is constant after its last step.
     """
     ints, base, steps = job.ints, plane_offset(job, curves, row), steps_of(job, curves, row)
     place = max(_steps_until(job, curves, row, time) - 1, 0)

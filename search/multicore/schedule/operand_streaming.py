@@ -1,4 +1,8 @@
-"""Streams: what passes between a core and off chip while a node runs, too large to be kept."""
+"""Streams: transfers between a core and off-chip memory while a node runs.
+
+An operand streams if it is too large for its core's memory. Times are in cycles, rates in
+bit/cycle, energies in pJ. Slot 0 is a node's output, slot ``1 + i`` its input ``i``.
+"""
 
 from __future__ import annotations
 
@@ -47,19 +51,19 @@ from nestmap.search.multicore.schedule.table_layout import (
 
 @inlined
 def cost(job: Job, node: int, column: int) -> int:
-    """A figure of the cost table: of a node on its core."""
+    """A column of the cost table for a node on its core."""
     return get3(job, COSTS, get(job, NODES, node, KIND), get(job, PROGRESS, node, CORE), column)
 
 
 @inlined
 def is_streamed(job: Job, node: int, slot: int) -> bool:
-    """Whether an operand of a node (0: its output) is too large for its core."""
+    """Whether an operand of a node (slot 0: output) is too large for its core."""
     return (cost(job, node, STREAMED) >> slot) & 1 == 1
 
 
 @inlined
 def _rate_on(job: Job, node: int, wire: int) -> int:
-    """Bit/cycle of a node's streams on a wire, both directions together, at most its width."""
+    """Bit/cycle of a node's streams on a channel, both directions summed, up to its width."""
     core = get(job, PROGRESS, node, CORE)
     rate = 0
     if is_on(job, job.offchip, core, wire):
@@ -71,7 +75,7 @@ def _rate_on(job: Job, node: int, wire: int) -> int:
 
 @kernel
 def streaming_time(job: Job, node: int, time: int) -> int:
-    """When first the wires to and from off chip have room for a node's streams."""
+    """The first time at which the off-chip channels have bandwidth for a node's streams."""
     duration = cost(job, node, RUNTIME)
     again = True
     while again:
@@ -88,7 +92,7 @@ def streaming_time(job: Job, node: int, time: int) -> int:
 
 @kernel
 def reserve_offchip_streams(job: Job, node: int, start: int) -> None:
-    """Takes room on the wires to and from off chip while a node runs."""
+    """Reserves bandwidth of the off-chip channels while a node runs."""
     core, duration = get(job, PROGRESS, node, CORE), cost(job, node, RUNTIME)
     for wire in range(rows(job, BANDWIDTHS)):
         rate = _rate_on(job, node, wire)
@@ -106,7 +110,7 @@ def reserve_offchip_streams(job: Job, node: int, start: int) -> None:
 
 @kernel
 def stream_energy(job: Job, sending: int, receiving: int, rate: int, duration: int) -> float:
-    """Energy in pJ on the wires of a stream."""
+    """The energy of a stream on the channels in pJ."""
     energy = 0.0
     first, end = path(job, sending, receiving)
     for i in range(first, end if rate else first):
@@ -116,7 +120,7 @@ def stream_energy(job: Job, sending: int, receiving: int, rate: int, duration: i
 
 @kernel
 def _note(job: Job, node: int, sending: int, receiving: int, rate: int) -> None:
-    """Writes down a stream; its times are those of the node."""
+    """Records a stream; its times are those of the node."""
     row = count(job, N_STREAMS)
     if rate == 0:
         return

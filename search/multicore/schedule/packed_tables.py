@@ -1,8 +1,8 @@
-"""What a scheduling kernel works on: all tables in two arrays, so that calls pass little.
+"""The tables of the scheduling kernels, packed into two arrays to make calls cheap.
 
-A NumPy array costs a compiled call seven machine words, and the thirty tables of a schedule more
-than most calls do. So they are concatenated in one array of integers and one of floats;
-its first words say where each begins. Outside of kernels the same memory is seen as arrays.
+Each NumPy array adds seven machine words to a compiled call, so passing the thirty tables of a
+schedule would cost more than most calls do. They are concatenated into one array of integers and
+one of floats; a header gives the offset of each. Outside the kernels, arrays view the same memory.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from nestmap.search.multicore.schedule.table_layout import (
 )
 
 HEADER: Final = 4
-"""Words for each table: where it begins, how far rows and planes are apart, how many rows."""
+"""Header words per table: offset, stride of a row, stride of a plane, number of rows."""
 
 
 class Job(NamedTuple):
-    """The tables, the candidate rule, whether as the reference (Stream), the off-chip core."""
+    """The tables, the candidate rule, whether to follow Stream, and the off-chip core."""
 
     ints: Ints
     floats: Floats
@@ -66,13 +66,13 @@ def add(job: Job, table: int, row: int, column: int, value: int) -> None:
 
 @inlined
 def rows(job: Job, table: int) -> int:
-    """How many rows a table has."""
+    """The number of rows of a table."""
     return int(job.ints[HEADER * table + 3])
 
 
 @inlined
 def plane_offset(job: Job, table: int, plane: int) -> int:
-    """Where a plane of a table with three axes begins."""
+    """The offset of a plane of a table with three axes."""
     ints = job.ints
     return int(ints[HEADER * table] + plane * ints[HEADER * table + 1])
 
@@ -142,19 +142,19 @@ def transfer_word(job: Job, transfer: int, column: int) -> int:
 
 @inlined
 def transfer_cycles(job: Job, transfer: int) -> int:
-    """Cycles that a transfer takes."""
+    """The cycles that a transfer takes."""
     return transfer_word(job, transfer, END) - transfer_word(job, transfer, START)
 
 
 @inlined
 def bits_sent(job: Job, transfer: int) -> int:
-    """Bits of the tensor of a transfer."""
+    """The bits of a transfer's tensor."""
     return get(job, TENSORS, transfer_word(job, transfer, TENSOR), BITS)
 
 
 @inlined
 def bits_held(job: Job, copy: int) -> int:
-    """Bits of the tensor of a copy."""
+    """The bits of a copy's tensor."""
     return get(job, TENSORS, copy_word(job, copy, TENSOR), BITS)
 
 
@@ -164,9 +164,9 @@ Shape = tuple[int, ...]
 def pack_tables(
     integers: Sequence[Ints | Shape], numbers: Sequence[Floats | Shape]
 ) -> tuple[Ints, Floats, list[Ints], list[Floats]]:
-    """Tables put one behind the other, the header first; and each of them as an array again.
+    """Concatenates tables behind a header; also returns a view of each as an array.
 
-    Of a table that begins empty the shape is enough; its memory is not touched.
+    For a table that starts empty the shape suffices; its memory is not touched.
     """
     header = np.zeros((TABLES, HEADER), dtype=np.int64)
     ints, views = _concatenate(integers, header, 0, header.size)
@@ -178,7 +178,7 @@ def pack_tables(
 def _concatenate(
     tables: Sequence[NDArray[np.generic] | Shape], header: Ints, first: int, at: int
 ) -> tuple[Ints, list[Ints]]:
-    """Tables of words, from a place on; where they begin is written into the header."""
+    """Concatenates tables of words from an offset on, and writes their offsets into the header."""
     shapes = [x if isinstance(x, tuple) else x.shape for x in tables]
     starts = at + np.cumsum([0, *(prod(shape) for shape in shapes)])
     words = np.zeros(int(starts[-1]), dtype=np.int64)

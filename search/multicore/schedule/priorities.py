@@ -1,4 +1,4 @@
-"""In which order nodes come that could start at the same time."""
+"""Candidate rules: the order of nodes that could start at the same time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nestmap.model.multicore.split_options import Convention
 
 
 def ranks(problem: ScheduleProblem) -> Ints:
-    """The rank of each node by the candidate rule: different numbers, the smallest goes first."""
+    """The rank of each node by the candidate rule: distinct numbers, the smallest first."""
     nodes = problem.nodes
     places = np.arange(len(nodes))
     if problem.options.rule is CandidateRule.MEMORY:
@@ -29,10 +29,10 @@ def ranks(problem: ScheduleProblem) -> Ints:
 
 
 def upward_ranks(problem: ScheduleProblem) -> NDArray[np.float64]:
-    """Cycles from each node's start to the end of the network, at least: its longest way.
+    """The least cycles from each node's start to the end of the network: its longest path.
 
-    A node takes as long as on average of the cores that it can run on; sending takes no time (the
-    upward rank of Topcuoglu et al., "HEFT", TPDS 2002, without communication).
+    A node takes its mean runtime over the cores that can run it; transfers take no time (the upward
+    rank of Topcuoglu et al., "HEFT", TPDS 2002, without communication).
     """
     runtime = problem.costs.runtime
     possible = runtime != INFEASIBLE

@@ -1,4 +1,4 @@
-"""A scheduling problem as the tables that the kernels read."""
+"""Converts a scheduling problem to the tables that the kernels read."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RULES: Final = {
 
 
 def mode_of(problem: ScheduleProblem) -> Mode:
-    """How the kernels schedule a problem."""
+    """The scheduling mode of a problem: candidate rule, convention, off-chip core."""
     cores = _core_numbers(problem)
     return Mode(
         rule=RULES[problem.options.rule],
@@ -73,7 +73,7 @@ def network_of(problem: ScheduleProblem, needs: NodeReads) -> Network:
 
 
 def energies_of(problem: ScheduleProblem) -> Energies:
-    """The energies of a problem."""
+    """The energies of a problem in pJ."""
     homes, ways = (
         TopMemories(accelerator=problem.accelerator),
         Interconnect(accelerator=problem.accelerator),
@@ -93,12 +93,12 @@ def _core_numbers(problem: ScheduleProblem) -> list[int]:
 
 
 def places_of_cores(problem: ScheduleProblem) -> dict[int, int]:
-    """The place of each core in the tables, by its number."""
+    """The row of each core in the tables, by core number."""
     return {number: place for place, number in enumerate(_core_numbers(problem))}
 
 
 def _followers(problem: ScheduleProblem) -> Ints:
-    """Pairs of nodes of which the second waits for the first, each once, in order."""
+    """Pairs of predecessor and successor, each once, in order."""
     edges = problem.nodes.edges
     pairs = np.stack((edges.producer, edges.consumer), axis=1)
     return np.array(np.unique(pairs, axis=0), dtype=np.int64)
@@ -124,9 +124,10 @@ def _nodes(problem: ScheduleProblem, needs: NodeReads, followers: Ints) -> Ints:
 
 
 def _results(problem: ScheduleProblem) -> Ints:
-    """Whether each node's output is a result: no node reads it.
+    """Whether each node's output is a network output: no node reads it.
 
-    In Stream those of a layer are if one of its nodes has nothing after it, not even in order.
+    In Stream's convention, the outputs of a layer are network outputs if one of its nodes has no
+    successor, not even one for order only.
     """
     nodes, edges = problem.nodes, problem.nodes.edges
     if problem.convention is Convention.EXACT:
@@ -143,7 +144,7 @@ def _results(problem: ScheduleProblem) -> Ints:
 
 
 def _operands(problem: ScheduleProblem, layer: CnLayer, core: int) -> tuple[MemoryOperand, ...]:
-    """The memory operands of a layer on a core; none where it cannot run there."""
+    """The memory operands of a layer on a core; empty if the core cannot run it."""
     found = problem.accelerator.core(core)
     if not isinstance(found, ComputeCore):
         return ()
@@ -161,7 +162,7 @@ def _homes(problem: ScheduleProblem, homes: TopMemories) -> Ints:
 
 
 def _tensors(problem: ScheduleProblem, needs: NodeReads, homes: TopMemories) -> Ints:
-    """Of each tensor its bits, who writes it, and its memory off the chip."""
+    """The bits, the producer and the off-chip memory of each tensor."""
     tensors, count = needs.tensors, len(problem.nodes)
     writer = np.where(np.arange(len(tensors)) < count, tensors.node, NONE)
     layers = np.searchsorted(problem.nodes.first_nodes, tensors.node, side="right") - 1
@@ -174,7 +175,7 @@ def _tensors(problem: ScheduleProblem, needs: NodeReads, homes: TopMemories) -> 
 
 
 def _offchip(problem: ScheduleProblem, homes: TopMemories, layer: CnLayer, slot: int) -> int:
-    """The memory off the chip for an operand: that of its memory operand, else the first one."""
+    """The off-chip memory of an operand: that of its memory operand, else the first one."""
     number = problem.accelerator.offchip
     for core in problem.accelerator.compute_cores:
         operands = _operands(problem, layer, core.id)
@@ -186,7 +187,7 @@ def _offchip(problem: ScheduleProblem, homes: TopMemories, layer: CnLayer, slot:
 
 
 def _prefetched(problem: ScheduleProblem, needs: NodeReads) -> Ints:
-    """The needs that are sent before anything runs, operand by operand: node, place."""
+    """The needs sent before the first node runs, by operand, as pairs of node and input."""
     rows: list[tuple[int, int]] = []
     names = [[read.operand for read in layer.nest.inputs] for layer in problem.nodes.layers]
     layers = np.searchsorted(problem.nodes.first_nodes, needs.node, side="right") - 1

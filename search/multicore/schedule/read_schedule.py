@@ -1,4 +1,7 @@
-"""What comes out of scheduling: figures of a state, and the whole of it as a schedule."""
+"""Reads results from the state of the kernels: latency, energy, memory peaks, the full schedule.
+
+Times are in cycles, sizes in bits, energies in pJ.
+"""
 
 from __future__ import annotations
 
@@ -57,13 +60,13 @@ from nestmap.search.multicore.schedule.table_layout import (
 
 
 def latency_of(state: State) -> int:
-    """The last end of nodes and transfers."""
+    """The last end of all nodes and transfers, in cycles."""
     sent = state.transfers[: state.counters[N_TRANSFERS, 0], END]
     return int(max(state.nodes[:, NODE_END].max(initial=0), sent.max(initial=0)))
 
 
 def onchip_peaks(network: Network, state: State) -> Ints:
-    """The most bits that each memory on the chip ever holds; 0 for those off the chip."""
+    """The peak bits in each on-chip memory; 0 for off-chip memories."""
     places: Ints = np.arange(state.rooms.shape[1], dtype=np.int64)
     known: NDArray[np.bool_] = np.less(places, state.room_steps)
     peaks = np.where(known, state.rooms[:, :, USED], 0).max(axis=1)
@@ -71,7 +74,7 @@ def onchip_peaks(network: Network, state: State) -> Ints:
 
 
 def offchip_peak(network: Network, state: State, memory: int) -> int:
-    """The most bits that a memory off the chip ever holds; all that it ever gets if that fits."""
+    """The peak bits in an off-chip memory; the total written to it if that fits."""
     copies = state.copies[: state.counters[N_COPIES, 0]]
     there = copies[copies[:, MEMORY] == memory]
     bits = network.tensors[there[:, TENSOR], BITS]
@@ -87,7 +90,7 @@ def offchip_peak(network: Network, state: State, memory: int) -> int:
 
 
 def energy_of(spending: Spending) -> ScheduleEnergy:
-    """The energy by what it was spent for."""
+    """The energy in pJ by category."""
     parts = spending.parts[:, 0].tolist()
     sent = parts[SENT:STREAMING_LINKS]
     links, memory = sent[ON_WIRES::2], sent[IN_MEMORIES::2]
@@ -109,7 +112,7 @@ def energy_of(spending: Spending) -> ScheduleEnergy:
 def schedule_of(
     problem: ScheduleProblem, allocation: Allocation, needs: NodeReads, desk: Workspace
 ) -> Schedule:
-    """What scheduling came to, as a schedule that does not change any more."""
+    """Copies the state into an immutable schedule."""
     state = desk.state
     numbers = np.array(sorted(core.id for core in problem.accelerator.cores), dtype=np.int64)
     return Schedule(
@@ -128,7 +131,7 @@ def schedule_of(
 
 
 def _fixed(column: NDArray[np.int64]) -> Ints:
-    """A copy that cannot be written to."""
+    """A read-only copy."""
     made = np.array(column, dtype=np.int64)
     made.setflags(write=False)
     return made

@@ -1,4 +1,4 @@
-"""The schedule of one allocation."""
+"""Schedules one allocation."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from nestmap.search.multicore.schedule.scheduler import Scheduler
 
 
 def schedule(problem: ScheduleProblem, allocation: Allocation) -> Schedule:
-    """When each node runs, what is sent when, what each memory holds, and what that costs.
+    """The schedule of an allocation: times of nodes and transfers, memory contents, costs.
 
-    Event by event as in Stream (Symons et al., IEEE TC 2024): of the nodes whose predecessors are
-    scheduled the candidate rule takes one; its inputs are sent to its core as early as wires and
-    room allow, for which others may have to leave; then it runs. The same for the same input.
+    Proceeds event by event as in Stream (Symons et al., IEEE TC 2024): the candidate rule selects
+    one of the nodes whose predecessors are scheduled; its inputs are sent to its core as early as
+    channels and memory capacities allow, evicting other tensors if necessary; then it runs.
+    Deterministic.
 
     Raises:
-        InputError: where the allocation has a core for a gene that it cannot run on.
-        InfeasibleError: where something finds no room, which the text names.
+        InputError: if the allocation assigns a node group to a core that is not allowed.
+        InfeasibleError: if a tensor exceeds the capacity of a memory; the message names both.
     """
     scheduler = Scheduler(problem)
     return schedule_of(problem, allocation, scheduler.needs, scheduler.run(allocation))

@@ -1,4 +1,4 @@
-"""Schedules allocations of one problem, one after another, with the same tables."""
+"""Schedules allocations of one problem one after another, reusing the same tables."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from nestmap.search.multicore.schedule.table_layout import (
 )
 
 _LARGEST: Final = 2**20
-"""By how much the tables may grow before something must be wrong."""
+"""The largest factor by which the tables may grow; a larger one indicates an endless schedule."""
 
 
 @final
 class Scheduler:
-    """Schedules allocations of a problem, one at a time; every thread needs one of its own."""
+    """Schedules allocations of a problem one at a time; each thread needs its own instance."""
 
     def __init__(self, problem: ScheduleProblem) -> None:
         self.problem = problem
@@ -61,17 +61,17 @@ class Scheduler:
         return new_workspace(self.network, self._energies, self.mode, self._scale)
 
     def copy_for_thread(self) -> Scheduler:
-        """One for another thread."""
+        """A copy of this scheduler for another thread."""
         made = copy(self)
         made._desk = self._new_desk()
         return made
 
     def run(self, allocation: Allocation) -> Workspace:
-        """The state after all nodes are scheduled; it is good until the next call.
+        """The state after all nodes are scheduled; valid until the next call.
 
         Raises:
-            InputError: where the allocation has a core for a gene that it cannot run on.
-            InfeasibleError: where something finds no room.
+            InputError: if the allocation assigns a node group to a core that is not allowed.
+            InfeasibleError: if a tensor exceeds the capacity of a memory.
         """
         cores = self._cores(allocation)
         while True:
@@ -79,17 +79,17 @@ class Scheduler:
             schedule_nodes(self._desk.job)
             if self._desk.state.counters[FAILURE] != FULL:
                 break
-            assert self._scale < _LARGEST, "a schedule without end"
+            assert self._scale < _LARGEST, "the schedule does not end"
             self._scale *= 2
             self._desk = self._new_desk()
         self._check(self._desk.state)
         return self._desk
 
     def fitness(self, allocation: Allocation) -> Fitness | None:
-        """What the schedule of an allocation costs; ``None``: it does not fit.
+        """The costs of an allocation's schedule; ``None`` if it is infeasible.
 
         Raises:
-            InputError: where the allocation has a core for a gene that it cannot run on.
+            InputError: if the allocation assigns a node group to a core that is not allowed.
         """
         try:
             state, spending = self.run(allocation)[1:]
@@ -105,7 +105,7 @@ class Scheduler:
         genes = self.problem.space.groups
         if len(allocation) != len(genes):
             found = f"{len(allocation)} cores for {len(genes)} groups of nodes"
-            raise InputError("allocation", found, "a core for each of them")
+            raise InputError("allocation", found, "one core for each of them")
         for gene, core in zip(genes, allocation, strict=True):
             if core not in gene.cores:
                 raise InputError(
@@ -129,10 +129,9 @@ class Scheduler:
         tensor, memory = int(counters[FAILED_TENSOR]), int(counters[FAILED_MEMORY])
         home = self.homes.memories[memory]
         raise InfeasibleError(
-            f"layer {layer}: no room for {self._name(tensor)}, "
-            f"{self.needs.tensors.bits[tensor]} bits, in {home}, "
-            f"{home.level.instance.size} bits, beside what node {nodes.id_of(node)} needs there; "
-            "expected a larger memory, or smaller nodes"
+            f"layer {layer}: {self._name(tensor)} ({self.needs.tensors.bits[tensor]} bits) does "
+            f"not fit into {home} ({home.level.instance.size} bits) with the other tensors that "
+            f"node {nodes.id_of(node)} needs there; expected a larger memory or smaller nodes"
         )
 
     def _name(self, tensor: int) -> str:
@@ -148,6 +147,6 @@ class Scheduler:
             size, peak = home.level.instance.size, offchip_peak(self.network, state, memory)
             if peak > size:
                 raise InfeasibleError(
-                    f"network {self.problem.nodes.name}: {peak} bits off the chip, in {home}, "
-                    f"{size} bits; expected a larger memory there"
+                    f"network {self.problem.nodes.name}: a peak of {peak} bits exceeds the "
+                    f"off-chip memory {home} ({size} bits); expected a larger memory"
                 )

@@ -1,4 +1,4 @@
-"""A job for the kernels, made empty, and as large as it turns out to have to be."""
+"""Allocates and resets the tables of the scheduling kernels, as large as needed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ from nestmap.search.multicore.schedule.table_layout import (
 
 
 class Mode(NamedTuple):
-    """How to schedule: the candidate rule, whether as the reference (Stream), the off-chip core."""
+    """How to schedule.
+
+    The candidate rule, whether to follow Stream's convention, the off-chip core.
+    """
 
     rule: int
     reference: bool
@@ -35,7 +38,7 @@ class Mode(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """A job, and what it changes as arrays."""
+    """A job, and the tables that it changes as arrays."""
 
     job: Job
     state: State
@@ -43,7 +46,7 @@ class Workspace(NamedTuple):
 
 
 def new_workspace(network: Network, energies: Energies, mode: Mode, scale: int = 1) -> Workspace:
-    """A job with room for some evictions; ``scale`` makes the room larger."""
+    """A job with capacity for some evictions; ``scale`` multiplies this capacity."""
     integers: list[Ints | Shape] = [*network, *_state_shapes(network, scale)]
     numbers: list[Floats | Shape] = [*energies, *_spending_shapes(scale, network)]
     ints, floats, views, float_views = pack_tables(integers, numbers)
@@ -95,9 +98,9 @@ def _spending_shapes(scale: int, network: Network) -> list[Shape]:
 
 
 def reset_workspace(desk: Workspace, cores: Ints) -> None:
-    """Makes a job empty again; ``cores`` are the places of the cores that run the nodes.
+    """Resets a job; ``cores`` are the rows of the cores that run the nodes.
 
-    Rows of copies, transfers and streams that are not counted do not matter.
+    Rows of copies, transfers and streams beyond the counters are not cleared.
     """
     state = desk.state
     state.rooms[:, 0] = 0

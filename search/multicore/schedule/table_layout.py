@@ -1,4 +1,8 @@
-"""The tables that the scheduling kernels read and write: what their rows and columns mean."""
+"""The tables that the scheduling kernels read and write, with the meaning of rows and columns.
+
+Times are in cycles, sizes and capacities in bits, rates and bandwidths in bit/cycle, energies in
+pJ. Slot 0 is a node's output, slot ``1 + i`` its input ``i``.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import Final, NamedTuple
 from nestmap.model.arrays import Floats, Ints
 
 NONE: Final = -1
-"""No row, no time."""
+"""Marks a missing row or time."""
 
 # tables of integers, as the fields of Network, then of State
 NODES: Final = 0
@@ -22,7 +26,7 @@ IS_AT: Final = 8
 BANDWIDTHS: Final = 9
 PATHS: Final = 10
 PATH_WIRES: Final = 11
-ROOMS: Final = 12  # the table behind a table of curves says how many steps each of them has
+ROOMS: Final = 12  # the table after a table of curves has the number of steps of each curve
 ROOM_STEPS: Final = 13
 TRAFFIC: Final = 14
 TRAFFIC_STEPS: Final = 15
@@ -48,7 +52,7 @@ SENDING_ENERGIES: Final = 32
 SPENT: Final = 33
 TABLES: Final = 34
 
-# nodes: a row each
+# nodes: one row each
 KIND: Final = 0
 LAYER: Final = 1
 FIRST_NEED: Final = 2
@@ -60,16 +64,16 @@ WAITS_FOR: Final = 7
 RANK: Final = 8
 NODE_COLUMNS: Final = 9
 
-# needs: a row for each tensor that a node reads; needs of a node are consecutive
+# needs: one row for each tensor that a node reads; the needs of a node are consecutive
 NEEDED: Final = 0
 SLOT: Final = 1
 
-# tensors: a row each, the outputs of the nodes first, in their order
+# tensors: one row each, first the outputs of the nodes, in the order of the nodes
 BITS: Final = 0
 WRITER: Final = 1
 OFFCHIP_HOME: Final = 2
 
-# costs by kind and core
+# costs by kind and core: cycles, 0 or 1, bit/cycle
 RUNTIME: Final = 0
 STREAMED: Final = 1
 READ_RATE: Final = 2
@@ -77,7 +81,7 @@ WRITE_RATE: Final = 3
 ONCHIP: Final = 0
 OFFCHIP: Final = 1
 
-# memories: a row each
+# memories: one row each; capacities in bits, widths in bit/cycle
 CAPACITY: Final = 0
 IS_OFFCHIP: Final = 1
 READ_WIDTH: Final = 2
@@ -86,7 +90,7 @@ FIRST_CORE: Final = 4
 READ: Final = 0
 WRITE: Final = 1
 
-# energies of wires
+# energies of channels in pJ
 PER_BIT: Final = 0
 PER_CYCLE: Final = 1
 
@@ -97,11 +101,11 @@ BY_START: Final = 2
 
 
 class Network(NamedTuple):
-    """What stays the same for all allocations of a problem.
+    """The tables that are the same for all allocations of a problem.
 
-    ``paths`` has where the wires of each pair of cores begin in ``path_wires``; pairs are numbered
-    ``sender * cores + receiver``. A wire of bandwidth 0 takes no time. ``homes`` is the memory of
-    each operand by layer, core and operand (0: output). ``is_at`` says which core has which memory.
+    ``paths`` has the offset of each route in ``path_wires``; routes are numbered ``sender * cores +
+    receiver``. A channel of bandwidth 0 takes no time. ``homes`` is the memory of each operand by
+    layer, core and slot (0: output, ``1 + i``: input). ``is_at`` tells which core has which memory.
     """
 
     nodes: Ints
@@ -119,19 +123,19 @@ class Network(NamedTuple):
 
 
 class Energies(NamedTuple):
-    """The energies of nodes (by kind and core), memories and wires, in pJ."""
+    """The energies of nodes (by kind and core), memories and channels, in pJ."""
 
     nodes: Floats
     memories: Floats
     wires: Floats
 
 
-# steps of a curve
+# steps of a curve: cycles, bits or bit/cycle
 STEP: Final = 2
 TIME: Final = 0
 USED: Final = 1
 
-# copies of tensors in memories, a row each; it is in a list of its tensor and in one of its memory
+# copies of tensors, one row each, linked in a list per tensor and a list per memory; cycles
 TENSOR: Final = 0
 MEMORY: Final = 1
 SINCE: Final = 2
@@ -145,7 +149,7 @@ LAST_THERE: Final = 9
 WANTED: Final = 10
 COPY_COLUMNS: Final = 11
 
-# transfers, a row each; those of a tensor are in a list, the last one first
+# transfers, one row each, linked in a list per tensor, the last one first; cycles
 SENDER: Final = 1
 RECEIVER: Final = 2
 SENDING: Final = 3
@@ -159,19 +163,19 @@ TRANSFER_COLUMNS: Final = 10
 ON_WIRES: Final = 0
 IN_MEMORIES: Final = 1
 
-# streams, a row each; their times are those of the nodes
+# streams, one row each; their times are those of the nodes
 STREAM_NODE: Final = 0
 STREAM_RATE: Final = 1
 STREAM_COLUMNS: Final = 5  # SENDING and RECEIVING as in transfers
 
-# what changes of a tensor
+# state of a tensor
 FIRST_COPY: Final = 0
 READS_LEFT: Final = 1
 LAST_TRANSFER: Final = 2
 LAST_READ: Final = 3
 TENSOR_COLUMNS: Final = 4
 
-# what changes of a node
+# state of a node; times in cycles
 CORE: Final = 0
 NODE_START: Final = 1
 NODE_END: Final = 2
@@ -196,7 +200,7 @@ FULL: Final = 1
 NO_ROOM: Final = 2
 CANNOT_RUN: Final = 3
 
-# parts of the energy; those of transfers are at 2 * reason + 2 (wires) and + 3 (memories)
+# categories of energy; transfers use 2 * reason + 2 (channels) and + 3 (memories)
 COMPUTATION: Final = 0
 STREAMING: Final = 1
 SENT: Final = 2
@@ -205,13 +209,13 @@ ENERGY_PARTS: Final = 11
 
 
 class State(NamedTuple):
-    """What scheduling changes.
+    """The tables that scheduling changes.
 
-    ``rooms`` and ``traffic`` are curves (steps of time and use) of the memories on the chip and of
-    the wires, with so many steps each; ``most_steps`` is how many they can have. ``left`` counts
-    the reads of each tensor in each memory that are not scheduled yet (-1: there never was one);
-    ``gone`` is until when it last was there.
-    ``there`` is the first and the last copy in each memory.
+    ``rooms`` and ``traffic`` are the curves (steps of time and use) of the on-chip memories and of
+    the channels, with ``room_steps`` and ``traffic_steps`` steps; ``most_steps`` is their capacity.
+    ``left`` counts the unscheduled reads of each tensor in each memory (-1: it never had any);
+    ``gone`` is the time (cycles) until which the memory last held the tensor. ``there`` is the
+    first and the last copy in each memory.
     """
 
     rooms: Ints
@@ -234,7 +238,7 @@ class State(NamedTuple):
 
 
 class Spending(NamedTuple):
-    """The energy of each transfer, on wires and in memories, and of everything by its parts."""
+    """The energy in pJ of each transfer (on channels, in memories) and the totals by category."""
 
     transfers: Floats
     parts: Floats

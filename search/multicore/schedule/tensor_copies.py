@@ -1,4 +1,7 @@
-"""Copies of tensors in memories: from when to when, and who still reads them there."""
+"""Copies of tensors in memories: their residencies and remaining readers.
+
+Times are in cycles, sizes in bits.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,7 @@ def copy_in(job: Job, tensor: int, memory: int) -> int:
 
 @inlined
 def oldest_copy(job: Job, tensor: int) -> int:
-    """The copy that has been available longest; of equal ones that in the first memory."""
+    """The copy that has been available longest; among equals, the one in the first memory."""
     best = get(job, READS, tensor, FIRST_COPY)
     copy = best
     while copy != NONE:
@@ -70,7 +73,7 @@ def oldest_copy(job: Job, tensor: int) -> int:
 
 @inlined
 def is_elsewhere(job: Job, tensor: int, memory: int) -> bool:
-    """Whether another memory has the tensor, too."""
+    """Whether another memory also holds the tensor."""
     copy = get(job, READS, tensor, FIRST_COPY)
     while copy != NONE:
         if copy_word(job, copy, MEMORY) != memory:
@@ -81,7 +84,7 @@ def is_elsewhere(job: Job, tensor: int, memory: int) -> bool:
 
 @inlined
 def change_room(job: Job, memory: int, time: int, bits: int) -> None:
-    """Uses more of a memory from a time on; off the chip that is counted at the end."""
+    """Adds to the use of a memory from a time on; off-chip use is only summed up at the end."""
     if get(job, MEMORIES, memory, IS_OFFCHIP):
         return
     change_use(job, ROOMS, memory, time, bits)
@@ -89,7 +92,7 @@ def change_room(job: Job, memory: int, time: int, bits: int) -> None:
 
 @inlined
 def add_copy(job: Job, tensor: int, memory: int, since: int, available: int) -> None:
-    """Puts a copy of a tensor into a memory."""
+    """Adds a copy of a tensor to a memory."""
     copy = count(job, N_COPIES)
     if copy == rows(job, COPIES):
         set_count(job, FAILURE, FULL)
@@ -111,7 +114,7 @@ def add_copy(job: Job, tensor: int, memory: int, since: int, available: int) -> 
 
 @inlined
 def remove_copy(job: Job, copy: int, time: int) -> None:
-    """Frees a copy's room from a time on, and unlinks it."""
+    """Frees the capacity of a copy from a time on, and unlinks it."""
     tensor, memory = copy_word(job, copy, TENSOR), copy_word(job, copy, MEMORY)
     put(job, COPIES, copy, UNTIL, time)
     put(job, GONE, tensor, memory, time)
@@ -128,7 +131,10 @@ def remove_copy(job: Job, copy: int, time: int) -> None:
 
 @inlined
 def unused_from(job: Job, copy: int) -> int:
-    """From when on a copy is not in use: it has arrived, its last reader and sending have ended."""
+    """The time from which a copy is unused.
+
+    It has arrived, its last read and last sending have ended.
+    """
     read = max(copy_word(job, copy, READ_UNTIL), copy_word(job, copy, SENT_UNTIL))
     return max(copy_word(job, copy, AVAILABLE), read)
 

@@ -1,4 +1,7 @@
-"""Sending a tensor from one memory to another."""
+"""Sends a tensor from one memory to another.
+
+Times are in cycles, sizes in bits, energies in pJ.
+"""
 
 from __future__ import annotations
 
@@ -63,9 +66,9 @@ from nestmap.search.multicore.schedule.tensor_copies import add_copy, copy_in
 
 @inlined
 def plan_transfer(job: Job, copy: int, memory: int, core: int) -> int:
-    """A new row for sending a copy to a core's memory; its times are not set yet.
+    """Adds a row for sending a copy to a core's memory; its times are set later.
 
-    ``FULL`` is noted where there is no row left.
+    Notes ``FULL`` if no row is left.
     """
     planned = count(job, N_TRANSFERS)
     if planned == rows(job, TRANSFERS):
@@ -83,9 +86,9 @@ def plan_transfer(job: Job, copy: int, memory: int, core: int) -> int:
 
 @inlined
 def transfer_duration(job: Job, planned: int) -> int:
-    """Cycles that a planned transfer takes: as its narrowest wire, or as the memories of a core.
+    """The cycles of a planned transfer: by its narrowest channel, or by the ports within a core.
 
-    Within a core Stream takes no time.
+    Within a core a transfer takes no time in Stream.
     """
     bits = bits_sent(job, planned)
     first, end = transfer_path(job, planned)
@@ -105,7 +108,7 @@ def transfer_duration(job: Job, planned: int) -> int:
 
 @kernel
 def send_tensor(job: Job, planned: int, time: int, reason: int, node: int) -> int:
-    """Carries out a planned transfer, no earlier than a time; returns when it ends."""
+    """Carries out a planned transfer, no earlier than a time; returns its end."""
     lasts = transfer_duration(job, planned)
     put(job, TRANSFERS, planned, START, time)
     put(job, TRANSFERS, planned, END, time + lasts)
@@ -130,7 +133,7 @@ def send_tensor(job: Job, planned: int, time: int, reason: int, node: int) -> in
 
 @kernel
 def _spend_energy(job: Job, planned: int) -> None:
-    """Counts the energy of a transfer and takes its wires."""
+    """Adds the energy of a transfer and reserves its channels."""
     bits = bits_sent(job, planned)
     sender, receiver = transfer_word(job, planned, SENDER), transfer_word(job, planned, RECEIVER)
     words = -(-bits // get(job, MEMORIES, receiver, WRITE_WIDTH))
@@ -149,7 +152,7 @@ def _spend_energy(job: Job, planned: int) -> None:
 
 @inlined
 def _append_transfer(job: Job, planned: int) -> None:
-    """Makes a planned transfer one of its tensor's."""
+    """Links a planned transfer into the list of its tensor."""
     tensor = transfer_word(job, planned, TENSOR)
     put(job, TRANSFERS, planned, EARLIER, get(job, READS, tensor, LAST_TRANSFER))
     put(job, READS, tensor, LAST_TRANSFER, planned)

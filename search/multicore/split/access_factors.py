@@ -1,7 +1,7 @@
-"""The region that each node of a layer reads of a tensor, as a product of factors.
+"""The region of a tensor that each node of a layer reads, as a product of factors.
 
-A factor is some axes of the tensor and the loop dimensions whose tiles decide what is read along
-them, so there is one region for each tile, not for each node.
+A factor consists of some axes of the tensor and the loop dimensions whose tiles determine the
+elements read along them, so there is one region per tile instead of one per node.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from nestmap.search.multicore.split.regions import Region
 @final
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """What is read along some axes: a region for each tile of the dimensions, the last fastest.
+    """The elements read along some axes: one region per tile of the dimensions, the last fastest.
 
-    The sets of a box are in the order of ``axes``; ``tiles`` are how many there are of each
+    The sets of a box are in the order of ``axes``; ``tiles`` is the number of tiles of each
     dimension.
     """
 
@@ -37,7 +37,7 @@ class Factor:
     regions: tuple[Region, ...]
 
     def region(self, at: Sequence[int]) -> Region:
-        """The region of a tile of each dimension."""
+        """The region for one tile of each dimension."""
         place = 0
         for index, count in zip(at, self.tiles, strict=True):
             place = place * count + index
@@ -47,7 +47,7 @@ class Factor:
 def read_factors(
     axes: Sequence[TensorAxis], tiling: Tiling, convention: Convention
 ) -> tuple[Factor, ...]:
-    """What the nodes of a layer read of a tensor: a factor for each axis."""
+    """The reads of a layer's nodes from a tensor: one factor for each axis."""
     return tuple(_read(place, axis, tiling, convention) for place, axis in enumerate(axes))
 
 
@@ -73,7 +73,7 @@ def _filled(indices: Ints) -> Ints:
 
 
 def _indices(axis: TensorAxis, tiling: Tiling, at: Sizes) -> Ints:
-    """The indices along the axis that a tile touches, without the padding."""
+    """The indices along the axis that a tile touches, without padding."""
     indices = np.array([axis.offset], dtype=np.int64)
     for term in axis.terms:
         size = tiling.tile_size[term.dimension]

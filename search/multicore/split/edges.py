@@ -1,4 +1,4 @@
-"""Which nodes of a layer read what which nodes of another one have written."""
+"""The edges between nodes of two layers: the nodes that write and the nodes that read the data."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from nestmap.search.multicore.split.access_factors import Factor
 @final
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """Lists of numbers one after the other: list ``i`` is ``items[bounds[i]:bounds[i + 1]]``."""
+    """Lists of numbers in one array: list ``i`` is ``items[bounds[i]:bounds[i + 1]]``."""
 
     bounds: Ints
     items: Ints
 
     @classmethod
     def of(cls, lists: Sequence[Ints]) -> Lists:
-        """The lists as they are given."""
+        """Packs the given lists."""
         bounds = np.zeros(len(lists) + 1, dtype=np.int64)
         np.cumsum([len(each) for each in lists], out=bounds[1:])
         return cls(bounds, np.concatenate([np.zeros(0, dtype=np.int64), *lists]))
@@ -39,7 +39,7 @@ class Lists:
         return cls(bounds, np.argsort(keys, kind="stable"))
 
     def picked(self, which: Ints) -> tuple[Ints, Ints]:
-        """The items of these lists, and for each the place of its list in ``which``."""
+        """The items of these lists, and for each item the position of its list in ``which``."""
         counts = self.bounds[which + 1] - self.bounds[which]
         owners = np.repeat(np.arange(len(which)), counts)
         ends = np.cumsum(counts)
@@ -50,7 +50,7 @@ class Lists:
 @final
 @dataclass(frozen=True, eq=False)
 class Written:
-    """The tensor that a layer writes, cut into cells as its nodes write them."""
+    """The tensor that a layer writes, divided into cells by the tiles of its nodes."""
 
     layer: CnLayer
 
@@ -64,7 +64,7 @@ class Written:
 
     @cached_property
     def counts(self) -> tuple[int, ...]:
-        """How many cells there are along each axis."""
+        """The number of cells along each axis."""
         if not self._known:
             return (1,) * len(self._axes)
         tiles = self._tiling.tiles
@@ -72,7 +72,7 @@ class Written:
 
     @cached_property
     def strides(self) -> tuple[int, ...]:
-        """What a step along each axis adds to the number of a cell."""
+        """The stride of each axis in cell numbers."""
         return tuple(prod(self.counts[place + 1 :]) for place in range(len(self.counts)))
 
     @property
@@ -105,11 +105,11 @@ class Written:
 
 
 def edges(reading: Tiling, factors: Sequence[Factor], written: Written) -> tuple[Ints, Ints]:
-    """Pairs of a node that writes and one that reads some of it, each pair once.
+    """Distinct pairs of a producer and a consumer of some of its output.
 
     Args:
-        reading: the tiles of the layer that reads.
-        factors: what its nodes read of the tensor.
+        reading: the tiles of the consuming layer.
+        factors: the reads of its nodes from the tensor.
         written: the tensor.
     """
     readers = np.arange(reading.count, dtype=np.int64)
@@ -124,7 +124,10 @@ def edges(reading: Tiling, factors: Sequence[Factor], written: Written) -> tuple
 
 
 def _distinct(values: Ints) -> Ints:
-    """The values in their order, each once; of millions much faster than :func:`numpy.unique`."""
+    """The distinct values in order.
+
+    For millions of values much faster than :func:`numpy.unique`.
+    """
     values.sort()
     new = np.ones(len(values), dtype=np.bool_)
     np.not_equal(values[1:], values[:-1], out=new[1:])
@@ -132,7 +135,7 @@ def _distinct(values: Ints) -> Ints:
 
 
 def _cells_of(factor: Factor, region: Sequence[Sequence[Ints]], written: Written) -> Ints:
-    """The cells of a region, as far as the factor's axes decide them."""
+    """The cells of a region, as far as the factor's axes determine them."""
     found = [np.zeros(0, dtype=np.int64)]
     for box in region:
         cells = np.zeros(1, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The nodes that a split layer becomes: slices of what it reads, its parts, what joins them."""
+"""The nodes that replace a split layer: input slices, the parts, and the nodes that join them."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from nestmap.search.multicore.split.weight_split_plan import Plan
 @final
 @dataclass
 class Surroundings:
-    """The names of a network that are taken, and the first output of each node that has one."""
+    """The names in use in a network, and the first output of each node that has one."""
 
     names: set[str]
     outputs: Mapping[str, Tensor] = field(default_factory=dict[str, Tensor])
 
     def fresh(self, wish: str) -> str:
-        """A name that nothing has, as close to the wish as can be; it is taken from now on."""
+        """A name that is not in use, as close as possible to the wanted one; marks it as used."""
         while wish in self.names:
             wish += "_"
         self.names.add(wish)
@@ -41,7 +41,7 @@ class Surroundings:
 
 @final
 class LayerParts:
-    """Cuts a layer as planned; the last one of the nodes makes its output."""
+    """Splits a layer as planned; the last of the nodes produces its output."""
 
     def __init__(self, node: LayerNode, plan: Plan, around: Surroundings) -> None:
         self._node = node
@@ -55,19 +55,19 @@ class LayerParts:
         self._joints = Counter[str]()
 
     def build(self) -> tuple[Node, ...]:
-        """The nodes, each after those that it reads.
+        """The nodes in topological order.
 
         Raises:
-            InputError: where a part would touch elements that do not lie side by side.
+            InputError: if a part would touch elements that are not contiguous.
         """
         whole = {d: (0, size) for d, size in self._layer.sizes.items()}
         self._cut(tuple(self._plan.tiles), whole, finished=True)
-        if self._node.outputs:  # what reads the layer knows it by its name
+        if self._node.outputs:  # consumers of the layer know it by this name
             self._nodes[-1] = copy_with(self._nodes[-1], {"outputs": self._node.outputs})
         return tuple(self._nodes)
 
     def _cut(self, left: Sequence[str], at: Ranges, *, finished: bool) -> Piece:
-        """Makes these ranges of the output, cut along the dimensions that are left."""
+        """Produces these ranges of the output, split along the remaining dimensions."""
         if not left:
             return self._part(at, finished=finished)
         dimension, *rest = left
@@ -90,7 +90,7 @@ class LayerParts:
         return whole
 
     def _named(self, what: str) -> tuple[str, Tensor]:
-        """A node's name, and a tensor for it, whose sizes come later."""
+        """The names of a node and of its tensor; the sizes are set later."""
         number = self._joints[what]
         self._joints[what] += 1
         name = self._around.fresh(f"{self._layer.name}_{what}_{number}")
@@ -128,7 +128,7 @@ class LayerParts:
         return self._add(copy_with(self._node, node))
 
     def _operand(self, operand: InputOperand, read: Piece | None, at: Ranges) -> InputOperand:
-        """An operand of a part: of a slice, or of constants of its own, which no node makes."""
+        """An operand of a part: a slice, or its own share of constants, which no node produces."""
         if operand.constant and self._is_cut(operand, at):
             return copy_with(operand, {"source": None})
         return copy_with(operand, {"source": read.node}) if read else operand
@@ -143,7 +143,7 @@ class LayerParts:
         return self._node.outputs[0].name if self._node.outputs else self._layer.name
 
     def _read(self, place: int, at: Ranges) -> Piece | None:
-        """The slice that a part reads of an input; ``None``: all of it, or no node makes it."""
+        """The slice of an input that a part reads; ``None``: all of it, or no node produces it."""
         read, operand = self._nest.inputs[place], self._layer.inputs[place]
         tensor = self._read_tensor(place, operand)
         if operand.constant or tensor is None:
@@ -182,11 +182,13 @@ class LayerParts:
                 yield tensor
             elif place is not None:
                 yield self._constant(tensor, place, at, number)
-            elif not self._has_bias or at.get("C", (0, 0))[0] == 0:  # one part adds it for all
+            elif (
+                not self._has_bias or at.get("C", (0, 0))[0] == 0
+            ):  # one part adds the bias for all
                 yield self._extra(tensor, at, number)
 
     def _constant(self, tensor: Tensor, place: int, at: Ranges, number: int) -> Tensor:
-        """A part's share of a constant operand; where its axes are not known, in those of loops."""
+        """A part's share of a constant; without known axes, along the axes of the loops."""
         operand = self._layer.inputs[place]
         read, indices = self._nest.inputs[place], operand.indices
         if not self._is_cut(operand, at):
@@ -204,17 +206,20 @@ class LayerParts:
 
     @property
     def _has_bias(self) -> bool:
-        """Whether there is one more input than operands: what is added to the sums."""
+        """Whether there is one more input than operands: a bias."""
         return len(self._node.inputs) == len(self._layer.inputs) + 1
 
     @property
     def _channels(self) -> int:
-        """How many output channels there are, in all groups."""
+        """The number of output channels in all groups."""
         sizes = self._layer.sizes
         return sizes.get("G", 1) * sizes.get("K", 1)
 
     def _extra(self, tensor: Tensor, at: Ranges, number: int) -> Tensor:
-        """A part's share of a constant that is no operand: scales or biases, one a channel."""
+        """A part's share of a constant that is not an operand.
+
+        Scales or biases, one per channel.
+        """
         if self._channels == 1 or self._channels not in (tensor.sizes or ())[-1:]:
             return tensor
         count = prod(hi - lo for d, (lo, hi) in at.items() if d in ("G", "K"))

@@ -1,4 +1,4 @@
-"""What is split: nodes as loops, and where these touch the axes of the tensors."""
+"""Nodes as loop nests, and the axes of tensors that the loops index."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def layer_nest(node: LayerNode, number: int) -> LayerNest:
 
 
 def vector_nest(node: VectorNode, number: int) -> LayerNest:
-    """The nest of a vector operator; each part of it needs all inputs where that is not known."""
+    """The nest of a vector operator; if its accesses are unknown, each part needs all inputs."""
     nest, tensors = node.nest, node.inputs
     sizes = {loop.dimension: loop.size for loop in nest.loops} if nest else {}
     made = node.outputs[0]
@@ -72,7 +72,7 @@ def _use(
 
 
 def _layer_read(operand: InputOperand, sizes: Sizes, tensor: Tensor | None) -> TensorUse:
-    """What a layer reads; of constants, which no node writes, the layout does not matter."""
+    """The reads of a layer; the layout of constants, which no node writes, does not matter."""
     extents = tensor.sizes if tensor and not operand.constant else None
     return TensorUse(
         operand=operand.name,
@@ -93,7 +93,10 @@ def _tensor_of(node: LayerNode, position: int) -> Tensor | None:
 def _axes(
     indices: Sequence[AffineIndex], sizes: Sizes, extents: Sequence[int] | None
 ) -> tuple[TensorAxis, ...]:
-    """The axes of a tensor: each is one index, or several of a loop each, the last one fastest."""
+    """The axes of a tensor.
+
+    Each has one index, or several with one loop each, the last one fastest.
+    """
     if extents is None:
         return tuple(_merged(part, sizes) for part in _by_group(indices))
     parts = _matched(indices, sizes, extents)
@@ -103,7 +106,7 @@ def _axes(
 
 
 def _by_group(indices: Sequence[AffineIndex]) -> list[Sequence[AffineIndex]]:
-    """Where no tensor says otherwise: channels are groups times the channels of one."""
+    """The default order of indices: channels are groups times the channels of one group."""
     parts: list[list[AffineIndex]] = []
     for index in indices:
         if parts and parts[-1][-1].dimensions == ("G",) and len(index.terms) == 1:
@@ -116,7 +119,7 @@ def _by_group(indices: Sequence[AffineIndex]) -> list[Sequence[AffineIndex]]:
 def _matched(
     indices: Sequence[AffineIndex], sizes: Sizes, extents: Sequence[int]
 ) -> list[Sequence[AffineIndex]] | None:
-    """The indices that each axis consists of; ``None`` where they do not fit it."""
+    """The indices that each axis consists of; ``None`` if they do not match it."""
     parts: list[Sequence[AffineIndex]] = []
     left = list(indices)
     for place, extent in enumerate(extents):
@@ -139,16 +142,16 @@ def _matched(
 
 
 def _is_single(index: AffineIndex, sizes: Sizes) -> bool:
-    """Whether it is a loop of one iteration, which may count as part of any axis."""
+    """Whether the index has a loop of one iteration, which may belong to any axis."""
     return len(index.terms) == 1 and _extent(index, sizes) == 1
 
 
 def _is_blurred(indices: Sequence[AffineIndex], sizes: Sizes) -> bool:
-    """Whether several loops run along an axis in an unknown order.
+    """Whether several loops index an axis in an unknown order.
 
-    Groups and the channels of one are known to be one axis; others may be parts of an axis that
-    was permuted (the heads of an attention), even where their sizes fit. A sum of two loops may
-    leave its range, so it cannot be one digit of several.
+    Groups and the channels of one group are known to form one axis; others may be parts of a
+    permuted axis (the heads of an attention), even if their sizes match. An index with two loops
+    may exceed its range, so it cannot be one digit of several.
     """
     long = [index for index in indices if not _is_single(index, sizes)]
     return len(long) > 1 and (long[0].dimensions != ("G",) or len(long[1].terms) > 1)
@@ -163,7 +166,7 @@ def _extent(index: AffineIndex, sizes: Sizes) -> int:
 
 
 def _merged(indices: Sequence[AffineIndex], sizes: Sizes) -> TensorAxis:
-    """Indices that together are one axis; one that is padded only goes with sizes of 1."""
+    """Indices that together form one axis; a padded index is only merged with sizes of 1."""
     terms: list[Term] = []
     step, offset = 1, 0
     for index in reversed(indices):

@@ -1,4 +1,4 @@
-"""Which outer loops a layer is split along: what the hints mean for it."""
+"""The outer loops along which a layer is split, as the hints request."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from nestmap.search.multicore.split.node_nests import Sizes
 
 
 def split_layer(nest: LayerNest, options: SplitOptions, capacity: int | None) -> CnLayer:
-    """A layer with its outer loops.
+    """Adds outer loops to a layer.
 
     Args:
         nest: the layer.
-        options: how to cut.
-        capacity: bits for its constants in the smallest memory of the cores that it may run on
-            (for mode 4); ``None``: no core that it may run on holds constants.
+        options: how to split.
+        capacity: bits for its constants in the smallest memory of the allowed cores (for mode 4);
+            ``None``: no allowed core holds constants.
 
     Raises:
-        InputError: where it cannot be cut so that its constants fit.
+        InputError: if the layer cannot be split such that its constants fit.
     """
     loops = _outer(nest, _hints(nest.number, options), options)
     if options.mode is SplitMode.OUTER_AND_WEIGHTS:
@@ -42,12 +42,12 @@ def split_layer(nest: LayerNest, options: SplitOptions, capacity: int | None) ->
 
 
 def _padded(loop: Loop, parts: int) -> Loop:
-    """The loop, made larger until so many parts divide it."""
+    """The loop, extended until the number of parts divides it."""
     return Loop(dimension=loop.dimension, size=ceil(loop.size / parts) * parts)
 
 
 def _exact(loop: Loop, loops: Sequence[Loop], cut: Tiling) -> Loop:
-    """The loop with as many iterations as there are tiles, where it alone cuts its dimension."""
+    """The loop with one iteration per tile, if it alone splits its dimension."""
     alone = sum(other.dimension == loop.dimension for other in loops) == 1
     return Loop(dimension=loop.dimension, size=cut.tiles[loop.dimension]) if alone else loop
 
@@ -93,7 +93,7 @@ def _around(nest: LayerNest, inner: Sequence[HintLoop], convention: Convention) 
 
 
 def _divisor_near(wanted: int, size: int) -> int:
-    """The divisor of ``size`` that is nearest, of two the smaller one."""
+    """The divisor of ``size`` nearest to the target; of two, the smaller one."""
     divisors = (n for n in range(1, size + 1) if size % n == 0)
     return min(divisors, key=lambda n: (abs(n - wanted), n))
 
@@ -101,7 +101,7 @@ def _divisor_near(wanted: int, size: int) -> int:
 def _weight_loops(
     nest: LayerNest, loops: Sequence[Loop], options: SplitOptions, capacity: int | None
 ) -> list[Loop]:
-    """The loop over K, outside of all others, that makes the constants of a node fit."""
+    """The outermost loop over K that makes the constants of a node fit."""
     bits = max((_bits(read) for read in nest.constants), default=0)
     if not bits or capacity is None or "K" not in nest.sizes:
         return []
@@ -111,8 +111,8 @@ def _weight_loops(
         raise InputError(
             where,
             f"constants of {bits} bit, split along K into {size} parts at most",
-            f"no part above {room:.0f} bit, {options.weight_share:g} of the smallest memory for "
-            "constants of the cores that it may run on",
+            f"parts of at most {room:.0f} bit, {options.weight_share:g} of the smallest memory for "
+            "constants of the allowed cores",
         )
     count = ceil(size / min(size, int(room * size / bits)))
     if options.convention is Convention.STREAM:

@@ -1,4 +1,4 @@
-"""Which node writes what another one reads, and the way back through those in between."""
+"""The producers of each node's inputs, with the operators in between."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ AnyNode = LayerNode | VectorNode | NoCostNode
 @final
 @dataclass(frozen=True)
 class Producer:
-    """An input of a node, the node that makes it, and the way back from one tensor to the other.
+    """An input of a node, the node that produces it, and the path from one tensor to the other.
 
     ``through`` are the operators in between.
     """
@@ -36,7 +36,7 @@ class Producer:
 
 @final
 class Producers:
-    """Finds the feeds of a workload whose nodes of these names are split; all others let pass."""
+    """Finds the producers within a workload; only the nodes with these names are split."""
 
     def __init__(self, workload: Workload, nests: Mapping[str, LayerNest]) -> None:
         self._nests = nests
@@ -48,7 +48,7 @@ class Producers:
         }
 
     def of(self, nest: LayerNest) -> Iterator[Producer]:
-        """The feeds of a node."""
+        """The producers of a node's inputs."""
         for read in nest.inputs:
             maker = self._maker(read.tensor, read.source)
             if maker is not None:
@@ -63,7 +63,7 @@ class Producers:
     def _back(
         self, name: str, output: int
     ) -> Iterator[tuple[str, tuple[AccessStep, ...], tuple[str, ...]]]:
-        """The nodes that make an output of a node, with the ways back to what they write."""
+        """The nodes that produce an output of a node, with the paths to their tensors."""
         if name in self._nests:
             yield name, (), ()
             return
@@ -78,7 +78,7 @@ Inputs = Iterator[tuple[str | None, str | None, tuple[AccessStep, ...]]]
 
 
 def _inputs(node: AnyNode, output: int) -> Inputs:
-    """What an output of a node comes from: tensors or nodes, and the way back to each."""
+    """The tensors or nodes that an output of a node comes from, and the path to each."""
     if not node.inputs:
         yield from ((None, source, ()) for source in node.sources)
         return
@@ -97,7 +97,7 @@ def _routes(node: AnyNode, output: int) -> Iterator[AccessRoute]:
 
 
 def _steps(nest: VectorNest | None, place: int, tensor: Tensor) -> tuple[AccessStep, ...]:
-    """The way back through an operator that computes, but is not split."""
+    """The path back through an operator that computes but is not split."""
     sizes = tensor.sizes or ()
     access = nest.inputs[place] if nest else None
     if nest is None or access is None or len(nest.output) != len(sizes):

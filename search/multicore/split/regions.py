@@ -1,6 +1,6 @@
-"""Regions of tensors, and how they travel back through operators that only move data.
+"""Regions of tensors, traced back through operators that only move data.
 
-A region is a union of boxes; a box is a set of indices for each axis (sorted, each once).
+A region is a union of boxes; a box is a set of indices for each axis (sorted, distinct).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Ranges: TypeAlias = tuple[tuple[int, int], ...]
 
 
 def regions_along(step: Shift | Repeat | Gather | AnyIndex, indices: Ints) -> Ints:
-    """Where the indices along an axis come from; those that come from elsewhere are left out."""
+    """The source indices along an axis; indices from other sources are omitted."""
     match step:
         case Shift():
             moved = step.start + step.step * indices
@@ -40,9 +40,9 @@ def reshape_region(region: Region, old: Sequence[int], new: Sequence[int]) -> Re
 
 
 def _runs(box: Box, sizes: Sequence[int]) -> tuple[Ints, Ints]:
-    """The elements of a box as stretches of row-major positions: first ones and lengths."""
+    """The elements of a box as row-major intervals: starts and lengths."""
     inner, axis = 1, len(sizes) - 1
-    while axis > 0 and len(box[axis]) == sizes[axis]:  # whole axes run on
+    while axis > 0 and len(box[axis]) == sizes[axis]:  # complete axes extend the interval
         inner *= sizes[axis]
         axis -= 1
     if not sizes or any(not len(indices) for indices in box):
@@ -61,7 +61,7 @@ def _runs(box: Box, sizes: Sequence[int]) -> tuple[Ints, Ints]:
 
 
 def _boxes(runs: tuple[Ints, Ints], sizes: Sequence[int]) -> list[Box]:
-    """Boxes that together have the elements of the stretches."""
+    """Boxes that together contain the elements of the intervals."""
     first, length = runs
     if len(sizes) == 1:
         runs_of = zip(first.tolist(), length.tolist(), strict=True)
@@ -75,7 +75,7 @@ def _boxes(runs: tuple[Ints, Ints], sizes: Sequence[int]) -> list[Box]:
 
 
 def _ranges(first: int, last: int, sizes: Sequence[int]) -> Iterator[Ranges]:
-    """The boxes, at most two for each axis, of one stretch of positions."""
+    """The boxes, at most two for each axis, of one interval of positions."""
     if not sizes:
         yield ()
         return
@@ -97,7 +97,7 @@ def _ranges(first: int, last: int, sizes: Sequence[int]) -> Iterator[Ranges]:
 
 
 def _joined(boxes: list[Box], axes: int) -> Region:
-    """The same region in fewer boxes: those that differ along one axis only become one."""
+    """The same region with fewer boxes: merges boxes that differ along one axis only."""
     for axis in range(axes):
         parts: dict[tuple[bytes, ...], tuple[Box, list[Ints]]] = {}
         for box in boxes:

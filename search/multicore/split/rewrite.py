@@ -1,4 +1,4 @@
-"""Splits layers whose constants are too large: each becomes parts, joined as one tensor again."""
+"""Splits layers with too large constants into parts that are joined to the original tensor."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from nestmap.search.multicore.split.node_nests import layer_nest
 from nestmap.search.multicore.split.weight_split_plan import Plan, SplitAlong, split_plan
 
 Room = Callable[[LayerNode, InputOperand], int | None]
-"""Bits that a constant operand of a layer may take; ``None``: as many as it likes."""
+"""The bits allowed for a constant operand of a layer; ``None``: unlimited."""
 
 
 @final
 @dataclass(frozen=True)
 class LayerSplit:
-    """A layer, and the nodes in its place: its parts, what cuts their inputs, what joins them."""
+    """A layer and the nodes that replace it: input slices, parts, and the nodes that join them."""
 
     layer: LayerNode
     nodes: tuple[Node, ...]
 
     @property
     def parts(self) -> tuple[LayerNode, ...]:
-        """The layers that it became, in their order."""
+        """The parts of the layer, in order."""
         return tuple(node for node in self.nodes if isinstance(node, LayerNode))
 
 
 @final
 @dataclass(frozen=True)
 class Rewritten:
-    """A workload after layers were split, and which those are."""
+    """A workload after splitting, with the layers that were split."""
 
     workload: Workload
     splits: tuple[LayerSplit, ...]
@@ -43,22 +43,21 @@ class Rewritten:
 def split_layers(
     workload: Workload, room: Room, along: SplitAlong = SplitAlong.OUTPUTS
 ) -> Rewritten:
-    """The workload, its layers split whose constants are larger than their room.
+    """The workload with a split of every layer whose constants exceed the allowed bits.
 
-    Each is cut into the fewest parts that fit: into groups (``G``), single groups along output
+    Each is split into the fewest parts that fit: into groups (``G``), single groups along output
     channels (``K``), single channels along input channels (``C``), or ``C`` before ``K``. All
-    parts along a dimension are of one size, but for the last one, which may be smaller. Parts of
-    the output are joined by a Concat, partial sums by Adds; parts read a Slice of the input where
-    they need no more. What the parts compute together is what the layer did, and what is joined is
-    the layer's output.
+    parts along a dimension have the same size, except that the last one may be smaller. Parts of
+    the output are joined by a Concat, partial sums by Adds; a part that needs only some of an
+    input reads a Slice of it. Together the parts compute the layer's output.
 
     Args:
         workload: the network.
         room: see :data:`Room`.
-        along: which channels are cut first.
+        along: which channels are split first.
 
     Raises:
-        InputError: where even the smallest parts of a layer do not fit.
+        InputError: if even the smallest parts of a layer do not fit.
     """
     plans = {
         node.name: plan
@@ -92,7 +91,7 @@ def _names_of(node: Node) -> Iterable[str]:
 
 
 def _with_names(workload: Workload, plans: Mapping[str, Plan]) -> Workload:
-    """The workload with a tensor wherever a layer that is split reads of a node that names none."""
+    """The workload with a named tensor wherever a split layer reads an unnamed output of a node."""
     wanted: dict[str, Tensor] = {}
     for node in workload.nodes:
         if isinstance(node, LayerNode) and node.name in plans:
@@ -111,7 +110,7 @@ def _with_names(workload: Workload, plans: Mapping[str, Plan]) -> Workload:
 
 
 def _reading(node: Node, joined: Mapping[str, str]) -> Node:
-    """The node, reading what joins the parts of a layer where it read the layer."""
+    """The node with its inputs redirected from the layer to the node that joins its parts."""
     if not any(source in joined for source in node.sources):
         return node
     if isinstance(node, NoCostNode | VectorNode):

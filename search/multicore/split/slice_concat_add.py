@@ -1,4 +1,4 @@
-"""The nodes around the parts of a split layer: slices of inputs, sums and rows of outputs."""
+"""The nodes around the parts of a split layer: Slice, Concat and Add."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from nestmap.model.workload.access import AccessRoute, InputAccess, Shift, Vecto
 from nestmap.search.multicore.split.node_nests import layer_nest
 
 Range = tuple[int, int]
-"""From the first index up to the end, exclusive."""
+"""A range from the first index to the end, exclusive."""
 
 Ranges = dict[Dimension, Range]
 
@@ -34,13 +34,13 @@ SPATIAL = ("OX", "OY", "OZ")
 """The loops over the positions of an image."""
 
 INTEGERS = 64
-"""Bits of the integers that say where a slice begins and ends."""
+"""The bits of the integers that give the bounds of a slice."""
 
 
 @final
 @dataclass(frozen=True)
 class Piece:
-    """A tensor, and the node that makes it (``None``: it comes from outside)."""
+    """A tensor and the node that produces it (``None``: an input or a constant)."""
 
     tensor: Tensor
     node: str | None
@@ -52,10 +52,10 @@ class Piece:
 
 
 def ranges_of(layer: Layer, use: TensorUse, at: Ranges) -> tuple[Range, ...]:
-    """What a part of the loops touches along each axis of a tensor; all of it where it is whole.
+    """The range that a part of the loops touches along each axis; the full axis if it is not split.
 
     Raises:
-        InputError: where there are gaps.
+        InputError: if the range has gaps.
     """
     cut = {d for d, (lo, hi) in at.items() if hi - lo < layer.sizes[d]}
     return tuple(
@@ -71,7 +71,7 @@ def _range(layer: Layer, axis: TensorAxis, at: Ranges) -> Range:
     if last + 1 - first != count:
         raise InputError(
             f"layer {layer.name}",
-            f"a part of {', '.join(axis.dimensions)} that does not lie together in its tensor",
+            f"a part of {', '.join(axis.dimensions)} that is not contiguous in its tensor",
             "constants that are indexed by all groups and channels, or larger memories",
         )
     return first, last + 1
@@ -82,9 +82,9 @@ def slice_node(whole: Piece, ranges: Sequence[Range], name: str, made: str) -> N
 
     Args:
         whole: the tensor.
-        ranges: what is taken of each axis.
+        ranges: the range along each axis.
         name: the name of the node.
-        made: the name of the tensor that it makes.
+        made: the name of its output tensor.
     """
     pairs = enumerate(zip(ranges, whole.sizes, strict=True))
     taken = {axis: part for axis, (part, size) in pairs if part != (0, size)}
@@ -126,7 +126,7 @@ def concat_node(pieces: Sequence[Piece], axis: int, name: str, made: Tensor) -> 
 
 
 def add_node(pair: tuple[Piece, Piece], node: LayerNode, name: str, made: Tensor) -> VectorNode:
-    """An Add of two tensors of partial sums of a layer."""
+    """An Add of two tensors with partial sums of a layer."""
     sizes = pair[0].sizes
     return VectorNode(
         name=name,
@@ -144,7 +144,7 @@ def _sources(pieces: Sequence[Piece]) -> tuple[str, ...]:
 
 
 def _element_by_element(node: LayerNode, sizes: Sequence[int]) -> VectorNest | None:
-    """A loop for each axis of the layer's output, called and ordered as those of ONNX operators."""
+    """One loop for each axis of the layer's output, named and ordered as in ONNX operators."""
     axes = layer_nest(node, 0).output.axes
     names = [_name(axis) for axis in axes if axis.terms]
     if len(names) != len(sizes) or len(set(names)) != len(names):
@@ -161,5 +161,8 @@ def _element_by_element(node: LayerNode, sizes: Sequence[int]) -> VectorNest | N
 
 
 def _name(axis: TensorAxis) -> Dimension:
-    """The innermost loop of an axis, but for groups: channels are called after those within."""
+    """The name of an axis.
+
+    That of its innermost loop, except that groups do not name the channels.
+    """
     return next((d for d in reversed(axis.dimensions) if d != "G"), axis.dimensions[-1])

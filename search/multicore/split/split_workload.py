@@ -1,4 +1,4 @@
-"""Splits a network into computation nodes, and finds which of them read what others write."""
+"""Splits a network into computation nodes and finds the edges between them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from nestmap.search.multicore.split.producers import Producer, Producers
 from nestmap.search.multicore.split.trace_back import trace_back
 
 Capacity = Callable[[LayerNest], int | None]
-"""Bits for the constants of a node in the smallest memory of the cores that it may run on."""
+"""Bits for the constants of a node in the smallest memory of the allowed cores."""
 
 COUNTED_TWICE: Final = frozenset({"Reshape", "Flatten", "Transpose", "Gather", "LpNormalization"})
-"""Operators behind which Stream counts the bits of an edge twice (a defect)."""
+"""Operators after which Stream counts the bits of an edge twice (a defect)."""
 
 Columns = tuple[Ints, Ints, Ints, Ints]
 """Producers, consumers, inputs, bits."""
@@ -39,13 +39,13 @@ def split_workload(
 
     Args:
         workload: the network.
-        options: along which loops it is split.
-        computes: whether a vector operator becomes computation nodes; the others let their data
-            pass at no cost, as the operators do that only move data.
+        options: the loops along which to split.
+        computes: whether a vector operator becomes computation nodes; others pass their data on at
+            no cost, as operators that only move data do.
         capacity: see :data:`Capacity`.
 
     Raises:
-        InputError: where a layer cannot be split so that its constants fit.
+        InputError: if a layer cannot be split such that its constants fit.
     """
     nests = {nest.name: nest for nest in _nests(workload, computes)}
     layers = {name: split_layer(nest, options, capacity(nest)) for name, nest in nests.items()}
@@ -54,7 +54,7 @@ def split_workload(
 
 
 def _all_edges(layers: Mapping[str, CnLayer], feeds: Producers, convention: Convention) -> CnEdges:
-    """The edges within the groups of each layer, and those along each feed."""
+    """The edges within the groups of each layer, and those between layers."""
     counts = [layer.tiling.count for layer in layers.values()]
     first = dict(zip(layers, np.cumsum([0, *counts]).tolist(), strict=False))
     written = {name: Written(layer) for name, layer in layers.items()}
@@ -79,7 +79,7 @@ def _nests(workload: Workload, computes: Callable[[VectorNode], bool]) -> Iterat
 
 
 def _chains(layer: CnLayer) -> Columns:
-    """The edges that keep the nodes of each group in their order."""
+    """The edges that keep the nodes of each group in order."""
     order = np.argsort(layer.groups, kind="stable")
     same = np.diff(layer.groups[order]) == 0
     before, after = order[:-1][same], order[1:][same]
@@ -88,10 +88,10 @@ def _chains(layer: CnLayer) -> Columns:
 
 
 def _sums(layer: CnLayer) -> Columns:
-    """The edges between nodes of which one continues the sums of the other.
+    """The edges between nodes of which one continues the partial sums of the other.
 
-    Where a reduction is split, what a node adds up is sent to the next one that adds to the same
-    part of the output, wherever that runs; the last one finishes it. Stream has no such edges.
+    If a reduction is split, a node sends its partial sums to the next node that adds to the same
+    part of the output, on any core; the last one finishes it. Stream has no such edges.
     """
     none = np.zeros(0, dtype=np.int64)
     if layer.is_final.all():
@@ -119,13 +119,13 @@ def _fed(written: Written, reader: CnLayer, feed: Producer, convention: Conventi
 
 
 def _moved(columns: Columns, writer: int, reader: int) -> Columns:
-    """The edges between places in the network, not in layers."""
+    """The edges with node numbers of the network instead of the layers."""
     producers, consumers, reads, bits = columns
     return producers + writer, consumers + reader, reads, bits
 
 
 def _sorted(columns: Sequence[Columns]) -> CnEdges:
-    """All edges, by producer, consumer and input, each once."""
+    """The distinct edges, sorted by producer, consumer and input."""
     none = np.zeros(0, dtype=np.int64)
     every = zip((none,) * 4, *columns, strict=True)
     producer, consumer, read, bits = (np.concatenate(parts) for parts in every)

@@ -1,4 +1,4 @@
-"""What is read of a tensor, traced back through operators that only move data."""
+"""Traces the reads of a tensor back through operators that only move data."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ Sizes = tuple[int, ...]
 def trace_back(
     factors: Sequence[Factor], sizes: Sizes, steps: Sequence[AccessStep]
 ) -> tuple[tuple[Factor, ...], Sizes]:
-    """What is read of the tensor that the steps lead back to, and its sizes.
+    """The reads of the tensor that the steps lead back to, and its sizes.
 
     Args:
-        factors: what is read of the tensor from which they lead.
-        sizes: the sizes of that one.
-        steps: the way back.
+        factors: the reads of the tensor from which they start.
+        sizes: the sizes of that tensor.
+        steps: the path back.
     """
     now = tuple(factors)
     for step in steps:
@@ -75,7 +75,7 @@ def _shifted(factor: Factor, step: Shift | Repeat | Gather | AnyIndex) -> Factor
 
 
 def _reshape(factors: tuple[Factor, ...], old: Sizes, new: Sizes) -> tuple[Factor, ...]:
-    """The factors of the tensor of new sizes: stretch by stretch of axes that become others."""
+    """The factors of the reshaped tensor: each run of axes is replaced by other axes."""
     if not prod(old):
         return ()
     now = factors
@@ -83,14 +83,14 @@ def _reshape(factors: tuple[Factor, ...], old: Sizes, new: Sizes) -> tuple[Facto
         touched = tuple(factor for factor in now if set(factor.axes) & set(before))
         apart = tuple(factor for factor in now if factor not in touched)
         stretch = _Stretch(before, tuple(old[i] for i in before), tuple(new[j] for j in after))
-        # new axes are negative until all old ones are gone
+        # new axes have negative numbers until all old ones are replaced
         made = stretch.of(merge_regions(touched), tuple(-1 - j for j in after))
         now = (*apart, made)
     return tuple(replace(x, axes=tuple(-1 - axis for axis in x.axes)) for x in now)
 
 
 def _stretches(old: Sizes, new: Sizes) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Axes that together become others: as few as have as many elements."""
+    """The shortest runs of axes with equal numbers of elements before and after a reshape."""
     i = j = 0
     while i < len(old) or j < len(new):
         first, other = i, j
@@ -106,14 +106,14 @@ def _stretches(old: Sizes, new: Sizes) -> Iterator[tuple[tuple[int, ...], tuple[
 @final
 @dataclass(frozen=True)
 class _Stretch:
-    """Axes of a tensor, their sizes, and the sizes of the axes that they become."""
+    """A run of axes of a tensor, their sizes, and the sizes of the axes that replace them."""
 
     axes: tuple[int, ...]
     old: Sizes
     new: Sizes
 
     def of(self, factor: Factor, axes: tuple[int, ...]) -> Factor:
-        """The factor with these axes in place of the stretch's."""
+        """The factor with these axes in place of the old ones."""
         rest = tuple(axis for axis in factor.axes if axis not in self.axes)
         order = tuple(factor.axes.index(axis) for axis in (*rest, *self.axes))
         regions = (
@@ -129,7 +129,7 @@ class _Stretch:
 
 
 def merge_regions(factors: Sequence[Factor]) -> Factor:
-    """Several factors as one."""
+    """Merges several factors into one."""
     tiles = {
         dimension: count
         for factor in factors

@@ -1,4 +1,4 @@
-"""Into how many parts a layer is cut so that its constants fit, and along which dimensions."""
+"""Plans how many parts a layer is split into, and along which dimensions, so its constants fit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Rooms = dict[InputOperand, int]
 
 
 class SplitAlong(StrEnum):
-    """Which channels of a layer are cut first; the others where that is not enough."""
+    """Which channels of a layer are split first; the others if that is not sufficient."""
 
     OUTPUTS = "K"
     """Output channels: the parts' outputs are concatenated."""
@@ -28,7 +28,7 @@ class SplitAlong(StrEnum):
 @final
 @dataclass(frozen=True)
 class Plan:
-    """The size of a tile of each dimension that is cut, the outermost first; none: not split."""
+    """The tile size of each split dimension, outermost first; empty: not split."""
 
     tiles: Sizes
 
@@ -36,10 +36,10 @@ class Plan:
 def split_plan(
     node: LayerNode, room: Callable[[LayerNode, InputOperand], int | None], along: SplitAlong
 ) -> Plan:
-    """How a layer is cut so that no constant operand takes more than its room.
+    """The split of a layer such that no constant operand exceeds its allowed bits.
 
     Raises:
-        InputError: where the smallest parts do not fit.
+        InputError: if the smallest parts do not fit.
     """
     layer = node.layer
     rooms: Rooms = {
@@ -67,7 +67,7 @@ def _no_room(layer: Layer, operand: InputOperand, bits: int, room: int) -> Input
         f"layer {layer.name}",
         f"constants {operand.name} of {whole} bit, whose smallest parts along the channels still "
         f"take {bits} bit",
-        f"no part above the {room} bit that the cores that it may run on have for them",
+        f"parts of at most {room} bit, which the allowed cores have for them",
     )
 
 
@@ -85,9 +85,9 @@ def _bits(layer: Layer, operand: InputOperand, tiles: Sizes) -> int:
 
 
 def _order(node: LayerNode, along: SplitAlong) -> Iterator[Dimension]:
-    """The dimensions that may be cut, the first ones first.
+    """The dimensions that may be split, in order.
 
-    Groups come before the channels within them, so that all that a part touches lies together.
+    Groups come before the channels within them, so that the elements of a part are contiguous.
     """
     nest = layer_nest(node, 0)
     channels = ("K", "C") if along is SplitAlong.OUTPUTS else ("C", "K")
@@ -97,7 +97,7 @@ def _order(node: LayerNode, along: SplitAlong) -> Iterator[Dimension]:
 
 
 def _may_be_cut(node: LayerNode, nest: LayerNest, dimension: Dimension) -> bool:
-    """Whether each tensor has an axis, or none, along which a part of the dimension is a part."""
+    """Whether each tensor has an axis, or none, of which a part of the dimension is a part."""
     reads = zip(node.layer.inputs, nest.inputs, strict=True)
     uses = [(node.layer.output.indices, nest.output)]
     uses += [(operand.indices, read) for operand, read in reads if not operand.constant]
@@ -116,7 +116,7 @@ def _is_plain(index: AffineIndex) -> bool:
 
 
 def _is_placed(indices: tuple[AffineIndex, ...], use: TensorUse, dimension: Dimension) -> bool:
-    """Whether it is known which axis of the tensor the dimension indexes, if it does at all."""
+    """Whether the axis of the tensor that the dimension indexes is known, if there is one."""
     indexed = any(dimension in index.dimensions for index in indices)
     return indexed == any(dimension in axis.dimensions for axis in use.axes)
 

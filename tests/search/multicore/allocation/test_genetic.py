@@ -286,7 +286,7 @@ def test_options_out_of_range_are_refused(wrong: dict[str, object], named: str) 
 @pytest.mark.parametrize(
     ("seed", "message"),
     [
-        ((0, 1), "found 2 cores; expected 3, one for each gene"),
+        ((0, 1), "found 2 cores; expected 3, one for each node group"),
         ((0, 1, 9), "layer 2, group 0: found core 9; expected one of 1, 2"),
     ],
 )

@@ -98,7 +98,7 @@ def test_mode_4_says_which_layer_cannot_be_split() -> None:
     assert len(fits) == 8
     with pytest.raises(InputError, match=r"layer fc: found constants of 256 bit") as caught:
         split_workload(Workload.of(layer), how, lambda node: True, lambda nest: 63)
-    assert "no part above 32 bit, 0.5 of the smallest memory" in caught.value.expected
+    assert "parts of at most 32 bit, 0.5 of the smallest memory" in caught.value.expected
 
 
 @pytest.mark.parametrize(("size", "room", "parts"), [(10, 26, 5), (10, 30, 4), (10, 100, 1)])

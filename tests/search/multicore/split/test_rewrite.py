@@ -278,7 +278,7 @@ def test_a_constant_that_no_channel_indexes_together() -> None:
         name="shared",
         constants=["W"],
     )
-    with pytest.raises(InputError, match=r"layer shared: .* lie together"):
+    with pytest.raises(InputError, match=r"layer shared: .* is not contiguous"):
         fit(Workload.of(layer), 8)
 
 
