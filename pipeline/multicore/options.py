@@ -17,7 +17,7 @@ EngineName = Literal["genetic", "constraint", "both"]
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamOptions:
-    """The options of a search on several cores that are commonly changed.
+    """The commonly changed options of a search on several cores.
 
     An enumerated option is given by name or as a member of its enumeration.
     """
