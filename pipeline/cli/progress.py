@@ -1,4 +1,4 @@
-"""The progress bar of an exploration: layers done, mappings evaluated, how fast."""
+"""The progress bar of an exploration: completed layers, evaluated mappings, and their rate."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _LONGEST_NAME: Final = 16
 
 @final
 class ExplorationBar:
-    """Shows how far an exploration is on the error output; a bar only on a terminal.
+    """Shows the progress of an exploration on the error output; a bar only on a terminal.
 
-    Use it as a context manager around the exploration that it is given to as ``progress``.
+    Use it as a context manager around the exploration, and pass it as its ``progress``.
     """
 
     def __init__(self, console: Console | None = None) -> None:
@@ -65,7 +65,7 @@ class ExplorationBar:
         self._show(batch.mappings.problem.layer.name)
 
     def recall(self, batch: EvaluationBatch) -> None:
-        """A search is recalled: the best it has found, with the statistics of all."""
+        """A search is reused: its Pareto front, with the statistics of all."""
         self._recalled += batch.statistics.evaluations
         self._show(batch.mappings.problem.layer.name)
 

@@ -1,4 +1,4 @@
-"""``nestmap reprice``: what the mappings of an earlier run cost under other energies."""
+"""``nestmap reprice``: the cost of the mappings of an earlier run under other energies."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def run_reprice(options: RepriceOptions) -> None:
     """Computes the energies, writes the JSON file, prints the table.
 
     Raises:
-        NestmapError: where something given is not right, or a new search is needed.
+        NestmapError: where an option is invalid, or a new search is needed.
     """
     check_target("--json", options.json, (options.accelerator, options.store))
     found = _found(options)
-    if options.json is not None:  # before anything is printed: the reader of a pipe may leave
+    if options.json is not None:  # before anything is printed: the output pipe may be closed
         write_json(options.json, _json(found))
     _print_results(found)
     if options.json is not None:

@@ -1,4 +1,4 @@
-"""``nestmap serve``: the explorer of a store, in the browser."""
+"""``nestmap serve``: serves the explorer of a store to the browser."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def run_serve(options: ServeOptions) -> None:
 
     Raises:
         NestmapError: where a package is missing, the port cannot be used, or there is no store.
-        KeyboardInterrupt: when the user has ended it.
+        KeyboardInterrupt: when the user stops it.
     """
     check_installed("explorer", (*REPORT, "starlette", "uvicorn"), "web")
-    from nestmap.pipeline.pages.explorer.server import (  # noqa: PLC0415 (not everybody has its packages)
+    from nestmap.pipeline.pages.explorer.server import (  # noqa: PLC0415 (its packages are optional)
         DEFAULT_PORT,
         address,
         listening,

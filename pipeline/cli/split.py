@@ -45,7 +45,7 @@ def run_split(options: SplitCommandOptions) -> None:
     """Splits the network, writes the files, prints the report.
 
     Raises:
-        NestmapError: where something given is not right.
+        NestmapError: where an option is invalid.
     """
     check_target("--json", options.json, (options.workload.name, options.cores))
     check_target("--graph", options.graph, (options.workload.name, options.cores, options.json))
@@ -64,7 +64,7 @@ def run_split(options: SplitCommandOptions) -> None:
 def _write_files(
     options: SplitCommandOptions, split: CnWorkload, unfit: tuple[TooLarge, ...]
 ) -> None:
-    """Before anything is printed: the reader of a pipe may leave."""
+    """Writes the files; call it before printing, because the output pipe may be closed."""
     if options.json is not None:
         write_json(options.json, split_json(split, layer_splits(split), unfit))
     if options.graph is not None:
