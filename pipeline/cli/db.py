@@ -82,7 +82,7 @@ def run_import(options: ImportOptions) -> None:
 def _told(store: Path, merged: MergeCounts) -> str:
     return (
         f"{store}: {_many(merged.runs, 'run')}, {_many(merged.searches, 'search', 'es')} and "
-        f"{_many(merged.evaluations, 'evaluation')} new or further than before"
+        f"{_many(merged.evaluations, 'evaluation')} new or updated"
     )
 
 

@@ -42,7 +42,7 @@ def run_evaluate(options: EvaluateOptions) -> None:
         return
     if options.order is None:
         found = "neither --order nor --mapping-file"
-        raise InputError("nestmap evaluate", found, "one of them, for the order of the loops")
+        raise InputError("nestmap evaluate", found, "one of them")
     if options.layer is None:
         raise InputError("nestmap evaluate", "--order without --layer", "the layer it is for")
     problem = _problem(options, options.mapping, options.layer)

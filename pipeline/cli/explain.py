@@ -38,7 +38,7 @@ def run_explain(options: ExplainOptions) -> None:
 
 def _print(explanation: Explanation, repeats: str | None) -> None:
     if repeats is not None:
-        show_prose(f"The same as {printable(repeats)}, which was explored for it.")
+        show_prose(f"Identical to {printable(repeats)}, whose result is reused.")
     show(explanation.lines(min(WIDTH, output_width())))
 
 

@@ -165,8 +165,8 @@ def _report(
 
 def _print_front(found: FrontExploration, best: NetworkEvaluation, workload: Workload) -> None:
     show_prose(
-        f"{printable(found.workload)} on {found.accelerator}: of each layer the mappings than "
-        "which none has less energy without more latency"
+        f"{printable(found.workload)} on {found.accelerator}: the Pareto front of each "
+        "layer in energy and latency"
     )
     show([Line(), *front_table(found.front), Line()])
     left_out = skipped_note(workload.layers, best)
@@ -176,8 +176,8 @@ def _print_front(found: FrontExploration, best: NetworkEvaluation, workload: Wor
 
 def _print_results(exploration: Exploration, workload: Workload) -> None:
     show_prose(
-        f"{printable(exploration.workload)} on {exploration.accelerator}: of each layer "
-        f"the mapping with the least {_GOALS[exploration.objective]}"
+        f"{printable(exploration.workload)} on {exploration.accelerator}: the mapping with "
+        f"the lowest {_GOALS[exploration.objective]} for each layer"
     )
     show([Line(), *layer_table(workload.layers, exploration.total, output_width()), Line()])
     notes = [
@@ -195,7 +195,7 @@ def _print_place(run: UUID, place: StoreTarget | None) -> None:
     """Prints where the results are recorded, and how to query them."""
     if place is None:
         return
-    print_note(f"Recorded in {place.path} as run {run}. Ask it, for example:")
+    print_note(f"Recorded in {place.path} as run {run}. Query it, for example:")
     print_note(f"  nestmap query energy_by_memory --run last{place.option}")
     print_note(f"  {_question(run)}{place.option}")
 

@@ -79,7 +79,7 @@ def check_order(spatial: SpatialProblem, order: Sequence[Loop]) -> None:
                 "--order",
                 f"{found} iterations of {dimension}",
                 f"{left.get(dimension, 1)} ({dimension} has size {size} and is unrolled "
-                f"{unrolled} times). All that is left to order: {_listed(left)}",
+                f"{unrolled} times). Remaining loops: {_listed(left)}",
             )
 
 

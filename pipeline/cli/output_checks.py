@@ -20,5 +20,5 @@ def check_target(option: str, target: Path | None, others: Iterable[str | Path |
     for other in others:
         if other is not None and target.resolve() == Path(other).resolve():
             found = f"{other}, which is used already"
-            raise InputError(f"{option} {target}", found, "a file of its own")
+            raise InputError(f"{option} {target}", found, "a different file")
     check_writable(target)

@@ -90,7 +90,7 @@ def _front(drawn: _Drawn) -> Figure | None:
     found = drawn.found
     generations = drawn.store.generations(found.run)
     if not generations:
-        nothing = "no generation: the constraints alone have searched"
+        nothing = "no generations: its engine is constraint programming alone"
         if drawn.options.what == "front":
             raise InputError(f"run {found.run}", nothing, "a run with a genetic search")
         print_note(f"No front: run {found.run} has {nothing}.")

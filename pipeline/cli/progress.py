@@ -14,9 +14,7 @@ from nestmap.pipeline.cli.progress_line import ProgressLine
 from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.render.text.plain_table import printable
 
-_COMPILING: Final = (
-    "Compiling the cost model, once for this machine and version: about half a minute."
-)
+_COMPILING: Final = "Compiling the cost model, once per machine and version: about half a minute."
 _LONGEST_NAME: Final = 16
 
 
@@ -47,7 +45,9 @@ class ExplorationBar:
         self._line.stop()
         if error is None:
             seconds = perf_counter() - self._began
-            known = f" {count(self._recalled)} were in the store." if self._recalled else ""
+            known = (
+                f" {count(self._recalled)} were reused from the store." if self._recalled else ""
+            )
             self._line.print(f"Evaluated {self._counted()} in {seconds:.1f} s.{known}")
 
     def start(self, network: NetworkProblem) -> None:

@@ -31,7 +31,7 @@ def run_serve(options: ServeOptions) -> None:
     show_text([place])
     if options.port is None and listener.getsockname()[1] != DEFAULT_PORT:
         print_note(f"Port {DEFAULT_PORT} is in use; this one is free.")
-    print_note(f"The explorer of {options.store}, for this machine only. Ctrl-C ends it.")
+    print_note(f"The explorer of {options.store}, for this machine only. Stop it with Ctrl-C.")
     if options.open:
         webbrowser.open(place)
     serve(options.store, listener)

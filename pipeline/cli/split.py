@@ -90,4 +90,4 @@ def _print_report(problem: StreamProblem, split: CnWorkload, unfit: tuple[TooLar
     if unfit:
         show(too_large_table(unfit, MOST_TOO_LARGE))
     else:
-        show_prose("All that a node needs fits the outermost memories of all cores it may run on.")
+        show_prose("Every node fits the outermost memories of all cores on which it may run.")

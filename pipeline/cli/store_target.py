@@ -61,5 +61,5 @@ def print_resume_hint(store: Store, place: StoreTarget) -> Generator[None]:
     except KeyboardInterrupt:
         mine = [run for run in store.runs() if run.pid == os.getpid()]
         if mine and not place.parts:
-            print_note(f"To go on where it was: nestmap resume {mine[-1].id}{place.option}")
+            print_note(f"To resume: nestmap resume {mine[-1].id}{place.option}")
         raise

@@ -156,8 +156,8 @@ def resume_multicore(
 def _print(problem: StreamProblem, found: StreamResult, layers: StreamResult | None) -> None:
     objectives = " and ".join(found.search.objectives)
     show_prose(
-        f"{printable(found.workload)} on {printable(found.accelerator)}: allocations to cores that "
-        f"no other one beats in {objectives}"
+        f"{printable(found.workload)} on {printable(found.accelerator)}: the Pareto front of "
+        f"allocations to cores in {objectives}"
     )
     show([Line(), *front_of_allocations(found.front, MOST_FRONT), Line()])
     _print_schedule(found)
@@ -174,8 +174,8 @@ def _print(problem: StreamProblem, found: StreamResult, layers: StreamResult | N
 def _print_schedule(found: StreamResult) -> None:
     schedule = found.schedule
     show_prose(
-        f"The one with the least {found.plan.objective.value}: {cycles(schedule.latency)} cycles, "
-        f"{energy(schedule.energy.total)}."
+        f"The allocation with the lowest {found.plan.objective.value}: "
+        f"{cycles(schedule.latency)} cycles, {energy(schedule.energy.total)}."
     )
     tables = (
         core_table(schedule),
@@ -219,6 +219,6 @@ def _print_place(run: UUID, place: StoreTarget | None) -> None:
     """Prints where the results are recorded, and how to query them."""
     if place is None:
         return
-    print_note(f"Recorded in {place.path} as run {run}. Ask it, for example:")
+    print_note(f"Recorded in {place.path} as run {run}. Query it, for example:")
     print_note(f"  nestmap query stream_layers_of --run last{place.option}")
     print_note(f"  nestmap query stream_transfers --run last{place.option}")

@@ -108,7 +108,7 @@ def completely_ordered(spatial: SpatialProblem) -> SpatialProblem:
             "a temporal_ordering that leaves loops open"
             if constraints.temporal_ordering or constraints.outer_ordering
             else f"no temporal_ordering (in the entry {constraints.target!r})",
-            "loops with sizes that run through all that is left in time: "
+            "loops with sizes that cover the remaining iterations: "
             + ", ".join(f"{dimension} {size}" for dimension, size in left.items() if size > 1),
         )
     return spatial

@@ -95,8 +95,8 @@ def check_repriceable(before: Accelerator, after: Accelerator) -> None:
     raise InputError(
         f"accelerator {after.name}",
         "; ".join(told + more),
-        f"nothing but other energies, areas and names than the {before.name} that was searched "
-        "for: a new search is needed for anything else (nestmap explore)",
+        f"an accelerator that differs from {before.name} only in energies, areas and names: a new "
+        "search is needed for anything else (nestmap explore)",
     )
 
 
