@@ -102,7 +102,7 @@ def _share(given: SplitArguments) -> float:
     if given.mode != SplitMode.OUTER_AND_WEIGHTS:
         raise InputError.conflict(SHARE, f"--mode {given.mode}", "use --mode 4")
     if not 0 < share <= 1:
-        raise InputError(SHARE, f"{share:g}", "a part above 0 and at most 1")
+        raise InputError(SHARE, f"{share:g}", "a fraction above 0 and at most 1")
     return share
 
 

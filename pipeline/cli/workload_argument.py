@@ -1,4 +1,4 @@
-"""Reads the network of a command, with values for whatever its file leaves open."""
+"""Reads the network of a command, with the values that its file leaves open."""
 
 from __future__ import annotations
 

@@ -275,7 +275,7 @@ def explore_front(
 ) -> FrontExploration:
     """Finds the Pareto front of every layer in energy and latency.
 
-    The front is over all candidates of the plan, whatever its objective; the store records the
+    The front is over all candidates of the plan, regardless of its objective; the store records the
     best mappings for the objective as the results of the run.
 
     Raises:

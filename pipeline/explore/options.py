@@ -37,7 +37,7 @@ class SearchOptions:
 
     objective: Annotated[
         ObjectiveName | StrEnum | None,
-        Option(help="What the best mapping of each layer minimizes.", default="latency"),
+        Option(help="Objective to minimize for each layer.", default="latency"),
     ] = None
     search: Annotated[
         SearchName | None,

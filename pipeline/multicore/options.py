@@ -73,5 +73,5 @@ class StreamOptions:
     lpf_limit: Annotated[int | None, LPF_LIMIT] = 6
     core_objective: Annotated[
         ObjectiveName | str,
-        Option(help="What the mapping of a node onto a core minimizes."),
+        Option(help="Objective to minimize for each node on a core."),
     ] = "latency"

@@ -62,7 +62,7 @@ def split_network(plan: StreamPlan, problem: StreamProblem) -> SplitProblem:
     known = {x.operand for layer in split.nodes.layers for x in layer.nest.constants}
     for name in plan.schedule.prefetch:
         if name not in known:
-            found = f"operand {name}, which is no constant of any layer"
+            found = f"operand {name}, which is not a constant of any layer"
             raise InputError("prefetch", found, suggestion(name, sorted(known)))
     return split
 

@@ -107,7 +107,7 @@ WORKLOAD: Final = Option(
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadOptions:
-    """The network of a command, with values for whatever its file leaves open."""
+    """The network of a command, with the values that its file leaves open."""
 
     name: Annotated[str, WORKLOAD]
     dims: Dims = ()

@@ -62,7 +62,7 @@ class QueryOptions:
     question: Annotated[
         str | None,
         Option(
-            help="The name of a query (see --list), or SQL as DuckDB understands it.",
+            help="The name of a query (see --list), or SQL in the dialect of DuckDB.",
             metavar="NAME|SQL",
             is_argument=True,
         ),

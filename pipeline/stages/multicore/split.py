@@ -76,7 +76,7 @@ class GenerateCNWorkloadHybridStage(Frozen, Stage[StreamProblem, SplitProblem], 
         if not any(_is_computed(problem, node) for node in workload.nodes):
             raise InputError(
                 f"workload {workload.name}",
-                "no node that computes",
+                "no node to compute",
                 "a layer, or a vector operator that some core names or the mapping allocates",
             )
         nodes = split_workload(workload, options, problem.is_computed, _Rooms(problem).smallest)

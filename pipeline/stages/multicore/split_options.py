@@ -73,7 +73,7 @@ def split_options(
 def _lists(given: GivenLoops, mode: SplitMode) -> tuple[Hints, ...]:
     """The lists of loops: one, or several in mode 3."""
     if isinstance(given, str):  # a string is a sequence, too
-        raise InputError("hint_loops", repr(given), f"a list; of each loop {_LOOP}")
+        raise InputError("hint_loops", repr(given), f"a list of loops, each {_LOOP}")
     if mode is SplitMode.PER_LAYER:
         return tuple(_hints(loops) for loops in given)
     return (_hints(given),)

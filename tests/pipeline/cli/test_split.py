@@ -180,7 +180,7 @@ def test_draws_small_graphs_only(command: tuple[str, ...]) -> None:
         ),
         (
             ("OY=2", "--mode", "4", "--split-w-percentage", "1.5"),
-            "--split-w-percentage: found 1.5; expected a part above 0 and at most 1",
+            "--split-w-percentage: found 1.5; expected a fraction above 0 and at most 1",
         ),
         (
             ("OY=2", "--mode", "4", "--split-w-percentage", "0.000001"),
@@ -223,7 +223,7 @@ def test_there_must_be_something_that_computes(inputs: Inputs) -> None:
     Path("moves.onnx").write_bytes(model.SerializeToString())
     ended = run("split", "moves.onnx", "--cores", "quad_tpu", "--hint-loops", "OY=2")
     assert (ended.code, ended.out) == (2, "")
-    assert "found no node that computes; expected a layer" in ended.err
+    assert "found no node to compute; expected a layer" in ended.err
 
 
 @pytest.mark.parametrize("mode", [0, 5])
