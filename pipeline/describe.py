@@ -1,4 +1,4 @@
-"""A pipeline as data: a tree of its stages, a graph to draw, JSON to keep."""
+"""Descriptions of pipelines: as a tree of stages, as a graph, and as JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nestmap.pipeline.util.json import Json
 
 
 class StageDescription(Frozen, frozen=True):
-    """One stage: its name, its options as JSON text, and the stages it runs on each item."""
+    """One stage: its name, its options as JSON text, and the stages that it runs on each item."""
 
     name: str
     options: str = "{}"

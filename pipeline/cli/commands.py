@@ -1,4 +1,4 @@
-"""The command line: all commands; what they do is imported when they run."""
+"""The command line: all commands; their implementations are imported when they run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nestmap.pipeline.cli import (
 from nestmap.pipeline.cli.error_handling import report_errors
 
 app = typer.Typer(
-    rich_markup_mode=None,  # plain help: formatting it with rich takes longer than all the rest
+    rich_markup_mode=None,  # plain help: formatting with rich takes longer than everything else
     add_completion=False,
     pretty_exceptions_enable=False,
     no_args_is_help=True,
@@ -47,7 +47,7 @@ def common(
         typer.Option("--version", callback=show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """The options before a command."""
+    """Options that precede a command."""
 
 
 @app.command()

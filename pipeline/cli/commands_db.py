@@ -73,9 +73,9 @@ Examples:
 def check(options: CheckOptions) -> None:
     """Check the integrity of a store.
 
-    Checks that everything referred to exists, evaluations are numbered without gaps, models match
-    their keys, and the cost model reproduces the recorded costs. Prints a line for each problem;
-    the exit code is 2 if there is one. Changes nothing.
+    Checks that all references resolve, evaluations are numbered without gaps, models match their
+    keys, and the cost model reproduces the recorded costs. Prints a line for each problem; the exit
+    code is 2 if there is one. Changes nothing.
     """
     from nestmap.pipeline.cli.db import run_check  # noqa: PLC0415 (help is fast)
 
@@ -85,8 +85,8 @@ def check(options: CheckOptions) -> None:
 def merge(options: MergeOptions) -> None:
     """Merge stores into one.
 
-    Runs, searches and evaluations that are in several stores are kept once, in their most advanced
-    state, so merging again changes nothing. All is merged, or nothing.
+    Runs, searches and evaluations that are in several stores are merged into one, in the most
+    advanced state, so merging again changes nothing. If merging fails, the store is unchanged.
     """
     from nestmap.pipeline.cli.db import run_merge  # noqa: PLC0415 (help is fast)
 
@@ -96,8 +96,8 @@ def merge(options: MergeOptions) -> None:
 def prune(options: PruneOptions) -> None:
     """Make a store smaller.
 
-    Removes runs, with all that no other run needs, or the evaluations that were not the best.
-    Results and fronts stay, and searches are still reused. The store is written to a new file,
+    Removes runs with all data that only they use, or evaluations that are not Pareto-optimal.
+    Results and fronts remain, and searches are still reused. The store is written to a new file,
     which replaces the old one when it is complete.
     """
     from nestmap.pipeline.cli.db import run_prune  # noqa: PLC0415 (help is fast)
@@ -119,7 +119,7 @@ def import_(options: ImportOptions) -> None:
     """Import Parquet parts into a store.
 
     Runs on several computers record to one folder with --record-to; this merges them into a store,
-    which is created if missing. Runs may still be writing: import again later for the rest.
+    which is created if missing. If runs are still writing, import again later for the rest.
     """
     from nestmap.pipeline.cli.db import run_import  # noqa: PLC0415 (help is fast)
 

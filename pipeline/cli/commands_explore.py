@@ -58,9 +58,9 @@ def register(app: typer.Typer) -> None:
 def explore(options: ExploreOptions) -> None:
     """Find the best mapping of every layer of a network.
 
-    Tries the most promising spatial mappings of every layer, for each of them every order of the
-    loops, with the best memory allocation for each order, and prints a table of the best ones.
-    Every mapping that was tried is recorded in a DuckDB file; what it holds is not tried again.
+    Tries the most promising spatial mappings of every layer, and for each of them every order of
+    the loops with the best memory allocation. Prints a table of the best mappings. All evaluations
+    are recorded in a DuckDB file; searches that it holds already are not repeated.
     """
     from nestmap.pipeline.cli.explore import run_explore  # noqa: PLC0415 (help is fast)
 

@@ -39,8 +39,8 @@ def split(options: SplitCommandOptions) -> None:
     """Split a network into computation nodes for several cores.
 
     Prints for each layer the number of nodes and groups, the size of the constants, inputs and
-    output of a node, and the edges that bring it data; then the largest tensors, and what does not
-    fit the outermost memories of the cores that may run it. Nothing is mapped or scheduled.
+    output of a node, and its incoming edges; then the largest tensors, and the nodes that do not
+    fit the outermost memories of the cores that may run them. Nothing is mapped or scheduled.
     """
     from nestmap.pipeline.cli.split import run_split  # noqa: PLC0415 (help is fast)
 
@@ -54,7 +54,7 @@ def stream(options: StreamCommandOptions) -> None:
     core, then allocates the nodes to cores and schedules them with all transfers between the cores.
     Prints the Pareto front of allocations, and for the best schedule the load of cores, links and
     memories and a breakdown of its energy. Costs of nodes and generations are recorded in a DuckDB
-    file; what it holds is not searched again.
+    file; those that it holds already are not searched again.
     """
     from nestmap.pipeline.cli.stream import run_stream  # noqa: PLC0415 (help is fast)
 

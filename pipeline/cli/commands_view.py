@@ -79,12 +79,13 @@ def register(app: typer.Typer) -> None:
 
 
 def show(options: ShowOptions) -> None:
-    """Show what a network or an accelerator consists of.
+    """Show the layers of a network, or the memories of an accelerator.
 
     For a network, prints a row for each distinct layer: dimensions, multiply-accumulates, weights
     and activations, multiply-accumulates per byte, and how many layers are identical to it; then
-    the vector operators, those that only move data, and unknown ones. For an accelerator, a row for
-    each memory: size, width, access energy, area and leakage, as given or computed.
+    the vector operators, operators that only move data, and unrecognized operators. For an
+    accelerator, prints a row for each memory: size, width, access energy, area and leakage, as
+    given or computed.
     """
     from nestmap.pipeline.cli.show import run_show  # noqa: PLC0415 (help is fast)
 
@@ -128,9 +129,9 @@ def plot(options: PlotOptions) -> None:
 def report(options: ReportOptions) -> None:
     """Write an HTML report of runs: one file with charts, which works offline.
 
-    For each run: a summary, all layers with their mappings explained, the accelerator, and how to
-    run it again; for several runs also a comparison. Needs more packages: pip install
-    'nestmap[report]'.
+    For each run, it contains a summary, all layers with their mappings explained, the accelerator,
+    and the command to repeat the run; for several runs also a comparison. Needs more packages: pip
+    install 'nestmap[report]'.
     """
     from nestmap.pipeline.cli.report import run_report  # noqa: PLC0415 (help is fast)
 
@@ -140,8 +141,8 @@ def report(options: ReportOptions) -> None:
 def serve(options: ServeOptions) -> None:
     """Explore a store in the browser: runs, layers, comparisons, SQL.
 
-    The pages are live, so running explorations can be watched. They are read-only, and served to
-    this computer only (127.0.0.1). Ctrl-C ends it. Needs more packages: pip install 'nestmap[web]'.
+    The pages show running explorations live. They are read-only, and served to this computer only
+    (127.0.0.1). Stop the server with Ctrl-C. Needs more packages: pip install 'nestmap[web]'.
     """
     from nestmap.pipeline.cli.serve import run_serve  # noqa: PLC0415 (help is fast)
 

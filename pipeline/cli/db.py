@@ -1,4 +1,4 @@
-"""What ``nestmap db`` and ``nestmap import`` do."""
+"""The implementation of ``nestmap db`` and ``nestmap import``."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from nestmap.store.maintenance.prune import PruneReport, PruneSelection, find_ru
 
 
 def run_check(options: CheckOptions) -> None:
-    """Checks a store and says what is wrong.
+    """Checks a store and prints its problems.
 
     Raises:
-        typer.Exit: if something is.
-        StoreError: if it cannot be read.
+        typer.Exit: if there are any.
+        StoreError: if the store cannot be read.
     """
     store = options.store
     report = check_store(store, options.recompute)
@@ -56,7 +56,7 @@ def _checked(report: CheckReport) -> list[str]:
 
 
 def run_merge(options: MergeOptions) -> None:
-    """Merges stores, and says how much was new.
+    """Merges stores, and prints how much was new.
 
     Raises:
         StoreError: if one of them cannot be read or written.
@@ -65,7 +65,7 @@ def run_merge(options: MergeOptions) -> None:
 
 
 def run_import(options: ImportOptions) -> None:
-    """Takes a folder of Parquet parts into a store, and says how much was new.
+    """Imports a folder of Parquet parts into a store, and prints how much was new.
 
     Raises:
         StoreError: if there are no parts, or they cannot be read or written.
@@ -82,12 +82,12 @@ def run_import(options: ImportOptions) -> None:
 def _told(store: Path, merged: MergeCounts) -> str:
     return (
         f"{store}: {_many(merged.runs, 'run')}, {_many(merged.searches, 'search', 'es')} and "
-        f"{_many(merged.evaluations, 'evaluation')} new or further than before"
+        f"{_many(merged.evaluations, 'evaluation')} new or updated"
     )
 
 
 def run_prune(options: PruneOptions) -> None:
-    """Makes a store smaller, and says by how much.
+    """Prunes a store, and prints how much was removed.
 
     Raises:
         InputError: if nothing is to be removed.
@@ -110,7 +110,7 @@ def _pruned(options: PruneOptions, pruned: PruneReport) -> list[str]:
 
 
 def run_export(options: ExportOptions) -> None:
-    """Writes a store as Parquet files, and says how much that is.
+    """Exports a store to Parquet files, and prints their total size.
 
     Raises:
         StoreError: if it cannot be read, or the folder exists or cannot be written.

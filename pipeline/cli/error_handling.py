@@ -1,4 +1,4 @@
-"""What a user sees when something goes wrong: one line and an exit code."""
+"""Reports errors to the user: one line and an exit code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 
 BUG: Final = 1
 WRONG_INPUT: Final = 2
-INTERRUPTED: Final = 130  # 128 and the number of SIGINT, as shells report it
+INTERRUPTED: Final = 130  # 128 + the number of SIGINT, as shells report it
 
 _HINT: Final = (
     "This is a bug in nestmap. Please report it with the command you gave and the lines above."
@@ -22,14 +22,14 @@ _HINT: Final = (
 
 @contextmanager
 def report_errors() -> Generator[None]:
-    """Ends the command with the right message and exit code, whatever happens inside.
+    """Turns an error within the block into a message and an exit code.
 
     Raises:
-        typer.Exit: if something did.
+        typer.Exit: if there was an error.
     """
     try:
         yield
-        typer.echo("", nl=False)  # flushes: a full disk or a closed pipe shall show here
+        typer.echo("", nl=False)  # flushes, so that a full disk or a closed pipe is detected here
     except typer.Exit:
         raise
     except KeyboardInterrupt:
@@ -43,7 +43,7 @@ def report_errors() -> Generator[None]:
 
 
 def _told(error: Exception) -> int:
-    """Says what happened; gives the exit code."""
+    """Prints the message for an error; returns the exit code."""
     from nestmap.model import NestmapError  # noqa: PLC0415 (takes long to import)
 
     if isinstance(error, NestmapError | OSError):
@@ -55,6 +55,6 @@ def _told(error: Exception) -> int:
 
 
 def _drop_output() -> None:
-    """Nobody reads any more: without this, Python complains when it flushes at the end."""
+    """Discards further output after a closed pipe, so that Python's final flush does not fail."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""``nestmap evaluate``: what a given mapping costs, of one layer or of a whole network."""
+"""``nestmap evaluate``: the cost of a given mapping of one layer or of a whole network."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from nestmap.pipeline.util.json import write_json
 
 
 def run_evaluate(options: EvaluateOptions) -> None:
-    """Costs the mapping, writes the JSON file, prints the breakdown or the table of layers.
+    """Evaluates the mapping, writes the JSON file, prints the breakdown or the table of layers.
 
     Raises:
-        NestmapError: where something given is not right, or does not fit.
+        NestmapError: where an option is invalid, or the mapping is infeasible.
     """
     used = (options.workload.name, options.accelerator, options.mapping, options.mapping_file)
     check_target("--json", options.json, used)
@@ -42,7 +42,7 @@ def run_evaluate(options: EvaluateOptions) -> None:
         return
     if options.order is None:
         found = "neither --order nor --mapping-file"
-        raise InputError("nestmap evaluate", found, "one of them, for the order of the loops")
+        raise InputError("nestmap evaluate", found, "one of them")
     if options.layer is None:
         raise InputError("nestmap evaluate", "--order without --layer", "the layer it is for")
     problem = _problem(options, options.mapping, options.layer)
@@ -77,7 +77,7 @@ def _run_replay(options: EvaluateOptions, file: str) -> None:
 
 
 def _write(options: EvaluateOptions, evaluation: NetworkEvaluation) -> None:
-    """Before anything is printed: the reader of a pipe may leave."""
+    """Writes the JSON file; call it before printing, because the output pipe may be closed."""
     if options.json is not None:
         write_json(options.json, full_json(evaluation))
 
@@ -95,7 +95,7 @@ def _tell_place(options: EvaluateOptions) -> None:
 
 
 def _problem(options: EvaluateOptions, mapping: str | None, layer: str) -> MappingProblem:
-    """The layer with the machine and what the mapping file says of it."""
+    """The layer with its accelerator and its entry in the mapping file."""
     network = read_network(
         read_given_workload(options.workload),
         options.accelerator,

@@ -1,4 +1,4 @@
-"""``nestmap examples``: the bundled accelerators, mappings and networks, a line each."""
+"""``nestmap examples``: lists the bundled accelerators, mappings and networks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EXAMPLE: Final = "nestmap explore light:squeezenet --accelerator tpu_like"
 
 
 def run_examples() -> None:
-    """Prints the lists and a command to begin with."""
+    """Prints the lists and an example command."""
     machines = [(name, _machine(read_accelerator(name))) for name in accelerator_names()]
     mappings = [
         (name, _fixed(read_mapping(name, for_accelerator=None))) for name in mapping_names()
@@ -63,7 +63,7 @@ def _machine(accelerator: Accelerator) -> str:
 
 
 def _cores(accelerator: MultiCoreAccelerator) -> str:
-    """How many cores there are of each name, and what joins them."""
+    """The number of cores of each name, and the connections between them."""
     counts = Counter(core.name for core in accelerator.cores)
     ways = [(len(accelerator.links), "links"), (len(accelerator.buses), "buses")]
     ways.append((len(accelerator.shared), "shared memories"))

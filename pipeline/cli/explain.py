@@ -1,4 +1,4 @@
-"""``nestmap explain``: what the mapping of a layer in an earlier run does, costs, and why."""
+"""``nestmap explain``: explains the mapping of a layer in an earlier run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def run_explain(options: ExplainOptions) -> None:
     """Explains the layer's mapping, writes the JSON file, prints the text.
 
     Raises:
-        NestmapError: where something given is not right.
+        NestmapError: where an option is invalid.
     """
     check_target("--json", options.json, (options.store,))
     with Store.open_read_only(options.store) as store:
@@ -29,7 +29,7 @@ def run_explain(options: ExplainOptions) -> None:
         result = _result(store.best(run), network, options.layer)
         spatial = searched_problem(store, run, network, result)
     explanation = explain(spatial, result.cme)
-    if options.json is not None:  # before anything is printed: the reader of a pipe may leave
+    if options.json is not None:  # before anything is printed: the output pipe may be closed
         write_text(options.json, explanation.model_dump_json(indent=2) + "\n")
     _print(explanation, result.repeats)
     if options.json is not None:
@@ -38,12 +38,12 @@ def run_explain(options: ExplainOptions) -> None:
 
 def _print(explanation: Explanation, repeats: str | None) -> None:
     if repeats is not None:
-        show_prose(f"The same as {printable(repeats)}, which was explored for it.")
+        show_prose(f"Identical to {printable(repeats)}, whose result is reused.")
     show(explanation.lines(min(WIDTH, output_width())))
 
 
 def _result(evaluation: NetworkEvaluation, network: NetworkProblem, layer: str) -> LayerResult:
-    """The result of the layer, by its name or the way it is printed."""
+    """The result of a layer, by its name or its printed name."""
     names = [result.cme.layer for result in evaluation.layers]
     for result in evaluation.layers:
         if layer in (result.cme.layer, printable(result.cme.layer)):

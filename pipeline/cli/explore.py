@@ -65,24 +65,24 @@ class ResultFiles:
     options: ResultFileOptions
 
     def check(self, taken: tuple[str | Path | None, ...]) -> None:
-        """Checks that they can be written, and are none of the files that are used already.
+        """Checks that the files can be written, and that none of them is used already.
 
         Raises:
-            InputError: where not.
+            InputError: where a file cannot be written, or is used already.
         """
         json = self.options.json
         check_target("--json", json, taken)
         check_target("--save-mapping", self.options.save_mapping, (*taken, json))
 
     def write(self, total: NetworkEvaluation, results: Json) -> None:
-        """Writes them; before anything is printed: the reader of a pipe may leave."""
+        """Writes the files; call it before printing, because the output pipe may be closed."""
         if self.options.json is not None:
             write_json(self.options.json, results)
         if self.options.save_mapping is not None:
             write_mapping(self.options.save_mapping, total)
 
     def tell(self) -> None:
-        """Says where they are."""
+        """Prints the paths of the files."""
         for target in (self.options.json, self.options.save_mapping):
             if target is not None:
                 print_note(f"Written to {target}.")
@@ -92,7 +92,7 @@ def run_explore(options: ExploreOptions) -> None:
     """Explores, writes the files, prints the table.
 
     Raises:
-        NestmapError: where something given is not right, or nothing fits.
+        NestmapError: where an option is invalid, or no mapping fits.
     """
     plan = SearchPlan.of(options.search)
     if options.pareto:
@@ -117,10 +117,10 @@ def run_explore(options: ExploreOptions) -> None:
 def resume_exploration(
     number: UUID, opened: Store, place: StoreTarget, options: ResumeOptions
 ) -> None:
-    """Goes on with a run, writes the files, prints the table.
+    """Resumes a run, writes the files, prints the table.
 
     Raises:
-        NestmapError: where the run cannot be gone on with, or nothing fits.
+        NestmapError: where the run cannot be resumed, or no mapping fits.
     """
     info = opened.info(number)
     with print_resume_hint(opened, place), ExplorationBar() as bar:
@@ -165,8 +165,8 @@ def _report(
 
 def _print_front(found: FrontExploration, best: NetworkEvaluation, workload: Workload) -> None:
     show_prose(
-        f"{printable(found.workload)} on {found.accelerator}: of each layer the mappings than "
-        "which none has less energy without more latency"
+        f"{printable(found.workload)} on {found.accelerator}: the Pareto front of each "
+        "layer in energy and latency"
     )
     show([Line(), *front_table(found.front), Line()])
     left_out = skipped_note(workload.layers, best)
@@ -176,8 +176,8 @@ def _print_front(found: FrontExploration, best: NetworkEvaluation, workload: Wor
 
 def _print_results(exploration: Exploration, workload: Workload) -> None:
     show_prose(
-        f"{printable(exploration.workload)} on {exploration.accelerator}: of each layer "
-        f"the mapping with the least {_GOALS[exploration.objective]}"
+        f"{printable(exploration.workload)} on {exploration.accelerator}: the mapping with "
+        f"the lowest {_GOALS[exploration.objective]} for each layer"
     )
     show([Line(), *layer_table(workload.layers, exploration.total, output_width()), Line()])
     notes = [
@@ -192,16 +192,16 @@ def _print_results(exploration: Exploration, workload: Workload) -> None:
 
 
 def _print_place(run: UUID, place: StoreTarget | None) -> None:
-    """Says where the results are kept, and how to ask for them."""
+    """Prints where the results are recorded, and how to query them."""
     if place is None:
         return
-    print_note(f"Recorded in {place.path} as run {run}. Ask it, for example:")
+    print_note(f"Recorded in {place.path} as run {run}. Query it, for example:")
     print_note(f"  nestmap query energy_by_memory --run last{place.option}")
     print_note(f"  {_question(run)}{place.option}")
 
 
 def _question(run: UUID) -> str:
-    """A command that shows how much a good mapping matters."""
+    """A command that compares the best and the worst mapping of each layer."""
     sql = (
         "SELECT layer, count(*) AS mappings, min(latency) AS best, max(latency) AS worst "
         f"FROM evaluations WHERE run = '{run}' "

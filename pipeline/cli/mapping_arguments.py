@@ -1,4 +1,4 @@
-"""One temporal mapping as the command line writes it: an order of loops, cuts per operand."""
+"""Parses a temporal mapping on the command line: an order of loops, and cuts per operand."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _CUTS: Final = re.compile(r"\s*([A-Za-z]\w{0,31})\s*=\s*([0-9]{1,4}(?:\s*,\s*[0-
 
 
 def temporal_mapping(spatial: SpatialProblem, order: str, cuts: Sequence[str]) -> TemporalMapping:
-    """The mapping for ``"C 2, FY 3"`` and ``["O=1,2", ...]``; without cuts LOMA places the loops.
+    """The mapping for ``"C 2, FY 3"`` and ``["O=1,2", ...]``; without cuts, LOMA allocates.
 
     Raises:
-        InputError: where the texts cannot be read, or the loops do not make up the layer.
+        InputError: where the texts cannot be parsed, or the loops do not cover the layer.
         InfeasibleError: where the mapping does not fit the memories.
     """
     loops = parse_order(order)
@@ -45,7 +45,7 @@ def parse_order(text: str) -> tuple[Loop, ...]:
     """The loops of ``"C 2, FY 3, OX 56"``, innermost first.
 
     Raises:
-        InputError: where the text is none.
+        InputError: where the text cannot be parsed.
     """
     items = [item.strip() for item in text.split(",")]
     if len(items) > LOOPS:
@@ -61,10 +61,10 @@ def _loop(item: str) -> Loop:
 
 
 def check_order(spatial: SpatialProblem, order: Sequence[Loop]) -> None:
-    """Checks that the loops run through exactly what the spatial mapping leaves.
+    """Checks that the loops cover exactly the iterations that the spatial mapping leaves.
 
     Raises:
-        InputError: for a dimension that the layer does not have, or too few or many iterations.
+        InputError: for a dimension that the layer lacks, or too few or too many iterations.
     """
     sizes, left = spatial.layer.sizes, temporal_sizes(spatial)
     for loop in order:
@@ -79,7 +79,7 @@ def check_order(spatial: SpatialProblem, order: Sequence[Loop]) -> None:
                 "--order",
                 f"{found} iterations of {dimension}",
                 f"{left.get(dimension, 1)} ({dimension} has size {size} and is unrolled "
-                f"{unrolled} times). All that is left to order: {_listed(left)}",
+                f"{unrolled} times). Remaining loops: {_listed(left)}",
             )
 
 
@@ -91,7 +91,7 @@ def parse_cuts(spatial: SpatialProblem, texts: Sequence[str]) -> tuple[Cuts, ...
     """The cuts of ``["O=1,3,3", ...]``, one for each operand of the layer.
 
     Raises:
-        InputError: where a text cannot be read, or an operand or a memory is not there or missing.
+        InputError: where a text cannot be parsed, or an operand or a memory is unknown or missing.
     """
     given = [_cuts(text) for text in texts]
     names = [operand.name for operand in spatial.layer.operands]
@@ -132,10 +132,10 @@ def _check_levels(spatial: SpatialProblem, cuts: Cuts) -> None:
 
 
 def allocate_memories(spatial: SpatialProblem, order: Sequence[Loop]) -> TemporalMapping:
-    """The order with the memory allocation that LOMA gives it.
+    """The order of loops with the memory allocation that LOMA finds.
 
     Raises:
-        InfeasibleError: where it fits no memories: which one is too small.
+        InfeasibleError: where the memories cannot hold it; it names the one that is too small.
     """
     batch = allocate_order(spatial, order)
     for reason in batch.statistics.infeasible:
@@ -144,10 +144,10 @@ def allocate_memories(spatial: SpatialProblem, order: Sequence[Loop]) -> Tempora
 
 
 def check_fit(spatial: SpatialProblem, mapping: TemporalMapping) -> None:
-    """Checks that the memories hold what the cuts put there, as the search does.
+    """Checks the capacity of the memories that the cuts allocate, as the search does.
 
     Raises:
-        InfeasibleError: for the first one that does not: what it needs and what it has.
+        InfeasibleError: for the first memory that is too small; it gives both sizes.
     """
     for reason in place_pinned_levels(spatial, mapping).statistics.infeasible:
         raise InfeasibleError(f"--cut: {reason.reason}")

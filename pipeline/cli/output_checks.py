@@ -1,4 +1,4 @@
-"""Whether a result can be written where the user wants it, found out before the work begins."""
+"""Checks that result files can be written, before the work begins."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ def check_target(option: str, target: Path | None, others: Iterable[str | Path |
     """Checks the file of an option; ``others`` are the files it must not overwrite.
 
     Raises:
-        InputError: where it cannot be written, or is one of the others.
+        InputError: where the file cannot be written, or is one of the others.
     """
     if target is None:
         return
     for other in others:
         if other is not None and target.resolve() == Path(other).resolve():
             found = f"{other}, which is used already"
-            raise InputError(f"{option} {target}", found, "a file of its own")
+            raise InputError(f"{option} {target}", found, "a different file")
     check_writable(target)

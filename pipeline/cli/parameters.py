@@ -33,8 +33,8 @@ def add_command(
         with report_errors():
             run(_record(record, vars(arguments)))
 
-    # Typer calls what it is given with a keyword for each parameter: here, a class with a field
-    # for each of them.
+    # Typer calls its target with a keyword argument per parameter; the target here is a class with
+    # a field for each of them.
     arguments = make_dataclass(
         "Arguments",
         [x.declared() for x in _parameters(record)],
@@ -98,7 +98,7 @@ class _Parameter:
         )
 
     def value(self, given: object) -> object:
-        """The value of the field where this is given on the command line."""
+        """The value of the field for a value given on the command line."""
         if not self.has_several:
             return given
         items = cast("list[object] | None", given)

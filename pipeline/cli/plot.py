@@ -1,4 +1,4 @@
-"""``nestmap plot``: figures of a run, drawn from what the store has of it."""
+"""``nestmap plot``: draws figures of a recorded run."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _Run:
 @final
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """What a figure is drawn from; ``result`` is that of the layer of scatter and loops."""
+    """The data of a figure; ``result`` is that of the layer of scatter and loops."""
 
     options: PlotOptions
     store: Store
@@ -49,17 +49,17 @@ class _Drawn:
 
 
 def run_plot(options: PlotOptions) -> None:
-    """Draws, and says where the figures are.
+    """Draws the figures, and prints their paths.
 
     Raises:
-        NestmapError: where matplotlib is missing, something given is not right, or a file cannot
-            be written.
+        NestmapError: where matplotlib is missing, an option is invalid, or a file cannot be
+            written.
     """
     check_matplotlib()
     with Store.open_read_only(options.store) as store:
         run = store.find_run(options.run)
         if store.run(run).kind is RunKind.STREAM:
-            from nestmap.pipeline.cli.plot_stream import plot_stream  # noqa: PLC0415 (imports much)
+            from nestmap.pipeline.cli.plot_stream import plot_stream  # noqa: PLC0415 (slow to import)
 
             plot_stream(options, store, run)
         else:
@@ -79,7 +79,7 @@ def _plot(options: PlotOptions, store: Store) -> None:
 
 
 def _wanted(options: PlotOptions) -> list[Drawing]:
-    """What to draw."""
+    """The figures to draw."""
     what = chosen_drawing(options)
     if what not in DRAWINGS and what != "all":
         hint = f"use one of {', '.join(DRAWINGS)} or all"
@@ -101,7 +101,7 @@ def _read(store: Store, text: str) -> _Run:
 
 
 def _layer(run: _Run, name: str | None) -> LayerResult:
-    """The layer that was asked for, or the one that costs most of the run's objective."""
+    """The given layer, or the layer with the highest cost in the run's objective."""
     layers = run.evaluation.layers
     if name is None:
         return max(layers, key=lambda result: run.objective.of(result.cme))
@@ -138,7 +138,7 @@ def _loops(drawn: _Drawn) -> Figure:
 
 
 def _scatter(drawn: _Drawn) -> Figure | None:
-    """All recorded mappings of a layer; of equal layers those of the first are recorded."""
+    """All recorded mappings of a layer; equal layers share those of the first one."""
     result, run = drawn.result, drawn.run.id
     name = result.cme.layer
     batches = drawn.store.evaluations(run, result.repeats or name)
@@ -152,7 +152,7 @@ def _scatter(drawn: _Drawn) -> Figure | None:
 
 
 def _comparison(drawn: _Drawn) -> Figure:
-    """Two runs side by side, named by accelerator, and by id where that is the same."""
+    """Two runs side by side, named by accelerator, and by id if the accelerators are the same."""
     runs = (drawn.run, _read(drawn.store, drawn.options.against or ""))
     names = [run.network.accelerator.name for run in runs]
     if names[0] == names[1]:
@@ -174,4 +174,4 @@ DRAWINGS: Final[Mapping[Drawing, Callable[[_Drawn], Figure | None]]] = MappingPr
         "comparison": _comparison,
     }
 )
-"""What can be drawn of a run on one core; nothing if there is nothing to draw."""
+"""The figures of a run on one core; a function returns ``None`` if it has no data."""

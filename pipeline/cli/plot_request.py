@@ -1,4 +1,4 @@
-"""What ``nestmap plot`` draws, and the files it draws to."""
+"""The figures that ``nestmap plot`` draws, and their files."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FOLDER: Final = Path("figures")
-"""Where several figures go if nothing else is said."""
+"""The default folder for several figures."""
 
 
 def chosen_drawing(options: PlotOptions) -> Drawing:
-    """What to draw: as given, else the comparison where there is another run, else all."""
+    """The figure to draw: as given, else the comparison if there is another run, else all."""
     return options.what or ("all" if options.against is None else "comparison")
 
 
 def check_against(options: PlotOptions, drawn: Sequence[Drawing]) -> None:
-    """Checks that there is another run where the comparison is drawn, and only there.
+    """Checks that there is another run if, and only if, the comparison is drawn.
 
     Raises:
-        InputError: where not.
+        InputError: where one is given without the other.
     """
     if options.against is None and "comparison" in drawn:
         raise InputError("--what comparison", "one run", "a second one: --against RUN")
@@ -39,10 +39,10 @@ def check_against(options: PlotOptions, drawn: Sequence[Drawing]) -> None:
 
 
 def figure_paths(options: PlotOptions, drawings: Sequence[Drawing]) -> dict[Drawing, Path]:
-    """Where each drawing goes; finds out whether it can be written there.
+    """The path of each figure, after checking that it can be written.
 
     Raises:
-        InputError: where it cannot.
+        InputError: where a path cannot be written.
     """
     paths = _paths(options.output, drawings)
     for path in paths.values():
@@ -66,10 +66,10 @@ def _paths(output: Path | None, drawings: Sequence[Drawing]) -> dict[Drawing, Pa
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Writes a figure, and says where it is.
+    """Writes a figure, and prints its path.
 
     Raises:
-        InputError: where it cannot be written.
+        InputError: where the file cannot be written.
     """
     from nestmap.pipeline.render.figures import save  # noqa: PLC0415 (matplotlib takes long to import)
 

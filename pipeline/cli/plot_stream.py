@@ -1,4 +1,4 @@
-"""``nestmap plot`` of a run of several cores: its schedule, and how it was found."""
+"""``nestmap plot`` for a run on several cores: its schedule, and the search for it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """What a figure is drawn from."""
+    """The data of a figure."""
 
     options: PlotOptions
     store: Store
@@ -36,11 +36,10 @@ class _Drawn:
 
 
 def plot_stream(options: PlotOptions, store: Store, run: UUID) -> None:
-    """Draws a run on several cores: its schedule is made again from what is recorded.
+    """Draws a run on several cores; its schedule is recomputed from the recorded allocation.
 
     Raises:
-        NestmapError: where something given is not right, the run is not done, or a file cannot be
-            written.
+        NestmapError: where an option is invalid, the run is not done, or a file cannot be written.
     """
     drawings = _wanted(options)
     paths = figure_paths(options, drawings)
@@ -52,7 +51,7 @@ def plot_stream(options: PlotOptions, store: Store, run: UUID) -> None:
 
 
 def _wanted(options: PlotOptions) -> list[Drawing]:
-    """What to draw."""
+    """The figures to draw."""
     what = chosen_drawing(options)
     if what not in DRAWINGS and what != "all":
         hint = f"use one of {', '.join(DRAWINGS)} or all"
@@ -87,11 +86,11 @@ def _energy(drawn: _Drawn) -> Figure:
 
 
 def _front(drawn: _Drawn) -> Figure | None:
-    """The search; none by constraints alone, since that has no generations."""
+    """The search; ``None`` for constraint programming alone, which has no generations."""
     found = drawn.found
     generations = drawn.store.generations(found.run)
     if not generations:
-        nothing = "no generation: the constraints alone have searched"
+        nothing = "no generations: its engine is constraint programming alone"
         if drawn.options.what == "front":
             raise InputError(f"run {found.run}", nothing, "a run with a genetic search")
         print_note(f"No front: run {found.run} has {nothing}.")
@@ -101,7 +100,7 @@ def _front(drawn: _Drawn) -> Figure | None:
 
 
 def _comparison(drawn: _Drawn) -> Figure:
-    """The other run first: what this one is compared with."""
+    """A comparison, with the other run first, as the reference."""
     store = drawn.store
     other = recorded_stream(store.find_run(drawn.options.against or ""), store)
     runs = (other, drawn.found)
@@ -121,11 +120,11 @@ DRAWINGS: Final[Mapping[Drawing, Callable[[_Drawn], Figure | None]]] = MappingPr
         "comparison": _comparison,
     }
 )
-"""What can be drawn of a run on several cores; nothing if there is nothing to draw."""
+"""The figures of a run on several cores; a function returns ``None`` if it has no data."""
 
 
 def _name(found: StreamResult) -> str:
-    """The network, how many nodes it has, the machine, the run."""
+    """The name of a run: its network, number of nodes, accelerator and id."""
     layers, nodes = len(found.problem.nodes.layers), len(found.problem.nodes)
     split = "layer by layer" if nodes == layers else f"{nodes:,} nodes"
     return f"{found.workload} {split} on {found.accelerator} ({str(found.run)[:8]})"

@@ -1,4 +1,4 @@
-"""Printing reports: results on the standard output, everything about them on the error output."""
+"""Prints results to the standard output, and notes about them to the error output."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _UNLIMITED: Final = 1_000_000
 
 
 def output_width() -> int:
-    """Columns of the terminal; as many as it takes where the output goes to a file or a pipe."""
+    """The columns of the terminal; unlimited if the output goes to a file or a pipe."""
     on_terminal = bool(sys.stdout) and sys.stdout.isatty()
     return get_terminal_size().columns if on_terminal else _UNLIMITED
 
 
 def show(lines: Iterable[Line]) -> None:
-    """Prints lines of a report; tones only on a terminal."""
+    """Prints the lines of a report, with styles only on a terminal."""
     for line in lines:
         typer.secho(
             _encodable(line.text),
@@ -32,22 +32,22 @@ def show(lines: Iterable[Line]) -> None:
 
 
 def show_prose(text: str) -> None:
-    """Prints a sentence, on a terminal without breaking words."""
+    """Prints a sentence, wrapped between words on a terminal."""
     show_text(wrap(text, output_width()))
 
 
 def show_text(lines: Iterable[str]) -> None:
-    """Prints lines as they are."""
+    """Prints lines unchanged."""
     for line in lines:
         typer.echo(_encodable(line))
 
 
 def print_note(text: str) -> None:
-    """Prints a remark on the error output."""
+    """Prints a note to the error output."""
     typer.echo(text, err=True)
 
 
 def _encodable(text: str) -> str:
-    """The text with what the output's encoding lacks spelled out."""
+    """The text, with escapes for characters that the output's encoding lacks."""
     encoding = sys.stdout.encoding if sys.stdout else "utf-8"  # there is none after >&-
     return text.encode(encoding, "backslashreplace").decode(encoding)

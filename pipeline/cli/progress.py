@@ -1,4 +1,4 @@
-"""The progress bar of an exploration: layers done, mappings evaluated, how fast."""
+"""The progress bar of an exploration: completed layers, evaluated mappings, and their rate."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ from nestmap.pipeline.cli.progress_line import ProgressLine
 from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.render.text.plain_table import printable
 
-_COMPILING: Final = (
-    "Compiling the cost model, once for this machine and version: about half a minute."
-)
+_COMPILING: Final = "Compiling the cost model, once per machine and version: about half a minute."
 _LONGEST_NAME: Final = 16
 
 
 @final
 class ExplorationBar:
-    """Shows how far an exploration is on the error output; a bar only on a terminal.
+    """Shows the progress of an exploration on the error output; a bar only on a terminal.
 
-    Use it as a context manager around the exploration that it is given to as ``progress``.
+    Use it as a context manager around the exploration, and pass it as its ``progress``.
     """
 
     def __init__(self, console: Console | None = None) -> None:
@@ -47,7 +45,9 @@ class ExplorationBar:
         self._line.stop()
         if error is None:
             seconds = perf_counter() - self._began
-            known = f" {count(self._recalled)} were in the store." if self._recalled else ""
+            known = (
+                f" {count(self._recalled)} were reused from the store." if self._recalled else ""
+            )
             self._line.print(f"Evaluated {self._counted()} in {seconds:.1f} s.{known}")
 
     def start(self, network: NetworkProblem) -> None:
@@ -65,7 +65,7 @@ class ExplorationBar:
         self._show(batch.mappings.problem.layer.name)
 
     def recall(self, batch: EvaluationBatch) -> None:
-        """A search is recalled: the best it has found, with the statistics of all."""
+        """A search is reused: its Pareto front, with the statistics of all."""
         self._recalled += batch.statistics.evaluations
         self._show(batch.mappings.problem.layer.name)
 

@@ -1,4 +1,4 @@
-"""A line on the error output that shows how far a command is."""
+"""A line on the error output that shows the progress of a command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 @final
 class ProgressLine:
-    """A description, a bar, a count and a text; drawn on a terminal only, and gone at the end."""
+    """A description, a bar, a count and a text; drawn on a terminal only, removed at the end."""
 
     def __init__(self, console: Console | None, description: str, text: str = "") -> None:
         self._console = console or Console(stderr=True)
@@ -28,7 +28,7 @@ class ProgressLine:
         self._task = self._bar.add_task(description, total=None, text=text)
 
     def start(self) -> None:
-        """Draws the line from now on."""
+        """Starts to draw the line."""
         self._bar.start()
 
     def stop(self) -> None:
@@ -43,11 +43,11 @@ class ProgressLine:
         completed: int | None = None,
         total: int | None = None,
     ) -> None:
-        """Shows what is given; the rest stays as it is."""
+        """Changes the given parts of the line."""
         self._bar.update(self._task, description=description, completed=completed, total=total)
         if text is not None:
             self._bar.update(self._task, text=text)
 
     def print(self, text: str) -> None:
-        """Writes a line that stays, on a terminal or not."""
+        """Prints a permanent line, also without a terminal."""
         self._console.out(text, highlight=False)

@@ -1,4 +1,4 @@
-"""``nestmap query``: a question to past explorations, by its name or in SQL."""
+"""``nestmap query``: queries past explorations, by the name of a query or in SQL."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ Given = Mapping[Parameter, str | int]
 
 
 def run_query(options: QueryOptions) -> None:
-    """Asks the store and prints the answer, or writes it to a file.
+    """Queries the store and prints the result, or writes it to a file.
 
     Raises:
-        NestmapError: where there is no store, the question is not valid, or something given does
-            not suit it.
+        NestmapError: where there is no store, the query is invalid, or an option does not apply
+            to it.
     """
     check_target("--output", options.output, (options.store,))
     layout = layout_of(options.format and Layout(options.format), options.output)
@@ -52,7 +52,7 @@ def run_query(options: QueryOptions) -> None:
 
 
 def _given(options: QueryOptions) -> Given:
-    """The parameters that have a value, runs as text."""
+    """The parameters that have a value; runs are given as text."""
     values = {
         Parameter.RUN: options.run,
         Parameter.AGAINST: options.against,
@@ -63,7 +63,7 @@ def _given(options: QueryOptions) -> Given:
 
 
 def _listing(options: QueryOptions) -> Relation:
-    """The named queries: those of the store, or of a new one where there is none yet."""
+    """The named queries of the store; those of a new store if it does not exist yet."""
     _check_none_given(_given(options), "--list")
     if options.question is not None:
         raise InputError.conflict("--list", repr(options.question), "use one of them")

@@ -1,4 +1,4 @@
-"""``nestmap report``: everything about runs in one HTML file that needs nothing else."""
+"""``nestmap report``: writes a report of runs as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from nestmap.store import Store
 
 
 def run_report(options: ReportOptions) -> None:
-    """Writes the report, and says where it is.
+    """Writes the report, and prints its path.
 
     Raises:
-        NestmapError: where a package is missing, something given is not right, or the file cannot
-            be written.
+        NestmapError: where a package is missing, an option is invalid, or the file cannot be
+            written.
     """
     check_installed("report", REPORT, "report")
     check_target("--output", options.output, (options.store,))

@@ -1,4 +1,4 @@
-"""``nestmap reprice``: what the mappings of an earlier run cost under other energies."""
+"""``nestmap reprice``: the cost of the mappings of an earlier run under other energies."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from nestmap.pipeline.util.json import Json, write_json
 from nestmap.store import RunRecord, Store
 
 _VERDICTS: Final = {
-    Standing.BEST: "These are still the best of all mappings that were looked at: these energies "
-    "do not change their order.",
-    Standing.BEST_BUT_FOR_TIES: "None of the mappings that were looked at has less latency, which "
-    "does not depend on energies. Of equally fast ones another may take less energy now: that "
-    "needs a new search (nestmap explore).",
-    Standing.UNKNOWN: "Under these energies other mappings may be better than these: that needs a "
+    Standing.BEST: "These mappings are still the best of all candidates of the search: the new "
+    "energies do not change their order.",
+    Standing.BEST_BUT_FOR_TIES: "No candidate of the search has lower latency, which does not "
+    "depend on energies. A mapping of equal latency may take less energy now; finding it needs a "
     "new search (nestmap explore).",
+    Standing.UNKNOWN: "Other mappings may be better under these energies; finding them needs a new "
+    "search (nestmap explore).",
 }
 
 
@@ -45,11 +45,11 @@ def run_reprice(options: RepriceOptions) -> None:
     """Computes the energies, writes the JSON file, prints the table.
 
     Raises:
-        NestmapError: where something given is not right, or a new search is needed.
+        NestmapError: where an option is invalid, or a new search is needed.
     """
     check_target("--json", options.json, (options.accelerator, options.store))
     found = _found(options)
-    if options.json is not None:  # before anything is printed: the reader of a pipe may leave
+    if options.json is not None:  # before anything is printed: the output pipe may be closed
         write_json(options.json, _json(found))
     _print_results(found)
     if options.json is not None:
@@ -74,7 +74,7 @@ def _print_results(found: _Found) -> None:
     network, after = found.network, found.after
     show_prose(
         f"{printable(network.workload.name)} on {after.layers[0].cme.accelerator}: the mappings "
-        f"with the least {found.run.objective} that run {found.run.id} found for "
+        f"with the lowest {found.run.objective} that run {found.run.id} found for "
         f"{network.accelerator.name}"
     )
     show([Line(), *layer_table(network.workload.layers, after, output_width()), Line()])

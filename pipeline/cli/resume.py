@@ -1,4 +1,4 @@
-"""``nestmap resume``: a run that was interrupted goes on, of whichever kind it is."""
+"""``nestmap resume``: resumes an interrupted run of either kind."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from nestmap.store import RunKind, Store
 
 
 def run_resume(options: ResumeOptions) -> None:
-    """Goes on with a run, writes the files, prints the results.
+    """Resumes a run, writes the files, prints the results.
 
     Raises:
-        NestmapError: where something given is not right, or nothing fits.
+        NestmapError: where an option is invalid, or no mapping fits.
     """
     ResultFiles(options.files).check((options.store,))
-    Store.open_read_only(options.store).close()  # nothing is made where there is no store
+    Store.open_read_only(options.store).close()  # a missing store is not created
     place = StoreTarget(options.store)
     with place.open() as opened:
         number = opened.find_run(options.run)
@@ -26,7 +26,7 @@ def run_resume(options: ResumeOptions) -> None:
         if options.files.save_mapping is not None:
             hint = "use it for runs on one core"
             raise InputError.conflict("--save-mapping", "a run on several cores", hint)
-        # what schedules loads long
+        # the scheduler takes long to import
         from nestmap.pipeline.cli.stream import resume_multicore  # noqa: PLC0415
 
         resume_multicore((number, opened, place), options.workers, options.files.json)

@@ -1,4 +1,4 @@
-"""``nestmap serve``: the explorer of a store, in the browser."""
+"""``nestmap serve``: serves the explorer of a store to the browser."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def run_serve(options: ServeOptions) -> None:
 
     Raises:
         NestmapError: where a package is missing, the port cannot be used, or there is no store.
-        KeyboardInterrupt: when the user has ended it.
+        KeyboardInterrupt: when the user stops it.
     """
     check_installed("explorer", (*REPORT, "starlette", "uvicorn"), "web")
-    from nestmap.pipeline.pages.explorer.server import (  # noqa: PLC0415 (not everybody has its packages)
+    from nestmap.pipeline.pages.explorer.server import (  # noqa: PLC0415 (its packages are optional)
         DEFAULT_PORT,
         address,
         listening,
@@ -31,7 +31,7 @@ def run_serve(options: ServeOptions) -> None:
     show_text([place])
     if options.port is None and listener.getsockname()[1] != DEFAULT_PORT:
         print_note(f"Port {DEFAULT_PORT} is in use; this one is free.")
-    print_note(f"The explorer of {options.store}, for this machine only. Ctrl-C ends it.")
+    print_note(f"The explorer of {options.store}, for this machine only. Stop it with Ctrl-C.")
     if options.open:
         webbrowser.open(place)
     serve(options.store, listener)

@@ -1,4 +1,4 @@
-"""``nestmap show``: what a workload or an accelerator consists of, as tables and as a picture."""
+"""``nestmap show``: a workload or an accelerator as tables and as a picture."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run_show(options: ShowOptions) -> None:
     """Shows the accelerator or the network.
 
     Raises:
-        NestmapError: where something given is not right.
+        NestmapError: where an option is invalid.
     """
     if options.accelerator is None:
         _show_network(options)
@@ -43,7 +43,7 @@ def run_show(options: ShowOptions) -> None:
 
 
 def _show_accelerator(given: str) -> None:
-    """Reads the accelerator, prints its memories with what they cost."""
+    """Reads the accelerator, prints its memories with their energies and areas."""
     accelerator = read_accelerator(given)
     show_prose(f"{printable(accelerator.name)}: {array_text(accelerator)}")
     show_prose(array_facts(accelerator))
@@ -67,7 +67,7 @@ def _show_network(options: ShowOptions) -> None:
 
 
 def _write_files(options: ShowOptions, workload: Workload) -> None:
-    """Before anything is printed: the reader of a pipe may leave."""
+    """Writes the files; call it before printing, because the output pipe may be closed."""
     if options.json is not None:
         rows = single_layers if options.all_layers else layer_groups
         write_json(options.json, workload_json(workload, rows(workload.layers)))

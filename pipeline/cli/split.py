@@ -45,7 +45,7 @@ def run_split(options: SplitCommandOptions) -> None:
     """Splits the network, writes the files, prints the report.
 
     Raises:
-        NestmapError: where something given is not right.
+        NestmapError: where an option is invalid.
     """
     check_target("--json", options.json, (options.workload.name, options.cores))
     check_target("--graph", options.graph, (options.workload.name, options.cores, options.json))
@@ -64,7 +64,7 @@ def run_split(options: SplitCommandOptions) -> None:
 def _write_files(
     options: SplitCommandOptions, split: CnWorkload, unfit: tuple[TooLarge, ...]
 ) -> None:
-    """Before anything is printed: the reader of a pipe may leave."""
+    """Writes the files; call it before printing, because the output pipe may be closed."""
     if options.json is not None:
         write_json(options.json, split_json(split, layer_splits(split), unfit))
     if options.graph is not None:
@@ -90,4 +90,4 @@ def _print_report(problem: StreamProblem, split: CnWorkload, unfit: tuple[TooLar
     if unfit:
         show(too_large_table(unfit, MOST_TOO_LARGE))
     else:
-        show_prose("All that a node needs fits the outermost memories of all cores it may run on.")
+        show_prose("Every node fits the outermost memories of all cores on which it may run.")

@@ -1,4 +1,4 @@
-"""How a network is to be split, out of the options of ``nestmap split``."""
+"""Parses the options of ``nestmap split`` and ``nestmap stream`` for splitting a network."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def read_problem(workload: WorkloadOptions, cores: str, mapping: str | None) -> 
     """The network, the cores and the core mapping of a command.
 
     Raises:
-        InputError: where one of them is not right.
+        InputError: where one of them is invalid.
     """
     network, machine = read_given_workload(workload), read_multicore(cores)
     allocations = read_core_mapping(mapping)
@@ -47,10 +47,10 @@ def read_problem(workload: WorkloadOptions, cores: str, mapping: str | None) -> 
 
 
 def chosen_split(given: SplitArguments, problem: StreamProblem) -> SplitOptions:
-    """How a network is split: as the options say; without hints as the mapping says.
+    """The split options of the command line; without hints, those of the mapping.
 
     Raises:
-        InputError: where an option cannot be read, or they do not fit each other.
+        InputError: where an option cannot be parsed, or options contradict each other.
     """
     if given == SplitArguments(reference=given.reference):
         hinted = split_from_hints(problem.mapping, problem.workload, convention(given))
@@ -60,15 +60,15 @@ def chosen_split(given: SplitArguments, problem: StreamProblem) -> SplitOptions:
 
 
 def convention(given: SplitArguments) -> Convention:
-    """What counts where nestmap and Stream differ."""
+    """The counting convention: exact, or that of Stream."""
     return Convention.STREAM if given.reference else Convention.EXACT
 
 
 def parse_split(given: SplitArguments) -> SplitOptions:
-    """What the options say.
+    """The split options of the command line.
 
     Raises:
-        InputError: where one cannot be read, or they do not fit each other.
+        InputError: where an option cannot be parsed, or options contradict each other.
     """
     lists, cutoffs = parse_hints(given.hint_loops), _cutoffs(given)
     if len(lists) != len(cutoffs) + 1:
@@ -102,13 +102,13 @@ def _share(given: SplitArguments) -> float:
     if given.mode != SplitMode.OUTER_AND_WEIGHTS:
         raise InputError.conflict(SHARE, f"--mode {given.mode}", "use --mode 4")
     if not 0 < share <= 1:
-        raise InputError(SHARE, f"{share:g}", "a part above 0 and at most 1")
+        raise InputError(SHARE, f"{share:g}", "a fraction above 0 and at most 1")
     return share
 
 
 @contextmanager
 def rename_options() -> Generator[None]:
-    """Errors of Stream's arguments name the options of the command line."""
+    """Renames Stream's arguments in errors to the options of the command line."""
     try:
         yield
     except InputError as error:
@@ -118,10 +118,10 @@ def rename_options() -> Generator[None]:
 
 
 def parse_hints(texts: Sequence[str]) -> tuple[tuple[GivenLoop, ...], ...]:
-    """The lists of loops out of ``["OY=all", "OX=4 / K=2"]``: one, or several with / between.
+    """The lists of loops in ``["OY=all", "OX=4 / K=2"]``: one, or several separated by ``/``.
 
     Raises:
-        InputError: where a loop cannot be read.
+        InputError: where a loop cannot be parsed.
     """
     return tuple(_hints(part) for part in ",".join(texts).split("/"))
 
@@ -143,10 +143,10 @@ def _loop(text: str) -> GivenLoop:
 
 
 def parse_cutoffs(text: str) -> tuple[int, ...]:
-    """The numbers out of ``"5,9"``.
+    """The numbers in ``"5,9"``.
 
     Raises:
-        InputError: where these are no ascending numbers.
+        InputError: where these are not ascending numbers.
     """
     parts = [part.strip() for part in text.split(",")]
     if any(not (x.isascii() and x.isdigit() and len(x) <= len(str(LARGEST))) for x in parts):

@@ -1,4 +1,4 @@
-"""Where the runs of a command are kept, and how to go on with one that is interrupted."""
+"""Where a command records its runs, and how to resume an interrupted run."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from nestmap.store import DEFAULT_PATH, Store
 @final
 @dataclass(frozen=True, slots=True)
 class StoreTarget:
-    """Where a run is kept: in a store, or, where ``parts``, in a folder of Parquet files."""
+    """Where a run is recorded: in a store or, if ``parts``, in a folder of Parquet files."""
 
     path: Path
     parts: bool = False
 
     @property
     def option(self) -> str:
-        """What names it on the command line; nothing for the usual store."""
+        """The option that selects it on the command line; empty for the default store."""
         return "" if self.path == DEFAULT_PATH else f" --store {quote(str(self.path))}"
 
     @contextmanager
@@ -40,10 +40,10 @@ class StoreTarget:
 
 
 def chosen_store(store: Path, no_store: bool, record_to: Path | None) -> StoreTarget | None:
-    """Where the options say that a run is kept; ``None``: nowhere.
+    """The place in which the options record a run; ``None`` for nowhere.
 
     Raises:
-        InputError: where they contradict each other.
+        InputError: where the options contradict each other.
     """
     if record_to is not None:
         if no_store or store != DEFAULT_PATH:
@@ -55,11 +55,11 @@ def chosen_store(store: Path, no_store: bool, record_to: Path | None) -> StoreTa
 
 @contextmanager
 def print_resume_hint(store: Store, place: StoreTarget) -> Generator[None]:
-    """Where the user interrupts a run: says how to go on with it."""
+    """Prints how to resume a run if the user interrupts it."""
     try:
         yield
     except KeyboardInterrupt:
         mine = [run for run in store.runs() if run.pid == os.getpid()]
         if mine and not place.parts:
-            print_note(f"To go on where it was: nestmap resume {mine[-1].id}{place.option}")
+            print_note(f"To resume: nestmap resume {mine[-1].id}{place.option}")
         raise

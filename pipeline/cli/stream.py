@@ -1,4 +1,4 @@
-"""``nestmap stream``: a network on several cores, as tables and files."""
+"""``nestmap stream``: schedules a network on several cores."""
 
 from __future__ import annotations
 
@@ -57,24 +57,24 @@ _LAYERS: Final = "layer by layer"
 @final
 @dataclass(frozen=True, slots=True)
 class StreamFiles:
-    """Where results are written beside the store."""
+    """The files that results are written to, in addition to the store."""
 
     json: Path | None = None
     schedule: Path | None = None
     trace: Path | None = None
 
     def check(self, taken: tuple[str | Path | None, ...]) -> None:
-        """Checks that they can be written, and are none of the files that are used already.
+        """Checks that the files can be written, and that none of them is used already.
 
         Raises:
-            InputError: where not.
+            InputError: where a file cannot be written, or is used already.
         """
         check_target("--json", self.json, taken)
         check_target("--schedule", self.schedule, (*taken, self.json))
         check_target("--trace", self.trace, (*taken, self.json, self.schedule))
 
     def write(self, found: StreamResult, layers: StreamResult | None) -> None:
-        """Writes them; before anything is printed: the reader of a pipe may leave."""
+        """Writes the files; call it before printing, because the output pipe may be closed."""
         if self.json is not None:
             write_json(self.json, stream_json(found, layers))
         if self.schedule is not None:
@@ -83,7 +83,7 @@ class StreamFiles:
             write_text(self.trace, perfetto_trace(found.schedule))
 
     def tell(self) -> None:
-        """Says where they are."""
+        """Prints the paths of the files."""
         for target in (self.json, self.schedule, self.trace):
             if target is not None:
                 print_note(f"Written to {target}.")
@@ -93,7 +93,7 @@ def run_stream(options: StreamCommandOptions) -> None:
     """Schedules the network, writes the files, prints the tables.
 
     Raises:
-        NestmapError: where something given is not right, or nothing fits.
+        NestmapError: where an option is invalid, or no mapping fits.
     """
     with rename_options():
         plan = StreamPlan.of(options.search)
@@ -117,8 +117,8 @@ def run_stream(options: StreamCommandOptions) -> None:
 def _layer_by_layer(
     options: StreamCommandOptions, job: StreamJob, place: StoreTarget | None
 ) -> StreamResult:
-    """The same job layer by layer; first, so that the run that was asked for is the last one."""
-    split_network(job.plan, job.problem)  # an input error is told before anything is searched
+    """Runs the same job layer by layer; before the requested run, so that this is the last one."""
+    split_network(job.plan, job.problem)  # reports an input error before anything is searched
     whole = SplitOptions(mode=SplitMode.OUTER, convention=convention(options.split))
     return _streamed(replace(job, plan=copy_with(job.plan, {"split": whole})), place)
 
@@ -134,10 +134,10 @@ def _streamed(job: StreamJob, place: StoreTarget | None) -> StreamResult:
 def resume_multicore(
     going: tuple[UUID, Store, StoreTarget], workers: int | None, json: Path | None
 ) -> None:
-    """Goes on with a run of an open store, writes the file, prints the tables.
+    """Resumes a run of an open store, writes the file, prints the tables.
 
     Raises:
-        NestmapError: where the run cannot be gone on with, or nothing fits.
+        NestmapError: where the run cannot be resumed, or no mapping fits.
     """
     run, store, place = going
     info = store.stream_info(run)
@@ -156,8 +156,8 @@ def resume_multicore(
 def _print(problem: StreamProblem, found: StreamResult, layers: StreamResult | None) -> None:
     objectives = " and ".join(found.search.objectives)
     show_prose(
-        f"{printable(found.workload)} on {printable(found.accelerator)}: allocations to cores that "
-        f"no other one beats in {objectives}"
+        f"{printable(found.workload)} on {printable(found.accelerator)}: the Pareto front of "
+        f"allocations to cores in {objectives}"
     )
     show([Line(), *front_of_allocations(found.front, MOST_FRONT), Line()])
     _print_schedule(found)
@@ -174,8 +174,8 @@ def _print(problem: StreamProblem, found: StreamResult, layers: StreamResult | N
 def _print_schedule(found: StreamResult) -> None:
     schedule = found.schedule
     show_prose(
-        f"The one with the least {found.plan.objective.value}: {cycles(schedule.latency)} cycles, "
-        f"{energy(schedule.energy.total)}."
+        f"The allocation with the lowest {found.plan.objective.value}: "
+        f"{cycles(schedule.latency)} cycles, {energy(schedule.energy.total)}."
     )
     tables = (
         core_table(schedule),
@@ -208,7 +208,7 @@ def _print_comparison(found: StreamResult, layers: StreamResult) -> None:
 
 
 def _fitness_of(found: StreamResult) -> Fitness:
-    """What the reported schedule costs."""
+    """The fitness of the reported schedule."""
     fitness = found.best.fitness
     if fitness is None:
         raise InputError("schedule", "an allocation without a schedule", "one that was scheduled")
@@ -216,9 +216,9 @@ def _fitness_of(found: StreamResult) -> Fitness:
 
 
 def _print_place(run: UUID, place: StoreTarget | None) -> None:
-    """Says where the results are kept, and how to ask for them."""
+    """Prints where the results are recorded, and how to query them."""
     if place is None:
         return
-    print_note(f"Recorded in {place.path} as run {run}. Ask it, for example:")
+    print_note(f"Recorded in {place.path} as run {run}. Query it, for example:")
     print_note(f"  nestmap query stream_layers_of --run last{place.option}")
     print_note(f"  nestmap query stream_transfers --run last{place.option}")

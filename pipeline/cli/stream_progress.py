@@ -1,4 +1,4 @@
-"""The progress bar of an exploration of several cores: costs of nodes, then generations."""
+"""The progress bar of an exploration on several cores: costs of nodes, then generations."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from nestmap.pipeline.format.numbers import count, cycles, energy
 
 @final
 class StreamBar:
-    """Shows how far an exploration of several cores is on the error output.
+    """Shows the progress of an exploration on several cores on the error output.
 
-    A bar only on a terminal. Use it as a context manager around the exploration that it is given
-    to as ``progress``.
+    It shows a bar only on a terminal. Use it as a context manager around the exploration, and pass
+    it as its ``progress``.
     """
 
     def __init__(self, console: Console | None = None) -> None:
@@ -47,27 +47,27 @@ class StreamBar:
             self._line.print(f"{text}, all in {seconds:.1f} s.")
 
     def split(self, split: SplitProblem) -> None:
-        """The network is split; what its nodes cost is searched now."""
+        """The network is split; the search for the costs of its nodes begins."""
         self._line.update(f"of {count(len(split.nodes))} nodes", description="costing")
 
     def costed(self, done: int, of: int) -> None:
-        """So many of the costs are known."""
+        """This many of the costs are known."""
         self._costs = done
         self._line.update(completed=done, total=of)
 
     def prove(self, problem: ScheduleProblem) -> None:
-        """All costs are known; the search by constraints begins."""
+        """All costs are known; constraint programming begins."""
         genes = f"{count(len(problem.space.free_groups))} groups with a choice"
         self._line.update(genes, description="proving", completed=0)
 
     def search(self, problem: ScheduleProblem, generations: int) -> None:
-        """All costs are known; so many generations after the first one are looked at."""
+        """All costs are known; this many generations follow the first one."""
         self._phase = perf_counter()
         self._line.update("", description="generation", completed=0, total=generations)
 
     def observe(self, generation: Generation) -> None:
-        """A generation has come to its end."""
-        if self._before is None:  # those before it were recorded by a run that goes on
+        """A generation is complete."""
+        if self._before is None:  # earlier ones were recorded before the run was resumed
             self._before = generation.evaluations - len(generation.scheduled)
         self._evaluations = generation.evaluations - self._before
         text = f"{_best(generation)}  {self._scheduled()}"
@@ -82,7 +82,7 @@ class StreamBar:
 
 
 def _best(generation: Generation) -> str:
-    """The least latency and the least energy of the front."""
+    """The lowest latency and the lowest energy on the front."""
     known: list[Fitness] = [x.fitness for x in generation.front if x.fitness is not None]
     if not known:
         return "no schedule yet"

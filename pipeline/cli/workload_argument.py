@@ -1,4 +1,4 @@
-"""The network that a command is given, and what its file leaves open."""
+"""Reads the network of a command, with the values that its file leaves open."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _EXPECTED: Final = "a name and a whole number from 1 to 2147483647, as in batch=
 
 
 def read_given_workload(options: WorkloadOptions) -> Workload:
-    """The network that the options of a command name.
+    """Reads the network that the options of a command name.
 
     Raises:
-        InputError: where the file, the name or an option is not right.
+        InputError: where the file, the name or an option is invalid.
     """
     return read_workload(options.name, parse_dims(options.dims), options.float_bits)
 
 
 def parse_dims(texts: Sequence[str]) -> dict[str, int]:
-    """The sizes by name out of ``["batch=1", "seq=384"]``.
+    """The sizes by name in ``["batch=1", "seq=384"]``.
 
     Raises:
-        InputError: where a text cannot be read, or two say different things of one dimension.
+        InputError: where a text cannot be parsed, or two texts contradict each other.
     """
     dims: dict[str, int] = {}
     for text in texts:
@@ -39,7 +39,7 @@ def parse_dims(texts: Sequence[str]) -> dict[str, int]:
 
 
 def _dim(text: str) -> tuple[str, int]:
-    """A name may hold an equals sign (``2*n=m``), a number does not."""
+    """A dimension and its size; a name may contain an equals sign (``2*n=m``), a size does not."""
     name, _, number = (part.strip() for part in text.rpartition("="))
     digits = number.isascii() and number.isdigit() and len(number) <= 10
     if not name or not digits or not 0 < int(number) < 2**31:

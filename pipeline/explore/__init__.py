@@ -1,1 +1,1 @@
-"""Explorations on one core: facade, plan, recording, resuming, repricing."""
+"""Exploration on one core: facade, plan, recording, resuming, repricing."""

@@ -1,4 +1,4 @@
-"""Where two accelerators differ in more than energies, areas and names."""
+"""Differences between two accelerators other than energies, areas and names."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _FREE: Final[dict[type[Frozen], frozenset[str]]] = {
     MemoryPort: frozenset({"name"}),
     VectorUnit: frozenset({"operation_energy", "area"}),
 }
-"""The fields of which energies, areas and names consist; whatever else there is decides how an
-accelerator works, also what a later version adds."""
+"""The fields that hold energies, areas and names. All other fields, including those that later
+versions add, determine which mappings fit and how many accesses and cycles they take."""
 
 _KINDS: Final[dict[type[Frozen], str]] = {
     MemoryLevel: "memory",
@@ -38,13 +38,13 @@ _KINDS: Final[dict[type[Frozen], str]] = {
     InMemoryCompute: "",  # it is the array
     VectorUnit: "vector unit",
 }
-"""What the parts are called that are told apart by name or by kind."""
+"""The names of the components that messages identify by kind."""
 
 
 class Difference(Frozen, frozen=True):
-    """One field that is not the same.
+    """One field that differs.
 
-    ``where`` names the part of the accelerator: ``memory sram, port r`` (empty: the accelerator
+    ``where`` names the component, as in ``memory sram, port r`` (empty for the accelerator
     itself); the values are texts.
     """
 
@@ -59,14 +59,14 @@ class Difference(Frozen, frozen=True):
 
 
 def differences(before: Accelerator, after: Accelerator) -> tuple[Difference, ...]:
-    """All differences but those in energies, areas and names; memories are paired by position."""
+    """All differences except energies, areas and names; memories are paired by position."""
     return tuple(_of_models("", before, _with_vector_memory(before, after)))
 
 
 def _with_vector_memory(before: Accelerator, after: Accelerator) -> Accelerator:
-    """The second one with the first one's name for the memory that the vector unit uses.
+    """``after``, with the memory of its vector unit named as in ``before``.
 
-    A memory may have got another name, and the outermost one need not be named at all.
+    The memory may have been renamed, and the outermost memory need not be named at all.
     """
     old, new = before.vector_memory, after.vector_memory
     if not (before.vector_unit and after.vector_unit and old and new):
@@ -96,21 +96,21 @@ def _of_values(where: str, field: str, before: object, after: object) -> Iterato
 
 
 def _parts(value: object) -> Models:
-    """The models that a field consists of, if they are parts of an accelerator."""
+    """The models in a field, if all of them are components of an accelerator."""
     values = cast(tuple[object, ...], value) if isinstance(value, tuple) else (value,)
     parts = tuple(x for x in values if isinstance(x, Frozen) and type(x) in _KINDS)
     return parts if len(parts) == len(values) else ()
 
 
 def _inside(where: str, before: Frozen, after: Frozen) -> str:
-    """The name of a part of what ``where`` names."""
+    """The name of a component within ``where``."""
     kind, old, new = _KINDS[type(before)], _name(before), _name(after)
     named = f"{kind} {old}" + (f" (now {new})" if old != new else "")
     return ", ".join(text for text in (where, named.strip()) if text)
 
 
 def _name(part: Frozen) -> str:
-    """Empty for a part of which there is only one."""
+    """The name of a component; empty if an accelerator has only one of its kind."""
     return part.name if isinstance(part, MemoryLevel | MemoryPort | ArraySide) else ""
 
 

@@ -1,4 +1,4 @@
-"""The facade: explore a network, or cost one mapping, in one call."""
+"""The facade: explores a network, or evaluates one mapping, in one call."""
 
 from __future__ import annotations
 
@@ -84,14 +84,14 @@ class Exploration(Frozen, frozen=True):
 
 @view.register
 def exploration_html(found: Exploration) -> str:
-    """Its layers as a table, for notebooks."""
+    """The layers as a table, for notebooks."""
     return network_html(
         found.total, f"{found.workload} on {found.accelerator}, best {found.objective}"
     )
 
 
 class FrontExploration(Frozen, frozen=True):
-    """The result of an exploration of which energy and latency shall be weighed: fronts."""
+    """The result of an exploration for Pareto fronts in energy and latency."""
 
     run: UUID
     workload: str
@@ -101,7 +101,7 @@ class FrontExploration(Frozen, frozen=True):
 
 @view.register
 def front_exploration_html(found: FrontExploration) -> str:
-    """The mappings of its layers as a table, for notebooks."""
+    """The mappings of the layers as a table, for notebooks."""
     return front_html(
         found.front.layers, f"{found.workload} on {found.accelerator}, energy against latency"
     )
@@ -136,20 +136,20 @@ def explore(  # noqa: D417, PLR0913 (SearchOptions describes the options of the 
     Args:
         workload: a model, an ONNX or YAML file, or the name of a bundled one (``light:resnet50``).
         accelerator: a model, a YAML file, or the name of a bundled one (``tpu_like``).
-        mapping: constraints, a YAML file or the name of a bundled one. Without: the one bundled
-            under the accelerator's name, if there is one, for the layers that have all the
-            dimensions it unrolls; nothing is fixed for the others.
+        mapping: constraints, a YAML file or the name of a bundled one. The default is the mapping
+            bundled under the accelerator's name, if there is one, for the layers that have all the
+            dimensions it unrolls; the other layers are unconstrained.
         dims: sizes of the dimensions that the network leaves open: ``{"batch": 1}``.
-        plan: how to search. Each of the options from ``objective`` to ``workers``, which are those
-            of :class:`~nestmap.pipeline.explore.options.SearchOptions`, overrides it if given.
+        plan: how to search. The options from ``objective`` to ``workers``, described in
+            :class:`~nestmap.pipeline.explore.options.SearchOptions`, override it if given.
         static_energy: whether energies include the leakage of memories and array.
         store: where every evaluation is recorded: a store, or a DuckDB file (created if missing).
-            What it holds already is not computed again.
+            Results that it holds already are not computed again.
         recording: which evaluations are recorded, and whether to compute everything again.
         progress: receives progress updates.
 
     Raises:
-        InputError: where something given is not right.
+        InputError: where an argument is invalid.
         InfeasibleError: where no mapping of a layer fits.
         StoreError: where the store cannot be written.
     """
@@ -183,13 +183,13 @@ def read_network(
     store: Store | Path | str | None = None,
     static_energy: bool = False,
 ) -> NetworkProblem:
-    """What :func:`explore` is given, read and checked.
+    """Reads and checks the inputs of :func:`explore`.
 
-    The store remembers what CACTI says of memories, where the accelerator asks it. With
-    ``static_energy`` energies include what leaks.
+    The store caches the results of CACTI, if the accelerator uses it. With ``static_energy``,
+    energies include leakage.
 
     Raises:
-        InputError: where something given is not right.
+        InputError: where an argument is invalid.
         StoreError: where the store is needed and cannot be used.
     """
     chosen = accelerator if mapping is None and isinstance(accelerator, str) else None
@@ -213,7 +213,7 @@ def explore_network(
     recording: Recording | None = None,
     progress: Progress | None = None,
 ) -> Exploration:
-    """The best mapping of every layer of a network problem; recorded and observed.
+    """Finds the best mapping of every layer of a network problem.
 
     Raises:
         InputError: where the constraints do not suit a layer.
@@ -238,7 +238,7 @@ def _open_run(
     if store is None:
         yield ExplorationRun.unrecorded()
         return
-    # the store is opened only when asked for: DuckDB takes long to import
+    # imported only when a store is used: DuckDB takes long to import
     from nestmap.pipeline.explore.recording import record_run  # noqa: PLC0415
 
     with record_run(job, store, recording or Recording(), progress) as run:
@@ -246,7 +246,7 @@ def _open_run(
 
 
 def run_exploration(job: Job, run: ExplorationRun, progress: Progress | None) -> Exploration:
-    """Explores in an open run, and ends it.
+    """Explores in an open run, and finishes the run.
 
     Raises:
         InputError: where the constraints do not suit a layer.
@@ -273,10 +273,10 @@ def explore_front(
     recording: Recording | None = None,
     progress: Progress | None = None,
 ) -> FrontExploration:
-    """The mappings of every layer between which energy is traded for latency.
+    """Finds the Pareto front of every layer in energy and latency.
 
-    All candidates of the plan count, whatever its objective: the store gets the best for that as
-    the results of the run. Recorded and observed like :func:`explore_network`.
+    The front is over all candidates of the plan, regardless of its objective; the store records the
+    best mappings for the objective as the results of the run.
 
     Raises:
         InputError: where the constraints do not suit a layer, or the plan prunes.
@@ -290,10 +290,10 @@ def explore_front(
 
 
 def check_front_plan(plan: SearchPlan) -> None:
-    """Checks that a plan can find fronts.
+    """Checks that a plan can find Pareto fronts.
 
     Raises:
-        InputError: where it prunes.
+        InputError: where the plan prunes.
     """
     if plan.prune:
         hint = "pruning would skip parts of the front"
@@ -303,7 +303,7 @@ def check_front_plan(plan: SearchPlan) -> None:
 def run_front_exploration(
     job: Job, run: ExplorationRun, progress: Progress | None
 ) -> FrontExploration:
-    """Explores for fronts in an open run, and ends it.
+    """Explores for Pareto fronts in an open run, and finishes the run.
 
     Raises:
         InputError: where the constraints do not suit a layer.
@@ -332,10 +332,10 @@ def evaluate(
     temporal_mapping: TemporalMapping,
     constraints: LayerConstraints | None = None,
 ) -> CostModelEvaluation:
-    """The cost of one mapping of one layer.
+    """Evaluates one mapping of one layer.
 
     Raises:
-        pydantic.ValidationError: where the parts do not go together.
+        pydantic.ValidationError: where layer, accelerator and mapping do not match.
     """
     problem = MappingProblem(
         layer=layer,

@@ -1,4 +1,4 @@
-"""The explanation of one mapping of one layer, as a model and as text."""
+"""The explanation of one mapping of a layer, as a model and as text."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from nestmap.pipeline.render.text.explanation_tables import (
 from nestmap.pipeline.render.text.plain_table import Line, Tone, printable
 
 WIDTH: Final = 100
-"""Columns that sentences are broken at, if nothing else is said."""
+"""The default width at which sentences wrap, in columns."""
 
 _NARROWEST: Final = 20
 
@@ -64,9 +64,9 @@ _NOTES: Final = (
 
 
 class Explanation(Frozen, frozen=True):
-    """What a mapping of a layer does, what it costs, why, and what would help.
+    """The loop nest of a mapping, its costs, their causes, and possible improvements.
 
-    Energies in pJ, latencies in cycles, sizes in bits; ``cme`` is what is explained.
+    Energies are in pJ, latencies in cycles, sizes in bits; ``cme`` is the explained evaluation.
     """
 
     layer: str
@@ -83,11 +83,11 @@ class Explanation(Frozen, frozen=True):
     cme: CostModelEvaluation
 
     def text(self, width: int = WIDTH) -> str:
-        """The explanation as text; sentences are broken at ``width``."""
+        """The explanation as text; sentences wrap at ``width``."""
         return "\n".join(line.text for line in self.lines(width))
 
     def lines(self, width: int = WIDTH) -> list[Line]:
-        """The lines of the text, with the tones that a terminal sets them in."""
+        """The lines of the text, with their terminal styles."""
         return [
             *_prose(self._heading(), width),
             *(Line(), title("WHY"), *_prose(self.why(), width)),
@@ -102,7 +102,7 @@ class Explanation(Frozen, frozen=True):
         ]
 
     def why(self) -> Iterable[str]:
-        """In sentences: the figures, what binds, where the energy goes, and what would help."""
+        """The summary in sentences: totals, bottleneck, energy breakdown, possible improvements."""
         yield headline(self.cme)
         yield from latency_reason(self.binding, self.latency, self.ports)
         yield from energy_reason(self.cme)
@@ -115,15 +115,14 @@ class Explanation(Frozen, frozen=True):
 
 
 def explain(spatial: SpatialProblem, cme: CostModelEvaluation) -> Explanation:
-    """Explains a mapping: its loop nest, its costs, what binds and what would help.
+    """Explains a mapping: its loop nest, its costs, the bottleneck and possible improvements.
 
-    ``spatial`` is the problem that the evaluation answers: layer, accelerator and spatial mapping
+    ``spatial`` is the problem of the evaluation: layer, accelerator and spatial mapping
     (:func:`~nestmap.pipeline.explore.recorded_problem.recorded_problem` finds that of a result).
-    Machines
-    with wider ports and larger memories are evaluated, some dozens of them.
+    The mapping is also evaluated on a few dozen accelerators with wider ports and larger memories.
 
     Raises:
-        InputError: where the evaluation is not that of a mapping of this problem.
+        InputError: where the evaluation is not one of a mapping of this problem.
     """
     check_evaluation(spatial, cme)
     records = evaluated(spatial, cme.temporal_mapping)
@@ -146,7 +145,7 @@ def explain(spatial: SpatialProblem, cme: CostModelEvaluation) -> Explanation:
 
 @view.register
 def explanation_view_html(explanation: Explanation) -> str:
-    """The text in parts that fold, for notebooks."""
+    """The text in collapsible sections, for notebooks."""
     return explanation_html(explanation.lines(), _NOTES)
 
 

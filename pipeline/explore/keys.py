@@ -1,4 +1,4 @@
-"""The keys under which a store knows searches and evaluations: hashes of all that decides them."""
+"""Keys of searches and evaluations in a store: hashes of everything that determines the result."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from nestmap.pipeline.stages import LomaStage, SalsaStage
 from nestmap.search.version import VERSION as SEARCH_VERSION
 
 Part = str | int | list[str]
-"""What decides something: the content hash of a model, or of several, a text, a version."""
+"""A component of a key: the content hash of one or several models, a text, or a version."""
 
 
 def search_options(search: LomaStage | SalsaStage) -> str:
-    """The options of a search as JSON, without those that change nothing but the time it takes."""
+    """The options of a search as JSON, without those that only affect its run time."""
     options = search.model_dump_json(exclude={"workers"})
     return f'{{"stage": "{type(search).__name__}", "options": {options}}}'
 
 
 def search_key(spatial: SpatialProblem, options: str) -> str:
-    """The key of a search; ``options`` are those of :func:`search_options`.
+    """The key of a search; ``options`` is the result of :func:`search_options`.
 
-    Names of layers are no part of it, nor is anything about threads.
+    It depends neither on names of layers nor on the number of threads.
     """
     versions: list[Part] = [COST_MODEL_VERSION, SEARCH_VERSION]
     return _key(["search", *_problem(spatial), options, *versions])
 
 
 def evaluation_key(spatial: SpatialProblem, mapping: TemporalMapping) -> str:
-    """The key of what a mapping costs."""
+    """The key of the evaluation of a mapping."""
     return _key(["evaluation", *_problem(spatial), mapping.content_hash, COST_MODEL_VERSION])
 
 
 def _problem(spatial: SpatialProblem) -> list[Part]:
-    """What is mapped where, by content: the models themselves are hashed once each."""
+    """The content hashes of layer, accelerator and mapping; each model is hashed once."""
     layer, accelerator, constraints, top_levels = spatial.problem.content
     return [
         layer.content_hash,
@@ -47,5 +47,5 @@ def _problem(spatial: SpatialProblem) -> list[Part]:
 
 
 def _key(parts: list[Part]) -> str:
-    """32 hex digits, different for different parts: JSON keeps lists and texts apart."""
+    """32 hex digits that identify the parts; JSON distinguishes lists from texts."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]

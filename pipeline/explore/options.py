@@ -27,17 +27,17 @@ LPF_LIMIT: Final = Option(
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchOptions:
-    """The options of a search that are commonly changed; None leaves an option as it is.
+    """The commonly changed options of a search; None leaves an option unchanged.
 
     An enumerated option is given by name or as a member of its enumeration
     (:class:`~nestmap.model.Objective`, :class:`~nestmap.model.MappingType`,
-    :class:`~nestmap.pipeline.explore.plan.Rank`). ``lpf_limit`` is left as it is by ``...``;
-    None means that LOMA permutes all prime factors.
+    :class:`~nestmap.pipeline.explore.plan.Rank`). For ``lpf_limit``, ``...`` leaves the limit
+    unchanged, and None means that LOMA permutes all prime factors.
     """
 
     objective: Annotated[
         ObjectiveName | StrEnum | None,
-        Option(help="What the best mapping of each layer minimizes.", default="latency"),
+        Option(help="Objective to minimize for each layer.", default="latency"),
     ] = None
     search: Annotated[
         SearchName | None,

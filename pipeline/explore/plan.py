@@ -1,4 +1,4 @@
-"""How an exploration searches, and the pipelines that do it."""
+"""The plan of an exploration, and the pipelines that implement it."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ Choice = TypeVar("Choice", bound=StrEnum)
 class Rank(StrEnum):
     """How spatial mappings are ranked.
 
-    ``utilization``: by how much of the array they use, then by how many different dimensions they
-    unroll, as in the reference. ``bound``: the best fifty of these, by the lower bound of their
+    ``utilization``: by the share of the array in use, then by the number of different dimensions
+    unrolled, as in the reference. ``bound``: the best fifty of these, by the lower bound of their
     cost.
     """
 
@@ -67,7 +67,7 @@ class Rank(StrEnum):
 
 
 CANDIDATE_POOL = 50
-"""How many spatial mappings are ranked by their bounds, unless more are asked for."""
+"""The number of spatial mappings that are ranked by bound, unless the user asks for more."""
 
 
 class SearchPlan(Frozen, frozen=True):
@@ -75,11 +75,11 @@ class SearchPlan(Frozen, frozen=True):
 
     ``objective``: what to minimize; it overrides the objective of a SALSA stage. ``search``: how
     to find temporal mappings. ``spatial``: which spatial mappings to try, ranked by ``rank``.
-    ``locality``: if given, data stays on chip between layers where there is room. With ``prune``,
-    spatial mappings are searched in the order of their lower bounds, and those that cannot beat
-    the best mapping found are skipped: the same result in less time. With ``count_vector`` the
-    totals include the vector operators. :class:`~nestmap.pipeline.explore.options.SearchOptions`
-    lists the options that are commonly changed.
+    ``locality``: if given, data stays on chip between layers where capacity allows. With
+    ``prune``, spatial mappings are searched in the order of their lower bounds, and those whose
+    bound exceeds the best result are skipped: the same result in less time. With
+    ``count_vector``, the totals include the vector operators. Commonly changed options are in
+    :class:`~nestmap.pipeline.explore.options.SearchOptions`.
     """
 
     objective: Objective = Objective.LATENCY
@@ -92,19 +92,19 @@ class SearchPlan(Frozen, frozen=True):
 
     @classmethod
     def of(cls, options: SearchOptions) -> SearchPlan:
-        """The plan that options describe; without ``workers``, with a worker for each core.
+        """The plan with these options; by default it has one worker per core.
 
         Raises:
-            InputError: where an option is not possible.
+            InputError: where an option is invalid.
         """
         workers = available_workers() if options.workers is None else options.workers
         return cls().with_options(replace(options, workers=workers))
 
     def with_options(self, options: SearchOptions) -> SearchPlan:
-        """This plan with the options that are given.
+        """This plan, with the given options changed.
 
         Raises:
-            InputError: where an option is not possible.
+            InputError: where an option is invalid.
         """
         spatial = {"max_mappings": options.spatial_mappings, "mixed": options.mixed}
         changes = {
@@ -132,10 +132,10 @@ class SearchPlan(Frozen, frozen=True):
 
 
 def member_by_name(kind: type[Choice], name: str, where: str) -> Choice:
-    """The member of an enumeration with a name.
+    """The member of an enumeration with this name.
 
     Raises:
-        InputError: where there is none; ``where`` names the option.
+        InputError: where there is none; ``where`` is the name of the option.
     """
     try:
         return kind(name)
@@ -153,7 +153,7 @@ def _given(options: Mapping[str, object]) -> dict[str, object]:
 
 
 def _search(search: LomaStage | SalsaStage, options: SearchOptions) -> LomaStage | SalsaStage:
-    """A search with the options that concern it, of the kind that they name."""
+    """The search of the kind that the options name, with the options that apply to it."""
     kind = _named(MappingType, options.mapping_type, "mapping_type")
     common = _given({"mapping_type": kind, "workers": options.workers})
     inherited: dict[str, object] = {"mapping_type": search.mapping_type, "workers": search.workers}
@@ -166,7 +166,7 @@ def _search(search: LomaStage | SalsaStage, options: SearchOptions) -> LomaStage
         case "salsa":
             salsa = search if isinstance(search, SalsaStage) else copy_with(SalsaStage(), inherited)
             return copy_with(salsa, common | _given({"seed": options.seed}))
-        case _:  # from code that no type checker has seen
+        case _:  # from code that is not type-checked
             raise InputError("search", repr(options.search), "loma or salsa")
 
 
@@ -181,10 +181,10 @@ def _locality(
 def exploration_pipeline(
     plan: SearchPlan, observers: tuple[Observer, ...] = (), ledger: Ledger | None = None
 ) -> Stage[NetworkProblem, NetworkEvaluation]:
-    """The main job: all candidates of every layer, the best of each, their sum.
+    """The main pipeline: all candidates of every layer, the best of each, and their sum.
 
-    Vector operators, of which there is nothing to choose, are added at the end. What the ledger
-    knows is not computed again.
+    Vector operators have only one implementation and are added at the end. Results in the ledger
+    are not computed again.
     """
     best = evaluation_stage(plan, observers, ledger) >> minimal(plan.objective)
     chosen: Stage[MappingProblem, EvaluationBatch]
@@ -199,7 +199,7 @@ def exploration_pipeline(
 def front_pipeline(
     plan: SearchPlan, observers: tuple[Observer, ...] = (), ledger: Ledger | None = None
 ) -> Stage[NetworkProblem, NetworkFront]:
-    """All candidates of every layer, and of each layer those between which one has to choose."""
+    """The pipeline for Pareto fronts: all candidates of every layer, and the front of each."""
     costs = candidates_stage(plan) >> each(evaluation_stage(plan, observers, ledger))
     front = costs >> FlattenStage[EvaluationBatch]() >> ParetoStage()
     fronts = _layers(plan) >> EachOnceStage(front) >> FrontSumStage(cost_function(ledger))
@@ -226,9 +226,9 @@ def candidates_stage(plan: SearchPlan) -> Stage[MappingProblem, Iterator[Spatial
 def evaluation_stage(
     plan: SearchPlan, observers: tuple[Observer, ...], ledger: Ledger | None
 ) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
-    """All temporal mappings that the search looks at, with their costs, shown to the observers.
+    """The search for temporal mappings with the evaluation of each; observers receive all of them.
 
-    Of a search that the ledger knows those that count.
+    For a search that the ledger holds, only its Pareto front.
     """
     return RecallStage(_search_stage(plan) >> ObserveStage(observers), ledger)
 
@@ -241,5 +241,5 @@ def _search_stage(plan: SearchPlan) -> Stage[SpatialProblem, Iterator[Evaluation
 
 
 def cost_function(ledger: Ledger | None) -> Costing:
-    """What says what a mapping costs: the cost model, unless a ledger knows."""
+    """The function that evaluates a mapping: the ledger if there is one, else the cost model."""
     return evaluate if ledger is None else ledger.cost

@@ -1,4 +1,4 @@
-"""The problem that a recorded evaluation answers, so that it can be explained."""
+"""The problem of a recorded evaluation, for its explanation."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from nestmap.store import Store
 
 
 def recorded_problem(network: NetworkProblem, cme: CostModelEvaluation) -> SpatialProblem:
-    """What an evaluation of one of the network's layers is about.
+    """The problem of an evaluation of one of the network's layers.
 
-    The accelerator is without the memories that the layer did not use because its data stayed on
-    chip, and has the memory operands that carried the layer's.
+    Its accelerator lacks the memories that the layer did not use because its data stayed on chip,
+    and has the memory operands that the layer's operands used.
 
     Raises:
         InputError: where the network has no such layer, or the evaluation has a memory that the
             accelerator lacks.
     """
     (problem,) = layer_problems(network, [_layer(network, cme)])
-    tops = {entry.operand: entry.memory for entry in cme.levels}  # the last one is the outermost
+    tops = {entry.operand: entry.memory for entry in cme.levels}  # the last level is the outermost
     links = {link.operand: link.memory_operand for link in cme.links} or problem.links
     if cme.links:
         constraints = copy_with(problem.constraints, {"links": cme.links})
@@ -44,13 +44,14 @@ def recorded_problem(network: NetworkProblem, cme: CostModelEvaluation) -> Spati
 def searched_problem(
     store: Store, run: UUID, network: NetworkProblem, result: LayerResult
 ) -> SpatialProblem:
-    """The same of a result in a store, also where a stage has changed the machine for its search.
+    """The problem of a result in a store, even if a stage changed the accelerator for its search.
 
-    ``weight_diagonal`` does: then it is the problem as it was searched, if that was recorded.
-    ``network`` is the run's.
+    ``weight_diagonal`` does so; the result is then the problem that was searched, if it was
+    recorded. ``network`` is the network of the run.
 
     Raises:
-        InputError: as above.
+        InputError: where the network has no such layer, or the evaluation has a memory that the
+            accelerator lacks.
         StoreError: if there is no such run.
     """
     cme = result.cme

@@ -1,4 +1,4 @@
-"""Explorations that the store keeps: a run around the search, and what it knows already."""
+"""Recorded explorations: the run in the store, and the reuse of earlier results."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ Plan = TypeVar("Plan", bound=Frozen)
 @final
 @dataclass(frozen=True, slots=True)
 class RunLedger:
-    """What the store of a run knows; ``options`` are those of its searches."""
+    """The ledger of a run in a store; ``options`` are those of its searches."""
 
     run: Run
     options: str
     progress: Progress | None = None
 
     def recall(self, spatial: SpatialProblem) -> tuple[EvaluationBatch, ...] | None:
-        """Of a search done before the evaluations that no other one beats; else ``None``."""
+        """The Pareto front of an earlier search, or ``None`` if it was not searched."""
         known = self.run.find_search(self._info(spatial))
         if known is not None and self.progress is not None:
             for batch in known:
@@ -53,11 +53,11 @@ class RunLedger:
         return known
 
     def searching(self, spatial: SpatialProblem) -> AbstractContextManager[Search]:
-        """A search to be recorded; it is complete where the block ends well."""
+        """Records a search; it is complete if the block ends without an error."""
         return self.run.record_search(self._info(spatial))
 
     def cost(self, spatial: SpatialProblem, mapping: TemporalMapping) -> CostModelEvaluation:
-        """What a mapping costs: as the store knows it, else computed."""
+        """The evaluation of a mapping, from the store or computed."""
         key = evaluation_key(spatial, mapping)
         known = self.run.find_cme(key)
         name = spatial.layer.name
@@ -74,9 +74,9 @@ class RunLedger:
 def record_run(
     job: Job, store: Store | Path | str, recording: Recording, progress: Progress | None = None
 ) -> Generator[ExplorationRun]:
-    """A new run in a store that is given, or opened (and closed again) at a path.
+    """Starts a run in a store; a store given by its path is opened, and closed at the end.
 
-    Left without ``finish``, it is marked as failed or interrupted.
+    A run that exits without ``finish`` is marked as failed or interrupted.
 
     Raises:
         StoreError: where the store cannot be opened or written.
@@ -89,7 +89,7 @@ def record_run(
 def resume_run(
     run: UUID, job: Job, store: Store, progress: Progress | None = None
 ) -> Generator[ExplorationRun]:
-    """A run that continues.
+    """Reopens a run to resume it.
 
     Raises:
         StoreError: where there is no such run, it is done, or cannot be resumed.
@@ -104,10 +104,10 @@ def _handle(run: Run, job: Job, progress: Progress | None) -> ExplorationRun:
 
 
 def read_plan(kind: type[Plan], run: UUID, options: str) -> Plan:
-    """The plan of a recorded run.
+    """Reads the plan of a recorded run.
 
     Raises:
-        StoreError: where this version of nestmap cannot follow it.
+        StoreError: where this version of nestmap cannot read it.
     """
     try:
         return kind.model_validate_json(options)
@@ -119,7 +119,7 @@ def read_plan(kind: type[Plan], run: UUID, options: str) -> Plan:
 
 
 def run_info(job: Job, recording: Recording) -> RunInfo:
-    """What is written about a run before it starts."""
+    """The information that is recorded when a run starts."""
     plan = job.plan
     pipeline = front_pipeline(plan) if job.pareto else exploration_pipeline(plan)
     return RunInfo(

@@ -1,4 +1,4 @@
-"""Replay: what the mappings of a file cost, without any search."""
+"""Evaluation of the mappings in a file, without a search."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ def replay(
     *,
     layer: str | None = None,
 ) -> NetworkEvaluation:
-    """The cost of the mapping that is given for every layer of a network, or for one layer.
+    """Evaluates the given mapping of every layer of a network, or of one layer.
 
-    The vector operators of a whole network stand beside its totals, which do not include them.
+    For a whole network the result also lists the vector operators; the totals exclude them.
 
     Args:
         workload: a model, an ONNX or YAML file, or the name of a bundled one.
         accelerator: a model, a YAML file, or the name of a bundled one.
-        mapping: for each layer a complete temporal ordering; with memory levels, as in the files
-            that :func:`~nestmap.pipeline.render.yaml.mapping.write_mapping` writes, the cost is
-            exactly that of the mapping that was written. Without, LOMA places the loops.
+        mapping: a complete temporal ordering for each layer. With memory levels, as in the files
+            that :func:`~nestmap.pipeline.render.yaml.mapping.write_mapping` writes, the result is
+            exactly that of the original mapping. Without them, LOMA allocates the memories.
         layer: the only layer to evaluate.
 
     Raises:
-        InputError: where something given is not right, or leaves a layer's mapping open.
+        InputError: where an argument is invalid, or the mapping of a layer is incomplete.
         InfeasibleError: where a mapping does not fit the memories.
     """
     network = read_network(workload, accelerator, mapping)
@@ -79,7 +79,7 @@ def only_layer(problems: Iterable[MappingProblem], name: str) -> MappingProblem:
 
 
 def replay_pipeline() -> Stage[MappingProblem, EvaluationBatch]:
-    """From a layer with its mapping to what that costs."""
+    """The pipeline from a layer with its mapping to the evaluation of that mapping."""
     return (
         fixed_spatial()
         >> TemporalOrderingConversionStage()
@@ -91,15 +91,15 @@ def replay_pipeline() -> Stage[MappingProblem, EvaluationBatch]:
 
 
 def fixed_spatial() -> Stage[MappingProblem, SpatialProblem]:
-    """From a layer with its mapping to the memories that it uses, with its spatial mapping."""
+    """The pipeline that removes unused memories and applies the given spatial mapping."""
     return PinnedTopLevelsStage() >> SpatialMappingConversionStage()
 
 
 def completely_ordered(spatial: SpatialProblem) -> SpatialProblem:
-    """The problem itself, if its ordering leaves nothing to search.
+    """The problem itself, if its temporal ordering is complete.
 
     Raises:
-        InputError: where it does.
+        InputError: where the ordering leaves loops open.
     """
     if complete_order(spatial) is None:
         constraints, left = spatial.problem.constraints, spatial.temporal_sizes
@@ -108,7 +108,7 @@ def completely_ordered(spatial: SpatialProblem) -> SpatialProblem:
             "a temporal_ordering that leaves loops open"
             if constraints.temporal_ordering or constraints.outer_ordering
             else f"no temporal_ordering (in the entry {constraints.target!r})",
-            "loops with sizes that run through all that is left in time: "
+            "loops with sizes that cover the remaining iterations: "
             + ", ".join(f"{dimension} {size}" for dimension, size in left.items() if size > 1),
         )
     return spatial

@@ -1,4 +1,4 @@
-"""Known mappings under other energies: energies are linear in accesses, so nothing is searched."""
+"""Recorded mappings under other energies: energy is linear in accesses, so no search is needed."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ from nestmap.pipeline.explore.accelerator_diff import differences
 
 _MOST_TOLD: Final = 5
 _ROUNDING: Final = 1e-9
-"""By how much, relative to them, factors may differ that count as one."""
+"""The relative difference up to which factors count as equal."""
 
 
 class Standing(StrEnum):
-    """What is known of the chosen mappings under the new energies.
+    """Whether the chosen mappings are still the best under the new energies.
 
-    Compared are the mappings that the search looked at. Where that itself depended on energies
-    (annealing for energy or EDP, spatial mappings ranked by bounds), a new search may look at
-    others in any case.
+    The comparison covers the candidates of the search. If the candidates themselves depended on
+    energies (annealing for energy or EDP, spatial mappings ranked by bounds), a new search may
+    try other mappings in any case.
     """
 
     BEST = "best"
-    """All comparisons come out as before: no mapping that was looked at is better."""
+    """The order of the candidates is unchanged: none of them is better."""
     BEST_BUT_FOR_TIES = "best_but_for_ties"
-    """None has less latency, of which energies know nothing; one as fast may take less energy."""
+    """No candidate has lower latency; one of equal latency may take less energy."""
     UNKNOWN = "unknown"
-    """Another mapping may be better now: only a new search tells."""
+    """Another mapping may be better; this needs a new search."""
 
 
 def reprice_results(
     evaluation: NetworkEvaluation, before: Accelerator, after: Accelerator
 ) -> NetworkEvaluation:
-    """The same mappings on ``after``, exactly as evaluating each of them again gives it.
+    """The evaluation of the same mappings on ``after``, exactly as the cost model computes it.
 
-    ``before`` is the accelerator that the evaluation was made for; ``after`` may have other
-    energies, areas and names. Nothing is searched and no mapping is evaluated: the accesses that
-    were counted get new prices. Statistics stay those of the search.
+    ``before`` is the accelerator of the evaluation; ``after`` may have other energies, areas and
+    names. Nothing is searched and no mapping is evaluated: the new energies multiply the counted
+    accesses. The statistics remain those of the search.
 
     Raises:
         InputError: where the accelerators differ in anything else, so that a new search is needed;
-            where the evaluation was not made for ``before``.
+            where the evaluation is not one of ``before``.
     """
     check_repriceable(before, after)
     for result in evaluation.layers:
@@ -61,12 +61,12 @@ def reprice_results(
 
 
 def compare_standing(objective: Objective, before: Accelerator, after: Accelerator) -> Standing:
-    """Whether mappings that were chosen on ``before`` are still known to be the best on ``after``.
+    """Whether the best mappings on ``before`` are also known to be the best on ``after``.
 
-    What the array takes is the same for all mappings of a layer. So the order of their energies
-    stays where the memories' energies, and what leaks in a cycle, all change by one factor, and
-    that of energy x latency where the array's does so too (but for rounding, unless the factor
-    is 1).
+    The array takes the same energy for all mappings of a layer. Therefore the order of energies
+    is unchanged if all memory energies and the leakage per cycle change by the same factor, and
+    the order of energy x latency if the array's energy changes by it, too (apart from rounding,
+    unless the factor is 1).
 
     Raises:
         InputError: where the accelerators differ in more than energies, areas and names.
@@ -82,10 +82,10 @@ def compare_standing(objective: Objective, before: Accelerator, after: Accelerat
 
 
 def check_repriceable(before: Accelerator, after: Accelerator) -> None:
-    """Checks that mappings can be carried over from one accelerator to the other.
+    """Checks that two accelerators differ only in energies, areas and names.
 
     Raises:
-        InputError: where more differs than energies, areas and names: what, before and after.
+        InputError: where they differ in anything else; it lists the differences.
     """
     found = differences(before, after)
     if not found:
@@ -95,15 +95,15 @@ def check_repriceable(before: Accelerator, after: Accelerator) -> None:
     raise InputError(
         f"accelerator {after.name}",
         "; ".join(told + more),
-        f"nothing but other energies, areas and names than the {before.name} that was searched "
-        "for: a new search is needed for anything else (nestmap explore)",
+        f"an accelerator that differs from {before.name} only in energies, areas and names: a new "
+        "search is needed for anything else (nestmap explore)",
     )
 
 
 def _check_made_for(cme: CostModelEvaluation, accelerator: Accelerator) -> None:
     """Checks that the evaluation has the memories of the accelerator, their sizes and energies.
 
-    ``weight_diagonal`` searches on accelerators of its own, for one.
+    It does not if a stage such as ``weight_diagonal`` changed the accelerator for its search.
     """
     if not _suits(cme, accelerator):
         raise InputError(
@@ -140,7 +140,7 @@ def _memory_energies(accelerator: Accelerator) -> Iterable[float]:
 
 
 def _by_one_factor(pairs: Iterable[tuple[float, float]]) -> bool:
-    """Whether all second values are the first ones times the same positive number."""
+    """Whether all second values are the first values times the same positive number."""
     some = [(old, new) for old, new in pairs if old or new]
     if not all(old and new for old, new in some):
         return False

@@ -1,4 +1,4 @@
-"""Explorations that were interrupted, taken up where they were."""
+"""Resuming interrupted explorations."""
 
 from __future__ import annotations
 
@@ -26,14 +26,13 @@ def resume(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Exploration | FrontExploration:
-    """Goes on with a run that was interrupted or has failed, and ends it.
+    """Resumes a run that was interrupted or has failed.
 
-    What it has searched to the end (a layer under one spatial mapping) is not searched again; the
-    result is that of a run that was not interrupted. ``workers`` are threads (``None``: one for
-    each core).
+    Completed searches (of a layer with one spatial mapping) are not repeated; the result equals
+    that of an uninterrupted run. ``workers`` is the number of threads (``None``: one per core).
 
     Raises:
-        StoreError: where there is no such run, it is done, or cannot be gone on with.
+        StoreError: where there is no such run, it is done, or it cannot be resumed.
         InputError: where the constraints do not suit a layer.
         InfeasibleError: where no mapping of a layer fits.
     """

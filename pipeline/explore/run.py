@@ -1,4 +1,4 @@
-"""Explorations while they run: what they are to do, who is told, where results go."""
+"""The job of an exploration, its progress protocol, and the handle of its run."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class Progress(Protocol):
         """One batch has been evaluated."""
 
     def recall(self, batch: EvaluationBatch) -> None:
-        """A search need not be done again: the best it has found, with the statistics of all."""
+        """The store holds the search already: its Pareto front, with the statistics of all."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class RunHandle(Generic[Result, Records]):
-    """An open run: ``finish`` takes its result, ``ledger`` what it finds on the way.
+    """An open run: ``finish`` records its result, ``ledger`` its intermediate results.
 
-    The ledger also knows what was found before. Without one the run is not recorded.
+    The ledger also returns the results of earlier runs. Without one, the run is not recorded.
     """
 
     id: UUID
@@ -42,7 +42,7 @@ class RunHandle(Generic[Result, Records]):
 
     @classmethod
     def unrecorded(cls) -> Self:
-        """A run that is recorded nowhere."""
+        """A run that is not recorded."""
         return cls(uuid4(), _discard, None)
 
 
@@ -51,13 +51,13 @@ def _discard(result: object) -> None:
 
 
 ExplorationRun = RunHandle[NetworkEvaluation, Ledger]
-"""A run on one core: it ends with the best mapping of every layer."""
+"""A run on one core; its result is the best mapping of every layer."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What an exploration is to do: ``pareto`` says whether it looks for fronts."""
+    """The network and plan of an exploration; with ``pareto`` it searches for Pareto fronts."""
 
     network: NetworkProblem
     plan: SearchPlan

@@ -1,1 +1,1 @@
-"""Explorations on several cores: facade, plan, pipeline, recording."""
+"""Exploration on several cores: facade, plan, pipeline, recording."""

@@ -1,4 +1,4 @@
-"""The facade for several cores: split a network, cost its nodes, allocate and schedule them."""
+"""The facade for several cores: splits a network, then allocates and schedules its nodes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, eq=False)
 class StreamResult:
-    """The result of an exploration of several cores: a front of allocations, the best schedule."""
+    """The result of an exploration on several cores: a Pareto front and the best schedule."""
 
     run: UUID
     workload: str
@@ -48,32 +48,32 @@ class StreamResult:
 
     @property
     def accelerator(self) -> str:
-        """The name of the machine."""
+        """The name of the accelerator."""
         return self.problem.accelerator.name
 
     @property
     def problem(self) -> ScheduleProblem:
-        """What was scheduled: the nodes, their costs, the cores that each may run on."""
+        """The scheduled problem: the nodes, their costs, and the cores on which each may run."""
         return self.search.problem
 
     @property
     def front(self) -> tuple[Individual, ...]:
-        """The allocations that no other one beats."""
+        """The Pareto front of allocations."""
         return self.search.front
 
     @property
     def bound(self) -> StreamBound | None:
-        """The result of the search by constraints, if the engine of the plan has one."""
+        """The result of constraint programming, if the engine of the plan includes it."""
         return self.search.bound
 
     @property
     def best(self) -> Individual:
-        """The allocation whose schedule is reported."""
+        """The allocation of the reported schedule."""
         return self.search.best(AllocationObjective(self.plan.objective.value))
 
     @property
     def latency(self) -> int:
-        """Cycles of the reported schedule."""
+        """Latency of the reported schedule in cycles."""
         return self.schedule.latency
 
     @property
@@ -85,7 +85,7 @@ class StreamResult:
         """The schedule of another allocation.
 
         Raises:
-            InfeasibleError: where there is none.
+            InfeasibleError: where the allocation cannot be scheduled.
         """
         return schedule_allocation(self.problem, allocation)
 
@@ -96,7 +96,7 @@ def stream_html(found: StreamResult) -> str:
     return schedule_html(found.schedule) + search_html(found.search)
 
 
-def stream(  # noqa: PLR0913 (the one call that says it all; all but two arguments have defaults)
+def stream(  # noqa: PLR0913 (the single entry point; most arguments have defaults)
     workload: Workload | onnx.ModelProto | Path | str,
     accelerator: MultiCoreAccelerator | Path | str,
     mapping: CoreMapping | Path | str | None = None,
@@ -108,27 +108,27 @@ def stream(  # noqa: PLR0913 (the one call that says it all; all but two argumen
     store: Store | Path | str | None = None,
     progress: StreamProgress | None = None,
 ) -> StreamResult:
-    """Splits a network into computation nodes, and finds which core runs which of them when.
+    """Splits a network into computation nodes, allocates them to cores and schedules them.
 
     Args:
         workload: a model, an ONNX or YAML file, or the name of a bundled one (``light:resnet50``).
-        accelerator: a machine of several cores: a model, a YAML file, or the name of a bundled one
-            (``quad_hetero``).
-        mapping: which cores layers may run on, and how they are split: a model or a YAML file.
-            Without: all that run their operator.
+        accelerator: an accelerator with several cores: a model, a YAML file, or the name of a
+            bundled one (``quad_hetero``).
+        mapping: the cores on which each layer may run, and how layers are split: a model or a YAML
+            file. By default a layer may run on all cores that support its operator.
         dims: sizes of the dimensions that the network leaves open: ``{"batch": 1}``.
-        hint_loops: along which loops layers are split, the innermost first: ``[("OY", "all")]``;
-            other ways of splitting are in ``plan.split``. Without both: as the mapping says, else
-            layer by layer.
-        plan: everything else, as :func:`~nestmap.pipeline.multicore.plan.stream_plan` makes it.
-        workers: threads or processes (``None``: one for each core of this computer); results do not
+        hint_loops: the loops along which layers are split, innermost first: ``[("OY", "all")]``;
+            ``plan.split`` has more options. The default is the splitting in the mapping, or layer
+            by layer.
+        plan: all other options; :func:`~nestmap.pipeline.multicore.plan.stream_plan` makes one.
+        workers: threads or processes (``None``: one per core of this computer); results do not
             depend on their number.
-        store: where costs, generations and the schedule are kept: a store, or a DuckDB file (made
-            if missing). What it knows of costs is not searched again.
-        progress: who wants to know how far it is.
+        store: where costs, generations and the schedule are recorded: a store, or a DuckDB file
+            (created if missing). Costs that it holds already are not searched again.
+        progress: receives progress updates.
 
     Raises:
-        InputError: where something given is not right.
+        InputError: where an argument is invalid.
         InfeasibleError: where no allocation can be scheduled.
         StoreError: where the store cannot be written.
     """
@@ -150,10 +150,10 @@ def read_stream(
     dims: Mapping[str, int] | None = None,
     store: Store | Path | str | None = None,
 ) -> StreamProblem:
-    """What :func:`stream` is given, read and checked.
+    """Reads and checks the inputs of :func:`stream`.
 
     Raises:
-        InputError: where something given is not right.
+        InputError: where an argument is invalid.
         StoreError: where the store is needed and cannot be used.
     """
     network, machine = read_workload(workload, dims), read_multicore(accelerator, store)
@@ -169,14 +169,14 @@ def stream_problem(
     store: Store | Path | str | None = None,
     progress: StreamProgress | None = None,
 ) -> StreamResult:
-    """Does a job; recorded and observed.
+    """Runs a job, with a new run in the store if there is one.
 
     Raises:
         InputError: where the options do not suit the network.
         InfeasibleError: where no allocation can be scheduled.
         StoreError: where the store cannot be written.
     """
-    # nothing is recorded before the input is known to be right; splitting takes next to no time
+    # splitting is fast and checks the input, so that a job with invalid input is not recorded
     split = split_network(job.plan, job.problem)
     with _open_run(job, store) as run:
         return carry_out_stream(job, split, run, progress)
@@ -188,7 +188,7 @@ def _open_run(job: StreamJob, store: Store | Path | str | None) -> Generator[Sch
     if store is None:
         yield ScheduleRun.unrecorded()
         return
-    # the store is opened only when asked for: DuckDB takes long to import
+    # imported only when a store is used: DuckDB takes long to import
     from nestmap.pipeline.multicore.recording import record_run  # noqa: PLC0415
 
     with record_run(job, store) as run:
@@ -198,7 +198,7 @@ def _open_run(job: StreamJob, store: Store | Path | str | None) -> Generator[Sch
 def carry_out_stream(
     job: StreamJob, split: SplitProblem, run: ScheduleRun, progress: StreamProgress | None
 ) -> StreamResult:
-    """Runs the pipeline of a job in a run that is open, and ends the run.
+    """Runs the pipeline of a job in an open run, and finishes the run.
 
     Raises:
         InputError: where the mapping does not suit the network.
@@ -221,13 +221,13 @@ def resume_stream(
     workers: int | None = None,
     progress: StreamProgress | None = None,
 ) -> StreamResult:
-    """Goes on with a run of several cores that was interrupted or has failed, and ends it.
+    """Resumes a run on several cores that was interrupted or has failed.
 
-    Costs and generations that are recorded are not searched again; the result is that of a run
-    that was not interrupted.
+    Recorded costs and generations are not searched again; the result equals that of an
+    uninterrupted run.
 
     Raises:
-        StoreError: where there is no such run, it is done, or cannot be gone on with.
+        StoreError: where there is no such run, it is done, or it cannot be resumed.
         InfeasibleError: where no allocation can be scheduled.
     """
     # DuckDB takes long to import
@@ -243,7 +243,7 @@ def resume_stream(
 
 
 def recorded_stream(run: UUID, store: Store) -> StreamResult:
-    """The result of a finished run of several cores, from what the store knows.
+    """The recorded result of a finished run on several cores; its schedule is recomputed.
 
     Raises:
         StoreError: where there is no such run, or it has no schedule.

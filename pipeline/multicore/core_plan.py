@@ -1,4 +1,4 @@
-"""How computation nodes are mapped onto single cores, out of the choices of a search plan."""
+"""The mapping of computation nodes onto single cores, according to a search plan."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from nestmap.pipeline.stages.multicore.dataflows import CustomSpatialMappingGene
 from nestmap.pipeline.stages.multicore.intra_core import CoreCostStage, CostProgress, KeyedCosts
 
 CORE_PLAN: Final = SearchPlan(spatial=SpatialMappingGeneratorStage(max_mappings=10), prune=True)
-"""The plan for parts of layers: they are small, so that more spatial mappings take little time."""
+"""The plan for computation nodes: they are small, so it can try more spatial mappings."""
 
 
 def core_cost_stage(
@@ -35,18 +35,18 @@ def core_cost_stage(
     costs: CostLedger | None = None,
     watcher: CostProgress | None = None,
 ) -> CoreCostStage:
-    """The stage that finds what computation nodes cost on cores, searching as a plan says.
+    """The stage that finds the costs of computation nodes on cores, according to a plan.
 
     Args:
-        plan: the objective, which spatial mappings to try, how to find temporal ones. What it says
-            of vector operators does not matter: on cores they are layers.
-        observers: who sees every evaluation.
-        ledger: who knows single searches of before.
-        costs: who knows what nodes cost on cores, so that nothing has to be searched.
-        watcher: who wants to know how far it is.
+        plan: the objective, which spatial mappings to try, and how to find temporal mappings. Its
+            options for vector operators have no effect: on cores these operators are layers.
+        observers: receive every evaluation.
+        ledger: records searches, and returns the results of earlier ones.
+        costs: records costs of nodes on cores, and returns those of earlier explorations.
+        watcher: receives progress updates.
 
     Raises:
-        InputError: where the plan keeps data on chip between layers: that is for a schedule to say.
+        InputError: where the plan keeps data on chip between layers: the schedule decides this.
     """
     if plan.locality is not None:
         hint = "the schedule decides where data is kept"
@@ -62,7 +62,10 @@ def core_cost_stage(
 def core_search(
     plan: SearchPlan, observers: tuple[Observer, ...] = (), ledger: Ledger | None = None
 ) -> Stage[CoreProblem, EvaluationBatch]:
-    """The best mapping of a layer on a core: over its dataflows, else as the plan says."""
+    """The search for the best mapping of a layer on a core.
+
+    It tries the core's dataflows if the core has any, else the spatial mappings of the plan.
+    """
     best = evaluation_stage(plan, observers, ledger) >> minimal(plan.objective)
     mappings = CustomSpatialMappingGeneratorStage(candidates_stage(plan))
     if plan.prune:
@@ -71,6 +74,6 @@ def core_search(
 
 
 def _options(plan: SearchPlan) -> str:
-    """All of a plan that decides what is found."""
+    """The options of a plan that determine the result."""
     search = search_options(plan.effective_search)
     return json.dumps([plan.objective, search, plan.spatial.model_dump_json(), plan.rank])

@@ -17,7 +17,7 @@ EngineName = Literal["genetic", "constraint", "both"]
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamOptions:
-    """The options of a search on several cores that are commonly changed.
+    """The commonly changed options of a search on several cores.
 
     An enumerated option is given by name or as a member of its enumeration.
     """
@@ -73,5 +73,5 @@ class StreamOptions:
     lpf_limit: Annotated[int | None, LPF_LIMIT] = 6
     core_objective: Annotated[
         ObjectiveName | str,
-        Option(help="What the mapping of a node onto a core minimizes."),
+        Option(help="Objective to minimize for each node on a core."),
     ] = "latency"

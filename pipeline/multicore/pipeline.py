@@ -31,10 +31,10 @@ from nestmap.pipeline.stages.multicore.split import GenerateCNWorkloadHybridStag
 def stream_pipeline(
     job: StreamJob, ports: StreamPorts | None = None
 ) -> Stage[StreamProblem, ScheduledSearch]:
-    """All of it: nodes, their costs, the search for allocations, the schedule of the best one.
+    """The whole pipeline: split, costs, search for allocations, schedule of the best one.
 
-    What the ledger of the ports knows is not computed again. The ports change neither results nor
-    the description of the pipeline.
+    Results in the ledger of the ports are not computed again. The ports change neither results
+    nor the description of the pipeline.
     """
     connected = StreamPorts() if ports is None else ports
     best = BestAllocationStage(AllocationObjective(job.plan.objective.value))
@@ -55,19 +55,20 @@ def split_network(plan: StreamPlan, problem: StreamProblem) -> SplitProblem:
     """Splits the network of a problem and checks that the plan suits it.
 
     Raises:
-        InputError: where the network cannot be split so, or an operand to prefetch is no constant.
+        InputError: where the network cannot be split this way, or an operand to prefetch is not a
+            constant.
     """
     split = splitting_stage(plan)(problem)
     known = {x.operand for layer in split.nodes.layers for x in layer.nest.constants}
     for name in plan.schedule.prefetch:
         if name not in known:
-            found = f"operand {name}, which is no constant of any layer"
+            found = f"operand {name}, which is not a constant of any layer"
             raise InputError("prefetch", found, suggestion(name, sorted(known)))
     return split
 
 
 def rebuild_problem(job: StreamJob, ledger: CostLedger) -> ScheduleProblem:
-    """What a recorded run has scheduled: its network, split, with the costs of its ledger."""
+    """The problem that a recorded run scheduled: its split network and recorded costs."""
     costs = core_cost_stage(job.plan.core, costs=ledger)
     stage = splitting_stage(job.plan) >> IntraCoreMappingStage(costs, job.plan.schedule)
     return stage(job.problem)
@@ -80,7 +81,7 @@ def _costing(plan: StreamPlan, ports: StreamPorts) -> Stage[SplitProblem, Schedu
 
 
 def _allocation(job: StreamJob, ports: StreamPorts) -> Stage[ScheduleProblem, AllocationSearch]:
-    """The search for allocations, by the engine of the plan."""
+    """The search for allocations with the engine of the plan."""
     genetic = InterCoreMappingStage(
         options=job.plan.genetic,
         workers=job.workers,

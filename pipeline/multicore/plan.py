@@ -25,23 +25,24 @@ DEFAULTS: Final = StreamOptions()
 
 
 class Engine(StrEnum):
-    """What searches for the best allocation of nodes to cores."""
+    """The algorithm that searches for the best allocation of nodes to cores."""
 
     GENETIC = "genetic"
-    """A genetic algorithm: a front of latency, energy and the like."""
+    """A genetic algorithm: a Pareto front of the objectives."""
     CONSTRAINT = "constraint"
-    """Constraint programming (CP-SAT): the least latency, with a bound."""
+    """Constraint programming (CP-SAT): minimizes latency and proves a lower bound."""
     BOTH = "both"
-    """First by constraints; what they find is in the first generation."""
+    """Constraint programming first; its best allocation joins the first generation."""
 
 
 class StreamPlan(Frozen, frozen=True):
     """How a network is mapped onto several cores.
 
-    ``split``: how layers are cut into computation nodes; ``None``: as the core mapping says, else
-    not at all. ``core``: how a node is mapped onto a core. ``schedule``: how an allocation is
-    scheduled. ``engine`` looks for allocations as ``genetic`` and ``constraint`` say.
-    ``objective``: what the reported schedule has least of, among those that no other one beats.
+    ``split``: how layers are split into computation nodes; ``None``: according to the core
+    mapping, or layer by layer. ``core``: how a node is mapped onto a core. ``schedule``: how an
+    allocation is scheduled. ``engine``: how to search for allocations, with the options
+    ``genetic`` and ``constraint``. ``objective``: selects the reported schedule from the Pareto
+    front.
     """
 
     split: SplitOptions | None = None
@@ -54,10 +55,10 @@ class StreamPlan(Frozen, frozen=True):
 
     @classmethod
     def of(cls, options: StreamOptions, split: SplitOptions | None = None) -> StreamPlan:
-        """The plan that options describe.
+        """The plan with these options.
 
         Raises:
-            InputError: where an option is not possible.
+            InputError: where an option is invalid.
         """
         objectives = _objectives(options.objectives)
         rule = member_by_name(CandidateRule, options.rule, "rule")
@@ -89,13 +90,14 @@ def stream_plan(  # noqa: PLR0913 (every option by keyword)
     lpf_limit: int | None = DEFAULTS.lpf_limit,
     core_objective: Objective | ObjectiveName = Objective.LATENCY,
 ) -> StreamPlan:
-    """The plan with options given by keyword.
+    """Makes a plan from options given by keyword.
 
-    ``split`` says how layers are cut into computation nodes (None: as the core mapping says); all
-    others are those of :class:`~nestmap.pipeline.multicore.options.StreamOptions`.
+    ``split`` determines how layers are split into computation nodes (None: according to the core
+    mapping). :class:`~nestmap.pipeline.multicore.options.StreamOptions` describes the other
+    options.
 
     Raises:
-        InputError: where an option is not possible.
+        InputError: where an option is invalid.
     """
     options = StreamOptions(
         objectives=objectives,
@@ -136,6 +138,6 @@ def _objectives(names: Sequence[str]) -> tuple[AllocationObjective, ...]:
 
 
 def _reported(objectives: Sequence[AllocationObjective]) -> Objective:
-    """What the reported one of a front has least of."""
+    """The objective that selects the reported schedule from a front."""
     known = [x.value for x in objectives if x is not AllocationObjective.MEMORY]
     return Objective(known[0]) if known else Objective.LATENCY

@@ -1,4 +1,4 @@
-"""Explorations of several cores that a store records: new ones, resumed ones, finished ones."""
+"""Recorded explorations on several cores: new runs, resumed runs, finished runs."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from nestmap.store import Store, StreamInfo
 
 @contextmanager
 def record_run(job: StreamJob, store: Store | Path | str) -> Generator[ScheduleRun]:
-    """A new run in a store that is given, or opened (and closed again) at a path.
+    """Starts a run in a store; a store given by its path is opened, and closed at the end.
 
-    Left without ``finish``, it is marked as failed or interrupted.
+    A run that exits without ``finish`` is marked as failed or interrupted.
 
     Raises:
         StoreError: where the store cannot be opened or written.
@@ -38,7 +38,7 @@ def record_run(job: StreamJob, store: Store | Path | str) -> Generator[ScheduleR
 
 @contextmanager
 def resume_run(run: UUID, store: Store) -> Generator[ScheduleRun]:
-    """A run that continues.
+    """Reopens a run to resume it.
 
     Raises:
         StoreError: where there is no such run, it is done, or cannot be resumed.
@@ -48,7 +48,7 @@ def resume_run(run: UUID, store: Store) -> Generator[ScheduleRun]:
 
 
 def stream_info(job: StreamJob) -> StreamInfo:
-    """What is written about a run before it starts."""
+    """The information that is recorded when a run starts."""
     plan, problem = job.plan, job.problem
     return StreamInfo(
         command=command_line(),
@@ -65,10 +65,10 @@ def stream_info(job: StreamJob) -> StreamInfo:
 
 
 def read_job(run: UUID, info: StreamInfo, workers: int) -> StreamJob:
-    """The job of a recorded run.
+    """Reads the job of a recorded run.
 
     Raises:
-        StoreError: where this version of nestmap cannot follow its plan.
+        StoreError: where this version of nestmap cannot read its plan.
     """
     plan = read_plan(StreamPlan, run, info.options)
     problem = StreamProblem(
@@ -80,12 +80,12 @@ def read_job(run: UUID, info: StreamInfo, workers: int) -> StreamJob:
 @final
 @dataclass(frozen=True, slots=True)
 class RecordedCosts:
-    """A ledger of a store that is only read."""
+    """A read-only ledger of the costs in a store."""
 
     store: Store
 
     def find_costs(self, keys: Sequence[str]) -> Mapping[str, RecordedCost]:
-        """What is known, of those keys that are."""
+        """The recorded costs by key; keys without costs are absent."""
         return self.store.core_costs(keys)
 
     def record_costs(self, costs: Mapping[str, RecordedCost]) -> None:

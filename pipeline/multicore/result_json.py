@@ -1,4 +1,4 @@
-"""A network on several cores as JSON: energies in pJ, times in cycles, sizes in bits."""
+"""Results on several cores as JSON: energies in pJ, times in cycles, sizes in bits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nestmap.pipeline.util.json import Json
 
 
 def stream_json(result: StreamResult, layers: StreamResult | None = None) -> Json:
-    """The front, the schedule that is reported, and that of layer by layer if there is one."""
+    """The front, the reported schedule, and the layer-by-layer schedule if there is one."""
     front: list[Json] = [_individual(x) for x in result.front]
     return {
         "run": str(result.run),

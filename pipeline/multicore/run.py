@@ -1,4 +1,4 @@
-"""Explorations of several cores while they run: what they are to do, who is told, who records."""
+"""The job of an exploration on several cores, and its ports for progress and recording."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nestmap.pipeline.stages.multicore.intra_core import ProblemLedger
 
 
 class StreamProgress(ProofObserver, SearchObserver, Protocol):
-    """Receives the progress of an exploration of several cores."""
+    """Receives the progress of an exploration on several cores."""
 
     def split(self, split: SplitProblem) -> None:
         """The network is split; the costs of its nodes are searched next."""
@@ -26,26 +26,26 @@ class StreamProgress(ProofObserver, SearchObserver, Protocol):
 
 
 class StreamLedger(CostLedger, ProblemLedger, BoundLedger, GenerationLedger, Protocol):
-    """Records what the stages find, and knows what they have found before."""
+    """Records the results of the stages, and returns those of earlier runs."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class StreamPorts:
-    """What a pipeline records to and reports to while it runs; ``None``: nothing."""
+    """The ledger that a pipeline records to and the observer of its progress, if any."""
 
     ledger: StreamLedger | None = None
     progress: StreamProgress | None = None
 
 
 ScheduleRun = RunHandle[Schedule, StreamLedger]
-"""A run on several cores: it ends with the schedule that is reported."""
+"""A run on several cores; its result is the reported schedule."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class StreamJob:
-    """What is to be done: a problem, how, and on how many threads or processes."""
+    """A problem, the plan for it, and the number of threads or processes."""
 
     problem: StreamProblem
     plan: StreamPlan

@@ -1,4 +1,4 @@
-"""The stages, under the names that users of ZigZag and Stream know."""
+"""The stages; those that ZigZag or Stream also have keep their names."""
 
 from nestmap.pipeline.stages.io.pickle import DumpStage as DumpStage
 from nestmap.pipeline.stages.io.pickle import LoadStage as LoadStage

@@ -1,12 +1,12 @@
-"""nestmap: how to map every layer of a network onto an accelerator, and what that costs.
+"""nestmap maps the layers of a network onto an accelerator and computes energy and latency.
 
-``explore`` searches a whole network, ``evaluate`` costs one mapping, ``resume`` goes on with an
-exploration that was interrupted, ``explain`` says what a mapping does and what would help;
-``stream`` schedules a network on several cores, as a ``stream_plan`` says;
-``Recording`` says what a store keeps. ``conv2d``, ``gemm``, ``linear``, ``matmul`` and
-``attention`` make layers, ``network`` a network of them, ``from_torch`` one of a PyTorch module.
-The domain model is in :mod:`nestmap.model`, the stage graph in :mod:`nestmap.pipeline`, past
-results in :mod:`nestmap.store`.
+``explore`` searches a whole network, ``evaluate`` evaluates one mapping, ``resume`` continues an
+interrupted exploration, and ``explain`` shows what determines the cost of a mapping.
+``stream`` schedules a network on several cores; ``stream_plan`` gives its options.
+``Recording`` selects the evaluations that a store records. ``conv2d``, ``gemm``, ``linear``,
+``matmul`` and ``attention`` make layers, ``network`` makes a network of layers, and ``from_torch``
+converts a PyTorch module. The domain model is in :mod:`nestmap.model`, the stage graph in
+:mod:`nestmap.pipeline`, and access to recorded results in :mod:`nestmap.store`.
 """
 
 from importlib import import_module
@@ -54,7 +54,7 @@ _HOMES = {
 }
 
 NOTEBOOK_VIEWS = "nestmap.pipeline.render.notebook.views"
-"""What registers how values show themselves in notebooks; loaded when the first one does."""
+"""The modules that register notebook views; loaded when the first value is displayed."""
 
 __all__ = [
     "Explanation",
@@ -84,10 +84,10 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # else any name would be right to type checkers
+if not TYPE_CHECKING:  # otherwise type checkers would accept any name
 
     def __getattr__(name: str) -> object:
-        """The facade, imported when it is first used: ``nestmap --help`` needs none of it."""
+        """A name of the facade, imported on first use, so that ``nestmap --help`` is fast."""
         for home, names in _HOMES.items():
             if name in names:
                 return getattr(import_module(home), name)

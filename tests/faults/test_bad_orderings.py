@@ -152,7 +152,7 @@ OPTIONS: dict[str, tuple[list[str], list[str]]] = {
     ),
     "json over the file": (
         ["--mapping-file", "found.yaml", "--json", "found.yaml"],
-        ["--json found.yaml", "a file of its own"],
+        ["--json found.yaml", "a different file"],
     ),
 }
 

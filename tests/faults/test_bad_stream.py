@@ -171,7 +171,7 @@ def test_constants_fit_no_memory_however_split() -> None:
             ("--objective", "edp", "--objective", "edp"),
             "error: --objective: found edp, edp; expected different ones",
         ),
-        (("--prefetch", "Q"), "error: --prefetch: found operand Q, which is no constant"),
+        (("--prefetch", "Q"), "error: --prefetch: found operand Q, which is not a constant"),
         (("--hint-loops", "OZ=2"), "error: --hint-loops: found dimension OZ, which no layer has"),
         (("--json", "nowhere/out"), "expected a file in an existing folder"),
         (("--trace", "net.yaml"), "net.yaml, which is used already"),

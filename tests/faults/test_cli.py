@@ -64,31 +64,31 @@ EXPLORE = {
     ),
     "json over the network": (
         ["explore", "net.yaml", "-a", "tiny.yaml", "--json", "./net.yaml"],
-        ["--json net.yaml", "a file of its own"],
+        ["--json net.yaml", "a different file"],
     ),
     "json over the store": (
         ["explore", "net.yaml", "-a", "tiny.yaml", "--json", "nestmap.duckdb"],
-        ["--json nestmap.duckdb", "a file of its own"],
+        ["--json nestmap.duckdb", "a different file"],
     ),
     "a mapping saved over the network": (
         ["explore", "net.yaml", "-a", "tiny.yaml", "--save-mapping", "./net.yaml"],
-        ["--save-mapping net.yaml", "net.yaml, which is used already", "a file of its own"],
+        ["--save-mapping net.yaml", "net.yaml, which is used already", "a different file"],
     ),
     "a mapping saved over the machine": (
         ["explore", "net.yaml", "-a", "tiny.yaml", "--save-mapping", "tiny.yaml"],
-        ["--save-mapping tiny.yaml", "a file of its own"],
+        ["--save-mapping tiny.yaml", "a different file"],
     ),
     "a mapping saved over the mapping": (
         [*MAPPED, "--save-mapping", "mapping.yaml"],
-        ["--save-mapping mapping.yaml", "a file of its own"],
+        ["--save-mapping mapping.yaml", "a different file"],
     ),
     "a mapping saved over the store": (
         ["explore", "net.yaml", "-a", "tiny.yaml", "--save-mapping", "nestmap.duckdb"],
-        ["--save-mapping nestmap.duckdb", "a file of its own"],
+        ["--save-mapping nestmap.duckdb", "a different file"],
     ),
     "a mapping saved over the json": (
         ["explore", "net.yaml", "-a", "tiny.yaml", "--json", "out", "--save-mapping", "./out"],
-        ["--save-mapping out", "out, which is used already", "a file of its own"],
+        ["--save-mapping out", "out, which is used already", "a different file"],
     ),
     "a mapping saved in no folder": (
         ["explore", "net.yaml", "-a", "tiny.yaml", "--save-mapping", "no/where.yaml"],

@@ -90,7 +90,7 @@ def test_an_interrupted_run_is_gone_on_with_as_it_is_told(
     path = Path("my results.duckdb" if "--store" in options else "nestmap.duckdb")
     told, last = ended.err.splitlines()[-2:]
     assert last == "interrupted"
-    found = re.fullmatch(r"To go on where it was: nestmap resume (\S+)(.*)", told)
+    found = re.fullmatch(r"To resume: nestmap resume (\S+)(.*)", told)
     assert found is not None
     assert found[2] == (" --store 'my results.duckdb'" if "--store" in options else "")
     with Store.open_read_only(path) as store:

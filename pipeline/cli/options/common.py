@@ -32,7 +32,7 @@ ReportedRuns = Annotated[
     ),
 ]
 Store = Annotated[Path, Option(help="The DuckDB file with the results.", metavar="FILE")]
-NoStore = Annotated[bool, Option(help="Do not save the results in a store.")]
+NoStore = Annotated[bool, Option(help="Do not record the results in a store.")]
 Accelerator = Annotated[
     str,
     Option(
@@ -80,8 +80,8 @@ SaveMapping = Annotated[
 Dims = Annotated[
     tuple[str, ...],
     Option(
-        help="The size of a dimension that the network leaves open, as in --dim batch=1. Give one "
-        "for each such dimension.",
+        help="The size of a dimension that the network leaves open, as in --dim batch=1. Give the "
+        "option once for each such dimension.",
         flags="--dim",
         metavar="NAME=N",
     ),
@@ -89,8 +89,8 @@ Dims = Annotated[
 FloatBits = Annotated[
     int | None,
     Option(
-        help="How many bits a float32 or float64 of an ONNX model counts as: exported models use "
-        "these types whatever precision they run in. Default: 8.",
+        help="The assumed bits of a float32 or float64 in an ONNX model: exported models use these "
+        "types regardless of the precision in which they run. Default: 8.",
         metavar="N",
         minimum=1,
         maximum=128,
@@ -107,7 +107,7 @@ WORKLOAD: Final = Option(
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadOptions:
-    """The network of a command, and what its file leaves open."""
+    """The network of a command, with the values that its file leaves open."""
 
     name: Annotated[str, WORKLOAD]
     dims: Dims = ()

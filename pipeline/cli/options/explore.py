@@ -24,20 +24,24 @@ from nestmap.pipeline.util.option import Option
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordingOptions:
-    """Where an exploration is recorded, and how much of it."""
+    """Where an exploration is recorded, and which evaluations."""
 
     store: Store = DEFAULT_STORE
     no_store: NoStore = False
     record: Annotated[
         Literal["all", "best", "none"],
         Option(
-            help="Which evaluations to keep in the store: all, the Pareto front of each search in "
-            "energy and latency (best), or none. Results are always kept."
+            help="Which evaluations to record: all, the Pareto front of each search in energy and "
+            "latency (best), or none. Results are always recorded."
         ),
     ] = "all"
     record_limit: Annotated[
         int | None,
-        Option(help="After N evaluations keep only the best ones.", metavar="N", minimum=1),
+        Option(
+            help="After N evaluations, record only the best ones of each search.",
+            metavar="N",
+            minimum=1,
+        ),
     ] = None
     record_to: Annotated[
         Path | None,
@@ -48,7 +52,7 @@ class RecordingOptions:
         ),
     ] = None
     fresh: Annotated[
-        bool, Option(help="Compute everything again, even what the store holds already.")
+        bool, Option(help="Compute everything again instead of reusing results in the store.")
     ] = False
 
 
@@ -63,7 +67,7 @@ class ExploreOptions:
     search: SearchOptions
     static_energy: StaticEnergy = False
     pareto: Annotated[
-        bool, Option(help="Show the Pareto front of each layer in energy and latency.")
+        bool, Option(help="Find the Pareto front of each layer in energy and latency.")
     ] = False
     recording: RecordingOptions
     files: ResultFileOptions
@@ -94,17 +98,17 @@ class EvaluateOptions:
     order: Annotated[
         str | None,
         Option(
-            help="The temporal loops, innermost first. Together they must cover all iterations "
-            "that the spatial mapping leaves of the layer.",
+            help="The temporal loops, innermost first. They must cover all iterations of the "
+            "layer that the spatial mapping leaves.",
             metavar='"DIM SIZE, ..."',
         ),
     ] = None
     cuts: Annotated[
         tuple[str, ...],
         Option(
-            help="For each memory of an operand, innermost first: how many loops are at or below "
-            "it. Give one for each operand, or none to choose the allocation with the fewest "
-            "accesses to the next memory, as LOMA does.",
+            help="For each memory of an operand, innermost first, the number of loops at or below "
+            "it. Give the option once for each operand, or not at all to use the allocation with "
+            "the fewest accesses to the next memory, as in LOMA.",
             flags="--cut",
             metavar="OPERAND=N,...",
         ),

@@ -26,8 +26,8 @@ Cores = Annotated[
 CoreMapping = Annotated[
     str | None,
     Option(
-        help="Which cores each layer may run on: a YAML file. Default: all that support its "
-        "operator.",
+        help="The cores on which each layer may run: a YAML file. Default: all cores that support "
+        "its operator.",
         flags="--mapping -m",
         metavar="FILE",
     ),
@@ -42,9 +42,9 @@ class SplitArguments:
     mode: Annotated[
         int,
         Option(
-            help="What --hint-loops are: the loops around a computation node, for all layers (1); "
-            "those within it (2); those around it, another list from each layer cutoff on (3); as "
-            "1, and K is split where constants do not fit the cores (4).",
+            help="The meaning of --hint-loops: the loops around a computation node, for all layers "
+            "(1); the loops within it (2); the loops around it, with a new list at each layer "
+            "cutoff (3); as 1, but K is also split where constants do not fit the cores (4).",
             metavar="1..4",
             minimum=1,
             maximum=4,
@@ -53,23 +53,23 @@ class SplitArguments:
     hint_loops: Annotated[
         tuple[str, ...],
         Option(
-            help="A loop dimension and how many tiles to cut it into, innermost loop first; give "
-            "several, or one with commas. In mode 3 lists are separated by /. Default: as the "
-            "mapping says, otherwise layer by layer.",
+            help="A loop dimension and its number of tiles, innermost loop first; repeat the "
+            "option or separate loops by commas. In mode 3, separate lists by /. Default: as in "
+            "the mapping, or layer by layer.",
             metavar="DIM=N|all",
         ),
     ] = ()
     layer_cutoffs: Annotated[
         str | None,
         Option(
-            help="For mode 3: the numbers of the nodes at which the next list of loops begins.",
+            help="In mode 3, the numbers of the nodes at which the next list of loops begins.",
             metavar="N,...",
         ),
     ] = None
     split_w_percentage: Annotated[
         float | None,
         Option(
-            help="For mode 4: the fraction of the smallest memory for constants that the constants "
+            help="In mode 4, the fraction of the smallest memory for constants that the constants "
             "of a computation node may occupy, as in 0.5. Default: all of it.",
             metavar="PART",
         ),
@@ -77,8 +77,8 @@ class SplitArguments:
     reference: Annotated[
         bool,
         Option(
-            help="Count as Stream does: layers are padded until tiles divide them, padding counts, "
-            "bits behind reshapes count twice."
+            help="Count as Stream does: layers are padded to a multiple of the tiles, the padding "
+            "counts, and bits after reshapes count twice."
         ),
     ] = False
 

@@ -56,13 +56,13 @@ class PruneOptions:
     keep_best: Annotated[
         bool,
         Option(
-            help="Remove evaluations that another one of the same search beats in energy and "
-            "latency."
+            help="Remove evaluations that are not on the Pareto front of their search in energy "
+            "and latency."
         ),
     ] = False
-    dry_run: Annotated[bool, Option(help="Only report what would be removed. Takes as long.")] = (
-        False
-    )
+    dry_run: Annotated[
+        bool, Option(help="Only report what would be removed; takes as long as pruning.")
+    ] = False
     store: Store = DEFAULT_STORE
 
 

@@ -24,7 +24,7 @@ Drawing = Literal[
     "layers", "memories", "scatter", "accelerator", "loops", "roofline", "utilization",
     "schedule", "memory-use", "links", "data", "energy", "front", "comparison", "all",
 ]  # fmt: skip
-"""What can be drawn of a run on one core, then of one on several cores, then of both."""
+"""The figures of a run on one core, then of a run on several cores, then of either."""
 
 
 @final
@@ -50,7 +50,7 @@ class ShowOptions:
     ] = None
     json: ReportJson = None
     all_layers: Annotated[
-        bool, Option(help="Show every layer, not only those that differ.", flags="--all")
+        bool, Option(help="Show every layer, not only distinct ones.", flags="--all")
     ] = False
 
 
@@ -62,7 +62,7 @@ class QueryOptions:
     question: Annotated[
         str | None,
         Option(
-            help="The name of a query (see --list), or SQL as DuckDB understands it.",
+            help="The name of a query (see --list), or SQL in the dialect of DuckDB.",
             metavar="NAME|SQL",
             is_argument=True,
         ),
@@ -72,7 +72,9 @@ class QueryOptions:
     layer: Annotated[
         str | None, Option(help="The layer that a named query is about.", metavar="NAME")
     ] = None
-    top: Annotated[int | None, Option(help="How many mappings.", metavar="K", minimum=1)] = None
+    top: Annotated[
+        int | None, Option(help="The number of mappings to list.", metavar="K", minimum=1)
+    ] = None
     store: Store = DEFAULT_STORE
     format: Annotated[
         Literal["table", "csv", "json", "parquet", "arrow"] | None,
@@ -119,17 +121,17 @@ class PlotOptions:
     what: Annotated[
         Drawing | None,
         Option(
-            help="What to draw: energy and latency of the layers, of the memories, all mappings of "
-            "a layer, the accelerator, the loops of a layer, a roofline, the utilization of the "
-            "array; of a run on several cores its schedule, memory use over time, link "
-            "utilization, data sent, energy, the search; of either a comparison with another run. "
-            "Default: all, or with --against the comparison."
+            help="What to draw: energy and latency of the layers or of the memories, all mappings "
+            "of a layer, the accelerator, the loops of a layer, a roofline, the utilization of the "
+            "array; for a run on several cores its schedule, memory use over time, link "
+            "utilization, data sent, energy, the search; for either a comparison with another run. "
+            "Default: all, or the comparison with --against."
         ),
     ] = None
     layer: Annotated[
         str | None,
         Option(
-            help="The layer of scatter and loops. Default: the one that costs most.",
+            help="The layer of scatter and loops. Default: the one with the highest cost.",
             metavar="NAME",
         ),
     ] = None
@@ -138,7 +140,7 @@ class PlotOptions:
         Path | None,
         Option(
             help="A file for one figure (.png, .svg or .pdf), or a folder. Default: a .png file "
-            "named after the figure; several go to the folder figures.",
+            "named after the figure, or the folder figures for several.",
             flags="--output -o",
             metavar="FILE|DIR",
         ),
@@ -173,6 +175,4 @@ class ServeOptions:
             maximum=65535,
         ),
     ] = None
-    open: Annotated[bool, Option(help="Whether to open the browser.", flags="--open/--no-open")] = (
-        False
-    )
+    open: Annotated[bool, Option(help="Open the browser.", flags="--open/--no-open")] = False

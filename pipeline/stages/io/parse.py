@@ -21,31 +21,31 @@ class Sources(Frozen, frozen=True):
 
 
 class ParsedWorkload(Frozen, frozen=True):
-    """A workload, and the files that are still to be read."""
+    """A workload, with the files from which the rest of the problem is read."""
 
     workload: Workload
     sources: Sources
 
 
 class ONNXModelParserStage(Frozen, Stage[Sources, ParsedWorkload], frozen=True):
-    """The workload from an ONNX file.
+    """Reads the workload from an ONNX file.
 
     Raises:
-        InputError: where the file or a node is not right.
+        InputError: where the file or a node is invalid.
     """
 
     def __call__(self, sources: Sources, /) -> ParsedWorkload:
-        # onnx takes long to import, and only those who use it shall wait
+        # imported only when an ONNX file is read: onnx takes long to import
         from nestmap.pipeline.frontend.onnx import parse_onnx  # noqa: PLC0415
 
         return ParsedWorkload(workload=parse_onnx(sources.workload), sources=sources)
 
 
 class WorkloadParserStage(Frozen, Stage[Sources, ParsedWorkload], frozen=True):
-    """The workload from a YAML list of layers.
+    """Reads the workload from a YAML list of layers.
 
     Raises:
-        InputError: where the file is not right: line, field, what was found, what would be right.
+        InputError: where the file is invalid; it names line, field, found and expected value.
     """
 
     def __call__(self, sources: Sources, /) -> ParsedWorkload:
@@ -53,10 +53,10 @@ class WorkloadParserStage(Frozen, Stage[Sources, ParsedWorkload], frozen=True):
 
 
 class AcceleratorParserStage(Frozen, Stage[ParsedWorkload, NetworkProblem], frozen=True):
-    """The accelerator and the mapping file beside the workload.
+    """Reads the accelerator and the mapping file, and adds them to the workload.
 
     Raises:
-        InputError: where a file is not right, or the mapping does not suit the other two.
+        InputError: where a file is invalid, or the mapping does not suit the other two.
     """
 
     def __call__(self, parsed: ParsedWorkload, /) -> NetworkProblem:
@@ -71,6 +71,6 @@ class AcceleratorParserStage(Frozen, Stage[ParsedWorkload, NetworkProblem], froz
 
 
 def workload_parser(path: Path) -> Stage[Sources, ParsedWorkload]:
-    """The parser stage for a workload file, by its ending: YAML, else ONNX."""
+    """The parser stage for a workload file, chosen by its suffix: YAML, else ONNX."""
     yaml = path.suffix.lower() in (".yaml", ".yml")
     return WorkloadParserStage() if yaml else ONNXModelParserStage()

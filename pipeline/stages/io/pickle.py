@@ -1,4 +1,4 @@
-"""Stages that write what passes through them to files, and the one that reads it again."""
+"""Stages that save items to files, and the stage that loads them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class SimpleSaveStage(Frozen, Stage[NetworkEvaluation, NetworkEvaluation], froze
 
 
 class CompleteSaveStage(Frozen, Stage[NetworkEvaluation, NetworkEvaluation], frozen=True):
-    """Writes the total and each layer's whole evaluation: mappings, accesses, energies, latencies.
+    """Writes the total and each layer's full evaluation as JSON.
 
-    As JSON.
+    An evaluation includes mapping, accesses, energies and latencies.
 
     Raises:
         InputError: where the file cannot be written.
@@ -47,12 +47,12 @@ class CompleteSaveStage(Frozen, Stage[NetworkEvaluation, NetworkEvaluation], fro
 
 
 class PickleSaveStage(Frozen, Stage[A, A], Generic[A], frozen=True):
-    """Writes what passes to a pickle file.
+    """Writes an item to a pickle file and passes the item on.
 
-    :func:`~nestmap.pipeline.util.pickle_files.read_pickle` reads it.
+    :func:`~nestmap.pipeline.util.pickle_files.read_pickle` reads the file.
 
-    ``PickleSaveStage[NetworkEvaluation](path=...)``: any item of a pipeline but a stream, which
-    ``ListifyStage`` makes an item of. Folders that are missing are made.
+    ``PickleSaveStage[NetworkEvaluation](path=...)`` writes any item except a stream, which
+    ``ListifyStage`` turns into an item. Missing folders are created.
 
     Raises:
         InputError: where the file cannot be written.
@@ -66,10 +66,10 @@ class PickleSaveStage(Frozen, Stage[A, A], Generic[A], frozen=True):
 
 
 class DumpStage(Frozen, Stage[A, A], Generic[A], frozen=True):
-    """Writes each item that passes to a file of its own: ``000000.pickle``, ``000001.pickle``, ...
+    """Writes each item to its own file: ``000000.pickle``, ``000001.pickle``, ...
 
-    In ``each(DumpStage(folder=...))`` that is every item of a stream. Numbers go on where the
-    folder's last file ended. :class:`LoadStage` continues from there.
+    ``each(DumpStage(folder=...))`` writes every item of a stream. Numbering continues after the
+    folder's last file. :class:`LoadStage` reads the files.
 
     Raises:
         InputError: where the folder cannot be written to.
@@ -85,10 +85,10 @@ class DumpStage(Frozen, Stage[A, A], Generic[A], frozen=True):
 @final
 @dataclass(frozen=True, slots=True)
 class LoadStage(Stage[Path, Iterator[A]], Generic[A]):
-    """The items that a :class:`DumpStage` has written to a folder, all of class ``kind``.
+    """Loads the items that a :class:`DumpStage` wrote to a folder, all of class ``kind``.
 
-    ``LoadStage(EvaluationBatch) >> MinimalEnergyStage()`` reduces what was evaluated before.
-    Pickles can run code: load only what you or people you trust have dumped.
+    ``LoadStage(EvaluationBatch) >> MinimalEnergyStage()`` reduces earlier evaluations.
+    Pickles can run code: load only files from sources that you trust.
 
     Raises:
         InputError: where there is no such folder, or a file in it holds something else.

@@ -1,4 +1,4 @@
-"""Stages that draw what passes through them; they need ``pip install nestmap[plot]``."""
+"""Stages that draw figures of the items; they need ``pip install nestmap[plot]``."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Ending = Literal[".png", ".svg", ".pdf"]
 class PlotTemporalMappingsStage(
     Frozen, Stage[Iterable[EvaluationBatch], Iterator[EvaluationBatch]], frozen=True
 ):
-    """All mappings that pass, drawn by energy and latency with the Pareto front.
+    """Draws all mappings of a stream by energy and latency, with their Pareto front.
 
-    Passes everything on unchanged and keeps two numbers of each mapping. When a stream has ended,
-    its figure is in ``folder``, named after the layer; a second stream of the same layer (another
-    spatial mapping) gets ``layer-2`` and so on, and so does what earlier runs have left there. For
-    one figure of a layer stand behind ``FlattenStage``.
+    Passes the stream on unchanged and holds two numbers per mapping. At the end of a stream it
+    saves the figure in ``folder``, named after the layer. Existing files are not overwritten: the
+    next stream of the same layer (another spatial mapping, or a later run) becomes ``layer-2``,
+    and so on. For one figure per layer, place the stage after ``FlattenStage``.
 
     Raises:
         InputError: where matplotlib is not installed, or the folder cannot be written to.
@@ -36,7 +36,7 @@ class PlotTemporalMappingsStage(
 
     @model_validator(mode="after")
     def _can_draw(self) -> PlotTemporalMappingsStage:
-        check_matplotlib()  # now, and not after a long search
+        check_matplotlib()  # now, not after a long search
         return self
 
     def __call__(self, batches: Iterable[EvaluationBatch], /) -> Iterator[EvaluationBatch]:
@@ -57,11 +57,11 @@ class PlotTemporalMappingsStage(
 
 
 class VisualizationStage(Frozen, Stage[NetworkEvaluation, NetworkEvaluation], frozen=True):
-    """Figures of a network's evaluation: layers, memories, utilization, loops of each layer.
+    """Draws figures of a network's evaluation, and passes the evaluation on.
 
-    Passes the evaluation on. The figures are in ``folder``, in place of those of an earlier run:
-    ``layers``, ``memories``, ``utilization``, and ``loops`` of each different layer; with the
-    ``accelerator``, ``accelerator`` and ``roofline`` as well.
+    It saves ``layers``, ``memories``, ``utilization`` and the ``loops`` of each distinct layer in
+    ``folder``, overwriting those of an earlier run. If an ``accelerator`` is given, it also saves
+    the figures ``accelerator`` and ``roofline``.
 
     Raises:
         InputError: where matplotlib is not installed, or the folder cannot be written to.
@@ -88,7 +88,7 @@ class VisualizationStage(Frozen, Stage[NetworkEvaluation, NetworkEvaluation], fr
 
 
 def _claimed(wanted: Path, ending: Ending) -> Path:
-    """A path that nobody else writes to: its part exists from now on."""
+    """Reserves a path that no other process writes to, by creating its temporary file."""
     for number in count(1):
         path = wanted.with_name(f"{wanted.name}{'' if number == 1 else f'-{number}'}{ending}")
         if path.exists():
@@ -99,5 +99,5 @@ def _claimed(wanted: Path, ending: Ending) -> Path:
             continue
         if not path.exists():
             return path
-        part_of(path).unlink(missing_ok=True)  # who has just written that path is done with it
-    raise AssertionError("numbers have no end")
+        part_of(path).unlink(missing_ok=True)  # another process has just finished that path
+    raise AssertionError("unreachable: count is infinite")

@@ -1,4 +1,4 @@
-"""The stages that look at what spatial mappings cost at least before anything is searched."""
+"""Stages that rank and prune spatial mappings by their lower bounds."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _ROUNDING = 1e-9
 class RankByBoundStage(
     Frozen, Stage[Iterable[SpatialProblem], Iterator[SpatialProblem]], frozen=True
 ):
-    """Of several spatial mappings those that promise most: with the least bounds, the least first.
+    """Keeps the ``most`` spatial mappings with the smallest lower bounds, smallest first.
 
-    The bounds are those of :func:`~nestmap.search.spatial.lower_bounds.lower_bounds`; of equal
-    ones the first candidates count. At most ``most`` are kept.
+    :func:`~nestmap.search.spatial.lower_bounds.lower_bounds` computes the bounds; candidates with
+    equal bounds stay in their order.
     """
 
     objective: Objective
@@ -36,13 +36,12 @@ class RankByBoundStage(
 @final
 @dataclass(frozen=True, slots=True)
 class BoundedSearchStage(Stage[Iterable[SpatialProblem], EvaluationBatch]):
-    """The best evaluation over several spatial mappings, the most promising one searched first.
+    """Finds the best evaluation over several spatial mappings, in the order of their lower bounds.
 
-    Promising is what has the least lower bound of the objective (see
-    :func:`~nestmap.search.spatial.lower_bounds.lower_bounds`). A spatial mapping whose bound is
-    above what was
-    found before is not searched: the result is the same as without, the statistics tell how
-    many were left out. ``inner`` gives the best evaluation of one of them.
+    A spatial mapping is pruned if its lower bound of the objective (see
+    :func:`~nestmap.search.spatial.lower_bounds.lower_bounds`) exceeds the best result so far. The
+    result is the same as without pruning; the statistics count the pruned spatial mappings.
+    ``inner`` finds the best evaluation for one spatial mapping.
     """
 
     inner: Stage[SpatialProblem, EvaluationBatch]

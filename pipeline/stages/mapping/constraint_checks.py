@@ -1,4 +1,4 @@
-"""Whether mapping constraints suit a workload and an accelerator, before any search begins."""
+"""Checks that mapping constraints suit a workload and an accelerator, before the search begins."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from nestmap.pipeline.stages.mapping.imc_skipped import counted, mapped_layers
 
 
 def check_constraints(network: NetworkProblem, where: str) -> None:
-    """Checks that there is a layer, and what every entry that some layer uses says of the array.
+    """Checks that there is a layer, and that every entry in use suits the array.
 
     Raises:
-        InputError: for an unrolling or a hint over something that neither the array nor any of
-            the layers has, or over more units than there are; ``where`` names the file.
+        InputError: for an unrolling or a hint over a dimension that the array, or every layer of
+            the entry, lacks, or over more units than the array has; ``where`` names the file.
     """
     check_layers(network)
     dimensions: dict[str, set[Dimension]] = {}
@@ -28,11 +28,11 @@ def check_constraints(network: NetworkProblem, where: str) -> None:
 
 
 def with_suited_mapping(network: NetworkProblem) -> NetworkProblem:
-    """The problem whose spatial mappings and hints name nothing that a layer does not have.
+    """The problem with spatial mappings and hints over existing dimensions of each layer only.
 
-    A bundled mapping is made for convolutions: of the pixels that it unrolls a matrix product has
-    none, and would leave most of the array idle. For such a layer nothing is unrolled beforehand,
-    and hints say what is left of them.
+    A bundled mapping is made for convolutions: a matrix product lacks the pixel dimensions that it
+    unrolls, so most of the array would be idle. Such a layer gets no fixed spatial mapping, and
+    its hints keep the dimensions that it has.
     """
     constraints = network.constraints
     pairs = [(x, constraints.of(x)) for x in network.workload.layers]
@@ -47,7 +47,7 @@ def with_suited_mapping(network: NetworkProblem) -> NetworkProblem:
 
 
 def _suited(constraints: LayerConstraints, layer: Layer) -> LayerConstraints:
-    """What of the constraints a layer has the dimensions for."""
+    """The constraints, without dimensions that the layer lacks."""
     known = set(layer.sizes)
     fixed = constraints.spatial_mapping if _unrolled(constraints) <= known else None
     hints = tuple(
@@ -65,10 +65,10 @@ def _unrolled(constraints: LayerConstraints) -> set[Dimension]:
 
 
 def check_layers(network: NetworkProblem) -> None:
-    """Checks that there is a layer, of which a mapping can be found.
+    """Checks that there is a layer to map.
 
     Raises:
-        InputError: where there is none; it names what there is instead.
+        InputError: where there is none; it lists the operators of the workload instead.
     """
     if mapped_layers(network):
         return

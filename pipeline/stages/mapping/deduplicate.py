@@ -1,4 +1,4 @@
-"""The stage that explores layers which are the same but for their names only once."""
+"""The stage that explores layers of equal content only once."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from nestmap.pipeline.stage_graph import Stage
 
 
 class OfLayer(Protocol):
-    """What was found for a layer, and can be handed to another one that is the same."""
+    """A result that can be transferred to another layer of equal content."""
 
     def for_layer(self, layer: Layer) -> Self:
-        """The same for that layer, for which nothing was searched."""
+        """The result for another layer, with the statistics of an empty search."""
         ...
 
 
@@ -25,11 +25,11 @@ R = TypeVar("R", bound=OfLayer)
 @final
 @dataclass(frozen=True, slots=True)
 class EachOnceStage(Stage[Iterable[MappingProblem], Iterator[R]], Generic[R]):
-    """``inner`` on every layer of a stream, in order; on layers of the same content only once.
+    """Runs ``inner`` on every layer of a stream, in order, but only once per content.
 
-    The same are layers that differ in nothing but their names and those of the layers they read
-    from, on the same accelerator under the same constraints: the blocks of a transformer, say. What
-    was found for the first is handed to the others, with statistics that count nothing.
+    Layers have equal content if they differ only in their names and the names of the layers that
+    they read from, with the same accelerator and constraints, as in the blocks of a transformer.
+    The others reuse the result of the first one; their statistics are empty.
     """
 
     inner: Stage[MappingProblem, R]

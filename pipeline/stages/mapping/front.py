@@ -1,4 +1,4 @@
-"""Reducers that keep more than one evaluation: the front, the k best, all with the best first."""
+"""Reducers that keep several evaluations: the Pareto front, the k best, or all in order."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from nestmap.search import Shortlist, best_first, k_best, pareto_front
 
 
 class ParetoStage(Frozen, Stage[Iterable[EvaluationBatch], Shortlist], frozen=True):
-    """The evaluations than which none is better in energy or latency without being worse in one.
+    """The Pareto front in energy and latency, in ascending order of energy.
 
-    By rising energy. For one front of a layer over all its spatial mappings, ``FlattenStage``
-    makes one stream of theirs.
+    To get one front over all spatial mappings of a layer, apply ``FlattenStage`` first.
     """
 
     def __call__(self, evaluations: Iterable[EvaluationBatch], /) -> Shortlist:
@@ -30,10 +29,11 @@ class ParetoStage(Frozen, Stage[Iterable[EvaluationBatch], Shortlist], frozen=Tr
 @final
 @dataclass(frozen=True, slots=True)
 class FrontSumStage(Stage[Iterable[Shortlist], NetworkFront]):
-    """The front of each layer, every point of it costed in full.
+    """The Pareto front of each layer, with a full evaluation of every point.
 
     Raises:
-        InfeasibleError: at the first layer of which no mapping fits: which memory is too small.
+        InfeasibleError: at the first layer without a feasible mapping; it names the memories that
+            are too small.
     """
 
     cost: Costing = evaluate
@@ -43,7 +43,7 @@ class FrontSumStage(Stage[Iterable[Shortlist], NetworkFront]):
 
 
 def _layer_fronts(fronts: Iterable[Shortlist], cost: Costing) -> Iterator[LayerFront]:
-    """The fronts of the layers; what has the same content and mappings is costed once."""
+    """The fronts of the layers; equal content and mappings are evaluated once."""
 
     def first(front: Shortlist) -> LayerFront:
         if not front.rows:
@@ -67,7 +67,7 @@ def _repeated(first: LayerFront, front: Shortlist) -> LayerFront:
 
 
 class KBestStage(Frozen, Stage[Iterable[EvaluationBatch], Shortlist], frozen=True):
-    """The ``k`` best evaluations, best first, ranked as the Minimal stages do."""
+    """The ``k`` best evaluations, best first, in the order of the Minimal stages."""
 
     objective: Objective
     k: PositiveInt
@@ -79,10 +79,10 @@ class KBestStage(Frozen, Stage[Iterable[EvaluationBatch], Shortlist], frozen=Tru
 class BestFirstStage(
     Frozen, Stage[Iterable[EvaluationBatch], tuple[EvaluationBatch, ...]], frozen=True
 ):
-    """All evaluations, the best as the first row of the first batch, each batch best first.
+    """All evaluations: the batch with the best one first, and each batch best first.
 
-    What ZigZag does with ``reduce_minimal_keep_others``. All of them stay in memory (about 100
-    bytes each): where only some are wanted, ``KBestStage`` keeps those.
+    Corresponds to ``reduce_minimal_keep_others`` in ZigZag. All evaluations stay in memory (about
+    100 bytes each); ``KBestStage`` keeps only a given number.
     """
 
     objective: Objective

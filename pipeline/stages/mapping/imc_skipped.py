@@ -1,7 +1,7 @@
-"""Layers of a network that its array leaves out: poolings and additions on an IMC array.
+"""Layers that an IMC array skips: poolings and additions.
 
-As in ZigZag they get no mapping and add nothing to energy or latency. They stay in the network, so
-that what is kept on chip between layers knows of them.
+As in ZigZag, they get no mapping and add no energy or latency. They stay in the network, because
+they matter for keeping data on chip between layers.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Final
 from nestmap.model import Layer, NetworkEvaluation, NetworkProblem
 
 SKIPPED_OPERATORS: Final = ("Pooling", "Add")
-"""Operators without weights: there is nothing to store in the cells of an IMC array."""
+"""Operators without weights: the cells of an IMC array would have nothing to store."""
 
 
 def mapped_layers(network: NetworkProblem) -> tuple[Layer, ...]:
-    """The layers that are mapped, every layer after those it reads from."""
+    """The layers to map, in topological order."""
     layers = network.workload.layers
     if network.accelerator.array.imc is None:
         return layers
@@ -25,12 +25,12 @@ def mapped_layers(network: NetworkProblem) -> tuple[Layer, ...]:
 
 
 def skipped_note(layers: Iterable[Layer], evaluation: NetworkEvaluation) -> str:
-    """Which of a network's layers were left out, in a sentence; empty if none was."""
+    """A sentence about the skipped layers of a network; empty if there are none."""
     mapped = {result.cme.layer for result in evaluation.layers}
     left = counted(layer.operator for layer in layers if layer.name not in mapped)
     return f"Layers that an IMC array skips, at no cost here: {left}." if left else ""
 
 
 def counted(operators: Iterable[str]) -> str:
-    """How often each operator occurs: ``Add 2, Pooling 1``."""
+    """The number of occurrences of each operator: ``Add 2, Pooling 1``."""
     return ", ".join(f"{name} {n}" for name, n in sorted(Counter(operators).items()))

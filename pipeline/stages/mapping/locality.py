@@ -1,4 +1,4 @@
-"""The stages that keep data on chip between layers: look where it can stay, drop what is above."""
+"""Stages that keep data on chip between layers, and remove the memories that become unused."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from nestmap.search.locality import keep_on_chip
 
 
 class SearchUnusedMemoryStage(Frozen, Stage[NetworkProblem, NetworkProblem], frozen=True):
-    """The lowest memory that each operand of each layer needs, so that data stays on chip.
+    """Finds the top level of each operand of each layer with which data stays on chip.
 
-    A tensor that one layer writes and one layer reads stays in the lowest memory that has room;
-    branches go through the top memory. With ``workload_data_always_from_top_mem`` the network's
-    input and output travel through the top memory too; otherwise they start and end on chip
-    where there is room. Stands before ``WorkloadStage``.
+    A tensor with one producer and one consumer stays in the lowest memory with enough capacity;
+    tensors of branches go through the top memory. With ``workload_data_always_from_top_mem``,
+    the network's input and output go through the top memory, too; otherwise they start and end on
+    chip where capacity allows. Place the stage before ``WorkloadStage``.
 
     Raises:
         InputError: where the constraints do not suit a layer or the accelerator.
@@ -39,9 +39,9 @@ class SearchUnusedMemoryStage(Frozen, Stage[NetworkProblem, NetworkProblem], fro
 
 
 class RemoveUnusedMemoryStage(Frozen, Stage[MappingProblem, MappingProblem], frozen=True):
-    """The problem on the accelerator without the memory levels that ``top_levels`` leaves unused.
+    """Removes the memory levels above ``top_levels`` from the accelerator of a problem.
 
-    Stands behind ``WorkloadStage``.
+    Place the stage after ``WorkloadStage``.
 
     Raises:
         InputError: where a top level is not a memory of its operand.
@@ -56,10 +56,10 @@ class RemoveUnusedMemoryStage(Frozen, Stage[MappingProblem, MappingProblem], fro
 
 
 class PinnedTopLevelsStage(Frozen, Stage[MappingProblem, MappingProblem], frozen=True):
-    """The problem without the memories above those that the user's pinned levels end with.
+    """Removes the memories above the user's outermost pinned levels from a problem.
 
-    So a mapping that was found with data kept on chip can be asked for again. Without pinned
-    levels the problem stays as it is.
+    With it, a mapping that was found with data kept on chip can be evaluated again. A problem
+    without pinned levels passes unchanged.
     """
 
     def __call__(self, problem: MappingProblem, /) -> MappingProblem:

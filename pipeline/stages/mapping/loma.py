@@ -1,4 +1,4 @@
-"""The stages of the main job: from a network to the cost of every mapping of its layers."""
+"""Stages of the main pipeline: from a network to the evaluations of its layers' mappings."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from nestmap.search import loma
 
 
 class WorkloadStage(Frozen, Stage[NetworkProblem, Iterator[MappingProblem]], frozen=True):
-    """The layers of a workload, every layer after those it reads from, with their constraints.
+    """The layers of a workload in topological order, with their constraints.
 
-    Poolings and additions of a hand-written workload are left out on an IMC array.
+    An IMC array skips the poolings and additions of a hand-written workload.
 
     Raises:
         InputError: where there is no layer, or the constraints do not suit one or the accelerator.
@@ -58,10 +58,10 @@ def layer_problems(network: NetworkProblem, layers: Iterable[Layer]) -> Iterator
 
 
 class LomaStage(Frozen, Stage[SpatialProblem, Iterator[MappingBatch]], frozen=True):
-    """Every order of the loop factors with its memory allocation, in batches.
+    """Generates every order of the loop factors with its memory allocation, in batches.
 
-    ``lpf_limit`` bounds the number of loop factors (``None``: all prime factors). ``workers`` is
-    how many threads the work is spread over; the result does not depend on it.
+    ``lpf_limit`` is the maximum number of loop factors (``None``: all prime factors). ``workers``
+    is the number of threads; the result does not depend on it.
 
     Source: LOMA (Symons et al., AICAS 2021).
     """
@@ -75,7 +75,7 @@ class LomaStage(Frozen, Stage[SpatialProblem, Iterator[MappingBatch]], frozen=Tr
 
 
 class CostModelStage(Frozen, Stage[MappingBatch, EvaluationBatch], frozen=True):
-    """The cost of every mapping of a batch."""
+    """Evaluates every mapping of a batch."""
 
     def __call__(self, mappings: MappingBatch, /) -> EvaluationBatch:
         return evaluate_batch(mappings)

@@ -1,4 +1,4 @@
-"""A stage that lets others watch a stream: progress bars, the store."""
+"""The stage that passes evaluations to observers, such as a progress bar."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class Observer(Protocol):
     """Receives every evaluation."""
 
     def observe(self, batch: EvaluationBatch) -> None:
-        """One batch that has left the cost model."""
+        """One batch has been evaluated."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class ObserveStage(Stage[Iterable[EvaluationBatch], Iterator[EvaluationBatch]]):
-    """A stream passed on unchanged, shown to the observers on the way."""
+    """Passes a stream on unchanged, and each batch to the observers."""
 
     observers: tuple[Observer, ...]
 

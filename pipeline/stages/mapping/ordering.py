@@ -1,4 +1,4 @@
-"""The stages that make a user's temporal ordering explicit for a layer, or say why not."""
+"""Stages that apply a user's temporal ordering to a layer."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from nestmap.search.temporal.pinned import pinned_mapping
 
 
 class TemporalOrderingConversionStage(Frozen, Stage[SpatialProblem, SpatialProblem], frozen=True):
-    """The problem with the user's ordering as this layer has to meet it.
+    """The problem with the user's ordering, adapted to this layer.
 
-    Items that are met by themselves, because nothing is left of their dimension to iterate in
-    time, are left out, and memory levels count the others.
+    Items whose dimension has no iterations left in time are removed, and the memory levels refer
+    to the remaining items.
 
     Raises:
-        InputError: where an item of the ordering, or a memory level, cannot hold: which, and why.
+        InputError: where an item of the ordering, or a memory level, cannot be satisfied; it names
+            the item and the reason.
     """
 
     def __call__(self, spatial: SpatialProblem, /) -> SpatialProblem:
@@ -26,10 +27,11 @@ class TemporalOrderingConversionStage(Frozen, Stage[SpatialProblem, SpatialProbl
 
 
 def make_ordering_explicit(spatial: SpatialProblem) -> SpatialProblem:
-    """The problem with the user's ordering as its layer has to meet it.
+    """Adapts the user's ordering to the layer of a problem.
 
     Raises:
-        InputError: where an item of the ordering, or a memory level, cannot hold: which, and why.
+        InputError: where an item of the ordering, or a memory level, cannot be satisfied; it names
+            the item and the reason.
     """
     pinned_mapping(spatial)
     constraints = explicit_ordering(spatial)
@@ -42,10 +44,11 @@ def make_ordering_explicit(spatial: SpatialProblem) -> SpatialProblem:
 class OrderedCandidatesStage(
     Frozen, Stage[Iterable[SpatialProblem], Iterator[SpatialProblem]], frozen=True
 ):
-    """Of several spatial mappings of a layer those under which the user's ordering can hold.
+    """Keeps the spatial mappings of a layer with which the user's ordering can be satisfied.
 
     Raises:
-        InputError: where it can hold under none of them: why not under the first.
+        InputError: where it cannot be satisfied with any of them; it gives the reason for the
+            first.
     """
 
     def __call__(self, candidates: Iterable[SpatialProblem], /) -> Iterator[SpatialProblem]:

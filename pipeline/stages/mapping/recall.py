@@ -1,4 +1,4 @@
-"""The stage that repeats no search: what a ledger knows is recalled, the rest is recorded."""
+"""The stage that reuses recorded searches, and records new ones."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ class Entry(Protocol):
     """A search that a ledger records."""
 
     def record(self, batch: EvaluationBatch) -> None:
-        """The next evaluations."""
+        """Records the next evaluations."""
 
 
 class Ledger(Protocol):
-    """Records searches, and knows earlier ones."""
+    """Records searches, and returns the results of earlier ones."""
 
     def recall(self, spatial: SpatialProblem) -> Iterable[EvaluationBatch] | None:
-        """Of a search done before the evaluations that no other one beats; else ``None``."""
+        """The Pareto front of an earlier search, or ``None`` if it was not searched."""
         ...
 
     def searching(self, spatial: SpatialProblem) -> AbstractContextManager[Entry]:
-        """A search to record; it is complete where the block ends without an error."""
+        """Records a search; it is complete if the block ends without an error."""
         ...
 
     def cost(self, spatial: SpatialProblem, mapping: TemporalMapping) -> CostModelEvaluation:
-        """What a mapping costs, recalled or computed."""
+        """The evaluation of a mapping, reused or computed."""
         ...
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class RecallStage(Stage[SpatialProblem, Iterator[EvaluationBatch]]):
-    """``inner``, a search, unless the ledger knows what it finds; without one always the search.
+    """Runs ``inner``, a search, unless the ledger holds its result.
 
-    What is recalled are the evaluations that no other one of the search beats in energy and
-    latency, with the statistics of all: reducers that look for the least energy, latency or product
-    of both, or for the front, find the same in them as in all.
+    A reused search yields only its Pareto front in energy and latency, with the statistics of the
+    whole search. Reducers that minimize energy, latency or their product, or that compute the
+    front, give the same result for the front as for all evaluations.
     """
 
     inner: Stage[SpatialProblem, Iterator[EvaluationBatch]]

@@ -1,7 +1,7 @@
-"""Reducers: a stream of evaluations into one result.
+"""Reducers: from a stream of evaluations to one result.
 
-Those that keep more than the best stand in ``front.py``: what ZigZag's stages do with
-``reduce_minimal_keep_others`` is ``BestFirstStage``.
+Reducers that keep several evaluations are in ``front.py``; ``BestFirstStage`` there corresponds to
+ZigZag's ``reduce_minimal_keep_others``.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ R = TypeVar("R")
 
 
 class MinimalEnergyStage(Frozen, Stage[Iterable[EvaluationBatch], EvaluationBatch], frozen=True):
-    """The evaluation with the least energy (of equals the least latency, then the first)."""
+    """The evaluation with the lowest energy (ties: the lowest latency, then the first)."""
 
     def __call__(self, evaluations: Iterable[EvaluationBatch], /) -> EvaluationBatch:
         return best_of(evaluations, Objective.ENERGY)
 
 
 class MinimalLatencyStage(Frozen, Stage[Iterable[EvaluationBatch], EvaluationBatch], frozen=True):
-    """The evaluation with the least latency (of equals the least energy, then the first)."""
+    """The evaluation with the lowest latency (ties: the lowest energy, then the first)."""
 
     def __call__(self, evaluations: Iterable[EvaluationBatch], /) -> EvaluationBatch:
         return best_of(evaluations, Objective.LATENCY)
 
 
 class MinimalEDPStage(Frozen, Stage[Iterable[EvaluationBatch], EvaluationBatch], frozen=True):
-    """The evaluation with the least energy x latency (of equals the least energy)."""
+    """The evaluation with the lowest energy x latency (ties: the lowest energy)."""
 
     def __call__(self, evaluations: Iterable[EvaluationBatch], /) -> EvaluationBatch:
         return best_of(evaluations, Objective.EDP)
@@ -66,16 +66,17 @@ def minimal(objective: Objective) -> Stage[Iterable[EvaluationBatch], Evaluation
 
 
 Costing = Callable[[SpatialProblem, TemporalMapping], CostModelEvaluation]
-"""What says what a mapping costs in full: the cost model, or who knows what it has said."""
+"""A function that evaluates a mapping in full: the cost model, or a ledger with its results."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class SumStage(Stage[Iterable[EvaluationBatch], NetworkEvaluation]):
-    """The best evaluation of each layer in full, and their sum.
+    """The full evaluation of the best mapping of each layer, and their sum.
 
     Raises:
-        InfeasibleError: at the first layer of which no mapping fits: which memory is too small.
+        InfeasibleError: at the first layer without a feasible mapping; it names the memories that
+            are too small.
     """
 
     cost: Costing = evaluate
@@ -85,7 +86,7 @@ class SumStage(Stage[Iterable[EvaluationBatch], NetworkEvaluation]):
 
 
 def _results(evaluations: Iterable[EvaluationBatch], cost: Costing) -> Iterator[LayerResult]:
-    """The results of the layers; what has the same content and mapping is costed once."""
+    """The results of the layers; equal content and mapping are evaluated once."""
 
     def first(batch: EvaluationBatch) -> LayerResult:
         cme = cost(batch.mappings.problem, batch.mappings.row(0))
@@ -112,7 +113,7 @@ def costed_once(
     cost: Callable[[A], R],
     repeat: Callable[[R, A], R],
 ) -> Iterator[R]:
-    """The cost of each item, lazily; of the same content as an earlier one that cost, repeated."""
+    """The cost of each item, lazily; items of equal content repeat the cost of the first one."""
     costed: dict[object, R] = {}
     for item in items:
         key = content(item)
@@ -124,7 +125,7 @@ def costed_once(
 
 
 def no_mapping_fits(problem: MappingProblem, statistics: SearchStatistics) -> InfeasibleError:
-    """The error for a layer that fits nowhere: which memory is too small for what."""
+    """The error for a layer without a feasible mapping; it names the memories that overflow."""
     reasons = "; ".join(f"{x.reason} ({x.count} orders)" for x in statistics.infeasible)
     return InfeasibleError(
         f"layer {problem.layer.name}: no loop order fits {problem.accelerator.name}: {reasons}"
@@ -132,14 +133,14 @@ def no_mapping_fits(problem: MappingProblem, statistics: SearchStatistics) -> In
 
 
 class ListifyStage(Stage[Iterable[A], tuple[A, ...]]):
-    """All items of a stream at once."""
+    """Collects all items of a stream in a tuple."""
 
     def __call__(self, items: Iterable[A], /) -> tuple[A, ...]:
         return tuple(items)
 
 
 class FlattenStage(Stage[Iterable[Iterable[A]], Iterator[A]]):
-    """A stream of streams as one, lazily: all evaluations of a layer, whatever spatial mapping."""
+    """Flattens a stream of streams, lazily: one stream for all spatial mappings of a layer."""
 
     def __call__(self, streams: Iterable[Iterable[A]], /) -> Iterator[A]:
         return chain.from_iterable(streams)

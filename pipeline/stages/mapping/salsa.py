@@ -1,4 +1,4 @@
-"""The stage that anneals loop orders where there are too many to try all."""
+"""The stage that searches loop orders by simulated annealing."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ _USUAL = Annealing()
 
 
 class SalsaStage(Frozen, Stage[SpatialProblem, Iterator[EvaluationBatch]], frozen=True):
-    """Simulated annealing over the orders of all prime factors, every visit with its cost.
+    """Simulated annealing over the orders of all prime factors; yields every visited order.
 
-    ``chains`` walks of ``iterations`` orders each, on ``workers`` threads; the temperature begins
-    at ``start_temperature`` (relative to the objective) and is multiplied by ``cooling`` after
-    each order. The same ``seed`` gives the same result whatever the number of workers. Where no
-    more orders exist than all chains together visit, each is tried once instead.
+    There are ``chains`` chains of ``iterations`` orders each, on ``workers`` threads. The
+    temperature starts at ``start_temperature`` (relative to the objective) and is multiplied by
+    ``cooling`` after each order. The result depends on the ``seed``, but not on the number of
+    workers. If there are no more orders than all chains visit together, each is tried once
+    instead.
 
     Source: SALSA (Jung et al., AICAS 2023).
 
     Raises:
-        InputError: where the user's temporal ordering cannot hold.
+        InputError: where the user's temporal ordering cannot be satisfied.
     """
 
     objective: Objective = Objective.LATENCY

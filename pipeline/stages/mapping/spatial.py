@@ -13,7 +13,7 @@ from nestmap.search.spatial.weight_diagonal import weight_diagonal
 
 
 class SpatialMappingConversionStage(Frozen, Stage[MappingProblem, SpatialProblem], frozen=True):
-    """The user's spatial mapping, cut down to the layer; without one, the most promising.
+    """The user's spatial mapping, limited to the layer's sizes; by default the most promising.
 
     Raises:
         InputError: where it does not fit the array.
@@ -29,13 +29,13 @@ class SpatialMappingConversionStage(Frozen, Stage[MappingProblem, SpatialProblem
 class SpatialMappingGeneratorStage(
     Frozen, Stage[MappingProblem, Iterator[SpatialProblem]], frozen=True
 ):
-    """The most promising spatial mappings of a layer, at most ``max_mappings``, the best first.
+    """The most promising spatial mappings of a layer, at most ``max_mappings``, best first.
 
-    What the user's mapping says of array dimensions stays; the others are filled with the loop
-    dimensions that the user's hints name, else with any. With ``mixed``, several loop dimensions
-    may share an array dimension. With ``weight_diagonal``, output pixels go next to output channels
-    where inputs are multicast (see :mod:`nestmap.search.spatial.weight_diagonal`); the accelerator
-    of such a mapping has wider input registers.
+    Array dimensions in the user's mapping are fixed; the others are filled with the loop
+    dimensions of the user's hints, or with any. With ``mixed``, several loop dimensions may share
+    an array dimension. With ``weight_diagonal``, output pixels are unrolled together with output
+    channels where inputs are multicast (see :mod:`nestmap.search.spatial.weight_diagonal`); the
+    accelerator of such a mapping has wider input registers.
 
     Raises:
         InputError: where the user's mapping does not fit the array.

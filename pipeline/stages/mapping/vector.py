@@ -1,4 +1,4 @@
-"""The stage that adds the vector operators of a network to what is found for its layers."""
+"""The stage that adds the vector operators of a network to the results of its layers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ R = TypeVar("R", NetworkEvaluation, NetworkFront)
 @final
 @dataclass(frozen=True, slots=True)
 class VectorStage(Stage[NetworkProblem, R], Generic[R]):
-    """What ``inner`` finds for the layers, with the cost of every vector operator added.
+    """The result of ``inner`` for the layers, together with the cost of every vector operator.
 
-    With ``counted`` the totals include them; without they stand beside the totals, which stay
-    comparable with those of tools that leave such operators out.
+    With ``counted``, the totals include the vector operators. Otherwise they are listed
+    separately, and the totals are comparable with those of tools that omit such operators.
 
     Raises:
         InputError: where a vector operator cannot be costed.
@@ -40,7 +40,7 @@ class VectorStage(Stage[NetworkProblem, R], Generic[R]):
         return json.dumps({"counted": self.counted})
 
     def inner_stages(self) -> tuple[Stage[Never, object], ...]:
-        """None: ``inner`` runs once, before it."""
+        """None: ``inner`` runs once, before this stage."""
         return ()
 
     def stage_sequence(self) -> tuple[Stage[Never, object], ...]:

@@ -1,4 +1,4 @@
-"""The stages that allocate nodes to cores by constraint programming, which bounds the best."""
+"""Stages that allocate nodes to cores by constraint programming, with a lower bound."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from nestmap.search.multicore.allocation.initial_allocations import initial_allo
 
 
 class BoundLedger(Protocol):
-    """Records the result of a search by constraints, and knows an earlier one."""
+    """Records the result of constraint programming, and returns an earlier one."""
 
     def bound(self) -> StreamBound | None:
         """The recorded result, if there is one."""
@@ -33,7 +33,7 @@ class BoundLedger(Protocol):
 
 
 class ProofObserver(Protocol):
-    """Receives the progress of a search by constraints."""
+    """Receives the progress of constraint programming."""
 
     def prove(self, problem: ScheduleProblem) -> None:
         """The search begins."""
@@ -42,25 +42,25 @@ class ProofObserver(Protocol):
 @final
 @dataclass(frozen=True, eq=False)
 class ConstraintSearch:
-    """A problem, the best allocation for it that was found, and what is proven about that."""
+    """A problem, the best allocation found for it, and its lower bound."""
 
     problem: ScheduleProblem
     result: StreamBound
 
     @property
     def seeds(self) -> tuple[Allocation, ...]:
-        """The best allocation, if there is one, for another search to start with."""
+        """The best allocation, if there is one, as the start of another search."""
         return () if self.result.best is None else (self.result.best.allocation,)
 
 
 @final
 @dataclass(frozen=True)
 class ConstraintAllocationStage(Stage[ScheduleProblem, ConstraintSearch]):
-    """Which core runs which nodes for the least latency, by CP-SAT of OR-Tools, with a bound.
+    """Finds the allocation with the lowest latency, and a lower bound, with CP-SAT of OR-Tools.
 
     It starts with ``seeds`` and the allocations of simple rules. ``workers`` allocations are
-    scheduled at a time; results do not depend on their number. A result in the ``ledger`` is not
-    searched again.
+    scheduled at a time; results do not depend on their number. A result in the ``ledger`` is
+    reused.
 
     Raises:
         InputError: where OR-Tools is not installed.
@@ -105,7 +105,7 @@ class SeededInterCoreMappingStage(Stage[ConstraintSearch, AllocationSearch]):
 @final
 @dataclass(frozen=True)
 class ConstraintFrontStage(Stage[ConstraintSearch, AllocationSearch]):
-    """The best allocation of constraint programming as the front of a search; empty without one."""
+    """A search result whose front is the best allocation of constraint programming, if any."""
 
     def __call__(self, found: ConstraintSearch, /) -> AllocationSearch:
         result, problem = found.result, found.problem

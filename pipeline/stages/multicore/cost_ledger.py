@@ -1,4 +1,4 @@
-"""Records what computation nodes cost on cores, and knows the costs of earlier explorations."""
+"""The protocol that records costs of computation nodes and returns those of earlier runs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from nestmap.model.multicore.cn_costs import RecordedCost
 
 
 class CostLedger(Protocol):
-    """Costs of nodes on cores, each under a key: a hash of all that decides it."""
+    """Costs of nodes on cores by key: a hash of everything that determines the cost."""
 
     def find_costs(self, keys: Sequence[str]) -> Mapping[str, RecordedCost]:
-        """The costs of those keys that are known."""
+        """The recorded costs by key; keys without costs are absent."""
         ...
 
     def record_costs(self, costs: Mapping[str, RecordedCost]) -> None:

@@ -1,4 +1,4 @@
-"""The stages that choose spatial mappings for a core: its dataflows, or what its memories feed."""
+"""Stages that choose spatial mappings for a core: its dataflows, or the largest unrollings."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from nestmap.search.multicore.core_costs.dataflows import dataflow_mappings, div
 @final
 @dataclass(frozen=True, slots=True)
 class CustomSpatialMappingGeneratorStage(Stage[CoreProblem, Iterator[SpatialProblem]]):
-    """The dataflows that a core supports, cut down to the layer; ``usual`` ones if it names none.
+    """The dataflows of a core, limited to the layer's sizes; those of ``usual`` if it has none.
 
-    Of a dataflow a loop dimension that the layer does not have leaves its part of the array idle;
-    one that iterates less often is unrolled as far as it goes.
+    A loop dimension that the layer lacks leaves its share of the array idle; a smaller dimension
+    is unrolled completely.
     """
 
     usual: Stage[MappingProblem, Iterator[SpatialProblem]] = field(
@@ -37,10 +37,10 @@ class CustomSpatialMappingGeneratorStage(Stage[CoreProblem, Iterator[SpatialProb
 class DividingSpatialMappingStage(
     Frozen, Stage[MappingProblem, Iterator[SpatialProblem]], frozen=True
 ):
-    """All combinations of the largest unrollings that divide a loop and that the memories feed.
+    """All combinations of the largest unrollings that divide a loop and that the memories can feed.
 
-    So does the generator of the same purpose in Stream where a core names no dataflows. There are
-    many: one for each choice of a loop dimension for each array dimension.
+    As in Stream for a core without dataflows. There are many combinations: one for each choice of
+    a loop dimension for each array dimension.
     """
 
     def __call__(self, problem: MappingProblem, /) -> Iterator[SpatialProblem]:

@@ -1,4 +1,4 @@
-"""The stages that allocate nodes to cores by a genetic algorithm, and schedule what was found."""
+"""Stages that allocate nodes to cores by a genetic algorithm, and schedule the allocations."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from nestmap.search.multicore.allocation.initial_allocations import initial_allo
 
 
 class GenerationLedger(Protocol):
-    """Records the generations of a search, and knows those of a search that was interrupted."""
+    """Records the generations of a search, and returns those of an interrupted one."""
 
     def newest_generation(self) -> Generation | None:
-        """The generation that was recorded last, if there is one."""
+        """The last recorded generation, if there is one."""
         ...
 
     def scheduled_individuals(self) -> tuple[Individual, ...]:
-        """All allocations that were scheduled in the recorded generations."""
+        """All allocations of the recorded generations that were scheduled."""
         ...
 
     def record_generation(self, generation: Generation) -> None:
@@ -51,7 +51,7 @@ class Evaluation(Protocol):
 
 def make_evaluator(problem: ScheduleProblem, workers: int) -> Evaluate:
     """The scheduler."""
-    # its kernels take long to import, and only those who schedule shall wait
+    # imported only for scheduling: its kernels take long to import
     from nestmap.search.multicore.schedule.evaluator import Evaluator  # noqa: PLC0415
 
     return Evaluator(problem, workers)
@@ -60,15 +60,15 @@ def make_evaluator(problem: ScheduleProblem, workers: int) -> Evaluate:
 @final
 @dataclass(frozen=True)
 class InterCoreMappingStage(Stage[ScheduleProblem, AllocationSearch]):
-    """Which core runs which nodes, by a genetic algorithm (NSGA-II).
+    """Searches for allocations of nodes to cores with a genetic algorithm (NSGA-II).
 
-    It starts with ``seeds``, the allocations of simple rules, and random ones; or it continues with
-    the newest generation in the ``ledger``, and allocations recorded there are not scheduled again.
-    The ledger, then the ``observer``, get each generation. ``workers`` allocations are scheduled at
-    a time; results do not depend on their number.
+    It starts with ``seeds``, the allocations of simple rules, and random ones; or it continues from
+    the newest generation in the ``ledger``, whose allocations are not scheduled again. Each
+    generation goes to the ledger, then to the ``observer``. ``workers`` allocations are scheduled
+    at a time; results do not depend on their number.
 
     Raises:
-        InputError: where a seed or a recorded generation is not of this problem.
+        InputError: where a seed or a recorded generation does not belong to this problem.
     """
 
     options: GeneticOptions = field(default_factory=GeneticOptions)
@@ -89,7 +89,7 @@ class InterCoreMappingStage(Stage[ScheduleProblem, AllocationSearch]):
     def _recorded(
         self, problem: ScheduleProblem, newest: Generation | None
     ) -> Iterator[Generation]:
-        """The generations after ``newest``, each one recorded and observed."""
+        """Computes the generations after ``newest``, and records and reports each of them."""
         evaluate = self.evaluation(problem, self.workers)
         seeds = self.seeds if newest else (*self.seeds, *initial_allocations(problem))
         known = () if self.ledger is None else self.ledger.scheduled_individuals()
@@ -102,14 +102,14 @@ class InterCoreMappingStage(Stage[ScheduleProblem, AllocationSearch]):
 
 
 Scheduling = Callable[[ScheduleProblem, Allocation], Schedule]
-"""What schedules an allocation in full."""
+"""A function that computes the full schedule of an allocation."""
 
 
 def schedule_allocation(problem: ScheduleProblem, allocation: Allocation) -> Schedule:
-    """The schedule of an allocation.
+    """Schedules an allocation.
 
     Raises:
-        InfeasibleError: where there is none.
+        InfeasibleError: where the allocation cannot be scheduled.
     """
     from nestmap.search.multicore.schedule.schedule_one import schedule  # noqa: PLC0415 (as above)
 
@@ -119,10 +119,10 @@ def schedule_allocation(problem: ScheduleProblem, allocation: Allocation) -> Sch
 @final
 @dataclass(frozen=True)
 class BestAllocationStage(Stage[AllocationSearch, Schedule]):
-    """The schedule of the best allocation that was found.
+    """Schedules the best allocation of a search.
 
     Raises:
-        InfeasibleError: if none of them can be scheduled: the reason of one.
+        InfeasibleError: if no allocation can be scheduled; it gives the reason for one.
     """
 
     objective: AllocationObjective = AllocationObjective.LATENCY
@@ -132,7 +132,7 @@ class BestAllocationStage(Stage[AllocationSearch, Schedule]):
         try:
             best = search.best(self.objective)
         except InfeasibleError:
-            # scheduled again it says why
+            # scheduling it again raises the reason
             best = search.generation.population[0]
         return self.scheduling(search.problem, best.allocation)
 
@@ -140,7 +140,7 @@ class BestAllocationStage(Stage[AllocationSearch, Schedule]):
 @final
 @dataclass(frozen=True, eq=False)
 class ScheduledSearch:
-    """A search for allocations, and the schedule that is reported of it."""
+    """A search for allocations, and its reported schedule."""
 
     search: AllocationSearch
     schedule: Schedule
@@ -149,7 +149,7 @@ class ScheduledSearch:
 @final
 @dataclass(frozen=True)
 class ScheduledSearchStage(Stage[AllocationSearch, ScheduledSearch]):
-    """The search that it is given, together with the schedule that ``best`` makes of it."""
+    """Adds the schedule that ``best`` computes to a search."""
 
     best: Stage[AllocationSearch, Schedule] = field(default_factory=BestAllocationStage)
 
@@ -160,7 +160,7 @@ class ScheduledSearchStage(Stage[AllocationSearch, ScheduledSearch]):
 @final
 @dataclass(frozen=True)
 class FrontSchedulesStage(Stage[AllocationSearch, Iterator[Schedule]]):
-    """The schedules of all allocations of the front, by the first objective of the search."""
+    """The schedules of all allocations on the front, sorted by the search's first objective."""
 
     scheduling: Scheduling = schedule_allocation
 

@@ -1,4 +1,4 @@
-"""The stages that map computation nodes onto single cores: what each kind costs on each core."""
+"""Stages that map computation nodes onto single cores and find their costs."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ from nestmap.search.multicore.core_costs.offchip_memory import offchip_of
 from nestmap.search.version import VERSION as SEARCH_VERSION
 
 COSTS_PER_COMMIT = 32
-"""Costs that a ledger gets at a time: so many are lost at most where a run is killed."""
+"""The number of costs per write to a ledger: at most this many are lost if a run is killed."""
 
 CoreSearch = Stage[CoreProblem, EvaluationBatch]
-"""The best mapping of a layer on a core; no row where none fits."""
+"""Finds the best mapping of a layer on a core; without rows if no mapping fits."""
 
 CostProgress = Callable[[int, int], None]
-"""Called with the number of searches that are done, and of all."""
+"""Called with the number of completed searches and the total number."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class KeyedCosts:
-    """A ledger of costs; ``search`` is everything about the search that decides its result."""
+    """A ledger of costs; ``search`` holds all options that determine the result of a search."""
 
     ledger: CostLedger
     search: str
@@ -64,19 +64,19 @@ class KeyedCosts:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
     def recall(self, cells: Sequence[Cell]) -> list[RecordedCost | None]:
-        """What is known of each."""
+        """The recorded cost of each, or ``None``."""
         keys = [self.key(cell) for cell in cells]
         known = self.ledger.find_costs(keys)
         possible = {key: found for key, found in known.items() if found.cost is not None}
         return [possible.get(key) for key in keys]
 
     def keep(self, found: Mapping[Cell, RecordedCost]) -> None:
-        """Records what was found."""
+        """Records new costs."""
         self.ledger.record_costs({self.key(cell): cost for cell, cost in found.items()})
 
 
 def core_search(objective: Objective = Objective.LATENCY) -> CoreSearch:
-    """All loop orders on the dataflows of a core, else on the most promising unrollings."""
+    """The default search: all loop orders, on the core's dataflows or the best unrollings."""
     orders = LomaStage() >> each(CostModelStage()) >> minimal(objective)
     return CustomSpatialMappingGeneratorStage() >> each(orders) >> minimal(objective)
 
@@ -84,12 +84,11 @@ def core_search(objective: Objective = Objective.LATENCY) -> CoreSearch:
 @final
 @dataclass(frozen=True, slots=True)
 class CoreCostStage(Stage[SplitProblem, CoreCosts]):
-    """What each kind of computation nodes costs on each core that some of its layers may run on.
+    """Finds the cost of each kind of computation node on each core on which it may run.
 
-    Operands that are too large for a core's memory stream from off the chip while a node runs.
-    Equal layers on equal cores are searched once, by ``search``; ``cost`` says what its best
-    mapping costs in full. What is ``remembered`` is not searched at all; ``watcher`` is told how
-    far it is.
+    Operands that are too large for a core's memory use off-chip streaming. ``search`` runs once
+    for equal layers on equal cores, and ``cost`` evaluates the best mapping in full. Costs in
+    ``remembered`` are reused without a search; ``watcher`` receives progress updates.
 
     Raises:
         InputError: where the mapping leaves a layer no core, or fixes cores for too few groups.
@@ -116,7 +115,7 @@ class CoreCostStage(Stage[SplitProblem, CoreCosts]):
         return CoreCosts(split, kinds, columns(kinds, numbers, found), found, refused)
 
     def _results(self, cells: _Cells) -> Iterator[tuple[_Place, RecordedCost | str]]:
-        """What each kind costs on each different core, recalled or found; or why it cannot run."""
+        """The reused or new cost of each kind on each distinct core, or why it cannot run there."""
         costs, places = CostTable(self.search, self.cost), list(cells.cores)
         for start in range(0, len(places), COSTS_PER_COMMIT):
             some = places[start : start + COSTS_PER_COMMIT]
@@ -144,22 +143,22 @@ class CoreCostStage(Stage[SplitProblem, CoreCosts]):
 
 
 def _named(known: RecordedCost, layer: str) -> RecordedCost:
-    """What was found for a layer, for another one."""
+    """A recorded cost, renamed for another layer."""
     if known.cme is None:
         return known
     return copy_with(known, {"cme": copy_with(known.cme, {"layer": layer})})
 
 
 _Place = tuple[int, int]
-"""A kind of nodes, and one of the different cores."""
+"""The indices of a kind of node and of a distinct core."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """The kinds of nodes with the different cores that some of them may run on.
+    """The kinds of nodes and the distinct cores on which they may run.
 
-    ``cores`` are the numbers of the equal cores that stand for each place.
+    ``cores`` lists the numbers of the equal cores at each place.
     """
 
     split: SplitProblem
@@ -169,7 +168,7 @@ class _Cells:
 
     @classmethod
     def of(cls, split: SplitProblem, groups: Groups) -> Self:
-        """Those of a split network."""
+        """The cells of a split network."""
         accelerator, exact = split.problem.accelerator, _exact(split)
         ways = Interconnect(accelerator=accelerator)
         numbers: dict[CoreView, int] = {}
@@ -184,7 +183,7 @@ class _Cells:
         return cls(split, groups, tuple(numbers), cores)
 
     def cell(self, place: _Place) -> Cell:
-        """What decides the cost at a place."""
+        """The properties that determine the cost at a place."""
         kind, view = place
         kinds = self.groups.kinds.kinds
         return Cell(kind=kinds[kind], view=self.views[view], exact=_exact(self.split))
@@ -200,7 +199,7 @@ def _exact(split: SplitProblem) -> bool:
 
 
 class ProblemLedger(Protocol):
-    """Records what is to be scheduled."""
+    """Records the scheduling problem."""
 
     def record_problem(self, problem: ScheduleProblem) -> None:
         """Records the nodes and their costs."""
@@ -209,14 +208,15 @@ class ProblemLedger(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class IntraCoreMappingStage(Stage[SplitProblem, ScheduleProblem]):
-    """The problem of allocating computation nodes to cores, which it takes to know their costs.
+    """From a split network to the problem of allocating its nodes to cores.
 
-    ``costs`` finds those, :func:`schedule_problem` adds the rest, the ``ledger`` records it all. To
-    see the mappings behind the costs, run the two one after the other.
+    ``costs`` finds the costs of nodes, :func:`schedule_problem` makes the problem, and the
+    ``ledger`` records it. To see the mappings behind the costs, run the two separately.
 
     Raises:
         InputError: where the mapping leaves a layer no core, or fixes cores for too few groups.
-        InfeasibleError: where nodes of a layer fit none of its cores: which memory is too small.
+        InfeasibleError: where nodes of a layer fit none of its cores; it names the memory that is
+            too small.
     """
 
     costs: Stage[SplitProblem, CoreCosts] = field(default_factory=CoreCostStage)
@@ -231,11 +231,12 @@ class IntraCoreMappingStage(Stage[SplitProblem, ScheduleProblem]):
 
 
 def schedule_problem(costs: CoreCosts, options: ScheduleOptions | None = None) -> ScheduleProblem:
-    """What is to be allocated and scheduled, with what it costs.
+    """The problem of allocating and scheduling nodes with these costs.
 
     Raises:
         InputError: where the mapping fixes cores for too few groups.
-        InfeasibleError: where nodes of a layer fit none of its cores: which memory is too small.
+        InfeasibleError: where nodes of a layer fit none of its cores; it names the memory that is
+            too small.
     """
     split = costs.split
     return ScheduleProblem(

@@ -1,4 +1,4 @@
-"""The stage that splits layers whose constants are too large for the cores."""
+"""The stage that splits layers whose constants exceed the capacity of the cores."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from nestmap.search.multicore.split.weight_split_plan import SplitAlong
 
 
 class Fitting(StrEnum):
-    """In whose memories the constants of a layer have to fit."""
+    """The cores whose memories must hold the constants of a layer."""
 
     SOME_CORE = "some core"
-    """The largest one of the cores that may run it."""
+    """The core with the largest memory of those that may run it."""
     EVERY_CORE = "every core"
-    """The smallest one, as in Stream: each core may run each part."""
+    """The core with the smallest memory, as in Stream: every core can run every part."""
 
 
 class SplitModel(Frozen, frozen=True):
@@ -34,16 +34,16 @@ class SplitModel(Frozen, frozen=True):
 
 
 class LayerSplittingStage(Frozen, Stage[StreamProblem, StreamProblem], frozen=True):
-    """Layers whose constants fit in no core that may run them become several that fit.
+    """Splits layers whose constants exceed the capacity of the cores into layers that fit.
 
-    What the mapping says of such a layer counts for its parts; fixed cores, as many as there are
-    parts, are those of the parts. Stream's ``split_W_double_buffered`` is a ``share`` of 0.5.
-    ``share`` is the part of the memory that the constants of a layer may take, ``along`` which
-    channels are cut first, ``fitting`` which memory counts. With ``model`` the split network is
-    written as an ONNX file, without data of weights.
+    The parts of a layer inherit its entry in the mapping; if it fixes as many cores as there are
+    parts, each part gets one of them. ``share`` is the fraction of a memory that the constants of
+    a layer may occupy (0.5 corresponds to Stream's ``split_W_double_buffered``), ``along`` selects
+    the channels to split first, and ``fitting`` the memory that counts. With ``model``, the split
+    network is also written as an ONNX file, without the data of weights.
 
     Raises:
-        InputError: where even single channels do not fit, or a model cannot be written.
+        InputError: where even single channels do not fit, or the model cannot be written.
     """
 
     share: Fraction = 1.0
@@ -55,7 +55,7 @@ class LayerSplittingStage(Frozen, Stage[StreamProblem, StreamProblem], frozen=Tr
         room = _Room(problem, self.share, self.fitting)
         split = split_layers(problem.workload, room, self.along)
         if self.model is not None:
-            # onnx takes long to import, and only those who use it shall wait
+            # imported only when a model is written: onnx takes long to import
             from nestmap.pipeline.frontend.onnx_export.model import write_split_model  # noqa: PLC0415
 
             write_split_model(self.model.source, self.model.target, split.splits)
@@ -72,7 +72,7 @@ class LayerSplittingStage(Frozen, Stage[StreamProblem, StreamProblem], frozen=Tr
 
 @final
 class _Room:
-    """What the cores have for a constant operand."""
+    """The capacity of the cores for a constant operand."""
 
     def __init__(self, problem: StreamProblem, share: float, fitting: Fitting) -> None:
         self._problem = problem
@@ -88,7 +88,7 @@ class _Room:
 
 
 def _entries(entry: CoreAllocation, split: LayerSplit | None) -> Iterator[CoreAllocation]:
-    """What the mapping says of the parts of a layer instead of what it says of the layer."""
+    """The entries of the mapping for the parts of a layer, which replace its own entry."""
     if split is None:
         yield entry
         return

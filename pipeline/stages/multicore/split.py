@@ -1,4 +1,4 @@
-"""The first and the last stage of splitting: from files to a problem, to computation nodes."""
+"""Stages that parse a problem for several cores and split it into computation nodes."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from nestmap.search.multicore.split.split_workload import split_workload
 
 
 class StreamONNXModelParserStage(Frozen, Stage[StreamSources, StreamProblem], frozen=True):
-    """The workload from an ONNX file, the cores and the mapping from YAML files.
+    """Reads the workload from an ONNX file, and the cores and the mapping from YAML files.
 
     Raises:
-        InputError: where a file is not right, or the mapping does not suit the other two.
+        InputError: where a file is invalid, or the mapping does not suit the other two.
     """
 
     def __call__(self, sources: StreamSources, /) -> StreamProblem:
-        # onnx takes long to import, and only those who use it shall wait
+        # imported only when an ONNX file is read: onnx takes long to import
         from nestmap.pipeline.frontend.onnx import parse_onnx  # noqa: PLC0415
 
         return _problem(parse_onnx(sources.workload), sources)
 
 
 class UserDefinedModelParserStage(Frozen, Stage[StreamSources, StreamProblem], frozen=True):
-    """The workload from a YAML list of layers, the cores and the mapping from YAML files.
+    """Reads the workload from a YAML list of layers, and the cores and the mapping from YAML files.
 
     Raises:
-        InputError: where a file is not right, or the mapping does not suit the other two.
+        InputError: where a file is invalid, or the mapping does not suit the other two.
     """
 
     def __call__(self, sources: StreamSources, /) -> StreamProblem:
@@ -56,13 +56,15 @@ def _problem(workload: Workload, sources: StreamSources) -> StreamProblem:
 
 
 class GenerateCNWorkloadHybridStage(Frozen, Stage[StreamProblem, SplitProblem], frozen=True):
-    """The network of a problem, split into computation nodes.
+    """Splits the network of a problem into computation nodes.
 
-    Without ``options`` as the tilings of the mapping say, and layer by layer where it has none.
+    Without ``options``, the tilings of the mapping apply; without tilings, it splits layer by
+    layer.
 
     Raises:
         InputError: where a hint is over a dimension that no layer has, a list of hints is for no
-            layer, nothing computes, a layer has no core, or its constants fit none however split.
+            layer, the network has no layer to compute, a layer has no core, or its constants
+            fit none however split.
     """
 
     options: SplitOptions | None = None
@@ -74,7 +76,7 @@ class GenerateCNWorkloadHybridStage(Frozen, Stage[StreamProblem, SplitProblem], 
         if not any(_is_computed(problem, node) for node in workload.nodes):
             raise InputError(
                 f"workload {workload.name}",
-                "no node that computes",
+                "no node to compute",
                 "a layer, or a vector operator that some core names or the mapping allocates",
             )
         nodes = split_workload(workload, options, problem.is_computed, _Rooms(problem).smallest)
@@ -90,14 +92,14 @@ def _is_computed(problem: StreamProblem, node: Node) -> bool:
 
 @final
 class _Rooms:
-    """What the cores of a problem have for constants."""
+    """The capacity of the cores of a problem for constants."""
 
     def __init__(self, problem: StreamProblem) -> None:
         self._problem = problem
         self._nodes = {node.name: node for node in problem.workload.nodes}
 
     def smallest(self, nest: LayerNest) -> int | None:
-        """Bits for the constants of a node in the smallest memory of the cores that may run it."""
+        """The smallest capacity for constants, in bits, of the cores that may run a node."""
         node = self._nodes[nest.name]
         if isinstance(node, NoCostNode) or not self._problem.cores_of(node):
             raise InputError(

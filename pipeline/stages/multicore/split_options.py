@@ -1,4 +1,4 @@
-"""How to split a network, in the words of Stream."""
+"""Options for splitting a network, with the argument names of Stream."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GivenLoop = tuple[str, int | str]
 """A loop dimension and a number of tiles, or ``"all"``: ``("OY", "all")``."""
 
 GivenLoops = Sequence[GivenLoop | Sequence[GivenLoop]]
-"""Loops, the innermost first, or in mode 3 such lists."""
+"""Loops, innermost first; in mode 3 several such lists."""
 
 _LOOP: Final = 'a loop dimension and a number of tiles above 0 or "all", such as ("OY", "all")'
 
@@ -30,20 +30,21 @@ def split_options(
     cn_define_mode: int,
     hint_loops: GivenLoops,
     layer_cutoffs: Sequence[int] = (),
-    split_W_percentage: float = 1.0,  # noqa: N803 (as users of Stream know it)
+    split_W_percentage: float = 1.0,  # noqa: N803 (as in Stream)
     convention: Convention = Convention.EXACT,
 ) -> SplitOptions:
-    """The options that Stream's arguments of these names mean.
+    """Makes split options from Stream's arguments.
 
     Args:
         cn_define_mode: 1 to 4, see :class:`~nestmap.model.multicore.split_options.SplitMode`.
-        hint_loops: loops, the innermost first; in mode 3 one such list for each range of layers.
-        layer_cutoffs: for mode 3 the numbers of the nodes at which the next list begins.
-        split_W_percentage: the part of the smallest memory that constants may take in mode 4.
-        convention: exact ranges, or all as Stream counts it.
+        hint_loops: loops, innermost first; in mode 3 one such list for each range of layers.
+        layer_cutoffs: in mode 3, the numbers of the nodes at which the next list begins.
+        split_W_percentage: in mode 4, the fraction of the smallest memory that constants may
+            occupy.
+        convention: exact ranges, or counts as in Stream.
 
     Raises:
-        InputError: where one of them is not right, or they do not fit each other.
+        InputError: where an argument is invalid, or the arguments contradict each other.
     """
     modes = {int(mode): mode for mode in SplitMode}
     if cn_define_mode not in modes:
@@ -70,9 +71,9 @@ def split_options(
 
 
 def _lists(given: GivenLoops, mode: SplitMode) -> tuple[Hints, ...]:
-    """The lists of loops: one, or in mode 3 several."""
-    if isinstance(given, str):  # a sequence, too, but of letters
-        raise InputError("hint_loops", repr(given), f"a list; of each loop {_LOOP}")
+    """The lists of loops: one, or several in mode 3."""
+    if isinstance(given, str):  # a string is a sequence, too
+        raise InputError("hint_loops", repr(given), f"a list of loops, each {_LOOP}")
     if mode is SplitMode.PER_LAYER:
         return tuple(_hints(loops) for loops in given)
     return (_hints(given),)

@@ -71,11 +71,11 @@ def test_merging() -> None:
     filled(Path("two.duckdb"), "c")
     ended = run("db", "merge", "all.duckdb", "one.duckdb", "two.duckdb")
     assert ended.code == 0
-    said = "3 runs, 6 searches and 42 evaluations new or further than before"
+    said = "3 runs, 6 searches and 42 evaluations new or updated"
     assert ended.out == f"all.duckdb: {said}\n"
     assert count(Path("all.duckdb"), "runs") == 3
     again = run("db", "merge", "all.duckdb", "one.duckdb")
-    said = "0 runs, 0 searches and 0 evaluations new or further than before"
+    said = "0 runs, 0 searches and 0 evaluations new or updated"
     assert again.out == f"all.duckdb: {said}\n"
 
 

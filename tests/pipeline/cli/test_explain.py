@@ -85,7 +85,7 @@ def test_a_layer_that_repeats_another(inputs: Inputs) -> None:
     one, two = run("explain", "last", "one"), run("explain", "last", "two")
     assert (one.code, two.code) == (0, 0)
     note, heading, *rest = two.out.splitlines()
-    assert note == "The same as one, which was explored for it."
+    assert note == "Identical to one, whose result is reused."
     assert heading.startswith("two (Gemm): ")
     assert rest == one.out.splitlines()[1:]
 

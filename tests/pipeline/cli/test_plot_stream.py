@@ -19,7 +19,7 @@ OF_A_RUN = DRAWINGS.keys() - {"comparison"}
 
 @pytest.fixture(scope="module", name="made")
 def _made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
-    """A store with two runs, the second one by constraints alone; and their ids."""
+    """A store with two runs, the second one by constraint programming alone; and their ids."""
     path = tmp_path_factory.mktemp("store") / "nestmap.duckdb"
     with Store.open(path) as store:
         first = stream_problem(job(), store=store).run
@@ -53,7 +53,7 @@ def test_without_generations_there_is_no_front(made: tuple[Path, str, str]) -> N
     path, _, second = made
     ended = run("plot", second, "--store", str(path))
     assert ended.code == 0
-    assert "the constraints alone have searched" in ended.err
+    assert "constraint programming alone" in ended.err
     assert {x.stem for x in Path("figures").iterdir()} == OF_A_RUN - {"front"}
     ended = run("plot", second, "--what", "front", "--store", str(path))
     assert ended.code == 2

@@ -46,7 +46,7 @@ def test_the_store_is_not_written_over(inputs: Inputs) -> None:
     before = STORE.read_bytes()
     ended = run("report", "last", "-o", str(STORE))
     assert ended.code == 2
-    assert "which is used already; expected a file of its own" in ended.err
+    assert "which is used already; expected a different file" in ended.err
     assert STORE.read_bytes() == before
 
 

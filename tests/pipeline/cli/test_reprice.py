@@ -73,7 +73,7 @@ def test_the_table_is_that_of_explore(inputs: Inputs, dearer: str) -> None:
     before = explored(inputs).out.splitlines()
     after = run("reprice", "last", "-a", dearer).out.splitlines()
     head = before.index(next(line for line in before if line.startswith("Layer")))
-    assert after[0].startswith("net on dearer: the mappings with the least latency that run ")
+    assert after[0].startswith("net on dearer: the mappings with the lowest latency that run ")
     assert after[0].endswith(" found for tiny")
     assert after[head] == before[head]
     (total,) = (line for line in before if line.startswith("Total: "))
@@ -85,11 +85,11 @@ def test_the_table_is_that_of_explore(inputs: Inputs, dearer: str) -> None:
 @pytest.mark.parametrize(
     ("objective", "change", "told"),
     [
-        ("latency", ("unit_energy: 0.5", "unit_energy: 5"), "still the best of all mappings"),
-        ("latency", ("r_cost: 10", "r_cost: 20"), "Of equally fast ones another may take less"),
-        ("energy", ("unit_energy: 0.5", "unit_energy: 5"), "still the best of all mappings"),
-        ("energy", ("r_cost: 10", "r_cost: 20"), "other mappings may be better"),
-        ("edp", ("unit_energy: 0.5", "unit_energy: 5"), "other mappings may be better"),
+        ("latency", ("unit_energy: 0.5", "unit_energy: 5"), "still the best of all candidates"),
+        ("latency", ("r_cost: 10", "r_cost: 20"), "A mapping of equal latency may take less"),
+        ("energy", ("unit_energy: 0.5", "unit_energy: 5"), "still the best of all candidates"),
+        ("energy", ("r_cost: 10", "r_cost: 20"), "Other mappings may be better"),
+        ("edp", ("unit_energy: 0.5", "unit_energy: 5"), "Other mappings may be better"),
     ],
 )
 def test_it_says_whether_a_new_search_could_find_more(
@@ -149,8 +149,8 @@ WRONG = {
     "no such machine": (["last", "-a", "tpu_lik"], ["accelerator", "tpu_like"]),
     "no store": (["last", "--store", "no.duckdb"], ["store no.duckdb", "no such file"]),
     "no place": (["last", "--json", "no/where.json"], ["no/where.json", "no folder no"]),
-    "over the store": (["last", "--json", "nestmap.duckdb"], ["--json", "a file of its own"]),
-    "over the machine": (["last", "--json", "tiny.yaml"], ["--json", "a file of its own"]),
+    "over the store": (["last", "--json", "nestmap.duckdb"], ["--json", "a different file"]),
+    "over the machine": (["last", "--json", "tiny.yaml"], ["--json", "a different file"]),
 }
 
 

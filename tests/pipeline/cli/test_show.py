@@ -82,7 +82,7 @@ def test_targets_are_checked_before_anything_is_done(inputs: Inputs) -> None:
         assert own.err.startswith(f"error: {option} {inputs.network}: found ")
     same = run("show", inputs.network, "--graph", "out", "--json", "out")
     assert same.err == "error: --graph out: found out, which is used already; " + (
-        "expected a file of its own\n"
+        "expected a different file\n"
     )
     assert not Path("out").exists()
 

@@ -59,7 +59,7 @@ def test_prints_layers_totals_and_tensors(command: tuple[str, ...]) -> None:
         in ended.out
     )
     assert "second           W (constant)  1.125 KiB     1.125 KiB" in ended.out
-    assert "All that a node needs fits the outermost memories of all cores" in ended.out
+    assert "Every node fits the outermost memories of all cores" in ended.out
 
 
 def test_without_hints_it_is_layer_by_layer(command: tuple[str, ...]) -> None:
@@ -93,7 +93,7 @@ def test_says_what_is_too_large_for_which_cores(inputs: Inputs) -> None:
         *("--mode", "4", "--split-w-percentage", "0.5"),
     )
     assert "K 32 of 128" in share.out
-    assert "All that a node needs fits" in share.out
+    assert "Every node fits" in share.out
 
 
 def test_the_reference_pads(command: tuple[str, ...]) -> None:
@@ -180,7 +180,7 @@ def test_draws_small_graphs_only(command: tuple[str, ...]) -> None:
         ),
         (
             ("OY=2", "--mode", "4", "--split-w-percentage", "1.5"),
-            "--split-w-percentage: found 1.5; expected a part above 0 and at most 1",
+            "--split-w-percentage: found 1.5; expected a fraction above 0 and at most 1",
         ),
         (
             ("OY=2", "--mode", "4", "--split-w-percentage", "0.000001"),
@@ -223,7 +223,7 @@ def test_there_must_be_something_that_computes(inputs: Inputs) -> None:
     Path("moves.onnx").write_bytes(model.SerializeToString())
     ended = run("split", "moves.onnx", "--cores", "quad_tpu", "--hint-loops", "OY=2")
     assert (ended.code, ended.out) == (2, "")
-    assert "found no node that computes; expected a layer" in ended.err
+    assert "found no node to compute; expected a layer" in ended.err
 
 
 @pytest.mark.parametrize("mode", [0, 5])

@@ -40,10 +40,9 @@ def test_prints_front_and_schedule(command: tuple[str, ...]) -> None:
     data: dict[str, Any] = json.loads(Path("out.json").read_text())
     best = data["best"]
     assert (
-        "net on pair: allocations to cores that no other one beats in latency and energy"
-        in ended.out
+        "net on pair: the Pareto front of allocations to cores in latency and energy" in ended.out
     )
-    assert f"The one with the least latency: {best['latency']:,} cycles, " in ended.out
+    assert f"The allocation with the lowest latency: {best['latency']:,} cycles, " in ended.out
     assert [row[:3] for row in rows(ended.out, "0 small")] == [
         ["0", "small", str(best["cores"][0]["nodes"])]
     ]
@@ -108,7 +107,7 @@ def test_rules_and_objectives(command: tuple[str, ...], rule: str) -> None:
     given = ("--rule", rule, "--objective", "memory", "--prefetch", "W", "--reference")
     ended = run(*command, *given, "--no-store")
     assert ended.code == 0, ended.err
-    assert "no other one beats in memory\n" in ended.out
+    assert "the Pareto front of allocations to cores in memory\n" in ended.out
 
 
 def test_writes_the_whole_schedule(command: tuple[str, ...]) -> None:
@@ -148,7 +147,7 @@ def test_an_interrupted_run_says_how_to_go_on(
     monkeypatch.setattr(stream_progress.StreamBar, "observe", stop)
     ended = run(*command)
     assert (ended.code, ended.out) == (130, "")
-    assert "To go on where it was: nestmap resume " in ended.err
+    assert "To resume: nestmap resume " in ended.err
     monkeypatch.setattr(stream_progress.StreamBar, "observe", observe)
     again = run("resume", "last", "--json", "out.json")
     assert (again.code, again.out) == (0, whole.out), again.err

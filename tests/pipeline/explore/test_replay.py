@@ -81,12 +81,12 @@ def test_without_levels_loma_places_the_loops() -> None:
         (
             {"temporal_ordering": (), "memory_levels": ()},
             "no temporal_ordering (in the entry 'first')",
-            "loops with sizes that run through all that is left in time: ",
+            "loops with sizes that cover the remaining iterations: ",
         ),
         (
             {"temporal_ordering": items("B 2"), "memory_levels": ()},
             "a temporal_ordering that leaves loops open",
-            "loops with sizes that run through all that is left in time: ",
+            "loops with sizes that cover the remaining iterations: ",
         ),
         ({"temporal_ordering": items("Q 2"), "memory_levels": ()}, "item 1, [Q, 2]", "B, K, C"),
     ],

@@ -274,7 +274,7 @@ def test_anything_else_needs_a_new_search(
     found: NetworkEvaluation, after: Accelerator, difference: Difference
 ) -> None:
     assert differences(MACHINE, after) == (difference,)
-    told = f"accelerator machine: found {difference}; expected nothing but other energies"
+    told = f"accelerator machine: found {difference}; expected an accelerator that "
     with pytest.raises(InputError) as refused:
         reprice_results(found, MACHINE, after)
     assert str(refused.value).startswith(told)

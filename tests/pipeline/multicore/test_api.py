@@ -209,7 +209,7 @@ def test_the_facade_reads_names_and_loops() -> None:
     assert (found.workload, found.accelerator) == ("net", "star")
     with pytest.raises(InputError, match="hint_loops cannot be combined with plan"):
         stream(convolutions(), machine, hint_loops=[("K", 2)], plan=PLAN)
-    with pytest.raises(InputError, match="prefetch: found operand Q, which is no constant"):
+    with pytest.raises(InputError, match="prefetch: found operand Q, which is not a constant"):
         stream(convolutions(), machine, plan=stream_plan(prefetch=["Q"]))
 
 

@@ -280,7 +280,7 @@ def test_a_layer_that_no_core_runs() -> None:
 
 def test_a_network_without_anything_to_compute() -> None:
     problem = copy_with(problem_of(*TWO), {"workload": Workload(name="empty", nodes=())})
-    with pytest.raises(InputError, match="workload empty: found no node that computes"):
+    with pytest.raises(InputError, match="workload empty: found no node to compute"):
         GenerateCNWorkloadHybridStage()(problem)
 
 
