@@ -23,7 +23,7 @@ def save(figure: Figure, path: Path) -> None:
     """Writes a figure as PNG, SVG or PDF, which is there whole or not at all.
 
     Raises:
-        InputError: where the name ends otherwise, or the file cannot be written.
+        InputError: if the name ends otherwise, or the file cannot be written.
     """
     check_ending(path)
     kind = path.suffix.lower().removeprefix(".")

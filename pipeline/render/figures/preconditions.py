@@ -19,7 +19,7 @@ def check_matplotlib() -> None:
     """Checks that matplotlib is there.
 
     Raises:
-        InputError: where it is not: how to install it.
+        InputError: if it is not installed; the message says how to install it.
     """
     check_installed("figures", ("matplotlib",), "plot")
 
@@ -28,7 +28,7 @@ def check_ending(path: Path) -> None:
     """Checks that a file's name ends like one of the kinds of figures.
 
     Raises:
-        InputError: where it does not.
+        InputError: if it does not.
     """
     if path.suffix.lower() not in ENDINGS:
         found = f"the ending {path.suffix!r}" if path.suffix else "no ending"

@@ -33,7 +33,7 @@ def roofline_figure(evaluation: NetworkEvaluation, accelerator: Accelerator) -> 
     operands come through one port without waiting for each other.
 
     Raises:
-        InputError: where the accelerator is not that of the evaluation.
+        InputError: if the accelerator is not that of the evaluation.
     """
     every = points(evaluation, accelerator)
     drawn = {point.memory for point in every}

@@ -81,7 +81,7 @@ def cn_graph_svg(split: CnWorkload) -> str:
     points at them.
 
     Raises:
-        ValueError: where there are more than ``MOST_NODES`` nodes or ``MOST_EDGES`` edges.
+        ValueError: if there are more than ``MOST_NODES`` nodes or ``MOST_EDGES`` edges.
     """
     if len(split) > MOST_NODES or len(split.edges) > MOST_EDGES:
         raise ValueError(f"{len(split):,} nodes and {len(split.edges):,} edges")

@@ -44,7 +44,7 @@ def layout_of(asked: Layout | None, output: Path | None) -> Layout:
     """The layout asked for, else that of the file's name; a table where there is no file.
 
     Raises:
-        InputError: where the name does not say it, or the layout is for files and there is none.
+        InputError: if the name does not say it, or the layout is for files and there is none.
     """
     if output is None:
         layout = asked or Layout.TABLE
@@ -85,7 +85,7 @@ def write_answer(path: Path, answer: Relation, layout: Layout) -> None:
     """Writes an answer to a file, which is there whole or not at all.
 
     Raises:
-        InputError: where it cannot be written.
+        InputError: if it cannot be written.
     """
     with replacing(path) as part:
         match layout:

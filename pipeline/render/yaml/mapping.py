@@ -33,7 +33,7 @@ def write_mapping(path: Path, evaluation: NetworkEvaluation) -> None:
     """Writes the mappings of all layers as a mapping file from which they can be replayed.
 
     Raises:
-        InputError: where the file cannot be written.
+        InputError: if the file cannot be written.
     """
     write_text(path, _HEAD + mapping_text(found_mapping(evaluation)))
 

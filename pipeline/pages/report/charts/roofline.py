@@ -61,7 +61,7 @@ def roofline_chart(evaluation: NetworkEvaluation, accelerator: Accelerator) -> C
     The large, filled point of a layer is at the memory whose ceiling is the lowest for it.
 
     Raises:
-        InputError: where the accelerator is not that of the evaluation.
+        InputError: if the accelerator is not that of the evaluation.
     """
     every, highest = points(evaluation, accelerator), peak(accelerator)
     drawn = {point.memory for point in every}

@@ -23,7 +23,7 @@ def run_charts(evaluation: NetworkEvaluation, accelerator: Accelerator) -> tuple
     ``accelerator`` is the one of the evaluation. Energies are in pJ, latencies in cycles.
 
     Raises:
-        InputError: where the accelerator is not that of the evaluation.
+        InputError: if the accelerator is not that of the evaluation.
     """
     return (
         stacked_chart(_energy(evaluation)),

@@ -42,7 +42,7 @@ def front_figure(
     searched.
 
     Raises:
-        ValueError: where no individual can be scheduled.
+        ValueError: if no individual can be scheduled.
     """
     view = front_view(generations)
     if not view.allocations:
