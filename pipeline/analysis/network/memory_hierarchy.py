@@ -17,7 +17,7 @@ _MOST_PORTS: Final = 8
 
 
 class Place(NamedTuple):
-    """A memory in the drawing: its columns ``first`` to ``last``, its row (0: next to the array)."""
+    """A memory in the drawing: columns ``first`` to ``last``, row (0: next to the array)."""
 
     level: MemoryLevel
     first: int

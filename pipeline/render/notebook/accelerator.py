@@ -1,4 +1,4 @@
-"""An accelerator as a table of its memories and a few sentences on its array."""
+"""Shows an accelerator: a table of its memories and a description of its array."""
 
 from __future__ import annotations
 
