@@ -44,7 +44,7 @@ def read_pickle(path: Path, kind: type[A]) -> A:
     except OSError as error:
         raise InputError(str(path), error.strerror or str(error), wanted) from None
     except Exception:  # on data that is not a pickle, pickle raises errors of many classes
-        raise InputError(str(path), "data that is truncated or no pickle", wanted) from None
+        raise InputError(str(path), "data that is truncated or not a pickle", wanted) from None
     if not isinstance(item, kind):
         raise InputError(str(path), f"a pickle of {type(item).__name__}", wanted)
     return item
@@ -92,7 +92,7 @@ def _pickled(where: Path, item: object) -> bytes:
         return pickle.dumps(item, protocol=pickle.HIGHEST_PROTOCOL)
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         found = f"{type(item).__name__}, which cannot be saved ({error})"
-        raise InputError(str(where), found, "data; ListifyStage makes data of a stream") from None
+        raise InputError(str(where), found, "data; ListifyStage turns a stream into data") from None
 
 
 def _claim(folder: Path) -> Path:
@@ -112,5 +112,7 @@ def _claim(folder: Path) -> Path:
 
 def _number(path: Path) -> int:
     if not path.stem.isdecimal():
-        raise InputError(str(path), "a name that is no number", f"dumped files only, as 0{ENDING}")
+        raise InputError(
+            str(path), "a name that is not a number", f"dumped files only, as 0{ENDING}"
+        )
     return int(path.stem)

@@ -202,9 +202,9 @@ class Change(StrEnum):
     """Doubles the maximum width of all ports of all memories."""
     CAPACITY = "capacity"
     """Doubles a memory for the same mapping; energy per access and leakage double, too."""
-    CAPACITY_FILLED = "capacity, filled anew"
+    CAPACITY_FILLED = "capacity, reallocated"
     """Doubles a memory and reallocates memories for the same loop order, as LOMA does."""
-    FILLED = "filled anew"
+    FILLED = "reallocated"
     """Reallocates memories for the same loop order and changes nothing else."""
 
 

@@ -119,5 +119,5 @@ def _gone(request: Request, error: Exception) -> Response:
 
 
 def _bug(request: Request, error: Exception) -> Response:
-    told = "This is a bug in nestmap: the terminal that runs nestmap serve says more."
+    told = "This is a bug in nestmap: see the terminal that runs nestmap serve."
     return pages.message("Something went wrong", told, 500)

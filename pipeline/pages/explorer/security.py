@@ -65,9 +65,9 @@ def _refusal(scope: Scope) -> PlainTextResponse | None:
     if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > MOST_ADDRESS:
         return _told(414, f"The address is longer than {MOST_ADDRESS} bytes.")
     if scope["method"] not in ("GET", "HEAD", "POST"):
-        return _told(405, "The explorer only reads: GET, and POST for questions.")
+        return _told(405, "The explorer is read-only: use GET, or POST for queries.")
     if not _comes_from_here(scope["method"], headers):
-        return _told(403, "This was asked by a page of another site.")
+        return _told(403, "The request came from a page of another site.")
     length = headers.get("content-length", "0")
     if not length.isdecimal() or int(length) > MOST_BODY:
         return too_long()
@@ -76,7 +76,7 @@ def _refusal(scope: Scope) -> PlainTextResponse | None:
 
 def too_long() -> PlainTextResponse:
     """The response to a body that is too long."""
-    return _told(413, f"The question is longer than {MOST_BODY} bytes.")
+    return _told(413, f"The query is longer than {MOST_BODY} bytes.")
 
 
 def _is_ours(headers: Headers) -> bool:

@@ -58,12 +58,12 @@ async def _given(request: Request) -> Mapping[str, str] | Response:
     """The fields of the form, or the error in it."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _FORM:
-        return PlainTextResponse(f"A question is sent as {_FORM}.\n", 415)
+        return PlainTextResponse(f"A query must be sent as {_FORM}.\n", 415)
     body = await request.body()
     try:
         return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS))
     except ValueError:
-        return PlainTextResponse("This is not the form of a question.\n", 400)
+        return PlainTextResponse("The form of the query is malformed.\n", 400)
 
 
 async def _answered(site: Site, request: Request, question: SandboxQuery) -> SandboxResult:

@@ -84,7 +84,7 @@ def _facts(accelerator: Accelerator) -> Iterator[str]:
             f"reads from and writes to {accelerator.vector_memory.name}."
         )
     if accelerator.counts_leakage:
-        yield "Energies include what leaks."
+        yield "Energies include leakage."
 
 
 def _tables(accelerator: Accelerator) -> Iterator[Table]:

@@ -187,7 +187,7 @@ def _all_differences(runs: Sequence[ReportedRun], names: Sequence[str]) -> Itera
     first = runs[0]
     for run, name in zip(runs[1:], names[1:], strict=True):
         parts = [*_inputs(first, run), *_options(first, run)]
-        yield f"{name}: {'; '.join(parts)}." if parts else f"{name}: asked the same as {names[0]}."
+        yield f"{name}: {'; '.join(parts)}." if parts else f"{name}: same inputs as {names[0]}."
 
 
 def _inputs(first: ReportedRun, run: ReportedRun) -> Iterator[str]:

@@ -132,7 +132,7 @@ def explained_layer(
         what_if=table(
             _ANSWERS,
             _answers(explanation),
-            caption=f"What if: {name} on changed machines, each evaluated",
+            caption=f"What if: {name} on changed accelerators, each evaluated",
         ),
         unchanged=unchanged(cme, explanation.binding, explanation.what_ifs),
         skipped=tuple(skipped_of(result)),
@@ -291,5 +291,5 @@ def front_table(front: LayerFront) -> Table:
         )
         for place, cme in enumerate(front.cmes, start=1)
     ]
-    caption = f"Mappings of {front.layer} than which none found has less energy at no more cycles"
+    caption = f"Pareto front of the mappings found for {front.layer}"
     return table(_FRONT, rows, caption=caption)

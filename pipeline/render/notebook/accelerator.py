@@ -58,7 +58,7 @@ def _facts(accelerator: Accelerator) -> Iterator[str]:
             "operation."
         )
     if accelerator.counts_leakage:
-        yield "What leaks counts."
+        yield "Energies include leakage."
 
 
 def _units(array: OperationalArray) -> str:

@@ -199,9 +199,9 @@ def described(answer: WhatIf) -> str:
         case Change.CAPACITY:
             return f"2x capacity of {printable(answer.memory or '')}, same mapping"
         case Change.CAPACITY_FILLED:
-            return f"2x capacity of {printable(answer.memory or '')}, filled anew"
+            return f"2x capacity of {printable(answer.memory or '')}, reallocated"
         case Change.FILLED:
-            return "memories filled anew, none larger"
+            return "memories reallocated, none larger"
 
 
 def _figures(cme: CostModelEvaluation, latency: float, spent: float) -> tuple[str, ...]:

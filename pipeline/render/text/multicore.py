@@ -17,7 +17,7 @@ from nestmap.pipeline.render.text.plain_table import Line, printable, table_line
 
 PARTS: Final = {
     "computation": "computation in cores",
-    "streaming": "streamed operands: memory off the chip",
+    "streaming": "streamed operands: off-chip memory",
     "streaming_links": "streamed operands: links",
     "constant_links": "constants: links",
     "constant_memory": "constants: memories",

@@ -89,7 +89,7 @@ def passing_note(workload: Workload, split: CnWorkload) -> str:
     if not passing:
         return ""
     counted = ", ".join(f"{printable(name)} ({n})" for name, n in sorted(passing.items()))
-    return f"Operators that no core names let their data pass at no cost: {counted}."
+    return f"Operators that no core runs pass their data on at no cost: {counted}."
 
 
 def tensor_table(rows: Sequence[LargeTensor]) -> list[Line]:

@@ -158,7 +158,7 @@ def _unknown(workload: Workload) -> str:
     if not unknown:
         return ""
     counted = ", ".join(f"{printable(name)} ({n})" for name, n in unknown)
-    return f"Unknown operators, kept in the graph at no cost: {counted}."
+    return f"Unrecognized operators, kept in the graph at no cost: {counted}."
 
 
 def _row(group: LayerGroup) -> Row:

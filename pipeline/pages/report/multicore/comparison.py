@@ -148,7 +148,7 @@ def _cells(span: _Span | None) -> tuple[Cell, ...]:
 def _differences(runs: Sequence[ReportedStream], names: Sequence[str]) -> Iterator[str]:
     for run, name in zip(runs[1:], names[1:], strict=True):
         parts = list(_different(runs[0], run))
-        yield f"{name}: {'; '.join(parts)}." if parts else f"{name}: asked the same as {names[0]}."
+        yield f"{name}: {'; '.join(parts)}." if parts else f"{name}: same inputs as {names[0]}."
 
 
 def _different(first: ReportedStream, run: ReportedStream) -> Iterator[str]:
@@ -156,9 +156,9 @@ def _different(first: ReportedStream, run: ReportedStream) -> Iterator[str]:
     if before.nodes.name != after.nodes.name:
         yield "another workload"
     elif before.nodes.content_hash != after.nodes.content_hash:
-        yield f"split in another way: {run.splitting}, instead of {first.splitting}"
+        yield f"different split: {run.splitting}, instead of {first.splitting}"
     if before.accelerator != after.accelerator:
-        yield "another machine"
+        yield "another accelerator"
     if first.run and run.run:
         known = {option.name: option.value for option in options_of(first.run.info.options)}
         for option in options_of(run.run.info.options):

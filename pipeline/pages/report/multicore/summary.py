@@ -22,8 +22,8 @@ def stream_summary(run: ReportedStream) -> Summary:
     return Summary(
         facts=tuple(_facts(run)),
         sentences=tuple(map(with_micro, _sentences(run))),
-        energy=parts_table("Energy by what it is spent for", "Energy", energies, cells.energy),
-        latency=parts_table("Cycles of all cores by what they do", "Cycles", loads, cells.cycles),
+        energy=parts_table("Energy by purpose", "Energy", energies, cells.energy),
+        latency=parts_table("Cycles of all cores by activity", "Cycles", loads, cells.cycles),
         notes=tuple(map(with_micro, _notes(run))),
     )
 

@@ -41,7 +41,7 @@ _LAYERS: Final = (
     number_column("End", "cycles", hint="of the last node"),
     bar_column("From start to end"),
     number_column("Busy", "cycles", hint="all nodes together"),
-    number_column("Energy", hint="in the cores, and off the chip for what is streamed"),
+    number_column("Energy", hint="in the cores, and off-chip for streamed operands"),
     number_column("Output"),
 )
 _NODES: Final = (
@@ -238,7 +238,7 @@ def allocations_table(run: ReportedStream) -> Table | None:
         )
         for place, (fitness, allocation) in enumerate(known, start=1)
     ]
-    return table(_FRONT, rows, caption="Allocations that no other one beats")
+    return table(_FRONT, rows, caption="Pareto front of allocations")
 
 
 def fitness_cells(fitness: Fitness) -> tuple[Cell, ...]:
