@@ -1,4 +1,4 @@
-"""Names, loops and mappings in a few words."""
+"""Formats names, loops and mappings in short form."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from nestmap.model.workload.layer import Layer
 from nestmap.pipeline.format.numbers import count
 
 LONGEST: Final = 26
-"""Letters of a name in a figure; longer ones lose their middle."""
+"""The maximum length of a name in a figure; longer names are shortened."""
 
 
 def shortened(name: str, longest: int = LONGEST) -> str:
-    """The name without its middle where it is long.
+    """The name, with its middle left out if it is too long.
 
     >>> shortened("layer1/conv2/weights", 11)
     'layer…ights'
@@ -28,7 +28,7 @@ def shortened(name: str, longest: int = LONGEST) -> str:
 
 
 def sizes_text(loops: Sequence[Loop]) -> str:
-    """The dimensions of a layer that iterate: ``K 64, C 3``."""
+    """The loop dimensions of a layer with more than one iteration: ``K 64, C 3``."""
     return ", ".join(str(loop) for loop in loops if loop.size > 1) or str(loops[0])
 
 
@@ -38,18 +38,18 @@ def spatial_text(mapping: SpatialMapping) -> str:
 
 
 def unrolled_text(unrolling: Unrolling) -> str:
-    """The loops over an array dimension, without those of 1: ``K 8 x C 4``."""
+    """The loops unrolled over an array dimension, without those of 1: ``K 8 x C 4``."""
     return " x ".join(str(loop) for loop in unrolling.loops if loop.size > 1) or "-"
 
 
 def precisions_text(layer: Layer) -> str:
-    """Bits of an element of each operand: ``W 8, I 8, O 8``."""
+    """Bits per element of each operand: ``W 8, I 8, O 8``."""
     inputs = sorted(layer.inputs, key=lambda operand: not operand.constant)
     names = (*(operand.name for operand in inputs), layer.output.name)
     return ", ".join(f"{name} {layer.operand(name).precision}" for name in names)
 
 
 def array_text(accelerator: Accelerator) -> str:
-    """The array: how many units, and its sides."""
+    """The size of the array: its number of units and its dimensions."""
     sides = " x ".join(f"{side.name} {side.size}" for side in accelerator.array.sides)
     return f"{count(accelerator.array.units)} MACs ({sides})"

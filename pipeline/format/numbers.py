@@ -1,4 +1,4 @@
-"""Numbers as text: engineering units, thousands separators, shares, units of axes."""
+"""Formats numbers: engineering units, thousands separators, shares, units of axes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _POWERS: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 class Unit(NamedTuple):
-    """What the numbers on an axis are divided by, and the unit that gives."""
+    """The divisor of the numbers on an axis, and the resulting unit."""
 
     divisor: float
     name: str
@@ -50,12 +50,12 @@ _BIT_UNITS: Final = (
 
 
 def engineering(value: float, unit: str = "") -> str:
-    """Four significant digits and a prefix; ``value`` is in ``unit`` and not negative.
+    """The value with four significant digits and a prefix; ``value`` is non-negative, in ``unit``.
 
     >>> engineering(118_013_952), engineering(9.5127e-5, "J"), engineering(1093)
     ('118.0 M', '95.13 uJ', '1,093')
     """
-    if value == int(value) and value < 10_000:  # whole numbers of four digits say it all
+    if value == int(value) and value < 10_000:  # four-digit whole numbers need no prefix
         return f"{int(value):,} {unit}".strip()
     power = int(f"{value:.3e}".partition("e")[2])  # after rounding: 999.96 is 1.000 k
     thousands = max(min(_PREFIXES), min(max(_PREFIXES), power // 3 * 3))
@@ -73,7 +73,7 @@ def energy(picojoules: float) -> str:
 
 
 def energy_text(picojoules: float) -> str:
-    """An energy given in pJ, with the letter of a millionth.
+    """An energy given in pJ, with ``µ`` as the prefix for micro.
 
     >>> energy_text(95.13e6)
     '95.13 µJ'
@@ -91,7 +91,7 @@ def count(number: int) -> str:
 
 
 def cycles(number: float) -> str:
-    """A number of cycles, with decimals only where it is no whole one.
+    """A number of cycles, with decimals only if it is not whole.
 
     >>> cycles(401408.0), cycles(12.375)
     ('401,408', '12.38')
@@ -100,7 +100,7 @@ def cycles(number: float) -> str:
 
 
 def share(part: float) -> str:
-    """A share of 1 in percent.
+    """A share of 1 as a percentage.
 
     >>> share(0.28731)
     '28.7%'
@@ -123,12 +123,12 @@ def capacity(bits: int) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with what would move a terminal's cursor or break a line spelled out."""
+    """The text with control characters and line breaks escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def short_number(value: float) -> str:
-    """A number on a logarithmic axis.
+    """A number for a logarithmic axis.
 
     >>> short_number(1000.0), short_number(0.01), short_number(2e6)
     ('1k', '0.01', '2M')
@@ -140,7 +140,7 @@ def short_number(value: float) -> str:
 
 
 def signed_share(part: float) -> str:
-    """A change as a share of 1, in percent with its sign; of a small one a digit that counts.
+    """A relative change in percent with its sign; a small one has one significant digit.
 
     >>> signed_share(0.5), signed_share(-0.25), signed_share(0.00012)
     ('+50.0%', '-25.0%', '+0.01%')
@@ -150,7 +150,7 @@ def signed_share(part: float) -> str:
 
 
 def with_micro(text: str) -> str:
-    """The prefix of a millionth as a letter; terminals, which may lack it, spell it u.
+    """The text with the prefix ``u`` (for terminals) replaced by ``µ``.
 
     >>> with_micro("5 cycles (3.2 us), 18.7 uJ, 3 u in unit u")
     '5 cycles (3.2 µs), 18.7 µJ, 3 µ in unit u'
@@ -159,17 +159,17 @@ def with_micro(text: str) -> str:
 
 
 def energy_unit(largest: float) -> Unit:
-    """A unit for energies of up to so many pJ."""
+    """A unit for energies of up to that many pJ."""
     return _unit(_ENERGY_UNITS, largest)
 
 
 def cycles_unit(largest: float) -> Unit:
-    """A unit for up to so many cycles."""
+    """A unit for up to that many cycles."""
     return _unit(_CYCLE_UNITS, largest)
 
 
 def bits_unit(largest: float) -> Unit:
-    """A unit for up to so many bits."""
+    """A unit for up to that many bits."""
     return _unit(_BIT_UNITS, largest)
 
 

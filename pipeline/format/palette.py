@@ -1,4 +1,4 @@
-"""Colours that colour-blind people can tell apart, and hatches where these do not reach."""
+"""Colours that colour-blind readers can distinguish, and hatches once they run out."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ PURPLE: Final = "#CC79A7"
 YELLOW: Final = "#F0E442"
 
 PALETTE: Final = (BLUE, ORANGE, GREEN, SKY, VERMILLION, PURPLE, YELLOW)
-"""The colours of Okabe and Ito ("Color Universal Design", 2008), but for black."""
+"""The colours of Okabe and Ito ("Color Universal Design", 2008), without black."""
 
 GREYS: Final = ("#333333", "#777777", "#a6a6a6", "#555555", "#c4c4c4", "#8f8f8f")
-"""For computation and leakage, beside memories in colours."""
+"""The greys of computation and leakage, which leave the colours to memories."""
 
 _HATCHES: Final = ("", "/////", ".....", "xxxxx", "-----")
 
 
 class Look(NamedTuple):
-    """The colour of an area, and the hatch over it."""
+    """The colour of an area, and its hatch."""
 
     color: str
     hatch: str = ""
 
 
 def look(position: int) -> Look:
-    """The look of the part at that position: colours first, then the same ones hatched."""
+    """The look of the part at that position: plain colours first, then hatched ones."""
     return _look(PALETTE, position)
 
 
@@ -43,7 +43,7 @@ def grey_look(position: int) -> Look:
 
 
 def on(color: str) -> str:
-    """The colour of letters that can be read on a colour."""
+    """The text colour that is readable on a colour."""
     red, green, blue = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
     return "#ffffff" if 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.45 else INK
 

@@ -1,1 +1,1 @@
-"""Renders models and figures as text, pictures and files; computes nothing."""
+"""Renders models and results as text, pictures and files; computes nothing."""

@@ -1,1 +1,1 @@
-"""Files, optional packages, provenance, JSON: independent of accelerators."""
+"""Utilities for files, optional packages, provenance and JSON."""

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Writes files atomically: a file is complete or absent."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ EXPECTED: Final = "a file to write to"
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file, which is there whole or not at all; also to pipes and devices.
+    """Writes a file atomically; also writes to pipes and devices.
 
     Raises:
-        InputError: where that cannot be done.
+        InputError: if it cannot be written.
     """
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8")
 
 
 def check_writable(path: Path) -> None:
-    """Finds out before long work whether :func:`write_text` can write to the file.
+    """Checks before long work whether :func:`write_text` can write to the file.
 
     Raises:
-        InputError: where it cannot.
+        InputError: if it cannot.
     """
     if path.is_dir():
         raise InputError(str(path), "a folder", EXPECTED)
     if not path.parent.is_dir():
         raise InputError(str(path), f"no folder {path.parent}", "a file in an existing folder")
     if is_special(path):
-        return  # opening a pipe and closing it would end it for its reader
+        return  # opening and closing a pipe would send its reader an end of file
     with os_errors_as_input_errors(path):
         part = part_of(path)
         part.touch()
@@ -42,12 +42,12 @@ def check_writable(path: Path) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Generator[Path]:
-    """Where to write what shall stand at ``path``; it gets there when all has gone well.
+    """Yields a temporary path that replaces ``path`` if the block succeeds.
 
     Pipes and devices are written to directly.
 
     Raises:
-        InputError: where the file cannot be written.
+        InputError: if the file cannot be written.
     """
     with os_errors_as_input_errors(path):
         if is_special(path):
@@ -63,7 +63,7 @@ def replacing(path: Path) -> Generator[Path]:
 
 @contextmanager
 def os_errors_as_input_errors(path: Path) -> Generator[None]:
-    """What the system has against a file, as wrong input."""
+    """The operating system's error as an input error."""
     try:
         yield
     except BrokenPipeError:
@@ -73,11 +73,11 @@ def os_errors_as_input_errors(path: Path) -> Generator[None]:
 
 
 def is_special(path: Path) -> bool:
-    """Whether it is a pipe or a device, which must be written to and not replaced."""
+    """Whether the path is a pipe or a device, which is written to and not replaced."""
     return path.exists() and not path.is_file()
 
 
 def part_of(path: Path) -> Path:
-    """Where the file grows before it gets its name."""
+    """The temporary path that the content is written to first."""
     whole = path.resolve()
     return whole.with_name(whole.name + ".part")

@@ -1,4 +1,4 @@
-"""What must be installed before something that not everybody needs is done."""
+"""Checks that optional packages are installed."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Final
 from nestmap.model import InputError
 
 REPORT: Final = ("jinja2", "altair", "vl_convert")
-"""What the pages of a report are made with, by the names that one imports."""
+"""The import names of the packages that pages need."""
 
 _NAMES: Final = {"vl_convert": "vl-convert-python"}
 
 
 def check_installed(where: str, packages: Sequence[str], extra: str) -> None:
-    """Checks that packages are there; ``extra`` of nestmap installs them.
+    """Checks that packages are installed; ``extra`` of nestmap installs them.
 
     Raises:
-        InputError: where one is not: how to install it.
+        InputError: if one is missing; the message says how to install it.
     """
     missing = [_NAMES.get(name, name) for name in packages if find_spec(name) is None]
     if missing:

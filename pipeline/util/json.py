@@ -1,4 +1,4 @@
-"""Values of JSON, and files of them."""
+"""JSON values and files."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ def write_json(path: Path, value: Json) -> None:
     """Writes a value to a file, as :func:`~nestmap.pipeline.util.atomic_files.write_text` does.
 
     Raises:
-        InputError: where that cannot be done.
+        InputError: if the file cannot be written.
     """
     write_text(path, json.dumps(value, indent=2) + "\n")

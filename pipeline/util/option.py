@@ -1,4 +1,4 @@
-"""What a user is told about an option: its help, and how the command line spells it."""
+"""Describes an option: its help, and how the command line spells it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Items of a pipeline in pickle files: one a file, or numbered in a folder.
+"""Pipeline items in pickle files: one per file, or numbered in a folder.
 
-A pickle can run code when it is read: read only those that you or people you trust have written.
+Reading a pickle can run code: read only files that you or people you trust have written.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _DIGITS: Final = 6
 
 
 def write_pickle(path: Path, item: object) -> None:
-    """Writes an item to a file, which is there whole or not at all; makes the folders above it.
+    """Writes an item to a file atomically; creates missing parent folders.
 
     Raises:
-        InputError: where that cannot be done, or the item is no data (a stream is none).
+        InputError: if the file cannot be written, or the item cannot be pickled (as a stream).
     """
     data = _pickled(path, item)
     with os_errors_as_input_errors(path):
@@ -33,30 +33,30 @@ def write_pickle(path: Path, item: object) -> None:
 
 
 def read_pickle(path: Path, kind: type[A]) -> A:
-    """The item in a file, of the class that is asked for.
+    """The item in a file, which must be of the given class.
 
     Raises:
-        InputError: where the file cannot be read, or holds something else.
+        InputError: if the file cannot be read, or contains something else.
     """
     wanted = f"a pickle file that holds {kind.__name__}"
     try:
         item: object = pickle.loads(path.read_bytes())
     except OSError as error:
         raise InputError(str(path), error.strerror or str(error), wanted) from None
-    except Exception:  # data that is no pickle makes pickle raise whatever it stumbles over
-        raise InputError(str(path), "data that is truncated or no pickle", wanted) from None
+    except Exception:  # on data that is not a pickle, pickle raises errors of many classes
+        raise InputError(str(path), "data that is truncated or not a pickle", wanted) from None
     if not isinstance(item, kind):
         raise InputError(str(path), f"a pickle of {type(item).__name__}", wanted)
     return item
 
 
 def dump(folder: Path, item: object) -> Path:
-    """Writes an item to the next free number in a folder, and gives the path.
+    """Writes an item to the next free number in a folder; returns the path.
 
     Several threads or processes may write into one folder.
 
     Raises:
-        InputError: as :func:`write_pickle`.
+        InputError: as for :func:`write_pickle`.
     """
     data = _pickled(folder, item)
     with os_errors_as_input_errors(folder):
@@ -71,7 +71,7 @@ def dumped(folder: Path) -> tuple[Path, ...]:
     """The files that :func:`dump` has written into a folder, in their order.
 
     Raises:
-        InputError: where there is no such folder.
+        InputError: if the folder does not exist.
     """
     if not folder.is_dir():
         raise InputError(str(folder), "no such folder", "a folder that DumpStage has written")
@@ -82,7 +82,7 @@ def load(folder: Path, kind: type[A]) -> Iterator[A]:
     """The items that were dumped into a folder, one at a time.
 
     Raises:
-        InputError: as :func:`dumped` at once, as :func:`read_pickle` on the way.
+        InputError: at once as for :func:`dumped`, while iterating as for :func:`read_pickle`.
     """
     return (read_pickle(path, kind) for path in dumped(folder))
 
@@ -92,11 +92,11 @@ def _pickled(where: Path, item: object) -> bytes:
         return pickle.dumps(item, protocol=pickle.HIGHEST_PROTOCOL)
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         found = f"{type(item).__name__}, which cannot be saved ({error})"
-        raise InputError(str(where), found, "data; ListifyStage makes data of a stream") from None
+        raise InputError(str(where), found, "data; ListifyStage turns a stream into data") from None
 
 
 def _claim(folder: Path) -> Path:
-    """A path that nobody else writes to: its part exists from now on."""
+    """A path reserved by creating its temporary file."""
     number = max(map(_number, dumped(folder)), default=-1) + 1
     while True:
         path = folder / f"{number:0{_DIGITS}}{ENDING}"
@@ -107,10 +107,12 @@ def _claim(folder: Path) -> Path:
             continue
         if not path.exists():
             return path
-        part_of(path).unlink(missing_ok=True)  # who wrote that path may have removed it as its own
+        part_of(path).unlink(missing_ok=True)  # the writer of that path may have removed it already
 
 
 def _number(path: Path) -> int:
     if not path.stem.isdecimal():
-        raise InputError(str(path), "a name that is no number", f"dumped files only, as 0{ENDING}")
+        raise InputError(
+            str(path), "a name that is not a number", f"dumped files only, as 0{ENDING}"
+        )
     return int(path.stem)

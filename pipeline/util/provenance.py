@@ -1,4 +1,4 @@
-"""What produced a result: the command, and the versions of all that decides a figure."""
+"""Provenance of a result: the command line and the versions that affect it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from nestmap.search.version import VERSION as SEARCH_VERSION
 
 
 def command_line() -> str:
-    """The command that was called: the program with its arguments."""
+    """The command line: the program with its arguments."""
     return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else "python"
 
 
 def versions() -> dict[str, str | int]:
-    """Versions of all that decides a figure."""
+    """The versions of the packages that affect results."""
     return {
         "cost_model": COST_MODEL_VERSION,
         "search": SEARCH_VERSION,

@@ -1,1 +1,1 @@
-"""Figures of one mapping: loop nest, traffic, costs by part, what-if machines."""
+"""Analyzes one mapping: loop nest, traffic, cost breakdown, what-if accelerators."""

@@ -1,4 +1,4 @@
-"""Whether an evaluation is that of a mapping of a problem."""
+"""Checks that an evaluation belongs to a problem."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from nestmap.model import CostModelEvaluation, InputError, SpatialProblem
 
 
 def is_evaluation_of(spatial: SpatialProblem, cme: CostModelEvaluation) -> bool:
-    """Whether the evaluation is exactly what the cost model says of a mapping of the problem."""
+    """Whether the cost model computes exactly this evaluation for a mapping of the problem."""
     return evaluate(spatial, cme.temporal_mapping) == cme
 
 
 def check_evaluation(spatial: SpatialProblem, cme: CostModelEvaluation) -> None:
-    """Checks that it is.
+    """Checks that the evaluation belongs to the problem.
 
     Raises:
-        InputError: where it is not.
+        InputError: if it does not.
     """
     if not is_evaluation_of(spatial, cme):
         raise InputError(

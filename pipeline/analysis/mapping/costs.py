@@ -1,4 +1,4 @@
-"""Where latency and energy go, and what binds."""
+"""Breaks latency and energy down, and finds the bottleneck."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nestmap.pipeline.analysis.mapping.what_if import binding_ports
 
 
 def waterfall(cme: CostModelEvaluation) -> Waterfall:
-    """The latency in the order in which the cost model adds it up, so to the last digit."""
+    """The latency breakdown, added up in the cost model's order, so that the sum is exact."""
     parts = {
         LatencyPart.IDEAL: cme.ideal_cycles,
         LatencyPart.IDLE_UNITS: cme.ideal_temporal_cycles - cme.ideal_cycles,
@@ -38,7 +38,7 @@ def waterfall(cme: CostModelEvaluation) -> Waterfall:
 
 
 def energy_breakdown(accelerator: Accelerator, cme: CostModelEvaluation) -> EnergyBreakdown:
-    """The energy by what spends it; memories that hold something, innermost first."""
+    """The energy by component; memories that hold an operand come innermost first."""
     return EnergyBreakdown(
         total=cme.energy,
         parts=tuple(_energy_parts(accelerator, cme)),
@@ -58,7 +58,7 @@ def _energy_parts(accelerator: Accelerator, cme: CostModelEvaluation) -> Iterato
 
 
 def binding(cme: CostModelEvaluation, ports: Sequence[PortTraffic]) -> Binding:
-    """What binds: a port that makes the array wait, else loading, else the array."""
+    """The bottleneck: a port that stalls the array, else loading, else the array."""
     if cme.stall > 0:
         return Binding(bound=Bound.PORT, ports=binding_ports(cme), cycles=float(cme.stall))
     loading = cme.onloading + cme.offloading

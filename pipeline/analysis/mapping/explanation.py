@@ -1,4 +1,4 @@
-"""What an explanation of a mapping consists of: loop nest, ports, latency, energy, what if."""
+"""The parts of an explanation of a mapping: loop nest, ports, latency, energy, what-if."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nestmap.model.units import Bits, Count, Cycles, CyclesShare, PicoJoules, Wi
 
 
 class ParallelLoops(Frozen, frozen=True):
-    """The loops unrolled over one array dimension, and how many units it has."""
+    """The loops unrolled over one array dimension, and its number of units."""
 
     array_dimension: ArrayDimension
     units: Count
@@ -21,12 +21,13 @@ class ParallelLoops(Frozen, frozen=True):
 
 
 class Tile(Frozen, frozen=True):
-    """What one instance of a memory holds of an operand, and for how long.
+    """The tile of an operand in one instance of a memory, and its reuse.
 
-    ``cut`` is how many loops, from the innermost on, the mapping gives to this level and those
-    below. Further loops that do not index the operand leave the tile in place: it stays for
-    ``stays`` loops, and ``fills`` times another one takes its place, counting the first.
-    ``share`` is that of the ``capacity`` of the memory, of which there are ``instances``.
+    ``cut`` is the number of loops, counted from the innermost, that the mapping assigns to this
+    level and those below. Loops above the cut that are irrelevant to the operand reuse the tile: it
+    stays in place for the innermost ``stays`` loops. ``fills`` is how often a tile is loaded.
+    ``share`` is the tile's share of the ``capacity`` of the memory, of which there are
+    ``instances``.
     """
 
     operand: LayerOperand
@@ -44,7 +45,7 @@ class Tile(Frozen, frozen=True):
 
 
 class LoopNest(Frozen, frozen=True):
-    """The mapping as a loop nest; ``order`` has the innermost temporal loop first."""
+    """The mapping as a loop nest; ``order`` starts with the innermost temporal loop."""
 
     statement: str
     order: tuple[Loop, ...]
@@ -53,7 +54,7 @@ class LoopNest(Frozen, frozen=True):
 
 
 class LatencyPart(StrEnum):
-    """What cycles are spent on, in the order in which they add up."""
+    """The components of the latency, in the order in which they are added."""
 
     IDEAL = "ideal"
     IDLE_UNITS = "idle units"
@@ -64,7 +65,7 @@ class LatencyPart(StrEnum):
 
 
 class LatencyStep(Frozen, frozen=True):
-    """One part of the latency; ``end`` is the sum of all up to here."""
+    """One component of the latency; ``end`` is the sum up to and including it."""
 
     part: LatencyPart
     cycles: CyclesShare
@@ -72,7 +73,7 @@ class LatencyStep(Frozen, frozen=True):
 
 
 class Waterfall(Frozen, frozen=True):
-    """The latency from the ideal one up to what it is."""
+    """The latency, from its ideal value to the total."""
 
     steps: tuple[LatencyStep, ...]
     total: CyclesShare
@@ -89,7 +90,7 @@ class Waterfall(Frozen, frozen=True):
         return self
 
     def cycles_of(self, part: LatencyPart) -> CyclesShare:
-        """The cycles of one part."""
+        """The cycles of one component."""
         return next(step.cycles for step in self.steps if step.part is part)
 
 
@@ -101,12 +102,12 @@ class PortName(Frozen, frozen=True):
 
 
 class PortTransfer(Frozen, frozen=True):
-    """One movement of an operand through a port, from one memory to another.
+    """One transfer of an operand through a port, from one memory to another.
 
-    ``times`` it moves ``bits``, which takes ``needed`` cycles and may take the ``allowed`` ones:
-    all of them with ``ahead``, where the memory nearer to the array has room for the next tile
-    beside the one in use. ``loading`` are the cycles that the first transfer (of inputs) or the
-    last one (of outputs) costs before or after computation, if the path goes through here.
+    It moves ``bits``, ``times`` times. Each move needs ``needed`` cycles and may take ``allowed``
+    cycles without a stall. With ``ahead``, the memory closer to the array double-buffers the tile,
+    and all cycles are allowed. ``loading`` are the cycles of the first transfer (of inputs) or the
+    last one (of outputs) before or after computation, if its path includes this transfer.
     ``source`` and ``target`` are memories; ``None`` is the array.
     """
 
@@ -123,13 +124,13 @@ class PortTransfer(Frozen, frozen=True):
 
     @property
     def near(self) -> str | None:
-        """The end nearer to the array."""
+        """The end closer to the array."""
         upwards = self.movement in (Movement.WR_BY_LOW, Movement.RD_TO_HIGH)
         return self.source if upwards else self.target
 
 
 class PortTraffic(Frozen, frozen=True):
-    """A port and what goes through it; ``stall`` is negative where there is slack (cycles)."""
+    """A port and its transfers; a negative ``stall`` is slack (cycles)."""
 
     name: PortName
     kind: PortKind
@@ -140,20 +141,20 @@ class PortTraffic(Frozen, frozen=True):
 
 
 class Bound(StrEnum):
-    """What keeps the layer from being faster under this mapping."""
+    """The kind of bottleneck of a layer under this mapping."""
 
     PORT = "port"
-    """A port: the array waits for it while it computes."""
+    """A port stalls the array during computation."""
     LOADING = "loading"
-    """Nothing makes it wait meanwhile, but first data have to come in and last results go out."""
+    """No port stalls the array, but the first data must be loaded and the last results stored."""
     ARRAY = "array"
     """The array itself: it computes all the time."""
 
 
 class Binding(Frozen, frozen=True):
-    """What binds: the ports with the largest stall, or the slowest ones of loading; none else.
+    """The bottleneck: the ports with the largest stall, the slowest ports in loading, or none.
 
-    ``cycles`` are those of the stall or of on- and off-loading together.
+    ``cycles`` are those of the stall, or of on-loading and off-loading together.
     """
 
     bound: Bound
@@ -162,7 +163,7 @@ class Binding(Frozen, frozen=True):
 
 
 class EnergyKind(StrEnum):
-    """What energy is spent by."""
+    """The consumers of energy."""
 
     ARRAY = "array"
     MEMORY = "memory"
@@ -170,7 +171,7 @@ class EnergyKind(StrEnum):
 
 
 class EnergyPart(Frozen, frozen=True):
-    """What the array, a memory or leakage spends (pJ)."""
+    """The energy (pJ) of the array, a memory or leakage."""
 
     kind: EnergyKind
     name: str
@@ -178,10 +179,10 @@ class EnergyPart(Frozen, frozen=True):
 
 
 class EnergyBreakdown(Frozen, frozen=True):
-    """Where the energy goes (pJ): array, memories, leakage, and the parts that are known of them.
+    """The energy (pJ) of array, memories and leakage, with their known components.
 
-    ``array_parts`` are those of an array that computes in memory, ``leaking`` is there where the
-    accelerator counts leakage.
+    ``array_parts`` are given for in-memory computing arrays, ``leaking`` if the accelerator models
+    leakage.
     """
 
     total: PicoJoules
@@ -191,26 +192,26 @@ class EnergyBreakdown(Frozen, frozen=True):
 
 
 class Change(StrEnum):
-    """What is changed about the machine, to see what that gains."""
+    """A change of the accelerator whose effect is evaluated."""
 
     PORT = "port"
-    """The largest width of one port is twice as large; energy a bit stays the same."""
+    """Doubles the maximum width of one port, at the same energy per bit."""
     BINDING_PORTS = "binding ports"
-    """The same of the ports that stall most, and of those that do so then, as long as it helps."""
+    """Doubles the ports that stall most, then the next ones, as long as the latency falls."""
     EVERY_PORT = "every port"
-    """The same of all ports of all memories."""
+    """Doubles the maximum width of all ports of all memories."""
     CAPACITY = "capacity"
-    """A memory is twice as large and the mapping stays; energy an access and leakage do, too."""
-    CAPACITY_FILLED = "capacity, filled anew"
-    """The same, and the memories are filled anew for the same order of loops, as LOMA does."""
-    FILLED = "filled anew"
-    """Nothing but that: the memories are filled anew."""
+    """Doubles a memory for the same mapping; energy per access and leakage double, too."""
+    CAPACITY_FILLED = "capacity, reallocated"
+    """Doubles a memory and reallocates memories for the same loop order, as LOMA does."""
+    FILLED = "reallocated"
+    """Reallocates memories for the same loop order and changes nothing else."""
 
 
 class WhatIf(Frozen, frozen=True):
-    """What the layer costs on a changed machine: evaluated, not estimated.
+    """The cost of the layer on a changed accelerator, evaluated, not estimated.
 
-    ``cuts`` are those of the mapping where the memories were filled anew, else none.
+    ``cuts`` are those of the mapping if memories were reallocated, else empty.
     """
 
     change: Change

@@ -1,4 +1,4 @@
-"""The mapping of a layer as a loop nest: unrolled loops, temporal loops, tiles in memories."""
+"""Builds the loop nest of a mapping: unrolled loops, temporal loops, tiles in memories."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nestmap.pipeline.analysis.mapping.traffic import Evaluated, stays
 
 
 def loop_nest(spatial: SpatialProblem, cme: CostModelEvaluation, records: Evaluated) -> LoopNest:
-    """The loop nest; tiles operand by operand, innermost first, output first."""
+    """The loop nest; tiles are sorted by operand (output first), then innermost level first."""
     rows = {operand.name: x for x, operand in enumerate(spatial.layer.operands)}
     return LoopNest(
         statement=spatial.layer.equation,

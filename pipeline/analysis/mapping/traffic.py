@@ -1,4 +1,4 @@
-"""What goes through each port, and for how long tiles stay: out of the cost model's records."""
+"""Reads port traffic and tile reuse from the cost model's records."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from nestmap.pipeline.analysis.mapping.explanation import PortName, PortTraffic,
 
 
 class Evaluated(NamedTuple):
-    """The records of one mapping's evaluation."""
+    """The cost model's records of one mapping."""
 
     problem: FlatProblem
     work: Work
 
 
 def evaluated(spatial: SpatialProblem, temporal: TemporalMapping) -> Evaluated:
-    """The mapping gone through the cost model's kernels."""
+    """The records that the cost model's kernels compute for the mapping."""
     problem, batch, work = flatten(spatial), MappingBatch.of(spatial, temporal), new_record(Work)
     load_row(work, factor_table(spatial, batch.factors), batch.orders[0], batch.cuts[0])
     evaluate_row(problem, work)
@@ -30,12 +30,12 @@ def evaluated(spatial: SpatialProblem, temporal: TemporalMapping) -> Evaluated:
 
 
 def stays(records: Evaluated, operand: int, level: int) -> int:
-    """How many loops leave the tile of an operand (by position) at a level (0: innermost)."""
+    """The innermost loops that keep an operand's tile in place at a level (both by position)."""
     return int(records.work.stationary_cut[operand, level + 1])
 
 
 def port_traffic(spatial: SpatialProblem, records: Evaluated) -> tuple[PortTraffic, ...]:
-    """Every port of the accelerator, in the order of its memories, with what goes through it."""
+    """Every port of the accelerator with its transfers, in the order of the memories."""
     first = records.problem.first_transfer
     names = port_names(spatial.accelerator)
     ports = [port for level in spatial.accelerator.memories for port in level.instance.ports]
@@ -77,7 +77,7 @@ def _transfer(spatial: SpatialProblem, records: Evaluated, t: int) -> PortTransf
 
 
 def _loads(problem: FlatProblem, t: int) -> bool:
-    """Whether the transfer is an end of the path of first inputs in or last outputs out."""
+    """Whether the path of the first inputs or last outputs starts or ends with the transfer."""
     x = int(problem.transfer_operand[t])
     links = problem.link_ends[x, 1 : int(problem.levels[x])]
     return bool((links == t).any())

@@ -1,4 +1,4 @@
-"""What a layer costs on machines with wider ports or larger memories: each one evaluated."""
+"""Evaluates a layer on accelerators with wider ports or larger memories."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from nestmap.pipeline.analysis.mapping.explanation import Change, PortName, Port
 from nestmap.search.temporal.pinned_order import allocate_order
 
 FACTOR: Final = 2
-"""By how much ports are made wider and memories larger."""
+"""The factor by which ports are widened and memories enlarged."""
 
 
 def what_ifs(
     spatial: SpatialProblem, cme: CostModelEvaluation, ports: Sequence[PortTraffic]
 ) -> tuple[WhatIf, ...]:
-    """Every port that is used, those that bind one after the other, all, and every memory."""
+    """All changes: each port in use, successive bottleneck ports, all ports, each memory."""
     question = _Question(spatial, cme)
     used = [port.name for port in ports if port.transfers]
     every = tuple(port.name for port in ports)
@@ -32,7 +32,7 @@ def what_ifs(
 
 
 def binding_ports(cme: CostModelEvaluation) -> tuple[PortName, ...]:
-    """The ports with the largest stall, if there is any."""
+    """The ports with the largest stall, if any."""
     return tuple(
         PortName(memory=x.memory, port=x.port)
         for x in cme.port_stalls
@@ -42,25 +42,25 @@ def binding_ports(cme: CostModelEvaluation) -> tuple[PortName, ...]:
 
 @final
 class _Question:
-    """A mapping, and what it would cost elsewhere."""
+    """A mapping whose cost is evaluated on changed accelerators."""
 
     def __init__(self, spatial: SpatialProblem, cme: CostModelEvaluation) -> None:
         self._spatial, self._cme = spatial, cme
 
     def wider(self, change: Change, ports: tuple[PortName, ...]) -> WhatIf:
-        """With these ports twice as wide.
+        """Doubles the width of these ports.
 
-        ``width_max`` is doubled. ``width_min`` stays: it only says in which steps accesses are
-        counted, and has no part in the latency. Energies are for an access of the full width; so
-        that a bit costs what it did, what is spent on accesses stays. What leaks goes with the
-        latency.
+        ``width_max`` is doubled. ``width_min`` stays: it only sets the granularity in which
+        accesses are counted, and does not affect the latency. Energies are per access of the full
+        width, so they double to keep the energy per bit, and the energy of accesses does not
+        change. Leakage follows the latency.
         """
         return self._answer_of_ports(change, ports, self._with_wider(ports))
 
     def wider_while_they_bind(self) -> Iterator[WhatIf]:
-        """With all ports twice as wide that bind, then also those that bind then, and so on.
+        """Doubles all bottleneck ports, then the new bottlenecks, and so on.
 
-        As long as the latency gets shorter; a single port has been asked for by itself.
+        Stops when the latency no longer falls. A single port is left out: it has its own answer.
         """
         ports, latency = binding_ports(self._cme), self._cme.latency
         while ports:
@@ -88,16 +88,16 @@ class _Question:
         )
 
     def larger(self, level: MemoryLevel) -> Iterator[WhatIf]:
-        """With that memory twice as large: the same mapping, and the memories filled anew."""
+        """Doubles the memory, first for the same mapping, then with reallocated memories."""
         machine = with_larger_memory(self._spatial.accelerator, level.name)
         after = evaluate(_on(self._spatial, machine), self._cme.temporal_mapping)
         yield _answer(Change.CAPACITY, level.name, after)
         yield from self.refilled(Change.CAPACITY_FILLED, level.name)
 
     def refilled(self, change: Change, memory: str | None) -> Iterator[WhatIf]:
-        """With the memories filled anew, ``memory`` twice as large; nothing if they are too small.
+        """Reallocates memories with ``memory`` doubled; empty if they are too small.
 
-        A fill that gives the mapping that there is says nothing new.
+        An allocation equal to the present one is left out.
         """
         machine = self._spatial.accelerator
         if memory is not None:
@@ -135,7 +135,7 @@ def with_wider_ports(accelerator: Accelerator, ports: Collection[PortName]) -> A
 
 
 def with_larger_memory(accelerator: Accelerator, memory: str) -> Accelerator:
-    """The accelerator with twice the room in each instance of that memory, and nothing else."""
+    """The accelerator with the capacity of each instance of that memory doubled."""
     memories: list[MemoryLevel] = []
     for level in accelerator.memories:
         if level.name == memory:

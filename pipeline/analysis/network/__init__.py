@@ -1,1 +1,1 @@
-"""Figures of networks: energy and latency by part, roofline, memory hierarchy."""
+"""Analyzes networks: energy and latency breakdowns, roofline, memory hierarchy."""

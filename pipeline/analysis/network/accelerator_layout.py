@@ -1,7 +1,7 @@
-"""Where an accelerator is drawn: the array at the bottom, memories above it, the outermost on top.
+"""Lays out a drawing of an accelerator: array at the bottom, outermost memory on top.
 
-A column for each memory operand; a memory spans those of the operands that it holds. Lengths are
-in the unit of the painter's sizes, from the left and from the bottom up.
+Each memory operand has a column; a memory spans the columns of its operands. Lengths are in the
+unit of the given sizes, measured from the left and from the bottom.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from nestmap.pipeline.analysis.network.memory_hierarchy import (
 )
 
 _MOST_UNITS: Final = 8
-"""Units drawn along a side of the array, at most."""
+"""The maximum number of units drawn along a side of the array."""
 
 
 class Sizes(NamedTuple):
-    """What a painter needs: width of a column, height of a line and of the array, distances.
+    """The sizes of a drawing: column width, line height, array height and distances.
 
-    ``pad`` is left free above and below the lines of a memory, ``gap`` between rows of memories,
-    ``margin`` at both sides of a memory.
+    ``pad`` is the space above and below the text of a memory, ``gap`` the space between rows of
+    memories, ``margin`` the space on both sides of a memory.
     """
 
     column: float
@@ -39,7 +39,7 @@ class Sizes(NamedTuple):
 
 
 class MemoryBox(NamedTuple):
-    """A memory: over so many columns, in a row (0: next to the array), with lines of text."""
+    """A memory with its columns, its row (0: next to the array) and its lines of text."""
 
     level: MemoryLevel
     columns: int
@@ -57,9 +57,9 @@ class MemoryBox(NamedTuple):
 
 
 class OperandPath(NamedTuple):
-    """The path of an operand between a memory, at ``top``, and what is inside it, at ``bottom``.
+    """The path of an operand from a memory, at ``top``, to the level below, at ``bottom``.
 
-    ``width`` is in bit/cycle, where a port is named.
+    ``width`` is in bit/cycle, if the path has a port.
     """
 
     operand: MemoryOperand
@@ -71,12 +71,12 @@ class OperandPath(NamedTuple):
 
     @property
     def goes_both_ways(self) -> bool:
-        """Whether it is read and written."""
+        """Whether the memory is both read and written."""
         return self.operand == OUTPUT
 
 
 class AcceleratorLayout(NamedTuple):
-    """All memories and paths, and the size of the whole."""
+    """All memories and paths, and the size of the drawing."""
 
     width: float
     height: float
@@ -85,7 +85,7 @@ class AcceleratorLayout(NamedTuple):
 
 
 def accelerator_layout(accelerator: Accelerator, sizes: Sizes) -> AcceleratorLayout:
-    """The layout of an accelerator in some sizes."""
+    """The layout of an accelerator for given sizes."""
     operands = operand_columns(accelerator)
     places = memory_places(accelerator, operands)
     lines = [tuple(memory_lines(accelerator, place.level)) for place in places]
@@ -110,7 +110,7 @@ def accelerator_layout(accelerator: Accelerator, sizes: Sizes) -> AcceleratorLay
 
 
 def units_shown(accelerator: Accelerator) -> tuple[int, int]:
-    """How many units of the array are drawn across and up."""
+    """The number of units drawn across and up."""
     across, *others = (min(_MOST_UNITS, side.size) for side in accelerator.array.sides)
     return across, others[0] if others else 1
 
@@ -127,7 +127,7 @@ def _bottoms(places: Sequence[Place], heights: Sequence[float], sizes: Sizes) ->
 def _paths(
     column: tuple[int, MemoryOperand], boxes: Sequence[MemoryBox], sizes: Sizes
 ) -> Iterator[OperandPath]:
-    """The paths of an operand, from the array out."""
+    """The paths of an operand, from the array outwards."""
     place, operand = column
     below = sizes.array
     for box in boxes:

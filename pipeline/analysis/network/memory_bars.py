@@ -1,4 +1,4 @@
-"""The energy of each memory and who makes the array wait, over all layers, as bars."""
+"""Bars of the energy and the stall of each memory, summed over all layers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def memory_bars(cmes: Sequence[CostModelEvaluation]) -> Bars:
 
 
 def stall_bars(cmes: Sequence[CostModelEvaluation]) -> Bars:
-    """The cycles that the array would wait for each memory, if it were for that memory alone."""
+    """The stall (cycles) that each memory would cause alone."""
     names = (ARRAY, *memory_looks(cmes))
     values = tuple(float(sum(_stall(cme, name) for cme in cmes)) for name in names)
     return Bars(names, (Part("stall by itself", Look(VERMILLION), values),))
@@ -64,5 +64,5 @@ def _moved(
 
 
 def _stall(cme: CostModelEvaluation, memory: str) -> int:
-    """The worst stall of a memory's ports in one layer."""
+    """The largest stall of a memory's ports in one layer."""
     return max((x.stall for x in cme.port_stalls if x.memory == memory and x.stall > 0), default=0)

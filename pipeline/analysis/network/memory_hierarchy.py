@@ -1,4 +1,4 @@
-"""Where the memories of an accelerator stand in a picture of it, and what is said of them."""
+"""Places the memories of an accelerator in a drawing and describes them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from nestmap.model.dims import MemoryOperand
 from nestmap.pipeline.format.numbers import TIMES, capacity, count
 
 _MOST_SORTED: Final = 5
-"""Operands of which all orders are tried."""
+"""Up to this number of operands, all column orders are tried."""
 
 _MOST_PORTS: Final = 8
 
 
 class Place(NamedTuple):
-    """A memory in the picture: columns ``first`` to ``last``, the row (0: next to the array)."""
+    """A memory in the drawing: columns ``first`` to ``last``, row (0: next to the array)."""
 
     level: MemoryLevel
     first: int
@@ -26,7 +26,7 @@ class Place(NamedTuple):
 
 
 def operand_columns(accelerator: Accelerator) -> tuple[MemoryOperand, ...]:
-    """The memory operands, so that those that share memories stand side by side."""
+    """The memory operands, ordered so that operands that share memories are adjacent."""
     operands = accelerator.operands
     if len(operands) > _MOST_SORTED:
         return operands
@@ -36,7 +36,7 @@ def operand_columns(accelerator: Accelerator) -> tuple[MemoryOperand, ...]:
 def memory_places(
     accelerator: Accelerator, operands: tuple[MemoryOperand, ...]
 ) -> tuple[Place, ...]:
-    """Where each memory stands: above all that its columns have so far."""
+    """The position of each memory: above all memories placed so far in its columns."""
     free = [0] * len(operands)
     places: list[Place] = []
     for level in accelerator.memories:
@@ -49,7 +49,7 @@ def memory_places(
 
 
 def memory_lines(accelerator: Accelerator, level: MemoryLevel) -> Iterator[str]:
-    """What is said of a memory below its name: what it holds, size, instances, ports."""
+    """The text below a memory's name: operands, size, instances, ports."""
     instances = accelerator.instances_of(level)
     served = ", ".join(level.served_dimensions)
     shared = f"serves {served}" if served else "one for each unit"
@@ -75,18 +75,18 @@ def width_text(port: MemoryPort) -> str:
 
 
 def path_width(level: MemoryLevel, operand: MemoryOperand) -> int | None:
-    """Bit/cycle on the memory's side of the way of an operand to the array, or from there."""
+    """The bit/cycle of an operand's path at the memory, towards the array or from it."""
     movement = Movement.WR_BY_LOW if operand == OUTPUT else Movement.RD_TO_LOW
     port = level.port_index(operand, movement)
     return None if port is None else level.instance.ports[port].width_max
 
 
 def path_text(name: str, width: int | None) -> str:
-    """The name of an operand, and how wide its way is."""
+    """The name of an operand and the width of its path."""
     return name if width is None else f"{name}: {count(width)} bit/cycle"
 
 
 def _spread(accelerator: Accelerator, order: tuple[MemoryOperand, ...]) -> int:
-    """Columns that memories span in all."""
+    """The total number of columns that memories span."""
     spans = ([order.index(operand) for operand in level.operands] for level in accelerator.memories)
     return sum(max(span) - min(span) for span in spans)

@@ -1,4 +1,4 @@
-"""What layers ask of memories and what these can give: the numbers of a roofline."""
+"""Computes a roofline: operational intensity of layers, bandwidth of memories."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nestmap.pipeline.format.numbers import TIMES
 
 
 class Ceiling(NamedTuple):
-    """What all instances of a memory can move together, in bytes per cycle."""
+    """The bandwidth of all instances of a memory, in bytes per cycle."""
 
     memory: str
     width: float
@@ -36,24 +36,24 @@ class Point(NamedTuple):
     binding: bool
     """Whether this memory's ceiling is the lowest one above the layer."""
     weight: float
-    """The latency of the layer, with that of those that repeat it."""
+    """The latency of the layer and of those that repeat it."""
 
 
 def peak(accelerator: Accelerator) -> float:
-    """MAC per cycle at full use of the array."""
+    """MAC per cycle at full utilization of the array."""
     return accelerator.array.units / accelerator.array.operation_cycles
 
 
 def ceilings(accelerator: Accelerator) -> tuple[Ceiling, ...]:
-    """The width of each memory: of all its ports, in all its instances. Innermost first."""
+    """The bandwidth of each memory, over all ports and instances, innermost first."""
     return tuple(_ceilings(accelerator))
 
 
 def points(evaluation: NetworkEvaluation, accelerator: Accelerator) -> tuple[Point, ...]:
-    """A point for each different layer and each memory that it moves data in.
+    """A point for each distinct layer and each memory that it accesses.
 
     Raises:
-        InputError: where the accelerator is not that of the evaluation.
+        InputError: if the accelerator is not that of the evaluation.
     """
     widths = {ceiling.memory: ceiling.width for ceiling in ceilings(accelerator)}
     weights: dict[str, float] = {}
@@ -69,10 +69,10 @@ def points(evaluation: NetworkEvaluation, accelerator: Accelerator) -> tuple[Poi
 
 
 def bytes_moved(cme: CostModelEvaluation, accelerator: Accelerator) -> dict[str, float]:
-    """Bytes that are read and written in each memory, whole words of its ports.
+    """Bytes read and written in each memory, in whole words of its ports.
 
     Raises:
-        InputError: where the accelerator is not that of the evaluation.
+        InputError: if the accelerator is not that of the evaluation.
     """
     moved: dict[str, float] = {}
     for entry in cme.levels:
@@ -100,7 +100,7 @@ def _layer_points(
 
 
 def _bits(cme: CostModelEvaluation, accelerator: Accelerator, entry: LevelEvaluation) -> float:
-    """Bits of one operand that are read and written in a memory."""
+    """Bits of one operand read and written in a memory."""
     level, carried = _place(cme, accelerator, entry)
     bits = 0.0
     for movement, accesses in zip(MOVEMENTS, entry.costs.accesses, strict=True):
@@ -113,7 +113,7 @@ def _bits(cme: CostModelEvaluation, accelerator: Accelerator, entry: LevelEvalua
 def _place(
     cme: CostModelEvaluation, accelerator: Accelerator, entry: LevelEvaluation
 ) -> tuple[MemoryLevel, MemoryOperand]:
-    """The memory, and which of its operands carries that of the layer."""
+    """The memory, and its operand that the layer's operand is linked to."""
     where = f"layer {cme.layer} on {cme.accelerator}"
     levels = {level.name: level for level in accelerator.memories}
     if entry.memory not in levels:

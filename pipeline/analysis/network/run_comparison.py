@@ -1,4 +1,4 @@
-"""Runs side by side: what the bars that compare them are made of."""
+"""Computes the bars of a comparison of runs."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ Parts = Callable[[Sequence[CostModelEvaluation]], tuple[Part, ...]]
 
 
 class NamedRun(NamedTuple):
-    """The results of a run, and what to call it."""
+    """The results and the name of a run."""
 
     name: str
     evaluation: NetworkEvaluation
 
 
 def total_energies(runs: Sequence[NamedRun]) -> Bars:
-    """The energy (pJ) of each run by part; vector operators too, where they count."""
+    """The energy (pJ) of each run by component, including vector operators if they count."""
     return _totals(runs, energy_parts, [run.evaluation.vector_energy for run in runs])
 
 
 def total_latencies(runs: Sequence[NamedRun]) -> Bars:
-    """The latency (cycles) of each run by cause; vector operators too, where they count."""
+    """The latency (cycles) of each run by cause, including vector operators if they count."""
     return _totals(runs, latency_parts, [run.evaluation.vector_latency for run in runs])
 
 
 def layer_energies(runs: Sequence[NamedRun]) -> Bars:
-    """A part for each run, with the energy (pJ) of each layer of any of them; 0 where it lacks."""
+    """The energy (pJ) of each layer of any run, a part for each run; 0 for a missing layer."""
     return _by_layer(runs, lambda cme: cme.energy)
 
 
 def layer_latencies(runs: Sequence[NamedRun]) -> Bars:
-    """As :func:`layer_energies`, the latency (cycles)."""
+    """The latency (cycles) of each layer, as in :func:`layer_energies`."""
     return _by_layer(runs, lambda cme: float(cme.latency))
 
 

@@ -1,4 +1,4 @@
-"""Energy and latency of all mappings of a layer, gathered from batches."""
+"""Collects energy and latency of all mappings of a layer from batches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WIDE: Final = 30.0
 
 
 class Cloud(NamedTuple):
-    """Mappings that go together: a name, energies (pJ) and latencies (cycles)."""
+    """A named group of mappings: energies (pJ) and latencies (cycles)."""
 
     name: str
     energy: Floats
@@ -26,14 +26,14 @@ class Cloud(NamedTuple):
 
 @final
 class Costs:
-    """Energy and latency of all rows of the batches that it is shown: 16 bytes a row."""
+    """Collects energy and latency of the rows of batches, at 16 bytes per row."""
 
     def __init__(self) -> None:
         self._found: dict[str, list[tuple[Floats, Floats]]] = {}
         self._problem: SpatialProblem | None = None
 
     def observe(self, batch: EvaluationBatch) -> None:
-        """Takes down one batch."""
+        """Adds one batch."""
         self._problem = self._problem or batch.mappings.problem
         name = spatial_text(batch.mappings.problem.spatial_mapping)
         if len(batch):
@@ -42,7 +42,7 @@ class Costs:
 
     @property
     def layer(self) -> str:
-        """The name of the first layer it was shown."""
+        """The name of the layer of the first batch."""
         return self._problem.layer.name if self._problem else ""
 
     @property
@@ -52,7 +52,7 @@ class Costs:
 
     @property
     def clouds(self) -> tuple[Cloud, ...]:
-        """A cloud for each spatial mapping."""
+        """One cloud for each spatial mapping."""
         return tuple(
             Cloud(name, np.concatenate([x for x, _ in rows]), np.concatenate([x for _, x in rows]))
             for name, rows in self._found.items()
@@ -60,7 +60,7 @@ class Costs:
 
 
 def clouds(batches: Iterable[EvaluationBatch]) -> tuple[Cloud, ...]:
-    """The costs of all rows, a cloud for each spatial mapping."""
+    """The costs of all rows, one cloud for each spatial mapping."""
     costs = Costs()
     for batch in batches:
         costs.observe(batch)
@@ -68,6 +68,6 @@ def clouds(batches: Iterable[EvaluationBatch]) -> tuple[Cloud, ...]:
 
 
 def is_wide(values: Floats) -> bool:
-    """Whether values differ by so much that only a logarithmic scale shows them."""
+    """Whether the values differ so much that a logarithmic scale is needed."""
     low, high = float(values.min()), float(values.max())
     return low > 0 and high / low > _WIDE

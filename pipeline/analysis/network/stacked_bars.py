@@ -1,4 +1,4 @@
-"""What the bars of figures are made of: energies and cycles by part, a number for each layer."""
+"""Computes stacked bars: energies and cycles by component, one value for each layer."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Number = Callable[[CostModelEvaluation], float]
 
 
 class Part(NamedTuple):
-    """One colour of stacked bars: what it stands for, and its length in each bar."""
+    """One colour of stacked bars: its meaning, and its length in each bar."""
 
     label: str
     look: Look
@@ -53,14 +53,14 @@ class Part(NamedTuple):
 
 
 class Bars(NamedTuple):
-    """Stacked bars: a name for each, the parts of all of them."""
+    """Stacked bars: the name of each bar, and the parts of all of them."""
 
     names: tuple[str, ...]
     parts: tuple[Part, ...]
 
     @property
     def totals(self) -> tuple[float, ...]:
-        """The whole length of each bar."""
+        """The total length of each bar."""
         return tuple(sum(part.values[i] for part in self.parts) for i in range(len(self.names)))
 
 
@@ -75,22 +75,22 @@ _CYCLES: Final[tuple[tuple[str, Look, Number], ...]] = (
 
 
 def energy_bars(evaluation: NetworkEvaluation) -> Bars:
-    """The energy (pJ) of each layer, by part of the array, memory, and leakage.
+    """The energy (pJ) of each layer by component: array, memories, leakage.
 
-    A last bar is that of all vector operators, where they count.
+    A last bar has all vector operators, if they count.
     """
     cmes = cmes_of(evaluation)
     return _with_vector(evaluation, energy_parts(cmes), evaluation.vector_energy)
 
 
 def latency_bars(evaluation: NetworkEvaluation) -> Bars:
-    """The latency (cycles) of each layer, by what it is spent on; vector operators as above."""
+    """The latency (cycles) of each layer by cause; vector operators as in energies."""
     cmes = cmes_of(evaluation)
     return _with_vector(evaluation, latency_parts(cmes), float(evaluation.vector_latency))
 
 
 def share_bars(evaluation: NetworkEvaluation) -> Bars:
-    """The latency of each layer as shares of 1: its ideal cycles are the utilization."""
+    """The latency of each layer as shares of 1; the share of ideal cycles is the utilization."""
     cmes = cmes_of(evaluation)
     parts = [
         part._replace(
@@ -107,7 +107,7 @@ def cmes_of(evaluation: NetworkEvaluation) -> tuple[CostModelEvaluation, ...]:
 
 
 def energy_parts(cmes: Sequence[CostModelEvaluation]) -> tuple[Part, ...]:
-    """The parts of the energy (pJ), a value for each evaluation; none that is always 0."""
+    """The components of the energy (pJ), a value for each evaluation; always 0 is left out."""
     computation = [*_array_parts(cmes), _named("MACs", cmes, _other_macs)]
     greys = (part._replace(look=grey_look(i)) for i, part in enumerate(_present(computation)))
     looks = memory_looks(cmes)
@@ -117,13 +117,13 @@ def energy_parts(cmes: Sequence[CostModelEvaluation]) -> tuple[Part, ...]:
 
 
 def latency_parts(cmes: Sequence[CostModelEvaluation]) -> tuple[Part, ...]:
-    """The parts of the latency (cycles), a value for each evaluation; none that is always 0."""
+    """The components of the latency (cycles), a value for each evaluation; always 0 is left out."""
     parts = (_named(label, cmes, number)._replace(look=look) for label, look, number in _CYCLES)
     return tuple(_present(parts))
 
 
 def memory_looks(cmes: Iterable[CostModelEvaluation]) -> dict[str, Look]:
-    """A look for each memory, innermost first; the same in all figures of a network."""
+    """The look of each memory, innermost first; the same in all figures of a network."""
     depth: dict[str, int] = {}
     for cme in cmes:
         for entry in cme.levels:
@@ -137,12 +137,12 @@ def memory_energy(cme: CostModelEvaluation, memory: str) -> float:
 
 
 def leakage_of(cme: CostModelEvaluation, memory: str) -> float:
-    """What leaks in a memory (pJ) while the layer runs, where that counts."""
+    """The leakage (pJ) of a memory while the layer runs, if leakage is modelled."""
     return sum(x.energy for x in cme.static_energies if _is_memory(x) and x.part == memory)
 
 
 def array_leakage(cme: CostModelEvaluation) -> float:
-    """What leaks elsewhere (pJ): in the array, and in memories that the layer does not use."""
+    """The leakage (pJ) of the array and of memories that the layer does not use."""
     used = {entry.memory for entry in cme.levels}
     return sum(x.energy for x in cme.static_energies if not (_is_memory(x) and x.part in used))
 
@@ -162,7 +162,7 @@ def _array_energy(cme: CostModelEvaluation, part: ArrayPart) -> float:
 
 
 def _other_macs(cme: CostModelEvaluation) -> float:
-    """The energy of computation that is not told by parts."""
+    """The energy of computation that has no breakdown."""
     return 0.0 if cme.array_energies else cme.mac_energy
 
 

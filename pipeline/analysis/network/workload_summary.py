@@ -1,4 +1,4 @@
-"""What a workload consists of: groups of identical layers, vector operators by type."""
+"""Summarizes a workload: groups of identical layers, vector operators by type."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ class LayerGroup:
 
     @property
     def times(self) -> int:
-        """How many layers there are."""
+        """The number of layers."""
         return len(self.names)
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates of all of them."""
+        """The multiply-accumulates of all layers of the group."""
         return self.times * self.layer.macs
 
     @property
     def weight_bits(self) -> int:
-        """Bits of the constant operands of all of them."""
+        """Bits of the constant operands of all layers of the group."""
         return self.times * weight_bits(self.layer)
 
     @property
     def operand_bits(self) -> int:
-        """Bits of all operands of all of them."""
+        """Bits of all operands of all layers of the group."""
         return self.times * (weight_bits(self.layer) + activation_bits(self.layer))
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class VectorSummary:
-    """The vector operators of one type: how many, their scalar operations and their traffic."""
+    """The vector operators of one type: count, scalar operations, traffic."""
 
     operator: str
     nodes: int
@@ -52,29 +52,29 @@ class VectorSummary:
 
 
 def weight_bits(layer: Layer) -> int:
-    """Bits of the operands that are known before the network runs."""
+    """Bits of the constant operands."""
     weights = [operand.name for operand in layer.inputs if operand.constant]
     return sum(operand_bits(layer, name) for name in weights)
 
 
 def activation_bits(layer: Layer) -> int:
-    """Bits of all other operands, the output with the precision of finished elements."""
+    """Bits of all other operands; the output has its final precision."""
     inputs = [operand.name for operand in layer.inputs if not operand.constant]
     return sum(operand_bits(layer, name) for name in (*inputs, layer.output.name))
 
 
 def operand_bits(layer: Layer, operand: LayerOperand) -> int:
-    """Bits of all elements of an operand that the layer touches."""
+    """Bits of all elements of an operand that the layer accesses."""
     return layer.elements(operand) * layer.operand(operand).precision
 
 
 def intensity(macs: int, bits: int) -> float | None:
-    """Multiply-accumulates per byte, where every operand is moved once; ``None``: nothing is."""
+    """Multiply-accumulates per byte if each operand moves once; ``None`` if nothing moves."""
     return macs / (bits / 8) if bits else None
 
 
 def layer_groups(layers: Iterable[Layer]) -> tuple[LayerGroup, ...]:
-    """The layers that differ in more than name and sources, each with all its names."""
+    """Layers grouped by content, each group with all their names."""
     groups: dict[Layer, list[Layer]] = {}
     for layer in layers:
         groups.setdefault(layer.anonymous, []).append(layer)
@@ -82,12 +82,12 @@ def layer_groups(layers: Iterable[Layer]) -> tuple[LayerGroup, ...]:
 
 
 def single_layers(layers: Iterable[Layer]) -> tuple[LayerGroup, ...]:
-    """Every layer by itself."""
+    """A group for each single layer."""
     return tuple(LayerGroup(layer, (layer.name,)) for layer in layers)
 
 
 def vector_summaries(workload: Workload) -> tuple[VectorSummary, ...]:
-    """The vector operators by type, in the order of the alphabet."""
+    """The vector operators by type, in alphabetical order."""
     by_type: dict[str, list[VectorNode]] = {}
     for node in workload.vector_nodes:
         by_type.setdefault(node.operator, []).append(node)
@@ -105,7 +105,7 @@ def _summary(operator: str, nodes: Sequence[VectorNode]) -> VectorSummary:
 
 
 def known_no_cost(workload: Workload) -> dict[str, int]:
-    """How many nodes cost nothing, by operator type, without those of which nothing is known."""
+    """The number of nodes at no cost by operator type, without unrecognized operators."""
     unknown = workload.unknown_operators
     counts = workload.no_cost_operators.items()
     left = {operator: count - unknown.get(operator, 0) for operator, count in counts}

@@ -1,1 +1,1 @@
-"""Figures of schedules: critical path, stalls, core and channel loads, energy."""
+"""Analyzes schedules: critical path, stalls, core and channel loads, energy."""

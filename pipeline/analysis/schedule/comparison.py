@@ -1,4 +1,4 @@
-"""Schedules side by side: the same layers have the same numbers, only some rows are shown."""
+"""Prepares schedules for comparison: common layer numbers, fewer rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nestmap.pipeline.analysis.schedule.tables import NONE, Gantt, GanttBars, In
 
 
 def align_layers(charts: Sequence[Gantt]) -> tuple[Gantt, ...]:
-    """The charts with the layers of all of them, in the order in which they are first named."""
+    """The charts with the layers of all of them, in order of first appearance."""
     layers = tuple(dict.fromkeys(name for chart in charts for name in chart.layers))
     place = {name: i for i, name in enumerate(layers)}
     made: list[Gantt] = []
@@ -23,7 +23,7 @@ def align_layers(charts: Sequence[Gantt]) -> tuple[Gantt, ...]:
 
 
 def without_wires(chart: Gantt) -> Gantt:
-    """The chart without the wires between cores; steps of the path on them have no row."""
+    """The chart without channels between cores; their steps on the critical path have no row."""
     kept = [i for i, row in enumerate(chart.rows) if row.kind is not RowKind.WIRE]
     new = np.full(len(chart.rows) + 1, NONE, dtype=np.int64)
     new[kept] = np.arange(len(kept))

@@ -1,4 +1,4 @@
-"""The critical path of a schedule: what happened one after the other up to the last end."""
+"""Finds the critical path of a schedule: the chain of events that determines the latency."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from nestmap.pipeline.analysis.schedule.tables import BarKind, Cause, CriticalPa
 
 
 def critical_path(schedule: Schedule) -> CriticalPath:
-    """The steps up to the last end, each of which started when the one before it ended.
+    """The steps up to the last end; each started when the one before it ended.
 
-    Of several that ended then it is one that made or brought a tensor that was needed, else the one
-    before on the core, else one on the same wire, else one after which there was more room. Where
-    there is none (room came at another time) it is the last one that was needed at all.
+    Of several candidates for the previous step, the one that made or transferred a required tensor
+    comes first, then the previous node on the core, then one on the same channel, then one that
+    freed capacity. If there is none (capacity became free at another time), the previous step is
+    the dependency that ended last.
     """
     events = Events(schedule)
     steps = list(_backwards(events, schedule.latency))[::-1]
@@ -27,7 +28,7 @@ def critical_path(schedule: Schedule) -> CriticalPath:
 
 
 def _backwards(events: Events, latency: int) -> Iterator[tuple[int, Cause]]:
-    """The steps from the last one on, and what the one before was to each."""
+    """The steps, last one first, and the cause that links each to the previous step."""
     last = events.ending.get(latency, [])
     step = min(last, key=lambda x: (int(events.start[x]), x), default=None)
     seen: set[int] = set()
@@ -39,7 +40,7 @@ def _backwards(events: Events, latency: int) -> Iterator[tuple[int, Cause]]:
 
 
 def _before(events: Events, step: int, seen: set[int]) -> tuple[int | None, Cause]:
-    """What a step waited for; nothing where it did not wait."""
+    """The event that a step waited for; none if it did not wait."""
     start = int(events.start[step])
     if start == 0:
         return None, Cause.START
@@ -56,7 +57,7 @@ def _before(events: Events, step: int, seen: set[int]) -> tuple[int | None, Caus
 
 
 def _cause(events: Events, other: int, step: int) -> Cause | None:
-    """What something that ended when a step started was to it; ``None``: nothing."""
+    """The role of an event that ended when a step started; ``None`` if it has none."""
     if other in events.needs(step):
         return Cause.DATA
     if events.kind(step) is BarKind.NODE and events.core(other) == events.core(step):

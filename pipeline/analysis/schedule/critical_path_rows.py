@@ -1,4 +1,4 @@
-"""The critical path as a line through the rows of a Gantt chart."""
+"""Draws the critical path as a line through the rows of a Gantt chart."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nestmap.pipeline.analysis.schedule.tables import (
 
 
 def path_rows(schedule: Schedule, path: CriticalPath, rows: Sequence[Row]) -> Ints:
-    """The row of each step: of what passes several wires the slowest one; ``NONE``: it has none."""
+    """The row of each step, ``NONE`` if it has none; with several channels, the slowest one."""
     ways = Interconnect(accelerator=schedule.problem.accelerator)
     place = {(row.kind is RowKind.CORE, row.number): i for i, row in enumerate(rows)}
     found: list[int] = []
@@ -37,10 +37,10 @@ def path_rows(schedule: Schedule, path: CriticalPath, rows: Sequence[Row]) -> In
 
 
 def path_line(chart: Gantt) -> tuple[Ints, Ints]:
-    """Times and rows that the line goes through, across and down; steps without row left out."""
+    """The times and rows of the line's points; steps without a row are left out."""
     shown = np.flatnonzero(chart.path_rows != NONE)
     start, end = chart.critical.start[shown], chart.critical.end[shown]
     row = chart.path_rows[shown]
-    until = np.maximum(end, np.append(start[1:], end[-1:]))  # waits in its row for the next one
+    until = np.maximum(end, np.append(start[1:], end[-1:]))  # stays in its row until the next step
     times = np.stack((start, until), axis=1).reshape(-1)
     return times, np.repeat(row, 2)

@@ -1,4 +1,4 @@
-"""Fewer bars and steps where there are more than a picture can show."""
+"""Merges bars and steps if there are more than a picture can show."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from nestmap.pipeline.analysis.schedule.tables import GanttBars, Ints
 
 
 def downsample_bars(bars: GanttBars, latency: int, cells: int) -> GanttBars:
-    """The bars, those of less than a cell's width together with others beside them.
+    """The bars, with those narrower than a cell merged with their neighbours.
 
-    The time up to ``latency`` is cut into ``cells``. Bars of a row that are narrower than a cell
-    and follow each other, all beginning in the same cell, become one: from where the first one
-    starts to where the last one ends, the gaps between them included. It looks like those of one
-    kind and layer that take most of it. So no more than two bars of a row begin in a cell.
+    The time up to ``latency`` is divided into ``cells``. Consecutive bars of a row that are
+    narrower than a cell and begin in the same cell become one bar, from the start of the first to
+    the end of the last, including gaps. It takes the kind and layer with the largest share of its
+    time. So at most two bars of a row begin in a cell.
     """
     width = latency / cells
     if not len(bars) or bool(np.all(bars.end - bars.start >= width)):
@@ -33,7 +33,7 @@ def downsample_bars(bars: GanttBars, latency: int, cells: int) -> GanttBars:
 
 
 def _groups(bars: GanttBars, width: float) -> Ints:
-    """The number of what each bar becomes part of."""
+    """The number of the merged bar that each bar belongs to."""
     narrow = bars.end - bars.start < width
     cell = np.floor(bars.start / width).astype(np.int64)
     joined = narrow[1:] & narrow[:-1] & (np.diff(bars.row) == 0) & (np.diff(cell) == 0)
@@ -42,7 +42,7 @@ def _groups(bars: GanttBars, width: float) -> Ints:
 
 
 def _prevailing(bars: GanttBars, group: Ints) -> Ints:
-    """For each group a bar of the kind and layer that takes most of it."""
+    """A bar for each group, with the kind and layer that take most of its time."""
     order = np.lexsort((bars.layer, bars.kind, group))
     ordered = np.stack((group, bars.kind, bars.layer), axis=1)[order]
     firsts = np.flatnonzero(np.any(np.diff(ordered, axis=0, prepend=-2), axis=1))
@@ -55,7 +55,7 @@ def _prevailing(bars: GanttBars, group: Ints) -> Ints:
 
 
 def downsample_steps(times: Ints, values: Ints, end: int, cells: int) -> tuple[Ints, Ints]:
-    """Steps of a curve; of those in one cell the first, the lowest, the highest and the last."""
+    """Steps of a curve: the first, the lowest, the highest and the last in each cell."""
     if len(times) <= 4 * cells:
         return times, values
     cell = np.minimum(times * cells // max(end, 1), cells)

@@ -1,4 +1,4 @@
-"""What the energy of a schedule is spent for: by part, by layer, for several schedules."""
+"""Breaks the energy of schedules down by component and layer."""
 
 from __future__ import annotations
 
@@ -47,23 +47,24 @@ _SENT: Final = {
 
 
 def energy_bars(names: Sequence[str], energies: Sequence[ScheduleEnergy]) -> Bars:
-    """A bar for each schedule, by part (pJ); no part that is always 0."""
+    """A bar for each schedule, by component (pJ); components that are always 0 are left out."""
     parts = [energy.parts for energy in energies]
     found = {kind.field: np.array([part[kind.field] for part in parts]) for kind in _KINDS}
     return Bars(tuple(names), _parts(found))
 
 
 def layer_energy_bars(schedule: Schedule) -> Bars:
-    """A bar for each layer, by part (pJ): together they are the energy of the schedule.
+    """A bar for each layer, by component (pJ); they add up to the energy of the schedule.
 
-    What is sent counts for the layer that makes it, constants for that which reads them first.
+    A transfer counts for the layer that produces the tensor, constants for the layer that reads
+    them first.
     """
     names = tuple(layer.nest.name for layer in schedule.problem.nodes.layers)
     return Bars(names, _parts(_by_layer(schedule)))
 
 
 def _by_layer(schedule: Schedule) -> dict[str, Floats]:
-    """The energy of each part, an item for each layer."""
+    """The energy of each component, one value for each layer."""
     problem, sent, streams = schedule.problem, schedule.transfers, schedule.streams
     columns = np.array([problem.costs.column(core) for core in schedule.core.tolist()])
     at = problem.costs.kind, columns.astype(np.int64)
@@ -95,7 +96,7 @@ def _summed(layer: Ints, energies: Floats, count: int) -> Floats:
 
 
 def _parts(found: dict[str, Floats]) -> tuple[Part, ...]:
-    """The parts that are there."""
+    """The components that are present."""
     return tuple(
         Part(kind.label, kind.look, tuple(found[kind.field].tolist()))
         for kind in _KINDS

@@ -1,4 +1,4 @@
-"""What happens in a schedule, numbered: nodes and transfers; what each of them waits for."""
+"""Numbers the events of a schedule, nodes and transfers, with their dependencies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Places = frozenset[int]
 class Events:
     """The events of a schedule: first its nodes, then the transfers.
 
-    What streams does so as long as its node runs, so its wires count as those of the node.
+    Off-chip streaming lasts as long as its node, so its channels count as those of the node.
     """
 
     def __init__(self, schedule: Schedule) -> None:
@@ -34,28 +34,28 @@ class Events:
         self.needs = cache(self._needs)
 
     def kind(self, event: int) -> BarKind:
-        """What happens."""
+        """The kind of an event."""
         if event < self._nodes:
             return BarKind.NODE
         return BarKind(int(self._schedule.transfers.kind[self.row(event)]) + FIRST_TRANSFER)
 
     def row(self, event: int) -> int:
-        """Its row in the columns of the schedule."""
+        """The event's row in the columns of the schedule."""
         return event if event < self._nodes else event - self._nodes
 
     def core(self, event: int) -> int | None:
-        """The core that runs; ``None`` where none does."""
+        """The core that runs the event; ``None`` for a transfer."""
         return int(self._schedule.core[event]) if event < self._nodes else None
 
     def _wires(self, event: int) -> Places:
-        """The wires that it takes; of a node those of what streams meanwhile."""
+        """The channels that the event takes; for a node, those of its off-chip streaming."""
         if event < self._nodes:
             return self._streamed_over[event]
         sent, row = self._schedule.transfers, self.row(event)
         return frozenset(self._ways.path(int(sent.sending[row]), int(sent.receiving[row])))
 
     def _needs(self, event: int) -> Places:
-        """The events that make or bring what it reads or sends; they end before it starts."""
+        """The events that produce or transfer its inputs; they end before it starts."""
         if event < self._nodes:
             return self._read_by(event)
         sent, row = self._schedule.transfers, self.row(event)
@@ -68,7 +68,7 @@ class Events:
         return frozenset(needs) - {event}
 
     def _read_by(self, node: int) -> Places:
-        """What makes or brings what a node reads."""
+        """The events that produce or transfer the inputs of a node."""
         receiver, homes = self._schedule.transfers.receiver, self.memories(node)
         producers = self._producers[node]
         brought = {
@@ -77,13 +77,13 @@ class Events:
         return producers | brought | self._brought_for[node]
 
     def fills(self, event: int) -> Places:
-        """The memories that it needs room in."""
+        """The memories in which it needs capacity."""
         if event < self._nodes:
             return self.memories(event)
         return frozenset((int(self._schedule.transfers.receiver[self.row(event)]),))
 
     def frees(self, event: int) -> Places:
-        """The memories that may have more room after it."""
+        """The memories in which it may free capacity."""
         if event < self._nodes:
             return self.memories(event)
         return frozenset((int(self._schedule.transfers.sender[self.row(event)]),))
@@ -112,7 +112,7 @@ class Events:
 
     @cached_property
     def _producers(self) -> list[Places]:
-        """The predecessors of each node that it reads from."""
+        """The predecessors of each node whose output it reads."""
         found: list[set[int]] = [set() for _ in range(self._nodes)]
         edges = self._schedule.problem.nodes.edges
         rows = np.flatnonzero(edges.read >= 0)
@@ -124,7 +124,7 @@ class Events:
 
     @cached_property
     def _brought_for(self) -> list[Places]:
-        """The transfers that were planned for each node, to bring what it reads."""
+        """The transfers of the inputs of each node."""
         sent = self._schedule.transfers
         found: list[set[int]] = [set() for _ in range(self._nodes)]
         for row in np.flatnonzero(sent.kind <= TransferKind.ACTIVATION).tolist():
@@ -141,7 +141,7 @@ class Events:
 
     @cached_property
     def _streamed_over(self) -> dict[int, Places]:
-        """The wires on which something streams while a node runs."""
+        """The channels that stream operands while a node runs."""
         found: dict[int, Places] = defaultdict(frozenset)
         streams = self._schedule.streams
         rows = (streams.node.tolist(), streams.sending.tolist(), streams.receiving.tolist())

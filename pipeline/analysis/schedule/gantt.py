@@ -1,4 +1,4 @@
-"""A schedule as a Gantt chart: what each core and each wire does when."""
+"""Builds the Gantt chart of a schedule: a row for each core and channel."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _SENT: Final = {
 def gantt(schedule: Schedule, cells: int | None = None) -> Gantt:
     """The chart of a schedule.
 
-    With ``cells`` the time is cut into so many, and bars too narrow to be seen become fewer
-    (:func:`~nestmap.pipeline.analysis.schedule.downsample.downsample_bars`). Wires that take no
-    time, however much passes, have no row.
+    With ``cells``, the time is divided into that many cells, and bars narrower than a cell are
+    merged (:func:`~nestmap.pipeline.analysis.schedule.downsample.downsample_bars`). Channels of
+    unlimited bandwidth have no row.
     """
     rows = gantt_rows(schedule)
     bars = gantt_bars(schedule, rows)
@@ -55,7 +55,7 @@ def gantt(schedule: Schedule, cells: int | None = None) -> Gantt:
 
 
 def gantt_rows(schedule: Schedule) -> tuple[Row, ...]:
-    """The cores that compute, the wires between cores that are used, those off the chip."""
+    """The cores that compute, then the channels in use: between cores, then off-chip."""
     accelerator = schedule.problem.accelerator
     found = _timed(schedule, wire_occupancy(schedule))
     used = set(found.wire.tolist())
@@ -68,9 +68,9 @@ def gantt_rows(schedule: Schedule) -> tuple[Row, ...]:
 
 
 def gantt_bars(schedule: Schedule, rows: Sequence[Row]) -> GanttBars:
-    """All bars: one for each node, for each wire that a transfer takes or on which things stream.
+    """All bars: one for each node, and one for each channel that a transfer or a stream takes.
 
-    Transfers of one tensor that share a wire are one bar, and so are streams that share one.
+    Transfers of one tensor that share a channel are one bar, as are streams that share a channel.
     """
     found = join_streams(_timed(schedule, wire_occupancy(schedule)))
     nodes = np.arange(len(schedule.core), dtype=np.int64)
@@ -94,7 +94,7 @@ def gantt_bars(schedule: Schedule, rows: Sequence[Row]) -> GanttBars:
 
 
 def layers_of_events(schedule: Schedule, kinds: Ints, events: Ints) -> Ints:
-    """The place of the layer that runs, or that makes or first reads what is sent."""
+    """The position of the layer that runs, or that produces or first reads the tensor."""
     nodes = events.copy()
     streams = kinds == BarKind.STREAM
     transfers = (kinds != BarKind.NODE) & ~streams
@@ -105,7 +105,7 @@ def layers_of_events(schedule: Schedule, kinds: Ints, events: Ints) -> Ints:
 
 
 def bar_label(schedule: Schedule, kind: BarKind, event: int) -> str:
-    """What a bar is, in words: the node that runs, or what is sent from where to where."""
+    """The description of a bar: the node that runs, or the tensor with source and target."""
     nodes = schedule.problem.nodes
     if kind is BarKind.NODE:
         layer, number = nodes.layer_of(event)
@@ -122,7 +122,7 @@ def bar_label(schedule: Schedule, kind: BarKind, event: int) -> str:
 
 
 def _timed(schedule: Schedule, found: WireOccupancy) -> WireOccupancy:
-    """What takes time, on wires that do."""
+    """The occupancy of channels of limited bandwidth."""
     wires = Interconnect(accelerator=schedule.problem.accelerator).channels
     slow = np.array([wire.bandwidth is not None for wire in wires], dtype=np.bool_)
     return found.rows(np.flatnonzero((found.end > found.start) & slow[found.wire]))

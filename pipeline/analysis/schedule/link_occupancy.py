@@ -1,4 +1,4 @@
-"""Which wires are taken when: by transfers, each tensor once, and by what streams."""
+"""Lists when channels are occupied: by transfers, each tensor once, and by streams."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from nestmap.model.multicore.schedule import OperandStreams, Schedule, Transfers
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Ints, Row, RowKind
 
 FIRST_TRANSFER: Final = int(BarKind.CONSTANT)
-"""Added to the kind of a transfer it is that of its bar."""
+"""The difference between the kind of a transfer and that of its bar."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class WireOccupancy:
-    """Wires that are taken, as columns: by wire, then by tensor, then by time.
+    """The occupancy of channels as columns, sorted by channel, tensor and time.
 
-    A tensor that goes to several cores over the same wire at the same time is there once: ``event``
-    is the first of these transfers, ``count`` how many there are. ``tensor`` of what streams is a
-    number of its own, below 0; several streams may share a wire.
+    A tensor sent to several cores over the same channel at the same time has one row: ``event`` is
+    the first of these transfers, ``count`` their number. The ``tensor`` of a stream is a negative
+    number of its own; several streams may share a channel.
     """
 
     wire: Ints
@@ -38,7 +38,7 @@ class WireOccupancy:
         return len(self.wire)
 
     def rows(self, chosen: Ints) -> WireOccupancy:
-        """Some of the rows, in that order."""
+        """The selected rows, in that order."""
         return WireOccupancy(
             self.wire[chosen],
             self.start[chosen],
@@ -51,7 +51,7 @@ class WireOccupancy:
 
 
 def wire_occupancy(schedule: Schedule) -> WireOccupancy:
-    """All wires that are taken, those included on which nothing takes time."""
+    """The occupancy of all channels, including those of unlimited bandwidth."""
     ways = Interconnect(accelerator=schedule.problem.accelerator)
     sent, streams = schedule.transfers, schedule.streams
     over, wires = _expand_paths(ways, sent)
@@ -71,18 +71,18 @@ def wire_occupancy(schedule: Schedule) -> WireOccupancy:
 
 
 def join_streams(found: WireOccupancy) -> WireOccupancy:
-    """Streams that share a wire at the same time as one, with how many they are."""
+    """Merges streams that share a channel at the same time, and counts them."""
     return _merge_broadcasts(replace(found, tensor=np.maximum(found.tensor, -1)))
 
 
 def busy_cycles(found: WireOccupancy) -> dict[int, int]:
-    """For each wire that is taken, in order, the cycles in which at least one thing is on it."""
+    """The cycles in which each occupied channel is busy, in the order of the channels."""
     wires = np.unique(found.wire).tolist()
     return {wire: _covered(found.rows(np.flatnonzero(found.wire == wire))) for wire in wires}
 
 
 def _covered(found: WireOccupancy) -> int:
-    """The cycles that lie in at least one of the rows."""
+    """The cycles covered by at least one of the rows."""
     order = np.argsort(found.start, kind="stable")
     start, reached = found.start[order], np.maximum.accumulate(found.end[order])
     before = np.concatenate((start[:1], reached[:-1]))
@@ -90,7 +90,7 @@ def _covered(found: WireOccupancy) -> int:
 
 
 def wire_rows(accelerator: MultiCoreAccelerator) -> tuple[Row, ...]:
-    """A row for each wire, as the accelerator gives them."""
+    """A row for each channel, as the accelerator lists them."""
     off = accelerator.offchip
     ends = [{link.sender, link.receiver} for link in accelerator.links]
     ends += [set(bus.cores) for bus in accelerator.buses]
@@ -102,7 +102,7 @@ def wire_rows(accelerator: MultiCoreAccelerator) -> tuple[Row, ...]:
 
 
 def _expand_paths(ways: Interconnect, sent: Transfers | OperandStreams) -> tuple[Ints, Ints]:
-    """What takes wires and those that it takes: a row for each of them."""
+    """The occupants and the channels that they take, a row for each pair."""
     ends = np.stack((sent.sending, sent.receiving), axis=1).reshape(-1, 2)
     pairs, of = np.unique(ends, axis=0, return_inverse=True)
     paths = [np.array(ways.path(a, b), dtype=np.int64) for a, b in pairs.tolist()]
@@ -113,7 +113,7 @@ def _expand_paths(ways: Interconnect, sent: Transfers | OperandStreams) -> tuple
 
 
 def _merge_broadcasts(found: WireOccupancy) -> WireOccupancy:
-    """What of one tensor is on one wire at the same time becomes one."""
+    """Merges the simultaneous rows of one tensor on one channel."""
     if not len(found):
         return found
     found = found.rows(np.lexsort((found.start, found.tensor, found.wire)))

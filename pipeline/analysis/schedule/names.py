@@ -1,4 +1,4 @@
-"""What the parts of a schedule are called: nodes, tensors, memories, kinds of transfers."""
+"""Names the parts of a schedule: nodes, tensors, memories, kinds of transfers."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ KINDS: Final = {
     TransferKind.EVICTION: "evicted",
     TransferKind.RESULT: "result",
 }
-"""Transfers by kind, in words."""
+"""The names of the kinds of transfers."""
 
 STREAMED: Final = "streamed"
-"""What passes a wire while a node runs."""
+"""The name of off-chip streaming."""
 
 
 @final
 class ScheduleNames:
-    """Names of what is in a schedule, and where each node, tensor and wire belongs."""
+    """The names of a schedule's nodes, tensors, memories and channels, and their layers."""
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
@@ -40,7 +40,7 @@ class ScheduleNames:
 
     @cached_property
     def layer_of(self) -> Ints:
-        """The place of each node's layer among the layers."""
+        """The position of each node's layer in the list of layers."""
         first = self.nodes.first_nodes
         return np.repeat(np.arange(len(self.nodes.layers)), np.diff(first))
 
@@ -49,16 +49,16 @@ class ScheduleNames:
         return self.nodes.layers[int(self.layer_of[node])]
 
     def number(self, node: int) -> int:
-        """A node's number in its layer."""
+        """The number of a node in its layer."""
         return node - int(self.nodes.first_nodes[self.layer_of[node]])
 
     def node(self, node: int) -> str:
-        """A node: the number of its layer, its own there, the layer's name."""
+        """The name of a node: layer number, number in the layer, layer name."""
         nest = self.layer(node).nest
         return f"{nest.number}.{self.number(node)} {nest.name}"
 
     def ranges(self, node: int) -> str:
-        """The part of each loop that is cut: ``OY 4:8, K 0:32``; empty: the layer is whole."""
+        """The range of each split loop: ``OY 4:8, K 0:32``; empty if the layer is not split."""
         tiling, number = self.layer(node).tiling, self.number(node)
         return ", ".join(
             f"{d} {tiling.starts(d)[number]}:{tiling.ends(d)[number]}"
@@ -67,12 +67,12 @@ class ScheduleNames:
         )
 
     def operand(self, tensor: int) -> str:
-        """The operand that a tensor is to the node that it is counted with."""
+        """The operand of the node that a tensor is counted with."""
         operand, nest = int(self.schedule.tensors.operand[tensor]), self._owner(tensor).nest
         return nest.inputs[operand - 1].operand if operand else nest.output.operand
 
     def tensor(self, tensor: int) -> str:
-        """A tensor: an operand of a node, or of a group of them that share a constant."""
+        """The name of a tensor: an operand of a node, or of a node group that shares a constant."""
         node = int(self.schedule.tensors.node[tensor])
         layer = self._owner(tensor)
         if self.schedule.tensors.operand[tensor] == 0:
@@ -84,24 +84,24 @@ class ScheduleNames:
         return self.layer(int(self.schedule.tensors.node[tensor]))
 
     def core(self, number: int) -> str:
-        """A core by its number and name."""
+        """The number and name of a core."""
         return f"{number} {self.schedule.problem.accelerator.core(number).name}"
 
     @property
     def memories(self) -> tuple[TopMemory, ...]:
-        """The memories that stays and transfers name by their places."""
+        """The memories to which residencies and transfers refer by position."""
         return self.homes.memories
 
     def path(self, sending: int, receiving: int) -> tuple[int, ...]:
-        """The wires between two cores; none where there is no way or a memory in common."""
+        """The channels between two cores; none without a route or with a shared memory."""
         return () if sending == receiving else self.ways.path(sending, receiving)
 
     def onchip(self, node: int) -> float:
-        """What a node takes in its core, in pJ."""
+        """The energy of a node in its core, in pJ."""
         return float(self.schedule.problem.costs.onchip[self._place(node)])
 
     def offchip(self, node: int) -> float:
-        """What it takes off the chip, for what is streamed, in pJ."""
+        """The off-chip energy of a node's streamed operands, in pJ."""
         return float(self.schedule.problem.costs.offchip[self._place(node)])
 
     def _place(self, node: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""How busy the cores and wires of a schedule are, and how much memory it needs on the chip."""
+"""Computes the load of cores and channels, and the memory that a schedule needs on chip."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from nestmap.pipeline.analysis.schedule.traffic import occupied_bits
 
 
 class CoreLoad(NamedTuple):
-    """A core in a schedule: its nodes, the cycles that it works, from when to when.
+    """The load of a core: its nodes, its busy cycles, its first start and last end.
 
-    ``energy`` is in pJ: that of the nodes, with what streams in the memory off the chip.
+    ``energy`` is in pJ and includes the off-chip energy of streamed operands.
     """
 
     core: ComputeCore
@@ -31,10 +31,10 @@ class CoreLoad(NamedTuple):
 
 
 class WireLoad(NamedTuple):
-    """A link or bus in a schedule: transfers, bits, the cycles in which something passes.
+    """The load of a link or bus: transfers, bits, busy cycles.
 
-    A tensor that goes to several cores at the same time is a transfer for each of them, but its
-    bits pass once.
+    A tensor sent to several cores at the same time counts as one transfer for each core, but its
+    bits count once.
     """
 
     wire: Channel
@@ -67,7 +67,7 @@ def _core_load(schedule: Schedule, core: ComputeCore) -> CoreLoad:
 def idle_cycles(schedule: Schedule) -> Ints:
     """The idle cycles of each core that computes (rows), by :class:`StallReason` (columns).
 
-    With the busy cycles of the core they add up to the latency.
+    Together with the busy cycles of the core they add up to the latency.
     """
     idle = stalls(schedule)
     cores = len(schedule.problem.accelerator.compute_cores)
@@ -77,7 +77,7 @@ def idle_cycles(schedule: Schedule) -> Ints:
 
 
 def wire_loads(schedule: Schedule) -> tuple[WireLoad, ...]:
-    """A row for each wire that something passes, the busiest one first."""
+    """A row for each channel in use, the busiest first."""
     wires = Interconnect(accelerator=schedule.problem.accelerator).channels
     found = wire_occupancy(schedule)
     busy, bits = busy_cycles(found), occupied_bits(schedule, found)
@@ -91,6 +91,6 @@ def wire_loads(schedule: Schedule) -> tuple[WireLoad, ...]:
 
 
 def onchip_peak(schedule: Schedule) -> int:
-    """The most bits that the memories on the chip hold, each at its own worst time."""
+    """The sum of the peaks of all on-chip memories."""
     offchip = TopMemories(accelerator=schedule.problem.accelerator).offchip
     return sum(peak for place, peak in enumerate(schedule.peaks) if place not in offchip)

@@ -1,4 +1,4 @@
-"""A search for allocations as points: what was found, and the best up to each generation."""
+"""Lists the allocations that a search found, and the Pareto front of each generation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nestmap.pipeline.analysis.schedule.tables import Floats, FrontView, Ints
 
 
 def front_view(generations: Iterable[Generation]) -> FrontView:
-    """The different individuals of generations that can be scheduled, and the front of each one."""
+    """The distinct feasible individuals of all generations, and the front of each generation."""
     found: dict[Allocation, tuple[Fitness, int]] = {}
     numbers: list[int] = []
     fronts: list[Ints] = []
@@ -39,16 +39,16 @@ def front_view(generations: Iterable[Generation]) -> FrontView:
 
 
 def best_by_generation(view: FrontView) -> tuple[Floats, Floats]:
-    """The least latency (cycles) and the least energy (pJ) known in each generation."""
+    """The least latency (cycles) and the least energy (pJ) up to each generation."""
     latency = [float(view.latency[front].min()) for front in view.fronts if len(front)]
     energy = [float(view.energy[front].min()) for front in view.fronts if len(front)]
     return np.array(latency), np.array(energy)
 
 
 def staircase(view: FrontView, generation: int) -> tuple[Floats, Floats]:
-    """Latency and energy along the front at that place, by rising latency and falling energy.
+    """Latency and energy along the front at that position, by rising latency.
 
-    Fronts with further objectives have more individuals; these two are what is drawn.
+    Fronts with further objectives have more individuals; only these two objectives are drawn.
     """
     front = view.fronts[generation]
     rows = front[front_rows(view.energy[front], view.latency[front].astype(np.float64))[::-1]]

@@ -1,4 +1,4 @@
-"""What a split network consists of, layer by layer, and what of it is too large for which core."""
+"""Summarizes a split network layer by layer, with the layers too large for some cores."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nestmap.model.multicore.problem import StreamProblem
 
 
 class Span(NamedTuple):
-    """From the least to the most."""
+    """The minimum and maximum."""
 
     low: int
     high: int
@@ -35,7 +35,7 @@ class Allowed:
         self._nodes = {node.name: node for node in problem.workload.nodes}
 
     def __call__(self, nest: LayerNest) -> tuple[ComputeCore, ...]:
-        """Those of one layer."""
+        """The cores of one layer."""
         node = self._nodes[nest.name]
         return () if isinstance(node, NoCostNode) else self._problem.cores_of(node)
 
@@ -43,7 +43,7 @@ class Allowed:
 @final
 @dataclass(frozen=True, slots=True)
 class LayerSummary:
-    """A layer: its nodes and groups, bits of a node's tensors, edges that bring data, their bits.
+    """A layer: nodes and groups, bits of a node's tensors, edges with data, bits on edges.
 
     The constants of a node are those of its group.
     """
@@ -61,7 +61,7 @@ class LayerSummary:
 @final
 @dataclass(frozen=True, slots=True)
 class LargeTensor:
-    """What a node of a layer needs most of an operand, in bits."""
+    """The largest tile of an operand that a node of a layer needs, in bits."""
 
     layer: CnLayer
     use: TensorUse
@@ -71,10 +71,10 @@ class LargeTensor:
 @final
 @dataclass(frozen=True, slots=True)
 class TooLarge:
-    """A layer whose node does not fit the outermost memory of some cores that are alike.
+    """A layer whose node exceeds the outermost memory of some equal cores.
 
-    ``needs`` are the bits of each operand that lives there, the smallest first; ``left_out`` those
-    that have no room beside the smaller ones.
+    ``needs`` are the bits of each operand in that memory, the smallest first; ``left_out`` are the
+    operands that do not fit together with the smaller ones.
     """
 
     layer: CnLayer
@@ -85,7 +85,7 @@ class TooLarge:
 
 
 def layer_splits(split: CnWorkload) -> tuple[LayerSummary, ...]:
-    """A summary of each layer, in their order."""
+    """The summary of each layer, in their order."""
     brings = split.edges.read >= 0
     reader = np.searchsorted(split.first_nodes, split.edges.consumer[brings], side="right") - 1
     edges = np.bincount(reader, minlength=len(split.layers))
@@ -119,7 +119,7 @@ def _span(split: CnWorkload, layer: CnLayer, uses: Iterable[TensorUse]) -> Span:
 
 
 def largest_tensors(split: CnWorkload, most: int) -> list[LargeTensor]:
-    """The operands of which a node needs most, a row for each layer and operand."""
+    """The operands with the largest tiles, a row for each layer and operand."""
     rows = (
         LargeTensor(layer, use, _most(split, layer, use))
         for layer in split.layers
@@ -133,7 +133,7 @@ def _most(split: CnWorkload, layer: CnLayer, use: TensorUse) -> int:
 
 
 def too_large(split: CnWorkload, allowed: Allowed) -> Iterator[TooLarge]:
-    """What does not fit, layer by layer; cores that differ in name and number only share a row."""
+    """The layers that do not fit; cores that differ only in name and number share a row."""
     for layer in split.layers:
         alike: dict[tuple[object, ...], TooLarge] = {}
         for core in allowed(layer.nest):
@@ -170,9 +170,9 @@ def _unfit(split: CnWorkload, layer: CnLayer, core: ComputeCore) -> Iterator[Too
 def operand_links(
     nest: LayerNest, known: Sequence[MemoryOperand]
 ) -> dict[LayerOperand, MemoryOperand]:
-    """The memory operand of each operand, as in a mapping that says nothing of it.
+    """The memory operand of each operand in a mapping without operand links.
 
-    Where there are more inputs than memory operands, the others share the last one.
+    If there are more inputs than memory operands, the last one is shared.
     """
     output = nest.output.operand
     names = [output, *(use.operand for use in nest.inputs)]

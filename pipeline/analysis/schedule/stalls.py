@@ -1,4 +1,4 @@
-"""Why cores are idle: what the node that runs next waits for."""
+"""Finds why cores are idle: the dependency of the next node."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ Flags = NDArray[np.bool_]
 
 
 class _Waits(NamedTuple):
-    """For each node: when its predecessors have ended, what was sent for it begins and is there.
+    """For each node: the end of its predecessors, the start and the end of its transfers.
 
-    ``blocked``: what was sent had to wait for a wire. Where nothing was sent, it begins and ends
-    at 0.
+    ``blocked``: a transfer had to wait for a channel. Without transfers, start and end are 0.
     """
 
     ready: Ints
@@ -28,12 +27,12 @@ class _Waits(NamedTuple):
 
 
 def stalls(schedule: Schedule) -> Stalls:
-    """All times in which cores are idle, from 0 to the latency, with the reason.
+    """All idle times of cores, from 0 to the latency, with the reason.
 
-    The time before a node starts is split: first it waits for the last of its predecessors, then
-    until the first tensor that is sent for it is on its way (for wires where one of them was taken
-    until then, else for room), then for the tensors, and what is left for room. Evictions are
-    room.
+    The time before a node starts is divided: until its last predecessor ends, the node waits for
+    predecessors; until its first transfer starts, for channels if one of them was busy until then,
+    else for capacity; until its transfers end, for transfers. The rest is waiting for capacity,
+    which includes evictions.
     """
     row, start, end, node = _gaps(schedule)
     waits = _waits(schedule)
@@ -65,7 +64,7 @@ def stalls(schedule: Schedule) -> Stalls:
 
 
 def _gaps(schedule: Schedule) -> tuple[Ints, Ints, Ints, Ints]:
-    """Row, start and end of each time in which a core is idle, and the node behind it."""
+    """Row, start and end of each idle time of a core, and the node that follows it."""
     rows: list[Ints] = []
     found: list[tuple[Ints, Ints, Ints]] = []
     for row, core in enumerate(schedule.problem.accelerator.compute_cores):
@@ -81,7 +80,7 @@ def _gaps(schedule: Schedule) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 def _waits(schedule: Schedule) -> _Waits:
-    """An item more than there are nodes: of the last one nothing is asked."""
+    """The values with one extra item, a placeholder for the time after the last node."""
     count = len(schedule.core) + 1
     edges, sent = schedule.problem.nodes.edges, schedule.transfers
     ready = np.zeros(count, dtype=np.int64)
@@ -93,7 +92,7 @@ def _waits(schedule: Schedule) -> _Waits:
     np.maximum.at(sent_to, sent.node[late], sent.end[late])
     order = late[np.lexsort((-sent.start[late], sent.node[late]))]
     first = np.full(count, NONE, dtype=np.int64)
-    first[sent.node[order]] = order  # the last one written is the first that is sent
+    first[sent.node[order]] = order  # the last write wins: the first transfer
     sent_from = np.where(first >= 0, np.append(sent.start, 0)[first], 0)
     blocked = np.append(_waited_for_wires(schedule), False)[first] & (first >= 0)
     evicted = np.zeros(count, dtype=np.bool_)
@@ -102,7 +101,7 @@ def _waits(schedule: Schedule) -> _Waits:
 
 
 def _waited_for_wires(schedule: Schedule) -> Flags:
-    """Whether each transfer starts when one of its wires becomes free."""
+    """Whether each transfer starts when one of its channels becomes free."""
     found = wire_occupancy(schedule)
     size = schedule.latency + 1
     freed = np.unique(found.wire * size + np.minimum(found.end, schedule.latency))
@@ -115,7 +114,7 @@ def _waited_for_wires(schedule: Schedule) -> Flags:
 
 
 def _joined(found: Stalls) -> Stalls:
-    """Without empty ones; what follows with the same reason for the same node is one."""
+    """Drops empty idle times and merges consecutive ones with the same reason and node."""
     some = np.flatnonzero(found.end > found.start)
     row, start, end = found.row[some], found.start[some], found.end[some]
     reason, node = found.reason[some], found.node[some]

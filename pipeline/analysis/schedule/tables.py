@@ -1,6 +1,6 @@
-"""The tables behind pictures of a schedule: rows and bars of its Gantt chart, use of what it has.
+"""Tables behind the pictures of a schedule: rows and bars of its Gantt chart, resource use.
 
-Times are in cycles. What there are thousands of are columns: arrays of equal length.
+Times are in cycles. Long tables are columns: arrays of equal length.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 NONE = -1
-"""In a column of places: there is none."""
+"""In a column of positions: none."""
 
 
 class RowKind(StrEnum):
-    """What a row of a Gantt chart is."""
+    """The kind of a row in a Gantt chart."""
 
     CORE = "core"
     WIRE = "wire"
-    """A link or a bus between cores."""
+    """A link or bus between cores."""
     OFFCHIP = "offchip"
-    """A link or a bus to or from the memory off the chip."""
+    """A link or bus to or from the off-chip memory."""
 
 
 class Row(NamedTuple):
-    """A row of a Gantt chart: a core, by its number, or a wire, by its place among all wires."""
+    """A row of a Gantt chart: a core (by number), or a channel (by position among all channels)."""
 
     kind: RowKind
     number: int
@@ -41,7 +41,7 @@ class Row(NamedTuple):
 
 
 class BarKind(IntEnum):
-    """What happens during a bar; transfers are numbered from 1 as their kinds are from 0."""
+    """The kind of a bar; kinds of transfers start at 1 here and at 0 in the schedule."""
 
     NODE = 0
     """A node runs."""
@@ -50,19 +50,20 @@ class BarKind(IntEnum):
     EVICTION = 3
     RESULT = 4
     STREAM = 5
-    """An operand that does not fit the core passes while its node runs."""
+    """An operand that does not fit the core is streamed while its node runs."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class GanttBars:
-    """The bars of a Gantt chart, as columns: row by row, in a row by time; none overlaps another.
+    """The bars of a Gantt chart as columns, sorted by row and time; bars do not overlap.
 
-    ``row`` is a place among the rows, ``kind`` a :class:`BarKind`, ``event`` the row of that node,
-    transfer or stream in the schedule, ``layer`` the place of the layer that runs, or whose tensor
-    is sent. ``count``: so many events are one bar: one tensor that is sent to several cores at the
-    same time, streams that share a wire, or bars too narrow to be seen. Of these, kind, event and
-    layer are those that take most of it; of others those of the first one.
+    ``row`` is a position among the rows, ``kind`` a :class:`BarKind`, ``event`` the row of the
+    node, transfer or stream in the schedule, ``layer`` the position of the layer that runs or whose
+    tensor is sent. ``count`` is the number of events in the bar: one tensor sent to several cores
+    at the same time, streams that share a channel, or bars too narrow to be seen. In the last case,
+    kind, event and layer are those with the largest share of the time; otherwise those of the first
+    event.
     """
 
     row: Ints
@@ -78,22 +79,22 @@ class GanttBars:
 
 
 class StallReason(IntEnum):
-    """Why a core is idle: what the node that it runs next waits for."""
+    """Why a core is idle: the dependency of its next node."""
 
     PREDECESSOR = 0
-    """For nodes on other cores that it reads from."""
+    """Waits for predecessors on other cores."""
     TRANSFER = 1
-    """For a tensor on its way, or for the wires on that way."""
+    """Waits for a transfer, or for the channels of its route."""
     MEMORY = 2
-    """For room in a memory."""
+    """Waits for capacity in a memory."""
     NOTHING = 3
-    """There is no next node: all of this core have run."""
+    """No next node: all nodes of this core have run."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Stalls:
-    """Times in which cores are idle, as columns: row by row, in a row by time.
+    """Idle times of cores as columns, sorted by row and time.
 
     ``reason`` is a :class:`StallReason`, ``node`` the one that waits; ``NONE`` at the end.
     """
@@ -109,27 +110,27 @@ class Stalls:
 
 
 class Cause(IntEnum):
-    """Why a step of the critical path did not start sooner: what the step before it was to it."""
+    """Why a step of the critical path did not start sooner: its relation to the previous step."""
 
     START = 0
-    """It is the first step."""
+    """The first step."""
     DATA = 1
-    """It makes or brings a tensor that is needed."""
+    """The previous step produces or transfers a required tensor."""
     CORE = 2
-    """It runs on the same core."""
+    """The previous step runs on the same core."""
     WIRE = 3
-    """It takes the same wire."""
+    """The previous step takes the same channel."""
     MEMORY = 4
-    """Room is there only after it."""
+    """The previous step frees capacity."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class CriticalPath:
-    """What must be faster for the schedule to end sooner, as columns, from the start to the end.
+    """The critical path as columns, from the start to the end of the schedule.
 
-    Nodes and transfers, ``kind`` and ``event`` as of bars; ``cause`` is a :class:`Cause`. Each step
-    starts when the one before it ends, or later where the time between is spent waiting for room.
+    Its steps are nodes and transfers. ``kind`` and ``event`` are as for bars; ``cause`` is a
+    :class:`Cause`. Each step starts when the one before it ends, or later if it waits for capacity.
     """
 
     kind: Ints
@@ -145,9 +146,9 @@ class CriticalPath:
 @final
 @dataclass(frozen=True, eq=False)
 class Gantt:
-    """A schedule as a Gantt chart: cores, then the wires that are used, off the chip the last.
+    """A schedule as a Gantt chart: cores, then the channels in use, off-chip channels last.
 
-    ``path_rows`` is the row of each step of the critical path, ``NONE`` where it has none.
+    ``path_rows`` is the row of each step of the critical path, ``NONE`` if it has none.
     """
 
     rows: tuple[Row, ...]
@@ -162,10 +163,10 @@ class Gantt:
 @final
 @dataclass(frozen=True, eq=False)
 class MemoryUse:
-    """What a memory holds: ``bits[i]`` from ``times[i]`` on; both are empty where it is not used.
+    """The usage of a memory: ``bits[i]`` from ``times[i]`` on; both empty if it is not used.
 
-    ``place`` is that among the :class:`~nestmap.model.multicore.top_memories.TopMemories`,
-    ``peak`` the most bits at any time.
+    ``place`` is its position in the :class:`~nestmap.model.multicore.top_memories.TopMemories`,
+    ``peak`` the maximum of bits over time.
     """
 
     place: int
@@ -177,17 +178,17 @@ class MemoryUse:
 
     @property
     def capacity(self) -> int:
-        """The bits that fit in it."""
+        """The capacity in bits."""
         return self.home.level.instance.size
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class WireUse:
-    """How much of the time a wire is taken, in bins: cycles by kind (rows, ``BarKind``) and bin.
+    """The occupancy of a channel over time: cycles by kind (rows, ``BarKind``) and bin.
 
-    A stream that takes a part of the bandwidth takes that part of a cycle. ``edges`` are the
-    borders of the bins, ``busy`` the cycles in which anything is on the wire.
+    A stream with a share of the bandwidth occupies that share of each cycle. ``edges`` are the
+    borders of the bins, ``busy`` the cycles in which the channel is in use.
     """
 
     row: Row
@@ -197,13 +198,13 @@ class WireUse:
 
     @property
     def shares(self) -> Floats:
-        """The share of what the wire could carry in each bin, by kind and bin."""
+        """The utilization of the channel in each bin, by kind and bin."""
         found: Floats = self.cycles / np.maximum(np.diff(self.edges), 1)
         return found
 
 
 class Traffic(NamedTuple):
-    """Bits that are sent over a wire, or from one core to another, by :class:`BarKind`."""
+    """Bits sent over a channel, or from one core to another, by :class:`BarKind`."""
 
     name: str
     bits: tuple[int, ...]
@@ -217,11 +218,11 @@ class Traffic(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class FrontView:
-    """A search for allocations: different individuals, and the best ones up to each generation.
+    """A search for allocations: distinct individuals, and the Pareto front of each generation.
 
-    ``latency`` (cycles), ``energy`` (pJ), ``memory`` (bits) and ``generation``, in which it was
-    seen first, have an item for each individual that can be scheduled. ``fronts`` has the places of
-    the best ones of each generation, by latency; ``numbers`` which generation that is.
+    ``latency`` (cycles), ``energy`` (pJ), ``memory`` (bits) and the ``generation`` of its first
+    appearance have a value for each feasible individual. ``fronts`` has the positions of the Pareto
+    front of each generation, by latency; ``numbers`` has the numbers of these generations.
     """
 
     allocations: tuple[Allocation, ...]

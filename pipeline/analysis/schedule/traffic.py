@@ -1,4 +1,4 @@
-"""How much data is sent: over each wire, and from each core to each other one."""
+"""Computes the data sent over each channel, and from each core to each other core."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nestmap.pipeline.analysis.schedule.tables import BarKind, Ints, Traffic
 
 
 def wire_traffic(schedule: Schedule) -> tuple[Traffic, ...]:
-    """Bits that pass each wire that is used; a tensor for several cores at the same time once."""
+    """Bits sent over each channel in use; a tensor sent to several cores at once counts once."""
     found = wire_occupancy(schedule)
     rows = wire_rows(schedule.problem.accelerator)
     bits = occupied_bits(schedule, found)
@@ -25,7 +25,7 @@ def wire_traffic(schedule: Schedule) -> tuple[Traffic, ...]:
 
 
 def occupied_bits(schedule: Schedule, found: WireOccupancy) -> Ints:
-    """The bits that pass a wire each time that it is taken."""
+    """The bits of each occupancy of a channel."""
     streams = found.kind == BarKind.STREAM
     bits = np.zeros(len(found), dtype=np.int64)
     bits[streams] = streamed_bits(schedule)[found.event[streams]]
@@ -34,7 +34,7 @@ def occupied_bits(schedule: Schedule, found: WireOccupancy) -> Ints:
 
 
 def core_traffic(schedule: Schedule) -> tuple[Traffic, ...]:
-    """Bits that each core gets from each other one, whichever way they take."""
+    """Bits that each core receives from each other core, over any route."""
     transfers, streams = schedule.transfers, schedule.streams
     ends = np.stack(
         (
@@ -52,7 +52,7 @@ def core_traffic(schedule: Schedule) -> tuple[Traffic, ...]:
 
 
 def streamed_bits(schedule: Schedule) -> Ints:
-    """The bits of each stream: its rate all the time."""
+    """The bits of each stream: its rate times its duration."""
     streams = schedule.streams
     bits: Ints = streams.rate * (streams.end - streams.start)
     return bits

@@ -1,4 +1,4 @@
-"""How full the memories are and how busy the wires, over time."""
+"""Computes the utilization of memories and channels over time."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from nestmap.pipeline.analysis.schedule.tables import BarKind, Floats, Ints, Mem
 
 
 def memory_uses(schedule: Schedule, cells: int | None = None) -> tuple[MemoryUse, ...]:
-    """What each outermost memory holds when, that off the chip last.
+    """The usage of each outermost memory over time, the off-chip memory last.
 
-    With ``cells`` of all changes in a part of the time only the first, the last and the two
-    extremes are kept; the time is cut into so many parts.
+    With ``cells``, the time is divided into that many cells, and only the first, last, lowest and
+    highest value of each cell remain.
     """
     homes = TopMemories(accelerator=schedule.problem.accelerator)
     return tuple(_memory(schedule, place, homes, cells) for place in range(len(homes.memories)))
@@ -38,9 +38,10 @@ def _memory(schedule: Schedule, place: int, homes: TopMemories, cells: int | Non
 
 
 def wire_uses(schedule: Schedule, bins: int = 200) -> tuple[WireUse, ...]:
-    """How much of each wire is taken in each bin of the time, of those that are and take time.
+    """The utilization of each channel in use, in each bin of the time.
 
-    A tensor that goes to several cores at the same time takes a wire once.
+    A tensor sent to several cores at once takes a channel once. Channels of unlimited bandwidth are
+    left out.
     """
     found = wire_occupancy(schedule)
     busy = busy_cycles(found)
@@ -58,7 +59,7 @@ def wire_uses(schedule: Schedule, bins: int = 200) -> tuple[WireUse, ...]:
 
 
 def _parts(schedule: Schedule, found: WireOccupancy, width: int) -> Floats:
-    """The part of the bandwidth that each takes: all of it, but for streams."""
+    """The share of the bandwidth that each row takes: 1, except for streams."""
     parts = np.ones(len(found))
     streams = found.kind == BarKind.STREAM
     parts[streams] = np.minimum(1.0, schedule.streams.rate[found.event[streams]] / width)
@@ -66,14 +67,14 @@ def _parts(schedule: Schedule, found: WireOccupancy, width: int) -> Floats:
 
 
 def bin_edges(latency: int, bins: int) -> Ints:
-    """Borders of bins of about equal width, in whole cycles, none of them empty."""
+    """Borders of non-empty bins of about equal width, in whole cycles."""
     count = max(1, min(bins, latency))
     edges: Ints = np.arange(count + 1, dtype=np.int64) * max(latency, 1) // count
     return edges
 
 
 def _cycles(found: WireOccupancy, parts: Floats, kind: BarKind, edges: Ints) -> Floats:
-    """The cycles of each bin that is taken by a kind."""
+    """The cycles of each bin that a kind occupies."""
     chosen = found.kind == kind
     weights = parts[chosen]
     started = _up_to(found.start[chosen], weights, edges)
@@ -83,7 +84,7 @@ def _cycles(found: WireOccupancy, parts: Floats, kind: BarKind, edges: Ints) -> 
 
 
 def _up_to(times: Ints, weights: Floats, edges: Ints) -> Floats:
-    """For each edge the cycles from each of the times before it up to it, weighted and summed."""
+    """For each edge, the weighted sum of the cycles from each earlier time to the edge."""
     order = np.argsort(times)
     before = np.searchsorted(times[order], edges, side="left")
     weight = np.concatenate(([0.0], np.cumsum(weights[order])))[before]

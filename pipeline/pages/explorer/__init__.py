@@ -1,1 +1,1 @@
-"""The explorer: serves the pages of a store, read-only, on this machine."""
+"""The explorer: serves the pages of a store, read-only, on the local machine."""

@@ -1,4 +1,4 @@
-"""The explorer: which address shows what, and what is said where something is wrong."""
+"""The explorer's routes and error pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TITLES: Final = {404: "No such page", 405: "Not allowed here"}
 
 
 def explorer(site: Site) -> Guard:
-    """The pages of a store as an ASGI application, which closes it at the end of its lifespan."""
+    """The pages of a store as an ASGI application; the end of its lifespan closes the site."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
@@ -100,7 +100,7 @@ def _not_read(request: Request, error: Exception) -> Response:
 
 
 def _not_shown(request: Request, error: Exception) -> Response:
-    """Such as figures that another version of the cost model has made."""
+    """For example, results of another version of the cost model."""
     return pages.message("This cannot be shown", str(error), 422)
 
 
@@ -115,9 +115,9 @@ def _too_long(request: Request, error: Exception) -> Response:
 
 
 def _gone(request: Request, error: Exception) -> Response:
-    return PlainTextResponse("", 400)  # nobody reads it
+    return PlainTextResponse("", 400)  # the client has closed the connection
 
 
 def _bug(request: Request, error: Exception) -> Response:
-    told = "This is a bug in nestmap: the terminal that runs nestmap serve says more."
+    told = "This is a bug in nestmap: see the terminal that runs nestmap serve."
     return pages.message("Something went wrong", told, 500)

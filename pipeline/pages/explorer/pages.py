@@ -1,4 +1,4 @@
-"""The pages: all runs, a run, a layer, a comparison, the schema."""
+"""Builds the pages: all runs, a run, a layer, a comparison, the schema."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class _Ran(BaseModel, frozen=True):
 @final
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """A run in the list of all."""
+    """A run in the list of all runs."""
 
     id: str
     address: str
@@ -71,7 +71,7 @@ class RunLine:
 @final
 @dataclass(frozen=True, slots=True)
 class RunsView:
-    """All runs, newest first; ``left`` are older ones that are not listed."""
+    """All runs, newest first; ``left`` is the number of older runs that are not listed."""
 
     store: str
     runs: tuple[RunLine, ...]
@@ -82,7 +82,7 @@ class RunsView:
 @final
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A name with its type and what it means."""
+    """A name with its type and its meaning."""
 
     name: str
     type: str
@@ -103,7 +103,7 @@ class TableView:
 @final
 @dataclass(frozen=True, slots=True)
 class SchemaView:
-    """What can be asked for."""
+    """The tables, views and named queries that can be queried."""
 
     tables: tuple[TableView, ...]
     queries: tuple[NamedQuery, ...]
@@ -112,7 +112,7 @@ class SchemaView:
 @final
 @dataclass(frozen=True, slots=True)
 class LayerView:
-    """The page of a layer: the addresses of its run and of the layers before and behind it."""
+    """The page of a layer, with links to its run, the previous and the next layer."""
 
     layer: str
     title: str
@@ -125,19 +125,19 @@ class LayerView:
 @final
 @dataclass(frozen=True, slots=True)
 class MessageView:
-    """A page that only says something."""
+    """A page with only a message."""
 
     title: str
     text: str
 
 
 def message(title: str, text: str, status: int) -> HTMLResponse:
-    """A page that says what is wrong, and leads back."""
+    """An error page with a link back."""
     return page(title, render("message", MessageView(title, text)), status=status)
 
 
 def runs_page(site: Site) -> HTMLResponse:
-    """All runs."""
+    """The page of all runs."""
     with site.open() as store:
         rows = store.ask("history").models(_Ran)
     shown = rows[: -MOST_RUNS - 1 : -1]
@@ -147,7 +147,7 @@ def runs_page(site: Site) -> HTMLResponse:
 
 
 def run_page(site: Site, text: str) -> HTMLResponse:
-    """A run: what the report says of it."""
+    """The page of a run, as in the report."""
     with site.open() as store:
         run = find_run(store, text)
         try:
@@ -161,7 +161,7 @@ def run_page(site: Site, text: str) -> HTMLResponse:
 
 
 def layer_page(site: Site, text: str, name: str) -> HTMLResponse:
-    """The explained mapping of a layer."""
+    """The page of a layer with its explained mapping."""
     with site.open() as store:
         run = _reported(store, text)
         layer = find_layer(run, name)
@@ -170,7 +170,7 @@ def layer_page(site: Site, text: str, name: str) -> HTMLResponse:
 
 
 def comparison_page(site: Site, texts: list[str]) -> HTMLResponse:
-    """Runs side by side."""
+    """The page that compares runs."""
     if not 2 <= len(texts) <= MOST_COMPARED:
         found = "one run" if len(texts) == 1 else f"{len(texts) or 'no'} runs"
         told = f"found {found}; expected two to {MOST_COMPARED}: choose them in the list of runs"
@@ -192,7 +192,7 @@ def _stream_address(run: ReportedStream) -> str:
 
 
 def schema_page(site: Site) -> HTMLResponse:
-    """The tables and views, and the named queries."""
+    """The page of tables, views and named queries."""
     with site.open() as store:
         tables, queries = tuple(_tables(store)), store.named_queries()
     return page("Schema", render("schema", SchemaView(tables, queries)), SCHEMA)

@@ -1,4 +1,4 @@
-"""The explorer's own templates, in the documents of the report."""
+"""Renders the explorer's own templates in the documents of the report."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PLACES: Final = ((RUNS, "Runs"), (SQL, "SQL"), (SCHEMA, "Schema"))
 
 
 def page(title: str, body: Markup, at: str = "", status: int = 200) -> HTMLResponse:
-    """A whole page; ``at`` is its address where that is in the menu."""
+    """A whole page; ``at`` is its address if that is in the menu."""
     return HTMLResponse(document(title, body, _ASSETS, _menu(at)), status)
 
 
@@ -38,7 +38,7 @@ def _menu(at: str) -> Markup:
 
 
 def render(template: str, view: object) -> Markup:
-    """One of the explorer's templates, which calls what it prints ``view``; all is escaped."""
+    """Renders one of the explorer's templates; its data is ``view``, and all of it is escaped."""
     return Markup(_templates().get_template(f"{template}.html.jinja").render(view=view))
 
 
@@ -49,6 +49,6 @@ def own_text(name: str) -> str:
 
 @cache
 def _templates() -> Environment:
-    """Those of the report, whose macros ours use, and ours."""
+    """The templates of the report, whose macros the explorer uses, and the explorer's own."""
     packages = ("nestmap.pipeline.pages.explorer", "nestmap.pipeline.pages.report")
     return templates().overlay(loader=ChoiceLoader([PackageLoader(name) for name in packages]))

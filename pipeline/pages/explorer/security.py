@@ -1,8 +1,8 @@
-"""What every request must be, and what every response says: the explorer is for one machine.
+"""Restricts requests to the local machine and sets protective response headers.
 
-A page of another site can make the browser send requests here. It must not get an answer it can
-read (the host is checked, so no name can be pointed at this machine), must not ask questions
-(they must come from a page of the explorer), and must not show our pages in its own.
+A page of another site can make the browser send requests here. It must not be able to read a
+response (the host is checked, which prevents DNS rebinding), to run queries (they must come from a
+page of the explorer), or to embed the explorer's pages.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from nestmap.pipeline.pages.report.assets import policy
 
 HOSTS: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
-"""The names of this machine that a request may be for."""
+"""The host names of the local machine that requests may use."""
 
 MOST_BODY: Final = 2**17
 MOST_ADDRESS: Final = 2**14
 
 POLICY: Final = f"{policy(())}; frame-ancestors 'none'"
-"""What a page may load and do: from here, and nothing else."""
+"""The content that a page may load: only from the explorer itself."""
 
 _SAID: Final = {
     "content-security-policy": POLICY,
@@ -37,7 +37,7 @@ _SAID: Final = {
 
 @final
 class Guard:
-    """Refuses requests that no page of the explorer makes, and protects what is answered."""
+    """Refuses requests from outside the explorer's pages, and protects responses."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -46,7 +46,7 @@ class Guard:
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
-            return  # no web sockets: the server refuses what is not accepted
+            return  # no web sockets: the server closes connections that are not accepted
         protected = _protected(send)
         if refusal := _refusal(scope):
             await refusal(scope, receive, protected)
@@ -55,7 +55,7 @@ class Guard:
 
 
 class TooLongError(Exception):
-    """The body of a request is longer than any question."""
+    """The body of a request exceeds the size limit of a query."""
 
 
 def _refusal(scope: Scope) -> PlainTextResponse | None:
@@ -65,9 +65,9 @@ def _refusal(scope: Scope) -> PlainTextResponse | None:
     if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > MOST_ADDRESS:
         return _told(414, f"The address is longer than {MOST_ADDRESS} bytes.")
     if scope["method"] not in ("GET", "HEAD", "POST"):
-        return _told(405, "The explorer only reads: GET, and POST for questions.")
+        return _told(405, "The explorer is read-only: use GET, or POST for queries.")
     if not _comes_from_here(scope["method"], headers):
-        return _told(403, "This was asked by a page of another site.")
+        return _told(403, "The request came from a page of another site.")
     length = headers.get("content-length", "0")
     if not length.isdecimal() or int(length) > MOST_BODY:
         return too_long()
@@ -75,8 +75,8 @@ def _refusal(scope: Scope) -> PlainTextResponse | None:
 
 
 def too_long() -> PlainTextResponse:
-    """What is said of a body that is too long."""
-    return _told(413, f"The question is longer than {MOST_BODY} bytes.")
+    """The response to a body that is too long."""
+    return _told(413, f"The query is longer than {MOST_BODY} bytes.")
 
 
 def _is_ours(headers: Headers) -> bool:
@@ -90,11 +90,11 @@ def _is_ours(headers: Headers) -> bool:
 
 
 def _comes_from_here(method: str, headers: Headers) -> bool:
-    """Whether a page of ours asks, the user types the address, or it is no browser."""
+    """Whether a page of the explorer, the address bar or a program other than a browser asks."""
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     if site in ("same-origin", "none"):
         return True
-    if site is not None:  # links from elsewhere may lead here, but nothing may be asked from there
+    if site is not None:  # other sites may link here, but may not run queries
         return method != "POST" and headers.get("sec-fetch-mode") == "navigate"
     return origin is None or origin == f"http://{headers['host'].lower()}"
 
@@ -104,7 +104,7 @@ def _told(status: int, text: str) -> PlainTextResponse:
 
 
 def _limited(receive: Receive) -> Receive:
-    """Also where nobody has said how long a body will be."""
+    """Limits the body also if its length was not declared."""
     received = 0
 
     async def limited() -> Message:

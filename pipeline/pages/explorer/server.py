@@ -1,4 +1,4 @@
-"""The server: on the loopback interface of this machine, until Ctrl-C."""
+"""Runs the server on the local machine's loopback interface until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nestmap.pipeline.pages.explorer.app import explorer
 from nestmap.pipeline.pages.explorer.store_site import Site
 
 HOST: Final = "127.0.0.1"
-"""The only interface that is served; nothing else can be asked for."""
+"""The only interface that the server listens on."""
 
 DEFAULT_PORT: Final = 8321
 _LARGEST_HEAD: Final = 2**15
@@ -26,10 +26,10 @@ _TICK: Final = 0.1
 
 
 def listening(port: int | None) -> socket.socket:
-    """A socket of this machine only; without a port the usual one, or a free one if it is taken.
+    """A listening socket on this machine; by default the usual port, or a free one if it is taken.
 
     Raises:
-        InputError: if the port that was asked for cannot be used.
+        InputError: if the requested port is in use.
     """
     if port is None:
         try:
@@ -47,7 +47,7 @@ def listening(port: int | None) -> socket.socket:
 def _bound(port: int) -> socket.socket:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        if os.name == "posix":  # elsewhere it would let two programs have one port
+        if os.name == "posix":  # on other systems it would let two programs share the port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((HOST, port))
         listener.listen(64)
@@ -58,14 +58,14 @@ def _bound(port: int) -> socket.socket:
 
 
 def address(listener: socket.socket) -> str:
-    """Where to find the pages."""
+    """The address of the pages."""
     return f"http://{HOST}:{listener.getsockname()[1]}/"
 
 
 def server_of(site: Site) -> uvicorn.Server:
-    """The server of a store, which is not running yet.
+    """The server of a store, not running yet.
 
-    It keeps no log of requests, says nothing of itself, and takes no more than it needs.
+    It keeps no request log, sends no server header, and limits its resources.
     """
     return uvicorn.Server(
         uvicorn.Config(
@@ -74,7 +74,7 @@ def server_of(site: Site) -> uvicorn.Server:
             ws="none",
             lifespan="on",
             access_log=False,
-            log_level="error",  # what is wrong with requests is not the user's business
+            log_level="error",  # malformed requests do not concern the user
             log_config=None,
             proxy_headers=False,
             server_header=False,
@@ -91,7 +91,7 @@ def serve(path: Path, listener: socket.socket) -> None:
     """Serves a store until Ctrl-C.
 
     Raises:
-        KeyboardInterrupt: when that comes; all that was started has ended then.
+        KeyboardInterrupt: on Ctrl-C, after everything has been shut down.
     """
     site = Site(path)
     with closing(listener):
@@ -99,7 +99,7 @@ def serve(path: Path, listener: socket.socket) -> None:
 
 
 async def _serving(site: Site, server: uvicorn.Server, listener: socket.socket) -> None:
-    """Runs the server; when it shall end, nobody waits for an answer any more."""
+    """Runs the server; on shutdown, cancels running queries so that it need not wait for them."""
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     while not (server.should_exit or serving.done()):
         await asyncio.sleep(_TICK)

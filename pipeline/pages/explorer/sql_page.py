@@ -1,4 +1,4 @@
-"""The page of the SQL box: a question, its answer, and questions to begin with."""
+"""Builds the SQL page: a query, its result, and examples."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from nestmap.store.sandbox.process import SandboxResult
 from nestmap.store.schema.tables import quote_literal, quote_name
 
 SHOWN: Final = QueryLimits(rows=1000)
-"""How much of an answer a page shows."""
+"""The maximum size of a result on a page."""
 
 SAVED: Final = QueryLimits(rows=100_000, size=2**26)
-"""How much of an answer a file holds."""
+"""The maximum size of a result in a file."""
 
 _LONGEST: Final = 2000
 _MOST_RUNS: Final = 200
-"""How many runs can be chosen, and how much of a value is shown."""
+"""The maximum numbers of runs to choose from, and of characters of a value."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A question with a name."""
+    """An example query with a name."""
 
     title: str
     sql: str
 
     @property
     def address(self) -> str:
-        """The page with it in the box."""
+        """The address of the page with this query in the box."""
         return sql_address(self.sql)
 
 
@@ -87,7 +87,7 @@ EXAMPLES: Final = (
 @final
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """An answer as a table, in how many seconds it was found, and whether there is more."""
+    """A result as a table, with its duration in seconds, and whether there are more rows."""
 
     table: Table
     seconds: float
@@ -97,7 +97,7 @@ class Shown:
 @final
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A run to choose."""
+    """A run to choose from."""
 
     id: str
     text: str
@@ -106,7 +106,7 @@ class Choice:
 @final
 @dataclass(frozen=True, slots=True)
 class SqlView:
-    """The page: the question, its answer or what is wrong with it, and questions to begin with."""
+    """The page: the query, its result or its error, and examples."""
 
     sql: str
     queries: tuple[NamedQuery, ...]
@@ -118,32 +118,32 @@ class SqlView:
 
     @property
     def address(self) -> str:
-        """The page with the question in the box."""
+        """The page with the query in the box."""
         return sql_address(self.sql)
 
     @property
     def box(self) -> Markup:
-        """The question as it was written, also with tabs and other letters one does not see."""
+        """The query exactly as written, including tabs and other invisible characters."""
         return escape(self.sql)
 
     @property
     def told(self) -> Markup:
-        """What is wrong, line by line: DuckDB shows the place below the line."""
+        """The error, line by line: DuckDB marks the position below the line."""
         return Markup("\n").join(map(printable, self.error.split("\n")))
 
     @property
     def limits(self) -> QueryLimits:
-        """How much is shown."""
+        """The limits of a result on a page."""
         return SHOWN
 
     @property
     def saved(self) -> QueryLimits:
-        """How much a file holds."""
+        """The limits of a result in a file."""
         return SAVED
 
 
 def sql_view(site: Site, given: Mapping[str, str]) -> SqlView:
-    """The page as an address asks for it: with ``sql`` in the box, or a named ``query``.
+    """The page for an address: with ``sql`` in the box, or a named ``query``.
 
     Raises:
         StoreError: if the store cannot be read.
@@ -160,7 +160,7 @@ def sql_view(site: Site, given: Mapping[str, str]) -> SqlView:
 
 
 def shown(answer: SandboxResult, seconds: float) -> Shown:
-    """An answer as a table."""
+    """A result as a table."""
     relation = answer.relation
     numeric = [_is_number(column.type) for column in relation.table.columns]
     columns = [
@@ -195,10 +195,10 @@ def _choices(runs: tuple[RunRecord, ...]) -> tuple[Choice, ...]:
 
 
 def _composed(store: Store, queries: tuple[NamedQuery, ...], given: Mapping[str, str]) -> str:
-    """A named query as SQL, its parameters written into it.
+    """A named query as SQL, with its parameters filled in.
 
     Raises:
-        StoreError: if there is no such query, or a parameter is missing or not right.
+        StoreError: if there is no such query, or a parameter is missing or invalid.
     """
     named = {query.name: query for query in queries}
     asked = given["query"]

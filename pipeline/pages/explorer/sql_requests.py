@@ -1,4 +1,4 @@
-"""Questions that come in: read, asked, answered as a page or a file, cancelled with who asked."""
+"""Handles queries from the browser: runs them, answers with a page or file, cancels them."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _FILES: Final = {
 
 
 def sql_page(site: Site, request: Request) -> Response:
-    """The box, with what the address puts into it; nothing is asked."""
+    """The page with the query of the address in the box; runs nothing."""
     return _page(sql_view(site, request.query_params))
 
 
 async def ask_page(site: Site, request: Request) -> Response:
-    """The answer to a question in a form: below the box, or as a file to save."""
+    """The response to a submitted query: a result below the box, or a file."""
     given = await _given(request)
     if isinstance(given, Response):
         return given
@@ -55,19 +55,19 @@ async def ask_page(site: Site, request: Request) -> Response:
 
 
 async def _given(request: Request) -> Mapping[str, str] | Response:
-    """The fields of the form, or what is wrong with it."""
+    """The fields of the form, or the error in it."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _FORM:
-        return PlainTextResponse(f"A question is sent as {_FORM}.\n", 415)
+        return PlainTextResponse(f"A query must be sent as {_FORM}.\n", 415)
     body = await request.body()
     try:
         return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS))
     except ValueError:
-        return PlainTextResponse("This is not the form of a question.\n", 400)
+        return PlainTextResponse("The form of the query is malformed.\n", 400)
 
 
 async def _answered(site: Site, request: Request, question: SandboxQuery) -> SandboxResult:
-    """The answer; where the browser goes away meanwhile, nobody looks for it any more.
+    """The result; cancels the query if the browser disconnects.
 
     Raises:
         StoreError: as :meth:`nestmap.store.sandbox.process.QuerySandbox.run` does.
@@ -97,7 +97,7 @@ def _page(view: SqlView) -> Response:
 
 
 def _file(answer: SandboxResult | None, kind: str, error: str) -> Response:
-    """All rows as a file, whose name says where it holds the first ones only."""
+    """All rows as a file, whose name tells if it has only the first ones."""
     if answer is None:
         return PlainTextResponse(error + "\n", 400)
     media_type, lines = _FILES[kind]

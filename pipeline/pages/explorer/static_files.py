@@ -1,4 +1,4 @@
-"""The styles and scripts of the pages."""
+"""Serves the styles and scripts of the pages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TYPES: Final = {"css": "text/css", "js": "text/javascript"}
 
 
 class _File(NamedTuple):
-    """What is sent; the tag is another one when the contents are."""
+    """A response body with an entity tag that changes with its contents."""
 
     body: bytes
     kind: str
@@ -26,7 +26,7 @@ class _File(NamedTuple):
 
 
 def static_file(request: Request) -> Response:
-    """A file of the pages, which a browser that has it is not sent again."""
+    """A file of the pages; a browser that has it gets no second copy."""
     name: str = request.path_params["name"]
     if name not in (*_OURS, *(file.value for file in Static)):
         raise HTTPException(404)
@@ -38,7 +38,7 @@ def static_file(request: Request) -> Response:
 
 
 def prepare() -> None:
-    """Makes the file that takes seconds to make, so that the first page need not wait for it."""
+    """Builds the file that takes seconds to build, so that the first page need not wait for it."""
     _file(Static.VEGA.value)
 
 

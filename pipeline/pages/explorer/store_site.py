@@ -1,4 +1,4 @@
-"""What the pages are about: a store that is opened for each page, and what is kept of it."""
+"""The store behind the pages, opened for each page, with a cache of pages."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from nestmap.store import Store
 from nestmap.store.sandbox.process import QuerySandbox
 
 PATIENCE: Final = 3.0
-"""How long a page waits for who writes to the store (s)."""
+"""How long a page waits for a process that writes to the store (s)."""
 
 _MOST_PAGES: Final = 64
 _MOST_NAMES: Final = 12
 
 
 class MissingError(Exception):
-    """There is no page at this address: what was found, and what there is."""
+    """No page at this address; the message says what was found and what exists."""
 
 
 @final
 class Kept:
-    """Pages that take long to make, under what they were made of; the last ones of them."""
+    """A cache of the most recent pages that take long to build."""
 
     def __init__(self, most: int = _MOST_PAGES) -> None:
         self._most = most
@@ -42,7 +42,7 @@ class Kept:
         return len(self._pages)
 
     def get(self, key: Hashable, make: Callable[[], Markup]) -> Markup:
-        """The page under the key, made if it is not there; equal keys mean equal pages."""
+        """The page of the key, built if it is not cached; equal keys mean equal pages."""
         with self._lock:
             found = self._pages.get(key)
             if found is not None:
@@ -58,7 +58,7 @@ class Kept:
 
 @final
 class Site:
-    """A store, who answers questions about it, and pages that were made."""
+    """A store, its query sandbox, and a cache of pages."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -66,7 +66,7 @@ class Site:
         self.kept = Kept()
 
     def open(self) -> Store:
-        """The store, to be let go of as soon as a page is made: others may want to write.
+        """Opens the store; close it once the page is built, because others may want to write.
 
         Raises:
             StoreError: if it cannot be read.
@@ -74,14 +74,14 @@ class Site:
         return Store.open_read_only(self.path, PATIENCE)
 
     def key(self, run: ReportedRun, layer: str) -> Hashable:
-        """What the page of a layer is made of; a run that goes on is another one each time."""
+        """The cache key of a layer's page; it changes while the run is incomplete."""
         record = run.record
         file = self.path.stat()
         changing = () if run.complete else (file.st_mtime_ns, file.st_size)
         return (file.st_ino, record.id, record.ended, record.resumed, layer, *changing)
 
     def close(self) -> None:
-        """Ends who answers questions."""
+        """Stops the query sandbox."""
         self.warden.close()
 
 
@@ -89,7 +89,7 @@ def find_run(store: Store, text: str) -> UUID:
     """The run in an address.
 
     Raises:
-        MissingError: if there is none: the runs that there are.
+        MissingError: if there is none; lists the runs.
     """
     try:
         return store.find_run(text)
@@ -101,7 +101,7 @@ def find_layer(run: ReportedRun, layer: str) -> str:
     """The layer in an address.
 
     Raises:
-        MissingError: if the run has no result for it: names like it, or the first ones.
+        MissingError: if the run has no result for it; lists similar names or the first ones.
     """
     if layer in run.results:
         return layer

@@ -1,4 +1,4 @@
-"""The addresses of the pages; names are in the query, where any character may be."""
+"""The addresses of the pages; names are in the query string, which allows any character."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ LINKS: Final = Links(
     run=lambda run: run_address(run.id),
     layer=lambda run, layer: layer_address(run.id, layer),
 )
-"""Where the pages of the report lead."""
+"""The links in pages of the report."""
 
 
 def compare_address(*runs: UUID) -> str:
-    """The page that compares runs; differences are to the first one."""
+    """The page that compares runs; changes are from the first one."""
     return f"{COMPARE}?{urlencode([('run', str(run)) for run in runs])}"
 
 
 def sql_address(sql: str) -> str:
-    """The page with a question to run."""
+    """The page with a query to run."""
     return f"{SQL}?{urlencode({'sql': sql})}"

@@ -1,4 +1,4 @@
-"""The accelerator on a page: a drawing of array and memories, and tables with all figures."""
+"""Shows the accelerator: a drawing of array and memories, and tables."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _GREY: Final = "#777777"
 @final
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A drawing, what the array is in words, and tables of all parts."""
+    """A drawing, a description of the array, and tables of all components."""
 
     name: str
     array: str
@@ -84,7 +84,7 @@ def _facts(accelerator: Accelerator) -> Iterator[str]:
             f"reads from and writes to {accelerator.vector_memory.name}."
         )
     if accelerator.counts_leakage:
-        yield "Energies include what leaks."
+        yield "Energies include leakage."
 
 
 def _tables(accelerator: Accelerator) -> Iterator[Table]:

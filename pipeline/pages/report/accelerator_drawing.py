@@ -1,4 +1,4 @@
-"""A drawing of an accelerator in pixels: the array at the bottom, the outermost memory on top."""
+"""Draws an accelerator in pixels: array at the bottom, outermost memory on top."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from nestmap.pipeline.format.mappings import array_text, shortened
 from nestmap.pipeline.format.numbers import count, printable
 
 _SIZES: Final = Sizes(column=280, line=18, pad=12, gap=46, margin=8, array=96)
-"""In pixels."""
+"""The sizes of the drawing, in pixels."""
 
 _LETTERS: Final = 38
 _UNIT: Final = 9
 _UNITS: Final = 8
-"""Units for which there is room along a side of the array."""
+"""The maximum number of units drawn along a side of the array."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class TextLine:
-    """A line of text and where it stands."""
+    """A line of text and its position."""
 
     x: float
     y: float
@@ -40,7 +40,7 @@ class TextLine:
 @final
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A memory or the array: a rectangle with a name and lines below it."""
+    """A memory or the array: a rectangle with a name and lines of text below it."""
 
     x: float
     y: float
@@ -54,9 +54,9 @@ class Box:
 @final
 @dataclass(frozen=True, slots=True)
 class Path:
-    """The way of an operand between a memory and the one inside it; ``both``: it goes both ways.
+    """The path of an operand between a memory and the level below; ``both``: in both directions.
 
-    Thicker where more bits go: ``thickness`` is 1 pixel for one.
+    ``thickness`` grows with the bit width, from 1 pixel for one bit.
     """
 
     x: float
@@ -71,7 +71,7 @@ class Path:
 @final
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """The picture; ``units`` are the corners of some units of the array."""
+    """The picture; ``units`` are the corners of the drawn units of the array."""
 
     title: str
     description: str
@@ -145,7 +145,7 @@ def _units(accelerator: Accelerator, top: float) -> list[tuple[float, float]]:
 
 
 def _way(path: OperandPath, floor: float) -> Path:
-    """The path of an operand between a memory and what is inside it."""
+    """The path of an operand between a memory and the level below."""
     top = floor - path.top
     text = path_text(shortened(path.operand, 12), path.width)
     return Path(

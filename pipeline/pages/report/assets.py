@@ -1,4 +1,4 @@
-"""Styles and scripts of the pages, and what a page may load."""
+"""Styles and scripts of the pages, and their content security policy."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class Static(StrEnum):
 
 
 SCRIPTS: Final = (Static.VEGA, Static.CHARTS, Static.REPORT)
-"""What stands at the end of a page, in this order; the theme is set before anything is drawn."""
+"""The scripts at the end of a page, in this order; the theme is set before anything is drawn."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Assets:
-    """Where a page has its styles and scripts from.
+    """The source of a page's styles and scripts.
 
-    ``folder`` is the address that serves them (``/static/``); ``None``: they stand in the page.
-    ``styles`` and ``scripts`` are more of them in that folder, by name.
+    ``folder`` is the address that serves them (``/static/``); ``None``: they are inlined in the
+    page. ``styles`` and ``scripts`` are further ones in that folder, by name.
     """
 
     folder: str | None = None
@@ -54,7 +54,7 @@ class Assets:
 
 
 INLINE: Final = Assets()
-"""One file with everything in it."""
+"""A single file with everything inlined."""
 
 
 def static_text(file: Static) -> str:
@@ -67,14 +67,14 @@ def static_text(file: Static) -> str:
 
 
 def inline(file: Static) -> Markup:
-    """The contents to stand in an element of a page; no end tag is in our own files."""
+    """The contents for an element of a page; nestmap's own files contain no end tag."""
     return Markup(static_text(file))
 
 
 def policy(scripts: Sequence[Markup]) -> str:
-    """What a page may load: nothing from elsewhere; it may run these scripts alone.
+    """The content security policy: nothing from elsewhere, and only these inline scripts.
 
-    Without any: what its own server gives, and ask that.
+    Without inline scripts, a page may load files from its own server and send requests to it.
     """
     if not scripts:
         styles, answers = "style-src 'self' 'unsafe-inline'", "connect-src 'self'"

@@ -1,4 +1,4 @@
-"""Runs side by side: totals, what was different about them, and every layer."""
+"""Compares runs: totals, differences in inputs and search, and every layer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nestmap.pipeline.render.tables.columns import Column, number_column
 from nestmap.pipeline.render.tables.table import Cell, Row, Table, table
 
 _MOST: Final = 6
-"""Differences of accelerators that are written out."""
+"""The maximum number of accelerator differences that are listed."""
 
 _MISSING: Final = Cell(cells.NONE)
 
@@ -27,7 +27,7 @@ _MISSING: Final = Cell(cells.NONE)
 @final
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two tables, and in sentences what was different."""
+    """Two tables, and the differences in sentences."""
 
     title: str
     totals: Table
@@ -38,7 +38,7 @@ class Comparison:
 @final
 @dataclass(frozen=True, slots=True)
 class ComparisonView:
-    """What the template of a comparison prints; ``times`` are charts over ``latency`` cycles."""
+    """The template's data for a comparison; ``times`` are charts over ``latency`` cycles."""
 
     comparison: Comparison
     charts: tuple[Chart, ...]
@@ -47,7 +47,7 @@ class ComparisonView:
 
 
 def run_names(runs: Sequence[ReportedRun]) -> tuple[str, ...]:
-    """What to call each run: by accelerator, and where that is the same by id as well."""
+    """The label of each run: its accelerator, and its id if several are equal."""
     names = [run.record.accelerator for run in runs]
     if len(set(names)) == len(names):
         return tuple(names)
@@ -55,7 +55,7 @@ def run_names(runs: Sequence[ReportedRun]) -> tuple[str, ...]:
 
 
 def comparison(runs: Sequence[ReportedRun], links: Links) -> Comparison:
-    """Two or more runs compared; changes are those from the first one."""
+    """Compares two or more runs; changes are from the first one."""
     names = run_names(runs)
     return Comparison(
         title=f"{len(runs)} runs compared",
@@ -141,12 +141,12 @@ def _columns(title: str, unit: str, names: Sequence[str]) -> Iterator[Column]:
 
 
 def _home(layer: str, runs: Sequence[ReportedRun], links: Links) -> str:
-    """Where the first run that has the layer explains it."""
+    """A link to the explanation in the first run that has the layer."""
     return next(links.layer(run, layer) for run in runs if layer in run.results)
 
 
 def _figures(cmes: Sequence[CostModelEvaluation | None]) -> tuple[Cell, ...]:
-    """Energies, latencies, their changes, and whether the mappings are the same."""
+    """Energies, latencies, their changes, and whether the mappings are equal."""
     first = cmes[0]
     energies = [cells.energy(x.energy) if x else _MISSING for x in cmes]
     latencies = [cells.cycles(x.latency) if x else _MISSING for x in cmes]
@@ -164,7 +164,7 @@ def _figures(cmes: Sequence[CostModelEvaluation | None]) -> tuple[Cell, ...]:
 
 
 def _between(figures: Sequence[Cell], changes: Sequence[Cell]) -> Iterator[Cell]:
-    """The figure of the first run, then of each further one figure and change."""
+    """The value of the first run, then value and change of each further run."""
     for i, (figure, change) in enumerate(zip(figures, changes, strict=True)):
         yield figure
         if i:
@@ -172,7 +172,7 @@ def _between(figures: Sequence[Cell], changes: Sequence[Cell]) -> Iterator[Cell]
 
 
 def _same(cmes: Sequence[CostModelEvaluation | None]) -> str:
-    """Whether all runs map a layer alike, and if not what is different."""
+    """Whether all runs map a layer alike; if not, the difference."""
     present = [x for x in cmes if x is not None]
     if len(present) < len(cmes):
         return "not in all runs"
@@ -187,11 +187,11 @@ def _all_differences(runs: Sequence[ReportedRun], names: Sequence[str]) -> Itera
     first = runs[0]
     for run, name in zip(runs[1:], names[1:], strict=True):
         parts = [*_inputs(first, run), *_options(first, run)]
-        yield f"{name}: {'; '.join(parts)}." if parts else f"{name}: asked the same as {names[0]}."
+        yield f"{name}: {'; '.join(parts)}." if parts else f"{name}: same inputs as {names[0]}."
 
 
 def _inputs(first: ReportedRun, run: ReportedRun) -> Iterator[str]:
-    """Differences in what was asked."""
+    """The differences in inputs."""
     before, after = first.network, run.network
     if before.workload != after.workload:
         yield "another workload, or another version of it"
@@ -208,7 +208,7 @@ def _inputs(first: ReportedRun, run: ReportedRun) -> Iterator[str]:
 
 
 def _options(first: ReportedRun, run: ReportedRun) -> Iterator[str]:
-    """Differences in how it was searched, and with what."""
+    """The differences in the search and the versions."""
     for what, before, after in (
         ("", first.info.options, run.info.options),
         ("version of ", first.info.versions, run.info.versions),

@@ -1,4 +1,4 @@
-"""The explained mapping of a layer: sentences, loop nest and tables."""
+"""Shows the explained mapping of a layer: sentences, loop nest and tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from nestmap.pipeline.render.text.network import skipped_of
 from nestmap.pipeline.render.text.plain_table import Tone
 
 INSIDE: Final = "\u203a"
-"""What stands before a part of the part above."""
+"""The indent of a subcomponent."""
 
 _PARTS: Final = (
     Column("Part"),
@@ -82,7 +82,7 @@ _ANSWERS: Final = (
 @final
 @dataclass(frozen=True, slots=True)
 class NestLine:
-    """A line of the loop nest; ``word`` is the keyword that it begins with, if any."""
+    """A line of the loop nest; ``word`` is its leading keyword, if any."""
 
     indent: str
     word: str
@@ -93,7 +93,7 @@ class NestLine:
 @final
 @dataclass(frozen=True, slots=True)
 class ExplainedLayer:
-    """Everything that is told of a layer that does not repeat another one."""
+    """The explanation of a layer that does not repeat another one."""
 
     subtitle: str
     array: str
@@ -132,7 +132,7 @@ def explained_layer(
         what_if=table(
             _ANSWERS,
             _answers(explanation),
-            caption=f"What if: {name} on changed machines, each evaluated",
+            caption=f"What if: {name} on changed accelerators, each evaluated",
         ),
         unchanged=unchanged(cme, explanation.binding, explanation.what_ifs),
         skipped=tuple(skipped_of(result)),
@@ -204,7 +204,7 @@ def _look(part: EnergyPart, looks: dict[str, Look]) -> Look:
 
 
 def _details(part: EnergyPart, explanation: Explanation) -> list[tuple[str, float]]:
-    """What the array and leakage consist of, where that is known."""
+    """The components of array and leakage energy, if known."""
     match part.kind:
         case EnergyKind.ARRAY:
             return [(x.part.value, x.energy) for x in explanation.energy.array_parts]
@@ -278,7 +278,7 @@ def _answers(explanation: Explanation) -> Sequence[tuple[Cell, ...]]:
 
 
 def front_table(front: LayerFront) -> Table:
-    """The mappings between which energy is traded for latency, by rising energy."""
+    """The Pareto front of mappings, by rising energy."""
     rows = [
         (
             cells.count(place),
@@ -291,5 +291,5 @@ def front_table(front: LayerFront) -> Table:
         )
         for place, cme in enumerate(front.cmes, start=1)
     ]
-    caption = f"Mappings of {front.layer} than which none found has less energy at no more cycles"
+    caption = f"Pareto front of the mappings found for {front.layer}"
     return table(_FRONT, rows, caption=caption)

@@ -1,4 +1,4 @@
-"""The table of layers: a row each, to sort and to filter."""
+"""The sortable and filterable table of layers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _HEADINGS: Final = (
 
 
 def layer_table(run: ReportedRun, links: Links) -> Table:
-    """A row for each layer, and the total; it is named by the second cell."""
+    """A row for each layer, and the total; the second cell names it."""
     sizes = {layer.name: sizes_text(layer.loops) for layer in run.network.workload.layers}
     total = run.evaluation
     energy = _Shares(total.energy, max(x.cme.energy for x in total.layers), VERMILLION)
@@ -61,7 +61,7 @@ def layer_table(run: ReportedRun, links: Links) -> Table:
 
 
 class _Shares(NamedTuple):
-    """What shares are parts of; bars are as long as a part of the largest one."""
+    """The total for shares; the largest share has the longest bar."""
 
     total: float
     largest: float
@@ -90,7 +90,7 @@ def _figures(result: LayerResult, energy: _Shares, latency: _Shares) -> tuple[Ce
 
 
 def _vector_row(total: NetworkEvaluation, energy: _Shares, latency: _Shares) -> tuple[Row, ...]:
-    """That of all vector operators, where they count."""
+    """The row of all vector operators, if they count."""
     if not (total.vector and total.vector_counted):
         return ()
     found = (

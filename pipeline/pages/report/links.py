@@ -1,4 +1,4 @@
-"""Where pages lead: to places in the same file, or to addresses of a server."""
+"""The targets of links: places in the same file, or addresses of a server."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from nestmap.pipeline.pages.report.run import ReportedRun
 @final
 @dataclass(frozen=True, slots=True)
 class Links:
-    """The targets of links to a run and to the explanation of a layer of one."""
+    """The targets of links to a run, and to the explanation of one of its layers."""
 
     run: Callable[[ReportedRun], str]
     layer: Callable[[ReportedRun, str], str]
 
 
 def layer_anchor(run: ReportedRun, layer: str) -> str:
-    """The id of the place in the page where a layer is explained."""
+    """The id of a layer's explanation in the page."""
     return f"{run.anchor}-layer-{run.positions[layer]}"
 
 
@@ -27,4 +27,4 @@ IN_PAGE: Final = Links(
     run=lambda run: f"#{run.anchor}",
     layer=lambda run, layer: f"#{layer_anchor(run, layer)}",
 )
-"""The report: everything stands in one file."""
+"""The links of the report, a single file."""

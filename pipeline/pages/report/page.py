@@ -1,4 +1,4 @@
-"""The pages: of a run, a layer, a comparison, and a document around any of them."""
+"""Builds the pages of a run, a layer and a comparison, and whole documents."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NOTHING: Final = Markup("")
 @final
 @dataclass(frozen=True, slots=True)
 class _RunView:
-    """What the template of a run prints."""
+    """The template's data for a run."""
 
     anchor: str
     title: str
@@ -59,7 +59,7 @@ class _RunView:
 @final
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A layer and where it is explained; the link may be empty."""
+    """A layer and the link to its explanation, which may be empty."""
 
     name: str
     link: str
@@ -68,7 +68,7 @@ class _Named:
 @final
 @dataclass(frozen=True, slots=True)
 class _LayerView:
-    """What the template of a layer prints; of one that ``repeats`` another little else is there."""
+    """The template's data for a layer; mostly empty for one that ``repeats`` another."""
 
     anchor: str
     name: str
@@ -83,7 +83,7 @@ class _LayerView:
 @final
 @dataclass(frozen=True, slots=True)
 class _DocumentView:
-    """What the template of a whole page prints."""
+    """The template's data for a whole page."""
 
     title: str
     version: str
@@ -97,7 +97,7 @@ class _DocumentView:
 
 
 def run_body(run: ReportedRun, links: Links = IN_PAGE, layers: Markup = NOTHING) -> Markup:
-    """All of a run but the explanations of its layers, which may be given as ``layers``."""
+    """A run without the explanations of its layers, which can be given as ``layers``."""
     network, evaluation = run.network, run.evaluation
     vector = (operator_table(evaluation), node_table(evaluation)) if evaluation.vector else ()
     view = _RunView(
@@ -152,7 +152,7 @@ def _named(run: ReportedRun, layer: str, links: Links) -> _Named:
 
 
 def _layer_charts(store: Store, run: ReportedRun, result: LayerResult) -> tuple[Chart, ...]:
-    """All recorded mappings of a layer, if any were kept."""
+    """All recorded mappings of a layer, if any."""
     layer = result.cme.layer
     batches = store.evaluations(run.id, layer)
     if not any(map(len, batches)):
@@ -161,13 +161,13 @@ def _layer_charts(store: Store, run: ReportedRun, result: LayerResult) -> tuple[
 
 
 def _costliest(run: ReportedRun) -> str:
-    """The layer that is shown first: the one that costs most of the objective."""
+    """The layer that is shown first: the one that costs most in the objective."""
     layers = run.evaluation.layers
     return max(layers, key=lambda result: run.record.objective.of(result.cme)).cme.layer
 
 
 def comparison_body(runs: Sequence[ReportedRun], links: Links = IN_PAGE) -> Markup:
-    """Runs side by side; differences are to the first one."""
+    """The comparison of runs; changes are from the first one."""
     named = [
         NamedRun(name, run.evaluation) for name, run in zip(run_names(runs), runs, strict=True)
     ]
@@ -176,7 +176,7 @@ def comparison_body(runs: Sequence[ReportedRun], links: Links = IN_PAGE) -> Mark
 
 
 def document(title: str, body: Markup, assets: Assets = INLINE, menu: Markup = NOTHING) -> str:
-    """A whole page; ``menu`` are the links of its head (``<a>`` elements)."""
+    """A whole page; ``menu`` are the links in its header (``<a>`` elements)."""
     inside = assets.folder is None
     scripts = tuple(inline(file) for file in SCRIPTS) if inside else ()
     theme = inline(Static.THEME) if inside else NOTHING
@@ -195,12 +195,12 @@ def document(title: str, body: Markup, assets: Assets = INLINE, menu: Markup = N
 
 
 def report(store: Store, runs: Sequence[UUID]) -> str:
-    """One page with everything about the runs, which needs nothing else.
+    """One self-contained page about the runs.
 
     Raises:
         StoreError: if there is no such run.
-        InputError: if a run is given twice, there is nothing to show of one, or some are of one
-            core and others of several.
+        InputError: if a run is given twice, a run has nothing to show, or runs on one core and on
+            several cores are mixed.
     """
     for given in runs:
         if list(runs).count(given) > 1:
@@ -219,11 +219,11 @@ def report(store: Store, runs: Sequence[UUID]) -> str:
 
 
 def are_streams(store: Store, runs: Sequence[UUID]) -> bool:
-    """Whether the runs are of several cores.
+    """Whether the runs are on several cores.
 
     Raises:
         StoreError: if there is no such run.
-        InputError: if some are of one core and others of several.
+        InputError: if runs on one core and on several cores are mixed.
     """
     kinds = [store.run(run).kind for run in runs]
     for run, kind in zip(runs, kinds, strict=True):
@@ -235,7 +235,7 @@ def are_streams(store: Store, runs: Sequence[UUID]) -> bool:
 
 
 def stream_report(runs: Sequence[ReportedStream]) -> str:
-    """One page with everything about schedules on several cores, which needs nothing else."""
+    """One self-contained page about schedules on several cores."""
     bodies = [stream_body(run) for run in runs]
     if len(runs) == 1:
         return document(runs[0].title, bodies[0])

@@ -1,4 +1,4 @@
-"""Facts of a run: what was called, when and where, with what versions, and how to do it again."""
+"""Provenance of a run: command, time, host, versions, and commands to repeat it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TIME: Final = "%Y-%m-%d %H:%M:%S UTC"
 @final
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What there is to know of a run; ``again`` are commands."""
+    """The facts of a run; ``again`` are commands."""
 
     run: tuple[Option, ...]
     versions: tuple[Option, ...]
@@ -40,12 +40,12 @@ def facts(run: ReportedRun) -> Facts:
 
 
 def status_text(record: RunRecord) -> str:
-    """How far a run has come, in a word or two."""
+    """The status of a run and its reason."""
     return f"{record.status}: {record.reason}" if record.reason else record.status.value
 
 
 def unfinished(run: ReportedRun) -> str:
-    """What has to be said of a run that is not done; empty of one that is."""
+    """A note on an incomplete run; empty for a complete one."""
     if run.complete:
         return ""
     found, layers = len(run.evaluation.layers), len(run.network.workload.layers)
@@ -66,7 +66,7 @@ def state_text(record: RunRecord) -> str:
 
 
 def hosted(record: RunRecord) -> Iterator[Option]:
-    """When a run was done, where, and with what command."""
+    """The time, the host and the command of a run."""
     yield Option("Run", str(record.id))
     yield Option("Status", status_text(record))
     yield Option("Command", record.command)
@@ -97,7 +97,7 @@ def _kept(info: RunInfo) -> str:
 
 
 def _hashes(network: NetworkProblem) -> Iterator[Option]:
-    """What the store knows the inputs by; the same wherever they are the same."""
+    """The content hashes of the inputs, which identify them in the store."""
     yield Option(f"Workload {network.workload.name}", network.workload.content_hash)
     yield Option(f"Accelerator {network.accelerator.name}", network.accelerator.content_hash)
     yield Option("Mapping constraints", network.constraints.content_hash)
@@ -105,7 +105,7 @@ def _hashes(network: NetworkProblem) -> Iterator[Option]:
 
 
 def again(record: RunRecord, *, complete: bool) -> Iterator[str]:
-    """The commands that do a run again, or go on with it."""
+    """The commands to repeat or resume a run."""
     if not complete:
         yield f"nestmap resume {record.id}"
     if words_of(record.command)[:1] == ["nestmap"]:
@@ -114,7 +114,7 @@ def again(record: RunRecord, *, complete: bool) -> Iterator[str]:
 
 
 def words_of(command: str) -> list[str]:
-    """The words of a command; none if it is not one of a shell."""
+    """The words of a command; none if it is not a shell command."""
     try:
         return shlex.split(command)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Templates filled in: everything that a user has named is escaped, and invisible letters show."""
+"""Renders templates: user texts are escaped, and invisible characters are made visible."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from nestmap.pipeline.render.text.plain_table import printable
 
 
 def render(template: str, view: object) -> Markup:
-    """A template of this package, which calls what it prints ``view``."""
+    """Renders a template of this package; its data is ``view``."""
     text = templates().get_template(f"{template}.html.jinja").render(view=view)
     return Markup(text)
 
 
 def json_block(text: str) -> Markup:
-    """JSON to stand in a script element, which nothing in it can end."""
+    """JSON for a script element, escaped so that it cannot end the element."""
     return Markup(text.replace("<", "\\u003c"))
 
 
 @cache
 def templates() -> Environment:
-    """How templates are read; others may overlay it with their own."""
+    """The template environment; others can add templates of their own."""
     environment = Environment(
         loader=PackageLoader("nestmap.pipeline.pages.report"),
         autoescape=True,
@@ -37,7 +37,7 @@ def templates() -> Environment:
 
 
 def _visible(value: object) -> object:
-    """Texts of users with control characters and the like spelled out."""
+    """User texts with control characters and the like escaped."""
     if isinstance(value, str) and not isinstance(value, Markup):
         return printable(value)
     return value

@@ -1,4 +1,4 @@
-"""A run as the pages show it: what the store has of it, read at once."""
+"""Reads a run from the store for pages, all at once."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from nestmap.store import RunInfo, RunRecord, RunStatus, Store
 class ReportedRun:
     """A run with its results.
 
-    ``evaluation`` are the results, of a run that is not done what it has found so far: then it is
-    not ``complete``, and layers may be missing. ``front`` is there where it looked for fronts.
+    ``evaluation`` has the results; for an incomplete run, the best found so far: then ``complete``
+    is false, and layers may be missing. ``front`` is present if the run computed Pareto fronts.
     """
 
     record: RunRecord
@@ -35,46 +35,46 @@ class ReportedRun:
 
     @property
     def id(self) -> UUID:
-        """Which run it is."""
+        """The id of the run."""
         return self.record.id
 
     @property
     def complete(self) -> bool:
-        """Whether these are the results of a run that is done."""
+        """Whether these are the results of a completed run."""
         return self.record.status is RunStatus.DONE
 
     @property
     def network(self) -> NetworkProblem:
-        """What was asked."""
+        """The inputs of the run."""
         return self.info.network
 
     @property
     def title(self) -> str:
-        """The network and the machine."""
+        """The network and the accelerator."""
         return f"{self.record.workload} on {self.record.accelerator}"
 
     @property
     def anchor(self) -> str:
-        """What the ids of its places in a page begin with."""
+        """The prefix of the ids of its elements in a page."""
         return f"run-{self.id.hex[:12]}"
 
     @cached_property
     def positions(self) -> dict[str, int]:
-        """The place of each layer, from 1 on."""
+        """The position of each layer, from 1 on."""
         return {layer: place for place, layer in enumerate(self.results, start=1)}
 
     @cached_property
     def results(self) -> dict[str, LayerResult]:
-        """The results by the name of the layer."""
+        """The results by layer name."""
         return {result.cme.layer: result for result in self.evaluation.layers}
 
     @cached_property
     def fronts(self) -> dict[str, LayerFront]:
-        """The fronts by the name of the layer."""
+        """The Pareto fronts by layer name."""
         return {front.layer: front for front in self.front.layers} if self.front else {}
 
     def repeating(self, layer: str) -> tuple[str, ...]:
-        """The layers that repeat one."""
+        """The layers that repeat this layer."""
         return tuple(name for name, x in self.results.items() if x.repeats == layer)
 
     def result(self, layer: str) -> LayerResult:
@@ -90,11 +90,11 @@ class ReportedRun:
 
 
 def read_reported(store: Store, run: UUID) -> ReportedRun:
-    """Reads a run; of one that is not done the best that it has recorded so far.
+    """Reads a run; for an incomplete one, the best results recorded so far.
 
     Raises:
         StoreError: if there is no such run.
-        InputError: if it has no results and nothing was recorded of it.
+        InputError: if it has no results and nothing was recorded.
     """
     record, info = store.run(run), store.info(run)
     done = record.status is RunStatus.DONE

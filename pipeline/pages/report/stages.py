@@ -1,4 +1,4 @@
-"""The pipeline of a run on a page: its stages as a nested list, out of the JSON in the store."""
+"""Shows the pipeline of a run: its stages as a nested list, read from the stored JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nestmap.pipeline.util.json import Json
 @final
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A value that was chosen, with the name of what it is for."""
+    """A chosen value and the name of its option."""
 
     name: str
     value: str
@@ -25,7 +25,7 @@ class Option:
 @final
 @dataclass(frozen=True, slots=True)
 class StageView:
-    """A stage: its name, what it gives, its options, the stages that it runs on each item."""
+    """A stage: its name, its output, its options, the inner stages that it runs on each item."""
 
     name: str
     purpose: str
@@ -34,7 +34,7 @@ class StageView:
 
 
 def pipeline_stages(text: str) -> tuple[StageView, ...]:
-    """The stages in sequence; ``text`` is what :func:`nestmap.pipeline.describe` has written."""
+    """The stages in sequence; ``text`` is the output of :func:`nestmap.pipeline.describe`."""
     return tuple(_stage(stage) for stage in _items(json.loads(text)))
 
 
@@ -55,7 +55,7 @@ def _stage(stage: Json) -> StageView:
 
 
 def _purpose(name: str) -> str:
-    """The first sentence on one of nestmap's stages; empty for those of users."""
+    """The first sentence of the docstring of a nestmap stage; empty for user stages."""
     kind: object = getattr(stages, name, None)
     if not isinstance(kind, type):
         return ""

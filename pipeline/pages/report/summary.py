@@ -1,4 +1,4 @@
-"""What a run has found, in words and figures: totals, and where energy and cycles go."""
+"""Summarizes the results of a run: totals, energy and cycles by component."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SHARES: Final = (number_column("Share"), bar_column("Share of all"))
 @final
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A figure with its name; ``note`` says more."""
+    """A number with its name; ``note`` says more."""
 
     name: str
     cell: Cell
@@ -43,7 +43,7 @@ class Fact:
 @final
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Key figures, sentences, two tables of parts, and what has to be known besides."""
+    """Key numbers, sentences, two tables of components, and notes."""
 
     facts: tuple[Fact, ...]
     sentences: tuple[str, ...]
@@ -106,7 +106,7 @@ def _sentences(run: ReportedRun, energies: Bars, latencies: Bars) -> Iterator[st
 
 
 def largest(bars: Bars) -> str:
-    """The parts that make up most, with their shares."""
+    """The largest components, with their shares."""
     sums = sorted(((sum(part.values), part.label) for part in bars.parts), reverse=True)
     total = sum(value for value, _ in sums)
     shown = [f"{name} {numbers.share(value / total)}" for value, name in sums if value]
@@ -126,7 +126,7 @@ def _costliest(
 
 
 def _waiting(cmes: Sequence[CostModelEvaluation]) -> str:
-    """Which ports make the array wait, in how many layers."""
+    """The ports that stall the array, and in how many layers."""
     blamed = Counter(port for port in map(binding_port, cmes) if port)
     if not blamed:
         return "No memory port makes the array wait while it computes."
@@ -135,7 +135,7 @@ def _waiting(cmes: Sequence[CostModelEvaluation]) -> str:
 
 
 def binding_port(cme: CostModelEvaluation) -> str:
-    """The port that makes the array wait longest; empty if none does."""
+    """The port with the largest stall; empty if there is none."""
     worst = max(cme.port_stalls, key=lambda port: port.stall, default=None)
     if worst is None or worst.stall <= 0:
         return ""
@@ -143,7 +143,7 @@ def binding_port(cme: CostModelEvaluation) -> str:
 
 
 def parts_table(caption: str, title: str, bars: Bars, of: Callable[[float], Cell]) -> Table:
-    """The parts of all bars together: figures, shares, and bars from one to the next."""
+    """The components of all bars together: values, shares, and consecutive bars."""
     columns = (Column("Part"), number_column(title), *_SHARES)
     sums = [(part, sum(part.values)) for part in bars.parts]
     total, end = sum(value for _, value in sums), 0.0
@@ -169,7 +169,7 @@ def _notes(run: ReportedRun) -> Iterator[str]:
 
 
 def _skipped(evaluation: NetworkEvaluation) -> str:
-    """How many orders of loops did not fit; empty if all did."""
+    """The number of infeasible loop orders; empty if there are none."""
     layers = [x for x in evaluation.layers if x.statistics.infeasible]
     orders = sum(reason.count for x in layers for reason in x.statistics.infeasible)
     if not orders:

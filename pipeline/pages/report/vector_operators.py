@@ -1,4 +1,4 @@
-"""Tables of the vector operators: by type, and each of them."""
+"""Tables of the vector operators: by type, and individually."""
 
 from __future__ import annotations
 

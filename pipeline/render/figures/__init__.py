@@ -1,7 +1,7 @@
-"""Figures as matplotlib figures, for papers and screens.
+"""Matplotlib figures for papers and screens.
 
-Needs ``pip install nestmap[plot]``. Each ``..._figure`` gives a ``matplotlib.figure.Figure``,
-without pyplot and its state; ``save`` writes one as PNG, SVG or PDF.
+Needs ``pip install nestmap[plot]``. Each ``..._figure`` returns a ``matplotlib.figure.Figure``
+without using pyplot and its global state; ``save`` writes one as PNG, SVG or PDF.
 """
 
 from importlib import import_module
@@ -75,10 +75,10 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # else any name would be right to type checkers
+if not TYPE_CHECKING:  # otherwise type checkers would accept any name
 
     def __getattr__(name: str) -> object:
-        """The functions, imported when they are first used: matplotlib takes long to import."""
+        """The functions, imported on first use: matplotlib takes long to import."""
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from nestmap.pipeline.render.figures.preconditions import check_matplotlib  # noqa: PLC0415

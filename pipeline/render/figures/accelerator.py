@@ -1,4 +1,4 @@
-"""An accelerator as a picture: the array at the bottom, memories above it, the outermost on top."""
+"""Draws an accelerator: array at the bottom, outermost memory on top."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from nestmap.pipeline.render.figures.style import SMALL, new_figure, set_title, 
 from nestmap.pipeline.render.figures.text_metrics import short_name
 
 _SIZES: Final = Sizes(column=2.3, line=0.125, pad=0.09, gap=0.42, margin=0.07, array=0.9)
-"""In inches."""
+"""The sizes of the drawing, in inches."""
 
 _LETTERS: Final = 36
 _CELLS: Final = 8
-"""Units for which there is room along a side of the array."""
+"""The maximum number of units drawn along a side of the array."""
 
 _FILLS: Final = ("#dcebf5", "#fbf0d9", "#d9f0ea")
 
@@ -38,8 +38,8 @@ _FILLS: Final = ("#dcebf5", "#fbf0d9", "#d9f0ea")
 def accelerator_figure(accelerator: Accelerator) -> Figure:
     """The array and its memories: operands, sizes, instances, served dimensions, port widths.
 
-    A column for each memory operand; a memory spans those of the operands that it holds. Arrows
-    are the transfers between a memory and the one inside it.
+    Each memory operand has a column; a memory spans the columns of its operands. Arrows are the
+    transfers between a memory and the level below.
     """
     layout = accelerator_layout(accelerator, _SIZES)
     figure = new_figure(max(layout.width, 4.6) + 0.2, layout.height + 0.75)
@@ -93,7 +93,7 @@ def _frame(left: float, bottom: float, width: float, height: float, fill: str) -
 
 
 def _draw_arrow(axes: Plot, path: OperandPath) -> None:
-    """The path of an operand from a memory to what is inside it, or back."""
+    """The path of an operand between a memory and the level below."""
     axes.annotate(
         "", (path.middle, path.bottom), (path.middle, path.top),
         arrowprops={

@@ -1,4 +1,4 @@
-"""All figures of a network's evaluation, with names for their files."""
+"""All figures of a network evaluation, with file names."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from nestmap.pipeline.render.figures.roofline import roofline_figure
 def network_figures(
     evaluation: NetworkEvaluation, accelerator: Accelerator | None
 ) -> Iterator[tuple[str, Figure]]:
-    """Figures and their names, one after the other; of each different layer its loops.
+    """The figures and their names, one after the other, with the loops of each distinct layer.
 
-    ``accelerator`` is the one of the evaluation; without it some figures cannot be drawn.
+    ``accelerator`` is the one of the evaluation; some figures cannot be drawn without it.
     """
     yield "layers", layers_figure(evaluation)
     yield "memories", memories_figure(evaluation)

@@ -1,4 +1,4 @@
-"""Stacked horizontal bars, a row for each name, in as many panels as their number asks for."""
+"""Draws stacked horizontal bars, a row for each name, in several panels if there are many."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nestmap.pipeline.render.figures.text_metrics import (
 )
 
 MOST_ROWS: Final = 60
-"""Rows below each other; more of them stand in panels side by side."""
+"""The maximum number of rows in a panel; more rows go to panels side by side."""
 
 _ROW: Final = 0.135
 _THICK_ROW: Final = 0.26
@@ -27,7 +27,7 @@ _BAR: Final = 0.78
 
 
 class Chart(NamedTuple):
-    """Bars, what their length means, and its unit."""
+    """Bars with the meaning and the unit of their length."""
 
     quantity: str
     unit: Unit
@@ -35,12 +35,12 @@ class Chart(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What stands at the axis."""
+        """The label of the axis."""
         return f"{self.quantity} ({self.unit.name})"
 
 
 def bar_figure(title: str, charts: Sequence[Chart]) -> Figure:
-    """Charts with the same rows, side by side: names on the left, legends above."""
+    """Draws charts with the same rows side by side: names on the left, legends above."""
     rows = len(charts[0].bars.names)
     panels = -(-rows // MOST_ROWS)
     each = -(-rows // panels)
@@ -83,7 +83,7 @@ def draw_bars(axes: Plot, chart: Chart, shown: slice, *, names: bool) -> None:
 
 
 def name_rows(axes: Plot, rows: Sequence[int], labels: Sequence[str], *, names: bool) -> None:
-    """Rows from the top down, with their names where these are wanted."""
+    """Rows from the top down, with or without their names."""
     axes.set_ylim(rows[-1] + 0.6, rows[0] - 0.6)
     axes.set_yticks(rows, [short_name(label) for label in labels])
     axes.tick_params("y", length=0, labelleft=names)
@@ -91,7 +91,7 @@ def name_rows(axes: Plot, rows: Sequence[int], labels: Sequence[str], *, names: 
 
 
 def scale_axis(axes: Plot, chart: Chart, longest: float) -> None:
-    """The same scale for all panels of a chart, with its unit."""
+    """The common scale of all panels of a chart, with its unit."""
     axes.set_xlim(0, longest * 1.02 or 1.0)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
     axes.xaxis.set_major_formatter(unit_formatter(chart.unit))
@@ -100,21 +100,21 @@ def scale_axis(axes: Plot, chart: Chart, longest: float) -> None:
 
 
 def add_legend(axes: Plot, chart: Chart) -> None:
-    """What the colours mean, above the bars."""
+    """The legend of the colours, above the bars."""
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=_columns(chart), borderpad=0.1)
 
 
 def _columns(chart: Chart) -> int:
-    """Columns of a legend over half the width of a figure."""
+    """The columns of a legend over half the width of a figure."""
     longest = max(len(escape_undrawable(part.label)) for part in chart.bars.parts)
     return max(1, min(4, 56 // (longest + 6)))
 
 
 def legend_rows(chart: Chart) -> int:
-    """Rows of the legend of a chart."""
+    """The rows of a chart's legend."""
     return -(-len(chart.bars.parts) // _columns(chart))
 
 
 def _row_height(rows: int) -> float:
-    """The height of a row (inches): thin where there are many."""
+    """The height of a row (inches); many rows are thin."""
     return min(_THICK_ROW, max(_ROW, 4.5 / rows))

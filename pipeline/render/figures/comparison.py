@@ -1,4 +1,4 @@
-"""Two or more runs side by side: what they cost in all, and layer by layer."""
+"""Compares the costs of several runs: totals and layers."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _EDGE: Final = "white"
 
 @styled()
 def comparison_figure(runs: Sequence[NamedRun]) -> Figure:
-    """Energy and latency of several runs: in all, by part, and of each layer.
+    """Energy and latency of several runs: totals, by component, and by layer.
 
-    Layers are matched by name; a run that lacks one has no bar there.
+    Layers are matched by name; a run without a layer has no bar for it.
 
     Raises:
         ValueError: if there is no run.
@@ -85,17 +85,17 @@ def _layer_charts(runs: Sequence[NamedRun]) -> tuple[Chart, Chart]:
 
 
 def _longest(bars: Bars) -> float:
-    """The longest of bars that stand beside each other."""
+    """The longest bar of a group."""
     return max(max(part.values) for part in bars.parts)
 
 
 def _most_rows(runs: Sequence[NamedRun]) -> int:
-    """Layers below each other: fewer where each has more bars."""
+    """The number of layers in a panel: fewer if each has more bars."""
     return max(20, 3 * MOST_ROWS // (1 + len(runs)))
 
 
 def _texts(runs: Sequence[NamedRun], chart: Chart) -> list[str]:
-    """The totals in figures, and how they compare with the first run."""
+    """The totals as numbers, with their changes from the first run."""
     totals = chart.bars.totals
     is_energy = chart.unit.name.endswith("J")
     texts = [energy_text(total) if is_energy else cycles(total) for total in totals]

@@ -1,4 +1,4 @@
-"""Writing a figure: its kind follows from the name, the same figure gives the same bytes."""
+"""Writes figures: the file name sets the format, equal figures give equal bytes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _NO_DATES: Final[dict[str, dict[str, str | None]]] = {
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Writes a figure as PNG, SVG or PDF, which is there whole or not at all.
+    """Writes a figure as PNG, SVG or PDF, atomically.
 
     Raises:
-        InputError: where the name ends otherwise, or the file cannot be written.
+        InputError: if the name has another ending, or the file cannot be written.
     """
     check_ending(path)
     kind = path.suffix.lower().removeprefix(".")

@@ -1,4 +1,4 @@
-"""Labels beside points, as many as there is room for: none on another, none on a point."""
+"""Places labels at points, as many as fit without overlap."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STEPS: Final = 12
 
 
 class Label(NamedTuple):
-    """A text and the point it belongs to, in data coordinates."""
+    """A text and the point that it labels, in data coordinates."""
 
     x: float
     y: float
@@ -36,14 +36,14 @@ class Label(NamedTuple):
 
 @final
 class _Taken:
-    """Where nothing else can be, in pixels: boxes, and lines from labels to their points."""
+    """The occupied areas, in pixels: boxes, and lines from labels to their points."""
 
     def __init__(self, points: Floats, half: float) -> None:
         self._boxes: Floats = np.hstack([points - half, points + half])
         self._lines: Floats = np.empty((0, 2))
 
     def has_room(self, box: Bbox, point: Place) -> bool:
-        """Whether a label in that box, and its line to the point, cover nothing."""
+        """Whether a label in that box, with its line to the point, overlaps nothing."""
         left, low, right, high = self._boxes.T
         if np.any((left < box.x1) & (right > box.x0) & (low < box.y1) & (high > box.y0)):
             return False
@@ -53,7 +53,7 @@ class _Taken:
         return not (_any_inside(line, others) or _any_inside(self._lines, np.array([box.extents])))
 
     def take(self, box: Bbox, point: Place) -> None:
-        """A label is in that box from now on."""
+        """Marks the box as occupied by a label."""
         self._boxes = np.vstack([self._boxes, box.extents])
         self._lines = np.vstack([self._lines, _line(box, point)])
 
@@ -61,10 +61,10 @@ class _Taken:
 def place_labels(
     figure: Figure, axes: Plot, labels: Sequence[Label], points: Sequence[Place]
 ) -> int:
-    """Writes labels, the first ones first, where they cover nothing; gives how many had room.
+    """Draws labels in order of priority if they fit; returns the number drawn.
 
-    ``points`` are to be seen, too. Lays the figure out: nothing may be added to it afterwards that
-    moves the axes.
+    Labels do not cover ``points``. This lays the figure out: nothing that moves the axes may be
+    added afterwards.
     """
     page_of(figure).draw_without_rendering()
     scale = figure.dpi / 72
@@ -74,7 +74,7 @@ def place_labels(
 
 
 def _is_placed(axes: Plot, label: Label, taken: _Taken, scale: float) -> bool:
-    """Puts a label to the first place with room, if there is one."""
+    """Puts a label at the first free position, if any."""
     pixel_x, pixel_y = axes.transData.transform((label.x, label.y))
     point = (float(pixel_x), float(pixel_y))
     text = _annotation(axes, label)
@@ -111,7 +111,7 @@ def _annotation(axes: Plot, label: Label) -> Annotation:
 
 
 def _boxes(point: Place, size: Bbox, scale: float) -> Iterator[Bbox]:
-    """Boxes around a point with room for a text of that size, near ones first."""
+    """Boxes for a text of that size around a point, near ones first."""
     x, y = point
     for distance in _DISTANCES:
         for right, up in _DIRECTIONS:
@@ -122,7 +122,7 @@ def _boxes(point: Place, size: Bbox, scale: float) -> Iterator[Bbox]:
 
 
 def _line(box: Bbox, point: Place) -> Floats:
-    """Points along the line from the middle of a label to the point it belongs to."""
+    """Points along the line from the middle of a label to its point."""
     middle = np.array([(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2])
     shares = np.linspace(0, 1, _STEPS + 2)[1:-1, None]
     line: Floats = middle + shares * (np.array(point) - middle)

@@ -1,4 +1,4 @@
-"""Where the energy and the cycles of each layer go, and how much of the array it uses."""
+"""Draws energy, latency and utilization of each layer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from nestmap.pipeline.render.figures.text_metrics import short_name
 
 @styled()
 def layers_figure(evaluation: NetworkEvaluation) -> Figure:
-    """Energy (by part of the array, memory, leakage) and latency (by cause) of each layer."""
+    """Energy (by array component, memory, leakage) and latency (by cause) of each layer."""
     energies, latencies = energy_bars(evaluation), latency_bars(evaluation)
     charts = (
         Chart("Energy", energy_unit(max(energies.totals)), energies),
@@ -33,14 +33,14 @@ def layers_figure(evaluation: NetworkEvaluation) -> Figure:
 
 @styled()
 def utilization_figure(evaluation: NetworkEvaluation) -> Figure:
-    """The share of its latency in which each layer uses the whole array, and why not more."""
+    """The utilization of the array by each layer, and what reduces it."""
     chart = Chart("Share of latency", PERCENT, share_bars(evaluation))
     title = f"MAC utilization (ideal) on {_machine(evaluation)}: {share(evaluation.utilization)}"
     return bar_figure(title, (chart,))
 
 
 def totals_title(evaluation: NetworkEvaluation) -> str:
-    """How many layers, where, and what they cost together."""
+    """The number of layers, the accelerator, and the total cost."""
     layers = len(evaluation.layers)
     return (
         f"{count(layers)} {'layer' if layers == 1 else 'layers'} on {_machine(evaluation)}: "

@@ -1,4 +1,4 @@
-"""A mapping as a picture: its loops, outermost at the top, and the memory each belongs to."""
+"""Draws a mapping: loops, outermost at the top, and the memory of each operand."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _GAP: Final = 0.06
 
 @styled()
 def loops_figure(cme: CostModelEvaluation) -> Figure:
-    """The loops from the outermost in, and for each operand which memory holds what they go over.
+    """The loops from the outermost in, with the memory that holds each operand's tile.
 
-    A memory's block spans the loops that it adds to those of the memories inside it. Memories that
-    add none are named below.
+    A memory's block spans the loops that it adds to those of the memories below. Memories that add
+    no loop are listed below the loops.
     """
     operands = list(dict.fromkeys(entry.operand for entry in cme.levels))
     loops, spatial = cme.temporal_mapping.order, cme.spatial_mapping.unrollings
@@ -71,7 +71,7 @@ def _lines(cme: CostModelEvaluation) -> Iterator[str]:
 
 
 def _draw_operand(axes: Plot, cme: CostModelEvaluation, operand: LayerOperand, left: float) -> None:
-    """The memories of an operand, each beside its loops."""
+    """The memories of an operand, each next to its loops."""
     looks = memory_looks([cme])
     middle, n = left + (_COLUMN - _GAP) / 2, len(cme.temporal_mapping.order)
     axes.text(middle, -0.4, short_name(operand), ha="center", va="center", fontweight="bold")
@@ -87,7 +87,7 @@ def _draw_operand(axes: Plot, cme: CostModelEvaluation, operand: LayerOperand, l
 
 
 def _draw_array(axes: Plot, corner: tuple[float, float], height: int) -> None:
-    """What the unrolled loops go over, beside them."""
+    """The elements that the unrolled loops cover, next to them."""
     if not height:
         return
     left, top = corner

@@ -1,4 +1,4 @@
-"""What is used of matplotlib's figures and axes, with the types that its keyword arguments lack."""
+"""Types for the parts of matplotlib in use, whose keyword arguments have no types."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Place = tuple[float, float]
 
 
 class Drawn(Protocol):
-    """Something on a plot."""
+    """An artist on a plot."""
 
     def set_rasterized(self, rasterized: bool) -> None:
-        """Whether it is pixels in files of lines."""
+        """Whether it is rasterized in vector files."""
 
 
 class Spine(Protocol):
@@ -33,7 +33,7 @@ class Spine(Protocol):
 
 
 class Plot(Protocol):
-    """A ``matplotlib.axes.Axes``; what is not said here stands in matplotlib's documentation."""
+    """A ``matplotlib.axes.Axes``; see matplotlib's documentation for details."""
 
     xaxis: Axis
     yaxis: Axis
@@ -188,16 +188,16 @@ class Page(Protocol):
 
 
 class Format(Protocol):
-    """Writes a number on an axis."""
+    """Formats a number of an axis."""
 
     def __call__(self, value: float, position: int | None, /) -> str: ...
 
 
 def formatter(write: Format) -> FuncFormatter:
-    """Numbers of an axis as a function writes them."""
+    """Formats the numbers of an axis with a function."""
     return FuncFormatter(write)
 
 
 def page_of(figure: Figure) -> Page:
-    """A figure to draw on; its own types say too little to check that it is one."""
+    """A figure to draw on; matplotlib's own types are too weak to check for one."""
     return cast(Page, figure)

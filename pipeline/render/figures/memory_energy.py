@@ -1,4 +1,4 @@
-"""Where energy goes and who makes the array wait, memory by memory, over all layers."""
+"""Draws energy and stall of each memory, summed over all layers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from nestmap.pipeline.render.figures.style import styled
 
 @styled()
 def memories_figure(evaluation: NetworkEvaluation) -> Figure:
-    """Energy of each memory by operand and direction, and the stall that it causes by itself.
+    """The energy of each memory by operand and direction, and the stall that it causes alone.
 
-    Summed over all layers. Stalls of several memories hide behind each other, so these do not add
-    up to the stall of the network. Vector operators are not in it.
+    Values are summed over all layers. Stalls of several memories overlap, so they do not add up to
+    the stall of the network. Vector operators are not included.
     """
     cmes = cmes_of(evaluation)
     energies, stalls = memory_bars(cmes), stall_bars(cmes)

@@ -1,4 +1,4 @@
-"""What must be right before anything is drawn: what draws is installed, files can be named."""
+"""Checks before drawing that matplotlib is installed and file names are valid."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from nestmap.model import InputError
 from nestmap.pipeline.util.extras import check_installed
 
 ENDINGS: Final = (".png", ".svg", ".pdf")
-"""The kinds of files that a figure can be written to."""
+"""The file formats of figures."""
 
 _LONGEST: Final = 80
 
 
 def check_matplotlib() -> None:
-    """Checks that matplotlib is there.
+    """Checks that matplotlib is installed.
 
     Raises:
-        InputError: where it is not: how to install it.
+        InputError: if it is not; the message says how to install it.
     """
     check_installed("figures", ("matplotlib",), "plot")
 
 
 def check_ending(path: Path) -> None:
-    """Checks that a file's name ends like one of the kinds of figures.
+    """Checks that a file name has the ending of a figure format.
 
     Raises:
-        InputError: where it does not.
+        InputError: if it does not.
     """
     if path.suffix.lower() not in ENDINGS:
         found = f"the ending {path.suffix!r}" if path.suffix else "no ending"
@@ -36,7 +36,7 @@ def check_ending(path: Path) -> None:
 
 
 def file_name(name: str) -> str:
-    """A file name, without ending, for what has a name with any characters in it.
+    """A valid file name, without ending, for any name.
 
     >>> file_name("conv1/3x3: a"), file_name("..")
     ('conv1_3x3_a', '_')

@@ -1,4 +1,4 @@
-"""The roofline of the layers: what they achieve, below what array and memories allow."""
+"""Draws the roofline of the layers, below the ceilings of array and memories."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _STYLES: Final = ("-", "--", "-.")
 def roofline_figure(evaluation: NetworkEvaluation, accelerator: Accelerator) -> Figure:
     """MAC per cycle over MAC per byte, with the ceiling of the array and one for each memory.
 
-    A layer has a point for each memory: how much is computed for a byte that is read or written
-    there. The filled one, which is labelled, is at the memory whose ceiling is the lowest for the
-    layer. Labels that have no room are left out, those of the layers with least latency first. A
-    point may lie a little above a ceiling: the latency model lets the first tiles of several
-    operands come through one port without waiting for each other.
+    A layer has a point for each memory: its operational intensity for the bytes read or written
+    there. The filled, labelled point is at the memory with the lowest ceiling for the layer. Labels
+    that do not fit are left out, those of the layers with the least latency first. A point may lie
+    a little above a ceiling: the latency model lets the first tiles of several operands use one
+    port at the same time.
 
     Raises:
-        InputError: where the accelerator is not that of the evaluation.
+        InputError: if the accelerator is not that of the evaluation.
     """
     every = points(evaluation, accelerator)
     drawn = {point.memory for point in every}
@@ -79,7 +79,7 @@ def _draw_peak(axes: Plot, accelerator: Accelerator) -> None:
 
 
 def _draw_ceiling(axes: Plot, ceiling: Ceiling, color: str, style: str) -> None:
-    """Performance at full width, up to the peak of the array and beyond."""
+    """The performance at full bandwidth, up to the peak of the array and beyond."""
     low, high = axes.get_xlim()
     axes.plot(
         [low, high],
@@ -107,7 +107,7 @@ def _draw_points(axes: Plot, found: Sequence[Point], color: str) -> None:
 
 
 def _labels(evaluation: NetworkEvaluation, every: Sequence[Point]) -> list[Label]:
-    """Those of the binding points, the layers with most latency first."""
+    """The labels of the binding points, the layers with most latency first."""
     times = Counter(result.repeats or result.cme.layer for result in evaluation.layers)
     binding = sorted((p for p in every if p.binding), key=lambda p: -p.weight)
     return [Label(p.intensity, p.performance, _named(p.layer, times[p.layer])) for p in binding]

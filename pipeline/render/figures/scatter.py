@@ -1,4 +1,4 @@
-"""All mappings of a layer by energy and latency, and the front between which one is traded."""
+"""Plots all mappings of a layer by energy and latency, with their Pareto front."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nestmap.pipeline.render.figures.style import new_figure, set_title, styled
 from nestmap.pipeline.render.figures.text_metrics import short_name, unit_formatter
 
 MOST_POINTS: Final = 20_000
-"""Points that are drawn one by one; more of them are counted in cells."""
+"""The maximum number of points drawn individually; more points are counted in cells."""
 
 _MOST_COLORS: Final = 5
 _CELLS: Final = 160
@@ -29,10 +29,10 @@ _ROOM: Final = 0.03
 
 @styled()
 def scatter_figure(batches: Iterable[EvaluationBatch], title: str) -> Figure:
-    """Energy and latency of each row of the batches, coloured by spatial mapping, and their front.
+    """Energy and latency of all rows, coloured by spatial mapping, with their Pareto front.
 
-    Of a million points the picture is as small as of a few thousand: they are drawn as pixels, and
-    from :data:`MOST_POINTS` on counted in cells. ``title`` says what they are mappings of.
+    Points are rasterized, so the file size does not grow with their number; above
+    :data:`MOST_POINTS` they are counted in cells. ``title`` describes the mappings.
 
     Raises:
         ValueError: if there is no row.
@@ -42,7 +42,7 @@ def scatter_figure(batches: Iterable[EvaluationBatch], title: str) -> Figure:
 
 @styled()
 def draw_scatter(found: tuple[Cloud, ...], title: str) -> Figure:
-    """The figure of :func:`scatter_figure`, of costs that were gathered before.
+    """The figure of :func:`scatter_figure` for costs collected before.
 
     Raises:
         ValueError: if there are none.
@@ -67,7 +67,7 @@ def draw_scatter(found: tuple[Cloud, ...], title: str) -> Figure:
 
 
 def scale_costs(set_scale: Callable[[str], object], values: Floats) -> None:
-    """Logarithmic where values differ by much."""
+    """Logarithmic scales if values differ much."""
     set_scale("log" if is_wide(values) else "linear")
 
 
@@ -91,7 +91,7 @@ def _draw_points(axes: Plot, found: tuple[Cloud, ...]) -> None:
 
 
 def _draw_counts(figure: Figure, axes: Plot, latency: Floats, energy: Floats) -> None:
-    """How many mappings there are in each cell of a grid."""
+    """The number of mappings in each cell of a grid."""
     columns = _edges(latency, axes.get_xscale() == "log")
     rows = _edges(energy, axes.get_yscale() == "log")
     counts, _, _ = np.histogram2d(latency, energy, bins=(columns, rows))
@@ -112,7 +112,7 @@ def _whole(value: float, position: int | None) -> str:
 
 
 def _edges(values: Floats, logarithmic: bool) -> Floats:
-    """The borders of the cells: a little room around what there is."""
+    """The borders of the cells, with a small margin around the points."""
     low, high = float(values.min()), float(values.max())
     if logarithmic:
         room = (high / low) ** _ROOM
@@ -139,7 +139,7 @@ def _draw_front(axes: Plot, latency: Floats, energy: Floats) -> None:
 
 
 def label_costs(axes: Plot, cycles: Unit, energies: Unit) -> None:
-    """What the axes of a plot of energy over latency are, and their numbers."""
+    """The labels and number formats of a plot of energy over latency."""
     axes.set_xlabel(f"Latency ({cycles.name})")
     axes.set_ylabel(f"Energy ({energies.name})")
     for axis, unit in ((axes.xaxis, cycles), (axes.yaxis, energies)):

@@ -1,4 +1,4 @@
-"""How all figures of matplotlib look: fonts, lines, sizes."""
+"""The style of all matplotlib figures: fonts, lines, sizes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ WIDTH: Final = 7.2
 
 SMALL: Final = 6.5
 NORMAL: Final = 8.0
-"""Sizes of letters (points)."""
+"""Font sizes (points)."""
 
 _STYLE: Final[dict[str, object]] = {
     "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib, so it is the same everywhere
+    "font.sans-serif": ["DejaVu Sans"],  # ships with matplotlib, so it is the same everywhere
     "font.size": NORMAL,
-    "text.parse_math": False,  # $ and _ in names mean themselves
+    "text.parse_math": False,  # $ and _ in names are literal
     "text.color": INK,
     "axes.edgecolor": MUTED,
     "axes.labelcolor": INK,
@@ -56,7 +56,7 @@ _STYLE: Final[dict[str, object]] = {
     "figure.constrained_layout.w_pad": 0.06,
     "savefig.dpi": 200.0,
     "svg.hashsalt": "nestmap",  # the same figure gives the same file
-    "pdf.fonttype": 42,  # letters stay letters
+    "pdf.fonttype": 42,  # keeps text as text
 }
 
 _ONE_AT_A_TIME: Final = RLock()
@@ -64,31 +64,31 @@ _meanwhile: _Settings = import_module("matplotlib").rc_context
 _DEFAULTS: Final[dict[str, object]] = {
     name: value
     for name, value in import_module("matplotlib").rcParamsDefault.items()
-    if name != "backend"  # what is on a screen stays there
+    if name != "backend"  # does not affect figures on a screen
 }
 
 
 class _Settings(Protocol):
-    """What is used of ``matplotlib.rc_context``."""
+    """The part of ``matplotlib.rc_context`` in use."""
 
     def __call__(self, rc: Mapping[str, object]) -> AbstractContextManager[None]: ...
 
 
 @contextmanager
 def styled() -> Generator[None]:
-    """What is drawn meanwhile looks like nestmap's figures, whatever the user's matplotlibrc says.
+    """Applies nestmap's figure style, regardless of the user's matplotlibrc.
 
-    Settings of matplotlib belong to the whole process, so one figure is drawn at a time.
+    Matplotlib's settings belong to the whole process, so one figure is drawn at a time.
     """
     with _ONE_AT_A_TIME, _meanwhile(_DEFAULTS | _STYLE):
         yield
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of that size in inches that lays itself out."""
+    """An empty figure of that size (inches) with automatic layout."""
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def set_title(figure: Figure, title: str) -> None:
-    """Puts a title on the left above everything."""
+    """Puts a title at the top left of a figure."""
     page_of(figure).suptitle(title, x=0.01, ha="left", fontweight="bold")

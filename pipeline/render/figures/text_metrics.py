@@ -1,4 +1,4 @@
-"""Names and numbers as matplotlib draws them: every character is there, long names are cut."""
+"""Texts that matplotlib can draw: unsupported characters escaped, long names shortened."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nestmap.pipeline.render.text.plain_table import printable
 
 
 def unit_formatter(unit: Unit) -> FuncFormatter:
-    """Writes the numbers of an axis in the unit."""
+    """Formats the numbers of an axis in the unit."""
 
     def written(value: float, position: int | None) -> str:
         del position  # of the number on the axis
@@ -26,13 +26,13 @@ def unit_formatter(unit: Unit) -> FuncFormatter:
 
 
 def short_numbers(value: float, position: int | None) -> str:
-    """The numbers of a logarithmic axis."""
+    """Formats the numbers of a logarithmic axis."""
     del position
     return short_number(value)
 
 
 def escape_undrawable(text: str) -> str:
-    """The text with what the font lacks, or what breaks lines, spelled out."""
+    """The text with line breaks and characters missing in the font escaped."""
     known = _known()
     return "".join(
         c if ord(c) in known else c.encode("unicode_escape").decode() for c in printable(text)
@@ -40,12 +40,12 @@ def escape_undrawable(text: str) -> str:
 
 
 def short_name(text: str, longest: int = LONGEST) -> str:
-    """A name that can be drawn, without its middle where it is long."""
+    """A drawable name, with its middle left out if it is long."""
     return shortened(escape_undrawable(text), longest)
 
 
 @cache
 def _known() -> frozenset[int]:
-    """The characters of the font of all figures."""
+    """The characters of the figure font."""
     path = Path(get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
     return frozenset(FT2Font(str(path)).get_charmap())

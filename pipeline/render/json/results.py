@@ -27,7 +27,7 @@ def summary_json(evaluation: NetworkEvaluation, run: UUID | None = None) -> Json
 
 
 def full_json(evaluation: NetworkEvaluation, run: UUID | None = None) -> Json:
-    """The totals, and everything known of each layer."""
+    """The totals, and all results of each layer."""
     layers: list[Json] = [
         _headline(result) | _details(result.cme) | _statistics(result)
         for result in evaluation.layers
@@ -42,7 +42,7 @@ def full_json(evaluation: NetworkEvaluation, run: UUID | None = None) -> Json:
 
 
 def front_json(front: NetworkFront, run: UUID | None = None) -> Json:
-    """Of each layer the mappings between which one has to choose, with everything known of them."""
+    """The Pareto front of each layer, with all results of each mapping."""
     layers: list[Json] = [_front(layer) for layer in front.layers]
     counted: dict[str, Json] = {"counted": front.vector_counted}
     return {"run": _text(run), "layers": layers, "vector": counted | _vector_nodes(front)}
@@ -77,7 +77,7 @@ def _total(evaluation: NetworkEvaluation) -> Json:
 
 
 def _vector_total(evaluation: NetworkEvaluation) -> dict[str, Json]:
-    """What all vector operators cost, and whether the totals include it."""
+    """The cost of all vector operators, and whether the totals include it."""
     return {
         "counted": evaluation.vector_counted,
         "energy": evaluation.vector_energy,

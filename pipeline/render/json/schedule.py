@@ -1,10 +1,10 @@
 """A whole schedule as JSON: energies in pJ, times in cycles, sizes in bits.
 
-What there are thousands of are columns, lists of equal length: the first node is the first item of
-each column of ``nodes``. Numbers there that name a node, a tensor, a wire or a memory are places in
-those columns or lists, counted from 0; cores and layers are named by their own numbers. A node of
-``ranges`` runs a loop from the first number up to the second one. ``until`` of a stay is ``null``
-for what stays to the end; ``operand`` of a tensor is that of its node.
+Long tables are columns, lists of equal length: the first node is the first item of each column of
+``nodes``. References to nodes, tensors, channels and memories are positions in those columns or
+lists, counted from 0; references to cores and layers are their own numbers. In ``ranges``, a node
+runs a loop from the first number up to, but not including, the second. ``until`` of a residency is
+``null`` if it lasts to the end; ``operand`` of a tensor is that of its node.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from nestmap.pipeline.util.json import Json
 
 FORMAT: Final = "nestmap schedule"
 VERSION: Final = 1
-"""Raised whenever a reader of the form would have to be changed."""
+"""The version of the format, raised with every incompatible change."""
 
 
 def schedule_json(schedule: Schedule) -> Json:
-    """The problem in short, the allocation, and all columns of the schedule."""
+    """A summary of the problem, the allocation, and all columns of the schedule."""
     names = ScheduleNames(schedule)
     return {
         "format": FORMAT,
@@ -86,7 +86,7 @@ def _wire(wire: Channel) -> Json:
 
 
 def _memories(names: ScheduleNames) -> list[Json]:
-    """Each memory with the times at which its use changes, and the bits in it from then on."""
+    """Each memory with the times at which its usage changes, and the bits from then on."""
     usage = names.schedule.memory_usage
     nothing = np.zeros(0, dtype=np.int64)
     found: list[Json] = []

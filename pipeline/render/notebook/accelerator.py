@@ -1,4 +1,4 @@
-"""An accelerator as a table of its memories and a few sentences on its array."""
+"""Shows an accelerator: a table of its memories and a description of its array."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _facts(accelerator: Accelerator) -> Iterator[str]:
             "operation."
         )
     if accelerator.counts_leakage:
-        yield "What leaks counts."
+        yield "Energies include leakage."
 
 
 def _units(array: OperationalArray) -> str:

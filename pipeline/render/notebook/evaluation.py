@@ -1,4 +1,4 @@
-"""The cost of a mapping of a layer as tables: parts, memories, loop nest."""
+"""Shows the cost of a layer's mapping: components, memories, loop nest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nestmap.pipeline.render.tables.breakdown import (
 
 
 def evaluation_html(cme: CostModelEvaluation) -> str:
-    """Energy and latency in parts, every operand at every memory level, and the mapping."""
+    """Tables of energy and latency, every operand at every memory level, and the mapping."""
     levels = [level_cells(entry) for entry in cme.levels]
     total = ("all", "", "", "", "", "", energy(cme.memory_energy))
     named = {(entry.operand, entry.level): entry.memory for entry in cme.levels}
@@ -33,5 +33,5 @@ def evaluation_html(cme: CostModelEvaluation) -> str:
 
 
 def result_html(result: LayerResult) -> str:
-    """The cost of the mapping of a layer."""
+    """The cost of a layer's mapping."""
     return evaluation_html(result.cme)

@@ -1,4 +1,4 @@
-"""The text of an explanation as HTML: a part that folds for each title."""
+"""Shows an explanation as HTML, with a foldable section for each title."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PROSE: Final = ("WHY",)
 
 
 def explanation_html(lines: Sequence[Line], notes: Sequence[str]) -> str:
-    """An explanation: ``lines`` are its heading, its titled parts and, wrapped, its notes."""
+    """An explanation; ``lines`` are its heading, its titled sections and its wrapped notes."""
     heading, *parts, _ = _blocks(lines)
     return container(
         paragraph(*heading),

@@ -1,4 +1,4 @@
-"""Spatial and temporal mappings as tables: loops side by side, loops one after the other."""
+"""Shows spatial and temporal mappings as tables."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def spatial_html(mapping: SpatialMapping) -> str:
 
 
 def temporal_html(mapping: TemporalMapping) -> str:
-    """The loop nest; memories, which a mapping does not name, are numbered."""
+    """The loop nest; memories are numbered, since a mapping does not name them."""
     return nest_html(mapping, level_names(mapping))
 
 
 def level_names(mapping: TemporalMapping) -> dict[LayerOperand, list[str]]:
-    """What the memories of each operand are called where their names are not known."""
+    """Placeholder names for the memories of each operand."""
     levels = {cuts.operand: len(cuts.positions) for cuts in mapping.cuts}
     return {operand: [f"level {n}" for n in range(top)] for operand, top in levels.items()}
 

@@ -1,4 +1,4 @@
-"""Tables and paragraphs of HTML in the notebook's own colours; whatever they are given is text."""
+"""Builds HTML tables and paragraphs in the notebook's own colours; all input is escaped."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from nestmap.pipeline.render.tables.columns import Align, Column
 from nestmap.pipeline.render.tables.table import Row, Table
 
 MOST_ROWS: Final = 60
-"""How many rows of a table are shown at most."""
+"""The maximum number of table rows shown."""
 
 Cell = str | tuple[str, ...]
-"""Text, or several lines of it."""
+"""One or several lines of text."""
 
 _BOLD: Final = "bold"
 _NORMAL: Final = "normal"
 _CAPTION: Final = "caption-side:top;text-align:left;font-weight:bold;white-space:nowrap"
 _TABLE: Final = "border-collapse:collapse;font-size:0.85em"
-_CLASS: Final = "nestmap"  # pages have wider styles for tables without a class
+_CLASS: Final = "nestmap"  # page styles apply to tables without a class
 _INDENT: Final = "\N{EM SPACE}"
 
 
@@ -32,16 +32,16 @@ def table(
     total: Sequence[Cell] = (),
     note: str = "",
 ) -> str:
-    """:func:`table_html` of a caption, columns and rows of texts."""
+    """:func:`table_html` for a caption, columns and rows of text."""
     cells = ([_table_cell(cell) for cell in row] for row in rows)
     last = [_table_cell(cell) for cell in total]
     return table_html(tables.table(columns, cells, caption=caption, total=last), note)
 
 
 def table_html(table: Table, note: str = "") -> str:
-    """A table whose first column names the rows; ``note`` stands below.
+    """A table whose first column names the rows; ``note`` is below it.
 
-    Each two blanks at the beginning of a cell indent it.
+    Each pair of leading spaces in a cell indents it.
     """
     head = "".join(_title(column) for column in table.columns)
     body = "".join(_row(table.columns, row, _NORMAL) for row in table.rows)
@@ -53,36 +53,36 @@ def table_html(table: Table, note: str = "") -> str:
 
 
 def cut_note(number: int, what: str) -> str:
-    """That not all of so many rows are shown; empty where they are."""
+    """A note that only some of the rows are shown; empty if all are."""
     if number <= MOST_ROWS:
         return ""
     return f"{count(number)} {what}; the first {count(MOST_ROWS)} are shown."
 
 
 def paragraph(*lines: str) -> str:
-    """A paragraph of text, broken after each line."""
+    """A paragraph of text with line breaks."""
     return f'<p style="margin:0.6em 0">{_lines(lines)}</p>'
 
 
 def preformatted(lines: Iterable[str]) -> str:
-    """Lines of text whose blanks and breaks stay as they are."""
+    """Lines of text with their spaces and line breaks preserved."""
     style = "overflow-x:auto;white-space:pre;font-family:monospace;line-height:1.3"
     return f'<pre style="{style}">{_lines(lines)}</pre>'
 
 
 def collapsible(title: str, inside: str) -> str:
-    """A part, which is HTML already, that can be folded away; it is open at first."""
+    """A foldable section around HTML, initially open."""
     summary = f"<summary><b>{text(title)}</b></summary>"
     return f'<details open="open" style="margin:0.6em 0">{summary}{inside}</details>'
 
 
 def container(*parts: str) -> str:
-    """Tables and paragraphs, one below the other."""
+    """Joins tables and paragraphs."""
     return f"<div>{''.join(parts)}</div>"
 
 
 def text(given: str) -> str:
-    """Text as HTML: nothing in it is markup, and no character is hidden."""
+    """Text as HTML: markup is escaped, and no character is hidden."""
     return escape(printable(given))
 
 

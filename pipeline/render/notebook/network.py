@@ -1,4 +1,4 @@
-"""The results of all layers of a network as a table, and the fronts of layers as another."""
+"""Shows the results of all layers of a network, and the Pareto fronts of layers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FRONT: Final = (Column("Layer"), TIMES, *MAPPING_COLUMNS)
 
 
 def network_html(evaluation: NetworkEvaluation, caption: str = "Best mappings") -> str:
-    """A row for each layer that repeats none, one for vector operators, and the sum."""
+    """A row for each distinct layer, one for vector operators, and the sum."""
     results = [x for x in evaluation.layers if x.repeats is None]
     times = repeat_counts(evaluation)
     rows = [
@@ -45,7 +45,7 @@ def network_html(evaluation: NetworkEvaluation, caption: str = "Best mappings") 
 
 
 def front_html(fronts: Sequence[LayerFront], caption: str = "Energy against latency") -> str:
-    """A row for each mapping on the front of a layer that repeats none, by rising energy."""
+    """A row for each mapping on the Pareto front of each distinct layer, by rising energy."""
     times = Counter(front.repeats or front.layer for front in fronts)
     different = [front for front in fronts if front.repeats is None] or fronts
     points = [(x.layer, times[x.repeats or x.layer], cme) for x in different for cme in x.cmes]
@@ -54,10 +54,10 @@ def front_html(fronts: Sequence[LayerFront], caption: str = "Energy against late
 
 
 def layer_front_html(front: LayerFront) -> str:
-    """The front of one layer."""
+    """The Pareto front of one layer."""
     return front_html((front,))
 
 
 def network_front_html(front: NetworkFront) -> str:
-    """The fronts of all layers."""
+    """The Pareto fronts of all layers."""
     return front_html(front.layers)

@@ -1,4 +1,4 @@
-"""A pipeline as nested lists, for notebooks: its stages, their options, what runs inside."""
+"""Shows a pipeline as nested lists: stages, their options, inner stages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST: Final = 200
 
 
 def pipeline_html(pipeline: Stage[Never, object]) -> str:
-    """The stages in sequence; what a stage runs on each item stands indented below it."""
+    """The stages in sequence; the inner stages that run on each item are indented."""
     return container(_list(describe(pipeline)))
 
 
@@ -35,7 +35,7 @@ def _stage(stage: StageDescription) -> str:
 
 
 def _options(given: str) -> str:
-    """The options of a stage, but for those that say nothing: ``lpf_limit 6, workers 2``."""
+    """The options of a stage that are set: ``lpf_limit 6, workers 2``."""
     options = cast("dict[str, object]", json.loads(given))
     said = (f"{name} {_value(value)}" for name, value in options.items() if value is not None)
     line = ", ".join(said)

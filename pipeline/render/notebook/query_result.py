@@ -1,4 +1,4 @@
-"""The result of a query as a table of its first rows."""
+"""Shows the first rows of a query result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nestmap.pipeline.render.tables.columns import Align, Column
 from nestmap.store.read.relation import Relation, cell_text, is_number
 
 _WIDEST: Final = 80
-"""Characters of a cell."""
+"""The maximum number of characters in a cell."""
 
 
 def relation_html(relation: Relation) -> str:

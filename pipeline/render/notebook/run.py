@@ -1,4 +1,4 @@
-"""A run of a store as a table of its properties."""
+"""Shows a run of a store as a table of its properties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A schedule as tables of its cores, energies and memories; what a search has found as another."""
+"""Shows a schedule as tables of cores, energies and memories, and a search as another."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _FRONT: Final = (
     Column("Cores of the groups"),
 )
 _LONGEST: Final = 80
-"""Letters of an allocation."""
+"""The maximum number of letters of an allocation."""
 
 
 def schedule_html(schedule: Schedule) -> str:
-    """A row for each core, each part of the energy, and each memory that holds something."""
+    """A row for each core, each energy component, and each memory in use."""
     problem, latency = schedule.problem, cycles(schedule.latency)
     loads = core_loads(schedule)
     total = schedule.energy.total
@@ -73,7 +73,7 @@ def _core(load: CoreLoad, latency: int) -> tuple[Cell, ...]:
 
 
 def _worded(part: str) -> str:
-    """A part of the energy of a schedule in words."""
+    """The name of an energy component of a schedule."""
     return part.replace("_", ", ")
 
 
@@ -85,7 +85,7 @@ def _memories(schedule: Schedule) -> Iterator[tuple[Cell, ...]]:
 
 
 def search_html(search: AllocationSearch) -> str:
-    """A row for each allocation that no other one beats, by rising latency."""
+    """A row for each allocation on the Pareto front, by rising latency."""
     problem, generation = search.problem, search.generation
     title = (
         f"{problem.nodes.name} on {problem.accelerator.name}: generation {generation.number}, "
@@ -98,7 +98,7 @@ def search_html(search: AllocationSearch) -> str:
 
 
 def _individual(individual: Individual) -> Iterator[tuple[float, tuple[str, ...]]]:
-    """Its latency and its row; nothing for one that cannot be scheduled."""
+    """The latency and the row of an individual; none if it is infeasible."""
     fitness = individual.fitness
     if fitness is None:
         return

@@ -1,4 +1,4 @@
-"""All classes that show themselves in notebooks as more than text, and the view of each."""
+"""Registers the notebook views of all classes that have one."""
 
 from __future__ import annotations
 

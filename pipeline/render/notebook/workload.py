@@ -1,4 +1,4 @@
-"""A workload and a layer as tables."""
+"""Shows workloads and layers as tables."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OPERANDS: Final = (
 
 
 def workload_html(workload: Workload) -> str:
-    """A row for each layer, the sum, and what else there is."""
+    """A row for each layer, the sum, and the other operators."""
     layers = workload.layers
     total = (f"{count(len(layers))} layers", "", "", "", engineering(workload.macs))
     return container(
@@ -64,7 +64,7 @@ def _layer(layer: Layer) -> tuple[str, ...]:
 
 
 def _others(workload: Workload) -> list[str]:
-    """What is no layer, in sentences."""
+    """Sentences on the operators that are not layers."""
     vector = workload.vector_nodes
     operations = engineering(sum(node.total_operations for node in vector))
     counts = workload.no_cost_operators

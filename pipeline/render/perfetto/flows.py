@@ -1,4 +1,4 @@
-"""The flows of a trace: who waits for what another one has made or sent."""
+"""Builds the flows of a trace: dependencies between nodes and transfers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nestmap.pipeline.render.perfetto.slices import Process, Slice, Track
 
 
 class Lane(NamedTuple):
-    """A row of the picture: what overlaps on a track stands in several lanes."""
+    """A row of the trace: overlapping slices of a track go to several lanes."""
 
     track: Track
     number: int
@@ -21,24 +21,24 @@ Lanes = Mapping[Lane, Sequence[Slice]]
 
 
 class Stop(NamedTuple):
-    """Where a flow passes: within a slice of a lane."""
+    """A point that a flow passes, within a slice of a lane."""
 
     lane: Lane
     time: int
 
 
 _MADE: Final = (TransferKind.ACTIVATION, TransferKind.RESULT)
-"""Transfers that begin where a node has made the tensor."""
+"""Transfers that begin where a node produced the tensor."""
 
 _AWAITED: Final = (TransferKind.ACTIVATION, TransferKind.CONSTANT)
-"""Those that a node waits for."""
+"""Transfers that a node waits for."""
 
 
 @final
 class Flows:
-    """The flows of a schedule, each with two stops or three, in their order in time.
+    """The flows of a schedule, each with two or three stops, in order of time.
 
-    What takes no time is no stop: no slice is sure to be found at its time.
+    Events without duration are no stops, because no slice is guaranteed to be found at their time.
     """
 
     def __init__(self, schedule: Schedule, lanes: Lanes) -> None:

@@ -1,4 +1,4 @@
-"""The slices of a trace: what each core, wire and the memory off the chip does when."""
+"""Builds the slices of a trace: activity of cores, channels and off-chip memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nestmap.pipeline.util.json import Json
 
 
 class Process(IntEnum):
-    """The groups of tracks, in the order in which they stand below each other."""
+    """The groups of tracks, in their order from top to bottom."""
 
     CORES = 1
     WIRES = 2
@@ -22,7 +22,7 @@ class Process(IntEnum):
 
 
 class Track(NamedTuple):
-    """A row of the picture: a core, a wire, or one direction of the memory off the chip."""
+    """A row of the trace: a core, a channel, or one direction of the off-chip memory."""
 
     process: Process
     number: int
@@ -31,10 +31,9 @@ class Track(NamedTuple):
 @final
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Something that takes a track from ``start`` to ``end``.
+    """A slice of a track from ``start`` to ``end``.
 
-    ``node`` is the computation node that it is, ``transfers`` are those that it is made of: of a
-    broadcast there may be several.
+    ``node`` is its computation node, ``transfers`` are its transfers: several for a broadcast.
     """
 
     track: Track
@@ -48,7 +47,7 @@ class Slice:
 
 
 READ, WRITTEN = 0, 1
-"""The directions of the memory off the chip."""
+"""The directions of the off-chip memory."""
 
 
 def all_slices(names: ScheduleNames) -> list[Slice]:
@@ -78,7 +77,7 @@ def _node_slices(names: ScheduleNames) -> Iterator[Slice]:
 
 
 def _transfer_slices(names: ScheduleNames) -> Iterator[Slice]:
-    """One for all transfers of a tensor that take a track at the same time: a broadcast."""
+    """One slice for all transfers of a tensor that take a track at the same time: a broadcast."""
     transfers = names.schedule.transfers
     together: dict[tuple[Track, int, int, int, int], list[int]] = {}
     for row in range(len(transfers)):
@@ -136,7 +135,7 @@ def _stream_slices(names: ScheduleNames) -> Iterator[Slice]:
 
 
 def _tracks(names: ScheduleNames, sending: int, receiving: int) -> Iterator[Track]:
-    """The wires between two cores, and the memory off the chip where it is at an end."""
+    """The channels between two cores, and the off-chip memory if it is at one end."""
     for wire in names.path(sending, receiving):
         yield Track(Process.WIRES, wire)
     offchip = names.schedule.problem.accelerator.offchip

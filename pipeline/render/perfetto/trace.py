@@ -1,7 +1,7 @@
 """A schedule as a trace for Perfetto (ui.perfetto.dev) or chrome://tracing.
 
-The file is JSON in Chrome's trace event format: an object with ``traceEvents``, times in
-microseconds, where 1 us stands for 1 cycle.
+The file is JSON in Chrome's trace event format: an object with ``traceEvents`` and times in
+microseconds; 1 us represents 1 cycle.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from nestmap.pipeline.util.json import Json
 _UNIT: Final = "1 us is 1 cycle"
 _FLOW: Final = "sent"
 _FIRST_TRACK: Final = 100
-"""Numbers of tracks are different from those of processes, and from 0."""
+"""Track numbers differ from process numbers, and from 0."""
 
 _PROCESSES: Final = {
     Process.CORES: f"Cores ({_UNIT})",
@@ -32,10 +32,10 @@ _PROCESSES: Final = {
 
 
 class Event(NamedTuple):
-    """An event of the trace, and where it stands.
+    """An event of the trace, and its sort key.
 
-    By time; at one time by phase, since a flow is bound to the slice that is there already; of
-    slices that begin together the longer one first, so that the other is within it.
+    Events are sorted by time, then by phase, since a flow binds to a slice that exists already,
+    then by falling duration, so that slices nest.
     """
 
     time: int
@@ -45,10 +45,10 @@ class Event(NamedTuple):
 
 
 def perfetto_trace(schedule: Schedule) -> str:
-    """The trace: cores, wires, the memory off the chip, how full memories are, who waits for whom.
+    """The trace: cores, channels, off-chip memory, memory usage and dependencies.
 
-    Events are sorted by time. Each transfer is a flow from the node that has made the tensor, past
-    the first wire that it takes, to the node for which it is sent. Energies are in pJ.
+    Events are sorted by time. Each transfer is a flow from the node that produced the tensor,
+    through the first channel that it takes, to the node that receives it. Energies are in pJ.
     """
     names = ScheduleNames(schedule)
     lanes = _lanes(all_slices(names))
@@ -81,7 +81,7 @@ def _about(schedule: Schedule) -> Json:
 
 
 def _lanes(slices: Sequence[Slice]) -> Lanes:
-    """Slices by track; those that overlap others apart, since tracks show what is nested only."""
+    """Slices by track; overlapping slices are separated, since a track can only nest them."""
     tracks: defaultdict[Track, list[Slice]] = defaultdict(list)
     for each in sorted(slices, key=lambda x: (x.start, -x.end)):
         tracks[each.track].append(each)
@@ -159,7 +159,7 @@ def _flow_events(flows: Flows, numbers: Mapping[Lane, int]) -> Iterator[Event]:
 
 
 def _counter_events(names: ScheduleNames) -> Iterator[Event]:
-    """The bits in each memory whenever they change, and at the end."""
+    """The bits in each memory at each change, and at the end."""
     schedule = names.schedule
     for home, (times, used) in zip(names.memories, schedule.memory_usage, strict=False):
         points = [*zip(times.tolist(), used.tolist(), strict=True)]

@@ -1,1 +1,1 @@
-"""Graphs as SVG."""
+"""Draws graphs as SVG."""

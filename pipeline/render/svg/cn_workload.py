@@ -1,4 +1,4 @@
-"""The graph of computation nodes as an SVG picture: a row for each layer, edges downwards."""
+"""Draws the graph of computation nodes as SVG: a row for each layer, edges downwards."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ from nestmap.pipeline.render.svg.layered_layout import Box, Point
 from nestmap.pipeline.render.text.plain_table import printable
 
 MOST_NODES: Final = 300
-"""Pictures of more computation nodes cannot be read."""
+"""Pictures with more computation nodes are unreadable."""
 MOST_EDGES: Final = 3_000
 
 _HEAD: Final = 62.0
 """Height of title and legend."""
 _GAP: Final = 22.0
-"""Between boxes of a row, at least."""
+"""The minimum gap between the boxes of a row."""
 _ROW_GAP: Final = 54.0
 _DIP: Final = 16.0
-"""How far below its row an arrow past other nodes runs."""
+"""The distance below its row of an arrow that passes other nodes."""
 _LABEL_CELLS: Final = 24
 _LABEL: Final = _LABEL_CELLS * CELL + PADDING
 _COLOURS: Final = (
@@ -67,7 +67,7 @@ _STYLE: Final = (
 
 
 class _Row(NamedTuple):
-    """The layer of a row, the text in its boxes, and where these are."""
+    """The layer of a row, the text in its boxes, and their positions."""
 
     layer: CnLayer
     nodes: tuple[ComputationNode, ...]
@@ -75,13 +75,13 @@ class _Row(NamedTuple):
 
 
 def cn_graph_svg(split: CnWorkload) -> str:
-    """The picture: boxes with id, range of the split dimensions and group; arrows for edges.
+    """The picture: boxes with number, range of the split dimensions and group; arrows for edges.
 
-    Nodes of a layer stand beside each other in their order. What they run and hold shows when one
-    points at them.
+    The nodes of a layer are in one row, in their order. A tooltip lists the loops and data of a
+    node.
 
     Raises:
-        ValueError: where there are more than ``MOST_NODES`` nodes or ``MOST_EDGES`` edges.
+        ValueError: if there are more than ``MOST_NODES`` nodes or ``MOST_EDGES`` edges.
     """
     if len(split) > MOST_NODES or len(split.edges) > MOST_EDGES:
         raise ValueError(f"{len(split):,} nodes and {len(split.edges):,} edges")
@@ -126,7 +126,7 @@ def range_text(part: DimensionRange) -> str:
 
 
 def _boxes(rows: Sequence[_Row]) -> list[Box]:
-    """Where the nodes stand: those of each layer spread over the width of the widest row."""
+    """The positions of the nodes: each layer is spread over the width of the widest row."""
     cells = (cell_len(line) for row in rows for lines in row.lines for line in lines)
     width = 2 * PADDING + CELL * max(cells, default=0)
     widest = max((len(row.nodes) for row in rows), default=0) * (width + _GAP)
@@ -190,7 +190,7 @@ def _down(one: Box, other: Box) -> str:
 
 
 def _beside(one: Box, other: Box) -> str:
-    """To the next node, or below the row where others stand between."""
+    """An arrow to the next node, or below the row if it passes other nodes."""
     middle = one.y + one.height / 2
     start, end = one.x + one.width, other.x
     if end - start < one.width:

@@ -1,4 +1,4 @@
-"""Parts of SVG pictures: the page, boxes with lines of text, curves."""
+"""Builds parts of SVG pictures: the page, boxes with text, curves."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rich.cells import cell_len
 from nestmap.pipeline.render.svg.layered_layout import Box, Point
 
 CELL: Final = 6.7
-"""Width of a character of the smaller font, which has a fixed pitch."""
+"""The character width of the smaller, monospaced font."""
 LINE: Final = 14.0
 PADDING: Final = 8.0
 MARGIN: Final = 24.0
 BASELINE: Final = 4.0
-"""From the middle of a line of text down to its baseline."""
+"""The distance from the middle of a line of text to its baseline."""
 _MARKER: Final = {
     "id": "arrow",
     "viewBox": "0 0 8 8",
@@ -53,12 +53,12 @@ def page(title: str, width: float, height: float, style: str) -> ET.Element:
 
 
 def moved(parent: ET.Element, x: float, y: float) -> ET.Element:
-    """A group whose origin is there."""
+    """A group with that origin."""
     return ET.SubElement(parent, "g", {"transform": f"translate({x:g} {y:g})"})
 
 
 def add_box(parent: ET.Element, classes: str, lines: Sequence[str], box: Box) -> ET.Element:
-    """A box with lines of text in its middle."""
+    """A box with centred lines of text."""
     group = ET.SubElement(parent, "g", {"class": classes})
     place = {"x": box.x, "y": box.y, "width": box.width, "height": box.height, "rx": 4.0}
     ET.SubElement(group, "rect", {key: number(value) for key, value in place.items()})
@@ -71,7 +71,7 @@ def add_box(parent: ET.Element, classes: str, lines: Sequence[str], box: Box) ->
 
 
 def path(way: Sequence[Point]) -> str:
-    """Straight down past rows, in curves between them."""
+    """A path straight down past rows, with curves between them."""
     parts = [f"M {number(way[0].x)} {number(way[0].y)}"]
     for i, (here, there) in enumerate(pairwise(way)):
         if i % 2 == 0:
@@ -84,7 +84,7 @@ def path(way: Sequence[Point]) -> str:
 
 
 def fitted(text: str, cells: int) -> str:
-    """The text, or its end where it is too long: names differ at their ends."""
+    """The text, or its end if it is too long: names differ at their ends."""
     if cell_len(text) <= cells:
         return text
     kept = text

@@ -1,4 +1,4 @@
-"""The graph of a workload as an SVG picture."""
+"""Draws the graph of a workload as SVG."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from nestmap.pipeline.render.svg.layered_layout import Box, Layout, layered
 from nestmap.pipeline.render.text.plain_table import printable
 
 _HEAD: Final = 76.0
-"""Height of title and legend."""
+"""The height of title and legend."""
 _TITLE: Final = 26.0
-"""Height of the title alone."""
+"""The height of the title alone."""
 _FEWEST_CELLS: Final = 14
 _MOST_CELLS: Final = 32
 _STYLE: Final = """\
@@ -41,7 +41,7 @@ _STYLE: Final = """\
 
 
 class _Kind(Enum):
-    """What a node is: how the style sheet calls it."""
+    """The kind of a node, as its class in the style sheet."""
 
     LAYER = "layer"
     VECTOR = "vector"
@@ -58,7 +58,7 @@ _LEGEND: Final = {
 
 
 class _Text(NamedTuple):
-    """What stands in the box of a node, and what shows when one points at it."""
+    """The text in the box of a node, and its tooltip."""
 
     kind: _Kind
     lines: tuple[str, ...]
@@ -69,8 +69,7 @@ def graph_svg(workload: Workload) -> str:
     """The picture: a box for each node, an arrow from each producer to each of its consumers.
 
     A box has the operator, the name, the sizes of the output, and the multiply-accumulates of a
-    layer. What does not fit into it shows when one points at it. Nodes that only make constants
-    are left out.
+    layer. A tooltip has the rest. Nodes that only produce constants are left out.
     """
     texts = {node.name: _text(node) for node in workload.nodes if not _is_constant(node)}
     cells = [cell_len(line) for text in texts.values() for line in text.lines]
@@ -90,7 +89,7 @@ def _text(node: Node) -> _Text:
 
 
 def _is_constant(node: Node) -> bool:
-    """Whether all that it makes is known before the network runs."""
+    """Whether all outputs of the node are constants."""
     if isinstance(node, LayerNode) or not node.outputs:
         return False
     return all(output.constant for output in node.outputs)
@@ -105,7 +104,7 @@ def _kind(node: Node) -> _Kind:
 
 
 def _more(node: Node) -> str:
-    """What a node computes."""
+    """The computation of a node."""
     if isinstance(node, LayerNode):
         return f"{engineering(node.layer.macs)} MACs"
     if isinstance(node, VectorNode):
@@ -114,7 +113,7 @@ def _more(node: Node) -> str:
 
 
 def _output_sizes(node: Node) -> str:
-    """The sizes of the first output, and how many others there are: ``1 x 64 x 56 x 56, +1``."""
+    """The sizes of the first output, and the number of others: ``1 x 64 x 56 x 56, +1``."""
     outputs = node.outputs
     if not outputs:
         return _layer_sizes(node.layer) if isinstance(node, LayerNode) else ""
@@ -151,7 +150,7 @@ def _drawn(workload: Workload, texts: Mapping[str, _Text], layout: Layout) -> st
 
 
 def _legend(counts: Mapping[_Kind, int]) -> Iterator[tuple[_Kind, str, Box]]:
-    """The kinds that there are, each in a box beside the one before."""
+    """The kinds that occur, in boxes side by side."""
     x = 0.0
     for kind, label in _LEGEND.items():
         if counts[kind]:

@@ -1,1 +1,1 @@
-"""Tables: columns and cells with text and exact value, for every renderer."""
+"""Tables with texts and exact values, independent of the renderer."""

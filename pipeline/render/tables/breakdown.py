@@ -1,4 +1,4 @@
-"""One evaluation in parts, as rows of text: energy, latency, operands at memory levels."""
+"""Breaks one evaluation down into rows of text: energy, latency, memory levels."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _ARRAY_PARTS: Final = {
 
 
 def cost_parts(cme: CostModelEvaluation) -> list[tuple[str, str, str]]:
-    """Name, figure and meaning of each part; parts of a part are indented."""
+    """Name, value and meaning of each component; subcomponents are indented."""
     return [
         *_energy_parts(cme),
         *_latency_parts(cme),
@@ -66,7 +66,7 @@ def _energy_parts(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
 
 
 def _machine_parts(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
-    """Area and clock, where the description says something of them."""
+    """Area and clock, if the accelerator describes them."""
     if cme.clock_period is not None:
         nanoseconds = cme.latency * cme.clock_period
         yield "Clock period", f"{cme.clock_period:.4g} ns", "of the array"
@@ -94,7 +94,7 @@ def _utilizations(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
 
 
 def _blamed(cme: CostModelEvaluation) -> str:
-    """The port that makes the array wait longest."""
+    """The port with the largest stall."""
     worst = max(cme.port_stalls, key=lambda port: port.stall, default=None)
     if worst is None or worst.stall <= 0:
         return "no memory port makes the array wait"

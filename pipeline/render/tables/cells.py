@@ -1,4 +1,4 @@
-"""Cells of tables: rounded figures to read, with exact values to sort by and to check."""
+"""Cells of tables: rounded values to read, exact values to sort by and to check."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nestmap.pipeline.format.palette import BLUE
 from nestmap.pipeline.render.tables.table import Bar, Cell
 
 NONE: Final = "\u2013"
-"""What stands where there is no figure."""
+"""The text of a cell without a value."""
 
 
 def energy(picojoules: float) -> Cell:
@@ -45,19 +45,19 @@ def capacity(bits: int) -> Cell:
 
 
 def plain(number: float) -> Cell:
-    """A number with four digits that count."""
+    """A number with four significant digits."""
     return Cell(f"{number:.4g}", repr(number))
 
 
 def share(part: float, total: float = 1.0) -> Cell:
-    """A part of a total in percent; nothing of nothing is no figure."""
+    """A share of a total in percent; no value if the total is 0."""
     if not total:
         return Cell(NONE)
     return Cell(numbers.share(part / total), repr(part / total))
 
 
 def change(before: float, after: float) -> Cell:
-    """How much more (or less) in percent; exact as a share of 1."""
+    """A relative change in percent; exact as a share of 1."""
     if before == after:
         return Cell("=", "0.0")
     if not before:
@@ -69,7 +69,7 @@ def change(before: float, after: float) -> Cell:
 
 
 def bar(begin: float, end: float, total: float, color: str = BLUE) -> Cell:
-    """A bar from ``begin`` to ``end`` where the whole is ``total``."""
+    """A bar from ``begin`` to ``end`` on a scale from 0 to ``total``."""
     if end <= begin or not total:
         return Cell("")
     return Cell("", bar=Bar(begin / total, end / total, color))

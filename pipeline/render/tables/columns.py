@@ -1,4 +1,4 @@
-"""Columns of tables: a title, a unit, the side they line up on."""
+"""Columns of tables: title, unit, alignment."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import NamedTuple
 
 
 class Align(Enum):
-    """On which side a column lines up."""
+    """The alignment of a column."""
 
     LEFT = "left"
     RIGHT = "right"
     FILL = "fill"
-    """A column of bars, which share one scale."""
+    """A column of bars on one scale."""
 
 
 class Column(NamedTuple):
-    """A column: its title, a second line of title (a unit), the side it lines up on.
+    """A column: its title, a second title line (a unit), its alignment.
 
-    ``hint`` says more about it where there is a place for that.
+    ``hint`` explains it in media that show hints.
     """
 
     title: str

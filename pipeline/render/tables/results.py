@@ -1,4 +1,4 @@
-"""The figures of results and machines as rows of text, for tables in a terminal and in HTML."""
+"""The numbers of results and accelerators as rows of text, for terminals and HTML."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nestmap.model.mapping.temporal import TemporalMapping
 
 TIMES: Final = number_column("Times")
-"""How many layers share a row."""
+"""The number of layers that share a row."""
 
 RESULT_COLUMNS: Final = (
     number_column("MACs"),
@@ -43,7 +43,7 @@ MEMORY_COLUMNS: Final = (
     number_column("Size"),
     number_column("Instances"),
 )
-"""Where a memory stands, and how much of it there is."""
+"""The position, size and instances of a memory."""
 
 MEMORY_COST_COLUMNS: Final = (
     number_column("Read", "pJ"),
@@ -56,11 +56,11 @@ MEMORY_COSTS: Final = (
     "Read, write: energy of an access of a port's full width. Area is in the unit of the "
     "description (mm2 where it is computed)."
 )
-"""What the columns of its costs mean."""
+"""The columns of a memory's costs."""
 
 
 def layer_figures(result: LayerResult) -> tuple[str, ...]:
-    """The figures of a layer."""
+    """The numbers of a layer."""
     cme = result.cme
     return (
         engineering(cme.macs),
@@ -72,13 +72,13 @@ def layer_figures(result: LayerResult) -> tuple[str, ...]:
 
 
 def vector_figures(evaluation: NetworkEvaluation) -> tuple[str, ...]:
-    """The figures of all vector operators."""
+    """The numbers of all vector operators."""
     costs = (energy(evaluation.vector_energy), cycles(evaluation.vector_latency))
     return ("-", *costs, "-", "-")
 
 
 def total_figures(evaluation: NetworkEvaluation) -> tuple[str, ...]:
-    """The figures of the whole network."""
+    """The numbers of the whole network."""
     return (
         engineering(evaluation.macs),
         energy(evaluation.energy),
@@ -89,14 +89,14 @@ def total_figures(evaluation: NetworkEvaluation) -> tuple[str, ...]:
 
 
 def repeat_counts(evaluation: NetworkEvaluation) -> list[str]:
-    """How many layers share the row of each layer that repeats none."""
+    """The number of layers that share the row of each distinct layer."""
     results = evaluation.layers
     times = Counter(result.repeats or result.cme.layer for result in results)
     return [count(times[x.cme.layer]) for x in results if x.repeats is None]
 
 
 def mapping_cells(cme: CostModelEvaluation) -> tuple[str, ...]:
-    """A mapping of a layer beside others of the same layer."""
+    """A mapping of a layer in a table of the layer's mappings."""
     return (
         energy(cme.energy),
         cycles(cme.latency),
@@ -107,7 +107,7 @@ def mapping_cells(cme: CostModelEvaluation) -> tuple[str, ...]:
 
 
 def memory_cells(accelerator: Accelerator, level: MemoryLevel) -> tuple[str, ...]:
-    """Where a memory stands, and how much of it there is."""
+    """The position, size and instances of a memory."""
     return (
         level.name,
         " ".join(level.operands),
@@ -117,20 +117,20 @@ def memory_cells(accelerator: Accelerator, level: MemoryLevel) -> tuple[str, ...
 
 
 def memory_cost_cells(memory: MemoryInstance) -> tuple[str, ...]:
-    """What a memory costs."""
+    """The costs of a memory."""
     costs = (memory.read_energy, memory.write_energy, memory.area, memory.leakage)
     return tuple(f"{cost:.4g}" for cost in costs)
 
 
 def nest_columns(operands: Sequence[LayerOperand]) -> tuple[Column, ...]:
-    """The columns of a loop nest: the loop, and the memory that each operand is in."""
+    """The columns of a loop nest: the loop, and the memory of each operand."""
     return (Column("Loop"), *(Column(f"{name} in") for name in operands))
 
 
 def nest_rows(
     mapping: TemporalMapping, memories: Mapping[LayerOperand, Sequence[str]]
 ) -> list[tuple[str, ...]]:
-    """A row for each loop from the outermost one in; ``memories`` are those of each operand."""
+    """A row for each loop, outermost first; ``memories`` are those of each operand."""
     homes = [
         [name for level, name in enumerate(names) for _ in mapping.loops_at(operand, level)]
         for operand, names in memories.items()

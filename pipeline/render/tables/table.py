@@ -1,4 +1,4 @@
-"""A table as a value, which terminals, notebooks and pages render each in their way."""
+"""A table as a value, which terminals, notebooks and pages render."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ class Bar:
 
     @property
     def start(self) -> str:
-        """Where it begins, in percent."""
+        """The start of the bar, in percent."""
         return f"{100 * self.begin:.4g}"
 
     @property
     def width(self) -> str:
-        """How long it is, in percent; at least a tick."""
+        """The length of the bar, in percent; at least a tick."""
         return f"{max(100 * (self.end - self.begin), 0.3):.4g}"
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell: its text, the exact value behind it (else empty), where it leads, its bar.
+    """A cell: its text, its exact value (or empty), its link, its bar.
 
-    ``below`` are further lines of its text. Renderers leave out what their medium lacks.
+    ``below`` are further lines of its text. Renderers leave out features that their medium lacks.
     """
 
     text: str
@@ -47,7 +47,7 @@ class Cell:
 @final
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row; the cell at the table's ``head`` names it. ``group`` is what it can be chosen by."""
+    """A row; the cell at the table's ``head`` names it. Tables can be filtered by ``group``."""
 
     cells: tuple[Cell, ...]
     group: str = ""
@@ -55,14 +55,14 @@ class Row:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What the cells say."""
+        """The texts of the cells."""
         return tuple(cell.text for cell in self.cells)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; ``total`` is its last row, which stays the last one when others are sorted."""
+    """A table; ``total`` is its last row and stays last when the others are sorted."""
 
     caption: str
     columns: tuple[Column, ...]

@@ -1,4 +1,4 @@
-"""What an accelerator consists of: its array, with parts if it computes in memory, and memories."""
+"""Describes an accelerator: its array, in-memory computing components, memories."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PARTS: Final = (
 
 
 def array_facts(accelerator: Accelerator) -> str:
-    """What the array takes, its clock, and the area of everything, in a sentence each."""
+    """The energy of the array, its clock, and the total area, in a sentence each."""
     array = accelerator.array
     facts = [_imc_facts(accelerator, array.imc)] if array.imc else []
     if not array.imc:
@@ -61,7 +61,7 @@ def _imc_facts(accelerator: Accelerator, imc: InMemoryCompute) -> str:
 
 
 def part_table(accelerator: Accelerator) -> list[Line]:
-    """A row for each part of an array that computes in memory; nothing for any other."""
+    """A row for each component of an in-memory computing array; none for other arrays."""
     if accelerator.array.imc is None:
         return []
     areas = {x.part: x.area for x in array_areas(accelerator)}

@@ -1,4 +1,4 @@
-"""One evaluation in full: totals, parts of the latency, and every operand at every level."""
+"""Reports one evaluation in full: totals, latency, every operand at every level."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _heading(spatial: SpatialProblem) -> Iterator[Line]:
 
 
 def _loop_nest(spatial: SpatialProblem, cme: CostModelEvaluation) -> list[Line]:
-    """The loops from the outermost one in, and the memory from which each operand is served."""
+    """The loops, outermost first, and the memory that serves each operand."""
     memories = {
         operand.name: [level.name for level in spatial.problem.levels(operand.name)]
         for operand in spatial.layer.operands

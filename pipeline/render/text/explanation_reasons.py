@@ -1,4 +1,4 @@
-"""Why it takes so long and so much, in sentences, and what would help."""
+"""Explains latency and energy in sentences, with the most effective changes."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _VERBS: Final = {
     Movement.WR_BY_HIGH: "written from above",
 }
 _NOTABLE: Final = 0.001
-"""Changes smaller than this share are not worth a sentence."""
+"""Smaller changes are not mentioned in sentences."""
 _SHOWN: Final = 0.0005
-"""Changes smaller than this share would be shown as 0.0%."""
+"""Smaller changes would be shown as 0.0%."""
 
 
 def headline(cme: CostModelEvaluation) -> str:
-    """The figures, in a sentence."""
+    """Latency, energy and utilization, in a sentence."""
     period = cme.clock_period
     time = f" ({engineering(cme.latency * period * 1e-9, 's')})" if period is not None else ""
     return (
@@ -55,7 +55,7 @@ def headline(cme: CostModelEvaluation) -> str:
 def latency_reason(
     binding: Binding, latency: Waterfall, ports: Sequence[PortTraffic]
 ) -> Iterator[str]:
-    """What binds, and by how much; what costs more cycles first."""
+    """The bottleneck and its size; causes with more cycles come first."""
     idle = latency.cycles_of(Part.IDLE_UNITS)
     reasons = [(binding.cycles, list(_bound(binding, latency, ports)))]
     if idle:
@@ -89,7 +89,7 @@ def _idle(latency: Waterfall, idle: float) -> str:
 
 
 def _overloads(ports: Sequence[PortTraffic]) -> Iterator[str]:
-    """Which transfers take longer than they may, port by port."""
+    """The transfers that exceed their allowed cycles, port by port."""
     for port in ports:
         late = [x for x in port.transfers if x.needed > x.allowed and x.times > 1]
         for transfer in late:
@@ -121,7 +121,7 @@ def _no_room(memory: str) -> str:
 
 
 def energy_reason(cme: CostModelEvaluation) -> Iterator[str]:
-    """What takes most of the energy: the array, leakage, or a movement of an operand."""
+    """The largest consumer of energy: array, leakage, or a transfer of an operand."""
     spent = [
         (value, f"{entry.operand} in {printable(entry.memory)} ({_VERBS[movement]})")
         for entry in cme.levels
@@ -134,9 +134,9 @@ def energy_reason(cme: CostModelEvaluation) -> Iterator[str]:
 
 
 def advice(cme: CostModelEvaluation, answers: Sequence[WhatIf]) -> str:
-    """Which one port or memory, twice as wide or large, lowers latency and energy most.
+    """The one port or memory that lowers latency and energy most if doubled.
 
-    And which ports together, where they do more.
+    Also the best group of ports, if it lowers them more.
     """
     alone = [answer for answer in answers if answer.change in _ALONE]
     together = [answer for answer in answers if answer.change is Change.BINDING_PORTS]
@@ -159,7 +159,7 @@ def advice(cme: CostModelEvaluation, answers: Sequence[WhatIf]) -> str:
 def what_if_lines(
     cme: CostModelEvaluation, binding: Binding, answers: Sequence[WhatIf]
 ) -> list[Line]:
-    """A row for the mapping as it is, for what binds, and for each answer that matters."""
+    """A row for the present mapping, for the bottleneck, and for each relevant change."""
     rows = [
         (described(x), *_figures(cme, x.latency, x.energy)) for x in notable(cme, binding, answers)
     ]
@@ -168,13 +168,13 @@ def what_if_lines(
 
 
 def notable(cme: CostModelEvaluation, binding: Binding, answers: Sequence[WhatIf]) -> list[WhatIf]:
-    """The answers about what binds, and those that matter; the fastest first."""
+    """The changes of the bottleneck and the relevant ones; the fastest first."""
     shown = [x for x in answers if matters(cme, x) or _asks_for(binding, x)]
     return sorted(shown, key=lambda x: (x.latency, x.energy))
 
 
 def unchanged(cme: CostModelEvaluation, binding: Binding, answers: Sequence[WhatIf]) -> str:
-    """What has no row: the ports and memories that change nothing to speak of."""
+    """The ports and memories whose change has no significant effect."""
     same = [x for x in answers if not matters(cme, x) and not _asks_for(binding, x)]
     ports = sum(x.change is Change.PORT for x in same)
     helpful = {x.memory for x in answers if matters(cme, x)}
@@ -189,7 +189,7 @@ def unchanged(cme: CostModelEvaluation, binding: Binding, answers: Sequence[What
 
 
 def described(answer: WhatIf) -> str:
-    """What is changed, in a few words."""
+    """A short description of a change."""
     match answer.change:
         case Change.PORT | Change.BINDING_PORTS:
             ports = (f"{printable(x.memory)} {printable(x.port)}" for x in answer.ports)
@@ -199,9 +199,9 @@ def described(answer: WhatIf) -> str:
         case Change.CAPACITY:
             return f"2x capacity of {printable(answer.memory or '')}, same mapping"
         case Change.CAPACITY_FILLED:
-            return f"2x capacity of {printable(answer.memory or '')}, filled anew"
+            return f"2x capacity of {printable(answer.memory or '')}, reallocated"
         case Change.FILLED:
-            return "memories filled anew, none larger"
+            return "memories reallocated, none larger"
 
 
 def _figures(cme: CostModelEvaluation, latency: float, spent: float) -> tuple[str, ...]:
@@ -214,7 +214,7 @@ def _figures(cme: CostModelEvaluation, latency: float, spent: float) -> tuple[st
 
 
 def _change(before: float, after: float) -> str:
-    """The change in percent, where there is any."""
+    """The change in percent, if any."""
     if after == before:
         return "-"
     if not before:
@@ -223,13 +223,13 @@ def _change(before: float, after: float) -> str:
 
 
 def matters(cme: CostModelEvaluation, answer: WhatIf) -> bool:
-    """Whether latency or energy differ so much that a percentage with one decimal shows it."""
+    """Whether latency or energy differ enough to show in a percentage with one decimal."""
     pairs = ((cme.latency, answer.latency), (cme.energy, answer.energy))
     return any(abs(after - before) >= before * _SHOWN for before, after in pairs if after != before)
 
 
 def _asks_for(binding: Binding, answer: WhatIf) -> bool:
-    """Whether it is about what binds, so that it is told even where it changes nothing."""
+    """Whether the change is about the bottleneck, so that it is listed even without effect."""
     return answer.change is Change.PORT and set(answer.ports) <= set(binding.ports)
 
 

@@ -22,7 +22,7 @@ from nestmap.pipeline.render.tables.table import table
 from nestmap.pipeline.render.text.plain_table import Line, Tone, listing, printable, table_lines
 
 BAR: Final = 40
-"""Characters for the longest bar."""
+"""The length of the longest bar, in characters."""
 
 _INDENT: Final = "  "
 _LEVELS: Final = (
@@ -50,12 +50,12 @@ _ENERGY: Final = (Column("part"), number_column("energy"), number_column("share"
 
 
 def title(text: str) -> Line:
-    """The title of a part of the text."""
+    """The title of a section."""
     return Line(text, Tone.STRONG)
 
 
 def nest_lines(nest: LoopNest) -> list[Line]:
-    """The loops, the outermost one first; tiles stand above the loops that they stay for."""
+    """The loops, outermost first; a tile is above the loops that reuse it."""
     lines: list[Line] = []
     depth = 0
     for inner in range(len(nest.order), -1, -1):
@@ -75,7 +75,7 @@ def _range(loop: Loop) -> str:
 
 
 def _tile_texts(tiles: Sequence[Tile]) -> Iterator[str]:
-    """A text for each memory, outer ones first: what it holds of each operand."""
+    """A text for each memory, outermost first, with its tiles."""
     order = sorted(tiles, key=lambda tile: -tile.level)
     for memory in dict.fromkeys(tile.memory for tile in order):
         held = [tile for tile in tiles if tile.memory == memory]
@@ -85,7 +85,7 @@ def _tile_texts(tiles: Sequence[Tile]) -> Iterator[str]:
 
 
 def array_text(parallel: Sequence[ParallelLoops]) -> str:
-    """What each array dimension computes side by side."""
+    """The loops that each array dimension computes in parallel."""
     texts: list[str] = []
     for side in parallel:
         loops = " x ".join(str(loop) for loop in side.loops if loop.size > 1) or "nothing"
@@ -94,7 +94,7 @@ def array_text(parallel: Sequence[ParallelLoops]) -> str:
 
 
 def level_lines(cme: CostModelEvaluation, nest: LoopNest) -> list[Line]:
-    """A row for each operand at each memory level, with accesses by movement, and the sum."""
+    """A row for each operand at each memory level, with accesses by direction, and the sum."""
     tiles = {(tile.operand, tile.level): tile for tile in nest.tiles}
     rows = [_level_row(x, tiles[x.operand, x.level], cme.energy) for x in cme.levels]
     blank = ("",) * (len(_LEVELS) - 3)
@@ -122,7 +122,7 @@ def _level_row(entry: LevelEvaluation, tile: Tile, total: float) -> tuple[str, .
 
 
 def latency_lines(latency: Waterfall) -> list[Line]:
-    """A bar for each part, where the one before has ended."""
+    """A bar for each component, starting where the previous one ends."""
     rows = [
         (
             step.part.value,
@@ -137,7 +137,7 @@ def latency_lines(latency: Waterfall) -> list[Line]:
 
 
 def energy_lines(breakdown: EnergyBreakdown) -> list[Line]:
-    """A bar for the array, each memory and leakage; the parts of array and leakage below theirs."""
+    """A bar for the array, each memory and leakage, with components of array and leakage below."""
     rows: list[tuple[str, ...]] = []
     end = 0.0
     for part in breakdown.parts:
@@ -161,7 +161,7 @@ def _details(breakdown: EnergyBreakdown, kind: EnergyKind) -> Iterator[tuple[str
 
 
 def port_lines(ports: Sequence[PortTraffic]) -> list[Line]:
-    """A row for each port that is used, the largest stall first."""
+    """A row for each port in use, the largest stall first."""
     used = sorted((port for port in ports if port.transfers), key=lambda port: -port.stall)
     return table_lines(table(_PORTS, [_port_row(port) for port in used]))
 
@@ -183,7 +183,7 @@ def _part(some: float, total: float) -> str:
 
 
 def _bar(begin: float, end: float, total: float) -> str:
-    """A bar on a scale from 0 to ``total``; at least a tick where there is something at all."""
+    """A bar on a scale from 0 to ``total``; at least a tick if not 0."""
     if end <= begin or not total:
         return ""
     first = min(BAR - 1, round(BAR * begin / total))

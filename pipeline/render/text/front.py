@@ -1,4 +1,4 @@
-"""The table of a front: of each layer the mappings between which one has to choose."""
+"""Tables of Pareto fronts: the non-dominated mappings of each layer."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _NAME = Column("Layer")
 
 
 def front_table(front: NetworkFront) -> list[Line]:
-    """A row for each mapping, by rising energy; the layer's name stands in its first row.
+    """A row for each mapping, by rising energy; the first row has the layer's name.
 
-    Layers that repeat an earlier one share its rows: there is a column that counts them then.
+    Layers that repeat an earlier one share its rows; a column then counts them.
     """
     times = Counter(layer.repeats or layer.layer for layer in front.layers)
     fronts = [layer for layer in front.layers if layer.repeats is None]

@@ -1,4 +1,4 @@
-"""The report on a network that was mapped onto several cores: front and schedule as tables."""
+"""Reports a network on several cores: Pareto front and schedule as tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nestmap.pipeline.render.text.plain_table import Line, printable, table_line
 
 PARTS: Final = {
     "computation": "computation in cores",
-    "streaming": "streamed operands: memory off the chip",
+    "streaming": "streamed operands: off-chip memory",
     "streaming_links": "streamed operands: links",
     "constant_links": "constants: links",
     "constant_memory": "constants: memories",
@@ -28,7 +28,7 @@ PARTS: Final = {
     "result_links": "results: links",
     "result_memory": "results: memories",
 }
-"""The parts of the energy of a schedule, in words."""
+"""The names of the energy components of a schedule."""
 
 _FRONT: Final = (
     number_column("Latency"),
@@ -72,7 +72,7 @@ _LONGEST: Final = 48
 
 
 def front_of_allocations(front: Sequence[Individual], most: int) -> list[Line]:
-    """A row for each allocation that no other one beats, at most so many of them."""
+    """A row for each allocation on the Pareto front, at most ``most``."""
     known = [(x.fitness, x) for x in front if x.fitness is not None]
     known.sort(key=lambda pair: (pair[0].latency, pair[0].energy))
     cells = [(*_fitness(fitness), _cores(x)) for fitness, x in known[:most]]
@@ -96,7 +96,7 @@ def _cores(individual: Individual) -> str:
 
 
 def problem_note(problem: ScheduleProblem) -> str:
-    """What there was to choose, in one sentence."""
+    """The size of the search space, in one sentence."""
     nodes, space = problem.nodes, problem.space
     return (
         f"{count(len(nodes))} computation nodes of {count(len(nodes.layers))} layers, "
@@ -110,7 +110,7 @@ def _many(number: int) -> str:
 
 
 def bound_note(bound: StreamBound) -> str:
-    """What constraints say of the latency."""
+    """The bounds on the latency that the constraint solver found."""
     if bound.best is None or bound.best.fitness is None:
         least = "there is no schedule" if bound.proven else "no schedule was found"
         return f"By constraints: {least}, after {count(bound.evaluations)} allocations."
@@ -124,7 +124,7 @@ def bound_note(bound: StreamBound) -> str:
 
 
 def energy_table(schedule: Schedule) -> list[Line]:
-    """A row for each part of the energy that is not zero."""
+    """A row for each energy component that is not zero."""
     total = schedule.energy.total
     cells = [
         (PARTS.get(name, name), energy(spent), share(spent / total))
@@ -152,7 +152,7 @@ def core_table(schedule: Schedule) -> list[Line]:
 
 
 def wire_table(schedule: Schedule, most: int) -> list[Line]:
-    """The busiest links and buses, at most so many; none where nothing is sent."""
+    """The busiest links and buses, at most so many; none if nothing is sent."""
     loads = wire_loads(schedule)
     if not loads:
         return []
@@ -172,7 +172,7 @@ def wire_table(schedule: Schedule, most: int) -> list[Line]:
 
 
 def memory_table(schedule: Schedule) -> list[Line]:
-    """A row for each outermost memory that ever holds something."""
+    """A row for each outermost memory in use."""
     cells = [
         (
             printable(str(use.home)),
@@ -187,14 +187,14 @@ def memory_table(schedule: Schedule) -> list[Line]:
 
 
 def comparison_table(rows: Sequence[tuple[str, int, Fitness]]) -> list[Line]:
-    """Schedules beside each other: name, nodes, figures."""
+    """Schedules in rows: name, nodes, results."""
     return table_lines(
         table(_COMPARED, [(name, count(nodes), *_fitness(fit)) for name, nodes, fit in rows])
     )
 
 
 def comparison_note(fused: Fitness, layers: Fitness) -> str:
-    """What the first of two schedules saves against the second, in one sentence."""
+    """The savings of the first of two schedules over the second, in one sentence."""
     parts = (
         ("latency", fused.latency, layers.latency),
         ("energy", fused.energy, layers.energy),

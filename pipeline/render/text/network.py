@@ -1,4 +1,4 @@
-"""The table of an exploration: a row for each layer, the totals, and what was left out."""
+"""Reports an exploration: a row for each layer, the totals, and what was skipped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from nestmap.pipeline.render.text.plain_table import Line, printable
 from nestmap.pipeline.render.text.wrapping_table import Row, RowColumns, rows_table
 
 MOST_NOTES: Final = 10
-"""How many notes on skipped orders are written out."""
+"""The maximum number of notes on skipped orders that are printed."""
 
 _NAMES: Final = (Column("Layer"), Column("Operator"))
 
@@ -29,9 +29,9 @@ _NAMES: Final = (Column("Layer"), Column("Operator"))
 def layer_table(layers: Sequence[Layer], evaluation: NetworkEvaluation, width: int) -> list[Line]:
     """A row for each layer, one for vector operators if totals include them, one for the sum.
 
-    Layers that repeat an earlier one share its row: there is a column that counts them then, and
-    the figures are those of one of them. Where a row is wider than ``width``, dimensions and
-    spatial mapping go to a line of their own, so that no figure leaves its column.
+    Layers that repeat an earlier one share its row; a column then counts them, and the numbers are
+    those of one layer. If a row is wider than ``width``, dimensions and spatial mapping go to a
+    line of their own, so that all numbers stay in their columns.
     """
     by_name = {layer.name: layer for layer in layers}
     different = [result for result in evaluation.layers if result.repeats is None]
@@ -59,7 +59,7 @@ def totals(evaluation: NetworkEvaluation) -> str:
 
 
 def machine_note(evaluation: NetworkEvaluation) -> str:
-    """Leakage, time and area, as far as the accelerator's description says something of them."""
+    """Leakage, time and area, if the accelerator describes them."""
     said: list[str] = []
     if evaluation.largest.static_energies:
         said.append(f"leakage {energy(evaluation.static_energy)} of the energy")
@@ -73,13 +73,13 @@ def machine_note(evaluation: NetworkEvaluation) -> str:
 
 
 def says_area(cme: CostModelEvaluation) -> bool:
-    """Whether the area is more than a number for each unit of the array."""
+    """Whether the area is more than a constant for each unit of the array."""
     memories = any(x.area for x in cme.areas if x.kind is PartKind.MEMORY)
     return bool(cme.area) and (memories or bool(cme.array_energies))
 
 
 def _area_parts(cme: CostModelEvaluation) -> str:
-    """The share of the array, the memories and the vector unit."""
+    """The shares of the array, the memories and the vector unit."""
     sums = {kind: sum(x.area for x in cme.areas if x.kind is kind) for kind in PartKind}
     names = {PartKind.MEMORY: "memories", PartKind.VECTOR_UNIT: "vector unit"}
     return ", ".join(
@@ -90,7 +90,7 @@ def _area_parts(cme: CostModelEvaluation) -> str:
 
 
 def pruned_note(evaluation: NetworkEvaluation) -> str:
-    """How many spatial mappings were left out; empty if none was."""
+    """The number of pruned spatial mappings; empty if there are none."""
     pruned = sum(result.statistics.pruned for result in evaluation.layers)
     if not pruned:
         return ""
@@ -98,7 +98,7 @@ def pruned_note(evaluation: NetworkEvaluation) -> str:
 
 
 def skipped_orders(evaluation: NetworkEvaluation) -> list[str]:
-    """How many loop orders did not fit, of which layer, and why; the first ten notes in full."""
+    """The number of infeasible loop orders by layer and reason; the first ten notes in full."""
     notes = [note for result in evaluation.layers for note in skipped_of(result)]
     more = len(notes) - MOST_NOTES
     rest = [f"{more} more notes on skipped orders are in the JSON file (--json)."]
@@ -106,7 +106,7 @@ def skipped_orders(evaluation: NetworkEvaluation) -> list[str]:
 
 
 def no_cost_note(operators: dict[str, int]) -> str:
-    """Which operators are kept in the graph and cost nothing; empty if there are none."""
+    """The operators that stay in the graph at no cost; empty if there are none."""
     if not operators:
         return ""
     counted = ", ".join(f"{printable(name)} ({n})" for name, n in sorted(operators.items()))
@@ -124,9 +124,9 @@ def _row(layer: Layer, result: LayerResult) -> Row:
 
 
 def _counted(rows: Sequence[Row], evaluation: NetworkEvaluation) -> list[Row]:
-    """The rows with how often each layer occurs before their figures."""
+    """The rows with the number of each layer's occurrences before its numbers."""
     counts = repeat_counts(evaluation)
-    vector = [count(len(evaluation.vector))] * (len(rows) - len(counts) - 1)  # one row, or none
+    vector = [count(len(evaluation.vector))] * (len(rows) - len(counts) - 1)  # zero rows or one
     texts = (*counts, *vector, count(len(evaluation.layers)))
     return [
         row._replace(figures=(text, *row.figures)) for row, text in zip(rows, texts, strict=True)
@@ -150,7 +150,7 @@ def _total(evaluation: NetworkEvaluation) -> Row:
 
 
 def skipped_of(result: LayerResult) -> Iterator[str]:
-    """The same of one layer, all notes."""
+    """All notes of one layer."""
     failed = result.statistics.infeasible
     orders = result.statistics.evaluations + sum(reason.count for reason in failed)
     for reason in failed:

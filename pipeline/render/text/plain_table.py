@@ -1,4 +1,4 @@
-"""Plain-text tables: columns that line up and never hide a character."""
+"""Plain-text tables: aligned columns that never hide a character."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ GAP = "  "
 
 
 class Tone(Enum):
-    """How a line is set where the terminal can."""
+    """The style of a line, if the terminal supports it."""
 
     PLAIN = "plain"
     STRONG = "strong"
@@ -46,9 +46,9 @@ class Line(NamedTuple):
 
 
 def table_lines(table: Table) -> list[Line]:
-    """The titles, a rule, and a line for each row, as wide as the longest cells ask for.
+    """The titles, a rule, and a line for each row; columns fit their longest cell.
 
-    The total comes after another rule.
+    The total follows another rule.
     """
     rows, columns = [row.texts for row in table.rows], table.columns
     total = [] if table.total is None else [table.total.texts]
@@ -60,7 +60,7 @@ def table_lines(table: Table) -> list[Line]:
 
 
 def listing(table: Table) -> list[Line]:
-    """A line for each row, and no titles."""
+    """A line for each row, without titles."""
     rows = [row.texts for row in table.rows]
     widths = widths_of(rows)
     return [Line(joined(table.columns, widths, row)) for row in rows]
@@ -85,7 +85,7 @@ def widths_of(rows: Iterable[Sequence[str]]) -> list[int]:
 
 
 def rule(widths: Sequence[int]) -> Line:
-    """A line across all columns."""
+    """A rule across all columns."""
     return Line("-" * total_width(widths), Tone.FAINT)
 
 
@@ -95,7 +95,7 @@ def total_width(widths: Sequence[int]) -> int:
 
 
 def joined(columns: Sequence[Column], widths: Sequence[int], row: Sequence[str]) -> str:
-    """One row, its cells lined up."""
+    """One row with aligned cells."""
     cells = (
         _padded(cell, width, column.align)
         for cell, width, column in zip(row, widths, columns, strict=True)

@@ -1,4 +1,4 @@
-"""The answer to an SQL query: a table for people, CSV and JSON for programs."""
+"""Formats the result of an SQL query: a table for people, CSV and JSON for programs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from nestmap.pipeline.util.json import Json
 from nestmap.store import Relation
 
 MOST_ROWS: Final = 1000
-"""How many rows a table shows: it is for reading; CSV and JSON give all."""
+"""The maximum number of table rows, to keep it readable; CSV and JSON have all rows."""
 
 _END: Final = "\r\n"
 
 
 def answer_table(answer: Relation) -> list[Line]:
-    """The first rows as a table, and how many there are."""
+    """The first rows as a table, and the total number of rows."""
     if not answer.columns:
         return [Line("The statement gives no rows.", Tone.FAINT)]
     rows = list(islice(answer_rows(answer), MOST_ROWS))
@@ -38,7 +38,7 @@ def answer_table(answer: Relation) -> list[Line]:
 
 
 def answer_csv(answer: Relation) -> Iterator[str]:
-    """Lines of CSV with a head line; what is nested stands as JSON, NULL as nothing."""
+    """CSV lines with a header; nested values are JSON, NULL is empty."""
     yield _csv_line(answer.columns)
     for row in answer_rows(answer):
         yield _csv_line([_field(value) for value in row])
@@ -54,13 +54,13 @@ def answer_json(answer: Relation) -> Iterator[str]:
 
 
 def answer_rows(answer: Relation) -> Iterator[tuple[Json, ...]]:
-    """The rows, made when they are asked for."""
+    """The rows, fetched lazily."""
     for row in answer:
         yield tuple(_plain(value) for value in row.values())
 
 
 def _plain(value: object) -> Json:
-    """A value of DuckDB as JSON has it."""
+    """A DuckDB value as a JSON value."""
     if isinstance(value, dict):
         items = cast("Mapping[object, object]", value).items()
         return {str(key): _plain(item) for key, item in items}
@@ -70,11 +70,11 @@ def _plain(value: object) -> Json:
 
 
 def _scalar(value: object) -> Json:
-    """A number or a text: exact, or as text."""
+    """A number if that is exact, else text."""
     match value:
         case None | bool() | int() | str():
             return value
-        case Decimal():  # a sum of whole numbers is a decimal without a fraction
+        case Decimal():  # the sum of integers is a decimal without a fraction
             return int(value) if value == value.to_integral_value() else float(value)
         case float() if isfinite(value):
             return value
@@ -110,7 +110,7 @@ def _field(value: Json) -> str | int | float | None:
 
 def _csv_line(fields: Sequence[str | int | float | None]) -> str:
     line = StringIO()
-    csv.writer(line, lineterminator=_END).writerow(fields)  # quotes what has a character of it
+    csv.writer(line, lineterminator=_END).writerow(fields)  # quotes as needed
     return line.getvalue().removesuffix(_END)
 
 

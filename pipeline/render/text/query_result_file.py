@@ -1,4 +1,4 @@
-"""The formats of answers, and answers in files."""
+"""Formats and files of query results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nestmap.store import Relation
 
 
 class Layout(StrEnum):
-    """How an answer is written."""
+    """The format of a result."""
 
     TABLE = "table"
     CSV = "csv"
@@ -26,7 +26,7 @@ class Layout(StrEnum):
 
     @property
     def is_binary(self) -> bool:
-        """Whether it is for files only."""
+        """Whether the format is for files only."""
         return self in (Layout.PARQUET, Layout.ARROW)
 
 
@@ -41,10 +41,10 @@ _SUFFIXES: Final = {
 
 
 def layout_of(asked: Layout | None, output: Path | None) -> Layout:
-    """The layout asked for, else that of the file's name; a table where there is no file.
+    """The requested format, else that of the file name; a table without a file.
 
     Raises:
-        InputError: where the name does not say it, or the layout is for files and there is none.
+        InputError: if the file name does not tell, or the format requires a file.
     """
     if output is None:
         layout = asked or Layout.TABLE
@@ -65,10 +65,10 @@ def layout_of(asked: Layout | None, output: Path | None) -> Layout:
 
 
 def answer_text(answer: Relation, layout: Layout) -> Iterable[str]:
-    """The lines of an answer as CSV, JSON or a table.
+    """The lines of a result as CSV, JSON or a table.
 
     Raises:
-        ValueError: if the layout has no lines.
+        ValueError: if the format has no lines.
     """
     match layout:
         case Layout.TABLE:
@@ -82,10 +82,10 @@ def answer_text(answer: Relation, layout: Layout) -> Iterable[str]:
 
 
 def write_answer(path: Path, answer: Relation, layout: Layout) -> None:
-    """Writes an answer to a file, which is there whole or not at all.
+    """Writes a result to a file, atomically.
 
     Raises:
-        InputError: where it cannot be written.
+        InputError: if it cannot be written.
     """
     with replacing(path) as part:
         match layout:
@@ -105,5 +105,5 @@ def _write_parquet(path: Path, table: pa.Table) -> None:
     try:
         with parquet.ParquetWriter(path, table.schema) as file:
             file.write_table(table)
-    except pa.ArrowNotImplementedError as error:  # of intervals and unions
+    except pa.ArrowNotImplementedError as error:  # on intervals and unions
         raise InputError("--format parquet", str(error), "types that Parquet has") from None

@@ -1,4 +1,4 @@
-"""The report on a split network: layers, largest tensors, what is too large; also as JSON."""
+"""Reports a split network: layers, largest tensors, tensors that do not fit; also as JSON."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def split_totals(split: CnWorkload) -> str:
 
 
 def passing_note(workload: Workload, split: CnWorkload) -> str:
-    """Which vector operators are not split, since no core runs them; empty: all are."""
+    """The vector operators that no core runs and that are not split; empty if there are none."""
     made = {layer.nest.name for layer in split.layers}
     passing = Counter(
         node.operator
@@ -89,11 +89,11 @@ def passing_note(workload: Workload, split: CnWorkload) -> str:
     if not passing:
         return ""
     counted = ", ".join(f"{printable(name)} ({n})" for name, n in sorted(passing.items()))
-    return f"Operators that no core names let their data pass at no cost: {counted}."
+    return f"Operators that no core runs pass their data on at no cost: {counted}."
 
 
 def tensor_table(rows: Sequence[LargeTensor]) -> list[Line]:
-    """The largest tensors, one a row."""
+    """The largest tensors, one per row."""
     cells = [
         (
             printable(row.layer.nest.name),
@@ -107,7 +107,7 @@ def tensor_table(rows: Sequence[LargeTensor]) -> list[Line]:
 
 
 def too_large_table(rows: Sequence[TooLarge], most: int) -> list[Line]:
-    """What does not fit, one a row, at most so many of them."""
+    """The nodes that do not fit, one per row, at most ``most`` rows."""
     cells = [
         (
             printable(row.layer.nest.name),
@@ -133,7 +133,7 @@ def cores_text(cores: Sequence[ComputeCore]) -> str:
 
 
 def _numbers_text(numbers: Sequence[int]) -> str:
-    """Numbers in a row as from and to."""
+    """Consecutive numbers as ranges."""
     rows: list[list[int]] = []
     for number in numbers:
         if rows and number == rows[-1][-1] + 1:
@@ -144,7 +144,7 @@ def _numbers_text(numbers: Sequence[int]) -> str:
 
 
 def tiles_text(layer: CnLayer) -> str:
-    """How a layer is cut, the innermost loop first: ``OY 4 of 14, last 11; K 2 of 32``."""
+    """The tiling of a layer, innermost loop first: ``OY 4 of 14, last 11; K 2 of 32``."""
     cut = dict.fromkeys(loop.dimension for loop in layer.outer)
     return "; ".join(_tiles(layer, d) for d in cut if layer.tiling.tiles[d] > 1) or "whole"
 
@@ -160,7 +160,7 @@ def _tiles(layer: CnLayer, dimension: Dimension) -> str:
 
 
 def whole_bits(use: TensorUse) -> int:
-    """Bits of a whole tensor."""
+    """The bits of a whole tensor."""
     elements = 1
     for axis in use.axes:
         elements *= axis.size
@@ -206,7 +206,7 @@ def _span(span: Span) -> str:
 
 
 def split_json(split: CnWorkload, rows: Sequence[LayerSummary], unfit: Sequence[TooLarge]) -> Json:
-    """All of it, sizes in bits; nodes and edges as columns. Nodes of edges count from 0."""
+    """The whole report, sizes in bits; nodes and edges as columns. Edges count nodes from 0."""
     edges = split.edges
     layers: list[Json] = [_layer_json(split, row) for row in rows]
     return {

@@ -1,4 +1,4 @@
-"""What is printed of vector operators: one sentence on all of them."""
+"""Summarizes vector operators in one sentence."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from nestmap.pipeline.render.text.plain_table import printable
 
 
 def vector_note(evaluation: NetworkEvaluation, remedy: str = "") -> str:
-    """How many vector operators there are, and what they cost; empty if there are none.
+    """The number of vector operators and their cost; empty if there are none.
 
-    ``remedy`` says what makes the totals include them, where they do not.
+    ``remedy`` says how to include them in the totals, if they are not.
     """
     vector = evaluation.vector
     if not vector:
@@ -31,7 +31,7 @@ def vector_note(evaluation: NetworkEvaluation, remedy: str = "") -> str:
 
 
 def _without_unit(evaluation: NetworkEvaluation) -> str:
-    """A word where operations cost nothing, which a vector unit would make them do."""
+    """A note if operations cost nothing because the accelerator has no vector unit."""
     if any(entry.operations and not entry.compute_cycles for entry in evaluation.vector):
         return " (traffic alone: the accelerator has no vector unit)"
     return ""

@@ -1,4 +1,4 @@
-"""The report on a workload: a row for each different layer, totals, and all other operators."""
+"""Reports a workload: a row for each distinct layer, totals, and all other operators."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ _VECTOR: Final = (
 def group_table(groups: Sequence[LayerGroup], width: int) -> list[Line]:
     """A row for each group of layers and one for the sum of all layers.
 
-    Where a row is wider than ``width``, dimensions and precisions go to a line of their own, so
-    that no figure leaves its column.
+    If a row is wider than ``width``, dimensions and precisions go to a line of their own, so that
+    all numbers stay in their columns.
     """
     if not groups:
         return [Line("No layer that the array computes.")]
@@ -90,12 +90,12 @@ def workload_totals(workload: Workload, groups: Sequence[LayerGroup]) -> str:
 
 
 def operator_notes(workload: Workload) -> list[str]:
-    """Which operators cost nothing, and which of those nobody knows."""
+    """The operators at no cost, with the unrecognized ones among them."""
     return [note for note in (no_cost_note(known_no_cost(workload)), _unknown(workload)) if note]
 
 
 def workload_json(workload: Workload, groups: Sequence[LayerGroup]) -> Json:
-    """All that the report says, sizes in bits; ``groups`` are the rows."""
+    """The whole report, sizes in bits; ``groups`` are the rows."""
     vectors = vector_summaries(workload)
     no_cost: dict[str, Json] = dict(known_no_cost(workload))
     unknown: dict[str, Json] = dict(workload.unknown_operators)
@@ -129,7 +129,7 @@ def workload_json(workload: Workload, groups: Sequence[LayerGroup]) -> Json:
 
 
 def size_text(bits: int) -> str:
-    """What data takes, in whole bytes; ``-`` for none."""
+    """A data size in whole bytes; ``-`` for none."""
     return capacity(-(-bits // 8) * 8) if bits else "-"
 
 
@@ -158,7 +158,7 @@ def _unknown(workload: Workload) -> str:
     if not unknown:
         return ""
     counted = ", ".join(f"{printable(name)} ({n})" for name, n in unknown)
-    return f"Unknown operators, kept in the graph at no cost: {counted}."
+    return f"Unrecognized operators, kept in the graph at no cost: {counted}."
 
 
 def _row(group: LayerGroup) -> Row:

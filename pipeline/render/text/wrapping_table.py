@@ -1,4 +1,4 @@
-"""Tables of layers: a line a layer where the terminal is wide enough, else details below it."""
+"""Tables of layers: one line per layer if the terminal is wide enough, else details below it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _NARROWEST: Final = 12
 
 
 class Row(NamedTuple):
-    """The cells of a row: its names, its details, its figures.
+    """The cells of a row: its names, its details, its numbers.
 
-    ``below`` is what the details are where they stand on a line of their own; empty: no such line.
+    ``below`` are the details for a line of their own; empty: no such line.
     """
 
     names: tuple[str, ...]
@@ -36,7 +36,7 @@ class Row(NamedTuple):
 
 
 class RowColumns(NamedTuple):
-    """The columns of such rows; ``below`` is the title of the details on a line of their own."""
+    """The columns of such rows; ``below`` is the title of details on a line of their own."""
 
     names: tuple[Column, ...]
     details: tuple[Column, ...]
@@ -47,8 +47,8 @@ class RowColumns(NamedTuple):
 def rows_table(columns: RowColumns, rows: Sequence[Row], width: int) -> list[Line]:
     """The rows, of which the last one is the total.
 
-    Where a row is wider than ``width``, details go to a line of their own, so that no figure
-    leaves its column.
+    If a row is wider than ``width``, details go to a line of their own, so that all numbers stay in
+    their columns.
     """
     flat = _flat(columns, rows)
     fits = max(len(line.text) for line in flat) <= width
@@ -56,14 +56,14 @@ def rows_table(columns: RowColumns, rows: Sequence[Row], width: int) -> list[Lin
 
 
 def _flat(columns: RowColumns, rows: Sequence[Row]) -> list[Line]:
-    """A line each."""
+    """One line per row."""
     *cells, total = [(*row.names, *row.details, *row.figures) for row in rows]
     every = (*columns.names, *columns.details, *columns.figures)
     return table_lines(table(every, cells, total=total))
 
 
 def _stacked(columns: RowColumns, rows: Sequence[Row], width: int) -> list[Line]:
-    """A line of figures each, and the details below it."""
+    """One line of numbers per row, with the details below it."""
     every = (*columns.names, *columns.figures)
     widths = widths_of([*titles(every), *((*row.names, *row.figures) for row in rows)])
     missing = max(0, total_width(widths) - width)

@@ -1,4 +1,4 @@
-"""Writes mapping files, above all the mappings that an exploration has found."""
+"""Writes mapping files, mainly for the mappings that an exploration has found."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ Value = str | int | list["Value"] | dict[str, "Value"]
 
 
 def write_mapping(path: Path, evaluation: NetworkEvaluation) -> None:
-    """Writes the mappings of all layers as a mapping file from which they can be replayed.
+    """Writes the mappings of all layers as a mapping file for later evaluation.
 
     Raises:
-        InputError: where the file cannot be written.
+        InputError: if the file cannot be written.
     """
     write_text(path, _HEAD + mapping_text(found_mapping(evaluation)))
 
 
 def found_mapping(evaluation: NetworkEvaluation) -> MappingConstraints:
-    """Constraints that leave of each layer exactly the mapping that was evaluated."""
+    """Constraints that allow exactly the evaluated mapping of each layer."""
     return MappingConstraints(entries=tuple(_pinned(x.cme) for x in evaluation.layers))
 
 
 def mapping_text(constraints: MappingConstraints) -> str:
-    """Constraints as the text of a mapping file; what is not given is left out.
+    """Constraints as the text of a mapping file; unset ones are left out.
 
     :func:`~nestmap.pipeline.frontend.yaml.mapping.parse_mapping` reads it back.
     """
@@ -52,7 +52,7 @@ def mapping_text(constraints: MappingConstraints) -> str:
     text: str = yaml.safe_dump(
         entries,
         sort_keys=False,
-        default_flow_style=None,  # what has no lists or mappings in it stands in one line
+        default_flow_style=None,  # leaf collections take one line
         width=_NO_WRAPPING,
     )
     return text

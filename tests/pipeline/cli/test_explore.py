@@ -58,7 +58,7 @@ def test_says_which_operators_nobody_knows(tmp_path: Path) -> None:
     file = tmp_path / "magic.onnx"
     file.write_bytes(model(nodes, {"x": (2, 8)}, [weights("w", 8, 8)]).SerializeToString())
     out = run("explore", str(file), "-a", "tpu_like", "--no-store").out
-    assert "Unknown operators, kept in the graph at no cost: acme.Magic (1)." in out
+    assert "Unrecognized operators, kept in the graph at no cost: acme.Magic (1)." in out
     assert "Operators that cost nothing here" not in out
 
 

@@ -50,7 +50,7 @@ def test_a_network_of_the_onnx_package() -> None:
     assert sum(layer.macs for layer in workload.layers) == workload.macs == 349_151_936
     assert "MACs 349.2 M," in ended.out
     assert ["Relu", "26"] in [row[:2] for row in rows(ended.out)]
-    assert "Unknown operators" not in ended.out
+    assert "Unrecognized operators" not in ended.out
 
 
 @pytest.mark.parametrize("option", [(), ("--all",)])

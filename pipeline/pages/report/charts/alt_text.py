@@ -1,4 +1,4 @@
-"""What charts show, in a sentence or two: their text alternatives."""
+"""Text alternatives of charts, in a sentence or two."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nestmap.pipeline.format.numbers import TIMES, count, cycles, energy_text, s
 from nestmap.pipeline.pages.report.charts.vega_spec import plain
 
 Written = Callable[[float], str]
-"""How a figure is written."""
+"""The format of a number."""
 
 _MOST_PARTS: Final = 4
 _LONGEST: Final = 60
@@ -28,12 +28,12 @@ def cycles_text(number: float) -> str:
 
 
 def called(name: str) -> str:
-    """A name in a sentence."""
+    """A name for use in a sentence."""
     return shortened(plain(name), _LONGEST)
 
 
 def bars_text(bars: Bars, written: Written) -> str:
-    """The whole length of all bars, the parts that count most, and the longest bar."""
+    """The total of all bars, the largest components, and the longest bar."""
     total = sum(bars.totals)
     sums = [(sum(part.values), part.label) for part in bars.parts]
     text = f"{written(total)} in all: {_parts_text(sums, total)}."
@@ -44,7 +44,7 @@ def bars_text(bars: Bars, written: Written) -> str:
 
 
 def utilization_text(evaluation: NetworkEvaluation, ideal: Part) -> str:
-    """The utilization of the network, and the layers between which it lies."""
+    """The utilization of the network, and its range over the layers."""
     layers = [result.cme.layer for result in evaluation.layers]
     found = sorted(zip(ideal.values, layers, strict=True))
     text = f"{share(evaluation.utilization)} of the array is used over the whole latency."
@@ -55,7 +55,7 @@ def utilization_text(evaluation: NetworkEvaluation, ideal: Part) -> str:
 
 
 def roofline_text(points: Sequence[Point], peak: float) -> str:
-    """What bounds how many layers."""
+    """The number of layers that each ceiling bounds."""
     binding = [point for point in points if point.binding]
     by = Counter(point.memory for point in binding)
     layers = f"{count(len(binding))} different {_plural('layer', len(binding))}"
@@ -67,12 +67,12 @@ def roofline_text(points: Sequence[Point], peak: float) -> str:
 
 
 def ceiling_text(ceiling: Ceiling) -> str:
-    """A memory and what it can move."""
+    """A memory and its bandwidth."""
     return f"{called(ceiling.memory)}: {ceiling.text}"
 
 
 def mappings_text(clouds: Sequence[Cloud], front: int, shown: int) -> str:
-    """How many mappings there are, how many points stand for them, and their ranges."""
+    """The number of mappings and of points that represent them, and their ranges."""
     total = sum(len(cloud.energy) for cloud in clouds)
     energies = [float(f(cloud.energy)) for f in (min, max) for cloud in clouds if len(cloud.energy)]
     latencies = [float(f(c.latency)) for f in (min, max) for c in clouds if len(c.latency)]
@@ -88,13 +88,13 @@ def mappings_text(clouds: Sequence[Cloud], front: int, shown: int) -> str:
 
 
 def totals_text(runs: Sequence[NamedRun], totals: Sequence[float], written: Written) -> str:
-    """What each run costs in all, and how that compares with the first."""
+    """The total cost of each run, and its ratio to the first."""
     names = (run.name for run in runs)
     return compared_text(list(zip(names, totals, strict=True)), written)
 
 
 def compared_text(named: Sequence[tuple[str, float]], written: Written) -> str:
-    """Figures by name, and how they compare with the first one."""
+    """Named numbers, and their ratios to the first one."""
     first = named[0][1]
     texts = (
         f"{called(name)} {written(total)}"
@@ -105,7 +105,7 @@ def compared_text(named: Sequence[tuple[str, float]], written: Written) -> str:
 
 
 def layers_text(runs: Sequence[NamedRun], layers: int) -> str:
-    """What stands beside each other."""
+    """The runs whose bars are side by side."""
     named = ", ".join(called(run.name) for run in runs)
     return f"{count(layers)} {_plural('layer', layers)}, a bar for each of: {named}."
 

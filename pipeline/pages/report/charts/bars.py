@@ -1,4 +1,4 @@
-"""Bars as charts: stacked, a row for each name, or side by side, a bar for each run."""
+"""Bar charts: stacked, a row for each name, or grouped, a bar for each run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SMALLEST: Final = 12.0
 _THINNEST: Final = 6.0
 _CLOSE: Final = 0.2
 _APART: Final = 0.35
-"""Room between rows, as a share of them."""
+"""The gap between rows, as a share of them."""
 
 _TALL: Final = 25
 _DATA: Final = "bars"
@@ -45,7 +45,7 @@ _PARTS: Final = "parts"
 
 
 class Exact(Enum):
-    """How the length of a bar is told in full: an expression for a field ``value``."""
+    """The exact length of a bar: an expression for a field ``value``."""
 
     ENERGY = exact("value", "pJ")
     CYCLES = exact("value", "cycles")
@@ -54,7 +54,7 @@ class Exact(Enum):
 
 
 class Drawing(NamedTuple):
-    """Bars, what they are of (``of``: layer, memory, run), what their length means."""
+    """Bars, their subject (``of``: layer, memory, run), and the meaning of their length."""
 
     name: str
     title: str
@@ -67,7 +67,7 @@ class Drawing(NamedTuple):
 
 
 def stacked_chart(drawing: Drawing) -> Chart:
-    """A row for each name, its parts in one bar; parts of no length are left out."""
+    """A row for each name, with its components stacked; empty ones are left out."""
     chart = (
         _bars(drawing)
         .transform_joinaggregate(total="sum(value)", groupby=["row"])
@@ -82,7 +82,7 @@ def stacked_chart(drawing: Drawing) -> Chart:
 
 
 def grouped_chart(drawing: Drawing) -> Chart:
-    """For each name a bar for each part (a run), below each other."""
+    """A group of bars for each name, one for each part (a run), below each other."""
     places = list(range(len(drawing.bars.parts)))
     offset = alt.YOffset(field="part", type="ordinal", scale=alt.Scale(domain=places))
     chart = _bars(drawing, _APART).encode(
@@ -122,7 +122,7 @@ def _bars(drawing: Drawing, padding: float = _CLOSE) -> alt.Chart:
 
 
 def _rows(count: int, padding: float) -> alt.Y:
-    """All rows with their names, also those without length."""
+    """All rows with their names, including those without length."""
     names = alt.Axis(
         title=None,
         labelExpr=f"{_SHORT}[datum.value]",
@@ -136,7 +136,7 @@ def _rows(count: int, padding: float) -> alt.Y:
 
 
 def _length(drawing: Drawing, stack: Literal["zero"] | None) -> alt.X:
-    """The axis is on top of tall charts, where they begin."""
+    """The axis is above tall charts, since they begin at the top."""
     tall = len(drawing.bars.names) > _TALL
     scale = axis(drawing.quantity, drawing.unit, "top" if tall else "bottom")
     return alt.X(field="value", type="quantitative", stack=stack, axis=scale)
@@ -147,8 +147,8 @@ def _told(drawing: Drawing, part: str) -> list[alt.Tooltip]:
 
 
 def _finished(drawing: Drawing, chart: alt.Chart, step: float) -> Chart:
-    """With so many pixels from row to row."""
-    height = step * len(drawing.bars.names)  # alt.Step gives a warning beside "container"
+    """Sets the distance between rows, in pixels."""
+    height = step * len(drawing.bars.names)  # alt.Step gives a warning together with "container"
     whole = chart.properties(width="container", height=height, description=drawing.summary)
     longest = letters(_labels(drawing.bars), map(shortened, drawing.bars.names))
     return Chart(
@@ -160,7 +160,7 @@ def _finished(drawing: Drawing, chart: alt.Chart, step: float) -> Chart:
 
 
 def _data(bars: Bars) -> Iterator[Row]:
-    """The bars as a table: which row, which part, how long."""
+    """The bars as a table: row, part, length."""
     for number, part in enumerate(bars.parts):
         for row, value in enumerate(part.values):
             if value:
@@ -168,13 +168,13 @@ def _data(bars: Bars) -> Iterator[Row]:
 
 
 def _step(drawing: Drawing) -> float:
-    """Pixels from row to row."""
+    """The distance between rows, in pixels."""
     rows = len(drawing.bars.names)
     return next((step for most, step in _STEPS if rows <= most), _SMALLEST)
 
 
 def _labels(bars: Bars) -> list[str]:
-    """What parts are called, numbered where two would be called the same."""
+    """The labels of parts, numbered if several would be equal."""
     found = [plain(part.label) for part in bars.parts]
     return [
         f"{label} ({i + 1})" if found.count(label) > 1 else label for i, label in enumerate(found)

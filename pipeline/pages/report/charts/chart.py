@@ -1,4 +1,4 @@
-"""A chart: what it shows in words, and how a browser draws it."""
+"""A chart: its text alternative and its Vega-Lite specification."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from nestmap.model.base import Frozen
 class Chart(Frozen, frozen=True):
     """An interactive chart for a page that loads Vega (``vega_script``).
 
-    ``name`` is for the page's markup. ``summary`` says in words what the chart shows, with its
-    main figures: its text alternative. ``spec`` is JSON text: a Vega-Lite specification with its
-    data in it.
+    ``name`` is for the page's markup. ``summary`` is the text alternative: a description of the
+    chart with its main numbers. ``spec`` is JSON text: a Vega-Lite specification including its
+    data.
     """
 
     name: str = Field(pattern=r"^[a-z0-9-]+$")

@@ -1,4 +1,4 @@
-"""The charts of several runs: what they cost in all, and layer by layer."""
+"""Charts that compare runs: total costs, and costs by layer."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from nestmap.pipeline.pages.report.charts.chart import Chart
 
 
 def comparison_charts(runs: Sequence[NamedRun]) -> tuple[Chart, ...]:
-    """Energy (pJ) and latency (cycles) of runs side by side: in all by part, and of each layer.
+    """Energy (pJ) and latency (cycles) of runs: totals by component, and by layer.
 
-    Layers are matched by name; a run that lacks one has no bar there.
+    Layers are matched by name; a run without a layer has no bar for it.
 
     Raises:
         ValueError: if there is no run.
@@ -93,5 +93,5 @@ def _layer_latency(runs: Sequence[NamedRun]) -> Drawing:
 
 
 def _longest(bars: Bars) -> float:
-    """The longest of bars that stand beside each other."""
+    """The longest bar of a group."""
     return max(max(part.values) for part in bars.parts)

@@ -1,4 +1,4 @@
-"""The recorded mappings of a layer as a chart: energy over latency, their front, the chosen one."""
+"""Charts the recorded mappings of a layer: energy over latency, Pareto front, chosen mapping."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from nestmap.pipeline.pages.report.charts.vega_spec import (
 )
 
 MOST_POINTS: Final = 2000
-"""Points that are drawn one by one; of more of them, one in each cell of a grid."""
+"""The maximum number of points drawn; of more points, one in each cell of a grid."""
 
 FRONT: Final = "Pareto front"
 CHOSEN: Final = "chosen mapping"
@@ -62,7 +62,7 @@ Rows = npt.NDArray[np.intp]
 
 
 class _Costs(NamedTuple):
-    """All mappings: energies (pJ), latencies (cycles), which cloud each belongs to."""
+    """All mappings: energies (pJ), latencies (cycles), and the cloud of each."""
 
     energy: Floats
     latency: Floats
@@ -70,7 +70,7 @@ class _Costs(NamedTuple):
 
 
 class _Shown(NamedTuple):
-    """The mappings that are drawn, and how many each stands for."""
+    """The mappings that are drawn, and the number that each represents."""
 
     rows: Rows
     counts: Rows
@@ -82,10 +82,10 @@ def mappings_chart(
     title: str,
     chosen: CostModelEvaluation | None = None,
 ) -> Chart:
-    """Energy and latency of each row of the batches, coloured by spatial mapping, and their front.
+    """Energy and latency of all rows, coloured by spatial mapping, with their Pareto front.
 
-    Of more than :data:`MOST_POINTS` mappings, one stands for those around it; the front is always
-    complete. ``name`` and ``title`` are those of the chart; ``chosen`` is marked with a star.
+    Above :data:`MOST_POINTS` mappings, a point represents several; the front is always complete.
+    ``name`` and ``title`` are those of the chart; ``chosen`` is marked with a star.
 
     Raises:
         ValueError: if there is no row.
@@ -96,7 +96,7 @@ def mappings_chart(
 def clouds_chart(
     name: str, found: Sequence[Cloud], title: str, chosen: CostModelEvaluation | None = None
 ) -> Chart:
-    """The chart of :func:`mappings_chart`, of costs that were gathered before.
+    """The chart of :func:`mappings_chart` for costs collected before.
 
     Raises:
         ValueError: if there are none.
@@ -126,7 +126,7 @@ def _costs(found: Sequence[Cloud]) -> _Costs:
 
 
 def _sampled(costs: _Costs) -> _Shown:
-    """All mappings, or of those in each cell of a grid the one with the least energy."""
+    """All mappings, or the one with the least energy in each cell of a grid."""
     total = len(costs.energy)
     if total <= MOST_POINTS:
         return _Shown(np.arange(total), np.ones(total, np.intp))
@@ -137,7 +137,7 @@ def _sampled(costs: _Costs) -> _Shown:
 
 
 def _cells(values: Floats) -> Rows:
-    """In which of the cells along an axis each value is."""
+    """The cell of each value along an axis."""
     scaled = np.log(values) if is_wide(values) else values
     low, high = scaled.min(), scaled.max()
     places: Floats = (scaled - low) / ((high - low) or 1.0) * _CELLS
@@ -160,7 +160,7 @@ def _star(chosen: CostModelEvaluation | None) -> Iterator[Row]:
 
 
 def _labels(found: Sequence[Cloud]) -> list[str]:
-    """The spatial mappings that have a colour of their own, and how many have not."""
+    """The spatial mappings with a colour of their own, and the number of others."""
     labels = [plain(cloud.name) or "none" for cloud in found[:_MOST_COLORS]]
     more = len(found) - _MOST_COLORS
     return [*labels, f"{more} more spatial mappings"] if more > 0 else labels
@@ -205,7 +205,7 @@ def _cloud(labels: Sequence[str]) -> alt.Chart:
 
 
 def _front(*, starred: bool) -> alt.Chart:
-    """The front, and the chosen one as a star."""
+    """The front, and the chosen mapping as a star."""
     mark = alt.MarkDef(type="point", filled=True, clip=True, style=OUTLINED, opacity=1)
     kinds = [FRONT, CHOSEN] if starred else [FRONT]
     scale = alt.Scale(domain=kinds, range=["circle", STAR][: len(kinds)])
@@ -224,7 +224,7 @@ def _front(*, starred: bool) -> alt.Chart:
 
 
 def _plot(data: str, mark: alt.MarkDef) -> alt.Chart:
-    """Marks that say what they cost."""
+    """Marks with tooltips of their costs."""
     return (
         alt.Chart(alt.NamedData(data), mark=mark)
         .transform_calculate(energy=exact("y", "pJ"), latency=exact("x", "cycles"))
@@ -233,7 +233,7 @@ def _plot(data: str, mark: alt.MarkDef) -> alt.Chart:
 
 
 def latency_axis(latency: Floats) -> alt.X:
-    """Latencies across, in cycles."""
+    """The latency axis, in cycles."""
     unit = cycles_unit(float(latency.max()))
     return alt.X(
         field="x",
@@ -244,7 +244,7 @@ def latency_axis(latency: Floats) -> alt.X:
 
 
 def energy_axis(energy: Floats) -> alt.Y:
-    """Energies upwards, in pJ."""
+    """The energy axis, in pJ."""
     unit = energy_unit(float(energy.max()))
     return alt.Y(
         field="y",
@@ -259,7 +259,7 @@ def _axis(values: Floats) -> Callable[[str, Unit, Side], alt.Axis]:
 
 
 def _scale(values: Floats) -> alt.Scale:
-    """Logarithmic where values differ by much, with a little room around what there is."""
+    """Logarithmic if values differ much, with a small margin."""
     low, high = float(values.min()), float(values.max())
     if is_wide(values):
         room = (high / low) ** _ROOM

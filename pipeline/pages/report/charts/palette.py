@@ -1,4 +1,4 @@
-"""The colours of figures for pages, light and dark: what is hatched on paper is tinted here."""
+"""The colours of figures for light and dark pages; hatches on paper are tints here."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _TINTS: Final = {
     "xxxxx": (_WHITE, 0.78),
     "-----": (_BLACK, 0.6),
 }
-"""What a colour is mixed with for each hatch, and how much of that."""
+"""The colour mixed in for each hatch, and its share."""
 
 _BLANKS: Final = {"/////": "#ffffff", ".....": "#dadada"}
-"""Of what is white and hatched on paper."""
+"""The same for hatches on white."""
 
 
 class Tone(NamedTuple):
-    """A colour on a light page, and on a dark one."""
+    """A colour for light pages and one for dark pages."""
 
     light: str
     dark: str
@@ -44,7 +44,7 @@ def _mixed(color: str, other: int, share: float) -> str:
 
 
 def _lighter_grey(color: str) -> str:
-    """A grey that is seen on black, the darker the original the lighter."""
+    """A grey that is visible on black; dark greys become light."""
     value = 255 - round(_channels(color)[0] * 0.62)
     return f"#{value:02x}{value:02x}{value:02x}"
 

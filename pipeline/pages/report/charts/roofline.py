@@ -1,4 +1,4 @@
-"""The roofline as a chart: what layers achieve, below what array and memories allow."""
+"""Charts the roofline of the layers, below the ceilings of array and memories."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _PERFORMANCE: Final = Unit(1.0, "MAC per cycle")
 
 
 class _Span(NamedTuple):
-    """From where to where an axis goes."""
+    """The range of an axis."""
 
     low: float
     high: float
@@ -56,12 +56,12 @@ class _Colors(NamedTuple):
 
 
 def roofline_chart(evaluation: NetworkEvaluation, accelerator: Accelerator) -> Chart:
-    """MAC per cycle over MAC per byte, a point for each different layer and each memory.
+    """MAC per cycle over MAC per byte, a point for each distinct layer and each memory.
 
-    The large, filled point of a layer is at the memory whose ceiling is the lowest for it.
+    The large, filled point of a layer is at the memory with the lowest ceiling for it.
 
     Raises:
-        InputError: where the accelerator is not that of the evaluation.
+        InputError: if the accelerator is not that of the evaluation.
     """
     every, highest = points(evaluation, accelerator), peak(accelerator)
     drawn = {point.memory for point in every}
@@ -82,7 +82,7 @@ def roofline_chart(evaluation: NetworkEvaluation, accelerator: Accelerator) -> C
 
 
 def _times(evaluation: NetworkEvaluation) -> Mapping[str, int]:
-    """How many layers each different one stands for."""
+    """The number of layers that each distinct one represents."""
     return Counter(result.repeats or result.cme.layer for result in evaluation.layers)
 
 
@@ -113,7 +113,7 @@ def _point(point: Point, label: str, times: int) -> Row:
 
 
 def _chart(x: _Span, y: _Span, colors: _Colors) -> alt.LayerChart:
-    """Lines and points on the same scales; what is clicked in the legend stands out."""
+    """Lines and points on the same scales; an item clicked in the legend is highlighted."""
     roof = _line("peak", INK).encode(tooltip=shown("ceiling"))
     lines = _line("ceilings", "").encode(
         stroke=alt.Stroke(

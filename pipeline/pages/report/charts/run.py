@@ -1,4 +1,4 @@
-"""The charts of a run: where energy and cycles go, and what bounds the layers."""
+"""Charts of a run: energy and cycles by component, roofline."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from nestmap.pipeline.pages.report.charts.roofline import roofline_chart
 
 
 def run_charts(evaluation: NetworkEvaluation, accelerator: Accelerator) -> tuple[Chart, ...]:
-    """Energy and latency of each layer by part, energy of each memory, utilization, roofline.
+    """Energy and latency of each layer by component, energy of each memory, utilization, roofline.
 
     ``accelerator`` is the one of the evaluation. Energies are in pJ, latencies in cycles.
 
     Raises:
-        InputError: where the accelerator is not that of the evaluation.
+        InputError: if the accelerator is not that of the evaluation.
     """
     return (
         stacked_chart(_energy(evaluation)),

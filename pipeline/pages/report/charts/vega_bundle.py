@@ -1,4 +1,4 @@
-"""The library that draws the charts, as one script."""
+"""The Vega libraries as one script."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _SNIPPET: Final = "window.vegaEmbed = vegaEmbed;"
 
 @cache
 def vega_script() -> str:
-    """JavaScript that gives a page ``vegaEmbed``: Vega, Vega-Lite and Vega-Embed.
+    """JavaScript that provides ``vegaEmbed``: Vega, Vega-Lite and Vega-Embed.
 
-    It loads nothing, and can stand in a script element of the page.
+    It loads nothing, and can be inlined in a script element of the page.
     """
     bundle = vl_convert.javascript_bundle(_SNIPPET)
     if "</script" in bundle.lower() or "<!--" in bundle:
         raise ValueError("the JavaScript of vl-convert would end its script element")
-    return f"(() => {{\n{bundle}\n}})();\n"  # its own names stay its own
+    return f"(() => {{\n{bundle}\n}})();\n"  # keeps its names out of the global scope

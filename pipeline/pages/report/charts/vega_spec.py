@@ -1,4 +1,4 @@
-"""What all charts share: parameters, colours, axes, and the text of a specification."""
+"""Common elements of all charts: parameters, colours, axes, specification text."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ Data = Mapping[str, Sequence[Row]]
 Side = Literal["top", "bottom", "left"]
 
 DARK: Final = "dark"
-"""The parameter that says whether the page is dark; ``charts.js`` sets it."""
+"""The parameter for dark pages, set by ``charts.js``."""
 
 INK: Final = "ink"
-"""The style of lines in the colour of letters; ``charts.js`` knows that too."""
+"""The style of lines in the text colour, also used in ``charts.js``."""
 
 OUTLINED: Final = "outlined"
-"""The style of areas with a line around in that colour."""
+"""The style of areas with an outline in the text colour."""
 
 ZOOM: Final = "zoom"
-"""The parameter that says what part of its axes a chart shows; ``charts.js`` knows that too."""
+"""The parameter for the visible part of the axes, also used in ``charts.js``."""
 
 _PICKED: Final = "picked"
 _FADED: Final = 0.12
 
 
 def exact(field: str, unit: str) -> str:
-    """An expression: a field with all digits that count, and its unit."""
+    """An expression: a field with all significant digits, and its unit."""
     return f"format(datum.{field}, ',.15~r') + ' {unit}'"
 
 
@@ -48,12 +48,12 @@ def percent(field: str) -> str:
 
 
 def plain(name: str) -> str:
-    """A name that a user has given, with characters that cannot be seen spelled out."""
+    """A name from the user, with invisible characters escaped."""
     return printable(name)
 
 
 def axis(title: str, unit: Unit, orient: Side, *, grid: bool = True) -> alt.Axis:
-    """An axis of numbers in a unit, on a side of the chart."""
+    """A numeric axis with a unit, on a side of the chart."""
     return alt.Axis(
         title=f"{title} ({unit.name})",
         orient=orient,
@@ -82,7 +82,7 @@ def log_axis(title: str, unit: Unit, orient: Side) -> alt.Axis:
 
 
 def ticks(orient: Side) -> alt.ExprRef:
-    """As many marks on an axis as there is room for their labels."""
+    """As many marks on an axis as their labels allow."""
     return alt.ExprRef("ceil(height / 50)" if orient == "left" else "ceil(width / 90)")
 
 
@@ -94,46 +94,46 @@ def scale_of(labels: Sequence[str], looks: Sequence[Look]) -> alt.Scale:
 
 
 def legend() -> alt.Legend:
-    """A legend above the chart, with as many columns as ``charts.js`` finds room for."""
+    """A legend above the chart; ``charts.js`` sets its number of columns."""
     return alt.Legend(
         title=None, orient="top", direction="horizontal", labelLimit=260, symbolLimit=0
     )
 
 
 def picked(field: str) -> alt.Parameter:
-    """What was clicked in the legend."""
+    """The item clicked in the legend."""
     return alt.selection_point(name=_PICKED, fields=[field], bind="legend")
 
 
 def faded(opacity: float = 1.0) -> alt.OpacityValue:
-    """What was not clicked in the legend while something else was is hardly seen."""
+    """Fades the items that were not clicked in the legend, once one was."""
     return alt.OpacityValue(_FADED, condition={"param": _PICKED, "value": opacity})
 
 
 def zoom() -> alt.Parameter:
-    """Dragging moves the chart, Ctrl and the wheel zoom, a double click puts it back."""
+    """Dragging moves the chart, Ctrl and the wheel zoom, a double click resets it."""
     return alt.selection_interval(
         name=ZOOM, bind="scales", zoom="wheel![event.ctrlKey || event.metaKey]"
     )
 
 
 def shown(field: str, title: str = "") -> alt.Tooltip:
-    """A line of what appears under the pointer."""
+    """A line of a tooltip."""
     return alt.Tooltip(field=field, type="nominal", title=title or field)
 
 
 def described() -> alt.Description:
-    """What a mark is called to those who do not see it: its field ``aria``."""
+    """The description of a mark for screen readers: its field ``aria``."""
     return alt.Description(field="aria", type="nominal")
 
 
 def parameter(name: str, value: object) -> alt.Parameter:
-    """A constant that expressions use by its name."""
+    """A named constant for expressions."""
     return alt.param(name=name, value=value)
 
 
 class Letters(NamedTuple):
-    """Of how many letters the longest texts are; ``charts.js`` makes room for them."""
+    """The lengths of the longest texts; ``charts.js`` reserves space for them."""
 
     legend: int
     axis: int
@@ -147,14 +147,14 @@ def letters(legend: Iterable[str], axis: Iterable[str] = ("0.123",)) -> Letters:
 def spec_text(
     chart: alt.Chart | alt.LayerChart, data: Data, longest: Letters, time: int | None = None
 ) -> str:
-    """The specification with its data in it, and no address of anything else.
+    """The specification including its data, without external addresses.
 
-    Charts over a time from 0 up to ``time`` show the same part of it, where they are of one run.
+    Charts over a time from 0 to ``time`` show the same window of it, if they are of one run.
     """
     room = {"legendLetters": longest.legend, "axisLetters": longest.axis}
     if time is not None:
         room["time"] = time
-    with debug_mode(False):  # what was built is valid (a test validates it all): sooner done
+    with debug_mode(False):  # a test validates the charts
         spec: dict[str, object] = chart.properties(usermeta=room).to_dict(validate=False)
     for name in ("$schema", "config"):
         spec.pop(name, None)

@@ -1,4 +1,4 @@
-"""Schedules side by side, above all a network layer by layer and fused: totals, and every layer."""
+"""Compares schedules, such as layer by layer and fused: totals, and every layer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nestmap.pipeline.render.tables.columns import Column, number_column
 from nestmap.pipeline.render.tables.table import Cell, Row, Table, table
 
 Link = Callable[[ReportedStream], str]
-"""Where a schedule is shown."""
+"""The link to a schedule."""
 
 _MISSING: Final = Cell(NONE)
 _TOTALS: Final = (
@@ -40,7 +40,7 @@ _TOTALS: Final = (
 
 
 class _Span(NamedTuple):
-    """When a layer runs in a schedule, and on which cores."""
+    """The start and end of a layer in a schedule, and its cores."""
 
     start: int
     end: int
@@ -48,7 +48,7 @@ class _Span(NamedTuple):
 
 
 def stream_names(runs: Sequence[ReportedStream]) -> tuple[str, ...]:
-    """What to call each: by how it is split, with the machine and the run where that is needed."""
+    """The label of each schedule: its split, with accelerator and run if needed."""
     names = [run.splitting for run in runs]
     if len(set(names)) < len(names):
         names = [f"{run.schedule.problem.accelerator.name}, {run.splitting}" for run in runs]
@@ -60,12 +60,12 @@ def stream_names(runs: Sequence[ReportedStream]) -> tuple[str, ...]:
 
 
 def in_page(run: ReportedStream) -> str:
-    """The place of a schedule in a page that has all of them."""
+    """The link to a schedule in a page with all of them."""
     return f"#{run.anchor}"
 
 
 def stream_comparison(runs: Sequence[ReportedStream], link: Link = in_page) -> Comparison:
-    """Two or more schedules compared; changes are those from the first one."""
+    """Compares two or more schedules; changes are from the first one."""
     names = stream_names(runs)
     return Comparison(
         title=f"{len(runs)} schedules compared",
@@ -100,7 +100,7 @@ def _totals(runs: Sequence[ReportedStream], names: Sequence[str], link: Link) ->
 
 
 def _layers(runs: Sequence[ReportedStream], names: Sequence[str]) -> Table:
-    """A row for each layer of any schedule, matched by name: when it runs, and where."""
+    """A row for each layer of any schedule, matched by name: times and cores."""
     found = [dict(_spans(run)) for run in runs]
     layers = dict.fromkeys(name for spans in found for name in spans)
     columns = [
@@ -148,7 +148,7 @@ def _cells(span: _Span | None) -> tuple[Cell, ...]:
 def _differences(runs: Sequence[ReportedStream], names: Sequence[str]) -> Iterator[str]:
     for run, name in zip(runs[1:], names[1:], strict=True):
         parts = list(_different(runs[0], run))
-        yield f"{name}: {'; '.join(parts)}." if parts else f"{name}: asked the same as {names[0]}."
+        yield f"{name}: {'; '.join(parts)}." if parts else f"{name}: same inputs as {names[0]}."
 
 
 def _different(first: ReportedStream, run: ReportedStream) -> Iterator[str]:
@@ -156,9 +156,9 @@ def _different(first: ReportedStream, run: ReportedStream) -> Iterator[str]:
     if before.nodes.name != after.nodes.name:
         yield "another workload"
     elif before.nodes.content_hash != after.nodes.content_hash:
-        yield f"split in another way: {run.splitting}, instead of {first.splitting}"
+        yield f"different split: {run.splitting}, instead of {first.splitting}"
     if before.accelerator != after.accelerator:
-        yield "another machine"
+        yield "another accelerator"
     if first.run and run.run:
         known = {option.name: option.value for option in options_of(first.run.info.options)}
         for option in options_of(run.run.info.options):

@@ -1,4 +1,4 @@
-"""The parts of pages about schedules: one of them, and several side by side."""
+"""The parts of pages about schedules: one schedule, and comparisons."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from nestmap.pipeline.render.tables.table import Table
 @final
 @dataclass(frozen=True, slots=True)
 class _StreamView:
-    """What the template of a schedule prints; ``times`` are charts over its time."""
+    """The template's data for a schedule; ``times`` are charts over its time."""
 
     anchor: str
     title: str
@@ -70,7 +70,7 @@ class _StreamView:
 
 
 def stream_body(run: ReportedStream) -> Markup:
-    """All of a schedule and of the search for it."""
+    """A schedule and the search for it."""
     schedule = run.schedule
     view = _StreamView(
         anchor=run.anchor,
@@ -98,7 +98,7 @@ def stream_body(run: ReportedStream) -> Markup:
 
 
 def _times(run: ReportedStream) -> Iterator[Chart]:
-    """The charts over time, which show the same part of it."""
+    """The charts over time, which show the same window."""
     schedule = run.schedule
     yield overview_chart(schedule)
     yield gantt_chart(schedule)
@@ -114,7 +114,7 @@ def _search(run: ReportedStream) -> Iterator[Chart]:
 
 
 def stream_comparison_body(runs: Sequence[ReportedStream], link: Link = in_page) -> Markup:
-    """Schedules side by side; differences are to the first one."""
+    """The comparison of schedules; changes are from the first one."""
     names = stream_names(runs)
     schedules = [(name, run.schedule) for name, run in zip(names, runs, strict=True)]
     view = ComparisonView(

@@ -1,4 +1,4 @@
-"""Facts of a run on several cores: what was asked, when and where, and how to do it again."""
+"""Provenance of a run on several cores: inputs, time, host, commands to repeat it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nestmap.pipeline.pages.report.stages import Option, options_of
 
 
 def stream_facts(run: ReportedStream) -> Facts:
-    """The facts of a run; of a schedule that no store knows those of what was scheduled."""
+    """The facts of a run; for a schedule without a recorded run, those of its inputs."""
     known = run.run
     return Facts(
         run=(*(_of_run(known) if known else ()), *_of_search(run)),
@@ -58,7 +58,7 @@ def _hashes(run: ReportedStream) -> Iterator[Option]:
 
 
 def unfinished_stream(run: ReportedStream) -> str:
-    """What has to be said of a run that is not done; empty of one that is."""
+    """A note on an incomplete run; empty for a complete one."""
     if run.complete or run.run is None:
         return ""
     number = run.generations[-1].number if run.generations else 0

@@ -1,4 +1,4 @@
-"""A run on several cores as the pages show it: its schedule, and the search for its allocation."""
+"""Reads a run on several cores for pages: its schedule and the search for its allocation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from nestmap.store import RunRecord, RunStatus, Store, StreamInfo
 @final
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """What the store lists of a run on several cores, and what it was asked."""
+    """The stored record of a run on several cores, and its inputs."""
 
     record: RunRecord
     info: StreamInfo
@@ -31,10 +31,10 @@ class RecordedRun:
 @final
 @dataclass(frozen=True, eq=False)
 class ReportedStream:
-    """A schedule to report; ``anchor`` is what the ids of its places in a page begin with.
+    """A schedule to report; ``anchor`` prefixes the ids of its elements in a page.
 
-    ``generations`` are those of the search for its allocation, ``bound`` is what constraints say
-    of all, ``run`` is what the store knows, as far as these are there.
+    ``generations`` are those of the search for its allocation, ``bound`` is the constraint solver's
+    bound for all allocations, ``run`` is the store's record; each is optional.
     """
 
     anchor: str
@@ -45,25 +45,25 @@ class ReportedStream:
 
     @property
     def complete(self) -> bool:
-        """Whether it is the result of a run that is done, or of none."""
+        """Whether this is the result of a completed run, or of none."""
         return self.run is None or self.run.record.status is RunStatus.DONE
 
     @property
     def title(self) -> str:
-        """The network and the machine."""
+        """The network and the accelerator."""
         problem = self.schedule.problem
         return f"{problem.nodes.name} on {problem.accelerator.name}"
 
     @property
     def splitting(self) -> str:
-        """How the network is split, in short."""
+        """The split of the network, in short."""
         nodes = self.schedule.problem.nodes
         split = any(layer.tiling.count > 1 for layer in nodes.layers)
         return f"{len(nodes):,} nodes" if split else "layer by layer"
 
     @cached_property
     def fitness(self) -> Fitness:
-        """What the schedule costs."""
+        """The cost of the schedule."""
         homes = TopMemories(accelerator=self.schedule.problem.accelerator)
         peaks = enumerate(self.schedule.peaks)
         return Fitness(
@@ -74,11 +74,11 @@ class ReportedStream:
 
 
 def read_stream(store: Store, run: UUID) -> ReportedStream:
-    """Reads a run; of one that is not done the best allocation that it has recorded so far.
+    """Reads a run; for an incomplete one, the best allocation recorded so far.
 
     Raises:
-        StoreError: if there is no such run, or it is one of one core.
-        InputError: if nothing that can be scheduled was recorded of it.
+        StoreError: if there is no such run, or it is a run on one core.
+        InputError: if no feasible allocation was recorded for it.
     """
     record, info = store.run(run), store.stream_info(run)
     job, found = read_job(run, info, 1), store.stream(run)

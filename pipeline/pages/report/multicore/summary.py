@@ -1,4 +1,4 @@
-"""What a schedule comes to, in words and figures."""
+"""Summarizes a schedule in words and numbers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from nestmap.pipeline.render.text.multicore import bound_note, problem_note
 
 
 def stream_summary(run: ReportedStream) -> Summary:
-    """The summary of a schedule: energy by part, time of the cores by what they do."""
+    """The summary of a schedule: energy by component, time of the cores by activity."""
     loads, energies = load_bars(run.schedule), energy_bars([""], [run.schedule.energy])
     return Summary(
         facts=tuple(_facts(run)),
         sentences=tuple(map(with_micro, _sentences(run))),
-        energy=parts_table("Energy by what it is spent for", "Energy", energies, cells.energy),
-        latency=parts_table("Cycles of all cores by what they do", "Cycles", loads, cells.cycles),
+        energy=parts_table("Energy by purpose", "Energy", energies, cells.energy),
+        latency=parts_table("Cycles of all cores by activity", "Cycles", loads, cells.cycles),
         notes=tuple(map(with_micro, _notes(run))),
     )
 
@@ -65,7 +65,7 @@ def _sentences(run: ReportedStream) -> Iterator[str]:
 
 
 def _busiest(run: ReportedStream) -> Iterator[str]:
-    """The wire that is taken most, the memory that is fullest."""
+    """The busiest channel and the fullest memory."""
     schedule = run.schedule
     wires = wire_loads(schedule)
     if wires and schedule.latency:

@@ -1,4 +1,4 @@
-"""The tables of a schedule: layers, nodes, cores, wires, memories, the front of allocations."""
+"""Tables of a schedule: layers, nodes, cores, channels, memories, Pareto front."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from nestmap.pipeline.render.tables.table import Cell, Row, Table, table
 from nestmap.pipeline.render.text.split import tiles_text
 
 MOST_NODES: Final = 1000
-"""Rows of the table of nodes; all of them are in the JSON of a schedule, and in the store."""
+"""The maximum number of rows in the table of nodes; JSON and store have all nodes."""
 
 _LAYERS: Final = (
     number_column("#", hint="number of the layer"),
@@ -41,7 +41,7 @@ _LAYERS: Final = (
     number_column("End", "cycles", hint="of the last node"),
     bar_column("From start to end"),
     number_column("Busy", "cycles", hint="all nodes together"),
-    number_column("Energy", hint="in the cores, and off the chip for what is streamed"),
+    number_column("Energy", hint="in the cores, and off-chip for streamed operands"),
     number_column("Output"),
 )
 _NODES: Final = (
@@ -127,7 +127,7 @@ def _layers(names: ScheduleNames) -> Iterator[tuple[Cell, ...]]:
 
 
 def _cores_text(cores: Sequence[int]) -> str:
-    """Which cores: ``2``, or ``0 (5), 1 (3)``."""
+    """The cores and their numbers of nodes: ``2``, or ``0 (5), 1 (3)``."""
     numbers, counts = np.unique(cores, return_counts=True)
     if len(numbers) == 1:
         return str(numbers[0])
@@ -136,7 +136,7 @@ def _cores_text(cores: Sequence[int]) -> str:
 
 
 def nodes_table(schedule: Schedule) -> Table:
-    """A row for each node in the order in which they start, at most so many."""
+    """A row for each node in order of start, at most so many."""
     names, order = ScheduleNames(schedule), np.argsort(schedule.start, kind="stable")
     chosen = order[:MOST_NODES].tolist()
     left = len(order) - len(chosen)
@@ -163,7 +163,7 @@ def _node(names: ScheduleNames, node: int) -> tuple[Cell, ...]:
 
 
 def accelerator_tables(schedule: Schedule) -> Iterator[Table]:
-    """The cores, wires and memories of the machine, and how much of each is used."""
+    """The utilization of the accelerator's cores, channels and memories."""
     name = schedule.problem.accelerator.name
     yield table(_CORES, [*_cores(schedule)], caption=f"Cores of {name}")
     yield table(_WIRES, [*_wires(schedule)], caption=f"Wires of {name}")
@@ -219,7 +219,7 @@ def _memories(schedule: Schedule) -> Iterator[tuple[Cell, ...]]:
 
 
 def allocations_table(run: ReportedStream) -> Table | None:
-    """A row for each allocation on the last front; ``None``: there was no search."""
+    """A row for each allocation on the last front; ``None`` if there was no search."""
     known = [
         (individual.fitness, individual.allocation)
         for individual in (run.generations[-1].front if run.generations else ())
@@ -238,7 +238,7 @@ def allocations_table(run: ReportedStream) -> Table | None:
         )
         for place, (fitness, allocation) in enumerate(known, start=1)
     ]
-    return table(_FRONT, rows, caption="Allocations that no other one beats")
+    return table(_FRONT, rows, caption="Pareto front of allocations")
 
 
 def fitness_cells(fitness: Fitness) -> tuple[Cell, ...]:

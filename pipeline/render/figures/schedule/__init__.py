@@ -1,1 +1,1 @@
-"""Figures of schedules on several cores."""
+"""Draws schedules on several cores."""

@@ -1,4 +1,4 @@
-"""What the bars of schedules look like and are called: layers, what is sent, why a core is idle."""
+"""Colours and labels for schedules: layers, transfers, stall reasons."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KIND_LOOKS: Final = {
     BarKind.RESULT: Look("#7d7d7d"),
     BarKind.STREAM: Look("#ffffff", "//////"),
 }
-"""Layers have colours of their own; what is sent is grey, but for what should not be needed."""
+"""Layers have colours; transfers are grey, except for avoidable ones."""
 
 KIND_LABELS: Final = {
     BarKind.NODE: "nodes",
@@ -57,9 +57,9 @@ STALL_LABELS: Final = {
 
 
 def layer_colors(layers: int) -> tuple[str, ...]:
-    """A colour for each layer: neighbours differ in hue, those farther apart also in lightness.
+    """A colour for each layer: neighbours differ in hue, distant layers also in lightness.
 
-    Up to six layers have the hues themselves. Of more, each six are darker than the six before.
+    Up to six layers have pure hues. Beyond that, each group of six is darker than the one before.
     """
     levels = -(-layers // len(_HUES))
     return tuple(
@@ -68,12 +68,12 @@ def layer_colors(layers: int) -> tuple[str, ...]:
 
 
 def row_label(row: Row) -> str:
-    """What a row is called: the number and the name of a core, the cores at the ends of a wire."""
+    """The label of a row: the number and name of a core, or the cores at the ends of a channel."""
     return f"{row.number}: {row.name}" if row.kind is RowKind.CORE else core_ranges(row.name)
 
 
 def core_ranges(name: str) -> str:
-    """The name of a wire, with cores that follow one another as a range.
+    """The name of a channel, with consecutive cores as a range.
 
     >>> core_ranges("bus 0, 1, 2, 3 -> 5")
     'bus 0\u20133 \u2192 5'
@@ -83,7 +83,7 @@ def core_ranges(name: str) -> str:
 
 
 def _ranges(numbers: str) -> str:
-    """Three or more numbers in a row as a range."""
+    """Three or more consecutive numbers as a range."""
     found = enumerate(map(int, numbers.split(", ")))
     parts: list[str] = []
     for _, run in groupby(found, lambda x: x[1] - x[0]):
@@ -93,7 +93,7 @@ def _ranges(numbers: str) -> str:
 
 
 def _shaded(color: str, level: int, levels: int) -> str:
-    """The colour at a level: of two the second is dark, of more the first ones are light."""
+    """The colour at a level: the second of two is dark, the first ones of more are light."""
     shift = level / 2 if levels <= 2 else 2 * level / (levels - 1) - 1
     if shift < 0:
         return _mixed(color, 255, -shift * _LIGHTEST)

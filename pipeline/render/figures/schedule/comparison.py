@@ -1,4 +1,4 @@
-"""Schedules one below the other, as layer by layer against fused, and what each of them costs."""
+"""Compares schedules, such as layer by layer and fused, and their costs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _ROOM: Final = 1.75
 
 
 class NamedSchedule(NamedTuple):
-    """A schedule, and what to call it: "layer by layer", "rows fused"."""
+    """A schedule with a label: "layer by layer", "rows fused"."""
 
     name: str
     schedule: Schedule
@@ -57,10 +57,10 @@ class NamedSchedule(NamedTuple):
 
 @styled()
 def schedules_figure(schedules: Sequence[NamedSchedule]) -> Figure:
-    """Gantt charts of schedules below each other, with the same time axis, and what they cost.
+    """Gantt charts of schedules below each other on the same time axis, with their costs.
 
-    Only cores and wires to the memory off the chip have rows. Below them latency, energy by part,
-    and the peaks of all memories on the chip; others are compared with the first one.
+    Only cores and off-chip channels have rows. Below them are latency, energy by component, and the
+    sum of the peaks of all on-chip memories, with changes from the first schedule.
 
     Raises:
         ValueError: if there is no schedule.
@@ -96,7 +96,7 @@ def _draw_charts(
     charts: Sequence[Gantt],
     layouts: Sequence[Layout],
 ) -> None:
-    """One below the other, up to the end of the longest."""
+    """Draws the charts below each other, up to the end of the longest schedule."""
     longest = max(chart.latency for chart in charts)
     heights = [layout.inches + _CHART for layout in layouts]
     heights[-1] += _AXIS
@@ -155,7 +155,7 @@ def _draw_costs(
 
 
 def _write(axes: Plot, totals: Sequence[float], texts: Sequence[str]) -> None:
-    """The number at the end of each bar, and how it compares with the first one."""
+    """The number at the end of each bar, with the change from the first bar."""
     axes.set_xlim(0, max(totals) * _ROOM or 1.0)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=3))
     for row, (total, text) in enumerate(zip(totals, texts, strict=True)):

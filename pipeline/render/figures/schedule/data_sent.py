@@ -1,4 +1,4 @@
-"""How much data a schedule sends: over each wire and between each two cores, by kind."""
+"""Draws the data sent over each channel and between each pair of cores, by kind."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _NOTHING: Final = Traffic("nothing", (0,) * len(BarKind))
 
 @styled()
 def data_sent_figure(schedule: Schedule) -> Figure:
-    """What passes each wire and goes from each core to each other one, most first.
+    """The data sent over each channel and from each core to each other core, most first.
 
-    A tensor for several cores at the same time passes a wire once, and is counted for each of
-    these cores. Of very many the last ones are one bar.
+    A tensor for several cores at the same time counts once for a channel, and once for each of
+    these cores. If there are very many bars, the last ones are merged into one.
     """
     wires, pairs = (_shown(x) for x in (wire_traffic(schedule), core_traffic(schedule)))
     kinds = [kind for kind in BarKind if any(sent.bits[kind] for sent in (*wires, *pairs))]
@@ -44,14 +44,14 @@ def data_sent_figure(schedule: Schedule) -> Figure:
     for i, (chart, found) in enumerate(zip(charts, (wires, pairs), strict=True)):
         axes = below.add_subplot(1, 2, i + 1)
         draw_bars(axes, chart, slice(None), names=True)
-        axes.set_ylim(rows - 0.4, -0.6)  # bars of both are equally thick
+        axes.set_ylim(rows - 0.4, -0.6)  # equal bar height in both charts
         _write(axes, found, chart)
     set_title(figure, schedule_title(schedule))
     return figure
 
 
 def _shown(found: Sequence[Traffic]) -> list[Traffic]:
-    """Most first; what has no room together."""
+    """Sorted by size; the rest beyond the limit is summed."""
     ordered = sorted(found, key=lambda sent: -sent.total) or [_NOTHING]
     if len(ordered) <= _MOST_ROWS:
         return ordered
@@ -61,7 +61,7 @@ def _shown(found: Sequence[Traffic]) -> list[Traffic]:
 
 
 def _chart(quantity: str, found: Sequence[Traffic], kinds: Sequence[BarKind]) -> Chart:
-    """Bars in a unit of their own, so that the numbers on the axis are round."""
+    """Bars in a unit of their own, with round numbers on the axis."""
     unit = bits_unit(max(sent.total for sent in found))
     names = tuple(core_ranges(sent.name) for sent in found)
     parts = tuple(

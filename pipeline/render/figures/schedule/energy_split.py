@@ -1,4 +1,4 @@
-"""Where the energy of a schedule goes: by layer and by part."""
+"""Draws the energy of a schedule by layer and component."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from nestmap.pipeline.render.figures.style import styled
 
 @styled()
 def schedule_energy_figure(schedule: Schedule) -> Figure:
-    """The energy of each layer by part, with the share of each part in all of it.
+    """The energy of each layer by component, with the share of each component in the total.
 
-    What is sent counts for the layer that makes it, constants for the one that reads them first.
+    A transfer counts for the layer that produces the tensor, constants for the layer that reads
+    them first.
     """
     bars = _with_shares(layer_energy_bars(schedule))
     chart = Chart("Energy", energy_unit(max(bars.totals)), bars)
@@ -25,7 +26,7 @@ def schedule_energy_figure(schedule: Schedule) -> Figure:
 
 
 def _with_shares(bars: Bars) -> Bars:
-    """The parts with what they are of all energy."""
+    """The components with their shares of the total energy."""
     total = sum(bars.totals) or 1.0
     parts = (
         part._replace(label=f"{part.label} ({share(sum(part.values) / total)})")

@@ -1,4 +1,4 @@
-"""A schedule as a picture: what each core and each wire does when, and what could not be sooner."""
+"""Draws a schedule: a row for each core and channel over time, with the critical path."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from nestmap.pipeline.render.figures.style import WIDTH, new_figure, set_title, 
 from nestmap.pipeline.render.figures.text_metrics import short_name, unit_formatter
 
 CELLS: Final = 1400
-"""Parts of the time that can be told apart: bars that are narrower are drawn together."""
+"""The number of distinguishable cells of the time axis; narrower bars are merged."""
 
 _AXIS: Final = 0.75
 
 
 @styled()
 def schedule_figure(schedule: Schedule) -> Figure:
-    """The Gantt chart of a schedule: cores, the wires that are used, those off the chip the last.
+    """The Gantt chart of a schedule: cores, then the channels in use, off-chip channels last.
 
-    Nodes have the colour of their layer, transfers that of their kind, streams are hatched. Times
-    in which a core is idle are light; the line is the critical path. Bars narrower than a pixel are
-    drawn together (:func:`~nestmap.pipeline.analysis.schedule.downsample.downsample_bars`).
+    Nodes have the colour of their layer, transfers that of their kind; streams are hatched. Idle
+    times of cores are light; the line is the critical path. Bars narrower than a pixel are merged
+    (:func:`~nestmap.pipeline.analysis.schedule.downsample.downsample_bars`).
     """
     chart = gantt(schedule, CELLS)
     layout = row_layout(chart.rows)
@@ -51,7 +51,7 @@ def schedule_figure(schedule: Schedule) -> Figure:
 
 
 def schedule_title(schedule: Schedule) -> str:
-    """What is scheduled where, and what that costs."""
+    """The network, the accelerator and the cost of the schedule."""
     nodes, machine = schedule.problem.nodes, schedule.problem.accelerator
     return (
         f"{short_name(nodes.name)} on {short_name(machine.name)}: {count(len(nodes))} nodes, "
@@ -60,7 +60,7 @@ def schedule_title(schedule: Schedule) -> str:
 
 
 def scale_time(axes: Plot, latency: int) -> None:
-    """The time along the bottom, in cycles."""
+    """The time axis at the bottom, in cycles."""
     unit = cycles_unit(latency)
     axes.set_xlim(0, latency or 1)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=8))
@@ -69,6 +69,6 @@ def scale_time(axes: Plot, latency: int) -> None:
 
 
 def hide_time(axes: Plot) -> None:
-    """Only the marks of the time: its numbers stand below another plot."""
+    """Removes the numbers of the time axis, which are below another plot."""
     axes.tick_params("x", length=2, labelbottom=False)
     axes.set_xlabel("")

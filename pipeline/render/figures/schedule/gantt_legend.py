@@ -1,4 +1,4 @@
-"""What the colours of a Gantt chart mean: kinds above it, layers below, however many there are."""
+"""Draws the legends of a Gantt chart: kinds above it, layers below."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LINE: Final = 0.155
 """The height of a line of a legend (inches)."""
 
 _LETTERS: Final = 155
-"""The letters of a line, with those whose room a coloured field and the gaps take."""
+"""The letters that fit a line, including the width of coloured fields and gaps in letters."""
 
 _FIELD: Final = 6
 _LONGEST: Final = 30
@@ -33,27 +33,27 @@ _MOST_LAYERS: Final = 120
 
 
 Field = tuple[str, Look]
-"""What a look means, and the look."""
+"""A label and its look."""
 
 
 def kinds_height(charts: Sequence[Gantt]) -> float:
-    """Inches that the legend of kinds takes."""
+    """The height (inches) of the legend of kinds."""
     return _height(_kinds(charts))
 
 
 def draw_kinds(axes: Plot, charts: Sequence[Gantt]) -> None:
-    """What is sent, why cores are idle, and the critical path: what there is of them."""
+    """The kinds of transfers, stall reasons and critical path that occur in the charts."""
     handles = _kinds(charts)
     _put(axes, handles, _flowing(handles))
 
 
 def fields_height(fields: Sequence[Field]) -> float:
-    """Inches that a legend of fields takes."""
+    """The height (inches) of a legend of fields."""
     return _height([_field(*field) for field in fields])
 
 
 def draw_fields(axes: Plot, fields: Sequence[Field]) -> None:
-    """What colours mean, in a line or two."""
+    """The meaning of colours, in one or two lines."""
     handles = [_field(*field) for field in fields]
     _put(axes, handles, _flowing(handles))
 
@@ -63,7 +63,7 @@ def _height(handles: Sequence[Artist]) -> float:
 
 
 def _flowing(handles: Sequence[Artist]) -> int:
-    """Columns: all beside each other if there is room, else in two lines."""
+    """The number of columns: all in one line if they fit, else in two."""
     letters = sum(len(str(handle.get_label())) + _FIELD for handle in handles)
     return max(1, len(handles) if letters <= _LETTERS else -(-len(handles) // 2))
 
@@ -82,13 +82,13 @@ def _kinds(charts: Sequence[Gantt]) -> list[Artist]:
 
 
 def layers_height(layers: Sequence[str]) -> float:
-    """Inches that the legend of layers takes."""
+    """The height (inches) of the legend of layers."""
     shown = min(len(layers), _MOST_LAYERS)
     return -(-shown // _columns(layers)) * _LINE + 0.15
 
 
 def draw_layers(axes: Plot, layers: Sequence[str]) -> None:
-    """The number, the name and the colour of each layer; of very many the first ones."""
+    """The number, name and colour of each layer; only the first ones if there are very many."""
     handles = [
         _field(label, Look(color))
         for label, color in zip(
@@ -106,7 +106,7 @@ def _put(axes: Plot, handles: Sequence[Artist], columns: int) -> None:
     legend = axes.legend(
         loc="upper left", bbox_to_anchor=(0, 1), handles=handles, ncols=columns, borderpad=0.1
     )
-    legend.set_in_layout(False)  # there is room, if not quite as much as the layout asks for
+    legend.set_in_layout(False)  # it fits, though with less space than the layout asks for
 
 
 def _labels(layers: Sequence[str]) -> list[str]:
@@ -114,7 +114,7 @@ def _labels(layers: Sequence[str]) -> list[str]:
 
 
 def _columns(layers: Sequence[str]) -> int:
-    """As many columns as the longest name lets stand side by side."""
+    """As many columns as the longest name allows."""
     longest = max(map(len, _labels(layers)), default=1)
     return max(1, min(len(layers), _LETTERS // (longest + _FIELD)))
 

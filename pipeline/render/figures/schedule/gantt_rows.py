@@ -1,4 +1,4 @@
-"""Where the rows of a Gantt chart are: groups with headings, wires thinner than cores."""
+"""Places the rows of a Gantt chart: groups with headings, channels thinner than cores."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ HEADINGS: Final = {
 
 _HEADING: Final = 0.17
 _WIRE: Final = 0.62
-"""The height of a wire's row, of that of a core."""
+"""The height of a channel's row, relative to a core's."""
 
 
 class Layout(NamedTuple):
-    """Places from the top down, in inches: the middle and the height of each row, headings."""
+    """Positions from the top down, in inches: middle and height of each row, headings."""
 
     middles: tuple[float, ...]
     heights: tuple[float, ...]
@@ -28,7 +28,7 @@ class Layout(NamedTuple):
 
 
 def row_layout(rows: Sequence[Row], *, scale: float = 1.0) -> Layout:
-    """Places of rows; the more there are the thinner they become, to a limit."""
+    """The layout of rows; the more rows, the thinner they are, down to a limit."""
     core = scale * min(0.27, max(0.15, 4.6 / max(1, len(rows))))
     middles: list[float] = []
     heights: list[float] = []

@@ -1,4 +1,4 @@
-"""The shapes of a Gantt chart: bars, idle times, numbers of layers, the critical path."""
+"""Draws the shapes of a Gantt chart: bars, idle times, layer numbers, critical path."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ from nestmap.pipeline.render.figures.style import SMALL
 from nestmap.pipeline.render.figures.text_metrics import short_name
 
 _MOST_SHAPES: Final = 5_000
-"""More than these are pixels in files of lines, too."""
+"""Above this number, shapes are rasterized in vector files."""
 
 _BAR: Final = (-0.46, 0.28)
 _STALL: Final = (-0.3, 0.12)
 _PATH: Final = (0.34, 0.48)
-"""Where bars, idle times and the critical path are in a row: from -0.5, its top, to 0.5."""
+"""The extents of bars, idle times and critical path in a row: -0.5 is its top, 0.5 its bottom."""
 
 _MOST_CROSSINGS: Final = 80
-"""Changes of row that are drawn; with more of them they would be all that is seen."""
+"""The maximum number of row changes drawn; more of them would hide the chart."""
 
 _FILLED: Final = 0.6
-"""The part of the time from the first to the last bar of a layer that must be bars to name it."""
+"""A layer is labelled if bars fill this share of the time from its first to its last bar."""
 
 _PIXEL: Final = 1 / 1200
 _EDGED: Final = 5 * _PIXEL
-"""Bars that take at least that part of the time have an edge."""
+"""Bars that take at least this share of the time have an edge."""
 
 _LETTER: Final = 13 * _PIXEL
-"""The part of the time that a letter in a bar takes."""
+"""The share of the time that a letter in a bar takes."""
 
 
 class _Boxes(NamedTuple):
-    """Rectangles as columns: their rows, when they begin and when they end."""
+    """Rectangles as columns: row, start, end."""
 
     row: Ints
     start: Ints
@@ -60,7 +60,7 @@ class _Boxes(NamedTuple):
 
 
 class _Panel(NamedTuple):
-    """Where a chart is drawn, and the time at the right border."""
+    """The axes of a chart, and the time at its right border."""
 
     axes: Plot
     chart: Gantt
@@ -68,26 +68,26 @@ class _Panel(NamedTuple):
     until: int
 
     def places(self, rows: Ints, place: float) -> Floats:
-        """A place in each of some rows: 0 the middle, 0.5 the lower border."""
+        """A vertical position in each of the rows: 0 is the middle, 0.5 the lower border."""
         heights, middles = np.array(self.layout.heights), np.array(self.layout.middles)
         found: Floats = middles[rows] + heights[rows] * place
         return found
 
     def corners(self, boxes: _Boxes, part: tuple[float, float]) -> list[Floats]:
-        """The corners of each box; they fill that part of their rows."""
+        """The corners of each box, which fills that part of its row's height."""
         low, high = (self.places(boxes.row, place) for place in part)
         left, right = boxes.start.astype(np.float64), boxes.end.astype(np.float64)
         x = np.stack((left, right, right, left), axis=1)
         return list(np.stack((x, np.stack((low, low, high, high), axis=1)), axis=2))
 
     def add(self, shapes: PolyCollection, count: int) -> None:
-        """Draws so many shapes."""
+        """Draws the shapes; ``count`` is their number."""
         shapes.set_rasterized(count > _MOST_SHAPES)
         self.axes.add_collection(shapes, autolim=False)
 
 
 def draw_chart(axes: Plot, chart: Gantt, layout: Layout, until: int) -> None:
-    """All rows with their names, without the axis of the time, which ends at ``until``."""
+    """All rows with their names, without the time axis, which ends at ``until``."""
     panel = _Panel(axes, chart, layout, max(until, 1))
     _draw_stalls(panel)
     _draw_bars(panel)
@@ -111,7 +111,7 @@ def _head(axes: Plot, text: str, place: float) -> None:
 
 
 def _draw_stalls(panel: _Panel) -> None:
-    """Times in which cores are idle, light; neither what cannot be seen, nor what is behind."""
+    """Idle times of cores; left out if too narrow to be seen or hidden."""
     stalls = panel.chart.stalls
     seen = stalls.end - stalls.start >= panel.until * _PIXEL
     shown = np.flatnonzero(seen & (stalls.reason != StallReason.NOTHING))
@@ -122,7 +122,7 @@ def _draw_stalls(panel: _Panel) -> None:
 
 
 def _draw_bars(panel: _Panel) -> None:
-    """Nodes and transfers in colours, streams hatched."""
+    """Nodes and transfers in colours; streams are hatched."""
     bars = panel.chart.bars
     edges = np.where(bars.end - bars.start >= panel.until * _EDGED, 0.3, 0.0)
     plain = np.flatnonzero(bars.kind != BarKind.STREAM)
@@ -153,7 +153,7 @@ def _colors(bars: GanttBars, shown: Ints, layers: int) -> list[str]:
 
 
 def _write_layers(panel: _Panel) -> None:
-    """The number of the layer on bars of the same one that follow each other and have room."""
+    """The layer number on consecutive bars of one layer, if it fits."""
     bars = panel.chart.bars
     colors = layer_colors(len(panel.chart.layers))
     found = _runs(bars)
@@ -170,7 +170,7 @@ def _write_layers(panel: _Panel) -> None:
 
 
 class _Runs(NamedTuple):
-    """Bars of one layer that follow each other: the first one, where they end, cycles of all."""
+    """Consecutive bars of one layer: the first one, their end, their total cycles."""
 
     first: Ints
     end: Ints
@@ -189,7 +189,7 @@ def _runs(bars: GanttBars) -> _Runs:
 
 
 def _draw_path(panel: _Panel) -> None:
-    """The critical path: a line below its bars, and thin ones from row to row if they are few."""
+    """The critical path: lines below its bars, and thin lines between rows if they are few."""
     path, path_rows = panel.chart.critical, panel.chart.path_rows
     shown = np.flatnonzero(path_rows != NONE)
     boxes = _Boxes(path_rows[shown], path.start[shown], path.end[shown])

@@ -1,4 +1,4 @@
-"""A search for allocations as a picture: all individuals, the front generation by generation."""
+"""Draws a search for allocations: all individuals, and the Pareto front by generation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from nestmap.pipeline.render.figures.style import WIDTH, new_figure, set_title, 
 from nestmap.pipeline.render.figures.text_metrics import short_name, unit_formatter
 
 _FRONTS: Final = 4
-"""Fronts that are drawn: the first, the last, and some between."""
+"""The number of fronts drawn: the first, the last, and some between."""
 
 _SHADES: Final = ("#cccccc", "#9ecae9", "#56B4E9")
 _LINES: Final = (("latency", BLUE, "-"), ("energy", ORANGE, "--"))
@@ -34,15 +34,15 @@ _LINES: Final = (("latency", BLUE, "-"), ("energy", ORANGE, "--"))
 def front_figure(
     generations: Iterable[Generation], title: str, chosen: Individual | None = None
 ) -> Figure:
-    """Energy and latency of all allocations that a search looked at, and how the front moved.
+    """Energy and latency of all allocations that a search evaluated, and the progress of the front.
 
-    Points are the individuals, those of later generations darker. Lines are fronts: the first, the
-    last, and two between. The star is the ``chosen`` one. Beside it the least latency and the
-    least energy of each generation, in percent of those of the first. ``title`` says what was
-    searched.
+    Points are the individuals; later generations are darker. Lines are fronts: the first, the last,
+    and two between. The star is the ``chosen`` one. The plot on the right has the least latency and
+    the least energy of each generation, in percent of the first generation. ``title`` describes the
+    search.
 
     Raises:
-        ValueError: where no individual can be scheduled.
+        ValueError: if no individual can be scheduled.
     """
     view = front_view(generations)
     if not view.allocations:
@@ -65,7 +65,7 @@ def front_figure(
 
 
 def _draw_points(axes: Plot, view: FrontView) -> None:
-    """A third of the generations after the other, darker and darker."""
+    """The individuals in three groups of generations, later ones darker."""
     last = max(1, int(view.generation.max()) + 1)
     third = np.minimum(view.generation * len(_SHADES) // last, len(_SHADES) - 1)
     for i, shade in enumerate(_SHADES):
@@ -106,7 +106,7 @@ def _draw_fronts(axes: Plot, view: FrontView) -> None:
 
 
 def _front_label(view: FrontView, place: int, *, is_last: bool) -> str | None:
-    """The last front is named with its size, the earlier ones once for all."""
+    """Labels the last front with its size, and the earlier fronts together."""
     if is_last:
         return f"front of generation {view.numbers[place]} ({len(view.fronts[place])})"
     return "earlier fronts" if place == 0 else None
@@ -121,7 +121,7 @@ def _mark(axes: Plot, latency: float, energy: float) -> None:
 
 
 def _draw_progress(axes: Plot, view: FrontView) -> None:
-    """How the best of each objective became better."""
+    """The improvement of the best value of each objective."""
     numbers = [n for n, front in zip(view.numbers, view.fronts, strict=True) if len(front)]
     for (name, color, style), values in zip(_LINES, best_by_generation(view), strict=True):
         shares = values / (values[0] or 1.0)

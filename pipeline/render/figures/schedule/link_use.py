@@ -1,4 +1,4 @@
-"""How busy the wires of a schedule are over time, by what they carry."""
+"""Draws the occupancy of channels over time, by kind of data."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ _PANEL: Final = 0.72
 
 @styled()
 def link_use_figure(schedule: Schedule) -> Figure:
-    """The share of the time in which each wire is taken, over time, by what it carries.
+    """The share of the time in which each channel is in use, over time, by kind of data.
 
-    Of very many wires those that are taken longest are drawn. Wires that take no time are not.
+    If there are very many channels, those with the highest occupancy are drawn. Channels of
+    unlimited bandwidth are left out.
     """
     uses = sorted(wire_uses(schedule, _BINS), key=lambda use: (-use.busy, use.row.number))
     shown = uses[:_MOST_WIRES]
@@ -50,7 +51,7 @@ def link_use_figure(schedule: Schedule) -> Figure:
 
 
 def _draw(axes: Plot, use: WireUse, latency: int) -> None:
-    """Kinds on top of each other, bin by bin."""
+    """The kinds stacked, bin by bin."""
     edges, below = use.edges.astype(np.float64), np.zeros(len(use.edges))
     for kind in BarKind:
         shares = use.shares[kind]

@@ -1,4 +1,4 @@
-"""How full the memories of a schedule are over time, and how much of them that needs."""
+"""Draws the usage of memories over time, with peaks and capacities."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from nestmap.pipeline.render.figures.text_metrics import short_name
 
 _CELLS: Final = 600
 _MOST_SINGLE: Final = 6
-"""More panels than these stand in two columns."""
+"""The maximum number of panels in one column; more panels take two columns."""
 
 _PANEL: Final = 0.85
 _NEAR: Final = 2.5
-"""A capacity of up to so many times the peak is in the picture."""
+"""A capacity of up to this multiple of the peak is drawn."""
 
 _ROOM: Final = 1.3
 
 
 @styled()
 def memory_use_figure(schedule: Schedule) -> Figure:
-    """What each memory on the chip holds over time, its peak, and its capacity.
+    """The usage of each on-chip memory over time, its peak and its capacity.
 
-    The dashed line is the capacity; where the peak is far below it, only the numbers say so.
-    Memories that hold nothing are named, that off the chip is left out.
+    The dashed line is the capacity; if the peak is far below it, it is only given as a number.
+    Memories that are never used are listed; the off-chip memory is left out.
     """
     found = [use for use in memory_uses(schedule, _CELLS) if not use.offchip]
     used = [use for use in found if use.peak]
@@ -54,7 +54,7 @@ def memory_use_figure(schedule: Schedule) -> Figure:
 
 
 def _draw(axes: Plot, use: MemoryUse, latency: int) -> None:
-    """The bits of a memory as steps, from the first change up to the end."""
+    """The usage of a memory as steps, from the first change to the end."""
     times = np.concatenate(([0], use.times, [latency])).astype(np.float64)
     bits = np.concatenate(([0], use.bits, use.bits[-1:])).astype(np.float64)
     axes.fill_between(times, bits, step="post", facecolor=SKY, linewidth=0)
@@ -72,7 +72,7 @@ def _draw(axes: Plot, use: MemoryUse, latency: int) -> None:
 
 
 def _ticks(high: int) -> list[int]:
-    """Two or three sizes up to one: 1, 2 or 5 times 1, 10 or 100 units."""
+    """Two or three sizes up to a maximum: 1, 2 or 5 times 1, 10 or 100 units."""
     unit = 8
     while high >= 1024 * unit:
         unit *= 1024
@@ -82,7 +82,7 @@ def _ticks(high: int) -> list[int]:
 
 
 def _peak(use: MemoryUse) -> str:
-    """The peak and the capacity in words."""
+    """The text of peak and capacity."""
     part = share(use.peak / use.capacity)
     return f"peak {capacity(use.peak)} of {capacity(use.capacity)} ({part})"
 
@@ -93,7 +93,7 @@ def _name(use: MemoryUse) -> str:
 
 
 def _not_used(idle: Sequence[MemoryUse]) -> str:
-    """The names of memories that nothing is in, of many the first ones."""
+    """The names of unused memories; only the first ones if there are many."""
     names = [_name(use) for use in idle]
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return f"Not used: {', '.join(names[:3])}{more}"

@@ -1,4 +1,4 @@
-"""Where the nodes of a row stand from left to right: near their neighbours, and upright."""
+"""Computes the x of the nodes in each row: near their neighbours, and upright."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _NODE: Final = 4.0
 _BEND: Final = 1.0
 _LEAF: Final = 0.05
 _PASSING: Final = 1e-9
-"""Who gives way where a row is crowded: edges that pass on, inputs and results, other edges."""
+"""Weights in a crowded row: of edges that pass on, of inputs and results, of other edges."""
 
 
 def centres(
     rows: Sequence[Sequence[Stop]], down: Links, up: Links, half: Mapping[Stop, float]
 ) -> dict[Stop, float]:
-    """The x of each stop: near its neighbours, apart from the others of its row."""
+    """The x of each stop: near its neighbours, apart from the others in its row."""
     gaps = [_gaps(row, half) for row in rows]
     x: dict[Stop, float] = {}
     for row, apart in zip(rows, gaps, strict=True):
@@ -37,9 +37,9 @@ def centres(
 
 
 def _upright(rows: Sequence[Sequence[Stop]], x: Mapping[Stop, float]) -> dict[Stop, float]:
-    """The same with all stops that have a row for themselves below each other.
+    """The same with all stops that are alone in their row aligned vertically.
 
-    Else blocks whose skip edge stands on one side always would lead down the page askew.
+    Without this, a chain of blocks with skip edges on one side drifts sideways down the page.
     """
     shift = next((x[row[0]] for row in rows if len(row) == 1), 0.0)
     upright: dict[Stop, float] = {}
@@ -50,7 +50,7 @@ def _upright(rows: Sequence[Sequence[Stop]], x: Mapping[Stop, float]) -> dict[St
 
 
 def _weight(stop: Stop, down: Links, up: Links, half: Mapping[Stop, float]) -> float:
-    """How much a stop counts where a row is crowded, and for its neighbours."""
+    """The weight of a stop in a crowded row, and for its neighbours."""
     if half[stop]:
         return _NODE if up[stop] and down[stop] else _LEAF
     passes_on = not all(half[following] for following in down[stop])
@@ -63,13 +63,13 @@ def _pull(
     x: Mapping[Stop, float],
     otherwise: float,
 ) -> float:
-    """Where the neighbours want a stop."""
+    """The position that the neighbours pull a stop to."""
     heavy = sum(weights[stop] for stop in neighbours)
     return sum(weights[stop] * x[stop] for stop in neighbours) / heavy if heavy else otherwise
 
 
 def _gaps(row: Sequence[Stop], half: Mapping[Stop, float]) -> list[float]:
-    """How far each stop must be from the one before it."""
+    """The distance of each stop from the one before it."""
     gaps = [0.0]
     for left, right in pairwise(row):
         between = _NODE_GAP if half[left] and half[right] else _BEND_GAP
@@ -78,9 +78,9 @@ def _gaps(row: Sequence[Stop], half: Mapping[Stop, float]) -> list[float]:
 
 
 def _apart(wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[float]) -> list[float]:
-    """The places nearest to the wanted ones (weighted squares) with these gaps at least.
+    """The positions nearest to the wanted ones (weighted squares) with at least these gaps.
 
-    Pools of neighbours that push each other stand around their common mean.
+    Pools of neighbours that push each other are centred around their common mean.
     """
     offset, offsets = 0.0, list[float]()
     pools: list[tuple[float, float, int]] = []  # mean, weight, how many

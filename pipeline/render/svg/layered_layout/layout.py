@@ -1,4 +1,4 @@
-"""Where to draw the nodes and edges of an acyclic graph: in rows, producers above consumers."""
+"""Places the nodes and edges of an acyclic graph in rows, producers above consumers."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from nestmap.pipeline.render.svg.layered_layout.ranks import (
 
 _ROW_GAP: Final = 26.0
 _SLOPE: Final = 0.12
-"""How much higher the space between two rows is for an edge that goes far sideways."""
+"""The extra height between two rows for edges with a large horizontal distance."""
 _MOST_EXTRA: Final = 120.0
 _COMPONENT_GAP: Final = 48.0
 _STRAIGHT: Final = 1e-6
 _SHELF: Final = 1200.0
-"""Parts that are not connected stand side by side up to this width."""
+"""Connected components are placed side by side up to this width."""
 
 
 class Point(NamedTuple):
-    """A place on the page; ``y`` grows downwards."""
+    """A position on the page; ``y`` grows downwards."""
 
     x: float
     y: float
@@ -48,7 +48,7 @@ class Box(NamedTuple):
 @final
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The place of each node and the way of each edge, on a page of this size.
+    """The box of each node and the path of each edge, on a page of this size.
 
     An edge is a sequence of points: straight down from the first to the second, over to the third
     between two rows, straight down to the fourth past rows, and so on.
@@ -70,7 +70,7 @@ def layered(graph: nx.DiGraph[str], width: float, heights: Mapping[str, float]) 
 
 
 def _parts(graph: nx.DiGraph[str]) -> Iterator[nx.DiGraph[str]]:
-    """What is connected, nodes and edges in the order of the graph, whatever the seed of hashes."""
+    """The connected components, in graph order, independent of the hash seed."""
     position = {node: i for i, node in enumerate(graph)}
     for nodes in nx.weakly_connected_components(graph):
         part: nx.DiGraph[str] = nx.DiGraph()
@@ -83,7 +83,7 @@ def _parts(graph: nx.DiGraph[str]) -> Iterator[nx.DiGraph[str]]:
 @final
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """The row of each node, the x of each stop, and where each row begins and ends."""
+    """The row of each node, the x of each stop, and the bounds of each row."""
 
     ranks: Mapping[str, int]
     x: Mapping[Stop, float]
@@ -91,7 +91,7 @@ class _Grid:
     bottoms: Sequence[float]
 
     def over(self, here: Stop, there: Stop) -> tuple[Point, ...]:
-        """From one row to the next one; nothing where that is straight down."""
+        """The points from one row to the next; none if the path is straight."""
         if abs(self.x[here] - self.x[there]) < _STRAIGHT:
             return ()
         start = Point(self.x[here], self.bottoms[here.row])
@@ -118,7 +118,7 @@ def _connected(graph: nx.DiGraph[str], width: float, heights: Mapping[str, float
 
 
 def _box(grid: _Grid, node: str, size: Point) -> Box:
-    """In the middle of its row."""
+    """The box of a node, centred in its row."""
     row = grid.ranks[node]
     y = (grid.tops[row] + grid.bottoms[row] - size.y) / 2
     return Box(grid.x[Stop(node, row)] - size.x / 2, y, *size)
@@ -127,7 +127,7 @@ def _box(grid: _Grid, node: str, size: Point) -> Box:
 def _ways(
     grid: _Grid, source: str, readers: Iterable[str], boxes: Mapping[str, Box]
 ) -> Iterator[tuple[str, tuple[Point, ...]]]:
-    """To each reader; all go the same way as far as they can."""
+    """The paths to all readers, which share their points as far as possible."""
     row, box = grid.ranks[source], boxes[source]
     way = [Point(grid.x[Stop(source, row)], box.y + box.height)]
     for reader in sorted(readers, key=grid.ranks.__getitem__):
@@ -153,7 +153,7 @@ def _row_bounds(
     x: Mapping[Stop, float],
     heights: Sequence[float],
 ) -> tuple[list[float], list[float]]:
-    """Where each row begins and ends; the further edges go sideways, the more room they have."""
+    """The bounds of each row; wide edges get more vertical space."""
     tops, bottoms, y = list[float](), list[float](), 0.0
     for row, height in zip(rows, heights, strict=True):
         tops.append(y)
@@ -164,7 +164,7 @@ def _row_bounds(
 
 
 def _shelved(parts: Sequence[Layout]) -> Layout:
-    """The parts on one page, side by side, on shelves below each other."""
+    """The components on one page, side by side, in rows."""
     boxes: dict[str, Box] = {}
     edges: dict[tuple[str, str], tuple[Point, ...]] = {}
     width = bottom = 0.0

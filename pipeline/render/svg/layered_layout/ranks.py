@@ -1,4 +1,4 @@
-"""Which row each node of an acyclic graph stands in, and the order of the nodes in a row.
+"""Assigns the nodes of an acyclic graph to rows, and orders each row.
 
 Sugiyama, Tagawa, Toda, IEEE Trans. SMC 11(2), 1981: rows by longest paths, edges that pass a row
 get a bend there, orders of a row by barycentres. Edges of one producer share their bends.
@@ -16,21 +16,21 @@ _SWEEPS: Final = 12
 
 
 class Stop(NamedTuple):
-    """Where a row holds a node, or the edges of a node of an earlier row pass it."""
+    """A position in a row: a node, or a bend of the edges of a node in an earlier row."""
 
     node: str
     row: int
 
 
 Links = Mapping[Stop, Sequence[Stop]]
-"""The neighbours of each stop in the next row, or those in the row before."""
+"""The neighbours of each stop in the next row, or in the row before."""
 
 
 def ranks_of(graph: nx.DiGraph[str]) -> dict[str, int]:
-    """The row of each node: below its last producer; side inputs right above their readers."""
+    """The row of each node: below its last producer; side inputs directly above their readers."""
     generations = list(nx.topological_generations(graph))
     ranks = {node: row for row, nodes in enumerate(generations) for node in nodes}
-    aside: set[str] = set()  # nothing but what leads to them hangs on what leads to them
+    aside: set[str] = set()  # side inputs: their producers have no other reader
     for node in ranks:
         producers = list(graph.predecessors(node))
         if all(x in aside and graph.out_degree(x) == 1 for x in producers):
@@ -42,7 +42,7 @@ def ranks_of(graph: nx.DiGraph[str]) -> dict[str, int]:
 
 
 def links_between(graph: nx.DiGraph[str], ranks: Mapping[str, int]) -> dict[Stop, list[Stop]]:
-    """From each stop to those of the next row."""
+    """The links from each stop to the stops of the next row."""
     links: dict[Stop, list[Stop]] = {}
     for node, row in ranks.items():
         last = max((ranks[reader] for reader in graph.successors(node)), default=row + 1)
@@ -54,7 +54,7 @@ def links_between(graph: nx.DiGraph[str], ranks: Mapping[str, int]) -> dict[Stop
 
 
 def turned(links: Links) -> dict[Stop, list[Stop]]:
-    """The links the other way round."""
+    """The links in the opposite direction."""
     back: dict[Stop, list[Stop]] = {stop: [] for stop in links}
     for stop, nexts in links.items():
         for following in nexts:
@@ -63,7 +63,7 @@ def turned(links: Links) -> dict[Stop, list[Stop]]:
 
 
 def first_order(down: Links, up: Links) -> list[list[Stop]]:
-    """The stops by row, in the order in which a walk in depth meets them."""
+    """The stops by row, in depth-first order."""
     rows: list[list[Stop]] = [[] for _ in range(1 + max(stop.row for stop in down))]
     seen: set[Stop] = set()
     stack = [stop for stop in down if not up[stop]][::-1]
@@ -77,7 +77,7 @@ def first_order(down: Links, up: Links) -> list[list[Stop]]:
 
 
 def ordered(rows: list[list[Stop]], down: Links, up: Links) -> list[list[Stop]]:
-    """The rows with their stops so ordered that few edges cross."""
+    """The rows, with their stops ordered to reduce crossings."""
     best, fewest = rows, _crossings(rows, down)
     for sweep in range(_SWEEPS):
         if not fewest:
@@ -105,7 +105,7 @@ def _mean(stops: Sequence[Stop], values: Mapping[Stop, float], otherwise: float)
 
 
 def _crossings(rows: Sequence[Sequence[Stop]], down: Links) -> int:
-    """How often links cross."""
+    """The number of crossings."""
     places = {stop: i for row in rows for i, stop in enumerate(row)}
     crossings = 0
     for row in rows:

@@ -219,6 +219,6 @@ def test_fronts() -> None:
     found = front_page()
     for layer in [result.cme.layer for result in alone(found.run)]:
         cmes = found.run.fronts[layer].cmes
-        table = captioned(pane(found, layer), f"Mappings of {layer} than")
+        table = captioned(pane(found, layer), f"Pareto front of the mappings found for {layer}")
         assert table.values("Energy") == [x.energy for x in cmes]
         assert table.values("Latency cycles") == [x.latency for x in cmes]

@@ -142,7 +142,7 @@ def test_vector_operators_are_counted_by_type() -> None:
 def test_unknown_operators_have_a_line_of_their_own() -> None:
     assert operator_notes(MIXED) == [
         "Operators that cost nothing here: Concat (1).",
-        "Unknown operators, kept in the graph at no cost: acme.Magic (1).",
+        "Unrecognized operators, kept in the graph at no cost: acme.Magic (1).",
     ]
     assert operator_notes(EMPTY) == []
 
@@ -154,7 +154,7 @@ def test_an_operator_may_be_known_here_and_unknown_there() -> None:
     ]
     assert operator_notes(Workload.of(*nodes)) == [
         "Operators that cost nothing here: Cast (2).",
-        "Unknown operators, kept in the graph at no cost: Cast (1).",
+        "Unrecognized operators, kept in the graph at no cost: Cast (1).",
     ]
 
 

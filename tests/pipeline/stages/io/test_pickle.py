@@ -209,7 +209,7 @@ def test_what_is_no_pickle_of_that_kind_is_wrong_input(tmp_path: Path) -> None:
         b"cnowhere\nnothing\n.",
     ):
         path.write_bytes(data)
-        with pytest.raises(InputError, match="truncated or no pickle"):
+        with pytest.raises(InputError, match="truncated or not a pickle"):
             read_pickle(path, EvaluationBatch)
     path.write_bytes(whole)
     with pytest.raises(InputError, match=r"a pickle of EvaluationBatch.*holds int"):
@@ -278,9 +278,9 @@ def test_a_folder_without_dumps(tmp_path: Path) -> None:
         LoadStage(int)(tmp_path / "missing")
     assert list(LoadStage(int)(tmp_path)) == []
     (tmp_path / "mine.pickle").write_bytes(b"")
-    with pytest.raises(InputError, match="a name that is no number"):
+    with pytest.raises(InputError, match="a name that is not a number"):
         LoadStage(int)(tmp_path)
-    with pytest.raises(InputError, match="a name that is no number"):
+    with pytest.raises(InputError, match="a name that is not a number"):
         dump(tmp_path, 1)
 
 

@@ -1,4 +1,4 @@
-"""The bars of the Gantt chart as tables for a page: few for all of the time, more for parts."""
+"""The bars of the Gantt chart as tables: few for the whole time, more for zooming in."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from nestmap.pipeline.analysis.schedule.traffic import streamed_bits
 from nestmap.pipeline.pages.report.charts.vega_spec import Row
 
 MOST_BARS: Final = 4000
-"""Bars that are drawn at the same time, about."""
+"""The approximate number of bars drawn at the same time."""
 
 MOST_KEPT: Final = 14000
-"""Bars in a page, for all zooms; where a schedule has more, the narrowest stand for several."""
+"""The maximum number of bars in a page; beyond it, the narrowest are merged."""
 
 
 class Levels(NamedTuple):
-    """The bars that are drawn of all of the time, and those of parts; ``None``: the same ones.
+    """The bars for the whole time, and those for zooming in; ``None``: the same ones.
 
-    The finer ones are drawn where less than ``fine_below`` cycles are shown.
+    The finer ones are drawn if less than ``fine_below`` cycles are shown.
     """
 
     coarse: GanttBars
@@ -32,7 +32,7 @@ class Levels(NamedTuple):
 
 
 def levels(bars: GanttBars, latency: int) -> Levels:
-    """Bars at two levels, few enough to be drawn and to be kept."""
+    """Bars at two levels of detail, few enough to draw and to store in the page."""
     if len(bars) <= MOST_BARS:
         return Levels(bars)
     fine = _fewer(bars, latency, MOST_KEPT)
@@ -40,7 +40,7 @@ def levels(bars: GanttBars, latency: int) -> Levels:
 
 
 def _fewer(bars: GanttBars, latency: int, most: int) -> GanttBars:
-    """At most so many bars, or as few as one cell for all of the time gives."""
+    """At most ``most`` bars, or the fewest that a single cell allows."""
     found, cells = bars, most
     while len(found) > most and cells:
         found, cells = downsample_bars(bars, max(latency, 1), cells), cells * 2 // 3
@@ -48,7 +48,7 @@ def _fewer(bars: GanttBars, latency: int, most: int) -> GanttBars:
 
 
 def bar_rows(schedule: Schedule, bars: GanttBars, *, fine: bool) -> Iterator[Row]:
-    """The bars as a table; ``fine``: they are those for parts of the time."""
+    """The bars as a table; ``fine`` marks those for zooming in."""
     bits, node, ends = _details(schedule, bars)
     columns = (bars.row, bars.start, bars.end, bars.kind, bars.layer, bars.count, node, bits)
     numbers = zip(*(column.tolist() for column in columns), strict=True)
@@ -66,7 +66,7 @@ def bar_rows(schedule: Schedule, bars: GanttBars, *, fine: bool) -> Iterator[Row
 
 
 def _details(schedule: Schedule, bars: GanttBars) -> tuple[Ints, Ints, Ints]:
-    """Bits (of nodes their output), the node's number in its layer, between which cores."""
+    """Bits (of a node: its output), number of the node in its layer, source and target core."""
     sent, streams, tensors = schedule.transfers, schedule.streams, schedule.tensors
     bits, node = np.zeros(len(bars), dtype=np.int64), bars.event.copy()
     ends = np.zeros((len(bars), 2), dtype=np.int64)

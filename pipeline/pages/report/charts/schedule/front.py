@@ -1,4 +1,4 @@
-"""The search for allocations as a chart: what was found, and the best up to each generation."""
+"""Charts the search for allocations: all found, and the Pareto front by generation."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from nestmap.pipeline.pages.report.charts.vega_spec import (
 )
 
 MOST_POINTS: Final = 1500
-"""Allocations that are drawn; of more of them all on a front, and some of the others."""
+"""The maximum number of allocations drawn: all on a front, and some of the others."""
 
 MOST_FRONTS: Final = 6
-"""Generations whose fronts are drawn as lines."""
+"""The number of generations whose fronts are drawn as lines."""
 
 OTHER: Final = "allocation"
 FRONT: Final = "on the last front"
 REPORTED: Final = "reported schedule"
 
 _LETTERS: Final = 240
-"""Of an allocation, for what appears under the pointer."""
+"""The maximum number of letters of an allocation in a tooltip."""
 
 _HEIGHT: Final = 380
 _POINTS: Final = "points"
@@ -55,10 +55,10 @@ def front_chart(
 ) -> Chart:
     """Energy over latency of the allocations, coloured by generation, with fronts as lines.
 
-    A click selects an allocation, which is then written out. ``reported`` is marked with a star.
+    A click selects an allocation and shows its text. ``reported`` is marked with a star.
 
     Raises:
-        ValueError: if there is none that can be scheduled.
+        ValueError: if no allocation is feasible.
     """
     if not view.allocations:
         raise ValueError("no allocation can be scheduled; expected at least one")
@@ -75,7 +75,7 @@ def front_chart(
 
 
 def allocation_text(allocation: Allocation, space: AllocationSpace) -> str:
-    """The cores of each layer that has a choice, by its number: ``0: core 1; 4: cores 2 0 2``."""
+    """The cores of each layer with a choice, by its number: ``0: core 1; 4: cores 2 0 2``."""
     pairs = zip(space.groups, allocation, strict=True)
     some = ((gene.layer, core) for gene, core in pairs if len(gene.cores) > 1)
     texts: list[str] = []
@@ -92,7 +92,7 @@ def _cores_text(cores: Sequence[int]) -> str:
 
 
 def _chosen(view: FrontView) -> list[int]:
-    """The individuals that are drawn: all that have been on a front, and some others."""
+    """The individuals that are drawn: all that were on a front, and some others."""
     best = {int(place) for front in view.fronts for place in front}
     others = [place for place in range(len(view.allocations)) if place not in best]
     room = max(MOST_POINTS - len(best), 0)
@@ -189,7 +189,7 @@ def _allocations(view: FrontView) -> alt.Chart:
 
 
 def _marked() -> alt.Chart:
-    """Those on the last front, and the one whose schedule is reported as a star."""
+    """Those on the last front, and the reported one as a star."""
     mark = alt.MarkDef(type="point", filled=True, clip=True, style=OUTLINED, opacity=1)
     scale = alt.Scale(domain=[FRONT, REPORTED], range=["circle", STAR])
     below = alt.Legend(title=None, orient="bottom", direction="horizontal")
@@ -205,7 +205,7 @@ def _marked() -> alt.Chart:
 
 
 def _size(usual: float | alt.ExprRef) -> alt.SizeValue:
-    """What was clicked is larger."""
+    """The selected point is larger."""
     return alt.SizeValue(usual, condition={"param": _SELECTED, "empty": False, "value": 220})
 
 
@@ -232,7 +232,7 @@ def _plot(mark: alt.MarkDef) -> alt.Chart:
 
 
 def _written() -> alt.Chart:
-    """What was clicked, in words above the points."""
+    """The selected allocation as text above the points."""
     mark = alt.MarkDef(
         type="text",
         align="left",
@@ -254,7 +254,7 @@ def _written() -> alt.Chart:
 
 
 def _summary(view: FrontView, drawn: int) -> str:
-    """How many allocations there are, and the ends of the last front."""
+    """The number of allocations, and the ends of the last front."""
     total, generations = len(view.allocations), len(view.numbers)
     front = _last(view)
     text = (

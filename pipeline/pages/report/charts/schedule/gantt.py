@@ -1,4 +1,4 @@
-"""The schedule as a chart: what cores and wires do when; parts of the time can be looked at."""
+"""Charts a schedule: a row for each core and channel over time, with zoom."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from nestmap.pipeline.pages.report.charts.vega_spec import (
 from nestmap.pipeline.render.figures.schedule.colors import STALL_LABELS, layer_colors
 
 MOST_NAMED: Final = 12
-"""Layers in the legend: those that cores work on longest."""
+"""The maximum number of layers in the legend: those with the most busy cycles."""
 
 _STEPS: Final = ((8, 30.0), (20, 22.0), (40, 18.0))
 _SMALLEST: Final = 14.0
@@ -71,18 +71,18 @@ _WORDS: Final = {
 
 
 def gantt_chart(schedule: Schedule) -> Chart:
-    """A row for each core and each wire that is used; bars in the colours of layers.
+    """A row for each core and each channel in use; bars have the colours of layers.
 
-    Of many bars the narrowest are drawn as one, until a part of the time is looked at. A line below
-    bars is the critical path.
+    The narrowest of many bars are merged until the user zooms in. A line below bars is the critical
+    path.
     """
     return _drawn("schedule", "Schedule", schedule, gantt(schedule))
 
 
 def gantt_charts(named: Sequence[tuple[str, Schedule]]) -> tuple[Chart, ...]:
-    """Schedules by name over the same time, the same layers in the same colours.
+    """Named schedules on the same time axis, with equal layer colours.
 
-    Without wires between cores.
+    Channels between cores are left out.
     """
     found = align_layers([without_wires(gantt(schedule)) for _, schedule in named])
     longest = max(chart.latency for chart in found)
@@ -194,12 +194,12 @@ def _bars(found: Gantt, drawn: Levels, named: Sequence[int]) -> alt.Chart:
 
 
 def _thin(found: Gantt) -> str:
-    """An expression: whether little but its outline would be seen of a bar."""
+    """An expression: whether a bar is too narrow to show more than its outline."""
     return f"(datum.end - datum.start) * width < 4 * ({shown_length(found.latency)})"
 
 
 def _coarse(drawn: Levels, fine: str) -> str:
-    """An expression: whether the bars for all of the time are drawn."""
+    """An expression: whether the bars for the whole time are drawn."""
     return "true" if drawn.fine is None else f"!({fine})"
 
 
@@ -214,7 +214,7 @@ def _colors(found: Gantt, named: Sequence[int]) -> alt.Color:
 
 
 def _stalls(found: Gantt) -> alt.Chart:
-    """Idle times of cores, in the colour of letters and hardly seen."""
+    """Idle times of cores, in a faint text colour."""
     mark = alt.MarkDef(type="rect", clip=True, style=INK, aria=False, strokeOpacity=0, opacity=0.07)
     return (
         alt.Chart(alt.NamedData(_STALLS), mark=mark)
@@ -237,7 +237,7 @@ def _stalls(found: Gantt) -> alt.Chart:
 
 
 def _critical(found: Gantt, step: float) -> alt.Chart:
-    """A line below what is on the critical path."""
+    """A line below the steps of the critical path."""
     mark = alt.MarkDef(
         type="rect", clip=True, style=INK, aria=False, height=2.5, yOffset=0.45 * step, tooltip=None
     )
@@ -245,7 +245,7 @@ def _critical(found: Gantt, step: float) -> alt.Chart:
 
 
 def _summary(schedule: Schedule, found: Gantt, drawn: Levels) -> str:
-    """What is there, how busy the cores are, and what stands for what."""
+    """The contents of the chart, the utilization of the cores, and the legend."""
     kinds = Counter(row.kind for row in found.rows)
     spans = schedule.end - schedule.start
     latency = max(schedule.latency, 1)

@@ -1,4 +1,4 @@
-"""What stands behind and below the bars of the Gantt chart: idle times, the critical path."""
+"""Idle times and the critical path for the Gantt chart."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from nestmap.pipeline.analysis.schedule.tables import NONE, Gantt
 from nestmap.pipeline.pages.report.charts.vega_spec import Row
 
 MOST_STALLS: Final = 1000
-"""Idle times that are shown, the longest ones."""
+"""The maximum number of idle times shown, the longest ones."""
 
 _CELLS: Final = 1500
-"""Steps of the critical path on a row that are less than one of so many parts apart are one."""
+"""Steps of the critical path on a row are merged if closer than one part in this number."""
 
 
 def stall_rows(schedule: Schedule, found: Gantt) -> Iterator[Row]:
-    """The longest idle times: where, how long, why, and the layer and node that wait."""
+    """The longest idle times: core, duration, reason, and the waiting layer and node."""
     stalls, nodes = found.stalls, schedule.problem.nodes
     layers = {name: place for place, name in enumerate(found.layers)}
     lengths = stalls.end - stalls.start
@@ -38,7 +38,7 @@ def stall_rows(schedule: Schedule, found: Gantt) -> Iterator[Row]:
 
 
 def critical_rows(found: Gantt) -> Iterator[Row]:
-    """Where and when the steps of the critical path are, those close to each other as one."""
+    """The rows and times of the steps of the critical path, with close ones merged."""
     path, spans = found.critical, dict[int, list[tuple[int, int]]]()
     columns = (found.path_rows.tolist(), path.start.tolist(), path.end.tolist())
     for row, start, end in zip(*columns, strict=True):
@@ -50,7 +50,7 @@ def critical_rows(found: Gantt) -> Iterator[Row]:
 
 
 def _joined(spans: Sequence[tuple[int, int]], gap: float) -> Iterator[tuple[int, int]]:
-    """Spans by time; those with a small gap between them are one."""
+    """Spans by time, with those merged that have only a small gap between them."""
     ordered = sorted(spans)
     start, end = ordered[0]
     for first, last in ordered[1:]:

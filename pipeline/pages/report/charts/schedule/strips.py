@@ -1,4 +1,4 @@
-"""Strips below each other over the time of a schedule: a row each, as high as something is full."""
+"""Strips below each other over the time of a schedule: a row's height shows a utilization."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from nestmap.pipeline.pages.report.charts.vega_spec import (
 )
 
 MOST_CELLS: Final = 4000
-"""Cells that are drawn in all strips together, about."""
+"""The approximate number of cells drawn in all strips."""
 
 _HIGH: Final = 0.85
-"""How much of its row a strip takes that is full."""
+"""The share of a row's height that a full strip takes."""
 
 _STEP: Final = 34.0
 _DATA: Final = "cells"
@@ -49,17 +49,17 @@ _PARTS: Final = "parts"
 
 
 class Part(NamedTuple):
-    """A colour of the strips, and what it stands for."""
+    """A colour of the strips, and its meaning."""
 
     label: str
     look: Look
 
 
 class Strips(NamedTuple):
-    """What is drawn: strips by name, parts in colours, and what their heights mean.
+    """The content: strips by name, parts in colours, and the meaning of the height.
 
-    ``text`` is an expression that tells the height of a cell in full. ``chooses``: who drags over
-    it chooses the time that other charts show; else that moves and zooms.
+    ``text`` is an expression for the exact height of a cell. With ``chooses``, dragging selects the
+    time that other charts show; otherwise it moves the chart.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Strips(NamedTuple):
 
 
 def cell(row: int, start: int, end: int, low: float, high: float) -> dict[str, int | float]:
-    """A cell of a strip: from when to when, from and up to which part of a full row."""
+    """A cell of a strip: its start and end, its lower and upper edge as shares of a full row."""
     bottom, top = (round(row + 1 - _HIGH * min(part, 1.0), 5) for part in (low, high))
     return {"row": row, "start": start, "end": end, "y": bottom, "top": top}
 
@@ -160,12 +160,12 @@ def _cells(strips: Strips, labels: Sequence[str]) -> alt.Chart:
 
 
 def _full() -> alt.Chart:
-    """Lines at which strips are empty and full."""
+    """Lines at the heights of empty and full strips."""
     mark = alt.MarkDef(type="rule", style=INK, strokeWidth=0.7, strokeOpacity=0.35, aria=False)
     return alt.Chart(alt.NamedData(_LINES), mark=mark)
 
 
 def _heights(strips: Strips) -> list[Row]:
-    """Where the lines are."""
+    """The positions of the lines."""
     rows = range(len(strips.rows))
     return [{"y": round(y, 5)} for row in rows for y in (row + 1.0, row + 1 - _HIGH)]

@@ -1,4 +1,4 @@
-"""What all charts over the time of a schedule share: the axis, and one window that all show."""
+"""The time axis of all charts of a schedule, with a common visible window."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nestmap.pipeline.format.numbers import cycles_unit
 from nestmap.pipeline.pages.report.charts.vega_spec import ZOOM, Side, axis
 
 BEGIN: Final = "start"
-"""The field on the axis; ``charts.js`` knows it."""
+"""The field on the axis, also used in ``charts.js``."""
 
 _HAND: Final = "wheel![event.ctrlKey || event.metaKey]"
 
@@ -26,33 +26,33 @@ def time_axis(latency: int, orient: Side = "bottom") -> alt.X:
 
 
 def until() -> alt.X2:
-    """The end of what begins at ``start``."""
+    """The end of a bar that begins at ``start``."""
     return alt.X2(field="end")
 
 
 def window() -> alt.Parameter:
-    """Dragging moves the time that is shown, Ctrl and the wheel zoom, a double click shows all."""
+    """Dragging moves the window, Ctrl and the wheel zoom, a double click shows the whole time."""
     return alt.selection_interval(name=ZOOM, encodings=["x"], bind="scales", zoom=_HAND)
 
 
 def brush() -> alt.Parameter:
-    """Dragging chooses the time that all the other charts show."""
+    """Dragging selects the window of all other charts."""
     return alt.selection_interval(name=ZOOM, encodings=["x"], zoom=_HAND)
 
 
 def within(latency: int) -> str:
-    """An expression: whether a bar is in the time that is shown."""
+    """An expression: whether a bar is in the window."""
     first, last = _from(), _to(latency)
     return f"datum.end >= {first} && datum.{BEGIN} <= {last}"
 
 
 def is_narrow(latency: int, limit: float) -> str:
-    """An expression: whether less than so many cycles are shown."""
+    """An expression: whether the window is shorter than so many cycles."""
     return f"{shown_length(latency)} < {limit!r}"
 
 
 def shown_length(latency: int) -> str:
-    """An expression: how many cycles are shown."""
+    """An expression: the length of the window, in cycles."""
     return f"{_to(latency)} - {_from()}"
 
 

@@ -1,4 +1,4 @@
-"""What a schedule takes in all: energy by part, time of the cores, bits over wires."""
+"""Charts the totals of a schedule: energy by component, time of the cores, data sent."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def energies_chart(names: Sequence[str], energies: Sequence[ScheduleEnergy]) -> 
 
 
 def layers_chart(schedule: Schedule) -> Chart:
-    """The energy of each layer: what its nodes take, and sending what it makes and reads."""
+    """The energy of each layer: its nodes, the transfers of its output and of its constants."""
     bars = layer_energy_bars(schedule)
     return _energy_chart("layer-energies", "Energy per layer", bars)
 
@@ -76,13 +76,13 @@ def load_bars(schedule: Schedule) -> Bars:
 
 
 def busy_share(schedule: Schedule) -> float:
-    """The share of the time of all cores in which they run."""
+    """The share of busy cycles in the time of all cores."""
     whole = len(schedule.problem.accelerator.compute_cores) * schedule.latency
     return int((schedule.end - schedule.start).sum()) / max(whole, 1)
 
 
 def loads_chart(schedule: Schedule) -> Chart:
-    """What each core does with its time."""
+    """The time of each core by activity."""
     bars = load_bars(schedule)
     return stacked_chart(
         Drawing(
@@ -99,7 +99,7 @@ def loads_chart(schedule: Schedule) -> Chart:
 
 
 def times_chart(named: Sequence[tuple[str, Schedule]]) -> Chart:
-    """Of schedules side by side how long the cores are busy or idle, on average over the cores."""
+    """The busy and idle times of the cores of several schedules, averaged over the cores."""
     found = [load_bars(schedule) for _, schedule in named]
     labels = (part.label for part in found[0].parts)
     parts = (
@@ -126,7 +126,7 @@ def _mean(part: Part) -> float:
 
 
 def sent_charts(schedule: Schedule) -> tuple[Chart, ...]:
-    """Bits over each wire, and from each core to each other one; none where nothing is sent."""
+    """Bits over each channel, and from each core to each other one; none if nothing is sent."""
     found = (
         ("sent-wires", "Data over each wire", "wire", wire_traffic(schedule)),
         ("sent-cores", "Data from core to core", "way", core_traffic(schedule)),

@@ -1,4 +1,4 @@
-"""What passes wires, by kind: names and colours."""
+"""Names and colours of the kinds of transfers."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ SENT_KINDS: Final = (
 )
 
 _LOOKS: Final = (Look(ORANGE), Look(BLUE), Look(VERMILLION), Look(GREEN), Look(PURPLE))
-"""Figures on paper have greys; pages are light or dark."""
+"""Colours for light and dark pages; figures on paper have greys."""
 
 
 _PREFIXES: Final = {RowKind.CORE: "core", RowKind.WIRE: "wire", RowKind.OFFCHIP: "off chip"}
 
 
 def sent_parts() -> tuple[Part, ...]:
-    """The parts of what is sent, in the order of the kinds."""
+    """The kinds of transfers as parts of a chart, in their order."""
     pairs = zip(SENT_KINDS, _LOOKS, strict=True)
     return tuple(Part(KIND_LABELS[kind], look) for kind, look in pairs)
 
 
 def row_name(row: Row) -> str:
-    """What a row is called; wires to and from the memory off the chip say so."""
+    """The label of a row; off-chip channels say so."""
     return f"{_PREFIXES[row.kind]} {row_label(row)}"

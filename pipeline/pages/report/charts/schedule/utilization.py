@@ -1,4 +1,4 @@
-"""How full memories are, how busy wires and cores, over the time of a schedule."""
+"""Charts the utilization of memories, channels and cores over the time of a schedule."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from nestmap.pipeline.pages.report.charts.vega_spec import Row, exact, percent, 
 
 _BINS: Final = 300
 _FEWEST: Final = 20
-"""Bins that time is cut into: as many as there is room for, but for large machines not fewer."""
+"""The number of time bins: limited by the number of rows, but at least the minimum."""
 
 
 def overview_chart(schedule: Schedule) -> Chart:
-    """How many cores run at each time; dragging over it chooses the time that others show."""
+    """The number of busy cores over time; dragging selects the time that other charts show."""
     cores = len(schedule.problem.accelerator.compute_cores)
     edges = bin_edges(schedule.latency, _BINS)
     running = np.diff(_core_cycles(schedule, edges)) / np.maximum(np.diff(edges), 1)
@@ -62,7 +62,7 @@ def overview_chart(schedule: Schedule) -> Chart:
 
 
 def _core_cycles(schedule: Schedule, edges: Ints) -> Floats:
-    """The cycles up to each edge in which cores run, of all cores together."""
+    """The cycles up to each edge in which cores run, summed over the cores."""
     times = np.concatenate(([0], schedule.start, schedule.end))
     steps = np.repeat([0, 1, -1], [1, len(schedule.start), len(schedule.end)])
     order = np.argsort(times, kind="stable")
@@ -73,7 +73,7 @@ def _core_cycles(schedule: Schedule, edges: Ints) -> Floats:
 
 
 def memory_chart(schedule: Schedule) -> Chart | None:
-    """What each memory on the chip holds, up to its capacity; ``None``: they hold nothing."""
+    """The usage of each on-chip memory, up to its capacity; ``None`` if none is used."""
     uses = [use for use in memory_uses(schedule) if not use.offchip and use.peak]
     if not uses:
         return None
@@ -111,7 +111,7 @@ def _steps(row: int, use: MemoryUse, strips: Strips) -> Iterator[Row]:
 
 
 def wire_chart(schedule: Schedule) -> Chart | None:
-    """The share of the time that each wire is taken, and by what; ``None``: no wire is."""
+    """The occupancy of each channel over time, by kind of data; ``None`` if none is used."""
     uses = wire_uses(schedule, _BINS)
     if not uses:
         return None
@@ -138,7 +138,7 @@ def _wire_name(use: WireUse) -> str:
 
 
 def _shares(row: int, use: WireUse) -> Iterator[Row]:
-    """The kinds that take a wire in each bin, one on top of the other."""
+    """The kinds of data on a channel in each bin, stacked."""
     shares = use.shares[list(map(int, SENT_KINDS))].T.tolist()
     for (start, end), parts in zip(pairwise(use.edges.tolist()), shares, strict=True):
         yield from _stacked(row, start, end, parts)

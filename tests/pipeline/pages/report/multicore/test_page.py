@@ -92,7 +92,7 @@ def test_key_figures_are_those_of_the_schedule() -> None:
 
 def test_parts_of_energy_and_time_add_up() -> None:
     schedule, tree = streamed(), page()
-    energies = captioned(tree, "Energy by what it is spent for")
+    energies = captioned(tree, "Energy by purpose")
     assert sum(energies.values("Energy")) == pytest.approx(schedule.energy.total)
     cycles = captioned(tree, "Cycles of all cores")
     assert sum(cycles.values("Cycles")) == 2 * schedule.latency
@@ -124,7 +124,7 @@ def test_the_machine_has_all_parts_and_how_much_they_are_used() -> None:
 
 
 def test_the_front_names_the_reported_allocation() -> None:
-    table = captioned(page(), "Allocations that no other one beats")
+    table = captioned(page(), "Pareto front of allocations")
     schedule = streamed()
     (own,) = (row for row in table.rows if row[table.titles.index("Reported")].text == "yes")
     assert own[table.titles.index("Latency cycles")].value == schedule.latency
