@@ -159,7 +159,7 @@ EVALUATE = {
     ),
     "cuts that go down": (
         [*CUT, "O=2,1,3", "--cut", "W=3", "--cut", "I=3"],
-        ["cuts (2, 1, 3) of operand O go down"],
+        ["cuts (2, 1, 3) of operand O decrease"],
     ),
     "cuts that do not fit": (
         [*CUT, "O=2,2,3", "--cut", "W=3", "--cut", "I=3"],

@@ -162,7 +162,7 @@ PIECES = frozenset(
         "x.table",
     )
 )
-QUOTED = ("literal(", "name(", "list(files.folders)", "', '.join(")
+QUOTED = ("quote_literal(", "quote_name(", "list(files.folders)", "', '.join(")
 ROOTS = [Path(x.__file__ or "").parent for x in (nestmap.store, nestmap.pipeline)]
 VERBS = (
     "SELECT ",
