@@ -298,7 +298,7 @@ def test_commands_tell_what_must_not_be_written_or_read() -> None:
         question = ("query", "SELECT status FROM runs")
         exploring, resuming, asking = as_nobody(path, inputs.explore, ("resume", "last"), question)
         for ended in (exploring, resuming):
-            told_in_a_line(ended, "store.duckdb is read-only; expected a file and a folder")
+            told_in_a_line(ended, "store.duckdb is read-only; expected a writable file and folder")
         assert (asking.code, "interrupted" in asking.out) == (0, True)
         path.chmod(0)
         (asking,) = as_nobody(path, question)

@@ -110,7 +110,7 @@ def ledger_of(run: ExplorationRun) -> Ledger:
 
 # From within a run: the cost model has no room any more after some batches.
 BREAK = """
-from nestmap.pipeline.stages import explore
+from nestmap.pipeline.stages.mapping import loma as explore
 evaluate, seen = explore.evaluate_batch, []
 def broken(batch):
     seen.append(len(batch))
