@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Final, cast
 
+import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
@@ -17,12 +18,19 @@ from nestmap.costmodel.memory_cost.sram import fitted_cost
 from nestmap.costmodel.vector_unit import evaluate_vector
 from nestmap.model import (
     Bus,
+    CnEdge,
+    CnTensor,
+    ComputationNode,
     ComputeCore,
     CoreAllocation,
     CoreMapping,
     CostModelEvaluation,
+    Fitness,
     Frozen,
+    Generation,
+    HintLoop,
     ImcSizes,
+    Individual,
     Infeasibility,
     InMemoryCompute,
     LayerConstraints,
@@ -49,15 +57,16 @@ from nestmap.model import (
     SearchStatistics,
     SpatialMapping,
     SpatialProblem,
+    SplitOptions,
     StaticEnergy,
     StorageCore,
+    StreamProblem,
     TopLevel,
     UnrollingHint,
     Workload,
 )
 from nestmap.model.base import copy_with
 from nestmap.model.multicore.cn_layer import CnLayer
-from nestmap.model.multicore.split_options import HintLoop, SplitOptions
 from nestmap.pipeline.frontend.read import read_multicore
 from nestmap.search.multicore.split.split_workload import split_workload
 from tests.in_memory import imc_cases
@@ -183,13 +192,19 @@ def everything(draw: st.DrawFn) -> Everything:
     )
 
 
-Cores = tuple[MultiCoreAccelerator, CoreMapping, SplitOptions, Workload, tuple[CnLayer, ...]]
+Cores = tuple[
+    StreamProblem,
+    SplitOptions,
+    tuple[CnLayer, ...],
+    tuple[ComputationNode | CnEdge, ...],
+    Generation,
+]
 """What has to do with several cores."""
 
 
 @st.composite
 def several_cores(draw: st.DrawFn) -> Cores:
-    """A bundled machine, who may run what, and a network with the layers that it is split into."""
+    """A network on a bundled machine, what it is split into, and allocations of it."""
     workload = draw(networks())
     hints = draw(st.lists(st.builds(HintLoop, dimension=st.sampled_from(["K", "OY", "D0"]))))
     allocation = CoreAllocation(
@@ -201,7 +216,14 @@ def several_cores(draw: st.DrawFn) -> Cores:
     options = SplitOptions(hints=(tuple(hints),))
     split = split_workload(workload, options, lambda node: True, lambda nest: None)
     machine = read_multicore(draw(st.sampled_from(["quad_hetero", "dual_shared"])))
-    return machine, CoreMapping(entries=(allocation,)), options, workload, split.layers
+    problem = StreamProblem(
+        workload=workload, accelerator=machine, mapping=CoreMapping(entries=(allocation,))
+    )
+    edges = (split.edge(0),) if len(split.edges) else ()
+    fitness = Fitness(latency=draw(st.integers(1, 2**40)), energy=0.5, memory=8)
+    individual = Individual(allocation=(0, 1), fitness=draw(st.none() | st.just(fitness)))
+    found = Generation(number=1, population=(individual,), front=(), evaluations=2)
+    return problem, options, split.layers, (split.node(0), *edges), found
 
 
 def parts(value: object) -> Iterator[Frozen]:
@@ -249,16 +271,26 @@ OF_MACHINES: Final[set[type[Frozen]]] = {
 
 OF_CORES: Final[set[type[Frozen]]] = {
     Bus,
+    CnEdge,
+    CnTensor,
+    ComputationNode,
     ComputeCore,
     CoreAllocation,
     CoreMapping,
+    Fitness,
+    Generation,
+    HintLoop,
+    Individual,
     Link,
     MultiCoreAccelerator,
+    SplitOptions,
     StorageCore,
+    StreamProblem,
 }
 """Models that only :func:`several_cores` has."""
 
 
+@pytest.mark.filterwarnings("ignore:Generating overly large repr")  # of a whole problem
 def test_the_examples_hold_every_model() -> None:
     exported = {
         member

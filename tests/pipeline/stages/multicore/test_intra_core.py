@@ -388,7 +388,7 @@ def test_a_register_that_would_take_more_than_the_buffer_is_used_in_part() -> No
 
 def test_data_that_stays_on_chip_between_layers_is_for_a_schedule_to_say() -> None:
     plan = SearchPlan(locality=SearchUnusedMemoryStage())
-    with pytest.raises(InputError, match="data kept on chip"):
+    with pytest.raises(InputError, match="keep_on_chip cannot be combined with several cores"):
         core_cost_stage(plan)
 
 
