@@ -126,9 +126,9 @@ def mesh(
 
     >>> from nestmap.pipeline.frontend.read import read_multicore
     >>> tpu = read_multicore("quad_tpu").compute_cores[0]
-    >>> cores = numbered([tpu.accelerator] * 6)
-    >>> far = OffChip(core=dram(6, 64, 15.0), wires=Wires(bandwidth=64))
-    >>> made = mesh("six", cores, 3, Wires(bandwidth=32), far)
+    >>> cores = number_cores([tpu.accelerator] * 6)
+    >>> far = OffChip(core=dram(6, 64, 15.0), wires=ChannelSpec(bandwidth=64))
+    >>> made = mesh("six", cores, 3, ChannelSpec(bandwidth=32), far)
     >>> len(made.links), made.core(4).coordinates
     (14, (1, 1))
 

@@ -40,7 +40,7 @@ def network_dims(name: str) -> dict[str, int]:
 def generate_workload(name: str, dims: Mapping[str, int]) -> Workload:
     """The named network with the given sizes; other open dimensions take their defaults.
 
-    >>> generated_workload("bert-base", {"seq": 128}).macs
+    >>> generate_workload("bert-base", {"seq": 128}).macs
     11174215680
 
     Raises:
