@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import os
 import re
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
@@ -70,12 +72,13 @@ _DROP_EARLY = """
 DELETE FROM {to}.{table} WHERE run NOT IN (SELECT id FROM {to}.runs WHERE status = 'done')
 """
 _READ_ALL = "SELECT bit_xor(hash(found)) FROM read_parquet(?) AS found"
+_ATTEMPTS = 20
 _DROP_ORIGIN = "ALTER TABLE {to}.{table} DROP COLUMN origin"
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class _Files:
+class PartFiles:
     """The files of one table, and the index of the folder of each."""
 
     paths: tuple[str, ...]
@@ -83,7 +86,13 @@ class _Files:
 
     @property
     def parameters(self) -> dict[str, list[str] | list[int]]:
+        """The parameters of a query over the files."""
         return {"files": list(self.paths), "folders": list(self.folders)}
+
+    def stamps(self) -> tuple[tuple[int, int], ...]:
+        """What identifies the current version of each file; paths have escaped wildcards."""
+        found = (os.stat(path) for pattern in self.paths for path in glob.glob(pattern))
+        return tuple((x.st_ino, x.st_mtime_ns) for x in found)
 
 
 def read_parts(connection: duckdb.DuckDBPyConnection, folder: Path, alias: str) -> None:
@@ -202,7 +211,7 @@ def _check_versions(connection: duckdb.DuckDBPyConnection, folders: Sequence[Pat
             )
 
 
-def _files_of(table: str, folders: Sequence[Path]) -> _Files:
+def _files_of(table: str, folders: Sequence[Path]) -> PartFiles:
     """The existing files of a table."""
     found = [
         (_escape_wildcards(path), i)
@@ -212,7 +221,7 @@ def _files_of(table: str, folders: Sequence[Path]) -> _Files:
         )
         if path.exists()
     ]
-    return _Files(tuple(path for path, _ in found), tuple(i for _, i in found))
+    return PartFiles(tuple(path for path, _ in found), tuple(i for _, i in found))
 
 
 def _escape_wildcards(path: Path) -> str:
@@ -228,7 +237,27 @@ def _read(
     keys = CONTENT_TABLES.get(table)
     distinct = f"DISTINCT ON ({', '.join(keys)})" if keys else ""
     if files.paths:
-        connection.execute(_READ.format(to=alias, table=table, distinct=distinct), files.parameters)
+        query = _READ.format(to=alias, table=table, distinct=distinct)
+        execute_steadily(connection, query, files)
+
+
+def execute_steadily(connection: duckdb.DuckDBPyConnection, query: str, files: PartFiles) -> None:
+    """Runs a query over files; again if it fails and a run has replaced one of them meanwhile.
+
+    DuckDB opens a file more than once, and may read a new file by the metadata of the old one.
+
+    Raises:
+        duckdb.Error: if it fails although no file has changed, or for the last time.
+    """
+    for attempt in range(_ATTEMPTS):
+        before = files.stamps()
+        try:
+            connection.execute(query, files.parameters)
+        except duckdb.Error:
+            if attempt == _ATTEMPTS - 1 or files.stamps() == before:
+                raise
+        else:
+            return
 
 
 def _read_rows(connection: duckdb.DuckDBPyConnection, alias: str, folders: Sequence[Path]) -> bool:

@@ -6,8 +6,10 @@ import glob
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Protocol, cast
 from uuid import UUID, uuid4
 
 import duckdb
@@ -21,7 +23,7 @@ from nestmap.store.maintenance.check import check_store
 from nestmap.store.maintenance.combine import merge_stores
 from nestmap.store.maintenance.export import export_store
 from nestmap.store.maintenance.parquet_parts import PartsWriter
-from nestmap.store.maintenance.parquet_reader import open_parts
+from nestmap.store.maintenance.parquet_reader import PartFiles, execute_steadily, open_parts
 from nestmap.store.rows.run_records import SearchInfo
 from nestmap.store.schema.migrate import migrate, migrations
 from nestmap.store.schema.tables import EVALUATION_ROWS, SMALL_TABLES, VERSION_TABLE
@@ -383,6 +385,50 @@ def test_a_folder_is_imported_again_and_again_while_runs_write(folder: Path, int
     merge_stores(into, [folder])
     with closing(open_parts(folder)) as connection:
         assert content(into) == content_of(connection, "")
+
+
+class Functions(Protocol):
+    """What is used of a connection, whose types pyright knows only in part."""
+
+    def create_function(
+        self,
+        name: str,
+        function: Callable[[], bool],
+        parameters: list[str],
+        return_type: str,
+        *,
+        side_effects: bool,
+    ) -> object: ...
+
+
+@pytest.mark.parametrize("is_replaced", [True, False])
+def test_a_read_that_fails_is_repeated_if_a_part_was_replaced(
+    tmp_path: Path, is_replaced: bool
+) -> None:
+    part, calls = tmp_path / "runs.parquet", list[int]()
+    part.write_bytes(b"old")
+
+    def tear() -> bool:
+        calls.append(len(calls))
+        if len(calls) > 1:
+            return True
+        if is_replaced:
+            (tmp_path / "new").write_bytes(b"new")
+            (tmp_path / "new").replace(part)
+        raise ValueError("torn")
+
+    files = PartFiles(paths=(str(part),), folders=(0,))
+    query = "SELECT tear() WHERE len($files) = len($folders)"
+    with duckdb.connect() as connection:
+        cast("Functions", connection).create_function(
+            "tear", tear, [], "BOOLEAN", side_effects=True
+        )
+        if is_replaced:
+            execute_steadily(connection, query, files)
+        else:
+            with pytest.raises(duckdb.Error, match="torn"):
+                execute_steadily(connection, query, files)
+    assert len(calls) == 1 + is_replaced
 
 
 # export
