@@ -17,6 +17,8 @@ from nestmap.model.evaluation.cme import LevelEvaluation as LevelEvaluation
 from nestmap.model.evaluation.cme import MovementCosts as MovementCosts
 from nestmap.model.evaluation.cme import Objective as Objective
 from nestmap.model.evaluation.cme import PortStall as PortStall
+from nestmap.model.evaluation.cost_bounds import CostBounds as CostBounds
+from nestmap.model.evaluation.cost_bounds import ObjectiveBound as ObjectiveBound
 from nestmap.model.evaluation.front import LayerFront as LayerFront
 from nestmap.model.evaluation.front import NetworkFront as NetworkFront
 from nestmap.model.evaluation.pareto import front_rows as front_rows

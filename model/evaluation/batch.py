@@ -119,9 +119,9 @@ class EvaluationBatch:
         return self._select(np.arange(len(self)), statistics)
 
     def for_layer(self, layer: Layer) -> EvaluationBatch:
-        """The same rows for another layer of equal content, with empty statistics."""
+        """The same rows for another layer of equal content, with the bounds and no counts."""
         mappings = replace(self.mappings, problem=self.mappings.problem.for_layer(layer))
-        return replace(self, mappings=mappings, statistics=SearchStatistics())
+        return replace(self, mappings=mappings, statistics=self.statistics.without_counts)
 
     def _select(self, rows: npt.NDArray[np.intp], statistics: SearchStatistics) -> EvaluationBatch:
         return EvaluationBatch(

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from nestmap.model.base import Frozen
 from nestmap.model.evaluation.cme import CostModelEvaluation, Objective
+from nestmap.model.evaluation.cost_bounds import objective_bound
 from nestmap.model.evaluation.result import LayerResult, NetworkEvaluation, SearchStatistics
 from nestmap.model.hardware.vector_unit import VectorEvaluation
 
@@ -29,7 +30,12 @@ class LayerFront(Frozen, frozen=True):
     def best(self, objective: Objective) -> LayerResult:
         """The mapping with the lowest objective, which is the best of all mappings evaluated."""
         chosen = min(self.cmes, key=objective.of)
-        return LayerResult(cme=chosen, statistics=self.statistics, repeats=self.repeats)
+        return LayerResult(
+            cme=chosen,
+            statistics=self.statistics,
+            repeats=self.repeats,
+            bound=objective_bound(self.statistics.bounds, objective),
+        )
 
 
 class NetworkFront(Frozen, frozen=True):

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 from pydantic import model_validator
 
 from nestmap.model.base import Frozen
-from nestmap.model.evaluation.cme import CostModelEvaluation, Utilization
+from nestmap.model.evaluation.cme import CostModelEvaluation, Objective, Utilization
+from nestmap.model.evaluation.cost_bounds import (
+    CostBounds,
+    ObjectiveBound,
+    gap_to,
+    union_bounds,
+)
 from nestmap.model.hardware.vector_unit import VectorEvaluation
 from nestmap.model.units import Area, Count, Cycles, CyclesShare, NanoSeconds, PicoJoules
 
@@ -21,12 +29,20 @@ class SearchStatistics(Frozen, frozen=True):
     """The counts of a search: mappings evaluated, and rejected candidates by reason.
 
     ``pruned`` counts the spatial mappings skipped because their lower bounds show that none of
-    their mappings can improve on those found before.
+    their mappings can improve on those found before. ``bounds`` are lower bounds over the space
+    searched, ``None`` if they are not known. ``unproven`` counts the searches that a limit ended
+    before they had proven their optimum.
+
+    Sums count what several batches or spatial mappings of a layer have together: their bounds are
+    those of the union. Bounds that are not known leave those of the others as they are, since only
+    one batch of a search carries its bounds.
     """
 
     evaluations: Count = 0
     infeasible: tuple[Infeasibility, ...] = ()
     pruned: Count = 0
+    bounds: CostBounds | None = None
+    unproven: Count = 0
 
     def __add__(self, other: SearchStatistics) -> SearchStatistics:
         counts = {entry.reason: entry.count for entry in self.infeasible}
@@ -36,18 +52,37 @@ class SearchStatistics(Frozen, frozen=True):
             evaluations=self.evaluations + other.evaluations,
             infeasible=tuple(Infeasibility(reason=r, count=n) for r, n in counts.items()),
             pruned=self.pruned + other.pruned,
+            bounds=union_bounds(self.bounds, other.bounds),
+            unproven=self.unproven + other.unproven,
         )
+
+    @property
+    def without_counts(self) -> SearchStatistics:
+        """The statistics of a layer that repeats one: no counts, but its bounds hold there too."""
+        return SearchStatistics(bounds=self.bounds)
 
 
 class LayerResult(Frozen, frozen=True):
     """The mapping chosen for a layer, and the statistics of its search.
 
-    ``repeats`` names an earlier layer with the same content, mapping and cost.
+    ``repeats`` names an earlier layer with the same content, mapping and cost. ``bound`` is a lower
+    bound of the objective over the space searched, ``None`` if it is not known.
     """
 
     cme: CostModelEvaluation
     statistics: SearchStatistics = SearchStatistics()
     repeats: str | None = None
+    bound: ObjectiveBound | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """The share by which the optimum of the space searched may be below this result.
+
+        Exactly 0 if the result is optimal, ``None`` if no bound is known.
+        """
+        if self.bound is None:
+            return None
+        return gap_to(self.bound.value, self.bound.objective.of(self.cme))
 
 
 class NetworkEvaluation(Frozen, frozen=True):
@@ -118,6 +153,31 @@ class NetworkEvaluation(Frozen, frozen=True):
     def edp(self) -> float:
         """Energy-delay product of the whole network, in pJ x cycles."""
         return self.energy * self.latency
+
+    @property
+    def gap(self) -> float | None:
+        """The share by which the optimum of all layers together may be below their total.
+
+        ``None`` unless every layer has a bound of the same objective. Bounds of energy and latency
+        add up. Of the energy-delay product the squares of sums do: by the inequality of Cauchy and
+        Schwarz, the product of two sums is at least the square of the sum of the roots of the
+        products. Equality needs layers with equal ratios of energy to latency, so this gap may stay
+        open although every layer is optimal.
+        """
+        bounds = [result.bound for result in self.layers if result.bound is not None]
+        objectives = {bound.objective for bound in bounds}
+        if len(bounds) < len(self.layers) or len(objectives) != 1:
+            return None
+        # vector operators have one implementation each, so what they cost is their bound
+        vector = (self.vector_energy, float(self.vector_latency)) if self.vector_counted else (0, 0)
+        match objectives.pop():
+            case Objective.ENERGY:
+                return gap_to(sum(bound.value for bound in bounds) + vector[0], self.energy)
+            case Objective.LATENCY:
+                return gap_to(sum(bound.value for bound in bounds) + vector[1], self.latency)
+            case Objective.EDP:
+                roots = sum(sqrt(bound.value) for bound in bounds) + sqrt(vector[0] * vector[1])
+                return gap_to(roots**2, self.edp)
 
     @property
     def macs(self) -> Count:

@@ -192,7 +192,8 @@ def exploration_pipeline(
         chosen = candidates_stage(plan) >> BoundedSearchStage(best, plan.objective)
     else:
         chosen = candidates_stage(plan) >> each(best) >> minimal(plan.objective)
-    total = _layers(plan) >> EachOnceStage(chosen) >> SumStage(cost_function(ledger))
+    summed = SumStage(cost_function(ledger), plan.objective)
+    total = _layers(plan) >> EachOnceStage(chosen) >> summed
     return VectorStage(total, plan.count_vector)
 
 

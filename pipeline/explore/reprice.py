@@ -11,7 +11,14 @@ from typing import Final
 from nestmap.costmodel.area_leakage import leakage_of
 from nestmap.costmodel.evaluate import port_names
 from nestmap.costmodel.reprice import reprice, reprice_vector, used_hierarchy
-from nestmap.model import Accelerator, CostModelEvaluation, InputError, NetworkEvaluation, Objective
+from nestmap.model import (
+    Accelerator,
+    CostModelEvaluation,
+    InputError,
+    LayerResult,
+    NetworkEvaluation,
+    Objective,
+)
 from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.accelerator_diff import differences
 
@@ -43,7 +50,8 @@ def reprice_results(
 
     ``before`` is the accelerator of the evaluation; ``after`` may have other energies, areas and
     names. Nothing is searched and no mapping is evaluated: the new energies multiply the counted
-    accesses. The statistics remain those of the search.
+    accesses. The statistics remain those of the search, but for its bounds: with other energies
+    they do not hold.
 
     Raises:
         InputError: where the accelerators differ in anything else, so that a new search is needed;
@@ -52,12 +60,20 @@ def reprice_results(
     check_repriceable(before, after)
     for result in evaluation.layers:
         _check_made_for(result.cme, before)
-    layers = tuple(
-        copy_with(result, {"cme": reprice(result.cme, before, after)})
-        for result in evaluation.layers
-    )
+    layers = tuple(_repriced(result, before, after) for result in evaluation.layers)
     vector = tuple(reprice_vector(entry, before, after) for entry in evaluation.vector)
     return copy_with(evaluation, {"layers": layers, "vector": vector})
+
+
+def _repriced(result: LayerResult, before: Accelerator, after: Accelerator) -> LayerResult:
+    """The result on ``after``; of its bounds only that of the latency still holds there."""
+    bound = result.bound
+    updates: dict[str, object] = {
+        "cme": reprice(result.cme, before, after),
+        "statistics": copy_with(result.statistics, {"bounds": None}),
+        "bound": bound if bound and bound.objective is Objective.LATENCY else None,
+    }
+    return copy_with(result, updates)
 
 
 def compare_standing(objective: Objective, before: Accelerator, after: Accelerator) -> Standing:

@@ -43,11 +43,11 @@ class Shortlist:
         return len(self.rows)
 
     def for_layer(self, layer: Layer) -> Shortlist:
-        """The same rows for another layer with equal content, without a search."""
+        """The same rows and bounds for another layer with equal content, without a search."""
         return Shortlist(
             problem=copy_with(self.problem, {"layer": layer}),
             rows=tuple(row.for_layer(layer) for row in self.rows),
-            statistics=SearchStatistics(),
+            statistics=self.statistics.without_counts,
         )
 
     @property

@@ -11,7 +11,6 @@ from below.
 from __future__ import annotations
 
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,32 +20,15 @@ from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.costmodel.transfers import is_backward, link_of
-from nestmap.model import Objective, SpatialProblem
+from nestmap.model import CostBounds, SpatialProblem
 from nestmap.model.arrays import Floats
 
 ARRAY = 0
 """The link between the array and level 1."""
 
 
-class Bounds(NamedTuple):
-    """Lower bounds over all temporal mappings: energy in pJ, latency in cycles."""
-
-    energy: float
-    latency: float
-
-    def of(self, objective: Objective) -> float:
-        """The bound of an objective."""
-        match objective:
-            case Objective.ENERGY:
-                return self.energy
-            case Objective.LATENCY:
-                return self.latency
-            case Objective.EDP:
-                return self.energy * self.latency
-
-
-def lower_bounds(spatial: SpatialProblem) -> Bounds:
-    """Lower bounds of energy and latency over all temporal mappings of the problem.
+def lower_bounds(spatial: SpatialProblem) -> CostBounds:
+    """Lower bounds over all temporal mappings of the problem.
 
     Raises:
         InputError: if the layer or the accelerator exceeds the capacity of a record.
@@ -55,7 +37,8 @@ def lower_bounds(spatial: SpatialProblem) -> Bounds:
     total = float(prod(spatial.temporal_sizes.values()))
     problem = flatten(spatial)
     energy, latency = _bounds(problem, sizes, total, np.empty(len(sizes)))
-    return Bounds(float(energy + problem.leakage * latency), float(latency))
+    total_energy, cycles = float(energy + problem.leakage * latency), float(latency)
+    return CostBounds(energy=total_energy, latency=cycles, edp=total_energy * cycles)
 
 
 @kernel

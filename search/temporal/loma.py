@@ -15,6 +15,7 @@ from nestmap.costmodel.kernel.record import new_record
 from nestmap.model import Loop, MappingBatch, MappingType, SpatialProblem
 from nestmap.model.arrays import Codes
 from nestmap.search.parallel import map_in_order
+from nestmap.search.temporal.bounds import with_bounds
 from nestmap.search.temporal.infeasibility import add_failures, infeasibility_statistics
 from nestmap.search.temporal.memory_allocation import Failures, allocate_rows
 from nestmap.search.temporal.ordering import pinned_orders
@@ -35,11 +36,11 @@ def loma(
 
     ``lpf_limit`` bounds the number of loop factors (``None``: all prime factors). ``workers``
     chunks are allocated in parallel; the result does not depend on their number. The last batch
-    carries the counts of infeasible orders.
+    carries the counts of infeasible orders and the lower bounds.
     """
     pinned_one = pinned_batch(spatial)
     if pinned_one is not None:
-        yield pinned_one
+        yield with_bounds(pinned_one)
         return
     failures, even = new_record(Failures), mapping_type is MappingType.EVEN
     for pinned in pinned_orders(spatial, lpf_limit):
@@ -49,7 +50,7 @@ def loma(
             add_failures(failures, failed)
             if len(batch):
                 yield batch
-    yield MappingBatch.empty(spatial, infeasibility_statistics(spatial, failures))
+    yield with_bounds(MappingBatch.empty(spatial, infeasibility_statistics(spatial, failures)))
 
 
 @final

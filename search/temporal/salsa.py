@@ -32,6 +32,7 @@ from nestmap.model.units import Cooling, PositiveCount, Seed, Temperature
 from nestmap.search.parallel import map_in_order
 from nestmap.search.select.best import best_of
 from nestmap.search.temporal.annealing import Chain, Rules, VisitedOrders, anneal
+from nestmap.search.temporal.bounds import with_bounds
 from nestmap.search.temporal.infeasibility import add_failures, infeasibility_statistics
 from nestmap.search.temporal.loma import loma
 from nestmap.search.temporal.loop_factors import prime_factors
@@ -80,7 +81,8 @@ def salsa(
 
     Pinned loops of the user's temporal ordering are never swapped. There is at least one chain for
     each choice of pinned loops. ``workers`` threads run the chains; results do not depend on
-    their number. The last batch is empty and carries the counts of infeasible orders.
+    their number. The last batch is empty and carries the counts of infeasible orders and the
+    lower bounds.
 
     Raises:
         InputError: if the temporal ordering is unsatisfiable.
@@ -102,7 +104,8 @@ def salsa(
     for batch, more in map_in_order(search.chain, chains, workers):
         add_failures(failures, more)
         yield batch
-    yield evaluate_batch(MappingBatch.empty(spatial, infeasibility_statistics(spatial, failures)))
+    last = MappingBatch.empty(spatial, infeasibility_statistics(spatial, failures))
+    yield evaluate_batch(with_bounds(last))
 
 
 def _coarse_orders(spatial: SpatialProblem) -> tuple[PinnedOrder, ...]:

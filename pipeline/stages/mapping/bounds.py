@@ -9,6 +9,8 @@ from typing import final
 from pydantic import PositiveInt
 
 from nestmap.model import EvaluationBatch, Frozen, Objective, SearchStatistics, SpatialProblem
+from nestmap.model.base import copy_with
+from nestmap.model.evaluation.cost_bounds import union_bounds
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.search import best_of
 from nestmap.search.spatial.lower_bounds import lower_bounds
@@ -49,14 +51,19 @@ class BoundedSearchStage(Stage[Iterable[SpatialProblem], EvaluationBatch]):
 
     def __call__(self, candidates: Iterable[SpatialProblem], /) -> EvaluationBatch:
         problems = list(candidates)
-        bounds = [lower_bounds(problem).of(self.objective) for problem in problems]
+        bounds = [lower_bounds(problem) for problem in problems]
         found: dict[int, EvaluationBatch] = {}
         best = float("inf")
-        for i in sorted(range(len(problems)), key=lambda i: bounds[i]):
-            if bounds[i] * (1 - _ROUNDING) > best:
+        for i in sorted(range(len(problems)), key=lambda i: bounds[i].of(self.objective)):
+            if bounds[i].of(self.objective) * (1 - _ROUNDING) > best:
                 break
             found[i] = self.inner(problems[i])
             best = min([best, *found[i].values(self.objective).tolist()])
         chosen = best_of((found[i] for i in sorted(found)), self.objective)
-        left_out = SearchStatistics(pruned=len(problems) - len(found))
+        pruned = [entry for i, entry in enumerate(bounds) if i not in found]
+        left_out = SearchStatistics(pruned=len(pruned))
+        if chosen.statistics.bounds is not None:
+            # The bounds of pruned spatial mappings are above the best result in this objective, so
+            # the bound of those searched holds for all. In the other objectives they may be lower.
+            left_out = copy_with(left_out, {"bounds": union_bounds(*pruned)})
         return chosen.with_statistics(chosen.statistics + left_out)

@@ -15,7 +15,7 @@ class OfLayer(Protocol):
     """A result that can be transferred to another layer of equal content."""
 
     def for_layer(self, layer: Layer) -> Self:
-        """The result for another layer, with the statistics of an empty search."""
+        """The result for another layer: its bounds hold there too, but nothing is counted twice."""
         ...
 
 
@@ -29,7 +29,7 @@ class EachOnceStage(Stage[Iterable[MappingProblem], Iterator[R]], Generic[R]):
 
     Layers have equal content if they differ only in their names and the names of the layers that
     they read from, with the same accelerator and constraints, as in the blocks of a transformer.
-    The others reuse the result of the first one; their statistics are empty.
+    The others reuse the result and the bounds of the first one; their statistics count nothing.
     """
 
     inner: Stage[MappingProblem, R]

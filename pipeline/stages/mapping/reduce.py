@@ -26,6 +26,7 @@ from nestmap.model import (
     TemporalMapping,
 )
 from nestmap.model.base import copy_with
+from nestmap.model.evaluation.cost_bounds import objective_bound
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.search import best_of
 
@@ -74,25 +75,34 @@ Costing = Callable[[SpatialProblem, TemporalMapping], CostModelEvaluation]
 class SumStage(Stage[Iterable[EvaluationBatch], NetworkEvaluation]):
     """The full evaluation of the best mapping of each layer, and their sum.
 
+    With the ``objective`` for which the mappings were chosen, results have its lower bound.
+
     Raises:
         InfeasibleError: at the first layer without a feasible mapping; it names the memories that
             are too small.
     """
 
     cost: Costing = evaluate
+    objective: Objective | None = None
 
     def __call__(self, evaluations: Iterable[EvaluationBatch], /) -> NetworkEvaluation:
-        return NetworkEvaluation(layers=tuple(_results(evaluations, self.cost)))
+        def first(batch: EvaluationBatch) -> LayerResult:
+            cme = self.cost(batch.mappings.problem, batch.mappings.row(0))
+            return self._result(cme, batch.statistics)
 
+        def repeated(result: LayerResult, batch: EvaluationBatch) -> LayerResult:
+            cme = copy_with(result.cme, {"layer": batch.mappings.problem.layer.name})
+            return self._result(cme, batch.statistics, repeats=result.cme.layer)
 
-def _results(evaluations: Iterable[EvaluationBatch], cost: Costing) -> Iterator[LayerResult]:
-    """The results of the layers; equal content and mapping are evaluated once."""
+        return NetworkEvaluation(layers=tuple(costed_once(evaluations, _content, first, repeated)))
 
-    def first(batch: EvaluationBatch) -> LayerResult:
-        cme = cost(batch.mappings.problem, batch.mappings.row(0))
-        return LayerResult(cme=cme, statistics=batch.statistics)
-
-    return costed_once(evaluations, _content, first, _repeated)
+    def _result(
+        self, cme: CostModelEvaluation, statistics: SearchStatistics, repeats: str | None = None
+    ) -> LayerResult:
+        bound = None
+        if self.objective is not None:
+            bound = objective_bound(statistics.bounds, self.objective)
+        return LayerResult(cme=cme, statistics=statistics, repeats=repeats, bound=bound)
 
 
 def _content(batch: EvaluationBatch) -> tuple[object, ...]:
@@ -100,11 +110,6 @@ def _content(batch: EvaluationBatch) -> tuple[object, ...]:
     if not len(batch):
         raise no_mapping_fits(spatial.problem, batch.statistics)
     return spatial.problem.content, spatial.spatial_mapping, batch.mappings.row(0)
-
-
-def _repeated(first: LayerResult, batch: EvaluationBatch) -> LayerResult:
-    cme = copy_with(first.cme, {"layer": batch.mappings.problem.layer.name})
-    return LayerResult(cme=cme, statistics=batch.statistics, repeats=first.cme.layer)
 
 
 def costed_once(
