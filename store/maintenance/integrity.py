@@ -109,6 +109,25 @@ _RULES = (
     SELECT 'search ' || id || ': it has a front and is not complete' FROM searches
     WHERE evaluations IS NULL AND front IS NOT NULL ORDER BY id
     """,
+    # lower bounds: they and the costs are sums of rounded numbers
+    """
+    SELECT 'search ' || id || ': an evaluation costs less than a lower bound' FROM searches
+    WHERE list_min([x.energy FOR x IN front]) < energy_bound * (1 - 1e-9)
+      OR list_min([x.latency2 FOR x IN front]) < latency_bound * (1 - 1e-9)
+      OR list_min([x.energy * x.latency2 FOR x IN front]) < edp_bound * (1 - 1e-9)
+    ORDER BY id
+    """,
+    """
+    SELECT 'run ' || run || ': layer ' || layer || ' costs less than its lower bound'
+    FROM results JOIN cmes ON hash = cme JOIN runs ON runs.id = run
+    WHERE objective_of(runs.objective, cmes.energy, cmes.latency2) < bound * (1 - 1e-9)
+    ORDER BY ALL
+    """,
+    """
+    SELECT 'run ' || run || ': layer ' || layer || ' has ' || if(gap IS NULL, 'no gap', 'a gap')
+      || if(bound IS NULL, ' and no', ' and a') || ' lower bound'
+    FROM results WHERE (gap IS NULL) <> (bound IS NULL) ORDER BY ALL
+    """,
     # runs
     """
     SELECT 'run ' || id || ': it is done and has no results' FROM runs

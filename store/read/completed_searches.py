@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from nestmap.model import EvaluationBatch, RecordMode, SpatialProblem
 from nestmap.store.read.searches import LoopRow, SearchRow, build_batches
+from nestmap.store.rows.content import BoundsRow
 
 
 class SearchScope(NamedTuple):
@@ -56,12 +57,17 @@ class _Row(TypedDict):
     code_bits: int
     ideal_cycles: int
     evaluations: int
+    energy_bound: float | None
+    latency_bound: float | None
+    edp_bound: float | None
+    unproven: int | None
     failed: list[_InfeasibleRow] | None
 
 
 _COMPLETE = """
 WITH known AS (
-  SELECT key, id, layer, factors, code_bits, ideal_cycles, evaluations, front
+  SELECT key, id, layer, factors, code_bits, ideal_cycles, evaluations, front,
+    energy_bound, latency_bound, edp_bound, unproven
   FROM searches WHERE evaluations IS NOT NULL AND front IS NOT NULL AND {wanted}
 ),
 counted AS (
@@ -114,6 +120,9 @@ def _search(row: _Row) -> SearchRow:
         ideal_cycles=row["ideal_cycles"],
         evaluations=row["evaluations"],
         has_front=True,
+        bounds=BoundsRow(
+            row["energy_bound"], row["latency_bound"], row["edp_bound"], row["unproven"] or 0
+        ),
     )
 
 

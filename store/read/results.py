@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from nestmap.model import (
+    CostBounds,
     CostModelEvaluation,
     EvaluationBatch,
     Infeasibility,
@@ -20,6 +21,8 @@ from nestmap.model import (
     LayerResult,
     NetworkEvaluation,
     NetworkFront,
+    Objective,
+    ObjectiveBound,
     SearchStatistics,
     SpatialProblem,
     StoreError,
@@ -29,8 +32,10 @@ from nestmap.model import (
     front_rows,
 )
 from nestmap.model.base import copy_with
+from nestmap.model.evaluation.cost_bounds import union_bounds
 from nestmap.store.read.relation import Relation
 from nestmap.store.read.searches import (
+    SearchRow,
     find_search,
     read_front,
     read_problem,
@@ -38,6 +43,7 @@ from nestmap.store.read.searches import (
     read_rows,
     searches_of,
 )
+from nestmap.store.rows.content import BOUND_COLUMNS, BoundsRow
 from nestmap.store.rows.runs import check_single_core, read_run, unknown_run
 
 
@@ -46,14 +52,17 @@ class _InfeasibleRow(TypedDict):
     count: int
 
 
-_ResultRow = tuple[str, str, int, list[_InfeasibleRow], int, str | None]
+_ResultRow = tuple[
+    str, str, int, list[_InfeasibleRow], int, str | None, float | None,
+    float | None, float | None, float | None, int, str,
+]  # fmt: skip
 
 Value = str | int | float | bool | datetime | UUID | None
 """The type of query parameters."""
 
 _RESULTS = (
-    "SELECT layer, cme, evaluations, infeasible, pruned, repeats FROM results WHERE run = ? "
-    "ORDER BY position"
+    f"SELECT layer, cme, evaluations, infeasible, pruned, repeats, bound, {BOUND_COLUMNS}, "
+    "objective FROM results JOIN runs ON runs.id = run WHERE run = ? ORDER BY position"
 )
 _CMES = "SELECT hash, json FROM cmes WHERE hash IN (SELECT cme FROM results WHERE run = ?)"
 _FIELDS = tuple(VectorEvaluation.model_fields)
@@ -110,12 +119,20 @@ def read_results(connection: duckdb.DuckDBPyConnection, run: UUID) -> NetworkEva
 
 
 def _layer_result(row: _ResultRow, cme: CostModelEvaluation) -> LayerResult:
-    layer, _, evaluations, infeasible, pruned, repeats = row
+    layer, _, evaluations, infeasible, pruned, repeats, bound, *_ = row
+    bounds, objective = BoundsRow(*row[7:11]), Objective(row[11])
     failed = tuple(Infeasibility(reason=x["reason"], count=x["count"]) for x in infeasible)
     return LayerResult(
         cme=cme if cme.layer == layer else copy_with(cme, {"layer": layer}),
-        statistics=SearchStatistics(evaluations=evaluations, infeasible=failed, pruned=pruned),
+        statistics=SearchStatistics(
+            evaluations=evaluations,
+            infeasible=failed,
+            pruned=pruned,
+            bounds=bounds.bounds,
+            unproven=bounds.unproven,
+        ),
         repeats=repeats,
+        bound=None if bound is None else ObjectiveBound(objective=objective, value=bound),
     )
 
 
@@ -184,9 +201,10 @@ def read_fronts(connection: duckdb.DuckDBPyConnection, run: UUID) -> NetworkFron
     fronts: list[LayerFront] = []
     first: dict[Layer, LayerFront] = {}
     for layer in _workload(connection, run).layers:
-        batches = _fronts_of(connection, run, layer)
+        searches = searches_of(connection, run, layer.name)
+        batches = _fronts_of(connection, searches, layer)
         if batches:
-            first[layer.anonymous] = front = _layer_front(batches)
+            first[layer.anonymous] = front = _layer_front(batches, _bounds_of_all(searches))
             fronts.append(front)
         elif layer.anonymous in first:
             fronts.append(_repeat_front(first[layer.anonymous], layer))
@@ -212,17 +230,23 @@ def _workload(connection: duckdb.DuckDBPyConnection, run: UUID) -> Workload:
 
 
 def _fronts_of(
-    connection: duckdb.DuckDBPyConnection, run: UUID, layer: Layer
+    connection: duckdb.DuckDBPyConnection, searches: list[SearchRow], layer: Layer
 ) -> list[EvaluationBatch]:
     batches: list[EvaluationBatch] = []
-    for search in searches_of(connection, run, layer.name):
+    for search in searches:
         spatial = read_problem(connection, search).for_layer(layer)
         known = search.evaluations is not None and search.has_front
         batches += (read_front if known else read_rows)(connection, search, spatial)
     return [batch for batch in batches if len(batch)]
 
 
-def _layer_front(batches: list[EvaluationBatch]) -> LayerFront:
+def _bounds_of_all(searches: list[SearchRow]) -> CostBounds | None:
+    """The bounds of all searches together; ``None`` if those of one are not known (yet)."""
+    bounds = [search.bounds.bounds for search in searches]
+    return None if None in bounds else union_bounds(*bounds)
+
+
+def _layer_front(batches: list[EvaluationBatch], bounds: CostBounds | None) -> LayerFront:
     energy, latency = (
         np.concatenate([getattr(batch, column) for batch in batches])
         for column in ("energy", "latency2")
@@ -231,7 +255,10 @@ def _layer_front(batches: list[EvaluationBatch]) -> LayerFront:
     chosen = [places[int(row)] for row in front_rows(energy, latency)]
     statistics = sum((batch.statistics for batch in batches), SearchStatistics())
     mappings = ((batch.mappings.problem, batch.mappings.row(i)) for batch, i in chosen)
-    return LayerFront(cmes=tuple(_evaluate(*pair) for pair in mappings), statistics=statistics)
+    return LayerFront(
+        cmes=tuple(_evaluate(*pair) for pair in mappings),
+        statistics=copy_with(statistics, {"bounds": bounds}),
+    )
 
 
 def _evaluate(spatial: SpatialProblem, mapping: TemporalMapping) -> CostModelEvaluation:
@@ -242,7 +269,7 @@ def _evaluate(spatial: SpatialProblem, mapping: TemporalMapping) -> CostModelEva
 
 def _repeat_front(front: LayerFront, layer: Layer) -> LayerFront:
     cmes = tuple(_rename(front.cmes, layer.name))
-    return LayerFront(cmes=cmes, repeats=front.layer)
+    return LayerFront(cmes=cmes, statistics=front.statistics.without_counts, repeats=front.layer)
 
 
 def _rename(cmes: Sequence[CostModelEvaluation], layer: str) -> Iterator[CostModelEvaluation]:

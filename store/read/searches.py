@@ -23,6 +23,7 @@ from nestmap.model import (
     TopLevel,
 )
 from nestmap.model.base import copy_with
+from nestmap.store.rows.content import BOUND_COLUMNS, BoundsRow
 from nestmap.store.rows.evaluations import MappingCoding, from_arrow
 
 _TopLevels = TypeAdapter(tuple[TopLevel, ...])
@@ -38,8 +39,8 @@ class LoopRow(TypedDict):
 class SearchRow(NamedTuple):
     """A search in the store.
 
-    ``evaluations`` is ``None`` while it is not complete. It has no front while it is not complete,
-    nor if an older nestmap recorded it.
+    ``evaluations`` is ``None`` while it is not complete. It has no front and no bounds while it is
+    not complete, nor if an older nestmap recorded it.
     """
 
     id: int
@@ -49,13 +50,17 @@ class SearchRow(NamedTuple):
     ideal_cycles: int
     evaluations: int | None
     has_front: bool
+    bounds: BoundsRow
 
 
-_COLUMNS = "id, layer, factors, code_bits, ideal_cycles, evaluations, front IS NOT NULL"
-_BY_ID = f"SELECT {_COLUMNS} FROM searches WHERE id = ?"
+_Columns = tuple[
+    int, str, list[LoopRow], int, int, int | None, bool,
+    tuple[float | None, float | None, float | None, int],
+]  # fmt: skip
+_COLUMNS = f"factors, code_bits, ideal_cycles, evaluations, front IS NOT NULL, row({BOUND_COLUMNS})"
+_BY_ID = f"SELECT id, layer, {_COLUMNS} FROM searches WHERE id = ?"
 _OF_RUN = (
-    "SELECT search.id, linked.layer, factors, code_bits, ideal_cycles, evaluations, "
-    "front IS NOT NULL "
+    f"SELECT search.id, linked.layer, {_COLUMNS} "
     "FROM run_searches AS linked JOIN searches AS search ON search.id = linked.search "
     "WHERE linked.run = ? AND linked.layer = ? ORDER BY linked.position"
 )
@@ -85,13 +90,18 @@ _FAILED = "SELECT reason, count FROM infeasible WHERE search = ? ORDER BY positi
 
 def find_search(connection: duckdb.DuckDBPyConnection, number: int) -> SearchRow | None:
     """The search with that id, complete or not; ``None`` if there is none."""
-    found = connection.execute(_BY_ID, [number]).fetchall()
-    return SearchRow(*found[0]) if found else None
+    found: list[_Columns] = connection.execute(_BY_ID, [number]).fetchall()
+    return _search_row(found[0]) if found else None
 
 
 def searches_of(connection: duckdb.DuckDBPyConnection, run: UUID, layer: str) -> list[SearchRow]:
     """The searches of a layer in a run, in order, with the name that the layer has there."""
-    return [SearchRow(*row) for row in connection.execute(_OF_RUN, [run, layer]).fetchall()]
+    found: list[_Columns] = connection.execute(_OF_RUN, [run, layer]).fetchall()
+    return [_search_row(row) for row in found]
+
+
+def _search_row(row: _Columns) -> SearchRow:
+    return SearchRow(*row[:-1], BoundsRow(*row[-1]))
 
 
 def read_problem(connection: duckdb.DuckDBPyConnection, search: SearchRow) -> SpatialProblem:
@@ -151,6 +161,8 @@ def build_batches(
     statistics = SearchStatistics(
         evaluations=table.num_rows if search.evaluations is None else search.evaluations,
         infeasible=tuple(Infeasibility(reason=reason, count=count) for reason, count in failed),
+        bounds=search.bounds.bounds,
+        unproven=search.bounds.unproven,
     )
     loops = tuple(Loop(dimension=x["dimension"], size=x["size"]) for x in search.factors)
     coding = MappingCoding(loops, search.code_bits)

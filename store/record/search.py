@@ -18,7 +18,7 @@ from nestmap.model import (
     front_rows,
 )
 from nestmap.store.rows.codes import code_bits
-from nestmap.store.rows.content import Row, loop_structs
+from nestmap.store.rows.content import Row, bound_columns, loop_structs
 from nestmap.store.rows.evaluations import (
     MappingCoding,
     Numbers,
@@ -181,6 +181,8 @@ class Search:
             "record": self.mode.value,
             "evaluations": self.statistics.evaluations if complete else None,
             "front": self._front_structs() if complete else None,
+            # until a search is complete, its bounds are not those of all that it has evaluated
+            **bound_columns(self.statistics if complete else SearchStatistics()),
         }
 
     def _operands(self) -> list[Row]:

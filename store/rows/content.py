@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Literal
+from typing import Final, Literal, NamedTuple
 
 import duckdb
 
 from nestmap.model import (
     Accelerator,
+    CostBounds,
     Layer,
     LayerResult,
     Loop,
     MemoryLevel,
+    SearchStatistics,
     SpatialMapping,
     VectorEvaluation,
     Workload,
@@ -237,7 +239,41 @@ def result_row(run: str, position: int, result: LayerResult, cme: str) -> Row:
         "pruned": statistics.pruned,
         "infeasible": [{"reason": x.reason, "count": x.count} for x in statistics.infeasible],
         "repeats": result.repeats,
+        "bound": None if result.bound is None else result.bound.value,
+        "gap": result.gap,
+        **bound_columns(statistics),
     }
+
+
+def bound_columns(statistics: SearchStatistics) -> Row:
+    """The columns of ``searches`` and ``results`` with the bounds of a space, or NULL."""
+    bounds = statistics.bounds
+    return {
+        "energy_bound": None if bounds is None else bounds.energy,
+        "latency_bound": None if bounds is None else bounds.latency,
+        "edp_bound": None if bounds is None else bounds.edp,
+        "unproven": statistics.unproven,
+    }
+
+
+class BoundsRow(NamedTuple):
+    """The values of these columns, read back in this order."""
+
+    energy: float | None = None
+    latency: float | None = None
+    edp: float | None = None
+    unproven: int = 0
+
+    @property
+    def bounds(self) -> CostBounds | None:
+        """The bounds, if they are known."""
+        if self.energy is None or self.latency is None or self.edp is None:
+            return None
+        return CostBounds(energy=self.energy, latency=self.latency, edp=self.edp)
+
+
+BOUND_COLUMNS: Final = "energy_bound, latency_bound, edp_bound, coalesce(unproven, 0)"
+"""The columns of a :class:`BoundsRow`, in SQL."""
 
 
 def vector_row(run: str, position: int, entry: VectorEvaluation) -> Row:

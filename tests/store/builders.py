@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 from nestmap.model import (
     Accelerator,
     ArraySide,
+    CostBounds,
     CostModelEvaluation,
     Cuts,
     EvaluationBatch,
@@ -31,6 +32,7 @@ from nestmap.model import (
     NetworkEvaluation,
     NetworkProblem,
     Objective,
+    ObjectiveBound,
     OperationalArray,
     PortKind,
     PortStall,
@@ -100,6 +102,9 @@ def spatial_problem(of: Layer, machine: Accelerator, unrolled: int = 2) -> Spati
     )
 
 
+OBJECTIVE = Objective.ENERGY
+"""The objective of the runs that :func:`info` describes."""
+
 FACTORS = (
     Loop(dimension="B", size=2),
     Loop(dimension="C", size=3),
@@ -139,6 +144,10 @@ def finite(most: float = 1e18) -> st.SearchStrategy[float]:
     return st.floats(0, most, allow_nan=False)
 
 
+def cost_bounds(most: float = 1e18) -> st.SearchStrategy[CostBounds]:
+    return st.builds(CostBounds, energy=finite(most), latency=finite(most), edp=finite(most))
+
+
 @st.composite
 def batches(draw: st.DrawFn) -> EvaluationBatch:
     """A batch of the layer ``fc`` with any costs that a float holds, and some failures."""
@@ -147,7 +156,12 @@ def batches(draw: st.DrawFn) -> EvaluationBatch:
     rows = draw(st.integers(0, 6))
     reasons = draw(st.dictionaries(st.text(), st.integers(1, 10**12), max_size=3))
     failed = tuple(Infeasibility(reason=reason, count=n) for reason, n in reasons.items())
-    statistics = SearchStatistics(evaluations=rows, infeasible=failed)
+    statistics = SearchStatistics(
+        evaluations=rows,
+        infeasible=failed,
+        bounds=draw(st.none() | cost_bounds()),
+        unproven=draw(st.integers(0, 1)),
+    )
     base = batch(problem, rows, factors, statistics, seed=draw(st.integers(0, 2**32)))
     costs = [draw(arrays(np.float64, rows, elements=finite())) for _ in range(4)]
     return EvaluationBatch(
@@ -170,6 +184,8 @@ class Rows:
     costs: tuple[tuple[float, ...], ...]
     ideal_cycles: int
     infeasible: dict[str, int]
+    bounds: CostBounds | None
+    unproven: int
 
 
 def rows_of(given: EvaluationBatch) -> Rows:
@@ -180,6 +196,8 @@ def rows_of(given: EvaluationBatch) -> Rows:
         costs=tuple(tuple(float(x) for x in column) for column in costs),
         ideal_cycles=given.ideal_cycles,
         infeasible={x.reason: x.count for x in given.statistics.infeasible},
+        bounds=given.statistics.bounds,
+        unproven=given.statistics.unproven,
     )
 
 
@@ -234,9 +252,13 @@ def results(draw: st.DrawFn, network: NetworkProblem) -> NetworkEvaluation:
             evaluations=draw(st.integers(0, 2**40)),
             infeasible=tuple(Infeasibility(reason=r, count=n) for r, n in failed),
             pruned=draw(st.integers(0, 2**40)),
+            bounds=draw(st.none() | cost_bounds()),
+            unproven=draw(st.integers(0, 2**40)),
         )
         repeats = draw(st.none() | st.text(min_size=1))
-        layers.append(LayerResult(cme=made, statistics=statistics, repeats=repeats))
+        value = st.builds(ObjectiveBound, objective=st.just(OBJECTIVE), value=finite())
+        bound = draw(st.none() | value)
+        layers.append(LayerResult(cme=made, statistics=statistics, repeats=repeats, bound=bound))
     entries = st.builds(vector_entry, st.text(min_size=1), st.integers(0, 2**53), finite())
     return NetworkEvaluation(
         layers=tuple(layers),
@@ -292,7 +314,7 @@ def info(of: NetworkProblem | None = None, command: str = "test") -> RunInfo:
     return RunInfo(
         command=command,
         version="0.1.0",
-        objective=Objective.ENERGY,
+        objective=OBJECTIVE,
         network=of or network(),
         pipeline='{"stages": []}',
         options='{"lpf_limit": 6}',

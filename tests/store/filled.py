@@ -13,14 +13,18 @@ from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.costmodel.version import VERSION
 from nestmap.model import (
     ArrayPart,
+    CostBounds,
+    EvaluationBatch,
     LayerResult,
     Loop,
     MovementCosts,
     NetworkEvaluation,
     NetworkProblem,
+    ObjectiveBound,
     PartArea,
     PartEnergy,
     PartKind,
+    SearchStatistics,
     StaticEnergy,
 )
 from nestmap.model.base import copy_with
@@ -32,7 +36,7 @@ from nestmap.store.rows.run_records import SearchInfo
 from nestmap.store.schema.migrate import migrate
 from nestmap.store.schema.tables import EVALUATION_ROWS, SMALL_TABLES
 from nestmap.store.store import CommitHooks, no_commit_hook
-from tests.store.builders import batch, info, layer, network, result, spatial_problem
+from tests.store.builders import OBJECTIVE, batch, info, layer, network, result, spatial_problem
 
 Content = dict[str, list[str]]
 """The rows of each table as text, sorted."""
@@ -55,10 +59,17 @@ def fill(
                 whole = batch(problem, rows, all_loops(unrolled), seed=unrolled)
                 evaluated = evaluate_batch(whole.mappings)
             with run.record_search(SearchInfo(key=f"{name} {unrolled}", spatial=problem)) as search:
-                search.record(evaluated)
+                search.record(evaluated.with_statistics(_with_bounds(evaluated)))
         if finish:
             run.finish(results_of(of))
     return run.id
+
+
+def _with_bounds(of: EvaluationBatch) -> SearchStatistics:
+    """The statistics of a batch with bounds below all of its rows."""
+    energy, latency = float(of.energy.min()) / 2, float(of.latency2.min()) / 2
+    bounds = CostBounds(energy=energy, latency=latency, edp=energy * latency)
+    return copy_with(of.statistics, {"bounds": bounds, "unproven": 1})
 
 
 def all_loops(unrolled: int) -> tuple[Loop, ...]:
@@ -89,7 +100,13 @@ def _countable(entry: LayerResult) -> LayerResult:
         ),
         "clock_period": 2.0,
     }
-    return copy_with(entry, {"cme": copy_with(entry.cme, parts)})
+    cme = copy_with(entry.cme, parts)
+    bounds = CostBounds(energy=cme.energy / 2, latency=cme.latency / 4, edp=cme.energy)
+    return LayerResult(
+        cme=cme,
+        statistics=copy_with(entry.statistics, {"bounds": bounds, "unproven": 1}),
+        bound=ObjectiveBound(objective=OBJECTIVE, value=bounds.of(OBJECTIVE)),
+    )
 
 
 def filled(path: Path, *names: str) -> tuple[UUID, ...]:

@@ -36,12 +36,14 @@ SUMS = {
     3: ((5598921732.656, 8987445.0), ON_CHIP),
     5: ((5598921732.656, 8987445.0), (12133428231.5, 13629509.0)),
     7: ((5598921732.656, 8987445.0), (12133428231.5, 13629509.0)),
+    8: ((5598921732.656, 8987445.0), (12133428231.5, 13629509.0)),
 }
 TOTALS = "SELECT energy, latency FROM totals ORDER BY started"
 VECTOR_COUNTED = {
     3: (12527868608.5, 13985554.0),
     5: (12474190231.5, 13970271.0),
     7: (12474190231.5, 13970271.0),
+    8: (12474190231.5, 13970271.0),
 }
 
 
@@ -122,11 +124,6 @@ def test_recorded_evaluations_are_computed_again_to_the_same_figures(old: Path) 
             assert (cme.latency1, cme.latency2) == (row["latency1"], row["latency2"])
 
 
-def known_then(result: LayerResult) -> LayerResult:
-    """The result without what older versions did not know of the accelerator."""
-    return copy_with(result, {"cme": copy_with(result.cme, {"areas": ()})})
-
-
 def test_new_runs_stand_beside_the_old_ones(old: Path) -> None:
     """What was searched without a key (before 4), or by another model, is searched again."""
     plan = SearchPlan(objective=Objective.LATENCY, search=LomaStage(lpf_limit=2))
@@ -134,8 +131,8 @@ def test_new_runs_stand_beside_the_old_ones(old: Path) -> None:
         before = [(run, store.best(run.id)) for run in store.runs()]
         network = store.problem(before[0][0].id)
         again = explore_network(network, plan, store=store)
-        found = [_without_areas(x) for x in again.total.layers]
-        assert found == [_without_areas(x) for x in before[0][1].layers]
+        found = [_known_then(x) for x in again.total.layers]
+        assert found == [_known_then(x) for x in before[0][1].layers]
         assert [(run, store.best(run.id)) for run in store.runs()][:2] == before
         (row,) = store.query("SELECT count(*) AS n FROM run_searches WHERE recalled")
         versions = json.loads(store.info(before[0][0].id).versions)
@@ -150,6 +147,25 @@ def test_all_steps_are_noted(old: Path) -> None:
         assert [row["version"] for row in applied] == list(range(1, NEWEST + 1))
 
 
-def _without_areas(result: LayerResult) -> LayerResult:
-    """Files before 7 do not have them."""
-    return copy_with(result, {"cme": copy_with(result.cme, {"areas": ()})})
+def test_old_results_have_no_bounds(old: Path) -> None:
+    with Store.open(old) as store:
+        for run in store.runs():
+            best = store.best(run.id)
+            assert {(x.bound, x.gap, x.statistics.bounds) for x in best.layers} == {(None,) * 3}
+            assert best.gap is None
+        (row,) = store.query(
+            "SELECT count(bound) AS b, count(gap) AS g, sum(unproven) AS u FROM results"
+        )
+        assert (row["b"], row["g"], row["u"]) == (0, 0, 0)
+        (row,) = store.query(
+            "SELECT count(energy_bound) + count(latency_bound) + count(edp_bound) AS n, "
+            "sum(unproven) AS u FROM searches"
+        )
+        assert (row["n"], row["u"]) == (0, 0)
+
+
+def _known_then(result: LayerResult) -> LayerResult:
+    """The result without areas, which files before 7 do not have, and bounds: not before 9."""
+    cme = copy_with(result.cme, {"areas": ()})
+    statistics = copy_with(result.statistics, {"bounds": None})
+    return copy_with(result, {"cme": cme, "statistics": statistics, "bound": None})

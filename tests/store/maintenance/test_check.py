@@ -107,6 +107,12 @@ BROKEN = {
     ),
     "UPDATE searches SET front = [front[1]]; UPDATE evaluation_rows SET latency2 = 0 "
     "WHERE number = 6": "an evaluation is better than all of its front",
+    "UPDATE searches SET energy_bound = 1e12": "an evaluation costs less than a lower bound",
+    "UPDATE searches SET latency_bound = 1e12": "an evaluation costs less than a lower bound",
+    "UPDATE searches SET edp_bound = 1e24": "an evaluation costs less than a lower bound",
+    "UPDATE results SET bound = 1e12": "layer open costs less than its lower bound",
+    "UPDATE results SET gap = NULL": "layer open has no gap and a lower bound",
+    "UPDATE results SET bound = NULL": "layer open has a gap and no lower bound",
     "UPDATE searches SET evaluations = NULL": "it has a front and is not complete",
     "DELETE FROM results": "it is done and has no results",
     "UPDATE runs SET status = 'failed'": "it is failed and has results",

@@ -107,6 +107,8 @@ def test_per_layer_is_the_best_of_each_layer(explored: Explored) -> None:
         assert (row["layer"], row["repeats"]) == (cme.layer, result.repeats)
         assert (row["energy"], row["latency"]) == (cme.energy, cme.latency)
         assert row["edp"] == cme.energy * cme.latency
+        assert result.bound is not None
+        assert (row["bound"], row["gap"]) == (result.bound.value, result.gap)
         assert row["spatial_mapping"] == str(cme.spatial_mapping)
         assert row["temporal_mapping"] == " ".join(
             f"[{x.dimension} {x.size}]" for x in cme.temporal_mapping.order
