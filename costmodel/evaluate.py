@@ -15,7 +15,8 @@ from nestmap.costmodel.evaluate_rows import (
     latencies,
     load_row,
 )
-from nestmap.costmodel.flatten import FlatProblem, flatten
+from nestmap.costmodel.flat_problem import FlatProblem
+from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.kernel.record import check_loops, new_record
 from nestmap.costmodel.kernel.work import Totals, Work
 from nestmap.costmodel.mac_energy import computation_energies

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nestmap.costmodel.energy import count_accesses, memory_energy
-from nestmap.costmodel.flatten import FlatProblem
+from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.footprint import count_bits, count_elements, find_partial_sums
 from nestmap.costmodel.kernel.jit import is_compiled, kernel
 from nestmap.costmodel.kernel.record import new_record

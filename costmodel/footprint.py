@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nestmap.costmodel.flatten import FlatProblem
+from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.axes import OUT
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.work import Work

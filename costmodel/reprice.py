@@ -13,7 +13,8 @@ from nestmap.costmodel.area_leakage import (
 )
 from nestmap.costmodel.energy import memory_energy
 from nestmap.costmodel.evaluate import Place, movement_costs, port_names
-from nestmap.costmodel.flatten import FlatProblem, put_transfers
+from nestmap.costmodel.flat_problem import FlatProblem
+from nestmap.costmodel.flatten import put_transfers
 from nestmap.costmodel.kernel.record import fill_corner, new_record
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.mac_energy import plain_energy

@@ -1,149 +1,254 @@
-"""Spatial mappings per operand: the unrollings between memory levels."""
+"""Spatial mappings per operand: the unrollings between memory levels.
+
+A spatial mapping is an array of unrollings ``[i, 3]``: array dimension, loop dimension and factor,
+in the array's order. That order is the order of all products, on which the last digits depend.
+"""
 
 from __future__ import annotations
 
-from math import ceil, floor, prod
-from typing import NamedTuple
-
 import numpy as np
 
-from nestmap.model import AffineIndex, Layer, Relevance, SpatialProblem
-from nestmap.model.arrays import Flags, Floats, Ints
-from nestmap.model.workload import affine
+from nestmap.costmodel.flat_problem import FlatProblem
+from nestmap.costmodel.footprint import distinct_values
+from nestmap.costmodel.kernel.axes import FRACTIONAL, INTEGER, OUT
+from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.record import UNROLLINGS, VIEWS
+from nestmap.costmodel.reuse import IRRELEVANT
+from nestmap.model import InputError, SpatialProblem
+from nestmap.model.arrays import Floats, Ints
+
+SIDE, DIMENSION, FACTOR = range(3)
+"""The columns of an array of unrollings."""
 
 
-class LevelUnrollings(NamedTuple):
-    """A spatial mapping distributed over the levels of each operand.
+def unrollings_of(spatial: SpatialProblem) -> Ints:
+    """[i, 3] the unrollings of a problem in the order of the array.
 
-    Formula: docs/cost-model.md#instances-and-boost
-
-    Axes: ``x`` operands (output first), ``l`` levels (0 is the array), ``i`` the unrollings of
-    an operand from the array upwards.
+    Raises:
+        InputError: if there are more than a record holds.
     """
-
-    dimension: Ints  # [x, i] loop dimension
-    factor: Floats  # [x, i]
-    first: Ints  # [x, l + 1] where the unrollings just above level l begin
-    reduced_from: Flags  # [l + 1] whether the output has an ir unrolling above level l or higher
-    units: Floats  # [x, l] instances of the level in use
-    boost: Floats  # [x, l] different data words sent to all units of level l at once
-
-
-Factors = dict[str, dict[str, float]]
-"""Unrolling factors by array dimension and loop dimension."""
+    dimensions = list(spatial.layer.sizes)
+    rows = [
+        (s, dimensions.index(loop.dimension), loop.size)
+        for s, side in enumerate(spatial.accelerator.array.sides)
+        for loop in spatial.spatial_mapping.on(side.name)
+    ]
+    if len(rows) > UNROLLINGS:
+        raise InputError("unrollings", f"{len(rows)} of them", f"at most {UNROLLINGS}")
+    return np.array(rows, np.int64).reshape(-1, 3)
 
 
-def integer_factors(spatial: SpatialProblem) -> Factors:
-    """The unrollings truncated to integers, as latency uses them."""
-    return {
-        array_dimension: {d: float(int(factor)) for d, factor in loops.items()}
-        for array_dimension, loops in fractional_factors(spatial).items()
-    }
+@kernel
+def temporal_sizes(problem: FlatProblem, unrollings: Ints, sizes: Floats) -> float:
+    """Fills [d] the iterations left for the temporal mapping; returns their product.
+
+    Formula: docs/cost-model.md#iterations-left-in-time
+    """
+    total = 1
+    for d in range(problem.dimensions):
+        unrolled = 1
+        for i in range(len(unrollings)):
+            if unrollings[i, DIMENSION] == d:
+                unrolled *= unrollings[i, FACTOR]
+        iterations = -(-int(problem.loop_size[d]) // unrolled)
+        sizes[d] = float(iterations)
+        total *= iterations
+    return float(total)
 
 
-def fractional_factors(spatial: SpatialProblem) -> Factors:
-    """The unrollings as energy uses them: the mean number of active units over all rounds.
+@kernel
+def put_unrollings(problem: FlatProblem, unrollings: Ints) -> None:
+    """Writes a spatial mapping into the record: everything but the energy of the array.
+
+    Fills: views, unrolled_dimension, unrolled_factor, first_unrolled, reduced_from, units, boost,
+    drain.
+    """
+    merged = np.empty((len(unrollings), 2), np.int64)
+    factors = np.empty((VIEWS, len(unrollings)))
+    count = _merge(unrollings, merged, factors)
+    _put_views(problem, merged[:count], factors)
+    _reset(problem, count)
+    for x in range(problem.operands):
+        _put_levels(problem, x, merged[:count], factors)
+        for view in range(VIEWS):
+            _put_units(problem, view, x)
+            _put_boost(problem, view, x)
+    for view in range(VIEWS):
+        _put_reductions(problem, view)
+    _put_drain(problem, unrollings)
+
+
+@kernel
+def _merge(unrollings: Ints, merged: Ints, factors: Floats) -> int:
+    """Multiplies the unrollings of a loop dimension over the same array dimension.
+
+    Fills [i, 2] array and loop dimension, and their factors; returns their number.
+    """
+    count = 0
+    for i in range(len(unrollings)):
+        same = 0
+        while same < count and (
+            merged[same, SIDE] != unrollings[i, SIDE]
+            or merged[same, DIMENSION] != unrollings[i, DIMENSION]
+        ):
+            same += 1
+        if same == count:
+            merged[count, SIDE] = unrollings[i, SIDE]
+            merged[count, DIMENSION] = unrollings[i, DIMENSION]
+            factors[FRACTIONAL, count] = 1.0
+            count += 1
+        factors[FRACTIONAL, same] *= unrollings[i, FACTOR]
+    return count
+
+
+@kernel
+def _put_views(problem: FlatProblem, merged: Ints, factors: Floats) -> None:
+    """Makes the factors fractional for energy and truncates them for latency.
 
     Among the array dimensions that unroll a loop of size ``N``, the first with the largest factor
     ``u`` gets ``N / ceil(N / (u * e)) / e``, where ``e`` is the product of the earlier ones; the
     others do not change.
+
+    Formula: docs/cost-model.md#whole-and-fractional-unrollings
     """
-    factors: Factors = {
-        side.name: _merge_unrollings(spatial, side.name) for side in spatial.accelerator.array.sides
-    }
-    for dimension, size in spatial.layer.sizes.items():
-        using = [name for name, loops in factors.items() if dimension in loops]
-        if not using:
+    mean = factors[FRACTIONAL]
+    for d in range(problem.dimensions):
+        largest = -1
+        for i in range(len(merged)):
+            if merged[i, DIMENSION] == d and (largest < 0 or mean[i] > mean[largest]):
+                largest = i
+        if largest < 0:
             continue
-        largest = max(using, key=lambda name: factors[name][dimension])
-        earlier = prod(factors[name][dimension] for name in using[: using.index(largest)])
-        unrolled = factors[largest][dimension] * earlier
-        factors[largest][dimension] = size / ceil(size / unrolled) / earlier
-    return factors
+        earlier = 1.0
+        for i in range(largest):
+            if merged[i, DIMENSION] == d:
+                earlier *= mean[i]
+        rounds = np.ceil(problem.loop_size[d] / (mean[largest] * earlier))
+        mean[largest] = problem.loop_size[d] / rounds / earlier
+    problem.views = 1
+    for i in range(len(merged)):
+        factors[INTEGER, i] = np.floor(mean[i])
+        if factors[INTEGER, i] != mean[i]:
+            problem.views = 2
 
 
-def _merge_unrollings(spatial: SpatialProblem, array_dimension: str) -> dict[str, float]:
-    merged: dict[str, float] = {}
-    for loop in spatial.spatial_mapping.on(array_dimension):
-        merged[loop.dimension] = merged.get(loop.dimension, 1.0) * loop.size
-    return merged
+@kernel
+def _reset(problem: FlatProblem, count: int) -> None:
+    """Removes the spatial mapping that the record holds."""
+    depth = 0
+    for x in range(problem.operands):
+        depth = max(depth, problem.levels[x])
+    problem.reduced_from[:] = 0
+    problem.unrolled_dimension[:] = 0
+    problem.unrolled_factor[:] = 0.0
+    problem.unrolled_factor[:, : problem.operands, :count] = 1.0
+    problem.units[:, : problem.operands, : depth + 1] = 1.0
+    problem.boost[:, : problem.operands, : depth + 1] = 1.0
 
 
-def level_unrollings(spatial: SpatialProblem, factors: Factors) -> LevelUnrollings:
-    """The unrollings of every operand, level by level."""
-    layer = spatial.layer
-    operands = [operand.name for operand in layer.operands]
-    depth = max(len(spatial.problem.levels(name)) for name in operands)
-    positions = {dimension: d for d, dimension in enumerate(layer.sizes)}
-    most = sum(map(len, factors.values()))
-    form = LevelUnrollings(
-        dimension=np.zeros((len(operands), most), np.int64),
-        factor=np.ones((len(operands), most)),
-        first=np.zeros((len(operands), depth + 2), np.int64),
-        reduced_from=np.zeros(depth + 2, np.bool_),
-        units=np.ones((len(operands), depth + 1)),
-        boost=np.ones((len(operands), depth + 1)),
-    )
-    for x, name in enumerate(operands):
-        levels = _at_levels(spatial, name, factors)
-        loops = [loop for level in levels for loop in level.items()]
-        form.dimension[x, : len(loops)] = [positions[dimension] for dimension, _ in loops]
-        form.factor[x, : len(loops)] = [factor for _, factor in loops]
-        form.first[x, 1 : len(levels) + 1] = np.cumsum([len(level) for level in levels])
-        form.first[x, len(levels) + 1 :] = len(loops)
-        all_units = np.array([prod(level.values()) for level in levels])
-        form.units[x, : len(levels)] = np.rint(_products_from_above(all_units))
-        unique = _products_from_above(_relevant_parts(layer, name, levels))
-        form.boost[x, : len(levels)] = np.rint(unique / np.append(unique[1:], 1.0))
-        if x == 0:
-            reducing = [_reduces(layer, name, level) for level in levels]
-            form.reduced_from[: len(levels)] = [any(reducing[i:]) for i in range(len(levels))]
-    return form
+@kernel
+def _put_levels(problem: FlatProblem, x: int, merged: Ints, factors: Floats) -> None:
+    """Distributes the unrollings over the levels; the last ones are above the top memory."""
+    count = 0
+    for level in range(problem.levels[x] + 1):
+        first = count
+        problem.first_unrolled[x, level] = first
+        for i in range(len(merged)):
+            if problem.side_level[x, merged[i, SIDE]] != level:
+                continue
+            place = first
+            while place < count and (problem.unrolled_dimension[x, place] != merged[i, DIMENSION]):
+                place += 1
+            count = max(count, place + 1)
+            problem.unrolled_dimension[x, place] = merged[i, DIMENSION]
+            for view in range(VIEWS):
+                problem.unrolled_factor[view, x, place] *= factors[view, i]
+    for level in range(problem.levels[x] + 1, problem.first_unrolled.shape[1]):
+        problem.first_unrolled[x, level] = count
 
 
-def _at_levels(spatial: SpatialProblem, operand: str, factors: Factors) -> list[dict[str, float]]:
-    """The unrollings directly above each level; the last ones are above the top memory."""
-    memories = spatial.problem.levels(operand)
-    levels: list[dict[str, float]] = [{} for _ in range(len(memories) + 1)]
-    for array_dimension, loops in factors.items():
-        serving = [i for i, m in enumerate(memories) if array_dimension in m.served_dimensions]
-        level = levels[serving[0] if serving else len(memories)]
-        for dimension, factor in loops.items():
-            level[dimension] = level.get(dimension, 1.0) * factor
-    return levels
+@kernel
+def _put_units(problem: FlatProblem, view: int, x: int) -> None:
+    """The instances of each level in use: all unrollings above it.
+
+    Formula: docs/cost-model.md#instances-and-boost
+    """
+    units = 1.0
+    for level in range(problem.levels[x], -1, -1):
+        here = 1.0
+        for i in range(problem.first_unrolled[x, level], problem.first_unrolled[x, level + 1]):
+            here *= problem.unrolled_factor[view, x, i]
+        units *= here
+        problem.units[view, x, level] = np.rint(units)
 
 
-def _reduces(layer: Layer, operand: str, level: dict[str, float]) -> bool:
-    return any(
-        factor > 1 and layer.relevance(operand, dimension) is Relevance.IRRELEVANT
-        for dimension, factor in level.items()
-    )
+@kernel
+def _put_boost(problem: FlatProblem, view: int, x: int) -> None:
+    """The different words that all units of a level get from one word of the level above.
+
+    Formula: docs/cost-model.md#instances-and-boost
+    """
+    boost = problem.boost[view, x]
+    for i in range(problem.first_index[x], problem.first_index[x + 1]):
+        if problem.index[i] >= 0:
+            for level in range(problem.levels[x] + 1):
+                boost[level] *= _factor_at(problem, view, x, level, problem.index[i])
+        else:
+            _grow(problem, view, x, -1 - problem.index[i], boost)
+    unique_above, unique = 1.0, 1.0
+    for level in range(problem.levels[x], -1, -1):
+        unique *= boost[level]
+        boost[level] = np.rint(unique / unique_above)
+        unique_above = unique
 
 
-def _relevant_parts(layer: Layer, operand: str, levels: list[dict[str, float]]) -> Floats:
-    """[level] growth of the number of different elements through the unrollings of a level."""
-    growth = np.ones(len(levels))
-    for index in layer.operand(operand).indices:
-        extent, before = dict.fromkeys(index.dimensions, 1.0), 1.0
-        for i, level in enumerate(levels):
-            for dimension in index.dimensions:
-                extent[dimension] *= level.get(dimension, 1.0)
-            if len(extent) == 1:
-                growth[i] *= level.get(index.dimensions[0], 1.0)
-            else:
-                length = _length(layer, index, extent)
-                growth[i] *= length / before
-                before = length
-    return growth
+@kernel
+def _grow(problem: FlatProblem, view: int, x: int, q: int, growth: Floats) -> None:
+    """[level] multiplies the growth along a pr index through the unrollings of a level."""
+    a, b, before = 1.0, 1.0, 1.0
+    for level in range(problem.levels[x] + 1):
+        a *= _factor_at(problem, view, x, level, problem.pr_dimensions[q, 0])
+        b *= _factor_at(problem, view, x, level, problem.pr_dimensions[q, 1])
+        values = distinct_values(
+            float(np.floor(a)), float(np.floor(b)), problem.pr_steps[q, 0], problem.pr_steps[q, 1]
+        )
+        length = min(values, problem.pr_length[q])
+        growth[level] *= length / before
+        before = length
 
 
-def _length(layer: Layer, index: AffineIndex, extent: dict[str, float]) -> float:
-    """Elements along a pr index that unrollings of these sizes touch."""
-    a, b = (floor(extent[dimension]) for dimension in index.dimensions)
-    whole = index.axis_length(tuple(layer.sizes[d] for d in index.dimensions))
-    return min(affine.distinct_values(a, b, *index.steps), whole)
+@kernel
+def _factor_at(problem: FlatProblem, view: int, x: int, level: int, dimension: int) -> float:
+    """The unrolling of a dimension directly above a level."""
+    for i in range(problem.first_unrolled[x, level], problem.first_unrolled[x, level + 1]):
+        if problem.unrolled_dimension[x, i] == dimension:
+            return float(problem.unrolled_factor[view, x, i])
+    return 1.0
 
 
-def _products_from_above(values: Floats) -> Floats:
-    products: Floats = np.multiply.accumulate(values[::-1])[::-1]
-    return products
+@kernel
+def _put_reductions(problem: FlatProblem, view: int) -> None:
+    """Marks the levels at or below an ir unrolling of the output."""
+    reduces = 0
+    for level in range(problem.levels[OUT], -1, -1):
+        for i in range(problem.first_unrolled[OUT, level], problem.first_unrolled[OUT, level + 1]):
+            is_ir = problem.relevance[OUT, problem.unrolled_dimension[OUT, i]] == IRRELEVANT
+            if is_ir and problem.unrolled_factor[view, OUT, i] > 1.0:
+                reduces = 1
+        problem.reduced_from[view, level] = reduces
+
+
+@kernel
+def _put_drain(problem: FlatProblem, unrollings: Ints) -> None:
+    """Cycles until the last outputs have left the systolic dimensions.
+
+    Formula: docs/cost-model.md#off-loading-and-drain
+    """
+    drain = 0.0
+    for s in range(problem.sides):
+        unrolled = 1.0
+        for i in range(len(unrollings)):
+            if unrollings[i, SIDE] == s:
+                unrolled *= unrollings[i, FACTOR]
+        drain += problem.systolic[s] * (unrolled - 1.0)
+    problem.drain = drain

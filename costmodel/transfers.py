@@ -9,7 +9,7 @@ Formulas: docs/cost-model.md#transfers
 
 from __future__ import annotations
 
-from nestmap.costmodel.flatten import FlatProblem
+from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.axes import OUT, RD_LOW, WR_HIGH, WR_LOW
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.work import Work

@@ -47,11 +47,16 @@ def spatial_mappings(
     that exceed the capacity of the innermost memories are reduced last; mappings that become equal
     count once.
     """
-    limits, sides = unrolling_limits(problem), problem.accelerator.array.sides
-    choices = [_choices(problem, side, limits[side.name], mixed) for side in sides]
+    choices = choices_by_side(problem, mixed)
     chosen = best_combinations(choices, problem.layer.sizes, count)
     mappings = (within_capacity(problem, _mapping(problem, loops)) for loops in chosen)
     return tuple(dict.fromkeys(mappings))
+
+
+def choices_by_side(problem: MappingProblem, mixed: bool) -> list[list[Choice]]:
+    """The possible unrollings over each array dimension, without regard to the others."""
+    limits, sides = unrolling_limits(problem), problem.accelerator.array.sides
+    return [_choices(problem, side, limits[side.name], mixed) for side in sides]
 
 
 def mappable_dimensions(problem: MappingProblem, side: ArrayDimension) -> tuple[Dimension, ...]:

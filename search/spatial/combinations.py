@@ -37,6 +37,21 @@ def best_combinations(
     return [tuple(options[i] for options, i in zip(choices, row, strict=True)) for row in rows]
 
 
+def all_combinations(choices: Sequence[Sequence[Choice]], sizes: Mapping[Dimension, int]) -> Ints:
+    """[row, side] the choices of every combination that unrolls no dimension beyond its size.
+
+    In the order of the choices, the last array dimension first.
+    """
+    tables = [_table(options, sizes) for options in choices]
+    table, limits = np.concatenate(tables), np.array(list(sizes.values()), np.int64)
+    first = np.cumsum([0, *map(len, tables)])
+    found = np.empty(
+        (_enumerate(table, first, limits, np.empty((0, 0), np.int64)), len(tables)), np.int64
+    )
+    _enumerate(table, first, limits, found)
+    return found
+
+
 def _table(options: Sequence[Choice], sizes: Mapping[Dimension, int]) -> Ints:
     """[option, dimension] the factor by which the option unrolls the dimension."""
     positions = {dimension: d for d, dimension in enumerate(sizes)}
@@ -83,6 +98,33 @@ def _search(
         if value >= floor and value > worths[count - 1]:
             _keep(worths, chosen, at, value)
     return worths, chosen
+
+
+@kernel
+def _enumerate(table: Ints, first: Ints, limits: Ints, found: Ints) -> int:
+    """Counts the combinations that unroll no dimension beyond its size; fills as many as fit."""
+    sides, count = len(first) - 1, 0
+    totals = np.ones((sides + 1, len(limits)), np.int64)
+    reached = np.ones((sides + 1, 2))
+    at = np.zeros(sides, np.int64)
+    side = 0
+    while side >= 0:
+        if at[side] == first[side + 1] - first[side]:
+            at[side] = 0
+            side -= 1
+            continue
+        row = first[side] + at[side]
+        at[side] += 1
+        if not _add(table, row, limits, totals, side, reached):
+            continue
+        if side < sides - 1:
+            side += 1
+            continue
+        if count < len(found):
+            for s in range(sides):
+                found[count, s] = at[s] - 1
+        count += 1
+    return count
 
 
 @kernel

@@ -10,21 +10,42 @@ from below.
 
 from __future__ import annotations
 
-from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
-from nestmap.costmodel.flatten import FlatProblem, flatten
+from nestmap.costmodel.flat_problem import FlatProblem
+from nestmap.costmodel.flatten import flatten, flatten_problem
 from nestmap.costmodel.footprint import distinct_values
 from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.record import copy_record
 from nestmap.costmodel.reuse import IRRELEVANT
+from nestmap.costmodel.spatial import put_unrollings, temporal_sizes, unrollings_of
 from nestmap.costmodel.transfers import is_backward, link_of
-from nestmap.model import CostBounds, SpatialProblem
-from nestmap.model.arrays import Floats
+from nestmap.model import CostBounds, MappingProblem, Objective, SpatialProblem
+from nestmap.model.arrays import Floats, Ints
+from nestmap.search.spatial.unrolling_table import UnrollingTable, array_energies
 
 ARRAY = 0
 """The link between the array and level 1."""
+
+
+class BoundColumns(NamedTuple):
+    """Lower bounds of many spatial mappings: energy in pJ, latency in cycles."""
+
+    energy: Floats  # [row]
+    latency: Floats  # [row]
+
+    def of(self, objective: Objective) -> Floats:
+        """[row] the bounds of an objective."""
+        match objective:
+            case Objective.ENERGY:
+                return self.energy
+            case Objective.LATENCY:
+                return self.latency
+            case Objective.EDP:
+                return self.energy * self.latency
 
 
 def lower_bounds(spatial: SpatialProblem) -> CostBounds:
@@ -33,12 +54,41 @@ def lower_bounds(spatial: SpatialProblem) -> CostBounds:
     Raises:
         InputError: if the layer or the accelerator exceeds the capacity of a record.
     """
-    sizes = np.array(list(spatial.temporal_sizes.values()), np.float64)
-    total = float(prod(spatial.temporal_sizes.values()))
-    problem = flatten(spatial)
-    energy, latency = _bounds(problem, sizes, total, np.empty(len(sizes)))
+    problem, unrollings = flatten(spatial), unrollings_of(spatial)
+    sizes, extent = np.empty(problem.dimensions), np.empty(problem.dimensions)
+    total = temporal_sizes(problem, unrollings, sizes)
+    energy, latency = _bounds(problem, sizes, total, extent)
     total_energy, cycles = float(energy + problem.leakage * latency), float(latency)
     return CostBounds(energy=total_energy, latency=cycles, edp=total_energy * cycles)
+
+
+def lower_bounds_of(problem: MappingProblem, table: UnrollingTable) -> BoundColumns:
+    """The same for every spatial mapping of a table, in one kernel call.
+
+    Raises:
+        InputError: if the layer or the accelerator exceeds the capacity of a record.
+    """
+    flat = copy_record(flatten_problem(problem))
+    computation = array_energies(problem, table)
+    energy, latency = _bounds_of_rows(flat, table.unrollings, table.first, computation)
+    return BoundColumns(energy + flat.leakage * latency, latency)
+
+
+@kernel
+def _bounds_of_rows(
+    problem: FlatProblem, unrollings: Ints, first: Ints, computation: Floats
+) -> tuple[Floats, Floats]:
+    """[row] energy without leakage, and latency; the record is scratch."""
+    rows = len(first) - 1
+    energy, latency = np.empty(rows), np.empty(rows)
+    sizes, extent = np.empty(problem.dimensions), np.empty(problem.dimensions)
+    for row in range(rows):
+        unrolled = unrollings[first[row] : first[row + 1]]
+        put_unrollings(problem, unrolled)
+        problem.computation = computation[row]
+        total = temporal_sizes(problem, unrolled, sizes)
+        energy[row], latency[row] = _bounds(problem, sizes, total, extent)
+    return energy, latency
 
 
 @kernel

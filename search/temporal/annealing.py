@@ -7,7 +7,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from nestmap.costmodel.evaluate_rows import Columns, evaluate_row, load_order, write_costs
-from nestmap.costmodel.flatten import FlatProblem
+from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.work import Work
 from nestmap.model.arrays import Codes, Floats, Ints

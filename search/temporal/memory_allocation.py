@@ -15,7 +15,7 @@ from typing import Annotated, NamedTuple, final
 import numpy as np
 
 from nestmap.costmodel.evaluate_rows import load_order, load_row
-from nestmap.costmodel.flatten import FlatProblem
+from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.footprint import add_loop, add_unrollings, reset_tile, tile_elements
 from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.jit import kernel

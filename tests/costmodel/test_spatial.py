@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import pytest
 from hypothesis import given
 
 from nestmap.costmodel.flatten import flatten
-from nestmap.costmodel.spatial import (
-    Factors,
-    LevelUnrollings,
-    fractional_factors,
-    integer_factors,
-    level_unrollings,
-)
-from nestmap.model import Layer, SpatialProblem
+from nestmap.costmodel.kernel.axes import FRACTIONAL, INTEGER
+from nestmap.costmodel.kernel.record import UNROLLINGS
+from nestmap.model import InputError, Layer, SpatialProblem
+from nestmap.model.arrays import Floats
 from tests.costmodel.machines import convolution, machine, mapped, matmul, memory
 from tests.properties.variants import examples
 from tests.strategies import spatial_problems
+
+Factors = dict[str, dict[str, float]]
+"""Unrollings by array dimension and loop dimension."""
 
 SIDES = {"D1": 16, "D2": 16}
 OUT, W, IN = range(3)
@@ -71,85 +71,107 @@ def on_two_sides(layer: Layer, unrolled: Mapping[str, str]) -> SpatialProblem:
 )
 def test_factors(unrolled: Mapping[str, str], fractional: Factors, integer: Factors) -> None:
     spatial = on_two_sides(matmul(k=7, c=6), unrolled)
-    assert {d: f for d, f in fractional_factors(spatial).items() if f} == fractional
-    assert {d: f for d, f in integer_factors(spatial).items() if f} == integer
+    assert (factors(spatial, FRACTIONAL), factors(spatial, INTEGER)) == (fractional, integer)
 
 
-def unrollings(spatial: SpatialProblem) -> LevelUnrollings:
-    return level_unrollings(spatial, fractional_factors(spatial))
+def factors(spatial: SpatialProblem, view: int) -> Factors:
+    """The unrollings of the weights: D1 stands above the registers, D2 above row buffers."""
+    flat, names = flatten(spatial), list(spatial.layer.sizes)
+    found: Factors = {}
+    for level, side in enumerate(SIDES, start=1):
+        for i in range(flat.first_unrolled[W, level], flat.first_unrolled[W, level + 1]):
+            dimension = names[flat.unrolled_dimension[W, i]]
+            found.setdefault(side, {})[dimension] = float(flat.unrolled_factor[view, W, i])
+    return found
+
+
+def units(spatial: SpatialProblem, x: int) -> list[float]:
+    """Of the array and each level of an operand."""
+    return _levels(spatial, flatten(spatial).units, x)
+
+
+def boost(spatial: SpatialProblem, x: int) -> list[float]:
+    """Of the array and each level of an operand."""
+    return _levels(spatial, flatten(spatial).boost, x)
+
+
+def _levels(spatial: SpatialProblem, values: Floats, x: int) -> list[float]:
+    found: list[float] = values[FRACTIONAL, x, : flatten(spatial).levels[x] + 1].tolist()
+    return found
 
 
 def test_units_count_the_instances_in_use() -> None:
-    form = unrollings(on_two_sides(matmul(k=8, c=6), {"D1": "K 8", "D2": "C 6"}))
+    spatial = on_two_sides(matmul(k=8, c=6), {"D1": "K 8", "D2": "C 6"})
     for x in (OUT, W, IN):
         # units of the array, registers, row buffers, the memory
-        assert form.units[x].tolist() == [48, 48, 6, 1]
+        assert units(spatial, x) == [48, 48, 6, 1]
 
 
 def test_units_are_rounded_to_the_nearest() -> None:
-    form = unrollings(on_two_sides(matmul(k=7, c=6), {"D1": "K 2", "D2": "C 6"}))
+    spatial = on_two_sides(matmul(k=7, c=6), {"D1": "K 2", "D2": "C 6"})
     # 7/4 x 6 = 10.5 and 6
-    assert form.units[W].tolist() == [10, 10, 6, 1]
+    assert units(spatial, W) == [10, 10, 6, 1]
 
 
 def test_boost_counts_different_data_only() -> None:
-    form = unrollings(on_two_sides(matmul(k=8, c=6), {"D1": "K 8", "D2": "C 6"}))
+    spatial = on_two_sides(matmul(k=8, c=6), {"D1": "K 8", "D2": "C 6"})
     # above registers stands D1 with K, above row buffers D2 with C
-    assert form.boost[W].tolist() == [1, 8, 6, 1]
-    assert form.boost[IN].tolist() == [1, 1, 6, 1]
-    assert form.boost[OUT].tolist() == [1, 8, 1, 1]
+    assert boost(spatial, W) == [1, 8, 6, 1]
+    assert boost(spatial, IN) == [1, 1, 6, 1]
+    assert boost(spatial, OUT) == [1, 8, 1, 1]
 
 
 def test_sliding_windows_share_data() -> None:
     layer = convolution({"K": 2, "C": 2, "OX": 4, "FX": 3})
-    form = unrollings(on_two_sides(layer, {"D1": "OX 4 FX 3"}))
-    assert form.boost[IN].tolist() == [1, 6, 1, 1]  # 4 + 3 - 1 positions
-    assert form.boost[W].tolist() == [1, 3, 1, 1]
-    assert form.boost[OUT].tolist() == [1, 4, 1, 1]
+    spatial = on_two_sides(layer, {"D1": "OX 4 FX 3"})
+    assert boost(spatial, IN) == [1, 6, 1, 1]  # 4 + 3 - 1 positions
+    assert boost(spatial, W) == [1, 3, 1, 1]
+    assert boost(spatial, OUT) == [1, 4, 1, 1]
 
 
 def test_sliding_windows_share_data_between_sides() -> None:
     layer = convolution({"K": 2, "C": 2, "OX": 4, "FX": 3}, "ix=2*ox+1*fx")
-    form = unrollings(on_two_sides(layer, {"D1": "OX 4", "D2": "FX 3"}))
+    spatial = on_two_sides(layer, {"D1": "OX 4", "D2": "FX 3"})
     # 4 positions, two apart, and 2 * 3 + 2 + 1 = 9 of them with the filter: 9/4 rounds to 2
-    assert form.boost[IN].tolist() == [1, 4, 2, 1]
+    assert boost(spatial, IN) == [1, 4, 2, 1]
 
 
 def test_reduction_over_units_makes_partial_sums_up_to_where_it_ends() -> None:
-    form = unrollings(on_two_sides(matmul(k=8, c=6), {"D1": "K 8", "D2": "C 6"}))
-    assert form.reduced_from.tolist() == [True, True, True, False, False]
+    spatial = on_two_sides(matmul(k=8, c=6), {"D1": "K 8", "D2": "C 6"})
+    assert flatten(spatial).reduced_from[FRACTIONAL, :5].tolist() == [1, 1, 1, 0, 0]
 
 
 def test_without_reduction_over_units_nothing_is_partial() -> None:
-    form = unrollings(on_two_sides(matmul(k=8, c=6), {"D1": "K 8"}))
-    assert not form.reduced_from.any()
+    spatial = on_two_sides(matmul(k=8, c=6), {"D1": "K 8"})
+    assert not flatten(spatial).reduced_from.any()
 
 
 def test_what_no_memory_serves_stands_above_the_top() -> None:
     spatial = mapped(matmul(k=8, c=6), machine(memory("each"), sides=SIDES), {"D1": "K 8"})
-    form = unrollings(spatial)
-    assert form.units[W].tolist() == [8, 8]
-    assert form.boost[W].tolist() == [1, 8]
+    assert units(spatial, W) == [8, 8]
+    assert boost(spatial, W) == [1, 8]
 
 
 @examples
 @given(spatial_problems())
 def test_no_more_units_than_there_are(spatial: SpatialProblem) -> None:
-    form = unrollings(spatial)
-    assert (form.units >= 1).all()
-    assert (form.units <= spatial.accelerator.array.units).all()
-    assert (form.boost >= 1).all()
     for x, operand in enumerate(spatial.layer.operands):
-        for level, memory_level in enumerate(spatial.problem.levels(operand.name), start=1):
-            assert form.units[x, level] <= spatial.accelerator.instances_of(memory_level)
+        of_array, *of_levels = units(spatial, x)
+        assert 1 <= of_array <= spatial.accelerator.array.units
+        assert min(boost(spatial, x)) >= 1
+        for used, level in zip(of_levels, spatial.problem.levels(operand.name), strict=True):
+            assert 1 <= used <= spatial.accelerator.instances_of(level)
 
 
 @examples
 @given(spatial_problems())
 def test_one_view_serves_both_where_unrollings_divide(spatial: SpatialProblem) -> None:
-    whole = all(
-        factor == int(factor)
-        for loops in fractional_factors(spatial).values()
-        for factor in loops.values()
-    )
-    assert flatten(spatial).views == (1 if whole else 2)
+    flat = flatten(spatial)
+    used = flat.unrolled_factor[FRACTIONAL, OUT, : flat.first_unrolled[OUT, -1]]
+    assert flat.views == (1 if (used == np.floor(used)).all() else 2)
+
+
+def test_more_unrollings_than_a_record_holds_are_an_error() -> None:
+    spatial = on_two_sides(matmul(k=7, c=6), {"D1": " ".join(["K 1"] * (UNROLLINGS + 1))})
+    with pytest.raises(InputError, match=f"{UNROLLINGS + 1} of them"):
+        flatten(spatial)

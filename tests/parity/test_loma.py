@@ -11,7 +11,7 @@ import os
 from collections import Counter
 from importlib.resources import files
 from itertools import islice
-from math import ceil, prod
+from math import ceil
 from pathlib import Path
 
 import pytest
@@ -19,8 +19,10 @@ from hypothesis import assume, given
 from zigzag.opt.loma.memory_allocator import MemoryTooSmallException
 
 from nestmap.costmodel.evaluate import evaluate_batch
-from nestmap.costmodel.spatial import fractional_factors
-from nestmap.model import MappingProblem, MappingType, SpatialProblem, TemporalMapping
+from nestmap.costmodel.flatten import flatten
+from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
+from nestmap.model import MappingProblem, MappingType, SpatialProblem, TemporalMapping, Unrolling
+from nestmap.model.dims import Dimension
 from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
 from nestmap.pipeline.stages import SpatialMappingConversionStage
 from nestmap.search import loma
@@ -91,13 +93,20 @@ def _compare(spatial: SpatialProblem, kind: MappingType) -> None:
 
 def _unrolls_exactly(spatial: SpatialProblem) -> bool:
     """Whether each loop is unrolled on one array dimension, and floating point counts it right."""
-    factors = fractional_factors(spatial)
-    for dimension, size in spatial.layer.sizes.items():
-        used = [loops[dimension] for loops in factors.values() if dimension in loops]
-        wanted = ceil(size / spatial.spatial_mapping.factor_of(dimension))
-        if len(used) > 1 or ceil(size / prod(used)) != wanted:
+    flat, wanted = flatten(spatial), spatial.temporal_sizes
+    count = flat.first_unrolled[OUT, -1]
+    dimensions = flat.unrolled_dimension[OUT, :count]
+    factors = flat.unrolled_factor[FRACTIONAL, OUT, :count]
+    for d, (dimension, size) in enumerate(spatial.layer.sizes.items()):
+        used = float(factors[dimensions == d].prod())
+        sides = [x for x in spatial.spatial_mapping.unrollings if _unrolls(x, dimension)]
+        if len(sides) > 1 or (sides and ceil(size / used) != wanted[dimension]):
             return False
     return True
+
+
+def _unrolls(unrolling: Unrolling, dimension: Dimension) -> bool:
+    return any(loop.dimension == dimension for loop in unrolling.loops)
 
 
 @given(spatial_problems())

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from nestmap.costmodel.evaluate import factor_table, port_names
 from nestmap.costmodel.evaluate_rows import evaluate_row, load_row
-from nestmap.costmodel.flatten import FlatProblem, flatten
+from nestmap.costmodel.flat_problem import FlatProblem
+from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.transfers import link_of
