@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
@@ -14,6 +15,10 @@ from nestmap.model import (
     Recording,
     RecordMode,
     Workload,
+)
+from nestmap.pipeline.analysis.network.reduced_unrollings import (
+    ReducedUnrolling,
+    reduced_unrollings,
 )
 from nestmap.pipeline.cli.options.common import ResultFileOptions
 from nestmap.pipeline.cli.options.explore import ExploreOptions, RecordingOptions, ResumeOptions
@@ -38,6 +43,7 @@ from nestmap.pipeline.render.text.network import (
     layer_table,
     machine_note,
     pruned_note,
+    reduced_notes,
     skipped_orders,
     totals,
 )
@@ -110,7 +116,7 @@ def run_explore(options: ExploreOptions) -> None:
         static_energy=options.static_energy,
     )
     found = _explored(options, network, plan, place)
-    _report(found, network.workload, plan.objective, files)
+    _report(found, network, plan.objective, files)
     _print_place(found.run, place)
 
 
@@ -125,7 +131,7 @@ def resume_exploration(
     info = opened.info(number)
     with print_resume_hint(opened, place), ExplorationBar() as bar:
         found = resume(number, opened, workers=options.workers, progress=bar)
-    _report(found, info.network.workload, info.objective, ResultFiles(options.files))
+    _report(found, info.network, info.objective, ResultFiles(options.files))
     _print_place(number, place)
 
 
@@ -148,33 +154,43 @@ def _recording(options: RecordingOptions) -> Recording:
 
 def _report(
     found: Exploration | FrontExploration,
-    workload: Workload,
+    network: NetworkProblem,
     objective: Objective,
     files: ResultFiles,
 ) -> None:
     """Writes the files, prints the results."""
     if isinstance(found, Exploration):
-        files.write(found.total, full_json(found.total, found.run))
-        _print_results(found, workload)
+        reduced = reduced_unrollings(network, found.total)
+        files.write(found.total, full_json(found.total, found.run, reduced))
+        _print_results(found, network.workload, reduced)
     else:
         best = found.front.best(objective)
-        files.write(best, front_json(found.front, found.run))
-        _print_front(found, best, workload)
+        reduced = reduced_unrollings(network, best)
+        files.write(best, front_json(found.front, found.run, reduced))
+        _print_front(found, best, network.workload, reduced)
     files.tell()
 
 
-def _print_front(found: FrontExploration, best: NetworkEvaluation, workload: Workload) -> None:
+def _print_front(
+    found: FrontExploration,
+    best: NetworkEvaluation,
+    workload: Workload,
+    reduced: Sequence[ReducedUnrolling],
+) -> None:
     show_prose(
         f"{printable(found.workload)} on {found.accelerator}: the Pareto front of each "
         "layer in energy and latency"
     )
     show([Line(), *front_table(found.front), Line()])
     left_out = skipped_note(workload.layers, best)
-    for note in (vector_note(best, _COUNTING), left_out, *skipped_orders(best)):
+    notes = (*reduced_notes(reduced), *skipped_orders(best))
+    for note in (vector_note(best, _COUNTING), left_out, *notes):
         show_prose(note)
 
 
-def _print_results(exploration: Exploration, workload: Workload) -> None:
+def _print_results(
+    exploration: Exploration, workload: Workload, reduced: Sequence[ReducedUnrolling]
+) -> None:
     show_prose(
         f"{printable(exploration.workload)} on {exploration.accelerator}: the mapping with "
         f"the lowest {_GOALS[exploration.objective]} for each layer"
@@ -184,6 +200,7 @@ def _print_results(exploration: Exploration, workload: Workload) -> None:
         vector_note(exploration.total, _COUNTING),
         skipped_note(workload.layers, exploration.total),
         *operator_notes(workload),
+        *reduced_notes(reduced),
         *skipped_orders(exploration.total),
     ]
     total = exploration.total

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from nestmap.model import CostModelEvaluation, NetworkEvaluation, Objective
+from nestmap.pipeline.analysis.network.reduced_unrollings import reduced_unrollings
 from nestmap.pipeline.analysis.network.stacked_bars import Bars, energy_bars, latency_bars
 from nestmap.pipeline.format import numbers
 from nestmap.pipeline.format.numbers import TIMES, with_micro
@@ -15,7 +16,12 @@ from nestmap.pipeline.pages.report.run import ReportedRun
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.columns import Column, bar_column, number_column
 from nestmap.pipeline.render.tables.table import Cell, Row, Table
-from nestmap.pipeline.render.text.network import machine_note, pruned_note, says_area
+from nestmap.pipeline.render.text.network import (
+    machine_note,
+    pruned_note,
+    reduced_notes,
+    says_area,
+)
 from nestmap.pipeline.render.text.vector import vector_note
 from nestmap.pipeline.render.text.workload import operator_notes
 from nestmap.pipeline.stages.mapping.imc_skipped import skipped_note
@@ -163,6 +169,7 @@ def _notes(run: ReportedRun) -> Iterator[str]:
         vector_note(evaluation),
         skipped_note(workload.layers, evaluation) if run.complete else "",
         *operator_notes(workload),
+        *reduced_notes(reduced_unrollings(run.network, evaluation)),
         _skipped(evaluation),
     )
     yield from (with_micro(note) for note in candidates if note)

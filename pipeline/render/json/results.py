@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from uuid import UUID
 
 from nestmap.model import (
@@ -12,6 +13,7 @@ from nestmap.model import (
     NetworkEvaluation,
     NetworkFront,
 )
+from nestmap.pipeline.analysis.network.reduced_unrollings import ReducedUnrolling
 from nestmap.pipeline.util.json import Json
 
 
@@ -26,8 +28,12 @@ def summary_json(evaluation: NetworkEvaluation, run: UUID | None = None) -> Json
     }
 
 
-def full_json(evaluation: NetworkEvaluation, run: UUID | None = None) -> Json:
-    """The totals, and all results of each layer."""
+def full_json(
+    evaluation: NetworkEvaluation,
+    run: UUID | None = None,
+    reduced: Sequence[ReducedUnrolling] = (),
+) -> Json:
+    """The totals, all results of each layer, and the user's unrollings that do not fit."""
     layers: list[Json] = [
         _headline(result) | _details(result.cme) | _statistics(result)
         for result in evaluation.layers
@@ -38,14 +44,26 @@ def full_json(evaluation: NetworkEvaluation, run: UUID | None = None) -> Json:
         "total": _total(evaluation),
         "layers": layers,
         "vector": vector,
+        "reduced_unrollings": _reduced(reduced),
     }
 
 
-def front_json(front: NetworkFront, run: UUID | None = None) -> Json:
+def front_json(
+    front: NetworkFront, run: UUID | None = None, reduced: Sequence[ReducedUnrolling] = ()
+) -> Json:
     """The Pareto front of each layer, with all results of each mapping."""
     layers: list[Json] = [_front(layer) for layer in front.layers]
     counted: dict[str, Json] = {"counted": front.vector_counted}
-    return {"run": _text(run), "layers": layers, "vector": counted | _vector_nodes(front)}
+    return {
+        "run": _text(run),
+        "layers": layers,
+        "vector": counted | _vector_nodes(front),
+        "reduced_unrollings": _reduced(reduced),
+    }
+
+
+def _reduced(reduced: Sequence[ReducedUnrolling]) -> list[Json]:
+    return [entry.model_dump() for entry in reduced]
 
 
 def _front(layer: LayerFront) -> Json:

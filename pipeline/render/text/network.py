@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from nestmap.model import CostModelEvaluation, Layer, LayerResult, NetworkEvaluation, PartKind
+from nestmap.pipeline.analysis.network.reduced_unrollings import ReducedUnrolling
 from nestmap.pipeline.format.mappings import sizes_text, spatial_text, unrolled_text
 from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, share
 from nestmap.pipeline.render.tables.columns import Column
@@ -21,7 +22,10 @@ from nestmap.pipeline.render.text.plain_table import Line, printable
 from nestmap.pipeline.render.text.wrapping_table import Row, RowColumns, rows_table
 
 MOST_NOTES: Final = 10
-"""The maximum number of notes on skipped orders that are printed."""
+"""The maximum number of notes of one kind that are printed."""
+
+MOST_NAMES: Final = 3
+"""The maximum number of layers that such a note names."""
 
 _NAMES: Final = (Column("Layer"), Column("Operator"))
 
@@ -95,6 +99,24 @@ def pruned_note(evaluation: NetworkEvaluation) -> str:
     if not pruned:
         return ""
     return f"{count(pruned)} spatial mappings left out: their lower bounds are above the best."
+
+
+def reduced_notes(reduced: Sequence[ReducedUnrolling]) -> list[str]:
+    """The user's unrollings that do not fit, with the layers of each; the first ten."""
+    layers: dict[tuple[str, str, int, int], list[str]] = {}
+    for x in reduced:
+        key = (x.array_dimension, x.dimension, x.asked, x.used)
+        layers.setdefault(key, []).append(printable(x.layer))
+    notes = [
+        f"Unrolling reduced to fit: {side} asks for {dimension} {asked}, "
+        f"{'layer' if len(names) == 1 else f'{len(names)} layers'} "
+        f"{', '.join(names[:MOST_NAMES])}{', ...' if names[MOST_NAMES:] else ''} "
+        f"{'uses' if len(names) == 1 else 'use'} {used}."
+        for (side, dimension, asked, used), names in layers.items()
+    ]
+    more = len(notes) - MOST_NOTES
+    rest = [f"{more} more reduced unrollings are in the JSON file (--json)."]
+    return notes[:MOST_NOTES] + (rest if more > 0 else [])
 
 
 def skipped_orders(evaluation: NetworkEvaluation) -> list[str]:

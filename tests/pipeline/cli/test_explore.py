@@ -53,6 +53,18 @@ def test_skipped_orders_are_explained(inputs: Inputs) -> None:
     )
 
 
+def test_reduced_unrollings_are_told_and_written(inputs: Inputs, tmp_path: Path) -> None:
+    network = Path(inputs.network)
+    network.write_text(network.read_text().replace("[3, 6, 8]", "[3, 1, 8]"))
+    for pareto in ([], ["--pareto"]):
+        file = tmp_path / "found.json"
+        ended = run(*inputs.explore, "--no-store", "--json", str(file), *pareto)
+        assert "D1 asks for K 2, layer second uses 1." in " ".join(ended.out.split())
+        assert loaded(file)["reduced_unrollings"] == [
+            {"layer": "second", "array_dimension": "D1", "dimension": "K", "asked": 2, "used": 1}
+        ]
+
+
 def test_says_which_operators_nobody_knows(tmp_path: Path) -> None:
     nodes = [node("MatMul", "x w", "y"), node("Magic", "y", "z", domain="acme")]
     file = tmp_path / "magic.onnx"

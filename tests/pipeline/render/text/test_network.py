@@ -16,6 +16,7 @@ from nestmap.model import (
     layer_from_equation,
 )
 from nestmap.model.base import copy_with
+from nestmap.pipeline.analysis.network.reduced_unrollings import ReducedUnrolling
 from nestmap.pipeline.explore.api import explore
 from nestmap.pipeline.format.mappings import spatial_text
 from nestmap.pipeline.format.numbers import cycles, energy
@@ -23,6 +24,7 @@ from nestmap.pipeline.render.text.network import (
     MOST_NOTES,
     layer_table,
     no_cost_note,
+    reduced_notes,
     skipped_orders,
     totals,
 )
@@ -119,3 +121,26 @@ def test_operators_that_cost_nothing() -> None:
     assert no_cost_note({"Relu": 3, "Add": 1}) == (
         "Operators that cost nothing here: Add (1), Relu (3)."
     )
+
+
+def reduced(layer: str, asked: int = 8) -> ReducedUnrolling:
+    return ReducedUnrolling(layer=layer, array_dimension="D1", dimension="K", asked=asked, used=3)
+
+
+@pytest.mark.parametrize(
+    ("layers", "expected"),
+    [
+        ("a", "layer a uses 3."),
+        ("a b", "2 layers a, b use 3."),
+        ("a b c d e", "5 layers a, b, c, ... use 3."),
+    ],
+)
+def test_reduced_unrollings_name_their_layers(layers: str, expected: str) -> None:
+    notes = reduced_notes([reduced(layer) for layer in layers.split()])
+    assert notes == [f"Unrolling reduced to fit: D1 asks for K 8, {expected}"]
+
+
+def test_the_first_reduced_unrollings_are_printed() -> None:
+    notes = reduced_notes([reduced("a", asked) for asked in range(4, 4 + MOST_NOTES + 2)])
+    assert len(notes) == MOST_NOTES + 1
+    assert notes[-1] == "2 more reduced unrollings are in the JSON file (--json)."
