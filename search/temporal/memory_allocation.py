@@ -22,7 +22,7 @@ from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import LOOPS, MEMORIES, OPERANDS, check_loops, new_record
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT
-from nestmap.model.arrays import Codes, Floats, Ints
+from nestmap.model.arrays import Codes, Flags, Floats, Ints
 
 NO_FAILURE = -1
 """Marks a failure of all slots together instead of one slot."""
@@ -114,6 +114,35 @@ def fits(
     return bool(_fits(problem, new_scratch(failures), factors, order, cuts))
 
 
+def fits_rows(
+    problem: FlatProblem, factors: Ints, orders: Codes, cuts: Codes, even: bool, failures: Failures
+) -> Flags:
+    """Whether each row fits the memories, by the rule of :func:`fits`, and is even if it has to be.
+
+    Rows that do not fit are counted in ``failures``; uneven rows are not.
+    """
+    check_loops(orders.shape[1])
+    fitting = np.empty(len(orders), np.bool_)
+    _fits_rows(problem, new_scratch(failures), factors, orders, cuts, even, fitting)
+    return fitting
+
+
+@kernel
+def _fits_rows(
+    problem: FlatProblem,
+    scratch: Scratch,
+    factors: Ints,
+    orders: Codes,
+    cuts: Codes,
+    even: bool,
+    fitting: Flags,
+) -> None:
+    for row in range(len(orders)):
+        fitting[row] = _fits(problem, scratch, factors, orders[row], cuts[row]) and (
+            not even or _is_even_everywhere(problem, scratch.work, scratch.candidates)
+        )
+
+
 @kernel
 def _fits(
     problem: FlatProblem,
@@ -138,6 +167,20 @@ def _fits(
             failure = slots
         if failure != NO_FAILURE:
             _count_failure(problem, scratch, memory, failure)
+            return False
+    return True
+
+
+@kernel
+def _is_even_everywhere(problem: FlatProblem, work: Work, candidates: Candidates) -> bool:
+    """Whether the cuts in ``work`` are even in every memory."""
+    for memory in range(problem.memories):
+        for i in range(problem.slots[memory]):
+            x, level = problem.slot_operand[memory, i], problem.slot_level[memory, i]
+            candidates.below[x] = work.cut[x, level - 1] if level > 1 else 0
+            candidates.best[i] = work.cut[x, level]
+        ends = candidates.best
+        if not _is_even(problem, candidates, memory, (ends[0], ends[1], ends[2])):
             return False
     return True
 

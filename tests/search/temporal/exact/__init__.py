@@ -1,0 +1,1 @@
+"""Tests of the exact search: brute force on small problems, properties of its bound."""

@@ -1,0 +1,181 @@
+"""Small random problems with everything that the search has to respect.
+
+One generator serves two: with ``random.Random(seed)`` the problems are the same every time, and
+Hypothesis draws the same choices from random numbers that it can make smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import prod
+from random import Random
+from typing import Final
+
+from hypothesis import strategies as st
+
+from nestmap.model import (
+    Layer,
+    LayerConstraints,
+    Loop,
+    MappingProblem,
+    MappingType,
+    OrderedLoop,
+    SpatialMapping,
+    SpatialProblem,
+    Unrolling,
+    layer_from_equation,
+)
+from nestmap.search.temporal.loop_factors import loop_factors
+from tests.search.temporal.exact.oracle import count_mappings
+from tests.search.temporal.exact.random_machines import imc_machine, leaking, plain_machine
+from tests.search.temporal.orderings import constrained
+from tests.strategies import FORMS, LayerForm
+
+PRIMES: Final = (2, 2, 2, 2, 2, 3, 3, 5, 7)
+MOST_MAPPINGS: Final = 40_000
+"""Brute force takes about a microsecond for each."""
+
+
+class Kind(StrEnum):
+    """What is special about a problem."""
+
+    PLAIN = "plain"
+    EVEN = "even"
+    ORDERED = "ordered"
+    LEAKING = "leaking"
+    IMC = "imc"
+
+
+@dataclass(frozen=True)
+class Small:
+    """A problem that brute force solves, and which mappings are asked for."""
+
+    spatial: SpatialProblem
+    mapping_type: MappingType
+
+
+def seeded_problem(kind: Kind, seed: int, most: int = MOST_MAPPINGS) -> Small:
+    """The problem of that kind and number, with at most ``most`` mappings."""
+    return draw_problem(Random(f"{kind} {seed}"), kind, most)
+
+
+@st.composite
+def small_problems(draw: st.DrawFn, most: int = MOST_MAPPINGS) -> Small:
+    """Problems of all kinds."""
+    kind = draw(st.sampled_from(Kind))
+    return draw_problem(draw(st.randoms(use_true_random=False)), kind, most)
+
+
+def draw_problem(random: Random, kind: Kind, most: int) -> Small:
+    """A layer on a machine with three to six prime factors in time, with fewer if there are more
+    than ``most`` mappings.
+    """
+    machine = imc_machine(random) if kind is Kind.IMC else plain_machine(random)
+    if kind is Kind.LEAKING:
+        machine = leaking(random, machine)
+    form = random.choice(FORMS)
+    dimensions = form.dimensions.split()
+    mapping = draw_unrolling(random, machine.array.sizes, dimensions)
+    temporal = [
+        Loop(dimension=random.choice(dimensions), size=random.choice(PRIMES))
+        for _ in range(random.randint(3, 6))
+    ]
+    looks = Look.drawn(random, dimensions)
+    while True:
+        layer = layer_of(form, looks, temporal, mapping)
+        problem = MappingProblem(layer=layer, accelerator=machine)
+        spatial = SpatialProblem(problem=problem, spatial_mapping=mapping)
+        if count_mappings(spatial) <= most:
+            break
+        temporal.pop()
+    if kind is Kind.ORDERED:
+        spatial = constrained(spatial, draw_ordering(random, spatial))
+    return Small(spatial, MappingType.EVEN if kind is Kind.EVEN else MappingType.UNEVEN)
+
+
+def draw_unrolling(
+    random: Random, units: Mapping[str, int], dimensions: Sequence[str]
+) -> SpatialMapping:
+    """Up to two loops on each array dimension; one loop on several of them, too."""
+    unrollings: list[Unrolling] = []
+    for name, most in units.items():
+        loops: list[Loop] = []
+        for dimension in random.sample(dimensions, min(len(dimensions), random.randint(0, 2))):
+            factor = random.randint(1, most // prod(loop.size for loop in loops))
+            loops.append(Loop(dimension=dimension, size=factor))
+        if loops:
+            unrollings.append(Unrolling(array_dimension=name, loops=tuple(loops)))
+    return SpatialMapping(unrollings=tuple(unrollings))
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a layer has beside its equation and the iterations in time."""
+
+    missing: Mapping[str, float]  # share of the last iteration of a dimension that is not needed
+    steps: tuple[tuple[int, int], ...]  # stride and dilation of each derived index
+    bits: Mapping[str, int]
+    partial_bits: int
+
+    @classmethod
+    def drawn(cls, random: Random, dimensions: Sequence[str]) -> Look:
+        """Mostly whole unrollings; any precision from 1 to 32 bit."""
+        final = random.choice((1, 4, 8, 16, 32))
+        return cls(
+            missing={d: random.choice((0.0, 0.0, random.random())) for d in dimensions},
+            steps=tuple((random.randint(1, 3), random.randint(1, 2)) for _ in range(2)),
+            bits={"W": random.choice((1, 4, 8)), "I": random.choice((2, 4, 8, 16)), "O": final},
+            partial_bits=max(final, random.choice((4, 8, 16, 24, 32))),
+        )
+
+
+def layer_of(
+    form: LayerForm, look: Look, temporal: Sequence[Loop], mapping: SpatialMapping
+) -> Layer:
+    """A layer that is left with these temporal loops under the mapping."""
+    sizes: dict[str, int] = {}
+    for dimension in form.dimensions.split():
+        iterations = prod(loop.size for loop in temporal if loop.dimension == dimension)
+        unrolled = mapping.factor_of(dimension)
+        missing = int(look.missing[dimension] * unrolled) if iterations > 1 else 0
+        sizes[dimension] = iterations * unrolled - missing
+    relations = [
+        f"{name.lower()}={stride}*{a.lower()}+{dilation}*{b.lower()}"
+        for (name, a, b), (stride, dilation) in zip(form.axes, look.steps, strict=False)
+    ]
+    return layer_from_equation(
+        form.equation,
+        sizes,
+        name="layer",
+        operator=form.operator,
+        relations=relations,
+        precision=look.bits,
+        partial_precision=look.partial_bits,
+    )
+
+
+def draw_ordering(random: Random, spatial: SpatialProblem) -> LayerConstraints:
+    """An ordering that can be met: loops inside and outside, of a size or any of a dimension.
+
+    Some sizes are products of two factors.
+    """
+    loops = [loop for loop in loop_factors(spatial, None) if loop.size > 1]
+    random.shuffle(loops)
+    items: list[OrderedLoop] = []
+    for _ in range(random.randint(1, 3)):
+        if not loops:
+            break
+        loop = loops.pop()
+        size = loop.size
+        same = [other for other in loops if other.dimension == loop.dimension]
+        if same and random.random() < 0.4:
+            loops.remove(same[0])
+            size *= same[0].size
+        is_open = size == loop.size and random.random() < 0.4
+        items.append(OrderedLoop(dimension=loop.dimension, size=None if is_open else size))
+    inner = random.randint(0, len(items))
+    return LayerConstraints(
+        temporal_ordering=tuple(items[:inner]), outer_ordering=tuple(items[inner:])
+    )
