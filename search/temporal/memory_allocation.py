@@ -122,9 +122,7 @@ def fits_rows(
     Rows that do not fit are counted in ``failures``; uneven rows are not.
     """
     check_loops(orders.shape[1])
-    fitting = np.empty(len(orders), np.bool_)
-    _fits_rows(problem, new_scratch(failures), factors, orders, cuts, even, fitting)
-    return fitting
+    return _fits_rows(problem, new_scratch(failures), factors, orders, cuts, even)
 
 
 @kernel
@@ -135,12 +133,13 @@ def _fits_rows(
     orders: Codes,
     cuts: Codes,
     even: bool,
-    fitting: Flags,
-) -> None:
+) -> Flags:
+    fitting = np.empty(len(orders), np.bool_)
     for row in range(len(orders)):
         fitting[row] = _fits(problem, scratch, factors, orders[row], cuts[row]) and (
             not even or _is_even_everywhere(problem, scratch.work, scratch.candidates)
         )
+    return fitting
 
 
 @kernel
@@ -167,20 +166,6 @@ def _fits(
             failure = slots
         if failure != NO_FAILURE:
             _count_failure(problem, scratch, memory, failure)
-            return False
-    return True
-
-
-@kernel
-def _is_even_everywhere(problem: FlatProblem, work: Work, candidates: Candidates) -> bool:
-    """Whether the cuts in ``work`` are even in every memory."""
-    for memory in range(problem.memories):
-        for i in range(problem.slots[memory]):
-            x, level = problem.slot_operand[memory, i], problem.slot_level[memory, i]
-            candidates.below[x] = work.cut[x, level - 1] if level > 1 else 0
-            candidates.best[i] = work.cut[x, level]
-        ends = candidates.best
-        if not _is_even(problem, candidates, memory, (ends[0], ends[1], ends[2])):
             return False
     return True
 
@@ -336,6 +321,20 @@ def _is_even(
         if prefixes[i] != max(candidates.below[problem.slot_operand[memory, i]], common):
             uneven += 1
     return uneven == 0
+
+
+@kernel
+def _is_even_everywhere(problem: FlatProblem, work: Work, candidates: Candidates) -> bool:
+    """Whether the cuts in ``work`` are even in every memory."""
+    for memory in range(problem.memories):
+        for i in range(problem.slots[memory]):
+            x, level = problem.slot_operand[memory, i], problem.slot_level[memory, i]
+            candidates.below[x] = work.cut[x, level - 1] if level > 1 else 0
+            candidates.best[i] = work.cut[x, level]
+        ends = candidates.best
+        if not _is_even(problem, candidates, memory, (ends[0], ends[1], ends[2])):
+            return False
+    return True
 
 
 @kernel
