@@ -28,6 +28,7 @@ from nestmap.model.arrays import Codes
 from nestmap.search.temporal.memory_allocation import Failures, fits_rows
 from nestmap.search.temporal.ordering import PinnedOrder, pinned_orders
 from nestmap.search.temporal.permutations import count_permutations, encode
+from nestmap.search.temporal.pinned import pinned_mapping
 
 CHUNK = 2**15
 """Rows that are in memory at a time."""
@@ -92,6 +93,8 @@ def feasible(batch: MappingBatch, mapping_type: MappingType) -> MappingBatch:
 
 def count_mappings(spatial: SpatialProblem) -> int:
     """The number of rows of :func:`all_mappings`."""
+    if pinned_mapping(spatial) is not None:
+        return 1
     return sum(
         count_permutations(way.free)
         * prod(comb(len(way.loops) + inner, inner) for inner in inner_levels(spatial))
@@ -105,7 +108,14 @@ def inner_levels(spatial: SpatialProblem) -> list[int]:
 
 
 def all_mappings(spatial: SpatialProblem) -> Iterator[MappingBatch]:
-    """Every distinct order of all prime factors with every ascending cut of every operand."""
+    """Every distinct order of all prime factors with every ascending cut of every operand.
+
+    Where the user pins memory levels, there is only that mapping.
+    """
+    pinned = pinned_mapping(spatial)
+    if pinned is not None:
+        yield MappingBatch.of(spatial, pinned)
+        return
     for way in pinned_orders(spatial, None):
         factors, codes = encode(way.loops)
         orders, cuts = distinct_orders(way, codes), all_cuts(spatial, len(codes))

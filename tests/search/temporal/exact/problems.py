@@ -22,6 +22,8 @@ from nestmap.model import (
     MappingProblem,
     MappingType,
     OrderedLoop,
+    PinnedLevels,
+    PinnedMemory,
     SpatialMapping,
     SpatialProblem,
     Unrolling,
@@ -44,6 +46,7 @@ class Kind(StrEnum):
     PLAIN = "plain"
     EVEN = "even"
     ORDERED = "ordered"
+    PINNED = "pinned"
     LEAKING = "leaking"
     IMC = "imc"
 
@@ -92,6 +95,8 @@ def draw_problem(random: Random, kind: Kind, most: int) -> Small:
         temporal.pop()
     if kind is Kind.ORDERED:
         spatial = constrained(spatial, draw_ordering(random, spatial))
+    if kind is Kind.PINNED:
+        spatial = constrained(spatial, draw_levels(random, spatial))
     return Small(spatial, MappingType.EVEN if kind is Kind.EVEN else MappingType.UNEVEN)
 
 
@@ -178,4 +183,23 @@ def draw_ordering(random: Random, spatial: SpatialProblem) -> LayerConstraints:
     inner = random.randint(0, len(items))
     return LayerConstraints(
         temporal_ordering=tuple(items[:inner]), outer_ordering=tuple(items[inner:])
+    )
+
+
+def draw_levels(random: Random, spatial: SpatialProblem) -> LayerConstraints:
+    """A whole order with the loops of each memory, which leave one mapping; it may not fit."""
+    loops = [loop for loop in loop_factors(spatial, None) if loop.size > 1]
+    random.shuffle(loops)
+    levels: list[PinnedLevels] = []
+    for operand in spatial.layer.operands:
+        *inner, top = (level.name for level in spatial.problem.levels(operand.name))
+        cuts = sorted(random.randint(0, len(loops)) for _ in inner)
+        memories = tuple(
+            PinnedMemory(memory=name, loops=cut)
+            for name, cut in zip([*inner, top], [*cuts, len(loops)], strict=True)
+        )
+        levels.append(PinnedLevels(operand=operand.name, memories=memories))
+    return LayerConstraints(
+        temporal_ordering=tuple(OrderedLoop(dimension=x.dimension, size=x.size) for x in loops),
+        memory_levels=tuple(levels),
     )

@@ -73,6 +73,15 @@ def test_orders_meet_the_user_s(ordering: str, orders: set[str]) -> None:
     assert set(found) == orders
 
 
+def test_pinned_levels_leave_one_mapping() -> None:
+    levels = {"O": {"top": 2}, "I": {"top": 2}, "W": {"w": 1, "top": 2}}
+    spatial = with_ordering(PRODUCT, "C 3 K 4", levels)
+    (batch,) = all_mappings(spatial)
+    (mapping,) = (batch.row(row) for row in range(len(batch)))
+    assert (" ".join(map(str, mapping.order)), mapping.cuts_of("W")) == ("C 3 K 4", (1, 2))
+    assert (truth(spatial, UNEVEN).fitting, count_mappings(spatial)) == (1, 1)
+
+
 def test_the_front_has_no_dominated_point() -> None:
     assert pareto({(1.0, 5.0), (1.0, 4.0), (2.0, 4.0), (2.0, 3.0)}) == {(1.0, 4.0), (2.0, 3.0)}
 
