@@ -36,6 +36,9 @@ from tests.search.temporal.orderings import constrained
 from tests.strategies import FORMS, LayerForm
 
 PRIMES: Final = (2, 2, 2, 2, 2, 3, 3, 5, 7)
+FACTORS: Final = (0, 1, 2, *[3, 4, 5, 6] * 5)
+"""The number of prime factors that are left in time."""
+
 MOST_MAPPINGS: Final = 40_000
 """Brute force takes about a microsecond for each."""
 
@@ -72,8 +75,9 @@ def small_problems(draw: st.DrawFn, most: int = MOST_MAPPINGS) -> Small:
 
 
 def draw_problem(random: Random, kind: Kind, most: int) -> Small:
-    """A layer on a machine with three to six prime factors in time, with fewer if there are more
-    than ``most`` mappings.
+    """A layer on a machine with up to six prime factors in time.
+
+    There are fewer where six have more than ``most`` mappings.
     """
     machine = imc_machine(random) if kind is Kind.IMC else plain_machine(random)
     if kind is Kind.LEAKING:
@@ -83,20 +87,16 @@ def draw_problem(random: Random, kind: Kind, most: int) -> Small:
     mapping = draw_unrolling(random, machine.array.sizes, dimensions)
     temporal = [
         Loop(dimension=random.choice(dimensions), size=random.choice(PRIMES))
-        for _ in range(random.randint(3, 6))
+        for _ in range(random.choice(FACTORS))
     ]
-    looks = Look.drawn(random, dimensions)
+    look = Look.drawn(random, dimensions)
     while True:
-        layer = layer_of(form, looks, temporal, mapping)
-        problem = MappingProblem(layer=layer, accelerator=machine)
+        problem = MappingProblem(layer=layer_of(form, look, temporal, mapping), accelerator=machine)
         spatial = SpatialProblem(problem=problem, spatial_mapping=mapping)
+        spatial = constrained(spatial, draw_constraints(random, kind, spatial))
         if count_mappings(spatial) <= most:
             break
         temporal.pop()
-    if kind is Kind.ORDERED:
-        spatial = constrained(spatial, draw_ordering(random, spatial))
-    if kind is Kind.PINNED:
-        spatial = constrained(spatial, draw_levels(random, spatial))
     return Small(spatial, MappingType.EVEN if kind is Kind.EVEN else MappingType.UNEVEN)
 
 
@@ -159,6 +159,17 @@ def layer_of(
         precision=look.bits,
         partial_precision=look.partial_bits,
     )
+
+
+def draw_constraints(random: Random, kind: Kind, spatial: SpatialProblem) -> LayerConstraints:
+    """What the user fixes."""
+    match kind:
+        case Kind.ORDERED:
+            return draw_ordering(random, spatial)
+        case Kind.PINNED:
+            return draw_levels(random, spatial)
+        case _:
+            return LayerConstraints()
 
 
 def draw_ordering(random: Random, spatial: SpatialProblem) -> LayerConstraints:

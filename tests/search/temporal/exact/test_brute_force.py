@@ -1,6 +1,6 @@
 """The exact search beside brute force: all orders of all primes with all cuts that fit.
 
-Problems are numbered, so that a failure names one: ``seeded_problem(Kind.EVEN, 17, 40_000)``.
+Problems are numbered, so that a failure names one: ``seeded_problem(Kind.EVEN, 17, 100_000)``.
 ``make stress`` (``NESTMAP_STRESS=1``) takes thousands of them, and larger ones.
 """
 
@@ -28,7 +28,7 @@ STRESS = "NESTMAP_STRESS" in os.environ
 SEEDS = 1200 if STRESS else 100
 """Problems of each kind."""
 
-MOST_MAPPINGS = 200_000 if STRESS else 40_000
+MOST_MAPPINGS = 400_000 if STRESS else 100_000
 BLOCK = 20
 """Problems of one test: one each would take longer to collect than to solve."""
 

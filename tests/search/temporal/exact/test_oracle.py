@@ -93,10 +93,10 @@ def test_rows_are_distinct_and_counted(small: Small) -> None:
     assert len(set(rows)) == len(rows) == count_mappings(small.spatial)
 
 
-def keys(batch: MappingBatch) -> list[tuple[object, ...]]:
+def keys(batch: MappingBatch) -> list[tuple[str, bytes]]:
     return [
-        (tuple(batch.factors[code] for code in order), cuts.tobytes())
-        for order, cuts in zip(batch.orders.tolist(), batch.cuts, strict=True)
+        (str([batch.factors[int(code)] for code in order]), cuts.tobytes())
+        for order, cuts in zip(batch.orders, batch.cuts, strict=True)
     ]
 
 
