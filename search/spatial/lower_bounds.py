@@ -156,6 +156,8 @@ def _cycles_once(problem: FlatProblem, t: int, sizes: Floats, extent: Floats) ->
 
     A single input does not wait for a link that another could use, as in the reference.
     """
+    if np.floor(problem.cycles_per_operation) != problem.cycles_per_operation:
+        return 0.0  # windows are rounded up: they hide more cycles than there are
     x, level = problem.transfer_operand[t], int(problem.transfer_level[t])
     alone = problem.operands == 2 and problem.link_sharing[x, level - 1] != 0
     if level != problem.levels[x] or (x != OUT and alone):
