@@ -31,7 +31,7 @@ def load_ports(problem: FlatProblem, work: Work, compute_cycles: float) -> None:
             if work.times[view, t] > 0 and not is_backward(problem, t):
                 work.loading[t] = work.needed[t]
                 if work.times[view, t] > 1:
-                    busy += np.ceil(_average_width(problem, work, t) / problem.cycles_per_operation)
+                    busy += np.ceil(average_width(problem, work, t) / problem.cycles_per_operation)
                 else:
                     once = _insert_by_cycles(work, once, t)
         free = max(0.0, (problem.port_max[port] - busy) / problem.port_max[port])
@@ -39,7 +39,7 @@ def load_ports(problem: FlatProblem, work: Work, compute_cycles: float) -> None:
 
 
 @kernel
-def _average_width(problem: FlatProblem, work: Work, t: int) -> float:
+def average_width(problem: FlatProblem, work: Work, t: int) -> float:
     """Bit/cycle of a transfer spread over its period, truncated to an integer."""
     view = problem.views - 1
     x, link = problem.transfer_operand[t], link_of(problem, t)
@@ -76,7 +76,7 @@ def _hide_behind_computation(
 
 
 @kernel
-def _link_cost(problem: FlatProblem, work: Work, x: int, link: int) -> float:
+def link_cost(problem: FlatProblem, work: Work, x: int, link: int) -> float:
     """Cycles of a link: those of its slower end."""
     low, high = problem.link_ends[x, link, 0], problem.link_ends[x, link, 1]
     return float(max(work.loading[low], work.loading[high]))
@@ -96,7 +96,7 @@ def onloading(problem: FlatProblem, work: Work) -> float:
     for x in range(1, problem.operands):
         work.load[x, ALONE] = work.load[x, HALF_SHARED] = work.load[x, SHARED] = 0.0
         for link in range(1, problem.levels[x]):
-            cost, sharing = _link_cost(problem, work, x, link), problem.link_sharing[x, link]
+            cost, sharing = link_cost(problem, work, x, link), problem.link_sharing[x, link]
             others = 0.0 if sharing == HALF_SHARED else work.load[x, sharing]
             work.load[x, sharing] = others + cost
     if problem.operands == 2:
@@ -125,5 +125,5 @@ def offloading(problem: FlatProblem, work: Work) -> float:
     """
     total = 0.0
     for link in range(1, problem.levels[OUT]):
-        total += _link_cost(problem, work, OUT, link)
+        total += link_cost(problem, work, OUT, link)
     return total

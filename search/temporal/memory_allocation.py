@@ -175,10 +175,29 @@ def _bits_at(problem: FlatProblem, work: Work, memory: int, i: int) -> float:
     """The capacity in bits that the cuts in ``work`` require in slot ``i`` of a memory."""
     x, level = problem.slot_operand[memory, i], problem.slot_level[memory, i]
     cut, below = int(work.cut[x, level]), int(work.cut[x, level - 1]) if level > 1 else 0
-    whole = _whole_tensor(problem, work, x) if problem.double_buffered[memory] == 1 else 0.0
+    return slot_bits(problem, work, (memory, x, level), cut, below, whole_tensor(problem, work, x))
+
+
+@kernel
+def slot_bits(
+    problem: FlatProblem,
+    work: Work,
+    place: tuple[int, int, int],
+    cut: int,
+    below: int,
+    whole: float,
+) -> float:
+    """The capacity in bits that one operand takes in a memory.
+
+    ``place`` is the memory, the operand and the level. The memory holds the loops below ``cut`` of
+    the order in ``work``, the level underneath those below ``below``; ``whole`` is the result of
+    :func:`whole_tensor`.
+    """
+    memory, x, level = place
     _tile_up_to(problem, work, x, level, cut)
     elements = tile_elements(problem, work, x)
-    copies = 1 if cut == work.loops or elements >= whole else 2
+    doubled = problem.double_buffered[memory] == 1
+    copies = 2 if doubled and cut < work.loops and elements < whole else 1
     return copies * elements * _precision(problem, work, x, level, below)
 
 
@@ -217,7 +236,7 @@ def _list_candidates(problem: FlatProblem, work: Work, candidates: Candidates, m
         first = work.loops if is_top else below
         precision = _precision(problem, work, x, level, below)
         candidates.first[i], candidates.last[i] = first, first - 1
-        whole = _whole_tensor(problem, work, x) if problem.double_buffered[memory] == 1 else 0.0
+        whole = whole_tensor(problem, work, x) if problem.double_buffered[memory] == 1 else 0.0
         _tile_up_to(problem, work, x, level, first)
         for prefix in range(first, work.loops + 1):
             elements = tile_elements(problem, work, x)
@@ -258,7 +277,7 @@ def _count_iterations(work: Work, candidates: Candidates) -> None:
 
 
 @kernel
-def _whole_tensor(problem: FlatProblem, work: Work, x: int) -> float:
+def whole_tensor(problem: FlatProblem, work: Work, x: int) -> float:
     """Elements of the operand in all loops and unrollings below its top level."""
     _tile_up_to(problem, work, x, problem.levels[x], work.loops)
     return tile_elements(problem, work, x)

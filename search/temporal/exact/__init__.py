@@ -1,0 +1,1 @@
+"""Exact search: the best of all orders and allocations, with a proof."""

@@ -1,0 +1,165 @@
+"""The capacity of memories along a path: what each cut takes, and who still has to cross.
+
+A memory is *tight* if what its operands may take together exceeds it; only tight memories need to
+be followed along a path. An operand's own cut is checked wherever it is crossed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nestmap.costmodel.flat_problem import FlatProblem
+from nestmap.costmodel.kernel.axes import OUT
+from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.record import new_record
+from nestmap.costmodel.kernel.work import Work
+from nestmap.costmodel.reuse import IRRELEVANT
+from nestmap.model.arrays import Flags, Floats, Ints
+from nestmap.search.temporal.exact.lattice import Lattice, load_point
+from nestmap.search.temporal.memory_allocation import slot_bits, whole_tensor
+
+LOOSE = -1
+"""Marks a memory that always has room for all of its operands."""
+
+UNFINISHED, FINISHED = 0, 1
+"""Whether all sums of the output were complete where it crossed its boundary below."""
+
+
+class Capacity(NamedTuple):
+    """What cuts take.
+
+    Axes: ``m`` memories, ``i`` slots, ``x`` operands, ``l`` levels, ``k`` tight memories.
+    """
+
+    bits: Floats  # [m, i, 2, p] bits of a slot, by whether the output was finished below
+    finished: Flags  # [p] whether no ir loop of the output is left above
+    slot: Ints  # [x, l] slot of the level in its memory
+    tight: Ints  # [m] index among the tight memories, or LOOSE
+    reserved: Floats  # [k] bits that inputs take for which a tight memory is the top level
+
+
+def capacity_of(problem: FlatProblem, lattice: Lattice) -> Capacity:
+    """The tables of a problem."""
+    points, operands = len(lattice.depth), problem.operands
+    bits = np.zeros((problem.memories, operands, 2, points))
+    finished = np.zeros(points, np.bool_)
+    _fill(problem, new_record(Work), lattice, bits, finished)
+    slot = np.zeros((operands, max(problem.levels) + 1), np.int64)
+    tight = np.full(problem.memories, LOOSE, np.int64)
+    reserved: list[float] = []
+    for m in range(problem.memories):
+        size, slots = problem.memory_size[m], int(problem.slots[m])
+        for i in range(slots):
+            slot[problem.slot_operand[m, i], problem.slot_level[m, i]] = i
+        fitting = np.where(bits[m, :slots] <= size, bits[m, :slots], 0.0)
+        if slots > 1 and fitting.max((1, 2)).sum() > size:
+            tight[m] = len(reserved)
+            reserved.append(_reserved(problem, bits, m))
+    return Capacity(bits, finished, slot, tight, np.array(reserved))
+
+
+def _reserved(problem: FlatProblem, bits: Floats, m: int) -> float:
+    total = 0.0
+    for i in range(int(problem.slots[m])):
+        x, level = problem.slot_operand[m, i], problem.slot_level[m, i]
+        if x != OUT and level == problem.levels[x]:
+            total += float(bits[m, i, FINISHED, 0])
+    return total
+
+
+@kernel
+def _fill(
+    problem: FlatProblem, work: Work, lattice: Lattice, bits: Floats, finished: Flags
+) -> None:
+    whole = np.empty(problem.operands)
+    load_point(work, lattice, 0)
+    for x in range(problem.operands):
+        whole[x] = whole_tensor(problem, work, x)
+    for p in range(len(lattice.depth)):
+        load_point(work, lattice, p)
+        finished[p] = True
+        for n in range(lattice.depth[p], work.loops):
+            if problem.relevance[OUT, work.dimension[n]] == IRRELEVANT:
+                finished[p] = False
+        for m in range(problem.memories):
+            for i in range(problem.slots[m]):
+                x, level = problem.slot_operand[m, i], problem.slot_level[m, i]
+                cut = work.loops if level == problem.levels[x] else int(lattice.depth[p])
+                bits[m, i, UNFINISHED, p] = slot_bits(
+                    problem, work, (m, x, level), cut, 0, float(whole[x])
+                )
+                bits[m, i, FINISHED, p] = slot_bits(
+                    problem, work, (m, x, level), cut, work.loops, float(whole[x])
+                )
+
+
+@kernel
+def take(
+    problem: FlatProblem,
+    capacity: Capacity,
+    place: tuple[int, int, int, int],
+    taken: Floats,
+) -> bool:
+    """Adds what one cut takes to ``taken`` [k]; false if it does not fit.
+
+    ``place``: the operand, the level, whether the output was finished below, and the point.
+    """
+    x, level, finished, p = place
+    m = problem.memory[x, level]
+    bits = capacity.bits[m, capacity.slot[x, level], finished, p]
+    if bits > problem.memory_size[m]:
+        return False
+    k = capacity.tight[m]
+    if k == LOOSE:
+        return True
+    taken[k] += bits
+    return bool(taken[k] <= problem.memory_size[m])
+
+
+@kernel
+def forget(problem: FlatProblem, capacity: Capacity, crossed: Ints, taken: Floats) -> None:
+    """Clears the memories whose operands have all crossed their cuts.
+
+    ``crossed`` [x] is the number of boundaries crossed. The top cut of the output counts as crossed
+    with the one below it, those of inputs are reserved from the beginning.
+    """
+    for m in range(problem.memories):
+        k = capacity.tight[m]
+        if k == LOOSE:
+            continue
+        is_open = False
+        for i in range(problem.slots[m]):
+            x, level = problem.slot_operand[m, i], problem.slot_level[m, i]
+            last = problem.levels[x] - 1
+            if (x == OUT or level <= last) and crossed[x] <= min(level, last):
+                is_open = True
+        if not is_open:
+            taken[k] = 0.0
+
+
+@kernel
+def forbid(problem: FlatProblem, lattice: Lattice, capacity: Capacity, spent: Floats) -> None:
+    """Makes it infinitely costly to cross a boundary where it may not be.
+
+    The array holds one word: the innermost boundary of an input is crossed while all loops below
+    are ir to it, that of the output at the origin. No cut may exceed its memory.
+    """
+    for x in range(problem.operands):
+        for p in range(1, len(lattice.depth)):
+            for f in range(len(lattice.factors)):
+                kind = problem.relevance[x, lattice.factors[f, 0]]
+                moves = kind != IRRELEVANT or x == OUT or problem.holds_inputs == 0
+                if lattice.below[p, f] > 0 and moves:
+                    spent[:, x, 0, p] = np.inf
+    for m in range(problem.memories):
+        k = capacity.tight[m]
+        if k != LOOSE and capacity.reserved[k] > problem.memory_size[m]:
+            spent[:] = np.inf
+        for i in range(problem.slots[m]):
+            x, level = problem.slot_operand[m, i], problem.slot_level[m, i]
+            for p in range(len(lattice.depth)):
+                least = min(capacity.bits[m, i, 0, p], capacity.bits[m, i, 1, p])
+                if least > problem.memory_size[m]:
+                    spent[:, x, level, p] = np.inf

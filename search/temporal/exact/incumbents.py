@@ -1,0 +1,69 @@
+"""The best costs that a search knows: what a mapping has to improve on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from nestmap.model import EvaluationBatch, Objective, front_rows
+from nestmap.model.arrays import Floats
+
+Costs = tuple[float, float]
+"""Energy (pJ) and latency (cycles) of a mapping."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Incumbents:
+    """The best costs for an objective, or without one the front of energy and latency."""
+
+    objective: Objective | None
+    costs: tuple[Costs, ...] = ()
+
+    def with_batch(self, batch: EvaluationBatch) -> Incumbents:
+        """The best of these and of the rows of a batch."""
+        if not len(batch):
+            return self
+        rows = zip(batch.energy.tolist(), batch.latency2.tolist(), strict=True)
+        return self.with_costs(tuple(rows))
+
+    def with_costs(self, costs: Sequence[Costs]) -> Incumbents:
+        """The best of these and of others."""
+        every = (*self.costs, *costs)
+        if not every:
+            return self
+        energy, latency = np.array(every).T
+        if self.objective is None:
+            rows = front_rows(energy, latency).tolist()
+        else:
+            rows = [int(np.argmin(values_of(self.objective, energy, latency)))]
+        return Incumbents(self.objective, tuple(every[row] for row in rows))
+
+    def improved_by(self, energies: Floats, latencies: Floats) -> bool:
+        """Whether any of these points is not equalled or beaten by one of the front."""
+        return any(
+            all(known[0] > energy or known[1] > latency for known in self.costs)
+            for energy, latency in zip(energies.tolist(), latencies.tolist(), strict=True)
+        )
+
+    @property
+    def limit(self) -> float:
+        """The objective that a mapping has to be below; infinite for a front."""
+        if self.objective is None or not self.costs:
+            return float("inf")
+        energy, latency = np.array(self.costs).T
+        return float(values_of(self.objective, energy, latency)[0])
+
+
+def values_of(objective: Objective, energy: Floats, latency: Floats) -> Floats:
+    """The objective of each row; units as in :class:`~nestmap.model.Objective`."""
+    match objective:
+        case Objective.ENERGY:
+            return energy
+        case Objective.LATENCY:
+            return latency
+        case Objective.EDP:
+            return energy * latency

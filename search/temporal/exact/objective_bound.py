@@ -1,0 +1,101 @@
+"""Bounds of energy and latency from sums of resources, and what is worth following."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nestmap.costmodel.kernel.jit import kernel
+from nestmap.model.arrays import Floats
+from nestmap.search.temporal.exact.resources import (
+    ENERGY,
+    LOAD,
+    LOADS,
+    OFF_LOAD,
+    ONCE,
+    OWN_LOADS,
+    SHARED_LOADS,
+    STALL,
+    TOTAL,
+    Resources,
+)
+
+
+class Rule(NamedTuple):
+    """How resources become costs, and which costs are worth following.
+
+    A path is followed while its bound is below one of ``energies`` or ``latencies`` at the same
+    place: the incumbents. For one objective there is one incumbent, and the bound of the objective
+    has to be below ``limit``.
+    """
+
+    computation: float  # pJ
+    leakage: float  # pJ a cycle
+    cycles: float  # of computation without stall
+    drain: float
+    counts_energy: bool  # the objective is the product of what counts
+    counts_latency: bool
+    is_front: bool
+    energies: Floats  # [n] incumbents of a front
+    latencies: Floats
+
+
+@kernel
+def costs_of(rule: Rule, resources: Resources, spent: Floats) -> tuple[float, float]:
+    """Bounds of energy (pJ) and latency (cycles) of a path that spends at least ``spent`` [k]."""
+    energy, stall, least = 0.0, 0.0, 0.0
+    load = np.zeros(LOADS)
+    for k in range(len(spent)):
+        kind = resources.kind[k]
+        if kind == ENERGY:
+            energy = spent[k]
+        elif kind == STALL:
+            stall = max(stall, spent[k] - resources.offset[k])
+        elif kind == TOTAL:
+            least = max(least, spent[k] - resources.offset[k])
+        elif kind >= LOAD:
+            load[kind - LOAD] = spent[k]
+    computing = rule.cycles + stall
+    loading = _onloading(load) + load[OFF_LOAD]
+    for k in range(len(spent)):
+        if resources.kind[k] == ONCE:
+            free = max(0.0, (resources.width[k] - spent[resources.busy[k]]) / resources.width[k])
+            loading = max(loading, spent[k] - free * computing)
+    latency = max(computing + loading, least) + rule.drain
+    return rule.computation + energy + rule.leakage * latency, latency
+
+
+@kernel
+def _onloading(load: Floats) -> float:
+    """Cycles of loading both inputs: the better of two sequences, as in the cost model."""
+    shared = load[SHARED_LOADS] + load[SHARED_LOADS + 1]
+    first, second = load[OWN_LOADS], load[OWN_LOADS + 1]
+    return float(
+        min(
+            max(shared + second, load[SHARED_LOADS] + first),
+            max(shared + first, load[SHARED_LOADS + 1] + second),
+        )
+    )
+
+
+@kernel
+def objective_of(rule: Rule, energy: float, latency: float) -> float:
+    """The objective of these costs."""
+    value = 1.0
+    if rule.counts_energy:
+        value *= energy
+    if rule.counts_latency:
+        value *= latency
+    return value
+
+
+@kernel
+def is_worth(rule: Rule, energy: float, latency: float, limit: float) -> bool:
+    """Whether a path with these bounds may still lead to a better mapping."""
+    if rule.is_front:
+        for n in range(len(rule.energies)):
+            if rule.energies[n] <= energy and rule.latencies[n] <= latency:
+                return False
+        return True
+    return objective_of(rule, energy, latency) < limit

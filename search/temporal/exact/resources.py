@@ -1,0 +1,284 @@
+"""What a mapping spends that adds up over its boundaries: energy, and what bounds its latency.
+
+Latency is not a sum over boundaries, but it is bounded by sums:
+
+- A transfer is late by its needed cycles minus the longest window that there is, the whole period,
+  in each period but one. A port stalls for the sum of these over its transfers, or for the
+  cycles that all of them need minus all cycles there are, whichever is more.
+- On-loading and off-loading add up link by link. What happens once may hide behind computation,
+  all but what level 1 needs to start.
+- What happens once on a port hides behind the share of all cycles in which the port is not busy
+  with what happens again and again. So latency is at least what happens once in full, with the
+  cycles that the rest needs, or its share of all cycles, whichever is less.
+
+Formulas: docs/cost-model.md#stall, docs/cost-model.md#cycles-of-loading
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nestmap.costmodel.energy import count_accesses, memory_energy
+from nestmap.costmodel.flat_problem import FlatProblem
+from nestmap.costmodel.footprint import count_bits, count_elements, find_partial_sums
+from nestmap.costmodel.kernel.axes import OUT
+from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.record import new_record
+from nestmap.costmodel.kernel.work import Work
+from nestmap.costmodel.loading import (
+    ALONE,
+    HALF_SHARED,
+    SHARED,
+    average_width,
+    link_cost,
+)
+from nestmap.costmodel.reuse import count_cycles
+from nestmap.costmodel.stall import time_transfers
+from nestmap.costmodel.transfers import is_backward, link_of, measure_transfers
+from nestmap.model.arrays import Floats, Ints
+from nestmap.search.temporal.exact.lattice import Lattice, load_point
+
+ENERGY, STALL, BUSY, ONCE, TOTAL, LOAD = 0, 1, 2, 3, 4, 5
+"""Kinds of resources; a load is ``LOAD`` plus one of the following."""
+
+SHARED_LOADS, OWN_LOADS, OFF_LOAD = 0, 2, 4
+"""Loads: of links that both inputs share (two), of each input's own links (two), of the output."""
+
+LOADS = 5
+
+SEQUENCES = 3
+"""Sets of loads that run one after the other: each input's own, or those that both share."""
+
+
+class Resources(NamedTuple):
+    """What crossing a boundary spends of each resource.
+
+    Axes: ``k`` resources, ``x`` operands, ``l`` boundaries, ``p`` points.
+    """
+
+    spent: Floats  # [k, x, l, p]
+    kind: Ints  # [k]
+    offset: Floats  # [k] cycles to subtract: those that a port may take before it stalls
+    width: Floats  # [k] bit/cycle of the port of a ONCE resource
+    busy: Ints  # [k] the BUSY resource (bit/cycle) of the same port
+    compared: int  # the first resources, of which the others are sums
+
+
+def energy_resource(problem: FlatProblem, lattice: Lattice) -> Resources:
+    """Energy alone (pJ)."""
+    spent = np.zeros((1, *_shape(problem, lattice)))
+    _fill_energy(problem, new_record(Work), lattice, spent)
+    none = np.zeros(1)
+    return Resources(spent, np.array([ENERGY]), none, none, np.zeros(1, np.int64), 1)
+
+
+def all_resources(problem: FlatProblem, lattice: Lattice) -> Resources:
+    """Energy, and the resources of latency (cycles) that can matter.
+
+    In this order: energy; by port late cycles, needed cycles and busy bits; by port and input the
+    cycles of loading with what happens once in full, alone and with the other cycles; the loads.
+    Sums of these follow: a stall with the loads.
+    """
+    ports, loads = problem.ports, [LOAD + i for i in range(LOADS)]
+    several = SEQUENCES * ports
+    counts = {STALL: 2 * ports, BUSY: ports, ONCE: several, TOTAL: several}
+    kind = np.array([ENERGY, *(k for k, n in counts.items() for _ in range(n)), *loads])
+    spent = np.zeros((len(kind), *_shape(problem, lattice)))
+    cycles = _fill_all(problem, new_record(Work), lattice, spent)
+    offset, width, busy = np.zeros(len(kind)), np.ones(len(kind)), np.zeros(len(kind), np.int64)
+    offset[1 + ports : 1 + 2 * ports] = cycles
+    width[kind == ONCE] = np.tile(problem.port_max[:ports], SEQUENCES)
+    busy[kind == ONCE] = np.tile(np.flatnonzero(kind == BUSY), SEQUENCES)
+    most = spent.max(axis=3).sum(axis=(1, 2))
+    free = np.maximum(0.0, 1.0 - most[busy] / width) * cycles
+    matters = most > np.select([kind == ONCE, kind == TOTAL], [free, cycles], offset)
+    matters[busy[matters & (kind == ONCE)]] = True
+    matters[(kind == BUSY) & ~np.isin(np.arange(len(kind)), busy[matters & (kind == ONCE)])] = False
+    matters[0] = True
+    busy = (np.cumsum(matters) - 1)[busy]
+    stalls = np.flatnonzero(matters & (kind == STALL))
+    sums = [spent[stalls] + load for load in _loads(spent, kind)]
+    more = len(stalls) * len(sums)
+    return Resources(
+        np.concatenate([spent[matters], *sums]),
+        np.append(kind[matters], np.full(more, TOTAL)),
+        np.append(offset[matters], np.tile(offset[stalls] - cycles, len(sums))),
+        np.append(width[matters], np.ones(more)),
+        np.append(busy[matters], np.zeros(more, np.int64)),
+        int(matters.sum()),
+    )
+
+
+def _loads(spent: Floats, kind: Ints) -> list[Floats]:
+    """[x, l, p] the loads that run in sequence, as in :func:`_is_in`."""
+    return [
+        spent[[k >= LOAD and _is_in(k - LOAD, which) for k in kind.tolist()]].sum(axis=0)
+        for which in range(SEQUENCES)
+    ]
+
+
+def _shape(problem: FlatProblem, lattice: Lattice) -> tuple[int, int, int]:
+    return problem.operands, max(problem.levels) + 1, len(lattice.depth)
+
+
+@kernel
+def _fill_energy(problem: FlatProblem, work: Work, lattice: Lattice, spent: Floats) -> None:
+    for p in range(len(lattice.depth)):
+        load_point(work, lattice, p)
+        _put_boundaries(problem, work, lattice.depth[p])
+        _add_energy(problem, work, p, spent[0])
+
+
+@kernel
+def _fill_all(problem: FlatProblem, work: Work, lattice: Lattice, spent: Floats) -> float:
+    """Fills all resources; returns the cycles of computation."""
+    least = np.full(problem.operands, np.inf)
+    for p in range(len(lattice.depth)):
+        load_point(work, lattice, p)
+        _put_boundaries(problem, work, lattice.depth[p])
+        _add_energy(problem, work, p, spent[0])
+        count_bits(problem, work)
+        time_transfers(problem, work)
+        if p == 0:
+            for x in range(problem.operands):
+                precision = min(problem.precision[x], problem.partial_precision[x])
+                least[x] = work.elements[problem.views - 1, x, 1] * precision
+        _add_stalls(problem, work, p, spent)
+        _add_loads(problem, work, least, p, spent)
+    return float(np.ceil(work.cycles[0, problem.levels[0]] * problem.cycles_per_operation))
+
+
+@kernel
+def _put_boundaries(problem: FlatProblem, work: Work, cut: int) -> None:
+    """Sets all boundaries of all operands to one place, with the longest windows."""
+    for x in range(problem.operands):
+        for level in range(problem.levels[x] + 1):
+            work.stationary_cut[x, level] = cut
+            work.doubled[x, level] = 1
+        work.stationary_cut[x, problem.levels[x]] = work.loops
+
+
+@kernel
+def _add_energy(problem: FlatProblem, work: Work, p: int, spent: Floats) -> None:
+    """The energy of all links, for the boundaries in the work arrays."""
+    count_cycles(problem, work)
+    count_elements(problem, work)
+    find_partial_sums(problem, work)
+    measure_transfers(problem, work)
+    count_accesses(problem, work)
+    memory_energy(problem, work)
+    for t in range(problem.transfers):
+        spent[problem.transfer_operand[t], link_of(problem, t), p] += work.energy[t]
+
+
+@kernel
+def _add_stalls(problem: FlatProblem, work: Work, p: int, spent: Floats) -> None:
+    """Cycles by which transfers are late, and cycles that they need, port by port."""
+    for port in range(problem.ports):
+        for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
+            if work.times[problem.views - 1, t] > 1:
+                _add_stall(problem, work, (port, t), p, spent)
+
+
+@kernel
+def _add_stall(
+    problem: FlatProblem, work: Work, place: tuple[int, int], p: int, spent: Floats
+) -> None:
+    """Adds a transfer that happens again and again; ``place`` is its port and its number.
+
+    Windows are rounded up to cycles: with a fraction of a cycle an operation, they may be longer
+    than all cycles, so that only what is late counts.
+    """
+    port, t = place
+    x, link = problem.transfer_operand[t], link_of(problem, t)
+    repeats = work.times[problem.views - 1, t] - 1
+    spent[1 + port, x, link, p] += max(0.0, work.needed[t] - work.allowed[t]) * repeats
+    is_whole = problem.cycles_per_operation == np.floor(problem.cycles_per_operation)
+    needed = work.needed[t] * repeats if is_whole else 0.0
+    spent[1 + problem.ports + port, x, link, p] += needed
+    if not is_backward(problem, t):
+        width = np.ceil(average_width(problem, work, t) / problem.cycles_per_operation)
+        cycles = np.ceil(work.cycles[0, problem.levels[0]] * problem.cycles_per_operation)
+        spent[1 + 2 * problem.ports + port, x, link, p] += width
+        share = min(needed, cycles * width / problem.port_max[port])
+        for which in range(SEQUENCES):
+            k = 1 + (3 + SEQUENCES + which) * problem.ports + port
+            spent[k, x, link, p] += share
+
+
+@kernel
+def _add_loads(problem: FlatProblem, work: Work, least: Floats, p: int, spent: Floats) -> None:
+    """Cycles of loading; by port, also with what happens once on it in full."""
+    for port in range(problem.ports):
+        _load_transfers(problem, work, least, port, False)
+    for x in range(problem.operands):
+        for link in range(1, problem.levels[x]):
+            load = _load_of(problem, x, link)
+            if load >= 0:
+                k = 1 + (3 + 2 * SEQUENCES) * problem.ports + load
+                spent[k, x, link, p] += link_cost(problem, work, x, link)
+    for port in range(problem.ports):
+        if problem.first_transfer[port] < problem.first_transfer[port + 1]:
+            _load_transfers(problem, work, least, port, True)
+            _add_sequences(problem, work, port, p, spent)
+            _load_transfers(problem, work, least, port, False)
+
+
+@kernel
+def _add_sequences(problem: FlatProblem, work: Work, port: int, p: int, spent: Floats) -> None:
+    """Adds the loads in the work arrays to the sequences of a port."""
+    first = 1 + 3 * problem.ports + port
+    for x in range(problem.operands):
+        for link in range(1, problem.levels[x]):
+            cycles, load = link_cost(problem, work, x, link), _load_of(problem, x, link)
+            for which in range(SEQUENCES):
+                if load >= 0 and _is_in(load, which):
+                    spent[first + which * problem.ports, x, link, p] += cycles
+                    spent[first + (SEQUENCES + which) * problem.ports, x, link, p] += cycles
+
+
+@kernel
+def _is_in(load: int, which: int) -> bool:
+    """Whether a load is in a sequence: of the first input, the second, or shared; all off-load."""
+    if which == 2:
+        return load in (SHARED_LOADS, SHARED_LOADS + 1, OFF_LOAD)
+    return load in (SHARED_LOADS + which, OWN_LOADS + which, OFF_LOAD)
+
+
+@kernel
+def _load_transfers(
+    problem: FlatProblem, work: Work, least: Floats, port: int, in_full: bool
+) -> None:
+    """The least cycles that the transfers of a port add, ``in_full`` those that happen once."""
+    view = problem.views - 1
+    for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
+        work.loading[t] = 0.0
+        if work.times[view, t] > 0 and not is_backward(problem, t):
+            x = problem.transfer_operand[t]
+            at_first = link_of(problem, t) == 1
+            start = work.held[view, x, 1] if at_first else least[x]
+            hidden = work.times[view, t] == 1 and not in_full
+            first = np.ceil(start / problem.port_max[port])
+            work.loading[t] = min(work.needed[t], first) if hidden else work.needed[t]
+
+
+@kernel
+def _load_of(problem: FlatProblem, x: int, link: int) -> int:
+    """The load that a link adds to, -1 for none.
+
+    Of the links of an input that are shared at one end, the outermost counts.
+    """
+    if x == OUT:
+        return OFF_LOAD
+    sharing = problem.link_sharing[x, link]
+    if problem.operands == 2:
+        return OWN_LOADS if sharing == ALONE else -1
+    if sharing == SHARED:
+        return SHARED_LOADS + x - 1
+    if sharing == HALF_SHARED:
+        for above in range(link + 1, problem.levels[x]):
+            if problem.link_sharing[x, above] == HALF_SHARED:
+                return -1
+    return OWN_LOADS + x - 1

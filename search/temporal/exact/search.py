@@ -1,0 +1,228 @@
+"""Exact search: the best of all orders and allocations of one spatial mapping, with a bound.
+
+LOMA's orders come first, then those of them that look best with all of their cuts free, then the
+lattice of all prime factors. There the search first looks for the paths with the lowest bounds,
+with dominance between them: for energy these are optimal. Where bound and best mapping differ, it
+then goes through all mappings that may be better than the best one found.
+
+A limit on the number of labels ends a search early. What it returns then are the best mapping
+found and a true bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import final
+
+from nestmap.costmodel.evaluate import evaluate_batch
+from nestmap.model import (
+    CostBounds,
+    EvaluationBatch,
+    Frozen,
+    MappingBatch,
+    MappingType,
+    Objective,
+    SearchStatistics,
+    SpatialProblem,
+)
+from nestmap.model.units import PositiveCount
+from nestmap.search.spatial.lower_bounds import lower_bounds
+from nestmap.search.temporal.exact.incumbents import Costs, Incumbents, values_of
+from nestmap.search.temporal.exact.labels import Pruning
+from nestmap.search.temporal.exact.passes import Passed, run_pass
+from nestmap.search.temporal.exact.space import Prepared, is_too_large, origin_bound, prepare
+from nestmap.search.temporal.exact.start import best_orders, in_primes, loma_batches
+from nestmap.search.temporal.ordering import PinnedOrder, pinned_orders
+from nestmap.search.temporal.pinned import pinned_batch
+
+STEPS = (0.01, 0.04, 0.16, 0.64, 2.56, float("inf"))
+"""By how much limits exceed the bound at the origin, relative, pass after pass."""
+
+SHARES = (1 / 16, 1 / 4, 1.0)
+"""Where limits lie between the bound at the origin and the incumbent, pass after pass."""
+
+FREED_LABELS = 20_000
+"""Labels for the cuts of one order."""
+
+
+class ExactOptions(Frozen, frozen=True):
+    """What an exact search may do.
+
+    ``labels`` limits the partial mappings that each pass of the search follows.
+    """
+
+    mapping_type: MappingType = MappingType.UNEVEN
+    labels: PositiveCount = 100_000
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SearchTask:
+    """One spatial mapping to search, and what is known of others.
+
+    Only mappings that improve on the ``incumbents`` are of interest. With ``start``, LOMA's orders
+    come first.
+    """
+
+    spatial: SpatialProblem
+    incumbents: tuple[Costs, ...] = ()
+    start: bool = True
+
+
+def exact(
+    task: SearchTask, objective: Objective, options: ExactOptions
+) -> Iterator[EvaluationBatch]:
+    """The mappings that the search evaluates; one of them is optimal unless a limit ends it.
+
+    The statistics of the last batch, which has no rows, give the bound: no mapping of this spatial
+    mapping has a lower objective, or none improves on the incumbents. ``unproven`` is 1 there if a
+    limit ended the search.
+
+    Raises:
+        InputError: if the user's temporal ordering is unsatisfiable.
+    """
+    return _Run(task, objective, options).search()
+
+
+def exact_front(task: SearchTask, options: ExactOptions) -> Iterator[EvaluationBatch]:
+    """The mappings that the search for the front of energy and latency evaluates.
+
+    Unless a limit ends the search, which ``unproven`` says, those points of the front are among
+    them that no incumbent equals or beats.
+
+    Raises:
+        InputError: if the user's temporal ordering is unsatisfiable.
+    """
+    return _Run(task, None, options).search()
+
+
+@final
+class _Run:
+    """One search: the best costs known, and what has been shown."""
+
+    def __init__(
+        self, task: SearchTask, objective: Objective | None, options: ExactOptions
+    ) -> None:
+        self._task, self._objective, self._options = task, objective, options
+        self._spatial = task.spatial
+        self._ways = tuple(pinned_orders(task.spatial, None))
+        self._known = Incumbents(objective).with_costs(task.incumbents)
+        self._found = 0
+        self._bound = inf
+        self._unproven = 0
+
+    def search(self) -> Iterator[EvaluationBatch]:
+        """All evaluations, and the bound in a last batch without rows."""
+        pinned = pinned_batch(self._spatial)
+        if pinned is not None:
+            yield self._noted(evaluate_batch(pinned))
+        else:
+            prepared = [self._prepared(way) for way in self._ways]
+            yield from self._start(prepared)
+            for one in prepared:
+                yield from self._prove(one)
+        if not self._found and not self._task.incumbents and pinned is None:
+            yield from loma_batches(self._spatial, self._options.mapping_type)
+        statistics = SearchStatistics(bounds=self._bounds(), unproven=self._unproven)
+        yield evaluate_batch(MappingBatch.empty(self._spatial, statistics))
+
+    def _noted(self, batch: EvaluationBatch) -> EvaluationBatch:
+        self._known = self._known.with_batch(batch)
+        self._found += len(batch)
+        return batch
+
+    def _prepared(self, way: PinnedOrder) -> Prepared | None:
+        """The space of one way to meet the ordering; none if it is too large."""
+        if is_too_large(self._spatial, way, self._objective):
+            return None
+        return prepare(self._spatial, way, self._objective, self._options.mapping_type)
+
+    def _start(self, prepared: Sequence[Prepared | None]) -> Iterator[EvaluationBatch]:
+        """LOMA's orders, and the best of them with all cuts free."""
+        if not self._task.start or not any(x is None or x.is_feasible for x in prepared):
+            return
+        batches = list(loma_batches(self._spatial, self._options.mapping_type))
+        for batch in batches:
+            yield self._noted(batch)
+        if all(x is not None and x.is_sum for x in prepared):
+            return
+        for order in best_orders(batches, self._objective):
+            chain = self._prepared(in_primes(order, self._ways))
+            if chain is not None:
+                passed = self._pass(chain, self._known.limit, FREED_LABELS)
+                yield self._noted(passed.evaluations)
+
+    def _prove(self, prepared: Prepared | None) -> Iterator[EvaluationBatch]:
+        """Searches one space to its end, or to a limit; lowers the bound to what has been shown."""
+        if prepared is None:
+            self._show(-inf, 1)
+            return
+        if not prepared.is_feasible:
+            return
+        if self._objective is None:
+            yield from self._prove_front(prepared)
+            return
+        shown, unproven = yield from self._pass_with_dominance(prepared, self._objective)
+        if not prepared.is_sum and shown < self._known.limit:
+            limit = self._known.limit
+            passed = self._pass(prepared, limit, dominance=False)
+            yield self._noted(passed.evaluations)
+            shown, unproven = (limit, 0) if passed.is_complete else (shown, 1)
+        self._show(shown, unproven)
+
+    def _pass_with_dominance(
+        self, prepared: Prepared, objective: Objective
+    ) -> Generator[EvaluationBatch, None, tuple[float, int]]:
+        """Passes with ever higher limits; returns a bound, and 1 if the pool was too small."""
+        shown = origin_bound(prepared)
+        for limit in self._limits(shown):
+            passed = self._pass(prepared, limit)
+            if not passed.is_complete:
+                return shown, 1
+            values = values_of(objective, passed.energies, passed.latencies)
+            shown = min([limit, *values.tolist()])
+            yield self._noted(passed.evaluations)
+            if len(values) or limit >= self._known.limit:
+                break
+        return shown, 0
+
+    def _prove_front(self, prepared: Prepared) -> Iterator[EvaluationBatch]:
+        """The same for a front: until no path may lead to a point that is not dominated."""
+        passed = self._pass(prepared, inf)
+        yield self._noted(passed.evaluations)
+        if passed.is_complete and not self._known.improved_by(passed.energies, passed.latencies):
+            return
+        passed = self._pass(prepared, inf, dominance=False)
+        yield self._noted(passed.evaluations)
+        self._unproven |= int(not passed.is_complete)
+
+    def _limits(self, bound: float) -> Iterator[float]:
+        """Ever higher limits: a low one takes few labels, and suffices if the optimum is low."""
+        most = self._known.limit
+        if most < inf:
+            yield from (bound + (most - bound) * share for share in SHARES)
+            return
+        yield from (bound * (1 + step) for step in STEPS)
+
+    def _pass(
+        self, prepared: Prepared, limit: float, labels: int = 0, dominance: bool = True
+    ) -> Passed:
+        pruning = Pruning(limit, dominance, prepared.is_even)
+        return run_pass(prepared, pruning, self._known.costs, labels or self._options.labels)
+
+    def _show(self, bound: float, unproven: int) -> None:
+        self._bound = min(self._bound, bound)
+        self._unproven |= unproven
+
+    def _bounds(self) -> CostBounds:
+        """The bounds of the last batch: that of the objective is what has been shown."""
+        bounds = lower_bounds(self._spatial)
+        if self._objective is None:
+            return bounds
+        least = min(self._bound, self._known.limit)
+        proven = max(least, bounds.of(self._objective))
+        if proven == inf:
+            return bounds
+        return bounds.model_copy(update={self._objective.value: proven})

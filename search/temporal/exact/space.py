@@ -1,0 +1,134 @@
+"""What a search of one spatial mapping reads: lattice, resources, remainders, capacity."""
+
+from __future__ import annotations
+
+from math import ceil, prod
+from typing import NamedTuple
+
+import numpy as np
+
+from nestmap.costmodel.flat_problem import FlatProblem
+from nestmap.costmodel.flatten import flatten
+from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.reuse import IRRELEVANT
+from nestmap.model import CostBounds, Loop, MappingType, Objective, SpatialProblem
+from nestmap.model.arrays import Floats
+from nestmap.search.temporal.exact.capacity import Capacity, capacity_of, forbid
+from nestmap.search.temporal.exact.lattice import Lattice, count_points, lattice_of
+from nestmap.search.temporal.exact.objective_bound import Rule, costs_of, objective_of
+from nestmap.search.temporal.exact.remainders import remainders
+from nestmap.search.temporal.exact.resources import Resources, all_resources, energy_resource
+from nestmap.search.temporal.ordering import PinnedOrder
+
+
+class Space(NamedTuple):
+    """Everything that the kernels of a search read."""
+
+    lattice: Lattice
+    resources: Resources
+    least: Floats  # [k, x, l, p] remainders
+    capacity: Capacity
+    rule: Rule
+
+
+class Prepared(NamedTuple):
+    """The orders of one way to meet the user's ordering, prepared for a search."""
+
+    spatial: SpatialProblem
+    flat: FlatProblem
+    factors: tuple[Loop, ...]
+    space: Space
+    is_even: bool
+    is_sum: bool  # the objective is what a path spends, so that the least of it is the optimum
+
+    @property
+    def is_feasible(self) -> bool:
+        """Whether every operand on its own fits its memories."""
+        return bool(np.isfinite(self.space.least[0, :, 0, 0]).all())
+
+
+def prepare(
+    spatial: SpatialProblem,
+    pinned: PinnedOrder,
+    objective: Objective | None,
+    mapping_type: MappingType,
+) -> Prepared:
+    """The space of the orders of these loops; without an objective for a front.
+
+    Raises:
+        InputError: if the lattice or the problem is too large.
+    """
+    flat, is_even = flatten(spatial), mapping_type is MappingType.EVEN
+    lattice, factors = lattice_of(spatial, pinned)
+    energy_alone = objective is Objective.ENERGY and flat.leakage == 0.0
+    resources = energy_resource(flat, lattice) if energy_alone else all_resources(flat, lattice)
+    if is_even:
+        _relax(flat, lattice, resources.spent)
+    capacity = capacity_of(flat, lattice)
+    forbid(flat, lattice, capacity, resources.spent)
+    least = remainders(flat, lattice, resources.spent)
+    space = Space(lattice, resources, least, capacity, _rule(flat, spatial, objective))
+    return Prepared(spatial, flat, factors, space, is_even, energy_alone and not is_even)
+
+
+MOST_CELLS = 20_000_000
+"""Cells of the largest table: 160 MB."""
+
+
+def is_too_large(spatial: SpatialProblem, pinned: PinnedOrder, objective: Objective | None) -> bool:
+    """Whether the tables of these orders would take too much memory."""
+    flat = flatten(spatial)
+    alone = objective is Objective.ENERGY and flat.leakage == 0.0
+    kinds = 1 if alone else 15 * int(flat.ports) + 6
+    cells = count_points(pinned) * kinds * flat.operands * (max(flat.levels) + 1)
+    return bool(cells > MOST_CELLS)
+
+
+def origin_bounds(prepared: Prepared) -> tuple[float, float]:
+    """Bounds of energy (pJ) and latency (cycles) of all mappings, from the remainders alone."""
+    space = prepared.space
+    energy, latency = costs_of(space.rule, space.resources, space.least[:, :, 0, 0].sum(axis=1))
+    return float(energy), float(latency)
+
+
+def bounds_of(prepared: Prepared) -> CostBounds:
+    """The same as a model."""
+    energy, latency = origin_bounds(prepared)
+    return CostBounds(energy=energy, latency=latency, edp=energy * latency)
+
+
+def origin_bound(prepared: Prepared) -> float:
+    """The bound of the objective of all mappings, from the remainders alone."""
+    return float(objective_of(prepared.space.rule, *origin_bounds(prepared)))
+
+
+def _rule(flat: FlatProblem, spatial: SpatialProblem, objective: Objective | None) -> Rule:
+    cycles = prod(spatial.temporal_sizes.values()) * float(flat.cycles_per_operation)
+    return Rule(
+        computation=float(flat.computation),
+        leakage=float(flat.leakage),
+        cycles=float(ceil(cycles)),
+        drain=float(flat.drain),
+        counts_energy=objective is not Objective.LATENCY,
+        counts_latency=objective is not Objective.ENERGY,
+        is_front=objective is None,
+        energies=np.empty(0),
+        latencies=np.empty(0),
+    )
+
+
+@kernel
+def _relax(problem: FlatProblem, lattice: Lattice, spent: Floats) -> None:
+    """The least of crossing here and keeping the data in place while ir loops run.
+
+    Cuts of even mappings may not move past these loops, but the data stays in place.
+    """
+    for k in range(len(spent)):
+        for x in range(problem.operands):
+            for level in range(problem.levels[x]):
+                for p in range(len(lattice.depth) - 1, -1, -1):
+                    for f in range(len(lattice.factors)):
+                        q = lattice.step[p, f]
+                        if q >= 0 and problem.relevance[x, lattice.factors[f, 0]] == IRRELEVANT:
+                            value = min(spent[k, x, level, p], spent[k, x, level, q])
+                            spent[k, x, level, p] = value

@@ -1,0 +1,79 @@
+"""With what an exact search begins: LOMA's orders, and the best of them with all cuts free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from nestmap.costmodel.evaluate import evaluate_batch
+from nestmap.model import (
+    EvaluationBatch,
+    InputError,
+    Loop,
+    MappingType,
+    Objective,
+    SpatialProblem,
+    front_rows,
+)
+from nestmap.search.temporal.loma import loma
+from nestmap.search.temporal.loop_factors import prime_factors
+from nestmap.search.temporal.ordering import PinnedOrder, pinned_orders
+
+START_LIMIT = 6
+"""Loop factors of LOMA's orders."""
+
+FREED_ORDERS = 6
+"""Orders whose cuts are freed."""
+
+
+def loma_batches(spatial: SpatialProblem, mapping_type: MappingType) -> Iterator[EvaluationBatch]:
+    """LOMA's orders with few factors; none if the user's ordering pins more of them.
+
+    The statistics of the last batch, which has no rows, count the infeasible orders.
+    """
+    try:
+        tuple(pinned_orders(spatial, START_LIMIT))
+    except InputError:
+        return
+    for batch in loma(spatial, START_LIMIT, mapping_type):
+        yield evaluate_batch(batch)
+
+
+def best_orders(
+    batches: Sequence[EvaluationBatch], objective: Objective | None
+) -> tuple[tuple[Loop, ...], ...]:
+    """The different best orders of some batches, for an objective or on the front."""
+    rows = [(batch, row) for batch in batches for row in _best_rows(batch, objective)]
+    if objective is None:
+        ranked = rows
+    else:
+        ranked = sorted(rows, key=lambda place: float(place[0].values(objective)[place[1]]))
+    orders = dict.fromkeys(batch.mappings.row(row).order for batch, row in ranked)
+    return tuple(orders)[:FREED_ORDERS]
+
+
+def _best_rows(batch: EvaluationBatch, objective: Objective | None) -> list[int]:
+    chosen: list[int]
+    if objective is None:
+        chosen = front_rows(batch.energy, batch.latency2).tolist()
+        return chosen
+    chosen = np.argsort(batch.values(objective), kind="stable")[:FREED_ORDERS].tolist()
+    return chosen
+
+
+def in_primes(order: Sequence[Loop], pinned: Sequence[PinnedOrder]) -> PinnedOrder:
+    """The order, pinned, with the loops that a user has not pinned split into adjacent primes."""
+    way = next(x for x in pinned if _matches(order, x))
+    low, high = len(way.inner), len(order) - len(way.outer)
+    free = tuple(
+        Loop(dimension=loop.dimension, size=size)
+        for loop in order[low:high]
+        for size in prime_factors(loop.size) or [loop.size]
+    )
+    return PinnedOrder((*order[:low], *free, *order[high:]), ())
+
+
+def _matches(order: Sequence[Loop], way: PinnedOrder) -> bool:
+    inner, outer = tuple(order[: len(way.inner)]), tuple(order[len(order) - len(way.outer) :])
+    return (inner, outer) == (way.inner, way.outer)
