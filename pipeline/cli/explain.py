@@ -28,7 +28,7 @@ def run_explain(options: ExplainOptions) -> None:
         network = store.problem(run)
         result = _result(store.best(run), network, options.layer)
         spatial = searched_problem(store, run, network, result)
-    explanation = explain(spatial, result.cme)
+    explanation = explain(spatial, result.cme, result.bound)
     if options.json is not None:  # before anything is printed: the output pipe may be closed
         write_text(options.json, explanation.model_dump_json(indent=2) + "\n")
     _print(explanation, result.repeats)

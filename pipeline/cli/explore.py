@@ -39,6 +39,7 @@ from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.resume import resume
 from nestmap.pipeline.render.json.results import front_json, full_json
 from nestmap.pipeline.render.text.front import front_table
+from nestmap.pipeline.render.text.gap import gap_note
 from nestmap.pipeline.render.text.network import (
     layer_table,
     machine_note,
@@ -204,7 +205,8 @@ def _print_results(
         *skipped_orders(exploration.total),
     ]
     total = exploration.total
-    for note in (totals(total), machine_note(total), pruned_note(total), *notes):
+    notes = [totals(total), gap_note(total), machine_note(total), pruned_note(total), *notes]
+    for note in notes:
         show_prose(note)
 
 

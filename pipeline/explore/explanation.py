@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from textwrap import wrap
 from typing import Final
 
-from nestmap.model import CostModelEvaluation, Frozen, Loop, SpatialProblem
+from nestmap.model import CostModelEvaluation, Frozen, Loop, ObjectiveBound, SpatialProblem
 from nestmap.model.display import view
 from nestmap.model.units import Count
 from nestmap.pipeline.analysis.mapping.checks import check_evaluation
@@ -42,6 +42,7 @@ from nestmap.pipeline.render.text.explanation_tables import (
     port_lines,
     title,
 )
+from nestmap.pipeline.render.text.gap import bound_sentence
 from nestmap.pipeline.render.text.plain_table import Line, Tone, printable
 
 WIDTH: Final = 100
@@ -67,6 +68,7 @@ class Explanation(Frozen, frozen=True):
     """The loop nest of a mapping, its costs, their causes, and possible improvements.
 
     Energies are in pJ, latencies in cycles, sizes in bits; ``cme`` is the explained evaluation.
+    ``bound`` is a lower bound of the objective for which it was chosen, if one is known.
     """
 
     layer: str
@@ -81,6 +83,7 @@ class Explanation(Frozen, frozen=True):
     binding: Binding
     what_ifs: tuple[WhatIf, ...]
     cme: CostModelEvaluation
+    bound: ObjectiveBound | None = None
 
     def text(self, width: int = WIDTH) -> str:
         """The explanation as text; sentences wrap at ``width``."""
@@ -102,8 +105,10 @@ class Explanation(Frozen, frozen=True):
         ]
 
     def why(self) -> Iterable[str]:
-        """The summary in sentences: totals, bottleneck, energy breakdown, possible improvements."""
+        """The summary in sentences: totals, bound, bottleneck, energy, possible improvements."""
         yield headline(self.cme)
+        if self.bound is not None:
+            yield bound_sentence(self.bound, self.cme)
         yield from latency_reason(self.binding, self.latency, self.ports)
         yield from energy_reason(self.cme)
         yield advice(self.cme, self.what_ifs)
@@ -114,11 +119,14 @@ class Explanation(Frozen, frozen=True):
         yield f"on {printable(self.accelerator)}: {array_text(self.nest.parallel)}"
 
 
-def explain(spatial: SpatialProblem, cme: CostModelEvaluation) -> Explanation:
+def explain(
+    spatial: SpatialProblem, cme: CostModelEvaluation, bound: ObjectiveBound | None = None
+) -> Explanation:
     """Explains a mapping: its loop nest, its costs, the bottleneck and possible improvements.
 
     ``spatial`` is the problem of the evaluation: layer, accelerator and spatial mapping
     (:func:`~nestmap.pipeline.explore.recorded_problem.recorded_problem` finds that of a result).
+    ``bound`` is that of the result; it says how far the mapping may be from the optimum.
     The mapping is also evaluated on a few dozen accelerators with wider ports and larger memories.
 
     Raises:
@@ -140,6 +148,7 @@ def explain(spatial: SpatialProblem, cme: CostModelEvaluation) -> Explanation:
         binding=binding(cme, ports),
         what_ifs=what_ifs(spatial, cme, ports),
         cme=cme,
+        bound=bound,
     )
 
 

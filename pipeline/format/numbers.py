@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import ceil
 from typing import Final, NamedTuple
 
 TIMES: Final = "\u00d7"
@@ -106,6 +107,17 @@ def share(part: float) -> str:
     '28.7%'
     """
     return f"{100 * part:.1f}%"
+
+
+def gap_text(gap: float | None) -> str:
+    """How far a result may be from the optimum, rounded up, as a share of the result.
+
+    >>> gap_text(0.0), gap_text(0.1231), gap_text(1e-6), gap_text(None)
+    ('optimal', '12.4%', '0.1%', '-')
+    """
+    if gap is None:
+        return "-"
+    return f"{ceil(1000 * gap) / 10:.1f}%" if gap else "optimal"
 
 
 def capacity(bits: int) -> str:

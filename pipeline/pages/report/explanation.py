@@ -14,7 +14,7 @@ from nestmap.pipeline.explore.explanation import Explanation
 from nestmap.pipeline.format.mappings import sizes_text, spatial_text
 from nestmap.pipeline.format.numbers import MINUS, count, engineering, with_micro
 from nestmap.pipeline.format.palette import BLUE, Look, grey_look
-from nestmap.pipeline.pages.report.summary import EDP_UNIT, Fact, edp
+from nestmap.pipeline.pages.report.summary import EDP_UNIT, Fact, edp, gap_fact
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.cells import NONE
 from nestmap.pipeline.render.tables.columns import Column, bar_column, number_column
@@ -150,6 +150,8 @@ def _facts(result: LayerResult) -> Iterator[Fact]:
     if cme.static_energies:
         yield Fact("Leakage", cells.energy(cme.static_energy))
     yield Fact("Mappings", cells.count(result.statistics.evaluations), "evaluated")
+    if result.gap is not None:
+        yield gap_fact(result.gap)
 
 
 def _nest(explanation: Explanation) -> Iterator[NestLine]:

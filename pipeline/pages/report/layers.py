@@ -13,6 +13,7 @@ from nestmap.pipeline.pages.report.run import ReportedRun
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, binding_port, edp
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.columns import Column, number_column
+from nestmap.pipeline.render.tables.results import GAP_HINT
 from nestmap.pipeline.render.tables.table import Cell, Row, Table
 
 _HEADINGS: Final = (
@@ -30,6 +31,7 @@ _HEADINGS: Final = (
     Column("Dimensions"),
     Column("Spatial mapping", hint="array dimension: loops unrolled over it"),
     number_column("Mappings", "evaluated"),
+    number_column("Gap", "at most", hint=GAP_HINT),
     Column("Same as", hint="an earlier layer with the same content, mapping and cost"),
 )
 
@@ -49,6 +51,7 @@ def layer_table(run: ReportedRun, links: Links) -> Table:
                 *cells.texts(result.cme.operator, sizes[result.cme.layer]),
                 Cell(spatial_text(result.cme.spatial_mapping)),
                 cells.count(result.statistics.evaluations),
+                cells.gap(result.gap),
                 Cell(result.repeats or ""),
             ),
             group=result.cme.operator,
@@ -119,5 +122,6 @@ def _total(total: NetworkEvaluation) -> tuple[Cell, ...]:
         cells.engineering(total.macs),
         *(blank,) * 4,
         cells.count(total.evaluations),
+        cells.gap(total.gap),
         blank,
     )

@@ -132,7 +132,7 @@ def layer_body(store: Store, run: ReportedRun, layer: str, links: Links = IN_PAG
         view = _LayerView(anchor, layer, first, _named(run, result.repeats, links))
     else:
         spatial = searched_problem(store, run.id, run.network, result)
-        explanation = explain(spatial, result.cme)
+        explanation = explain(spatial, result.cme, result.bound)
         looks = memory_looks(cmes_of(run.evaluation))
         front = run.fronts.get(layer)
         view = _LayerView(

@@ -16,6 +16,7 @@ from nestmap.pipeline.pages.report.run import ReportedRun
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.columns import Column, bar_column, number_column
 from nestmap.pipeline.render.tables.table import Cell, Row, Table
+from nestmap.pipeline.render.text.gap import gap_note
 from nestmap.pipeline.render.text.network import (
     machine_note,
     pruned_note,
@@ -88,6 +89,15 @@ def _facts(evaluation: NetworkEvaluation) -> Iterator[Fact]:
     if says_area(evaluation.largest):
         yield Fact("Area", cells.plain(evaluation.area), "in the unit of the description")
     yield Fact("Mappings", cells.count(evaluation.evaluations), "evaluated")
+    if evaluation.gap is not None:
+        yield gap_fact(evaluation.gap)
+
+
+def gap_fact(gap: float) -> Fact:
+    """How far a result may be from the optimum."""
+    if not gap:
+        return Fact("Gap", cells.gap(gap), "the lower bound is reached")
+    return Fact("Gap", cells.gap(gap), "the optimum is at most this much lower")
 
 
 def edp(value: float) -> Cell:
@@ -164,6 +174,7 @@ def parts_table(caption: str, title: str, bars: Bars, of: Callable[[float], Cell
 def _notes(run: ReportedRun) -> Iterator[str]:
     evaluation, workload = run.evaluation, run.network.workload
     candidates = (
+        gap_note(evaluation),
         machine_note(evaluation),
         pruned_note(evaluation),
         vector_note(evaluation),

@@ -19,7 +19,7 @@ from nestmap.pipeline.util.json import Json
 
 def summary_json(evaluation: NetworkEvaluation, run: UUID | None = None) -> Json:
     """The totals, and energy and latency of each layer."""
-    layers: list[Json] = [_headline(result) for result in evaluation.layers]
+    layers: list[Json] = [_headline(result) | _bound(result) for result in evaluation.layers]
     return {
         "run": _text(run),
         "total": _total(evaluation),
@@ -35,7 +35,7 @@ def full_json(
 ) -> Json:
     """The totals, all results of each layer, and the user's unrollings that do not fit."""
     layers: list[Json] = [
-        _headline(result) | _details(result.cme) | _statistics(result)
+        _headline(result) | _bound(result) | _details(result.cme) | _statistics(result)
         for result in evaluation.layers
     ]
     vector = _vector_total(evaluation) | _vector_nodes(evaluation)
@@ -91,6 +91,7 @@ def _total(evaluation: NetworkEvaluation) -> Json:
         "macs": evaluation.macs,
         "utilization": evaluation.utilization,
         "evaluations": evaluation.evaluations,
+        "gap": evaluation.gap,
     }
 
 
@@ -118,6 +119,14 @@ def _headline(result: LayerResult) -> dict[str, Json]:
         "operator": cme.operator,
         "energy": cme.energy,
         "latency": cme.latency,
+    }
+
+
+def _bound(result: LayerResult) -> dict[str, Json]:
+    """The lower bound of the objective and the gap to it; null if they are not known."""
+    return {
+        "bound": None if result.bound is None else result.bound.value,
+        "gap": result.gap,
     }
 
 
@@ -151,5 +160,7 @@ def _statistics(result: LayerResult) -> dict[str, Json]:
         "evaluations": statistics.evaluations,
         "infeasible": infeasible,
         "pruned_spatial_mappings": statistics.pruned,
+        "bounds": None if statistics.bounds is None else statistics.bounds.model_dump(),
+        "unproven": statistics.unproven,
         "repeats": result.repeats,
     }

@@ -6,13 +6,14 @@ from nestmap.model.evaluation.cme import CostModelEvaluation
 from nestmap.model.evaluation.result import LayerResult
 from nestmap.pipeline.format.numbers import energy
 from nestmap.pipeline.render.notebook.mapping import level_names, nest_html, spatial_html
-from nestmap.pipeline.render.notebook.markup import container, table
+from nestmap.pipeline.render.notebook.markup import container, paragraph, table
 from nestmap.pipeline.render.tables.breakdown import (
     LEVEL_COLUMNS,
     PART_COLUMNS,
     cost_parts,
     level_cells,
 )
+from nestmap.pipeline.render.text.gap import bound_sentence
 
 
 def evaluation_html(cme: CostModelEvaluation) -> str:
@@ -33,5 +34,8 @@ def evaluation_html(cme: CostModelEvaluation) -> str:
 
 
 def result_html(result: LayerResult) -> str:
-    """The cost of a layer's mapping."""
-    return evaluation_html(result.cme)
+    """The cost of a layer's mapping, and how far it may be from the optimum."""
+    if result.bound is None:
+        return evaluation_html(result.cme)
+    sentence = bound_sentence(result.bound, result.cme)
+    return container(evaluation_html(result.cme), paragraph(sentence))

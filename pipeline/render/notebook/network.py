@@ -14,11 +14,11 @@ from nestmap.pipeline.render.notebook.markup import MOST_ROWS, container, cut_no
 from nestmap.pipeline.render.tables.columns import Column
 from nestmap.pipeline.render.tables.results import (
     MAPPING_COLUMNS,
-    RESULT_COLUMNS,
     TIMES,
     layer_figures,
     mapping_cells,
     repeat_counts,
+    result_columns,
     total_figures,
     vector_figures,
 )
@@ -32,7 +32,7 @@ def network_html(evaluation: NetworkEvaluation, caption: str = "Best mappings") 
     results = [x for x in evaluation.layers if x.repeats is None]
     times = repeat_counts(evaluation)
     rows = [
-        (x.cme.layer, x.cme.operator, n, *layer_figures(x))
+        (x.cme.layer, x.cme.operator, n, *layer_figures(evaluation, x))
         for x, n in islice(zip(results, times, strict=True), MOST_ROWS)
     ]
     counted = "" if evaluation.vector_counted else " (not in the total)"
@@ -41,7 +41,7 @@ def network_html(evaluation: NetworkEvaluation, caption: str = "Best mappings") 
         rows.append((name, "", number, *vector_figures(evaluation)))
     total = ("total", "", count(len(evaluation.layers)), *total_figures(evaluation))
     note = cut_note(len(results), "different layers")
-    return container(table(caption, (*_NAMES, *RESULT_COLUMNS), rows, total, note))
+    return container(table(caption, (*_NAMES, *result_columns(evaluation)), rows, total, note))
 
 
 def front_html(fronts: Sequence[LayerFront], caption: str = "Energy against latency") -> str:

@@ -56,6 +56,11 @@ def share(part: float, total: float = 1.0) -> Cell:
     return Cell(numbers.share(part / total), repr(part / total))
 
 
+def gap(part: float | None) -> Cell:
+    """How far a result may be from the optimum; exact as a share of the result."""
+    return Cell(NONE) if part is None else Cell(numbers.gap_text(part), repr(part))
+
+
 def change(before: float, after: float) -> Cell:
     """A relative change in percent; exact as a share of 1."""
     if before == after:

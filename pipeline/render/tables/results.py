@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Final
 
 from nestmap.model.dims import LayerOperand
 from nestmap.pipeline.format.mappings import spatial_text
-from nestmap.pipeline.format.numbers import capacity, count, cycles, energy, engineering, share
+from nestmap.pipeline.format.numbers import (
+    capacity,
+    count,
+    cycles,
+    energy,
+    engineering,
+    gap_text,
+    share,
+)
 from nestmap.pipeline.render.tables.columns import Column, number_column
 
 if TYPE_CHECKING:
@@ -21,6 +29,9 @@ if TYPE_CHECKING:
 TIMES: Final = number_column("Times")
 """The number of layers that share a row."""
 
+GAP_HINT: Final = "the optimum of the space searched may be lower by this share of the result"
+"""The meaning of a gap."""
+
 RESULT_COLUMNS: Final = (
     number_column("MACs"),
     number_column("Energy"),
@@ -28,6 +39,8 @@ RESULT_COLUMNS: Final = (
     number_column("MAC", "util."),
     number_column("Evaluated", "mappings"),
 )
+
+GAP: Final = number_column("Gap", "at most", hint=GAP_HINT)
 
 MAPPING_COLUMNS: Final = (
     number_column("Energy"),
@@ -59,8 +72,18 @@ MEMORY_COSTS: Final = (
 """The columns of a memory's costs."""
 
 
-def layer_figures(result: LayerResult) -> tuple[str, ...]:
-    """The numbers of a layer."""
+def has_bounds(evaluation: NetworkEvaluation) -> bool:
+    """Whether the gap of any layer is known."""
+    return any(result.bound is not None for result in evaluation.layers)
+
+
+def result_columns(evaluation: NetworkEvaluation) -> tuple[Column, ...]:
+    """The columns of the numbers of layers; gaps have one if any is known."""
+    return (*RESULT_COLUMNS, GAP) if has_bounds(evaluation) else RESULT_COLUMNS
+
+
+def layer_figures(evaluation: NetworkEvaluation, result: LayerResult) -> tuple[str, ...]:
+    """The numbers of a layer of the network."""
     cme = result.cme
     return (
         engineering(cme.macs),
@@ -68,13 +91,14 @@ def layer_figures(result: LayerResult) -> tuple[str, ...]:
         cycles(cme.latency),
         share(cme.utilization),
         count(result.statistics.evaluations),
+        *_gap(evaluation, result.gap),
     )
 
 
 def vector_figures(evaluation: NetworkEvaluation) -> tuple[str, ...]:
     """The numbers of all vector operators."""
     costs = (energy(evaluation.vector_energy), cycles(evaluation.vector_latency))
-    return ("-", *costs, "-", "-")
+    return ("-", *costs, "-", "-", *_gap(evaluation, None))
 
 
 def total_figures(evaluation: NetworkEvaluation) -> tuple[str, ...]:
@@ -85,7 +109,12 @@ def total_figures(evaluation: NetworkEvaluation) -> tuple[str, ...]:
         cycles(evaluation.latency),
         share(evaluation.utilization),
         count(evaluation.evaluations),
+        *_gap(evaluation, evaluation.gap),
     )
+
+
+def _gap(evaluation: NetworkEvaluation, gap: float | None) -> tuple[str, ...]:
+    return (gap_text(gap),) if has_bounds(evaluation) else ()
 
 
 def repeat_counts(evaluation: NetworkEvaluation) -> list[str]:

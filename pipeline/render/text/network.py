@@ -11,10 +11,10 @@ from nestmap.pipeline.format.mappings import sizes_text, spatial_text, unrolled_
 from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, share
 from nestmap.pipeline.render.tables.columns import Column
 from nestmap.pipeline.render.tables.results import (
-    RESULT_COLUMNS,
     TIMES,
     layer_figures,
     repeat_counts,
+    result_columns,
     total_figures,
     vector_figures,
 )
@@ -39,15 +39,16 @@ def layer_table(layers: Sequence[Layer], evaluation: NetworkEvaluation, width: i
     """
     by_name = {layer.name: layer for layer in layers}
     different = [result for result in evaluation.layers if result.repeats is None]
-    rows = [_row(by_name[result.cme.layer], result) for result in different]
+    rows = [_row(by_name[x.cme.layer], x, layer_figures(evaluation, x)) for x in different]
     every = [*rows, *_vector(evaluation), _total(evaluation)]
     sides = " | ".join(
         x.array_dimension for x in evaluation.layers[0].cme.spatial_mapping.unrollings
     )
     details = (Column("Dimensions"), Column("Spatial", sides))
-    columns = RowColumns(_NAMES, details, "Dimensions; spatial mapping", RESULT_COLUMNS)
+    figures = result_columns(evaluation)
+    columns = RowColumns(_NAMES, details, "Dimensions; spatial mapping", figures)
     if len(rows) < len(evaluation.layers):
-        columns = columns._replace(figures=(TIMES, *RESULT_COLUMNS))
+        columns = columns._replace(figures=(TIMES, *figures))
         every = _counted(every, evaluation)
     return rows_table(columns, every, width)
 
@@ -135,13 +136,13 @@ def no_cost_note(operators: dict[str, int]) -> str:
     return f"Operators that cost nothing here: {counted}."
 
 
-def _row(layer: Layer, result: LayerResult) -> Row:
+def _row(layer: Layer, result: LayerResult, figures: tuple[str, ...]) -> Row:
     cme, dimensions = result.cme, sizes_text(layer.loops)
     return Row(
         names=(printable(cme.layer), printable(cme.operator)),
         details=(dimensions, " | ".join(map(unrolled_text, cme.spatial_mapping.unrollings))),
         below=f"{dimensions}; {spatial_text(cme.spatial_mapping)}",
-        figures=layer_figures(result),
+        figures=figures,
     )
 
 

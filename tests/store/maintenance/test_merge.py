@@ -108,8 +108,8 @@ def write_rows(name: str, made: Rows) -> None:
         evaluations = size if found > size else None  # all rows, and complete
         SCHEMA.execute(
             f"INSERT INTO {name}.searches SELECT ?, 'key', 'layer', 'c', 'a', 's', '{{}}', '[]', "
-            "'{}', [], [], 8, 1, 'all', ?, NULL",
-            [search, evaluations],
+            "'{}', [], [], 8, 1, 'all', ?, NULL, ?, ?, ?, 1",
+            [search, evaluations, *([0.5, 1.5, 2.5] if evaluations else [None] * 3)],
         )
         SCHEMA.execute(
             f"INSERT INTO {name}.evaluation_rows SELECT ?, i, [], [], i + ?, 0, 0, 0 "
@@ -143,7 +143,11 @@ def write_run(name: str, number: int, stage: int) -> None:
         [run, links],
     )
     if status == "done":
-        SCHEMA.execute(f"INSERT INTO {name}.results VALUES (?, 0, 'l', 'h', 1, 0, [], NULL)", [run])
+        SCHEMA.execute(
+            f"INSERT INTO {name}.results VALUES (?, 0, 'l', 'h', 1, 0, [], NULL, "
+            "0.5, 0.5, 0.5, 1.5, 2.5, 1)",
+            [run],
+        )
 
 
 def merged(into: str, *sources: str) -> list[MergeCounts]:

@@ -1,0 +1,48 @@
+"""Says how far results may be from the optimum."""
+
+from __future__ import annotations
+
+from nestmap.model import CostModelEvaluation, NetworkEvaluation, Objective, ObjectiveBound
+from nestmap.model.evaluation.cost_bounds import gap_to
+from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, gap_text
+
+
+def bound_sentence(bound: ObjectiveBound, cme: CostModelEvaluation) -> str:
+    """The lower bound of a layer, and the gap of its mapping to it."""
+    gap = gap_to(bound.value, bound.objective.of(cme))
+    least = f"o mapping of the space searched {_costs_less(bound)}"
+    if not gap:
+        return f"The mapping is optimal: n{least}."
+    return f"N{least}: the optimum is at most {gap_text(gap)} lower."
+
+
+def gap_note(evaluation: NetworkEvaluation) -> str:
+    """How many layers are optimal, and the largest gaps; empty if no bound is known."""
+    gaps = [result.gap for result in evaluation.layers]
+    known = [gap for gap in gaps if gap is not None]
+    if not known:
+        return ""
+    optimal, most = known.count(0.0), max(known)
+    said = [f"{count(optimal)} of {count(len(gaps))} layers proven optimal"]
+    if most:
+        others = "the others" if optimal else "each layer"
+        said.append(f"optimum of {others} at most {gap_text(most)} lower")
+    if evaluation.gap:
+        said.append(f"of the network at most {gap_text(evaluation.gap)}")
+    if len(known) < len(gaps):
+        said.append(f"no bound known of {count(len(gaps) - len(known))}")
+    unproven = sum(result.statistics.unproven for result in evaluation.layers)
+    if unproven:
+        said.append(f"{count(unproven)} searches ended by a limit")
+    return f"Lower bounds: {', '.join(said)}."
+
+
+def _costs_less(bound: ObjectiveBound) -> str:
+    match bound.objective:
+        case Objective.ENERGY:
+            return f"takes less energy than {energy(bound.value)}"
+        case Objective.LATENCY:
+            return f"takes fewer than {cycles(bound.value)} cycles"
+        case Objective.EDP:
+            product = engineering(bound.value * 1e-12, "J x cycles")
+            return f"has an energy-delay product below {product}"
