@@ -42,6 +42,17 @@ def loma(
     if pinned_one is not None:
         yield with_bounds(pinned_one)
         return
+    for batch in feasible_orders(spatial, lpf_limit, mapping_type, workers):
+        yield batch if len(batch) else with_bounds(batch)
+
+
+def feasible_orders(
+    spatial: SpatialProblem, lpf_limit: int | None, mapping_type: MappingType, workers: int = 1
+) -> Iterator[MappingBatch]:
+    """The orders of :func:`loma` without pinned memory levels and without bounds.
+
+    Only the last batch is empty; it carries the counts of infeasible orders.
+    """
     failures, even = new_record(Failures), mapping_type is MappingType.EVEN
     for pinned in pinned_orders(spatial, lpf_limit):
         factors, codes = encode(pinned.loops)
@@ -50,7 +61,7 @@ def loma(
             add_failures(failures, failed)
             if len(batch):
                 yield batch
-    yield with_bounds(MappingBatch.empty(spatial, infeasibility_statistics(spatial, failures)))
+    yield MappingBatch.empty(spatial, infeasibility_statistics(spatial, failures))
 
 
 @final

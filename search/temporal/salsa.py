@@ -34,7 +34,7 @@ from nestmap.search.select.best import best_of
 from nestmap.search.temporal.annealing import Chain, Rules, VisitedOrders, anneal
 from nestmap.search.temporal.bounds import with_bounds
 from nestmap.search.temporal.infeasibility import add_failures, infeasibility_statistics
-from nestmap.search.temporal.loma import loma
+from nestmap.search.temporal.loma import feasible_orders, loma
 from nestmap.search.temporal.loop_factors import prime_factors
 from nestmap.search.temporal.memory_allocation import Failures
 from nestmap.search.temporal.ordering import PinnedOrder, pinned_orders
@@ -91,7 +91,7 @@ def salsa(
     few_factors = _coarse_orders(spatial)
     coarse: tuple[EvaluationBatch, ...] = ()
     if few_factors not in ((), ways):
-        coarse = tuple(map(evaluate_batch, loma(spatial, START_LIMIT, mapping_type)))
+        coarse = tuple(map(evaluate_batch, feasible_orders(spatial, START_LIMIT, mapping_type)))
     yield from coarse
     orders = sum(count_permutations(way.free) for way in ways)
     if few_factors == ways or orders <= annealing.budget:

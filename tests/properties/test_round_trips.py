@@ -48,6 +48,8 @@ from nestmap.model import (
     NetworkFront,
     NetworkProblem,
     NoCostNode,
+    Objective,
+    ObjectiveBound,
     OperandLink,
     OrderedLoop,
     PartEnergy,
@@ -72,6 +74,7 @@ from nestmap.search.multicore.split.split_workload import split_workload
 from tests.in_memory import imc_cases
 from tests.properties.variants import examples, few_examples, with_accelerator
 from tests.search.multicore.split.networks import networks
+from tests.store.builders import cost_bounds
 from tests.strategies import Case, evaluated_cases
 from tests.vectors import vector_nodes, vector_units
 
@@ -181,6 +184,14 @@ def everything(draw: st.DrawFn) -> Everything:
             evaluations=draw(st.integers(0, 2**60)),
             infeasible=(reason,),
             pruned=draw(st.integers(0, 2**40)),
+            bounds=draw(st.none() | cost_bounds()),
+            unproven=draw(st.integers(0, 2**40)),
+        ),
+        bound=draw(
+            st.none()
+            | st.builds(
+                ObjectiveBound, objective=st.sampled_from(Objective), value=st.floats(0, 1e18)
+            )
         ),
     )
     front = LayerFront(cmes=(result.cme,), statistics=result.statistics)

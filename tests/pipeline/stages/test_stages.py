@@ -27,6 +27,7 @@ from nestmap.model import (
     NetworkProblem,
     NoCostNode,
     Objective,
+    ObjectiveBound,
     OperandLink,
     SpatialMapping,
     SpatialProblem,
@@ -312,7 +313,7 @@ def test_simple_save_writes_totals(result: NetworkEvaluation, tmp_path: Path) ->
     saved = json.loads(path.read_text())
     assert saved == summary_json(result)
     assert saved["total"]["energy"] == result.energy
-    assert set(saved["layers"][0]) == {"name", "operator", "energy", "latency"}
+    assert set(saved["layers"][0]) == {"name", "operator", "energy", "latency", "bound", "gap"}
 
 
 def test_complete_save_writes_everything(result: NetworkEvaluation, tmp_path: Path) -> None:
@@ -326,6 +327,21 @@ def test_complete_save_writes_everything(result: NetworkEvaluation, tmp_path: Pa
     assert len(layer["levels"]) == len(cme.levels)
     order = [[loop.dimension, loop.size] for loop in cme.temporal_mapping.order]
     assert layer["temporal_mapping"]["order"] == order
+
+
+def test_saved_results_have_their_bounds(result: NetworkEvaluation, tmp_path: Path) -> None:
+    path = tmp_path / "all.json"
+    bounds = result.layers[0].statistics.bounds
+    assert bounds is not None
+    bound = ObjectiveBound(objective=Objective.LATENCY, value=bounds.latency)
+    bounded = copy_with(result.layers[0], {"bound": bound})
+    for of, value in ((result.layers[0], None), (bounded, bounds.latency)):
+        CompleteSaveStage(path=path)(NetworkEvaluation(layers=(of,)))
+        saved = json.loads(path.read_text())
+        (layer,) = saved["layers"]
+        assert (layer["bound"], layer["gap"], layer["unproven"]) == (value, of.gap, 0)
+        assert layer["bounds"] == bounds.model_dump()
+        assert saved["total"]["gap"] == of.gap
 
 
 SAVE_STAGES = [SimpleSaveStage, CompleteSaveStage]

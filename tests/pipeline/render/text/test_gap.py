@@ -1,0 +1,99 @@
+"""How far results may be from the optimum, in words and in the table of layers."""
+
+from __future__ import annotations
+
+import pytest
+
+from nestmap.model import (
+    LayerResult,
+    NetworkEvaluation,
+    Objective,
+    ObjectiveBound,
+    SearchStatistics,
+)
+from nestmap.model.base import copy_with
+from nestmap.pipeline.render.notebook.evaluation import result_html
+from nestmap.pipeline.render.text.gap import bound_sentence, gap_note
+from nestmap.pipeline.render.text.network import layer_table
+from tests.store.builders import accelerator, cme, layer
+
+CME = copy_with(
+    cme(layer("fc"), accelerator(), 3e6),
+    {"memory_energy": 1e6, "onloading": 0.0, "offloading": 0.0},
+)
+CYCLES = CME.latency
+
+
+def result(value: float | None, name: str = "fc", unproven: int = 0) -> LayerResult:
+    """A result with this lower bound of its latency."""
+    bound = None if value is None else ObjectiveBound(objective=Objective.LATENCY, value=value)
+    statistics = SearchStatistics(evaluations=9, unproven=unproven)
+    return LayerResult(cme=copy_with(CME, {"layer": name}), bound=bound, statistics=statistics)
+
+
+def network(*values: float | None, unproven: int = 0) -> NetworkEvaluation:
+    return NetworkEvaluation(
+        layers=tuple(result(x, f"fc{i}", unproven) for i, x in enumerate(values))
+    )
+
+
+@pytest.mark.parametrize(
+    ("objective", "value", "text"),
+    [
+        (Objective.LATENCY, CYCLES, "The mapping is optimal: no mapping of the space searched "),
+        (Objective.ENERGY, 3e6, "takes less energy than 3.000 uJ: the optimum is at most 25.0%"),
+        (Objective.LATENCY, CYCLES / 2, "cycles: the optimum is at most 50.0% lower."),
+        (
+            Objective.EDP,
+            CME.energy * CYCLES * 0.9,
+            "No mapping of the space searched has an energy-delay product below ",
+        ),
+    ],
+)
+def test_a_layer_says_its_bound_and_gap(objective: Objective, value: float, text: str) -> None:
+    bound = ObjectiveBound(objective=objective, value=value)
+    assert text in bound_sentence(bound, CME)
+    shown = result_html(LayerResult(cme=CME, bound=bound))
+    assert bound_sentence(bound, CME) in shown
+    assert "the space searched" not in result_html(LayerResult(cme=CME))
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ((None, None), ""),
+        ((CYCLES, CYCLES), "Lower bounds: 2 of 2 layers proven optimal."),
+        (
+            (CYCLES, CYCLES / 2),
+            "Lower bounds: 1 of 2 layers proven optimal, optimum of the others at most 50.0% "
+            "lower, of the network at most 25.0%.",
+        ),
+        (
+            (CYCLES / 2, None),
+            "Lower bounds: 0 of 2 layers proven optimal, optimum of each layer at most 50.0% "
+            "lower, no bound known of 1.",
+        ),
+    ],
+)
+def test_a_network_says_how_many_are_optimal(values: tuple[float | None, ...], text: str) -> None:
+    assert gap_note(network(*values)) == text
+
+
+def test_searches_that_a_limit_ended_are_said() -> None:
+    assert gap_note(network(CYCLES / 2, unproven=2)).endswith(", 2 searches ended by a limit.")
+
+
+@pytest.mark.parametrize("width", [60, 400])
+def test_the_table_has_a_column_where_bounds_are_known(width: int) -> None:
+    layers = [layer(f"fc{i}") for i in range(3)]
+    lines = [x.text for x in layer_table(layers, network(CYCLES, CYCLES / 2, None), width)]
+    assert "Gap" in lines[0]
+    assert [next(x for x in lines if x.startswith(f"fc{i}")).split()[-1] for i in range(3)] == [
+        "optimal",
+        "50.0%",
+        "-",
+    ]
+    assert lines[-1].split()[-1] == "-"
+    whole = layer_table(layers[:2], network(CYCLES, CYCLES / 2), width)
+    assert whole[-1].text.split()[-1] == "25.0%"
+    assert "Gap" not in layer_table(layers[:2], network(None, None), width)[0].text
