@@ -31,8 +31,10 @@ def expected(layer: str) -> Explanation:
     """The explanation of the last run's layer, made in Python."""
     with Store.open_read_only(STORE) as store:
         last = store.find_run("last")
-        (cme,) = (x.cme for x in store.best(last).layers if x.cme.layer == layer)
-        return explain(recorded_problem(store.problem(last), cme), cme)
+        (result,) = (x for x in store.best(last).layers if x.cme.layer == layer)
+        assert result.bound is not None
+        problem = recorded_problem(store.problem(last), result.cme)
+        return explain(problem, result.cme, result.bound)
 
 
 @pytest.mark.parametrize("options", [(), ("--keep-on-chip",), ("--objective", "energy")])
