@@ -22,13 +22,14 @@ def gap_note(evaluation: NetworkEvaluation) -> str:
     known = [gap for gap in gaps if gap is not None]
     if not known:
         return ""
-    optimal, most = known.count(0.0), max(known)
-    said = [f"{count(optimal)} of {count(len(gaps))} layers proven optimal"]
+    optimal, most, said = known.count(0.0), max(known), list[str]()
+    if optimal:
+        said.append(f"{count(optimal)} of {count(len(gaps))} layers proven optimal")
     if most:
         others = "the others" if optimal else "each layer"
         said.append(f"optimum of {others} at most {gap_text(most)} lower")
-    if evaluation.gap:
-        said.append(f"of the network at most {gap_text(evaluation.gap)}")
+    if evaluation.gap and len(gaps) > 1:
+        said.append(f"optimum of the network at most {gap_text(evaluation.gap)} lower")
     if len(known) < len(gaps):
         said.append(f"no bound known of {count(len(gaps) - len(known))}")
     unproven = sum(result.statistics.unproven for result in evaluation.layers)
