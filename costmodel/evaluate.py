@@ -120,6 +120,7 @@ def _evaluation(
             OperandLink(operand=operand, memory_operand=memory_operand)
             for operand, memory_operand in spatial.problem.links.items()
         ),
+        padding=spatial.layer.padding,
     )
 
 

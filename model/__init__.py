@@ -5,6 +5,7 @@ from nestmap.model.dims import MOVEMENTS as MOVEMENTS
 from nestmap.model.dims import OUTPUT as OUTPUT
 from nestmap.model.dims import Loop as Loop
 from nestmap.model.dims import Movement as Movement
+from nestmap.model.dims import PaddedLoop as PaddedLoop
 from nestmap.model.dims import Relevance as Relevance
 from nestmap.model.errors import InfeasibleError as InfeasibleError
 from nestmap.model.errors import InputError as InputError

@@ -38,6 +38,17 @@ class Loop(Frozen, frozen=True):
         return f"{self.dimension} {self.size}"
 
 
+class PaddedLoop(Frozen, frozen=True):
+    """A loop that iterates ``padded`` times for the ``size`` iterations that are needed."""
+
+    dimension: Dimension
+    size: Size
+    padded: Size
+
+    def __str__(self) -> str:
+        return f"{self.dimension} {self.size} -> {self.padded}"
+
+
 class Movement(StrEnum):
     """The four ways in which data passes through a memory level (the level's own point of view)."""
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from nestmap.model.base import Frozen
-from nestmap.model.dims import LayerOperand, Movement
+from nestmap.model.dims import LayerOperand, Movement, PaddedLoop
 from nestmap.model.hardware.components import PartArea, PartEnergy, StaticEnergy
 from nestmap.model.mapping.constraints import OperandLink
 from nestmap.model.mapping.spatial import SpatialMapping
@@ -106,6 +106,8 @@ class CostModelEvaluation(Frozen, frozen=True):
     clock_period: NanoSeconds | None = None
     links: tuple[OperandLink, ...] = ()
     """The memory operand that carried each operand."""
+    padding: tuple[PaddedLoop, ...] = ()
+    """The loops that iterate more often than the network needs; all costs include this work."""
 
     @property
     def energy(self) -> PicoJoules:

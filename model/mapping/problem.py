@@ -165,8 +165,9 @@ class SpatialProblem(Frozen, frozen=True):
         return self
 
     def for_layer(self, layer: Layer) -> SpatialProblem:
-        """The same problem for another layer, which must have the same content."""
-        return copy_with(self, {"problem": copy_with(self.problem, {"layer": layer})})
+        """The same problem for another layer, which must have the same content before padding."""
+        padded = layer.padded({x.dimension: x.padded for x in self.layer.padding})
+        return copy_with(self, {"problem": copy_with(self.problem, {"layer": padded})})
 
     @property
     def layer(self) -> Layer:

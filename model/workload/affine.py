@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import gcd
 
 from pydantic import Field, model_validator
 
-from nestmap.model.base import Frozen
+from nestmap.model.base import Frozen, copy_with
 from nestmap.model.dims import Dimension
 from nestmap.model.units import Size
 
@@ -78,6 +79,13 @@ class AffineIndex(Frozen, frozen=True):
             return self.size
         values = distinct_values(sizes[0], sizes[1], *self.steps) if sizes[1:] else sizes[0]
         return max(1, int(values) - sum(self.padding))
+
+    def padded(self, added: Mapping[Dimension, int]) -> AffineIndex:
+        """The index after adding iterations to its loops: a known axis grows with them."""
+        if self.size is None:
+            return self
+        more = sum(term.coefficient * added[term.dimension] for term in self.terms)
+        return copy_with(self, {"size": self.size + more})
 
     def touched(self, sizes: tuple[int, ...], whole: tuple[int, ...]) -> int:
         """Elements along the axis that loops of the given sizes touch.

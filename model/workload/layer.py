@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from math import prod
+from typing import TypeVar
 
 from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen, copy_with
-from nestmap.model.dims import Dimension, LayerOperand, Loop, Relevance
+from nestmap.model.dims import Dimension, LayerOperand, Loop, PaddedLoop, Relevance
 from nestmap.model.units import Bits, Count
 from nestmap.model.workload.affine import AffineIndex
 
@@ -44,9 +46,14 @@ class OutputOperand(Frozen, frozen=True):
 
 Operand = InputOperand | OutputOperand
 
+AnyOperand = TypeVar("AnyOperand", InputOperand, OutputOperand)
+
 
 class Layer(Frozen, frozen=True):
     """One layer: loops over dimensions, one output, one or two inputs.
+
+    ``unpadded`` are the sizes that the network needs of loops that iterate more often; all figures
+    of the layer are those of the padded work.
 
     >>> from nestmap.model import layer_from_equation
     >>> fc = layer_from_equation("O[b][k]+=W[k][c]*I[b][c]", {"B": 1, "K": 8, "C": 4}, name="fc")
@@ -59,6 +66,7 @@ class Layer(Frozen, frozen=True):
     loops: tuple[Loop, ...] = Field(min_length=1)
     output: OutputOperand
     inputs: tuple[InputOperand, ...] = Field(min_length=1, max_length=2)
+    unpadded: tuple[Loop, ...] = ()
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Layer:
@@ -85,6 +93,13 @@ class Layer(Frozen, frozen=True):
                         f"operand {operand.name} is indexed by {dimension}; "
                         f"expected a loop dimension of the layer: {', '.join(self.sizes)}"
                     )
+        _check_unique("unpadded loop", [loop.dimension for loop in self.unpadded])
+        for loop in self.unpadded:
+            if loop.size >= self.sizes.get(loop.dimension, 0):
+                raise ValueError(
+                    f"layer {self.name} is padded from {loop}; expected a smaller size of one of "
+                    f"its loops: {', '.join(map(str, self.loops))}"
+                )
         return True
 
     @cached_property
@@ -119,6 +134,38 @@ class Layer(Frozen, frozen=True):
                 return operand
         raise KeyError(name)
 
+    @property
+    def padding(self) -> tuple[PaddedLoop, ...]:
+        """The loops that iterate more often than the network needs."""
+        sizes = self.sizes
+        return tuple(
+            PaddedLoop(dimension=x.dimension, size=x.size, padded=sizes[x.dimension])
+            for x in self.unpadded
+        )
+
+    def padded(self, padded: Mapping[Dimension, int]) -> Layer:
+        """The layer with larger loops: more work on more data.
+
+        Dimensions that are not in ``padded`` stay as they are. Known lengths of axes grow with the
+        loops, as the memories hold the padded tensors.
+        """
+        sizes = self.sizes | dict(padded)
+        if sizes == self.sizes:
+            return self
+        added = {d: n - self.sizes[d] for d, n in sizes.items()}
+        needed = self.sizes | {loop.dimension: loop.size for loop in self.unpadded}
+        return copy_with(
+            self,
+            {
+                "loops": tuple(Loop(dimension=d, size=n) for d, n in sizes.items()),
+                "output": _padded_operand(self.output, added),
+                "inputs": tuple(_padded_operand(x, added) for x in self.inputs),
+                "unpadded": tuple(
+                    Loop(dimension=d, size=needed[d]) for d, n in sizes.items() if n != needed[d]
+                ),
+            },
+        )
+
     def elements(self, operand: LayerOperand) -> Count:
         """Elements of the operand's whole tensor that the layer touches."""
         sizes, count = self.sizes, 1
@@ -145,6 +192,11 @@ class Layer(Frozen, frozen=True):
             for operand in self.operands
         ]
         return f"{texts[0]} += {' * '.join(texts[1:])}"
+
+
+def _padded_operand(operand: AnyOperand, added: Mapping[Dimension, int]) -> AnyOperand:
+    indices = tuple(index.padded(added) for index in operand.indices)
+    return copy_with(operand, {"indices": indices})
 
 
 def _check_unique(what: str, names: list[str]) -> None:

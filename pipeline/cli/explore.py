@@ -9,6 +9,7 @@ from typing import Final, final
 from uuid import UUID
 
 from nestmap.model import (
+    InputError,
     NetworkEvaluation,
     NetworkProblem,
     Objective,
@@ -43,6 +44,7 @@ from nestmap.pipeline.render.text.gap import gap_note
 from nestmap.pipeline.render.text.network import (
     layer_table,
     machine_note,
+    padding_notes,
     pruned_note,
     reduced_notes,
     skipped_orders,
@@ -102,6 +104,9 @@ def run_explore(options: ExploreOptions) -> None:
         NestmapError: where an option is invalid, or no mapping fits.
     """
     plan = SearchPlan.of(options.search)
+    if plan.padding is not None and options.files.save_mapping is not None:
+        hint = "a mapping file has no sizes of padded loops; --json has them"
+        raise InputError.conflict("--save-mapping", "--pad", hint)
     if options.pareto:
         check_front_plan(plan)
     where = options.recording
@@ -184,7 +189,7 @@ def _print_front(
     )
     show([Line(), *front_table(found.front), Line()])
     left_out = skipped_note(workload.layers, best)
-    notes = (*reduced_notes(reduced), *skipped_orders(best))
+    notes = (*padding_notes(best), *reduced_notes(reduced), *skipped_orders(best))
     for note in (vector_note(best, _COUNTING), left_out, *notes):
         show_prose(note)
 
@@ -201,6 +206,7 @@ def _print_results(
         vector_note(exploration.total, _COUNTING),
         skipped_note(workload.layers, exploration.total),
         *operator_notes(workload),
+        *padding_notes(exploration.total),
         *reduced_notes(reduced),
         *skipped_orders(exploration.total),
     ]

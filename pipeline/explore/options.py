@@ -77,6 +77,17 @@ class SearchOptions:
             default="utilization",
         ),
     ] = None
+    pad: Annotated[
+        float | None,
+        Option(
+            help="Also try layers with loops enlarged by up to PERCENT, to sizes that factor "
+            "better or fit the array, such as 200 for 197. Their costs are those of the padded "
+            "work.",
+            metavar="PERCENT",
+            minimum=0,
+            maximum=100,
+        ),
+    ] = None
     keep_on_chip: Annotated[
         bool | None,
         Option(help="Keep data between layers in the lowest memory that has room for it."),

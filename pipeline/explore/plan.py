@@ -33,6 +33,7 @@ from nestmap.pipeline.stages import (
     FrontSumStage,
     LomaStage,
     OrderedCandidatesStage,
+    PaddingStage,
     ParetoStage,
     PinnedTopLevelsStage,
     RankByBoundStage,
@@ -75,17 +76,18 @@ class SearchPlan(Frozen, frozen=True):
 
     ``objective``: what to minimize; it overrides the objective of a SALSA stage. ``search``: how
     to find temporal mappings. ``spatial``: which spatial mappings to try, ranked by ``rank``.
-    ``locality``: if given, data stays on chip between layers where capacity allows. With
-    ``prune``, spatial mappings are searched in the order of their lower bounds, and those whose
-    bound exceeds the best result are skipped: the same result in less time. With
-    ``count_vector``, the totals include the vector operators. Commonly changed options are in
-    :class:`~nestmap.pipeline.explore.options.SearchOptions`.
+    ``padding``: if given, padded layers are tried, too. ``locality``: if given, data stays on chip
+    between layers where capacity allows. With ``prune``, spatial mappings are searched in the order
+    of their lower bounds, and those whose bound exceeds the best result are skipped: the same
+    result in less time. With ``count_vector``, the totals include the vector operators. Commonly
+    changed options are in :class:`~nestmap.pipeline.explore.options.SearchOptions`.
     """
 
     objective: Objective = Objective.LATENCY
     search: LomaStage | SalsaStage = LomaStage()
     spatial: SpatialMappingGeneratorStage = SpatialMappingGeneratorStage()
     rank: Rank = Rank.UTILIZATION
+    padding: PaddingStage | None = None
     locality: SearchUnusedMemoryStage | None = None
     prune: bool = False
     count_vector: bool = False
@@ -117,6 +119,7 @@ class SearchPlan(Frozen, frozen=True):
             fixed = {
                 "search": _search(self.search, options),
                 "spatial": copy_with(self.spatial, _given(spatial)),
+                "padding": _padding(self.padding, options.pad),
                 "locality": _locality(self.locality, options.keep_on_chip),
             }
             return copy_with(self, _given(changes) | fixed)
@@ -178,6 +181,10 @@ def _locality(
     return present or SearchUnusedMemoryStage() if keep else None
 
 
+def _padding(present: PaddingStage | None, percent: float | None) -> PaddingStage | None:
+    return present if percent is None else PaddingStage(percent=percent)
+
+
 def exploration_pipeline(
     plan: SearchPlan, observers: tuple[Observer, ...] = (), ledger: Ledger | None = None
 ) -> Stage[NetworkProblem, NetworkEvaluation]:
@@ -215,7 +222,13 @@ def _layers(plan: SearchPlan) -> Stage[NetworkProblem, Iterator[MappingProblem]]
 
 
 def candidates_stage(plan: SearchPlan) -> Stage[MappingProblem, Iterator[SpatialProblem]]:
-    """The spatial mappings that a plan tries on a layer."""
+    """The spatial mappings that a plan tries on a layer, and on its padded forms."""
+    if plan.padding is None:
+        return _ranked_candidates(plan)
+    return plan.padding >> each(_ranked_candidates(plan)) >> FlattenStage[SpatialProblem]()
+
+
+def _ranked_candidates(plan: SearchPlan) -> Stage[MappingProblem, Iterator[SpatialProblem]]:
     if plan.rank is Rank.UTILIZATION:
         return plan.spatial >> OrderedCandidatesStage()
     most = plan.spatial.max_mappings

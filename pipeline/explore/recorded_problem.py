@@ -30,7 +30,8 @@ def recorded_problem(network: NetworkProblem, cme: CostModelEvaluation) -> Spati
         InputError: where the network has no such layer, or the evaluation has a memory that the
             accelerator lacks.
     """
-    (problem,) = layer_problems(network, [_layer(network, cme)])
+    layer = _layer(network, cme).padded({x.dimension: x.padded for x in cme.padding})
+    (problem,) = layer_problems(network, [layer])
     tops = {entry.operand: entry.memory for entry in cme.levels}  # the last level is the outermost
     links = {link.operand: link.memory_operand for link in cme.links} or problem.links
     if cme.links:

@@ -28,6 +28,7 @@ from nestmap.pipeline.stages.mapping.ordering import (
 from nestmap.pipeline.stages.mapping.ordering import (
     TemporalOrderingConversionStage as TemporalOrderingConversionStage,
 )
+from nestmap.pipeline.stages.mapping.padding import PaddingStage as PaddingStage
 from nestmap.pipeline.stages.mapping.recall import RecallStage as RecallStage
 from nestmap.pipeline.stages.mapping.reduce import FlattenStage as FlattenStage
 from nestmap.pipeline.stages.mapping.reduce import ListifyStage as ListifyStage

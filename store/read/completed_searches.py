@@ -17,6 +17,8 @@ from nestmap.store.rows.content import BoundsRow
 class SearchScope(NamedTuple):
     """The searches of the layers of a workload on an accelerator with the same options.
 
+    Padded layers, which belong to no workload, are included.
+
     ``workload`` and ``accelerator`` are content hashes, ``options`` the JSON of the search options.
     ``record``: the least that must be recorded of a search.
     """
@@ -79,7 +81,10 @@ SELECT known.*, failed FROM known LEFT JOIN counted ON search = id ORDER BY id D
 _IN_SCOPE = _COMPLETE.format(
     wanted="""
     accelerator = ? AND options::VARCHAR = ? AND record <= ?::record_mode
-    AND content IN (SELECT layer FROM workload_layers WHERE workload = ?)
+    AND (
+      content IN (SELECT layer FROM workload_layers WHERE workload = ?)
+      OR content NOT IN (SELECT layer FROM workload_layers)  -- padded layers
+    )
 """
 )
 _ONE = _COMPLETE.format(wanted="id = ?")

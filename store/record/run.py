@@ -31,6 +31,7 @@ from nestmap.store.rows.content import (
     Row,
     insert,
     write_accelerators,
+    write_layers,
     write_spatial_mappings,
 )
 from nestmap.store.rows.run_records import RunInfo, RunStatus, SearchInfo
@@ -163,8 +164,9 @@ class Run:
 
     def _check_problem(self, info: SearchInfo) -> None:
         problem = info.spatial.problem
-        if self._layers.get(problem.layer.name) != problem.layer:
-            raise ValueError(f"layer {problem.layer.name} is not in the workload of run {self.id}")
+        layer, known = problem.layer, self._layers.get(problem.layer.name)
+        if known is None or known.padded({x.dimension: x.padded for x in layer.padding}) != layer:
+            raise ValueError(f"layer {layer.name} is not in the workload of run {self.id}")
         if problem.accelerator.name != self.info.network.accelerator.name:
             raise ValueError(f"{problem.accelerator.name} is not the accelerator of run {self.id}")
 
@@ -227,6 +229,7 @@ class Run:
     def _write(self, connection: duckdb.DuckDBPyConnection, part: Part) -> None:
         """Writes evaluations, and all that is new about searches."""
         begun = [x for x in self._unwritten if not x.is_written]
+        write_layers(connection, [x.problem.layer for x in begun if x.problem.layer.unpadded])
         write_accelerators(connection, [x.problem.accelerator for x in begun])
         write_spatial_mappings(connection, [x.problem.spatial_mapping for x in begun])
         complete = [x for x in self._unwritten if x.complete and x not in part.cut]

@@ -108,8 +108,7 @@ def write_workload(connection: duckdb.DuckDBPyConnection, workload: Workload) ->
     if key in known_hashes(connection, "workloads", [key]):
         return
     layers = workload.layers
-    contents = [layer.anonymous for layer in layers]
-    hashes = [layer.content_hash for layer in contents]
+    hashes = write_layers(connection, layers)
     row = {
         "hash": key,
         "name": workload.name,
@@ -117,13 +116,20 @@ def write_workload(connection: duckdb.DuckDBPyConnection, workload: Workload) ->
         "json": workload.model_dump_json(),
     }
     insert(connection, "workloads", [row], OnConflict.KEEP)
-    different = dict(zip(hashes, contents, strict=True))
-    insert(connection, "layers", [_layer_row(h, x) for h, x in different.items()], OnConflict.KEEP)
     places = [
         {"workload": key, "position": i, "name": layer.name, "layer": content}
         for i, (layer, content) in enumerate(zip(layers, hashes, strict=True))
     ]
     insert(connection, "workload_layers", places, OnConflict.KEEP)
+
+
+def write_layers(connection: duckdb.DuckDBPyConnection, layers: Sequence[Layer]) -> list[str]:
+    """Writes the layers that the store does not have; returns the content hash of each."""
+    contents = [layer.anonymous for layer in layers]
+    hashes = [layer.content_hash for layer in contents]
+    different = dict(zip(hashes, contents, strict=True))
+    insert(connection, "layers", [_layer_row(h, x) for h, x in different.items()], OnConflict.KEEP)
+    return hashes
 
 
 def _layer_row(key: str, layer: Layer) -> Row:

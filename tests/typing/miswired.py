@@ -47,6 +47,7 @@ from nestmap.pipeline.stages import (
     MinimalEnergyStage,
     MinimalLatencyStage,
     OrderedCandidatesStage,
+    PaddingStage,
     ParetoStage,
     PickleSaveStage,
     PinnedTopLevelsStage,
@@ -237,6 +238,8 @@ candidates >> each(orders) >> best  # type: ignore[operator]
 candidates >> each(BoundedSearchStage(orders >> best, Objective.ENERGY))  # type: ignore[arg-type]
 SpatialMappingConversionStage() >> RankByBoundStage(objective=Objective.EDP, most=3)  # type: ignore[operator]
 candidates >> RankByBoundStage(objective=Objective.EDP, most=3) >> best  # type: ignore[operator]
+PaddingStage(percent=5) >> candidates  # type: ignore[operator]
+PaddingStage(percent="5")  # type: ignore[arg-type]
 RankByBoundStage(objective="edp", most=3)  # type: ignore[arg-type]
 RankByBoundStage(most=3)  # type: ignore[call-arg]
 BoundedSearchStage(orders, Objective.ENERGY)  # type: ignore[arg-type]
@@ -364,6 +367,7 @@ def facade(workload: Workload, machine: Accelerator, layer: Layer, order: Tempor
     explore(workload, machine, search=SalsaStage())  # type: ignore[arg-type]
     explore(workload, machine, spatial_mappings="all")  # type: ignore[arg-type]
     explore(workload, machine, rank="speed")  # type: ignore[arg-type]
+    explore(workload, machine, pad="10 %")  # type: ignore[arg-type]
     explore(workload, machine, keep_on_chip="yes")  # type: ignore[arg-type]
     explore(workload, machine, workers="two")  # type: ignore[arg-type]
     explore(workload, machine, count_vector="yes")  # type: ignore[arg-type]

@@ -105,6 +105,7 @@ def searched() -> None:
         spatial_mappings=10,
         mixed=True,
         rank="bound",
+        pad=5,
         keep_on_chip=True,
         prune=True,
         count_vector=True,

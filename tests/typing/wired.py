@@ -44,6 +44,7 @@ from nestmap.pipeline.stages import (
     MinimalEnergyStage,
     MinimalLatencyStage,
     OrderedCandidatesStage,
+    PaddingStage,
     ParetoStage,
     PickleSaveStage,
     PinnedTopLevelsStage,
@@ -144,6 +145,12 @@ assert_type(held >> each(best, workers=2), Stage[MappingProblem, Iterator[Evalua
 bounded = BoundedSearchStage(best, Objective.EDP)
 assert_type(bounded, BoundedSearchStage)
 assert_type(held >> bounded, Stage[MappingProblem, EvaluationBatch])
+padded = PaddingStage(percent=5)
+assert_type(padded, PaddingStage)
+assert_type(
+    padded >> each(held) >> FlattenStage[SpatialProblem](),
+    Stage[MappingProblem, Iterator[SpatialProblem]],
+)
 ranked = held >> RankByBoundStage(objective=Objective.EDP, most=3)
 assert_type(ranked, Stage[MappingProblem, Iterator[SpatialProblem]])
 assert_type(ranked >> bounded, Stage[MappingProblem, EvaluationBatch])

@@ -19,6 +19,7 @@ from nestmap.pipeline.render.tables.table import Cell, Row, Table
 from nestmap.pipeline.render.text.gap import gap_note
 from nestmap.pipeline.render.text.network import (
     machine_note,
+    padding_notes,
     pruned_note,
     reduced_notes,
     says_area,
@@ -180,6 +181,7 @@ def _notes(run: ReportedRun) -> Iterator[str]:
         vector_note(evaluation),
         skipped_note(workload.layers, evaluation) if run.complete else "",
         *operator_notes(workload),
+        *padding_notes(evaluation),
         *reduced_notes(reduced_unrollings(run.network, evaluation)),
         _skipped(evaluation),
     )

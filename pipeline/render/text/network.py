@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Final
 
 from nestmap.model import CostModelEvaluation, Layer, LayerResult, NetworkEvaluation, PartKind
@@ -100,6 +101,22 @@ def pruned_note(evaluation: NetworkEvaluation) -> str:
     if not pruned:
         return ""
     return f"{count(pruned)} spatial mappings left out: their lower bounds are above the best."
+
+
+def padding_notes(evaluation: NetworkEvaluation) -> list[str]:
+    """The padded loops of each layer, with what the padding adds; the first ten layers."""
+    notes = [_padding_note(result.cme) for result in evaluation.layers if result.cme.padding]
+    more = len(notes) - MOST_NOTES
+    rest = [f"{more} more padded layers are in the JSON file (--json)."]
+    return notes[:MOST_NOTES] + (rest if more > 0 else [])
+
+
+def _padding_note(cme: CostModelEvaluation) -> str:
+    needed = prod(x.size / x.padded for x in cme.padding)
+    return (
+        f"Layer {printable(cme.layer)} is padded: {', '.join(map(str, cme.padding))} "
+        f"({share(1 / needed - 1)} more multiply-accumulates, in all figures of the layer)."
+    )
 
 
 def reduced_notes(reduced: Sequence[ReducedUnrolling]) -> list[str]:

@@ -6,8 +6,17 @@ from itertools import product
 
 import pytest
 from hypothesis import given, settings
+from pydantic import ValidationError
 
-from nestmap.model import AffineIndex, Layer, Relevance, Term, layer_from_equation
+from nestmap.model import (
+    AffineIndex,
+    Layer,
+    Relevance,
+    Term,
+    layer_from_equation,
+)
+from nestmap.model.base import copy_with
+from tests.costmodel.machines import loops
 from tests.model.builders import convolution, fully_connected
 from tests.strategies import layers
 
@@ -70,3 +79,51 @@ def test_size_one_is_relevant_to_nothing(layer: Layer) -> None:
         for dimension, size in layer.sizes.items():
             is_none = layer.relevance(operand.name, dimension) == Relevance.NONE
             assert is_none == (size == 1)
+
+
+def padded_window() -> Layer:
+    """OX 5, FX 3 and C 7 with a known axis, padded to OX 6 and C 8."""
+    layer = layer_from_equation(
+        "O[k][ox]+=W[k][c][fx]*I[c][ix]",
+        {"K": 2, "C": 7, "OX": 5, "FX": 3},
+        name="x",
+        relations=["ix=2*ox+1*fx"],
+        axes={"IX": (12, (1, 0))},
+    )
+    return layer.padded({"C": 8, "OX": 6})
+
+
+def test_padding_enlarges_loops_and_tensors() -> None:
+    layer = padded_window()
+    assert list(layer.sizes.items()) == [("K", 2), ("C", 8), ("OX", 6), ("FX", 3)]
+    assert layer.macs == 2 * 8 * 6 * 3
+    assert [str(x) for x in layer.padding] == ["C 7 -> 8", "OX 5 -> 6"]
+    assert layer.elements("O") == 2 * 6
+    assert layer.inputs[1].indices[1].size == 12 + 2  # one more window, at stride 2
+    assert layer.elements("I") == 8 * (2 * 6 + 3 - 2)
+
+
+def test_padding_again_remembers_what_is_needed() -> None:
+    layer = padded_window()
+    assert layer.padded({"C": 8, "OX": 6}) == layer
+    again = layer.padded({"C": 10})
+    assert [str(x) for x in again.padding] == ["C 7 -> 10", "OX 5 -> 6"]
+
+
+def test_a_padded_layer_has_other_content_than_one_of_that_size() -> None:
+    padded = padded_window()
+    other = copy_with(padded, {"unpadded": ()})
+    assert other.anonymous.content_hash != padded.anonymous.content_hash
+
+
+@pytest.mark.parametrize(
+    ("unpadded", "expected"),
+    [
+        ("C 8", "padded from C 8; expected a smaller size"),
+        ("Q 1", "padded from Q 1; expected a smaller size of one of its loops: K 2, C 8"),
+        ("C 6 C 7", "unpadded loop C occurs twice"),
+    ],
+)
+def test_padding_is_that_of_the_loops(unpadded: str, expected: str) -> None:
+    with pytest.raises(ValidationError, match=expected):
+        copy_with(padded_window(), {"unpadded": loops(unpadded)})

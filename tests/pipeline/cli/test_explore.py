@@ -65,6 +65,35 @@ def test_reduced_unrollings_are_told_and_written(inputs: Inputs, tmp_path: Path)
         ]
 
 
+def test_padded_layers_are_told_and_written(inputs: Inputs, tmp_path: Path) -> None:
+    network, file = Path(inputs.network), tmp_path / "found.json"
+    network.write_text(network.read_text().replace("[3, 6, 8]", "[1, 7, 1]"))
+    options = ("--no-store", "--pad", "15", "--json", str(file), "--objective", "latency")
+    for pareto in ([], ["--pareto"]):
+        out = " ".join(run(*inputs.explore, *options, *pareto).out.split())
+        assert "Layer second is padded: K 7 -> 8 (14.3% more multiply-accumulates" in out
+        second = loaded(file)["layers"][1]
+        chosen = second["front"][0] if pareto else second
+        assert chosen["padding"] == [{"dimension": "K", "size": 7, "padded": 8}]
+        assert chosen["macs"] == 8
+
+
+def test_mapping_files_have_no_padded_sizes(inputs: Inputs, tmp_path: Path) -> None:
+    ended = run(*inputs.explore, "--pad", "5", "--save-mapping", str(tmp_path / "found.yaml"))
+    assert ended.code != 0
+    assert ended.err.strip() == (
+        "error: --save-mapping cannot be combined with --pad; "
+        "a mapping file has no sizes of padded loops; --json has them"
+    )
+
+
+@pytest.mark.parametrize("percent", ["-1", "0", "101"])
+def test_padding_is_a_positive_share(inputs: Inputs, percent: str) -> None:
+    ended = run(*inputs.explore, "--no-store", "--pad", percent)
+    assert ended.code != 0
+    assert "pad" in ended.err or "percent" in ended.err
+
+
 def test_says_which_operators_nobody_knows(tmp_path: Path) -> None:
     nodes = [node("MatMul", "x w", "y"), node("Magic", "y", "z", domain="acme")]
     file = tmp_path / "magic.onnx"

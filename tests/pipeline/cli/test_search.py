@@ -51,6 +51,7 @@ OPTIONS = {
         ("--rank", "bound", "--spatial-mappings", "1", "--objective", "energy"),
         SearchPlan.of(SearchOptions(rank="bound", spatial_mappings=1, objective="energy")),
     ),
+    "padded": (("--pad", "34"), SearchPlan.of(SearchOptions(pad=34))),
     "one worker": (("--workers", "1"), SearchPlan.of(SearchOptions(workers=1))),
     "five workers": (("--workers", "5"), SearchPlan.of(SearchOptions(workers=5))),
     "all of it": (

@@ -116,6 +116,7 @@ LAYER: Final = Layer(
             constant=True,
         ),
     ),
+    unpadded=loops("OX 1"),
 )
 ACCELERATOR: Final = Accelerator(
     name="machine",

@@ -104,6 +104,7 @@ KINDS: Final[dict[str, Kind]] = {
     "even": Kind(SearchPlan.of(SearchOptions(lpf_limit=4, mapping_type="even"))),
     "bound": Kind(SearchPlan.of(SearchOptions(lpf_limit=3, rank="bound", spatial_mappings=4))),
     "prune": Kind(SearchPlan.of(SearchOptions(lpf_limit=3, prune=True, spatial_mappings=6))),
+    "pad": Kind(SearchPlan.of(SearchOptions(lpf_limit=4, pad=60, spatial_mappings=4))),
     "salsa": Kind(salsa(), LARGE),
     "salsa, few orders": Kind(salsa(iterations=100_000)),
     "blocks": Kind(

@@ -11,6 +11,7 @@ from nestmap.model import (
     Layer,
     LayerResult,
     NetworkEvaluation,
+    PaddedLoop,
     SearchStatistics,
     Workload,
     layer_from_equation,
@@ -24,6 +25,7 @@ from nestmap.pipeline.render.text.network import (
     MOST_NOTES,
     layer_table,
     no_cost_note,
+    padding_notes,
     reduced_notes,
     skipped_orders,
     totals,
@@ -144,3 +146,22 @@ def test_the_first_reduced_unrollings_are_printed() -> None:
     notes = reduced_notes([reduced("a", asked) for asked in range(4, 4 + MOST_NOTES + 2)])
     assert len(notes) == MOST_NOTES + 1
     assert notes[-1] == "2 more reduced unrollings are in the JSON file (--json)."
+
+
+def test_padded_layers_are_told(evaluation: NetworkEvaluation) -> None:
+    assert padding_notes(evaluation) == []
+    padding = (
+        PaddedLoop(dimension="K", size=50, padded=64),
+        PaddedLoop(dimension="OX", size=56, padded=64),
+    )
+    padded = [
+        LayerResult(cme=copy_with(evaluation.layers[0].cme, {"layer": f"l{i}", "padding": padding}))
+        for i in range(MOST_NOTES + 3)
+    ]
+    notes = padding_notes(NetworkEvaluation(layers=tuple(padded)))
+    assert notes[0] == (
+        "Layer l0 is padded: K 50 -> 64, OX 56 -> 64 "
+        "(46.3% more multiply-accumulates, in all figures of the layer)."
+    )
+    assert notes[-1] == "3 more padded layers are in the JSON file (--json)."
+    assert len(notes) == MOST_NOTES + 1
