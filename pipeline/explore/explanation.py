@@ -43,6 +43,7 @@ from nestmap.pipeline.render.text.explanation_tables import (
     title,
 )
 from nestmap.pipeline.render.text.gap import bound_sentence
+from nestmap.pipeline.render.text.network import padding_note
 from nestmap.pipeline.render.text.plain_table import Line, Tone, printable
 
 WIDTH: Final = 100
@@ -109,6 +110,8 @@ class Explanation(Frozen, frozen=True):
         yield headline(self.cme)
         if self.bound is not None:
             yield bound_sentence(self.bound, self.cme)
+        if self.cme.padding:
+            yield padding_note(self.cme)
         yield from latency_reason(self.binding, self.latency, self.ports)
         yield from energy_reason(self.cme)
         yield advice(self.cme, self.what_ifs)

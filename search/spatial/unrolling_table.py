@@ -53,7 +53,8 @@ class UnrollingTable(NamedTuple):
 
 def mapping_of(problem: MappingProblem, unrollings: Ints) -> SpatialMapping:
     """The spatial mapping of a row; all array dimensions are named."""
-    dimensions, rows = list(problem.layer.sizes), unrollings.tolist()
+    dimensions = list(problem.layer.sizes)
+    rows: list[list[int]] = unrollings.tolist()
     return SpatialMapping(
         unrollings=tuple(
             Unrolling(

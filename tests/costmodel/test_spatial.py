@@ -80,7 +80,7 @@ def factors(spatial: SpatialProblem, view: int) -> Factors:
     found: Factors = {}
     for level, side in enumerate(SIDES, start=1):
         for i in range(flat.first_unrolled[W, level], flat.first_unrolled[W, level + 1]):
-            dimension = names[flat.unrolled_dimension[W, i]]
+            dimension = names[int(flat.unrolled_dimension[W, i])]
             found.setdefault(side, {})[dimension] = float(flat.unrolled_factor[view, W, i])
     return found
 

@@ -35,6 +35,8 @@ def _heading(spatial: SpatialProblem) -> Iterator[Line]:
     layer = spatial.layer
     yield Line(f"{printable(layer.name)} ({printable(layer.operator)}): {layer.equation}")
     yield Line(f"{sizes_text(layer.loops)}: {engineering(layer.macs)} MACs")
+    if layer.padding:
+        yield Line(f"padded: {', '.join(map(str, layer.padding))}")
     yield Line(f"on {spatial.accelerator.name}: {spatial_text(spatial.spatial_mapping)}")
 
 

@@ -105,13 +105,14 @@ def pruned_note(evaluation: NetworkEvaluation) -> str:
 
 def padding_notes(evaluation: NetworkEvaluation) -> list[str]:
     """The padded loops of each layer, with what the padding adds; the first ten layers."""
-    notes = [_padding_note(result.cme) for result in evaluation.layers if result.cme.padding]
+    notes = [padding_note(result.cme) for result in evaluation.layers if result.cme.padding]
     more = len(notes) - MOST_NOTES
     rest = [f"{more} more padded layers are in the JSON file (--json)."]
     return notes[:MOST_NOTES] + (rest if more > 0 else [])
 
 
-def _padding_note(cme: CostModelEvaluation) -> str:
+def padding_note(cme: CostModelEvaluation) -> str:
+    """The padded loops of a layer, and what the padding adds."""
     needed = prod(x.size / x.padded for x in cme.padding)
     return (
         f"Layer {printable(cme.layer)} is padded: {', '.join(map(str, cme.padding))} "

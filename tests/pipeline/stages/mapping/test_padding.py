@@ -20,6 +20,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore_network
+from nestmap.pipeline.explore.explanation import explain
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.recorded_problem import recorded_problem
@@ -76,6 +77,8 @@ def test_repeated_layers_are_padded_alike() -> None:
     for result in (first, repeated, other):
         spatial = recorded_problem(problem, result.cme)
         assert evaluate(spatial, result.cme.temporal_mapping) == result.cme
+        sentences = list(explain(spatial, result.cme).why())
+        assert any("is padded: K 27 -> 28" in x for x in sentences) == bool(result.cme.padding)
 
 
 def best(problem: MappingProblem, chosen: SearchPlan) -> LayerResult | None:
