@@ -27,6 +27,7 @@ from nestmap.model import (
 from nestmap.model.base import copy_with
 from nestmap.pipeline.stages.mapping.salsa import SalsaStage
 from nestmap.search import best_of, loma
+from nestmap.search.temporal.loma import feasible_orders
 from nestmap.search.temporal.loop_factors import loop_factors
 from nestmap.search.temporal.memory_allocation import Failures, allocate_rows
 from nestmap.search.temporal.permutations import count_permutations
@@ -169,8 +170,9 @@ def test_six_factors_or_fewer_are_tried_in_all_orders(chains: int) -> None:
 
 def test_a_small_space_is_searched_completely() -> None:
     spatial = mapped(matmul(k=2**4, c=2**3), BUFFERED)  # 60 orders of 6 factors, 35 of 7
-    limits = (START_LIMIT, None)
-    everything = [evaluate_batch(x) for limit in limits for x in loma(spatial, limit, UNEVEN)]
+    coarse = feasible_orders(spatial, START_LIMIT, UNEVEN)  # only the last batch has bounds
+    batches = (*coarse, *loma(spatial, None, UNEVEN))
+    everything = [evaluate_batch(batch) for batch in batches]
     assert seen(everything) == 60 + 35
     assert same(search(spatial, Annealing(chains=5, iterations=7)), everything)
     assert not same(search(spatial, Annealing(chains=17, iterations=2)), everything)
