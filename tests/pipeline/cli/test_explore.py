@@ -66,16 +66,20 @@ def test_reduced_unrollings_are_told_and_written(inputs: Inputs, tmp_path: Path)
 
 
 def test_padded_layers_are_told_and_written(inputs: Inputs, tmp_path: Path) -> None:
-    network, file = Path(inputs.network), tmp_path / "found.json"
-    network.write_text(network.read_text().replace("[3, 6, 8]", "[1, 7, 1]"))
-    options = ("--no-store", "--pad", "15", "--json", str(file), "--objective", "latency")
+    network, mapping, file = Path(inputs.network), Path(inputs.mapping), tmp_path / "found.json"
+    network.write_text(network.read_text().replace("[3, 6, 8]", "[16, 27, 16]"))
+    mapping.write_text(mapping.read_text().replace('["K, 2"]', '["K, 14"], D2: ["K, 2"]'))
+    command = ("explore", inputs.network, "-a", "tpu_like", "-m", inputs.mapping, "--no-store")
     for pareto in ([], ["--pareto"]):
-        out = " ".join(run(*inputs.explore, *options, *pareto).out.split())
-        assert "Layer second is padded: K 7 -> 8 (14.3% more multiply-accumulates" in out
+        ended = run(*command, "--pad", "5", "--json", str(file), *pareto)
+        assert (
+            "Layer second is padded: K 27 -> 28 "
+            "(3.7% more multiply-accumulates, in all figures of the layer)."
+        ) in " ".join(ended.out.split())
         second = loaded(file)["layers"][1]
         chosen = second["front"][0] if pareto else second
-        assert chosen["padding"] == [{"dimension": "K", "size": 7, "padded": 8}]
-        assert chosen["macs"] == 8
+        assert chosen["padding"] == [{"dimension": "K", "size": 27, "padded": 28}]
+        assert chosen["macs"] == 16 * 28 * 16
 
 
 def test_mapping_files_have_no_padded_sizes(inputs: Inputs, tmp_path: Path) -> None:
