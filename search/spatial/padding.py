@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import product
+from collections.abc import Iterator, Mapping
 from math import floor, prod
 from typing import Final
 
@@ -13,7 +12,7 @@ from nestmap.model.workload.layer import MAX_MACS
 from nestmap.search.spatial.unrolling import unrolling_limits
 
 MOST_SIZES: Final = 3
-"""The number of sizes per loop, and again as many, that factor better."""
+"""The number of sizes of a loop that are tried because they factor better."""
 
 MOST_LAYERS: Final = 16
 """The number of combinations of sizes for a layer."""
@@ -27,14 +26,21 @@ def padded_sizes(problem: MappingProblem, percent: float) -> tuple[dict[Dimensio
     temporal ordering keep their sizes. The sizes that add the least work come first.
     """
     sizes = problem.layer.sizes
-    most = {d: n + floor(n * percent / 100) for d, n in sizes.items()}
-    options = [[n, *_larger(problem, d, most[d])] for d, n in sizes.items()]
-    padded = [dict(zip(sizes, chosen, strict=True)) for chosen in product(*options)]
-    fitting = [x for x in padded if x != sizes and prod(x.values()) <= MAX_MACS]
-    fitting.sort(key=lambda x: prod(x.values()))
+    chosen = [dict[Dimension, int]()]
+    for dimension, size in sizes.items():
+        larger = _larger(problem, dimension, size + floor(size * percent / 100))
+        several = [x | {dimension: n} for x in chosen for n in (size, *larger)]
+        # the sizes that add the least work begin with sizes that do
+        chosen = sorted(several, key=_work)[: MOST_LAYERS + 1]
     return tuple(
-        {d: n for d, n in chosen.items() if n != sizes[d]} for chosen in fitting[:MOST_LAYERS]
+        {d: n for d, n in padded.items() if n != sizes[d]}
+        for padded in chosen
+        if padded != sizes and _work(padded) <= MAX_MACS
     )
+
+
+def _work(sizes: Mapping[Dimension, int]) -> int:
+    return prod(sizes.values())
 
 
 def _larger(problem: MappingProblem, dimension: Dimension, most: int) -> list[int]:
