@@ -137,7 +137,7 @@ def _fits_rows(
     fitting = np.empty(len(orders), np.bool_)
     for row in range(len(orders)):
         fitting[row] = _fits(problem, scratch, factors, orders[row], cuts[row]) and (
-            not even or _is_even_everywhere(problem, scratch.work, scratch.candidates)
+            not even or is_even_everywhere(problem, scratch.work, scratch.candidates)
         )
     return fitting
 
@@ -343,7 +343,7 @@ def _is_even(
 
 
 @kernel
-def _is_even_everywhere(problem: FlatProblem, work: Work, candidates: Candidates) -> bool:
+def is_even_everywhere(problem: FlatProblem, work: Work, candidates: Candidates) -> bool:
     """Whether the cuts in ``work`` are even in every memory."""
     for memory in range(problem.memories):
         for i in range(problem.slots[memory]):

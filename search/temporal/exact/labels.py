@@ -2,10 +2,9 @@
 
 A label is a partial path: the point reached, how many boundaries each operand has crossed, and
 what has been spent of each resource and taken in each tight memory. A label that cannot be
-completed to a better mapping than the incumbent is dropped. With dominance, so is one that has
-spent and taken no less than another with the same boundaries crossed at the same point: what is
-left over bounds all mappings, and as energy is a sum of what boundaries spend, it includes one of
-least energy. Without dominance every mapping is left over that may be better than the incumbent.
+completed to a better mapping than the incumbent is dropped, and so is one that has spent and taken
+no less than another with the same boundaries crossed at the same point. What is left over bounds
+all mappings, and as energy is a sum of what boundaries spend, it includes one of least energy.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ import numpy as np
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.axes import OUT
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.model.arrays import Floats, Ints
 from nestmap.search.temporal.exact.capacity import forget, take
 from nestmap.search.temporal.exact.objective_bound import costs_of, is_worth
@@ -35,18 +33,9 @@ class Pool(NamedTuple):
     after: Ints  # [n] the next label of the same list
     head: Ints  # [p, s] the first label of each list
     crossed: Ints  # scratch [x]
-    levels: Ints  # scratch [x]
     total: Floats  # scratch [k]
     made: Floats  # scratch [k + tight memories]
     compared: Ints  # columns of ``spent`` that dominance compares
-
-
-class Pruning(NamedTuple):
-    """Which labels are dropped."""
-
-    limit: float  # those whose bound of the objective is not below
-    dominance: bool  # those that another label is as good as
-    even: bool  # without dominance, those whose cuts cannot become even
 
 
 class Outcome(NamedTuple):
@@ -68,7 +57,6 @@ def new_pool(problem: FlatProblem, space: Space, labels: int) -> Pool:
         np.empty(labels, np.int64),
         np.empty((len(space.lattice.depth), states), np.int64),
         np.zeros(problem.operands, np.int64),
-        np.zeros(problem.operands, np.int64),
         np.zeros(resources),
         np.zeros(width),
         np.append(np.arange(space.resources.compared), np.arange(resources, width)),
@@ -88,7 +76,7 @@ def leftover(pool: Pool) -> list[int]:
 
 
 @kernel
-def find_paths(problem: FlatProblem, space: Space, pool: Pool, pruning: Pruning) -> Outcome:
+def find_paths(problem: FlatProblem, space: Space, pool: Pool, limit: float) -> Outcome:
     """Fills the pool with the paths that may have an objective below the limit."""
     resources = len(space.resources.kind)
     pool.head[:] = NONE
@@ -104,8 +92,8 @@ def find_paths(problem: FlatProblem, space: Space, pool: Pool, pruning: Pruning)
                 if used + problem.operands + kinds > len(pool.parent):
                     return Outcome(used, False)
                 finished = _decode(problem, s, pool.crossed)
-                used = _cross_each(problem, space, pool, (n, used, p, finished), pruning)
-                used = _add_each(problem, space, pool, (n, used, p, s), pruning)
+                used = _cross_each(problem, space, pool, (n, used, p, finished), limit)
+                used = _add_each(problem, space, pool, (n, used, p, s), limit)
                 n = int(pool.after[n])
     return Outcome(used, True)
 
@@ -116,7 +104,7 @@ def _cross_each(
     space: Space,
     pool: Pool,
     at: tuple[int, int, int, int],
-    pruning: Pruning,
+    limit: float,
 ) -> int:
     """Lets each operand cross its next boundary; returns the number of labels.
 
@@ -127,52 +115,21 @@ def _cross_each(
     for x in range(last, problem.operands):
         if pool.crossed[x] == problem.levels[x]:
             continue
-        if pruning.even and not pruning.dominance and not _is_even(problem, space, pool, n, (x, p)):
-            continue
-        if _spend(problem, space, pool, n, (x, finished, p)):
+        if spend(problem, space, pool, n, (x, finished, p)):
             pool.crossed[x] += 1
             after = int(space.capacity.finished[p]) if x == OUT else finished
-            if _is_worth(problem, space, pool, p, pruning.limit):
+            if is_worth_following(problem, space, pool, p, limit):
                 forget(
                     problem, space.capacity, pool.crossed, pool.made[len(space.resources.kind) :]
                 )
                 s = _encode(problem, pool.crossed, after)
-                used = _add(pool, (p, s), used, (n, -1 - x), pruning.dominance)
+                used = _add(pool, (p, s), used, (n, -1 - x))
             pool.crossed[x] -= 1
     return used
 
 
 @kernel
-def _is_even(
-    problem: FlatProblem, space: Space, pool: Pool, n: int, place: tuple[int, int]
-) -> bool:
-    """Whether the next cut of an operand may end here, as far as its memory is cut already.
-
-    A level that adds loops ends where the first level of its memory has ended.
-    """
-    x, p = place
-    level, here = pool.crossed[x], space.lattice.depth[p]
-    if level == 0:
-        return True
-    memory, at = problem.memory[x, level], here
-    below, first = 0, here
-    pool.levels[:] = pool.crossed
-    while pool.parent[n] != NONE:
-        if pool.move[n] >= 0:
-            at -= 1
-        else:
-            y = -1 - pool.move[n]
-            pool.levels[y] -= 1
-            if y == x:
-                below = max(below, at)
-            if pool.levels[y] > 0 and problem.memory[y, pool.levels[y]] == memory:
-                first = at
-        n = pool.parent[n]
-    return bool(here in (below, first))
-
-
-@kernel
-def _spend(
+def spend(
     problem: FlatProblem, space: Space, pool: Pool, n: int, place: tuple[int, int, int]
 ) -> bool:
     """Fills ``made`` with what the label has spent after crossing; false if it does not fit."""
@@ -199,42 +156,24 @@ def _add_each(
     space: Space,
     pool: Pool,
     at: tuple[int, int, int, int],
-    pruning: Pruning,
+    limit: float,
 ) -> int:
     """Adds each factor to the order; returns the number of labels."""
     n, used, p, s = at
     for f in range(len(space.lattice.factors)):
         q = space.lattice.step[p, f]
-        if q < 0 or not (
-            pruning.dominance or pruning.even or _is_canonical(problem, space, pool, n, f)
-        ):
+        if q < 0:
             continue
         pool.made[:] = pool.spent[n]
-        if _is_worth(problem, space, pool, q, pruning.limit):
-            used = _add(pool, (q, s), used, (n, f), pruning.dominance)
+        if is_worth_following(problem, space, pool, q, limit):
+            used = _add(pool, (q, s), used, (n, f))
     return used
 
 
 @kernel
-def _is_canonical(problem: FlatProblem, space: Space, pool: Pool, n: int, f: int) -> bool:
-    """Whether no operand that crossed a boundary here keeps its data while this factor runs.
-
-    Its boundary above the factor is the same mapping.
-    """
-    dimension = space.lattice.factors[f, 0]
-    while pool.parent[n] != NONE and pool.move[n] < 0:
-        x = -1 - pool.move[n]
-        kept = x != OUT or pool.crossed[x] > 1
-        if x != OUT and problem.holds_inputs == 0 and pool.crossed[x] == 1:
-            kept = False
-        if kept and problem.relevance[x, dimension] == IRRELEVANT:
-            return False
-        n = pool.parent[n]
-    return True
-
-
-@kernel
-def _is_worth(problem: FlatProblem, space: Space, pool: Pool, p: int, limit: float) -> bool:
+def is_worth_following(
+    problem: FlatProblem, space: Space, pool: Pool, p: int, limit: float
+) -> bool:
     """Whether ``made``, completed at least cost from a point on, may be better than the limit."""
     for k in range(len(space.resources.kind)):
         total = pool.made[k]
@@ -248,32 +187,28 @@ def _is_worth(problem: FlatProblem, space: Space, pool: Pool, p: int, limit: flo
 
 
 @kernel
-def _add(pool: Pool, at: tuple[int, int], used: int, way: tuple[int, int], dominance: bool) -> int:
-    """Adds a label with what was made; with dominance, unless another is as good."""
+def _add(pool: Pool, at: tuple[int, int], used: int, way: tuple[int, int]) -> int:
+    """Adds a label with what was made, unless another is as good; drops those that it beats."""
     p, s = at
-    before = NONE
-    if dominance:
-        n = pool.head[p, s]
-        while n != NONE:
-            following = pool.after[n]
-            if _is_at_most(pool.spent[n], pool.made, pool.compared):
-                return used
-            if _is_at_most(pool.made, pool.spent[n], pool.compared):
-                if before == NONE:
-                    pool.head[p, s] = following
-                else:
-                    pool.after[before] = following
-            else:
-                before = n
-            n = following
+    before, n = NONE, pool.head[p, s]
+    while n != NONE:
+        following = pool.after[n]
+        if _is_at_most(pool.spent[n], pool.made, pool.compared):
+            return used
+        if not _is_at_most(pool.made, pool.spent[n], pool.compared):
+            before = n
+        elif before == NONE:
+            pool.head[p, s] = following
+        else:
+            pool.after[before] = following
+        n = following
     pool.spent[used] = pool.made
     pool.parent[used], pool.move[used] = way
-    if dominance and before != NONE:
-        pool.after[used] = NONE
-        pool.after[before] = used
-    else:
-        pool.after[used] = pool.head[p, s]
+    pool.after[used] = NONE
+    if before == NONE:
         pool.head[p, s] = used
+    else:
+        pool.after[before] = used
     return used + 1
 
 

@@ -37,7 +37,7 @@ class Rule(NamedTuple):
     counts_energy: bool  # the objective is the product of what counts
     counts_latency: bool
     is_front: bool
-    energies: Floats  # [n] incumbents of a front
+    energies: Floats  # [n] incumbents of a front; infinite where there is room for more
     latencies: Floats
 
 
@@ -99,3 +99,12 @@ def is_worth(rule: Rule, energy: float, latency: float, limit: float) -> bool:
                 return False
         return True
     return objective_of(rule, energy, latency) < limit
+
+
+@kernel
+def add_to_front(rule: Rule, energy: float, latency: float) -> None:
+    """Adds a point to the incumbents if there is room."""
+    for n in range(len(rule.energies)):
+        if rule.energies[n] == np.inf:
+            rule.energies[n], rule.latencies[n] = energy, latency
+            return

@@ -30,8 +30,7 @@ from nestmap.model import (
 from nestmap.model.units import PositiveCount
 from nestmap.search.spatial.lower_bounds import lower_bounds
 from nestmap.search.temporal.exact.incumbents import Costs, Incumbents, values_of
-from nestmap.search.temporal.exact.labels import Pruning
-from nestmap.search.temporal.exact.passes import Passed, run_pass
+from nestmap.search.temporal.exact.passes import Passed, pass_depth_first, pass_with_dominance
 from nestmap.search.temporal.exact.space import Prepared, is_too_large, origin_bound, prepare
 from nestmap.search.temporal.exact.start import best_orders, in_primes, loma_batches
 from nestmap.search.temporal.ordering import PinnedOrder, pinned_orders
@@ -42,6 +41,9 @@ STEPS = (0.01, 0.04, 0.16, 0.64, 2.56, float("inf"))
 
 SHARES = (1 / 16, 1 / 4, 1.0)
 """Where limits lie between the bound at the origin and the incumbent, pass after pass."""
+
+STEPS_PER_LABEL = 5
+"""Steps of a depth-first pass, which stores nothing, for each label of the others."""
 
 FREED_LABELS = 20_000
 """Labels for the cuts of one order."""
@@ -167,9 +169,8 @@ class _Run:
         shown, unproven = yield from self._pass_with_dominance(prepared, self._objective)
         if not prepared.is_sum and shown < self._known.limit:
             limit = self._known.limit
-            passed = self._pass(prepared, limit, dominance=False)
-            yield self._noted(passed.evaluations)
-            shown, unproven = (limit, 0) if passed.is_complete else (shown, 1)
+            is_complete = yield from self._descend(prepared)
+            shown, unproven = (limit, 0) if is_complete else (shown, 1)
         self._show(shown, unproven)
 
     def _pass_with_dominance(
@@ -194,9 +195,8 @@ class _Run:
         yield self._noted(passed.evaluations)
         if passed.is_complete and not self._known.improved_by(passed.energies, passed.latencies):
             return
-        passed = self._pass(prepared, inf, dominance=False)
-        yield self._noted(passed.evaluations)
-        self._unproven |= int(not passed.is_complete)
+        is_complete = yield from self._descend(prepared)
+        self._unproven |= int(not is_complete)
 
     def _limits(self, bound: float) -> Iterator[float]:
         """Ever higher limits: a low one takes few labels, and suffices if the optimum is low."""
@@ -206,11 +206,19 @@ class _Run:
             return
         yield from (bound * (1 + step) for step in STEPS)
 
-    def _pass(
-        self, prepared: Prepared, limit: float, labels: int = 0, dominance: bool = True
-    ) -> Passed:
-        pruning = Pruning(limit, dominance, prepared.is_even)
-        return run_pass(prepared, pruning, self._known.costs, labels or self._options.labels)
+    def _pass(self, prepared: Prepared, limit: float, labels: int = 0) -> Passed:
+        most = labels or self._options.labels
+        return pass_with_dominance(prepared, limit, self._known.costs, most)
+
+    def _descend(self, prepared: Prepared) -> Generator[EvaluationBatch, None, bool]:
+        """Goes through what may be better than the incumbents; returns whether that is all."""
+        steps = STEPS_PER_LABEL * self._options.labels
+        batches = pass_depth_first(prepared, self._known.limit, self._known.costs, steps)
+        while True:
+            try:
+                yield self._noted(next(batches))
+            except StopIteration as end:
+                return bool(end.value)
 
     def _show(self, bound: float, unproven: int) -> None:
         self._bound = min(self._bound, bound)
