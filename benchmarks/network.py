@@ -16,12 +16,13 @@ def main() -> None:
     """Prints a row a command: seconds, CPU seconds, peak MB."""
     with TemporaryDirectory() as folder:
         store = str(Path(folder) / "bench.duckdb")
-        explore = [NESTMAP, "explore", "light:resnet50", "-a", "tpu_like", "--store", store]
+        loma = ["--search", "loma", "--store", store]
+        explore = [NESTMAP, "explore", "light:resnet50", "-a", "tpu_like", *loma]
         _run("warm-up (compiles if new)", explore)
         _run("explore light:resnet50 -a tpu_like (lpf 6)", explore)
         _run("explore light:squeezenet -a tpu_like --lpf-limit 8", [
             NESTMAP, "explore", "light:squeezenet", "-a", "tpu_like", "--lpf-limit", "8",
-            "--store", store,
+            *loma,
         ])  # fmt: skip
         _run("--help", [NESTMAP, "--help"])
         _run("--help", [NESTMAP, "--help"])

@@ -35,7 +35,13 @@ def compare(network: str, machine: str, limit: int, folder: Path) -> None:
 
     def explored(path: Path | None, recording: Recording | None = None) -> nestmap.Exploration:
         return nestmap.explore(
-            network, machine, lpf_limit=limit, workers=1, store=path, recording=recording
+            network,
+            machine,
+            search="loma",
+            lpf_limit=limit,
+            workers=1,
+            store=path,
+            recording=recording,
         )
 
     least: dict[str, float] = dict.fromkeys(("none", "all", "best", "recalled"), float("inf"))
@@ -68,7 +74,7 @@ def main() -> None:
     limit = int(sys.argv[1]) if len(sys.argv) > 1 else 9
     network = sys.argv[2] if len(sys.argv) > 2 else "light:alexnet"
     nestmap.explore(
-        network, MACHINES[0], lpf_limit=2, workers=1, store=Store.open(None)
+        network, MACHINES[0], search="loma", lpf_limit=2, workers=1, store=Store.open(None)
     )  # compiles
     with tempfile.TemporaryDirectory() as folder:
         for machine in sys.argv[3:] or MACHINES:

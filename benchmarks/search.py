@@ -46,7 +46,7 @@ def beside_the_reference() -> None:
 
 def _row_beside(machine: str, mapping: Path, folder: Path) -> None:
     files_given = BUNDLED / "workload/alexnet.onnx", BUNDLED / f"hardware/{machine}.yaml", mapping
-    plan = SearchPlan.of(SearchOptions(workers=1))
+    plan = SearchPlan.of(SearchOptions(search="loma", workers=1))
     explore_network(read_network(*files_given), plan)  # compiles, if it has to
     start = process_time()
     found = explore_network(read_network(*files_given), plan)
@@ -82,7 +82,7 @@ def on_more_cores() -> None:
     network = read_network("light:alexnet", "tpu_like")
     found: dict[int, tuple[float, Exploration]] = {}
     for workers in (1, 2):
-        plan = SearchPlan.of(SearchOptions(lpf_limit=9, workers=workers))
+        plan = SearchPlan.of(SearchOptions(search="loma", lpf_limit=9, workers=workers))
         explore_network(network, plan)
         start = perf_counter()
         exploration = explore_network(network, plan)
@@ -110,6 +110,7 @@ def _bounds_row(network: NetworkProblem, objective: Objective) -> None:
     def plan(count: int, *, prune: bool = False, rank: Rank = Rank.UTILIZATION) -> SearchPlan:
         return SearchPlan.of(
             SearchOptions(
+                search="loma",
                 objective=objective,
                 spatial_mappings=count,
                 mixed=True,

@@ -128,10 +128,12 @@ def batches(problem: SpatialProblem) -> list[EvaluationBatch]:
 def write(path: Path, millions: float) -> Written:
     """Records an exploration of an earlier day in full, and one with so many evaluations."""
     network = read_network("light:resnet50", "tpu_like")
-    plan = SearchPlan.of(SearchOptions(lpf_limit=3, objective=Objective.ENERGY))
+    plan = SearchPlan.of(SearchOptions(search="loma", lpf_limit=3, objective=Objective.ENERGY))
     with Store.open(path) as store:
         earlier = explore_network(network, plan, store=store).run
-        total = explore_network(network, SearchPlan.of(SearchOptions(lpf_limit=4))).total
+        total = explore_network(
+            network, SearchPlan.of(SearchOptions(search="loma", lpf_limit=4))
+        ).total
         searched = problems(network, total)
         made = [batches(problem) for problem in searched]
         searches = round(millions * 1e6 / len(ORDERS))

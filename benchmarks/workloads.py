@@ -55,7 +55,7 @@ def main() -> None:
 
 def _run(arguments: list[str]) -> tuple[float, float]:
     """CPU seconds and peak MB of an exploration."""
-    command = [NESTMAP, "explore", *arguments]
+    command = [NESTMAP, "explore", *arguments, "--search", "loma"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     if status:
@@ -85,7 +85,7 @@ def _explored(network: str, machine: str) -> tuple[float, NetworkEvaluation]:
     """CPU seconds of the exploration alone, and what it found."""
     problem = read_network(network, machine)
     start = process_time()
-    total = explore_network(problem, SearchPlan.of(SearchOptions(workers=1))).total
+    total = explore_network(problem, SearchPlan.of(SearchOptions(search="loma", workers=1))).total
     return process_time() - start, total
 
 

@@ -97,6 +97,7 @@ def best(mapping_type: MappingType) -> CostModelEvaluation:
         the_network(),
         MACHINE,
         MappingConstraints(entries=(fixed,)),
+        search="loma",
         objective="energy",
         lpf_limit=8,
         mapping_type=mapping_type,

@@ -33,7 +33,7 @@ def main() -> None:
     """Prints the best mapping of each layer, and how many were worse."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "results.duckdb"
-        best = nestmap.explore(network(), "tpu_like", objective="energy", store=path)
+        best = nestmap.explore(network(), "tpu_like", search="loma", objective="energy", store=path)
         for result in best.layers:
             cme = result.cme
             print(f"{cme.layer}: {cme.energy:,.0f} pJ, {cme.latency:,.0f} cycles")

@@ -92,7 +92,9 @@ def explored(path: Path) -> Explored:
 def _run(store: Store, objective: Objective, name: str) -> ReportedRun:
     found = explore_network(
         network(name),
-        SearchPlan.of(SearchOptions(objective=objective, lpf_limit=4, spatial_mappings=2)),
+        SearchPlan.of(
+            SearchOptions(search="loma", objective=objective, lpf_limit=4, spatial_mappings=2)
+        ),
         store=store,
         recording=Recording(record=RecordMode.ALL),
     )

@@ -15,7 +15,7 @@ from nestmap.pipeline.frontend.bundled import resolve_accelerator
 
 def record_run() -> None:
     """A run of a bundled network in the store."""
-    explore("light:squeezenet", "tpu_like", lpf_limit=2, store="nestmap.duckdb")
+    explore("light:squeezenet", "tpu_like", search="loma", lpf_limit=2, store="nestmap.duckdb")
 
 
 def model_file(name: str, *dimensions: str | int) -> Callable[[], None]:

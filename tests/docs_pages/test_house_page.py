@@ -89,8 +89,8 @@ def test_a_run_calls_the_functions_of_the_walk_in_order(
     write_conv(tmp_path / "one.onnx")
     steps = {code_of(*step): step for step in walk()}
     with called(set(steps)) as order:
-        explore = ("explore", "one.onnx", "--accelerator", "tpu_like", "--lpf-limit", "4")
-        run(main, *explore, "--workers", "1")
+        explore = ("explore", "one.onnx", "--accelerator", "tpu_like", "--search", "loma")
+        run(main, *explore, "--lpf-limit", "4", "--workers", "1")
         run(main, "report", "last")
     assert [steps[code] for code in order] == list(steps.values())
 

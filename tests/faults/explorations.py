@@ -90,7 +90,7 @@ class Kind:
         """How it searches."""
         if self.search == "salsa":
             return SearchPlan.of(SearchOptions(search="salsa", workers=1, seed=3))
-        return SearchPlan.of(SearchOptions(lpf_limit=7, workers=1))
+        return SearchPlan.of(SearchOptions(search="loma", lpf_limit=7, workers=1))
 
 
 KINDS: Final = {

@@ -44,7 +44,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 EXPLORE = (
     *("explore", f"{FILE}.yaml", "-a", f"{FILE} machine.yaml", "-m", f"{FILE} mapping.yaml"),
-    *("--store", f"{FILE}.duckdb"),
+    *("--search", "loma", "--store", f"{FILE}.duckdb"),
 )
 
 

@@ -83,7 +83,7 @@ def test_a_worker_that_breaks_loses_nothing_that_was_found(
     file, before = tmp_path / "store.duckdb", set(threading.enumerate())
     with (
         pytest.raises(type(error)) as caught,
-        record_run(Job(NETWORK, SearchPlan()), file, Recording()) as run,
+        record_run(Job(NETWORK, SearchPlan(search=LomaStage())), file, Recording()) as run,
     ):
         pipeline(ledger_of(run), error)(NETWORK)
     assert caught.value is error
@@ -136,7 +136,10 @@ def observe(bar, batch):
 ExplorationBar.observe = observe
 """
 
-EXPLORE = ("explore", "light:alexnet", "-a", "tpu_like", "--lpf-limit", "8", "--workers", "2")
+EXPLORE = (
+    *("explore", "light:alexnet", "-a", "tpu_like", "--search", "loma"),
+    *("--lpf-limit", "8", "--workers", "2"),
+)
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ def test_network_equals_the_recorded_one(run: RecordedRun) -> None:
         _input(run.workload),
         _input(run.accelerator),
         _input(run.mapping),
+        search="loma",
         objective="latency",
         lpf_limit=run.lpf_limit,
         mixed=run.mixed,

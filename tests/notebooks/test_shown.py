@@ -30,7 +30,7 @@ from nestmap.store import Store
 from tests.notebooks.shown import html_of, page_of, tables_of, text_of
 from tests.pipeline.render.text.read_explanation import figure
 
-PLAN = SearchPlan.of(SearchOptions(lpf_limit=3))
+PLAN = SearchPlan.of(SearchOptions(search="loma", lpf_limit=3))
 
 
 @cache

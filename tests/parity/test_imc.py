@@ -169,6 +169,7 @@ def totals(of: onnx.ModelProto | Path, name: str) -> Totals:
         of,
         INPUTS / "hardware" / f"{name}.yaml",
         INPUTS / "mapping" / "default_imc.yaml",
+        search="loma",
         objective="latency",
         lpf_limit=3,
         spatial_mappings=1,

@@ -24,7 +24,7 @@ def test_a_vector_unit_changes_no_recorded_figure(lanes: int) -> None:
     parts = ("workload/alexnet.onnx", "hardware/tpu_like.yaml", "mapping/tpu_like.yaml")
     network = read_network(*(INPUTS / part for part in parts))
     machine = with_unit(network.accelerator, lanes=lanes, memory="sram_2MB")
-    plan = SearchPlan.of(SearchOptions(lpf_limit=3, keep_on_chip=False))
+    plan = SearchPlan.of(SearchOptions(search="loma", lpf_limit=3, keep_on_chip=False))
     found = explore_network(copy_with(network, {"accelerator": machine}), plan).total
     assert (found.energy, found.latency) == pytest.approx(RECORDED, rel=1e-9)
     assert found.vector

@@ -90,7 +90,7 @@ def test_a_search_with_bounds_shows_what_it_bounds() -> None:
 
 
 def test_candidates_may_be_ranked_by_their_bounds() -> None:
-    plan = SearchPlan.of(SearchOptions(rank="bound", spatial_mappings=5))
+    plan = SearchPlan.of(SearchOptions(search="loma", rank="bound", spatial_mappings=5))
     (_, _, layers, *_) = describe(exploration_pipeline(plan))
     assert [x.name for x in layers.inner[:3]] == [
         "SpatialMappingGeneratorStage",
@@ -101,7 +101,7 @@ def test_candidates_may_be_ranked_by_their_bounds() -> None:
 
 
 def test_a_front_is_one_over_all_spatial_mappings() -> None:
-    assert names(describe(front_pipeline(SearchPlan()))) == [
+    assert names(describe(front_pipeline(SearchPlan(search=LomaStage())))) == [
         "WorkloadStage",
         ["PinnedTopLevelsStage"],
         [
@@ -119,14 +119,14 @@ def test_a_front_is_one_over_all_spatial_mappings() -> None:
 def test_the_vector_stage_shows_whether_it_counts() -> None:
     for counted in (False, True):
         *_, last = describe(
-            exploration_pipeline(SearchPlan.of(SearchOptions(count_vector=counted)))
+            exploration_pipeline(SearchPlan.of(SearchOptions(search="loma", count_vector=counted)))
         )
         assert (last.name, json.loads(last.options)) == ("VectorStage", {"counted": counted})
 
 
 @pytest.mark.parametrize("objective", Objective)
 def test_the_reducer_shows_the_objective(objective: Objective) -> None:
-    pipeline = exploration_pipeline(SearchPlan(objective=objective))
+    pipeline = exploration_pipeline(SearchPlan(search=LomaStage(), objective=objective))
     assert type(minimal(objective)).__name__ in str(names(describe(pipeline)))
 
 

@@ -22,7 +22,7 @@ from nestmap.store import Parameter, Store
 from nestmap.store.read.relation import Row
 
 CONV: Layer = conv2d("conv", (1, 16, 14, 14), (32, 16, 3, 3), padding=1)
-PLAN = SearchPlan.of(SearchOptions(lpf_limit=3, keep_on_chip=True))
+PLAN = SearchPlan.of(SearchOptions(search="loma", lpf_limit=3, keep_on_chip=True))
 
 
 def with_leakage(machine: Accelerator) -> Accelerator:

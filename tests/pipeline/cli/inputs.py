@@ -99,13 +99,17 @@ class Inputs:
 
     @property
     def explore(self) -> tuple[str, ...]:
-        """The command that explores it."""
-        return ("explore", self.network, "-a", self.machine, "-m", self.mapping)
+        """The command that explores it with LOMA."""
+        return ("explore", *self._problem, "--search", "loma")
 
     @property
     def evaluate(self) -> tuple[str, ...]:
         """The command that costs a mapping of the first layer, but for the mapping."""
-        return ("evaluate", *self.explore[1:], "--layer", "first")
+        return ("evaluate", *self._problem, "--layer", "first")
+
+    @property
+    def _problem(self) -> tuple[str, ...]:
+        return (self.network, "-a", self.machine, "-m", self.mapping)
 
 
 def written(folder: Path) -> Inputs:

@@ -24,7 +24,7 @@ def layer_json(file: Path) -> dict[str, Any]:
 
 
 def test_an_order_is_placed_as_the_search_places_it(inputs: Inputs) -> None:
-    best = explore(inputs.network, inputs.machine, inputs.mapping).layers[0].cme
+    best = explore(inputs.network, inputs.machine, inputs.mapping, search="loma").layers[0].cme
     order = ", ".join(str(loop) for loop in best.temporal_mapping.order)
     ended = run(*inputs.evaluate, "--order", order, "--json", "out.json")
     assert ended.code == 0
@@ -85,7 +85,7 @@ def test_a_layer_of_a_network_by_name() -> None:
 @pytest.fixture
 def found(inputs: Inputs) -> NetworkEvaluation:
     """The best mappings, in ``found.yaml``."""
-    total = explore(inputs.network, inputs.machine, inputs.mapping).total
+    total = explore(inputs.network, inputs.machine, inputs.mapping, search="loma").total
     write_mapping(Path("found.yaml"), total)
     return total
 

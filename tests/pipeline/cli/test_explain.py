@@ -105,7 +105,8 @@ def test_leakage_is_a_part(inputs: Inputs) -> None:
 
 
 def test_an_array_that_computes_in_memory(inputs: Inputs) -> None:
-    ended = run("explore", inputs.network, "-a", "aimc", "-m", "free", "--lpf-limit", "3")
+    search = ("--search", "loma", "--spatial-mappings", "3", "--lpf-limit", "3")
+    ended = run("explore", inputs.network, "-a", "aimc", "-m", "free", *search)
     assert ended.code == 0, ended.err
     out = run("explain", "last", "second").out
     names = [line.split()[0] for line in part(out, "ENERGY")]
@@ -149,8 +150,8 @@ def test_what_is_wrong(inputs: Inputs, arguments: tuple[str, ...], said: str) ->
 
 def test_what_the_array_does_not_compute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    arguments = ("light:alexnet", "-a", "tpu_like", "--lpf-limit", "1", "--spatial-mappings", "1")
-    assert run("explore", *arguments).code == 0
+    search = ("--search", "loma", "--lpf-limit", "1", "--spatial-mappings", "1")
+    assert run("explore", "light:alexnet", "-a", "tpu_like", *search).code == 0
     ended = run("explain", "last", "n1")
     assert ended.code == 2
     assert ended.err.startswith("error: layer to explain: found 'n1', which the array does not")

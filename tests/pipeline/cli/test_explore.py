@@ -20,7 +20,9 @@ from tests.pipeline.frontend.onnx.build import model, node, weights
 
 def explored(inputs: Inputs, objective: Objective = Objective.LATENCY) -> NetworkEvaluation:
     """What the Python call gives for the same files."""
-    return explore(inputs.network, inputs.machine, inputs.mapping, objective=objective).total
+    return explore(
+        inputs.network, inputs.machine, inputs.mapping, search="loma", objective=objective
+    ).total
 
 
 def loaded(file: Path) -> dict[str, Any]:
@@ -102,13 +104,14 @@ def test_says_which_operators_nobody_knows(tmp_path: Path) -> None:
     nodes = [node("MatMul", "x w", "y"), node("Magic", "y", "z", domain="acme")]
     file = tmp_path / "magic.onnx"
     file.write_bytes(model(nodes, {"x": (2, 8)}, [weights("w", 8, 8)]).SerializeToString())
-    out = run("explore", str(file), "-a", "tpu_like", "--no-store").out
+    out = run("explore", str(file), "-a", "tpu_like", "--search", "loma", "--no-store").out
     assert "Unrecognized operators, kept in the graph at no cost: acme.Magic (1)." in out
     assert "Operators that cost nothing here" not in out
 
 
 def test_says_which_operators_cost_nothing(inputs: Inputs) -> None:
-    out = run("explore", "light:squeezenet", "-a", "tpu_like", "--lpf-limit", "2", "--no-store").out
+    search = ("--search", "loma", "--lpf-limit", "2")
+    out = run("explore", "light:squeezenet", "-a", "tpu_like", *search, "--no-store").out
     assert out.count("Operators that cost nothing here: ") == 1
     assert "Concat (8)" in out
     assert "Relu (26)" not in out
@@ -134,7 +137,9 @@ def test_options_reach_the_search(inputs: Inputs) -> None:
     few = run(*inputs.explore, "--no-store", "--lpf-limit", "2").out
     even = run(*inputs.explore, "--no-store", "--mapping-type", "even").out
     assert "9 of 12" not in few
-    total = explore(inputs.network, inputs.machine, inputs.mapping, mapping_type="even").total
+    total = explore(
+        inputs.network, inputs.machine, inputs.mapping, search="loma", mapping_type="even"
+    ).total
     assert f"{total.evaluations} mappings evaluated" in even
 
 

@@ -82,7 +82,9 @@ def _runs() -> tuple[str, str]:
     """Two runs in the store, the older one first."""
     path = Path("nestmap.duckdb")
     first, second = (
-        explore_network(PROBLEM, SearchPlan.of(SearchOptions(objective=objective)), store=path).run
+        explore_network(
+            PROBLEM, SearchPlan.of(SearchOptions(search="loma", objective=objective)), store=path
+        ).run
         for objective in ("latency", "energy")
     )
     return str(first), str(second)

@@ -21,10 +21,9 @@ from nestmap.pipeline.stages import LomaStage, SalsaStage
 from nestmap.store import RunStatus, Store
 from tests.pipeline.cli.inputs import Ended, Inputs, run, run_process
 
-# What stands on the command line, and the plan that it asks for.
+# What stands on the command line after ``--search loma``, and the plan that it asks for.
 OPTIONS = {
-    "nothing": ((), SearchPlan.of(SearchOptions())),
-    "loma": (("--search", "loma"), SearchPlan.of(SearchOptions(search="loma"))),
+    "loma": ((), SearchPlan.of(SearchOptions(search="loma"))),
     "salsa": (("--search", "salsa"), SearchPlan.of(SearchOptions(search="salsa"))),
     "a seed": (
         ("--search", "salsa", "--seed", "7"),
@@ -32,28 +31,33 @@ OPTIONS = {
     ),
     "one spatial mapping": (
         ("--spatial-mappings", "1"),
-        SearchPlan.of(SearchOptions(spatial_mappings=1)),
+        SearchPlan.of(SearchOptions(search="loma", spatial_mappings=1)),
     ),
     "many spatial mappings": (
         ("--spatial-mappings", "99"),
-        SearchPlan.of(SearchOptions(spatial_mappings=99)),
+        SearchPlan.of(SearchOptions(search="loma", spatial_mappings=99)),
     ),
     "mixed": (
         ("--mixed", "--spatial-mappings", "99"),
-        SearchPlan.of(SearchOptions(mixed=True, spatial_mappings=99)),
+        SearchPlan.of(SearchOptions(search="loma", mixed=True, spatial_mappings=99)),
     ),
-    "kept on chip": (("--keep-on-chip",), SearchPlan.of(SearchOptions(keep_on_chip=True))),
+    "kept on chip": (
+        ("--keep-on-chip",),
+        SearchPlan.of(SearchOptions(search="loma", keep_on_chip=True)),
+    ),
     "pruned": (
         ("--prune", "--spatial-mappings", "99"),
-        SearchPlan.of(SearchOptions(prune=True, spatial_mappings=99)),
+        SearchPlan.of(SearchOptions(search="loma", prune=True, spatial_mappings=99)),
     ),
     "ranked by bounds": (
         ("--rank", "bound", "--spatial-mappings", "1", "--objective", "energy"),
-        SearchPlan.of(SearchOptions(rank="bound", spatial_mappings=1, objective="energy")),
+        SearchPlan.of(
+            SearchOptions(search="loma", rank="bound", spatial_mappings=1, objective="energy")
+        ),
     ),
-    "padded": (("--pad", "34"), SearchPlan.of(SearchOptions(pad=34))),
-    "one worker": (("--workers", "1"), SearchPlan.of(SearchOptions(workers=1))),
-    "five workers": (("--workers", "5"), SearchPlan.of(SearchOptions(workers=5))),
+    "padded": (("--pad", "34"), SearchPlan.of(SearchOptions(search="loma", pad=34))),
+    "one worker": (("--workers", "1"), SearchPlan.of(SearchOptions(search="loma", workers=1))),
+    "five workers": (("--workers", "5"), SearchPlan.of(SearchOptions(search="loma", workers=5))),
     "all of it": (
         (
             *("--search", "salsa", "--spatial-mappings", "9", "--mixed", "--keep-on-chip"),
@@ -78,8 +82,8 @@ OPTIONS = {
 
 
 def command(inputs: Inputs, *options: str) -> tuple[str, ...]:
-    """Explores without a mapping file, so that the array dimension is open."""
-    return ("explore", inputs.network, "-a", inputs.machine, *options)
+    """Explores with LOMA and without a mapping file, so that the array dimension is open."""
+    return ("explore", inputs.network, "-a", inputs.machine, "--search", "loma", *options)
 
 
 def explored(inputs: Inputs, plan: SearchPlan) -> NetworkEvaluation:
@@ -129,14 +133,15 @@ def test_options_ask_for_a_plan(inputs: Inputs, options: tuple[str, ...], plan: 
 def test_options_matter(inputs: Inputs) -> None:
     """Each of them changes something, or the test above says nothing."""
     found = {name: explored(inputs, plan) for name, (_, plan) in OPTIONS.items()}
-    changed = {name for name, total in found.items() if total != found["nothing"]}
+    changed = {name for name, total in found.items() if total != found["loma"]}
     assert changed >= {"one spatial mapping", "many spatial mappings", "pruned", "all of it"}
 
 
 @pytest.mark.parametrize("options", [("--search", "salsa"), ("--keep-on-chip",), ("--mixed",)])
 def test_options_matter_on_a_larger_network(inputs: Inputs, options: tuple[str, ...]) -> None:
     Path("open.yaml").write_text("- name: default\n")
-    asked = ("explore", "light:alexnet", "-a", "tpu_like", "-m", "open.yaml", "--no-store")
+    loma = ("--search", "loma", "--spatial-mappings", "3", "--no-store")
+    asked = ("explore", "light:alexnet", "-a", "tpu_like", "-m", "open.yaml", *loma)
     assert run(*asked, "--json", "usual.json").code == 0
     assert run(*asked, *options, "--json", "other.json").code == 0
     assert loaded("other.json")["total"] != loaded("usual.json")["total"]
@@ -150,7 +155,16 @@ def test_the_table_does_not_depend_on_the_workers(inputs: Inputs) -> None:
 def test_pruned_spatial_mappings_are_told(inputs: Inputs) -> None:
     Path("open.yaml").write_text("- name: default\n")  # nothing fixed, as in tpu_like's own
     asked = ("explore", "light:alexnet", "-a", "tpu_like", "-m", "open.yaml", "--no-store")
-    options = ("--spatial-mappings", "8", "--lpf-limit", "3", "--json", "out.json")
+    options = (
+        "--search",
+        "loma",
+        "--spatial-mappings",
+        "8",
+        "--lpf-limit",
+        "3",
+        "--json",
+        "out.json",
+    )
     note = "spatial mappings left out: their lower bounds are above the best."
     out = " ".join(run(*asked, *options, "--prune").out.split())
     pruned = sum(layer["pruned_spatial_mappings"] for layer in loaded("out.json")["layers"])
@@ -164,7 +178,7 @@ def test_pareto_shows_the_front(inputs: Inputs, objective: Objective) -> None:
     options = ("--pareto", "--spatial-mappings", "9", "--objective", objective.value)
     ended = run(*command(inputs, *options, "--json", "out.json"))
     assert ended.code == 0
-    plan = SearchPlan.of(SearchOptions(spatial_mappings=9, objective=objective))
+    plan = SearchPlan.of(SearchOptions(search="loma", spatial_mappings=9, objective=objective))
     front = explore_front(read_network(inputs.network, inputs.machine), plan).front
     table = "\n".join(line.text for line in front_table(front))
     assert table in ended.out
@@ -233,7 +247,7 @@ def test_a_front_saves_the_best_for_the_objective(inputs: Inputs) -> None:
     options = ("--pareto", "--objective", "energy", "--no-store")
     assert run(*command(inputs, *options, "--save-mapping", "found.yaml")).code == 0
     assert replayed(inputs, "--mapping-file", "found.yaml", "--json", "again.json").code == 0
-    best = explored(inputs, SearchPlan.of(SearchOptions(objective="energy")))
+    best = explored(inputs, SearchPlan.of(SearchOptions(search="loma", objective="energy")))
     assert loaded("again.json")["total"]["energy"] == best.energy
 
 
@@ -247,7 +261,8 @@ def test_all_of_it_in_a_process(inputs: Inputs, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_bundled_network_kept_on_chip_is_saved_and_replayed(inputs: Inputs) -> None:
     asked = ("light:alexnet", "-a", "tpu_like")
-    options = ("--keep-on-chip", "--lpf-limit", "4", "--no-store", "--save-mapping", "found.yaml")
+    search = ("--search", "loma", "--lpf-limit", "4")
+    options = (*search, "--keep-on-chip", "--no-store", "--save-mapping", "found.yaml")
     ended = run("explore", *asked, *options)
     again = run("evaluate", *asked, "--mapping-file", "found.yaml")
     assert (ended.code, again.code) == (0, 0)

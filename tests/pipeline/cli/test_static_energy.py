@@ -18,7 +18,11 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 EXPLORE = ("explore", "net.yaml", "--accelerator", "edge_22nm", "--mapping", "free")
-OPTIONS = ("--lpf-limit", "3", "--json", "found.json")
+OPTIONS = (
+    *("--search", "loma", "--spatial-mappings", "3", "--lpf-limit", "3"),
+    "--json",
+    "found.json",
+)
 
 
 def totals(path: str = "found.json") -> dict[str, float]:

@@ -13,7 +13,7 @@ from nestmap.pipeline.frontend.read import read_workload
 from nestmap.store import Store
 from tests.pipeline.cli.inputs import MACHINE, run
 
-RESNET = ("explore", "light:resnet50", "-a", "tpu_like", "--lpf-limit", "2")
+RESNET = ("explore", "light:resnet50", "-a", "tpu_like", "--search", "loma", "--lpf-limit", "2")
 NOTE = re.compile(r"Vector operators: (\d+) nodes \(.*(Relu \d+).*\), .* M operations, .* traffic")
 
 
@@ -60,7 +60,7 @@ def test_a_machine_with_a_vector_unit_pays_for_operations() -> None:
         files("nestmap.pipeline.frontend").joinpath("data/accelerators/tpu_like.yaml").read_text()
     )
     Path("machine.yaml").write_text(bundled + unit)
-    machine = ("-a", "machine.yaml", "-m", "tpu_like", "--lpf-limit", "2")
+    machine = ("-a", "machine.yaml", "-m", "tpu_like", "--search", "loma", "--lpf-limit", "2")
     ended = run("explore", "light:squeezenet", *machine, "--no-store", "--json", "out.json")
     assert ended.code == 0, ended.err
     assert "cycles; not in the totals" in ended.out

@@ -65,7 +65,8 @@ def test_commands_give_open_dimensions_their_sizes(network: str) -> None:
     shown = run("show", network, *dims)
     assert (shown.code, shown.err) == (0, "")
     assert f"layers 1, different ones 1, MACs {macs}," in shown.out
-    explored = run("explore", network, *dims, "-a", "tpu_like", "--lpf-limit", "3", "--no-store")
+    search = ("--search", "loma", "--lpf-limit", "3")
+    explored = run("explore", network, *dims, "-a", "tpu_like", *search, "--no-store")
     assert explored.code == 0
     row = next(line for line in explored.out.splitlines() if line.startswith("product"))
     assert str(macs) in row.split()
@@ -76,7 +77,7 @@ def test_commands_give_open_dimensions_their_sizes(network: str) -> None:
 
 
 def test_the_python_call_takes_them_too() -> None:
-    result = explore(OPEN, "tpu_like", dims={"batch": 2, "seq": 3}, lpf_limit=3)
+    result = explore(OPEN, "tpu_like", search="loma", dims={"batch": 2, "seq": 3}, lpf_limit=3)
     assert result.total.macs == 192
     assert read_workload(OPEN, {"batch": 1, "seq": 5}).macs == 160
 
@@ -91,7 +92,9 @@ def test_generated_networks_have_dimensions() -> None:
     assert (wrong.code, wrong.out) == (2, "")
     assert "'sequence'" in wrong.err
     macs = read_workload(name, {"seq": 128}).macs
-    assert explore(name, "tpu_like", dims={"seq": 128}, lpf_limit=2).total.macs == macs
+    assert (
+        explore(name, "tpu_like", search="loma", dims={"seq": 128}, lpf_limit=2).total.macs == macs
+    )
 
 
 def test_a_network_must_have_the_dimension(network: str, inputs: Inputs) -> None:
@@ -123,7 +126,8 @@ def test_a_wrong_size_ends_every_command(inputs: Inputs, command: str) -> None:
 
 @pytest.mark.parametrize("command", ["show", "explore"])
 def test_floats_count_as_asked(command: str, tmp_path: Path) -> None:
-    more = {"show": (), "explore": ("-a", "tpu_like", "--lpf-limit", "2", "--no-store")}[command]
+    search = ("--search", "loma", "--lpf-limit", "2")
+    more = {"show": (), "explore": ("-a", "tpu_like", *search, "--no-store")}[command]
     file = tmp_path / "out.json"
     ended = run(command, "light:alexnet", *more, "--float-bits", "4", "--json", str(file))
     assert ended.code == 0

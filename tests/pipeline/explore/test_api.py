@@ -91,7 +91,7 @@ def test_explore_is_the_pipeline(
     mapping_type: MappingType,
 ) -> None:
     explored = explore(
-        NETWORK, MACHINE, objective=objective, lpf_limit=4, mapping_type=mapping_type
+        NETWORK, MACHINE, search="loma", objective=objective, lpf_limit=4, mapping_type=mapping_type
     )
     search = LomaStage(lpf_limit=4, mapping_type=mapping_type)
     assert explored.total == MainStage(by_hand(reducer, search, Objective(objective))).run(PROBLEM)
@@ -101,11 +101,14 @@ def test_explore_is_the_pipeline(
 
 def test_latency_and_six_factors_are_the_default() -> None:
     wired = by_hand(MinimalLatencyStage(), LomaStage(lpf_limit=6), Objective.LATENCY)
-    assert explore(NETWORK, MACHINE).total == wired(PROBLEM)
+    assert explore(NETWORK, MACHINE, search="loma").total == wired(PROBLEM)
 
 
 def test_the_objective_matters() -> None:
-    found = {objective: explore(NETWORK, MACHINE, objective=objective) for objective in Objective}
+    found = {
+        objective: explore(NETWORK, MACHINE, search="loma", objective=objective)
+        for objective in Objective
+    }
     by_energy, by_latency = found[Objective.ENERGY], found[Objective.LATENCY]
     assert by_energy.energy < by_latency.energy
     assert by_latency.latency < by_energy.latency
@@ -126,14 +129,14 @@ def value(exploration: Exploration, layer: int, objective: Objective) -> float:
 
 
 def test_a_finer_search_finds_no_worse() -> None:
-    coarse = explore(NETWORK, MACHINE, objective="energy", lpf_limit=1)
-    fine = explore(NETWORK, MACHINE, objective="energy", lpf_limit=None)
+    coarse = explore(NETWORK, MACHINE, search="loma", objective="energy", lpf_limit=1)
+    fine = explore(NETWORK, MACHINE, search="loma", objective="energy", lpf_limit=None)
     assert fine.energy <= coarse.energy
     assert fine.total.evaluations > coarse.total.evaluations
 
 
 def test_totals_add_up_the_layers() -> None:
-    explored = explore(NETWORK, MACHINE)
+    explored = explore(NETWORK, MACHINE, search="loma")
     assert [x.cme.layer for x in explored.layers] == ["first", "second"]
     assert explored.energy == sum(x.cme.energy for x in explored.layers)
     assert explored.latency == sum(x.cme.latency for x in explored.layers)
@@ -141,20 +144,23 @@ def test_totals_add_up_the_layers() -> None:
 
 
 def test_every_run_has_its_own_id_and_the_same_result() -> None:
-    one, other = explore(NETWORK, MACHINE), explore(NETWORK, MACHINE)
+    one, other = explore(NETWORK, MACHINE, search="loma"), explore(NETWORK, MACHINE, search="loma")
     assert one.run != other.run
     assert one.total == other.total
 
 
 def test_an_exploration_comes_back_from_json() -> None:
-    explored = explore(NETWORK, MACHINE, lpf_limit=2)
+    explored = explore(NETWORK, MACHINE, search="loma", lpf_limit=2)
     assert Exploration.model_validate_json(explored.model_dump_json()) == explored
 
 
 def test_operators_that_cost_nothing_do_not_count() -> None:
     relu = NoCostNode(name="relu", operator="Relu", sources=("first",))
     more = copy_with(NETWORK, {"nodes": (*NETWORK.nodes, relu)})
-    assert explore(more, MACHINE).total == explore(NETWORK, MACHINE).total
+    assert (
+        explore(more, MACHINE, search="loma").total
+        == explore(NETWORK, MACHINE, search="loma").total
+    )
 
 
 def unrolled(text: str) -> SpatialMapping:
@@ -167,16 +173,16 @@ def constrained(constraints: LayerConstraints) -> MappingConstraints:
 
 def test_the_users_spatial_mapping_is_used() -> None:
     mapping = constrained(LayerConstraints(spatial_mapping=unrolled("C 2")))
-    explored = explore(NETWORK, MACHINE, mapping, lpf_limit=2)
+    explored = explore(NETWORK, MACHINE, mapping, search="loma", lpf_limit=2)
     assert {x.cme.spatial_mapping for x in explored.layers} == {unrolled("C 2")}
 
 
 def test_the_users_order_is_kept() -> None:
     ordering = (OrderedLoop(dimension="C", size=3),)
     only = LayerConstraints(target="first", temporal_ordering=ordering)
-    first, second = explore(NETWORK, MACHINE, constrained(only)).layers
+    first, second = explore(NETWORK, MACHINE, constrained(only), search="loma").layers
     assert first.cme.temporal_mapping.order[:1] == loops("C 3")
-    assert second.cme == explore(NETWORK, MACHINE).layers[1].cme
+    assert second.cme == explore(NETWORK, MACHINE, search="loma").layers[1].cme
 
 
 def test_the_users_links_are_followed() -> None:
@@ -184,7 +190,7 @@ def test_the_users_links_are_followed() -> None:
         OperandLink(operand="W", memory_operand="I1"),
         OperandLink(operand="I", memory_operand="I2"),
     )
-    explored = explore(NETWORK, MACHINE, constrained(LayerConstraints(links=links)))
+    explored = explore(NETWORK, MACHINE, constrained(LayerConstraints(links=links)), search="loma")
     for result in explored.layers:
         assert result.cme.level("I", 0).memory == "register"
         assert result.cme.level("W", 0).memory == "buffer"
@@ -206,26 +212,26 @@ def test_constraints_that_do_not_suit_are_wrong_input(
     mapping: LayerConstraints, expected: str
 ) -> None:
     with pytest.raises(InputError) as caught:
-        explore(NETWORK, MACHINE, constrained(mapping))
+        explore(NETWORK, MACHINE, constrained(mapping), search="loma")
     assert expected in caught.value.expected
 
 
 def test_no_layer_is_wrong_input() -> None:
     relu = NoCostNode(name="relu", operator="Relu")
     with pytest.raises(InputError, match="no layer"):
-        explore(Workload(name="net", nodes=(relu,)), MACHINE)
+        explore(Workload(name="net", nodes=(relu,)), MACHINE, search="loma")
 
 
 def test_a_layer_that_fits_nowhere_is_named() -> None:
     tiny = machine(memory("tiny", size=7, operands="I2", served="D1"), memory("top", served="D1"))
     with pytest.raises(InfeasibleError, match="layer first: no loop order fits machine: tiny too"):
-        explore(NETWORK, tiny)
+        explore(NETWORK, tiny, search="loma")
 
 
 @pytest.mark.parametrize("lpf_limit", [0, -1])
 def test_a_search_needs_a_loop(lpf_limit: int) -> None:
     with pytest.raises((InputError, ValidationError), match="lpf_limit"):
-        explore(NETWORK, MACHINE, lpf_limit=lpf_limit)
+        explore(NETWORK, MACHINE, search="loma", lpf_limit=lpf_limit)
 
 
 class Watcher:
@@ -248,12 +254,12 @@ class Watcher:
 
 def test_progress_is_told_from_start_to_end() -> None:
     watcher = Watcher()
-    explored = explore(NETWORK, MACHINE, progress=watcher)
+    explored = explore(NETWORK, MACHINE, search="loma", progress=watcher)
     assert watcher.told[0] == "start net"
     assert watcher.told[1:] == sorted(watcher.told[1:])
     assert set(watcher.told[1:]) == {"first", "second"}
     assert watcher.rows == explored.total.evaluations
-    assert explored.total == explore(NETWORK, MACHINE).total
+    assert explored.total == explore(NETWORK, MACHINE, search="loma").total
 
 
 def test_evaluate_is_the_cost_model() -> None:
@@ -265,7 +271,7 @@ def test_evaluate_is_the_cost_model() -> None:
 
 
 def test_the_best_mapping_costs_what_explore_says() -> None:
-    for result in explore(NETWORK, MACHINE, objective="edp").layers:
+    for result in explore(NETWORK, MACHINE, search="loma", objective="edp").layers:
         cme = result.cme
         layer = {"first": FIRST, "second": SECOND}[cme.layer]
         assert evaluate(layer, MACHINE, cme.spatial_mapping, cme.temporal_mapping) == cme
@@ -332,7 +338,7 @@ def test_bundled_names(tmp_path: Path) -> None:
         "  operand_precision: {W: 8, I: 8, O: 16, O_final: 8}\n"
         "  operand_source: {W: 0, I: 0}\n"
     )
-    explored = explore(str(workload), "tpu_like", lpf_limit=2)
+    explored = explore(str(workload), "tpu_like", search="loma", lpf_limit=2)
     assert explored.accelerator == "tpu_like"
     assert explored.layers[0].cme.macs == 64 * 64
     # its bundled mapping fills the array with K and C

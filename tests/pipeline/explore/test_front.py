@@ -16,14 +16,15 @@ from nestmap.pipeline.explore.api import (
 )
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
+from nestmap.pipeline.stages import LomaStage
 from nestmap.store import RunStatus, Store
 from tests.costmodel.machines import machine, memory
 from tests.pipeline.networks import PROBLEM
 
 PLANS = {
-    "loma": SearchPlan.of(SearchOptions(spatial_mappings=8)),
+    "loma": SearchPlan.of(SearchOptions(search="loma", spatial_mappings=8)),
     "salsa": SearchPlan.of(SearchOptions(search="salsa", spatial_mappings=8, mixed=True)),
-    "kept on chip": SearchPlan.of(SearchOptions(keep_on_chip=True)),
+    "kept on chip": SearchPlan.of(SearchOptions(search="loma", keep_on_chip=True)),
 }
 
 
@@ -57,10 +58,10 @@ def assert_front(layer: LayerFront) -> None:
 
 def test_a_bundled_network() -> None:
     network = read_network("light:alexnet", "tpu_like")
-    front = explore_front(network, SearchPlan.of(SearchOptions(lpf_limit=4))).front
+    front = explore_front(network, SearchPlan.of(SearchOptions(search="loma", lpf_limit=4))).front
     for objective in Objective:
         best = explore_network(
-            network, SearchPlan.of(SearchOptions(lpf_limit=4, objective=objective))
+            network, SearchPlan.of(SearchOptions(search="loma", lpf_limit=4, objective=objective))
         ).total
         found = front.best(objective)
         assert [objective.of(x.cme) for x in found.layers] == [
@@ -76,7 +77,7 @@ def test_the_store_gets_the_best_for_the_objective_and_all_evaluations(
 ) -> None:
     file, plan = (
         tmp_path / "store.duckdb",
-        SearchPlan.of(SearchOptions(objective=objective, spatial_mappings=8)),
+        SearchPlan.of(SearchOptions(search="loma", objective=objective, spatial_mappings=8)),
     )
     found = explore_front(PROBLEM, plan, store=file)
     with Store.open_read_only(file) as store:
@@ -90,18 +91,18 @@ def test_the_store_gets_the_best_for_the_objective_and_all_evaluations(
 
 
 def test_a_front_comes_back_from_json() -> None:
-    found = explore_front(PROBLEM, SearchPlan.of(SearchOptions(lpf_limit=2)))
+    found = explore_front(PROBLEM, SearchPlan.of(SearchOptions(search="loma", lpf_limit=2)))
     assert FrontExploration.model_validate_json(found.model_dump_json()) == found
     assert (found.workload, found.accelerator) == ("net", "machine")
 
 
 def test_pruning_leaves_no_front() -> None:
     with pytest.raises(InputError, match="prune cannot be combined with a search for fronts"):
-        explore_front(PROBLEM, SearchPlan(prune=True))
+        explore_front(PROBLEM, SearchPlan(search=LomaStage(), prune=True))
 
 
 def test_a_layer_that_fits_nowhere_is_named() -> None:
     tiny = machine(memory("tiny", size=7, operands="I2", served="D1"), memory("top", served="D1"))
     network = NetworkProblem(workload=PROBLEM.workload, accelerator=tiny)
     with pytest.raises(InfeasibleError, match="layer first: no loop order fits machine: tiny too"):
-        explore_front(network)
+        explore_front(network, SearchPlan(search=LomaStage()))

@@ -42,7 +42,7 @@ def dense(name: str, sizes: tuple[int, int], source: str | None = None) -> Layer
 
 FIRST, SECOND = dense("first", (8, 12)), dense("second", (6, 8), "first")
 NETWORK = NetworkProblem(workload=Workload.of(FIRST, SECOND, name="net"), accelerator=MACHINE)
-PLAN = SearchPlan.of(SearchOptions(keep_on_chip=True, objective="energy"))
+PLAN = SearchPlan.of(SearchOptions(search="loma", keep_on_chip=True, objective="energy"))
 
 
 def memories(accelerator: Accelerator) -> dict[str, tuple[str, ...]]:
@@ -118,7 +118,7 @@ def test_bundled_networks_are_replayed_at_the_same_cost(
         lpf_limit=3,
         keep_on_chip=True,
     )
-    whole = explore(network, machine, lpf_limit=3)
+    whole = explore(network, machine, search="loma", lpf_limit=3)
     write_mapping(tmp_path / "found.yaml", found.total)
     again = replay(network, machine, tmp_path / "found.yaml")
     assert [x.cme for x in again.layers] == [x.cme for x in found.layers]
@@ -140,6 +140,8 @@ def test_a_saved_mapping_says_itself_where_data_stays(tmp_path: Path) -> None:
     write_mapping(path, found)
     again = copy_with(NETWORK, {"constraints": parse_mapping(path)})
     for keep_on_chip in (False, True):
-        plan = SearchPlan.of(SearchOptions(keep_on_chip=keep_on_chip, objective="energy"))
+        plan = SearchPlan.of(
+            SearchOptions(search="loma", keep_on_chip=keep_on_chip, objective="energy")
+        )
         total = explore_network(again, plan).total
         assert [x.cme for x in total.layers] == [x.cme for x in found.layers]

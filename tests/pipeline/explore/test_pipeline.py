@@ -19,16 +19,22 @@ from nestmap.store import Store
 from tests.pipeline.stage_calls import stored_names, watch_stages
 from tests.pipeline.stages.kinds import LARGE, salsa
 
-LOMA: Final = SearchPlan.of(SearchOptions(lpf_limit=5, spatial_mappings=2))
+LOMA: Final = SearchPlan.of(SearchOptions(search="loma", lpf_limit=5, spatial_mappings=2))
 PLANS: Final = {
     "loma": LOMA,
     "salsa": salsa(),
     "prune": copy_with(LOMA, {"prune": True}),
-    "bound": SearchPlan.of(SearchOptions(lpf_limit=5, spatial_mappings=2, rank="bound")),
-    "mixed": SearchPlan.of(SearchOptions(lpf_limit=4, spatial_mappings=2, mixed=True)),
-    "keep on chip": SearchPlan.of(SearchOptions(lpf_limit=5, keep_on_chip=True)),
-    "energy": SearchPlan.of(SearchOptions(lpf_limit=5, objective="energy", count_vector=True)),
-    "workers": SearchPlan.of(SearchOptions(lpf_limit=5, workers=2)),
+    "bound": SearchPlan.of(
+        SearchOptions(search="loma", lpf_limit=5, spatial_mappings=2, rank="bound")
+    ),
+    "mixed": SearchPlan.of(
+        SearchOptions(search="loma", lpf_limit=4, spatial_mappings=2, mixed=True)
+    ),
+    "keep on chip": SearchPlan.of(SearchOptions(search="loma", lpf_limit=5, keep_on_chip=True)),
+    "energy": SearchPlan.of(
+        SearchOptions(search="loma", lpf_limit=5, objective="energy", count_vector=True)
+    ),
+    "workers": SearchPlan.of(SearchOptions(search="loma", lpf_limit=5, workers=2)),
 }
 FRONTS: Final = {name: plan for name, plan in PLANS.items() if not plan.prune}
 

@@ -134,6 +134,7 @@ def test_pruning_changes_no_result(network: str, machine: str, objective: Object
             network,
             machine,
             MappingConstraints(),  # nothing fixed, so that there is something to choose
+            search="loma",
             objective=objective,
             lpf_limit=3,
             spatial_mappings=8,
@@ -151,7 +152,7 @@ def test_pruning_changes_no_result(network: str, machine: str, objective: Object
 
 
 def test_pruning_leaves_something_out() -> None:
-    plan = SearchPlan.of(SearchOptions(spatial_mappings=20, prune=True))
+    plan = SearchPlan.of(SearchOptions(search="loma", spatial_mappings=20, prune=True))
     pruned = explore_network(PROBLEM, plan).total
     whole = explore_network(PROBLEM, copy_with(plan, {"prune": False})).total
     assert sum(x.statistics.pruned for x in pruned.layers) > 0
@@ -237,33 +238,38 @@ def test_options_change_only_what_is_given() -> None:
 
 
 def test_data_is_kept_on_chip_as_asked() -> None:
-    kept = SearchPlan.of(SearchOptions(keep_on_chip=True))
+    kept = SearchPlan.of(SearchOptions(search="loma", keep_on_chip=True))
     assert kept.locality is not None
     assert kept.with_options(SearchOptions()) == kept
     assert kept.with_options(SearchOptions(keep_on_chip=False)).locality is None
 
 
 def test_keywords_override_the_plan() -> None:
-    plan = SearchPlan.of(SearchOptions(objective="energy", spatial_mappings=2))
+    plan = SearchPlan.of(SearchOptions(search="loma", objective="energy", spatial_mappings=2))
     network, accelerator = PROBLEM.workload, PROBLEM.accelerator
     given = explore(network, accelerator, plan=plan, objective="latency", lpf_limit=2)
-    alone = explore(network, accelerator, spatial_mappings=2, lpf_limit=2)
+    alone = explore(network, accelerator, search="loma", spatial_mappings=2, lpf_limit=2)
     assert (given.objective, given.total) == (Objective.LATENCY, alone.total)
 
 
 def test_without_workers_all_cores_are_used() -> None:
-    plan = SearchPlan.of(SearchOptions())
+    plan = SearchPlan.of(SearchOptions(search="loma"))
     assert plan.search.workers == available_workers() >= 1
-    assert plan == copy_with(SearchPlan(), {"search": LomaStage(workers=available_workers())})
+    assert plan == copy_with(
+        SearchPlan(search=LomaStage()), {"search": LomaStage(workers=available_workers())}
+    )
 
 
 @pytest.mark.parametrize(
     ("planned", "found"),
     [
-        (lambda: SearchPlan.of(SearchOptions(workers=0)), "0 as workers"),
-        (lambda: SearchPlan.of(SearchOptions(workers=-1)), "-1 as workers"),
-        (lambda: SearchPlan.of(SearchOptions(lpf_limit=0)), "0 as lpf_limit"),
-        (lambda: SearchPlan.of(SearchOptions(spatial_mappings=0)), "0 as max_mappings"),
+        (lambda: SearchPlan.of(SearchOptions(search="loma", workers=0)), "0 as workers"),
+        (lambda: SearchPlan.of(SearchOptions(search="loma", workers=-1)), "-1 as workers"),
+        (lambda: SearchPlan.of(SearchOptions(search="loma", lpf_limit=0)), "0 as lpf_limit"),
+        (
+            lambda: SearchPlan.of(SearchOptions(search="loma", spatial_mappings=0)),
+            "0 as max_mappings",
+        ),
         (lambda: SearchPlan.of(SearchOptions(search="salsa", seed=-1)), "-1 as seed"),
         (
             lambda: SearchPlan.of(SearchOptions(search=cast("Literal['loma']", "random"))),

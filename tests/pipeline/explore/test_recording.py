@@ -39,7 +39,7 @@ from nestmap.store import RunStatus, Store
 from tests.pipeline.networks import MACHINE
 from tests.pipeline.stages.kinds import COSTING, LARGE, SEARCHING, Seen, forbid, salsa
 
-PLAN: Final = SearchPlan.of(SearchOptions(lpf_limit=5, spatial_mappings=2))
+PLAN: Final = SearchPlan.of(SearchOptions(search="loma", lpf_limit=5, spatial_mappings=2))
 
 Row = tuple[TemporalMapping, tuple[float, ...]]
 """A mapping with energy and latency 0 to 2."""

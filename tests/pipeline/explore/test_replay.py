@@ -37,6 +37,7 @@ FOUND = explore(
     NETWORK,
     MACHINE,
     MappingConstraints(entries=(LayerConstraints(spatial_mapping=UNROLLED),)),
+    search="loma",
 )
 MAPPING = found_mapping(FOUND.total)
 
@@ -64,7 +65,7 @@ def test_links_are_part_of_a_mapping() -> None:
         OperandLink(operand="I", memory_operand="I2"),
     )
     entry = LayerConstraints(links=links)
-    found = explore(NETWORK, MACHINE, MappingConstraints(entries=(entry,)))
+    found = explore(NETWORK, MACHINE, MappingConstraints(entries=(entry,)), search="loma")
     replayed = replay(NETWORK, MACHINE, found_mapping(found.total))
     assert [x.cme for x in replayed.layers] == [x.cme for x in found.layers]
     assert replayed.layers[0].cme.level("I", 0).memory == "register"

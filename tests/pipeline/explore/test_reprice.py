@@ -36,6 +36,7 @@ from nestmap.pipeline.explore.reprice import Standing, compare_standing, reprice
 from nestmap.pipeline.frontend.bundled import accelerator_names
 from nestmap.pipeline.frontend.read import read_accelerator
 from nestmap.pipeline.render.yaml.mapping import found_mapping
+from nestmap.pipeline.stages import LomaStage
 from nestmap.search import best_of, loma
 from nestmap.search.spatial.weight_diagonal import weight_diagonal
 from tests.costmodel.machines import convolution, machine, mapped, matmul, memory
@@ -90,7 +91,7 @@ NETWORK: Final = NetworkProblem(
 def found() -> NetworkEvaluation:
     """Two layers, of which the second one repeats the first."""
     return explore_network(
-        NETWORK, SearchPlan.of(SearchOptions(objective="energy", lpf_limit=3))
+        NETWORK, SearchPlan.of(SearchOptions(search="loma", objective="energy", lpf_limit=3))
     ).total
 
 
@@ -124,7 +125,12 @@ def test_bundled_accelerators_are_repriced_as_replayed(name: str, keep_on_chip: 
     before = read_accelerator(name)
     after = other_prices(before)
     exploration = explore(
-        "light:alexnet", name, lpf_limit=3, keep_on_chip=keep_on_chip, count_vector=True
+        "light:alexnet",
+        name,
+        search="loma",
+        lpf_limit=3,
+        keep_on_chip=keep_on_chip,
+        count_vector=True,
     )
     mapping = found_mapping(exploration.total)
     again = copy_with(replay("light:alexnet", after, mapping), {"vector_counted": True})
@@ -149,7 +155,7 @@ def test_no_mapping_is_evaluated(found: NetworkEvaluation, monkeypatch: pytest.M
     for name in ("evaluate", "evaluate_batch", "evaluate_row", "evaluate_rows", "flatten"):
         monkeypatch.setattr(report, name, fail)
     with pytest.raises(AssertionError, match="evaluated"):
-        explore_network(NETWORK)
+        explore_network(NETWORK, SearchPlan(search=LomaStage()))
     assert reprice_results(found, MACHINE, other_prices(MACHINE)).energy > 0
 
 
@@ -172,7 +178,9 @@ def without_bounds(found: NetworkEvaluation) -> NetworkEvaluation:
 
 @pytest.mark.parametrize("objective", Objective)
 def test_only_the_bound_of_the_latency_holds_under_other_energies(objective: Objective) -> None:
-    found = explore_network(NETWORK, SearchPlan.of(SearchOptions(objective=objective, lpf_limit=3)))
+    found = explore_network(
+        NETWORK, SearchPlan.of(SearchOptions(search="loma", objective=objective, lpf_limit=3))
+    )
     for before, after in zip(
         found.total.layers,
         reprice_results(found.total, MACHINE, other_prices(MACHINE)).layers,
@@ -480,7 +488,7 @@ def test_another_mapping_may_be_better_under_other_energies(found: NetworkEvalua
     after = with_instance(MACHINE, 1, {"read_energy": 50.0, "write_energy": 50.0})
     network = copy_with(NETWORK, {"accelerator": after})
     searched = explore_network(
-        network, SearchPlan.of(SearchOptions(objective="energy", lpf_limit=3))
+        network, SearchPlan.of(SearchOptions(search="loma", objective="energy", lpf_limit=3))
     ).total
     assert searched.energy < reprice_results(found, MACHINE, after).energy
     assert compare_standing(Objective.ENERGY, MACHINE, after) is UNKNOWN

@@ -98,15 +98,20 @@ def test_a_mapping_file_is_content_not_a_path(
     for path in (one, other):
         path.write_text(MAPPING)
     store = tmp_path / "s.duckdb"
-    first = explore(NETWORK, MACHINE, one, lpf_limit=4, store=store)
+    first = explore(NETWORK, MACHINE, one, search="loma", lpf_limit=4, store=store)
     forbid(monkeypatch, *SEARCHING, COSTING)
-    assert explore(NETWORK, MACHINE, other, lpf_limit=4, store=store).total == first.total
+    assert (
+        explore(NETWORK, MACHINE, other, search="loma", lpf_limit=4, store=store).total
+        == first.total
+    )
 
 
 def test_another_objective_reuses_every_search(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plans = {x: SearchPlan.of(SearchOptions(lpf_limit=4, objective=x)) for x in Objective}
+    plans = {
+        x: SearchPlan.of(SearchOptions(search="loma", lpf_limit=4, objective=x)) for x in Objective
+    }
     alone = {x: explore_network(PROBLEM, plan).total for x, plan in plans.items()}
     assert len({total.energy for total in alone.values()}) > 1
     explore_network(PROBLEM, plans[Objective.EDP], store=store)
@@ -136,7 +141,7 @@ def test_a_layer_that_two_networks_share_is_searched_once(store: Store) -> None:
     first = NetworkProblem(
         workload=Workload.of(named(FIRST, "first"), SECOND, name="net"), accelerator=MACHINE
     )
-    plan, seen = SearchPlan.of(SearchOptions(lpf_limit=4)), Seen()
+    plan, seen = SearchPlan.of(SearchOptions(search="loma", lpf_limit=4)), Seen()
     explore_network(first, plan, store=store)
     total = explore_network(other, plan, store=store, progress=seen).total
     assert total == explore_network(other, plan).total
@@ -146,18 +151,18 @@ def test_a_layer_that_two_networks_share_is_searched_once(store: Store) -> None:
 
 CHANGES: Final[dict[str, tuple[SearchPlan, SearchPlan]]] = {
     "lpf_limit": (
-        SearchPlan.of(SearchOptions(lpf_limit=4)),
-        SearchPlan.of(SearchOptions(lpf_limit=3)),
+        SearchPlan.of(SearchOptions(search="loma", lpf_limit=4)),
+        SearchPlan.of(SearchOptions(search="loma", lpf_limit=3)),
     ),
     "no limit": (
-        SearchPlan.of(SearchOptions(lpf_limit=4)),
-        SearchPlan.of(SearchOptions(lpf_limit=None)),
+        SearchPlan.of(SearchOptions(search="loma", lpf_limit=4)),
+        SearchPlan.of(SearchOptions(search="loma", lpf_limit=None)),
     ),
     "even": (
-        SearchPlan.of(SearchOptions(lpf_limit=4)),
-        SearchPlan.of(SearchOptions(lpf_limit=4, mapping_type="even")),
+        SearchPlan.of(SearchOptions(search="loma", lpf_limit=4)),
+        SearchPlan.of(SearchOptions(search="loma", lpf_limit=4, mapping_type="even")),
     ),
-    "search": (SearchPlan.of(SearchOptions(lpf_limit=4)), salsa()),
+    "search": (SearchPlan.of(SearchOptions(search="loma", lpf_limit=4)), salsa()),
     "seed": (salsa(seed=3), salsa(seed=4)),
     "iterations": (salsa(), salsa(iterations=61)),
 }
@@ -177,22 +182,24 @@ def test_another_way_of_searching_searches_again(name: str, store: Store) -> Non
 def test_what_does_not_matter_to_a_search_does_not_search_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    explore_network(PROBLEM, SearchPlan.of(SearchOptions(lpf_limit=4, workers=1)), store=store)
+    explore_network(
+        PROBLEM, SearchPlan.of(SearchOptions(search="loma", lpf_limit=4, workers=1)), store=store
+    )
     renamed = Workload.of(
         copy_with(FIRST, {"name": "a"}), copy_with(SECOND, {"name": "b"}), name="other"
     )
     forbid(monkeypatch, *SEARCHING, COSTING)
     other = NetworkProblem(workload=renamed, accelerator=MACHINE)
     total = explore_network(
-        other, SearchPlan.of(SearchOptions(lpf_limit=4, workers=2)), store=store
+        other, SearchPlan.of(SearchOptions(search="loma", lpf_limit=4, workers=2)), store=store
     ).total
     assert [result.cme.layer for result in total.layers] == ["a", "b"]
 
 
 def test_more_spatial_mappings_search_only_the_new_ones(store: Store) -> None:
     few, many = (
-        SearchPlan.of(SearchOptions(lpf_limit=3)),
-        SearchPlan.of(SearchOptions(lpf_limit=3, spatial_mappings=5)),
+        SearchPlan.of(SearchOptions(search="loma", lpf_limit=3)),
+        SearchPlan.of(SearchOptions(search="loma", lpf_limit=3, spatial_mappings=5)),
     )
     explore_network(PROBLEM, few, store=store)
     seen = Seen()

@@ -46,7 +46,7 @@ MIXED: Final = Workload(
 )
 UNIT: Final = with_unit(MACHINE, lanes=3, energy=0.7, memory="buffer")
 NETWORK_WITH: Final = NetworkProblem(workload=MIXED, accelerator=UNIT)
-PLAIN: Final = SearchPlan.of(SearchOptions(spatial_mappings=2))
+PLAIN: Final = SearchPlan.of(SearchOptions(search="loma", spatial_mappings=2))
 COUNTING: Final = copy_with(PLAIN, {"count_vector": True})
 
 
@@ -118,8 +118,12 @@ def test_a_replayed_network_has_its_vector_operators_beside_it() -> None:
 
 def test_data_kept_on_chip_below_the_memory_of_the_unit() -> None:
     high = copy_with(NETWORK_WITH, {"accelerator": with_unit(MACHINE, memory="top")})
-    kept = explore_network(high, SearchPlan.of(SearchOptions(keep_on_chip=True))).total
-    plain = explore_network(PROBLEM, SearchPlan.of(SearchOptions(keep_on_chip=True))).total
+    kept = explore_network(
+        high, SearchPlan.of(SearchOptions(search="loma", keep_on_chip=True))
+    ).total
+    plain = explore_network(
+        PROBLEM, SearchPlan.of(SearchOptions(search="loma", keep_on_chip=True))
+    ).total
     assert [x.cme.energy for x in kept.layers] == [x.cme.energy for x in plain.layers]
     assert {entry.memory for entry in kept.vector} == {"top"}
 
@@ -168,9 +172,9 @@ MESSAGE: Final = (
 def test_a_workload_of_vector_operators_only_is_wrong_input() -> None:
     only = NetworkProblem(workload=ONLY, accelerator=UNIT)
     with pytest.raises(InputError) as caught:
-        explore(ONLY, UNIT, count_vector=True)
+        explore(ONLY, UNIT, search="loma", count_vector=True)
     assert str(caught.value) == MESSAGE
-    for plan in (PLAIN, SearchPlan.of(SearchOptions(keep_on_chip=True, prune=True))):
+    for plan in (PLAIN, SearchPlan.of(SearchOptions(search="loma", keep_on_chip=True, prune=True))):
         with pytest.raises(InputError) as caught:
             explore_network(only, plan)
         assert str(caught.value) == MESSAGE
@@ -188,7 +192,7 @@ def test_a_workload_of_nothing_that_costs_is_wrong_input() -> None:
 
 def test_a_bundled_network_without_a_vector_unit() -> None:
     network = read_network("light:squeezenet", "tpu_like")
-    found = explore_network(network, SearchPlan.of(SearchOptions(lpf_limit=2))).total
+    found = explore_network(network, SearchPlan.of(SearchOptions(search="loma", lpf_limit=2))).total
     assert len(found.vector) == len(network.workload.vector_nodes) > 20
     assert found.energy == sum(x.cme.energy for x in found.layers)
     assert found.latency == sum(x.cme.latency for x in found.layers)

@@ -70,7 +70,14 @@ def test_exploring_keeps_it(
 ) -> None:
     place = install_cacti(monkeypatch, tmp_path, ANSWER)
     for _ in range(2):
-        explore(inputs.network, inputs.machine, inputs.mapping, lpf_limit=2, store="s.duckdb")
+        explore(
+            inputs.network,
+            inputs.machine,
+            inputs.mapping,
+            search="loma",
+            lpf_limit=2,
+            store="s.duckdb",
+        )
     assert times_run(place) == 1
     ended = run(*inputs.explore, "--lpf-limit", "2", "--store", "s.duckdb")
     assert (ended.code, times_run(place)) == (0, 1)

@@ -93,31 +93,39 @@ def bundled(name: str) -> NetworkProblem:
 
 
 KINDS: Final[dict[str, Kind]] = {
-    "loma": Kind(SearchPlan.of(SearchOptions(lpf_limit=4, workers=1))),
-    "threads": Kind(SearchPlan.of(SearchOptions(lpf_limit=5, workers=3))),
-    "primes": Kind(SearchPlan.of(SearchOptions(lpf_limit=None, spatial_mappings=1))),
-    "energy": Kind(SearchPlan.of(SearchOptions(lpf_limit=4, objective="energy"))),
-    "product": Kind(SearchPlan.of(SearchOptions(lpf_limit=4, objective="edp"))),
+    "loma": Kind(SearchPlan.of(SearchOptions(search="loma", lpf_limit=4, workers=1))),
+    "threads": Kind(SearchPlan.of(SearchOptions(search="loma", lpf_limit=5, workers=3))),
+    "primes": Kind(SearchPlan.of(SearchOptions(search="loma", lpf_limit=None, spatial_mappings=1))),
+    "energy": Kind(SearchPlan.of(SearchOptions(search="loma", lpf_limit=4, objective="energy"))),
+    "product": Kind(SearchPlan.of(SearchOptions(search="loma", lpf_limit=4, objective="edp"))),
     "many mappings": Kind(
-        SearchPlan.of(SearchOptions(lpf_limit=3, spatial_mappings=8, mixed=True))
+        SearchPlan.of(SearchOptions(search="loma", lpf_limit=3, spatial_mappings=8, mixed=True))
     ),
-    "even": Kind(SearchPlan.of(SearchOptions(lpf_limit=4, mapping_type="even"))),
-    "bound": Kind(SearchPlan.of(SearchOptions(lpf_limit=3, rank="bound", spatial_mappings=4))),
-    "prune": Kind(SearchPlan.of(SearchOptions(lpf_limit=3, prune=True, spatial_mappings=6))),
-    "pad": Kind(SearchPlan.of(SearchOptions(lpf_limit=4, pad=60, spatial_mappings=4))),
+    "even": Kind(SearchPlan.of(SearchOptions(search="loma", lpf_limit=4, mapping_type="even"))),
+    "bound": Kind(
+        SearchPlan.of(SearchOptions(search="loma", lpf_limit=3, rank="bound", spatial_mappings=4))
+    ),
+    "prune": Kind(
+        SearchPlan.of(SearchOptions(search="loma", lpf_limit=3, prune=True, spatial_mappings=6))
+    ),
+    "pad": Kind(
+        SearchPlan.of(SearchOptions(search="loma", lpf_limit=4, pad=60, spatial_mappings=4))
+    ),
     "salsa": Kind(salsa(), LARGE),
     "salsa, few orders": Kind(salsa(iterations=100_000)),
     "blocks": Kind(
-        SearchPlan.of(SearchOptions(lpf_limit=4)),
+        SearchPlan.of(SearchOptions(search="loma", lpf_limit=4)),
         NetworkProblem(workload=BLOCKS, accelerator=MACHINE),
     ),
-    "on chip": Kind(SearchPlan.of(SearchOptions(lpf_limit=4, keep_on_chip=True)), CHAIN),
+    "on chip": Kind(
+        SearchPlan.of(SearchOptions(search="loma", lpf_limit=4, keep_on_chip=True)), CHAIN
+    ),
     "vector": Kind(
-        SearchPlan.of(SearchOptions(lpf_limit=4, count_vector=True)),
+        SearchPlan.of(SearchOptions(search="loma", lpf_limit=4, count_vector=True)),
         NetworkProblem(workload=VECTOR, accelerator=with_unit(MACHINE)),
     ),
     "fixed": Kind(
-        SearchPlan.of(SearchOptions(lpf_limit=4)),
+        SearchPlan.of(SearchOptions(search="loma", lpf_limit=4)),
         constrained(
             LayerConstraints(target="first", spatial_mapping=UNROLLED),
             LayerConstraints(
@@ -125,9 +133,13 @@ KINDS: Final[dict[str, Kind]] = {
             ),
         ),
     ),
-    "eyeriss_like": Kind(SearchPlan.of(SearchOptions(lpf_limit=4)), bundled("eyeriss_like")),
-    "edge_tpu_like": Kind(SearchPlan.of(SearchOptions(lpf_limit=4)), bundled("edge_tpu_like")),
-    "tpu_like": Kind(SearchPlan.of(SearchOptions(lpf_limit=4)), bundled("tpu_like")),
+    "eyeriss_like": Kind(
+        SearchPlan.of(SearchOptions(search="loma", lpf_limit=4)), bundled("eyeriss_like")
+    ),
+    "edge_tpu_like": Kind(
+        SearchPlan.of(SearchOptions(search="loma", lpf_limit=4)), bundled("edge_tpu_like")
+    ),
+    "tpu_like": Kind(SearchPlan.of(SearchOptions(search="loma", lpf_limit=4)), bundled("tpu_like")),
 }
 FRONTS: Final = [name for name, kind in KINDS.items() if not kind.plan.prune]
 

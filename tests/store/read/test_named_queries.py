@@ -41,7 +41,7 @@ Key = tuple[object, ...]
 
 AGAIN = copy_with(FIRST, {"name": "again"})
 REPEATED = copy_with(PROBLEM, {"workload": Workload.of(FIRST, SECOND, AGAIN, name="more")})
-PLAN = SearchPlan.of(SearchOptions(spatial_mappings=8))
+PLAN = SearchPlan.of(SearchOptions(search="loma", spatial_mappings=8))
 
 
 @final
@@ -63,7 +63,7 @@ def _explored() -> Iterator[Explored]:
     with Store.open(None) as store:
         front = explore_front(REPEATED, PLAN, store=store)
         best = explore_network(
-            _cheaper(), SearchPlan.of(SearchOptions(objective="energy")), store=store
+            _cheaper(), SearchPlan.of(SearchOptions(search="loma", objective="energy")), store=store
         )
         yield Explored(store, front, best)
 

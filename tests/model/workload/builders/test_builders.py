@@ -12,7 +12,7 @@ from nestmap.model.workload.builders import Source
 
 def test_two_lines() -> None:
     c1 = nestmap.conv2d("c1", (1, 3, 32, 32), (16, 3, 3, 3), padding=1)
-    found = nestmap.explore(nestmap.network("mine", c1), "tpu_like", lpf_limit=3)
+    found = nestmap.explore(nestmap.network("mine", c1), "tpu_like", search="loma", lpf_limit=3)
     assert found.workload == "mine"
     assert [result.cme.layer for result in found.layers] == ["c1"]
 

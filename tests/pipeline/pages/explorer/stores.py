@@ -31,7 +31,9 @@ def nasty() -> NetworkProblem:
 
 def explored(store: Store | Path, *problems: NetworkProblem) -> tuple[UUID, ...]:
     """Runs of the problems, recorded in a store."""
-    plan = SearchPlan.of(SearchOptions(objective=Objective.LATENCY, lpf_limit=3, workers=1))
+    plan = SearchPlan.of(
+        SearchOptions(search="loma", objective=Objective.LATENCY, lpf_limit=3, workers=1)
+    )
     return tuple(explore_network(problem, plan, store=store).run for problem in problems)
 
 

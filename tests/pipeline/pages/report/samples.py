@@ -19,7 +19,9 @@ from tests.pipeline.networks import FIRST, MACHINE, SECOND
 from tests.pipeline.pages.report.dom import Element, read
 from tests.pipeline.stages.kinds import BLOCKS, KINDS
 
-SHORT: Final = SearchPlan.of(SearchOptions(lpf_limit=3, spatial_mappings=2, workers=1))
+SHORT: Final = SearchPlan.of(
+    SearchOptions(search="loma", lpf_limit=3, spatial_mappings=2, workers=1)
+)
 
 
 def leaking() -> Accelerator:
@@ -45,7 +47,7 @@ PROBLEMS: Final = {
 }
 PLANS: Final[dict[str, SearchPlan]] = {
     "vector": SearchPlan.of(
-        SearchOptions(lpf_limit=3, spatial_mappings=2, workers=1, count_vector=True)
+        SearchOptions(search="loma", lpf_limit=3, spatial_mappings=2, workers=1, count_vector=True)
     )
 }
 

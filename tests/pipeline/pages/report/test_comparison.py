@@ -22,7 +22,7 @@ ONE = Workload.of(FIRST, name="net")
 def compared() -> tuple[list[ReportedRun], Element]:
     """Three runs: one machine, another one with another objective, a part of the network."""
     energy = SearchPlan.of(
-        SearchOptions(lpf_limit=3, spatial_mappings=2, workers=1, objective="energy")
+        SearchOptions(search="loma", lpf_limit=3, spatial_mappings=2, workers=1, objective="energy")
     )
     other = copy_with(leaking(), {"name": "leaking"})
     with Store.open(None) as store:

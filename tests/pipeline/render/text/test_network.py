@@ -46,7 +46,7 @@ LAYERS = tuple(
 @pytest.fixture(scope="module")
 def evaluation() -> NetworkEvaluation:
     """Two layers explored."""
-    return explore(Workload.of(*LAYERS), "tpu_like", lpf_limit=3).total
+    return explore(Workload.of(*LAYERS), "tpu_like", search="loma", lpf_limit=3).total
 
 
 def named(

@@ -79,7 +79,7 @@ def test_mixed_mappings_beside_the_others_are_never_worse(
 def test_networks_get_no_worse_with_more_candidates(objective: Objective) -> None:
     def value(most: int, *, mixed: bool) -> list[float]:
         spatial = SpatialMappingGeneratorStage(max_mappings=most, mixed=mixed)
-        plan = SearchPlan(objective=objective, spatial=spatial)
+        plan = SearchPlan(search=LomaStage(), objective=objective, spatial=spatial)
         return [objective.of(x.cme) for x in explore_network(PROBLEM, plan).layers]
 
     plain = [value(most, mixed=False) for most in (1, 3, 10, ALL)]
@@ -109,7 +109,9 @@ def test_with_all_candidates_the_rank_changes_no_result(objective: Objective) ->
     by_rank = [
         explore_network(
             PROBLEM,
-            SearchPlan.of(SearchOptions(objective=objective, spatial_mappings=1000, rank=rank)),
+            SearchPlan.of(
+                SearchOptions(search="loma", objective=objective, spatial_mappings=1000, rank=rank)
+            ),
         ).layers
         for rank in Rank
     ]
@@ -119,7 +121,9 @@ def test_with_all_candidates_the_rank_changes_no_result(objective: Objective) ->
 
 
 def test_evaluations_of_all_candidates_count() -> None:
-    found = explore_network(PROBLEM, SearchPlan(spatial=SpatialMappingGeneratorStage()))
+    found = explore_network(
+        PROBLEM, SearchPlan(search=LomaStage(), spatial=SpatialMappingGeneratorStage())
+    )
     for layer, result in zip(PROBLEM.workload.layers, found.layers, strict=True):
         tried = candidates(MappingProblem(layer=layer, accelerator=MACHINE), 3)
         assert len(tried) == 3
@@ -135,7 +139,7 @@ def ordered(text: str) -> LayerConstraints:
 
 def test_spatial_mappings_under_which_an_ordering_cannot_hold_are_skipped() -> None:
     # all iterations of K in time: not where some are spread over the array
-    plan = SearchPlan(spatial=SpatialMappingGeneratorStage(max_mappings=ALL))
+    plan = SearchPlan(search=LomaStage(), spatial=SpatialMappingGeneratorStage(max_mappings=ALL))
     found = explore_network(constrained(copy_with(ordered("K 8"), {"target": "first"})), plan)
     chosen = found.layers[0].cme
     assert chosen.spatial_mapping.factor_of("K") == 1
@@ -147,7 +151,7 @@ def test_spatial_mappings_under_which_an_ordering_cannot_hold_are_skipped() -> N
 
 def test_an_ordering_that_holds_nowhere_is_wrong_input() -> None:
     with pytest.raises(InputError) as caught:
-        explore_network(constrained(ordered("K 7")))
+        explore_network(constrained(ordered("K 7")), SearchPlan(search=LomaStage()))
     assert caught.value.where == "temporal_ordering for layer first"
     assert caught.value.found == "item 1, [K, 7]"
 

@@ -98,12 +98,15 @@ def test_only_these_two_operators_are_skipped(operator: str, mapped: int) -> Non
 
 
 def test_what_is_skipped_costs_nothing(file: Path, tmp_path: Path) -> None:
-    found = explore(file, "dimc", lpf_limit=2)
+    found = explore(file, "dimc", search="loma", lpf_limit=2)
     alone = WORKLOAD[: WORKLOAD.index("- id: 1")] + WORKLOAD[
         WORKLOAD.index("- id: 2") : WORKLOAD.index("- id: 3")
     ].replace("I: 1", "I: 0")
     (tmp_path / "convolutions.yaml").write_text(alone)
-    assert found.layers == explore(tmp_path / "convolutions.yaml", "dimc", lpf_limit=2).layers
+    assert (
+        found.layers
+        == explore(tmp_path / "convolutions.yaml", "dimc", search="loma", lpf_limit=2).layers
+    )
 
 
 def test_what_stays_on_chip_is_found_for_the_whole_network(file: Path) -> None:
@@ -116,7 +119,8 @@ def test_what_stays_on_chip_is_found_for_the_whole_network(file: Path) -> None:
     first = {x.operand: x.memory for x in network.top_levels_of(network.workload.layers[0])}
     assert first["O"] == "sram_256KB"  # whoever does the pooling reads it there
     found = explore_network(
-        read_network(file, "dimc"), SearchPlan.of(SearchOptions(keep_on_chip=True, lpf_limit=2))
+        read_network(file, "dimc"),
+        SearchPlan.of(SearchOptions(search="loma", keep_on_chip=True, lpf_limit=2)),
     )
     assert [result.cme.layer for result in found.layers] == ["conv", "next"]
 
@@ -128,7 +132,7 @@ def test_nothing_left_is_an_error() -> None:
         "skips: Pooling 1; expected at least one convolution or matrix product"
     )
     with pytest.raises(InputError) as raised:
-        explore(only, "dimc")
+        explore(only, "dimc", search="loma")
     assert str(raised.value) == expected
     accelerator = read_network(Workload.of(pooling("Conv")), "dimc", "free").accelerator
     network = NetworkProblem(workload=only, accelerator=accelerator)
@@ -149,7 +153,7 @@ def test_hints_for_what_is_skipped_are_not_checked(file: Path) -> None:
 
 
 def test_results_are_recorded(file: Path, tmp_path: Path) -> None:
-    found = explore(file, "dimc", lpf_limit=2, store=tmp_path / "store.duckdb")
+    found = explore(file, "dimc", search="loma", lpf_limit=2, store=tmp_path / "store.duckdb")
     with Store.open_read_only(tmp_path / "store.duckdb") as store:
         assert store.best(found.run) == found.total
         assert [x.layer for x in store.pareto(found.run).layers] == ["conv", "next"]
@@ -158,7 +162,7 @@ def test_results_are_recorded(file: Path, tmp_path: Path) -> None:
 def test_the_command_says_what_it_skips(file: Path, tmp_path: Path) -> None:
     mapping = tmp_path / "found.yaml"
     common = (str(file), "--accelerator", "dimc")
-    options = ("--lpf-limit", "2", "--no-store")
+    options = ("--search", "loma", "--lpf-limit", "2", "--no-store")
     explored = run("explore", *common, *options, "--save-mapping", str(mapping))
     assert explored.code == 0
     assert NOTE in explored.out
@@ -171,5 +175,5 @@ def test_the_command_says_what_it_skips(file: Path, tmp_path: Path) -> None:
 
 def test_where_nothing_is_skipped_there_is_no_note(file: Path) -> None:
     network = read_network(file, "tpu_like")
-    found = explore_network(network, SearchPlan.of(SearchOptions(lpf_limit=2)))
+    found = explore_network(network, SearchPlan.of(SearchOptions(search="loma", lpf_limit=2)))
     assert skipped_note(network.workload.layers, found.total) == ""

@@ -33,7 +33,9 @@ ROWS = matmul(k=27, c=3)
 
 
 def plan(pad: float | None, objective: Objective = Objective.LATENCY) -> SearchPlan:
-    return SearchPlan.of(SearchOptions(objective=objective, lpf_limit=3, pad=pad, workers=1))
+    return SearchPlan.of(
+        SearchOptions(search="loma", objective=objective, lpf_limit=3, pad=pad, workers=1)
+    )
 
 
 def network(*layers: Layer) -> NetworkProblem:

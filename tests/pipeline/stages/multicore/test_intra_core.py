@@ -44,7 +44,11 @@ from nestmap.pipeline.explore.plan import Rank, SearchPlan
 from nestmap.pipeline.frontend.read import read_multicore
 from nestmap.pipeline.multicore.core_plan import core_cost_stage, core_search
 from nestmap.pipeline.stage_graph import stage
-from nestmap.pipeline.stages import GenerateCNWorkloadHybridStage, SearchUnusedMemoryStage
+from nestmap.pipeline.stages import (
+    GenerateCNWorkloadHybridStage,
+    LomaStage,
+    SearchUnusedMemoryStage,
+)
 from nestmap.pipeline.stages.multicore.dataflows import (
     CustomSpatialMappingGeneratorStage,
     DividingSpatialMappingStage,
@@ -114,7 +118,7 @@ def test_a_layer_on_a_core_with_room_costs_what_it_does_alone() -> None:
     for number in (0, 2, 3):
         cores = machine.core(number)
         assert isinstance(cores, ComputeCore)
-        alone = explore(network("net", layer), cores.accelerator).layers[0].cme
+        alone = explore(network("net", layer), cores.accelerator, search="loma").layers[0].cme
         known = costs.cost_of(0, number)
         assert known is not None
         assert known.cost is not None
@@ -177,7 +181,7 @@ def test_the_largest_operands_stream(size: int, streamed: tuple[str, ...]) -> No
 def test_what_streams_passes_the_wires_once_at_their_pace() -> None:
     """Weights of 1024 bit, read once through wires of 32 bit/cycle from a DRAM of 15 pJ a bit."""
     machine = star(buffered(4 * 16 * 8 + 4 * 8 * 8 + 128))
-    known = CoreCostStage(core_search(SearchPlan(objective=Objective.ENERGY)))(
+    known = CoreCostStage(core_search(SearchPlan(search=LomaStage(), objective=Objective.ENERGY)))(
         split(matrix(), machine)
     ).cost_of(0, 0)
     assert known is not None
@@ -202,7 +206,7 @@ def test_rates_are_never_above_the_way() -> None:
 
 def counted(found: list[CoreProblem]) -> CoreCostStage:
     """The stage with a search that says what it is asked."""
-    inner = core_search(SearchPlan())
+    inner = core_search(SearchPlan(search=LomaStage()))
 
     def search(problem: CoreProblem) -> EvaluationBatch:
         found.append(problem)
@@ -252,22 +256,26 @@ def test_what_a_ledger_knows_is_not_searched() -> None:
 
 def test_keys_tell_apart_what_decides_a_cost() -> None:
     notes = Notes()
-    plans = (SearchPlan(), SearchPlan(objective=Objective.ENERGY), SearchPlan(rank=Rank.BOUND))
+    plans = (
+        SearchPlan(search=LomaStage()),
+        SearchPlan(search=LomaStage(), objective=Objective.ENERGY),
+        SearchPlan(search=LomaStage(), rank=Rank.BOUND),
+    )
     for plan in plans:
         for accelerator in (star(core(0)), star(large(0))):
             stage_ = core_cost_stage(plan, costs=notes)
             stage_(split(matrix(), accelerator))
             stage_(split(network("other", linear("other", (4, 16), 8)), accelerator))
     assert len(notes.known) == 3 * 2  # names of layers and networks make no difference
-    pruned = SearchPlan(prune=True)
+    pruned = SearchPlan(search=LomaStage(), prune=True)
     core_cost_stage(pruned, costs=notes)(split(matrix(), star(core(0))))
     assert len(notes.known) == 3 * 2
 
 
 def test_pruning_finds_the_same() -> None:
     net = split(convolutions(), star(core(0), large(1)), ROWS)
-    plain = core_cost_stage(SearchPlan())(net).costs
-    pruned = core_cost_stage(SearchPlan(prune=True))(net).costs
+    plain = core_cost_stage(SearchPlan(search=LomaStage()))(net).costs
+    pruned = core_cost_stage(SearchPlan(search=LomaStage(), prune=True))(net).costs
     assert np.array_equal(plain.runtime, pruned.runtime)
     assert np.array_equal(plain.onchip, pruned.onchip)
 
@@ -387,7 +395,7 @@ def test_a_register_that_would_take_more_than_the_buffer_is_used_in_part() -> No
 
 
 def test_data_that_stays_on_chip_between_layers_is_for_a_schedule_to_say() -> None:
-    plan = SearchPlan(locality=SearchUnusedMemoryStage())
+    plan = SearchPlan(search=LomaStage(), locality=SearchUnusedMemoryStage())
     with pytest.raises(InputError, match="keep_on_chip cannot be combined with several cores"):
         core_cost_stage(plan)
 
@@ -474,9 +482,13 @@ class Entry:
 
 def test_evaluations_are_seen_and_searches_recalled() -> None:
     net, searches = split(convolutions(), star(large(0)), ROWS), Searches()
-    first = core_cost_stage(SearchPlan(), observers=(searches,), ledger=searches)(net)
+    first = core_cost_stage(SearchPlan(search=LomaStage()), observers=(searches,), ledger=searches)(
+        net
+    )
     seen, known = searches.seen, len(searches.known)
     assert seen > known > 0
-    again = core_cost_stage(SearchPlan(), observers=(searches,), ledger=searches)(net)
+    again = core_cost_stage(SearchPlan(search=LomaStage()), observers=(searches,), ledger=searches)(
+        net
+    )
     assert (searches.seen, len(searches.known)) == (seen, known)
     assert again.recorded == first.recorded
