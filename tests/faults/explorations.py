@@ -14,7 +14,7 @@ import threading
 import traceback
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import sleep
 from typing import Final, final
@@ -51,6 +51,7 @@ from nestmap.store.record.lifecycle import AfterCommit, ignore_commit
 from nestmap.store.schema.migrate import migrate
 from nestmap.store.store import CommitHooks, no_commit_hook
 from tests.costmodel.machines import machine, matmul, memory
+from tests.loma import LOMA
 
 CHUNK: Final = 100 if "NESTMAP_STRESS" in os.environ else 300
 """Evaluations in a commit, instead of 122,880."""
@@ -90,7 +91,7 @@ class Kind:
         """How it searches."""
         if self.search == "salsa":
             return SearchPlan.of(SearchOptions(search="salsa", workers=1, seed=3))
-        return SearchPlan.of(SearchOptions(search="loma", lpf_limit=7, workers=1))
+        return SearchPlan.of(replace(LOMA, lpf_limit=7, workers=1))
 
 
 KINDS: Final = {

@@ -22,7 +22,6 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.pipeline import Stage, each, stage
-from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.recording import record_run
 from nestmap.pipeline.explore.run import ExplorationRun, Job
 from nestmap.pipeline.stages import (
@@ -38,6 +37,7 @@ from nestmap.search import loma
 from nestmap.search.temporal.loma import CHUNK as ORDERS_A_BATCH
 from nestmap.store import ROW_GROUP, RunStatus, Store
 from tests.costmodel.machines import machine, matmul, memory
+from tests.loma import LOMA_PLAN
 from tests.pipeline.cli.inputs import run_process
 
 # 40,320 orders in five batches, all of which fit
@@ -83,7 +83,7 @@ def test_a_worker_that_breaks_loses_nothing_that_was_found(
     file, before = tmp_path / "store.duckdb", set(threading.enumerate())
     with (
         pytest.raises(type(error)) as caught,
-        record_run(Job(NETWORK, SearchPlan(search=LomaStage())), file, Recording()) as run,
+        record_run(Job(NETWORK, LOMA_PLAN), file, Recording()) as run,
     ):
         pipeline(ledger_of(run), error)(NETWORK)
     assert caught.value is error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -14,7 +15,6 @@ from nestmap.model import Frozen, NetworkProblem, Objective, SpatialProblem, Wor
 from nestmap.pipeline import MainStage, Stage, each, stage
 from nestmap.pipeline.describe import describe
 from nestmap.pipeline.explore.api import FrontExploration, explore_front, explore_network
-from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline
 from nestmap.pipeline.frontend.read import read_accelerator
 from nestmap.pipeline.render.notebook import MOST_ROWS
@@ -27,10 +27,11 @@ from nestmap.pipeline.stages import (
     WorkloadStage,
 )
 from nestmap.store import Store
+from tests.loma import LOMA
 from tests.notebooks.shown import html_of, page_of, tables_of, text_of
 from tests.pipeline.render.text.read_explanation import figure
 
-PLAN = SearchPlan.of(SearchOptions(search="loma", lpf_limit=3))
+PLAN = SearchPlan.of(replace(LOMA, lpf_limit=3))
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast, final
 
 import pytest
@@ -14,15 +14,15 @@ from nestmap.model import Accelerator, Layer, NetworkProblem, PartKind, Workload
 from nestmap.model.base import copy_with
 from nestmap.model.workload.builders import conv2d
 from nestmap.pipeline.explore.api import Exploration, explore_network
-from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.frontend.read import read_accelerator, read_mapping
 from nestmap.pipeline.frontend.static_energy import with_static_energy
 from nestmap.store import Parameter, Store
 from nestmap.store.read.relation import Row
+from tests.loma import LOMA
 
 CONV: Layer = conv2d("conv", (1, 16, 14, 14), (32, 16, 3, 3), padding=1)
-PLAN = SearchPlan.of(SearchOptions(search="loma", lpf_limit=3, keep_on_chip=True))
+PLAN = SearchPlan.of(replace(LOMA, lpf_limit=3, keep_on_chip=True))
 
 
 def with_leakage(machine: Accelerator) -> Accelerator:

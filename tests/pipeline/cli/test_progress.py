@@ -11,9 +11,8 @@ from nestmap.model import NetworkProblem
 from nestmap.pipeline.cli import progress
 from nestmap.pipeline.cli.progress import ExplorationBar
 from nestmap.pipeline.explore.api import explore_network
-from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
-from nestmap.pipeline.stages import LomaStage
+from tests.loma import LOMA_PLAN
 from tests.pipeline.cli.inputs import Inputs
 
 
@@ -31,7 +30,7 @@ def drawn(network: NetworkProblem, *, terminal: bool) -> str:
     """All that an exploration writes to a terminal of 80 columns, or to a file."""
     file = StringIO()
     with ExplorationBar(Console(file=file, force_terminal=terminal, width=80)) as bar:
-        explore_network(network, SearchPlan(search=LomaStage()), progress=bar)
+        explore_network(network, LOMA_PLAN, progress=bar)
     return file.getvalue()
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from nestmap.pipeline.explore.api import explore_network
-from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.store import Store
+from tests.loma import LOMA
 from tests.pipeline.cli.inputs import run
 from tests.pipeline.networks import PROBLEM
 from tests.store.builders import NASTY, info
@@ -82,9 +83,7 @@ def _runs() -> tuple[str, str]:
     """Two runs in the store, the older one first."""
     path = Path("nestmap.duckdb")
     first, second = (
-        explore_network(
-            PROBLEM, SearchPlan.of(SearchOptions(search="loma", objective=objective)), store=path
-        ).run
+        explore_network(PROBLEM, SearchPlan.of(replace(LOMA, objective=objective)), store=path).run
         for objective in ("latency", "energy")
     )
     return str(first), str(second)

@@ -9,9 +9,8 @@ import pytest
 
 from nestmap.model import InfeasibleError
 from nestmap.pipeline.explore.api import explore_network, read_network
-from nestmap.pipeline.explore.plan import SearchPlan
-from nestmap.pipeline.stages import LomaStage
 from nestmap.store import RunRecord, Store
+from tests.loma import LOMA_PLAN
 from tests.pipeline.cli.inputs import MACHINE, Ended, Inputs, run
 
 STORE = Path("nestmap.duckdb")
@@ -180,7 +179,7 @@ def test_a_run_without_results_is_told(inputs: Inputs) -> None:
     changed("small.yaml", ("size: 16", "size: 8"))
     network = read_network(inputs.network, "small.yaml", inputs.mapping)
     with pytest.raises(InfeasibleError):
-        explore_network(network, SearchPlan(search=LomaStage()), store=STORE)
+        explore_network(network, LOMA_PLAN, store=STORE)
     (record,) = runs()
     ended = run("reprice", "last", "-a", "small.yaml")
     assert (ended.code, ended.out) == (2, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,15 +17,16 @@ from nestmap.pipeline.explore.api import (
 )
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
-from nestmap.pipeline.stages import LomaStage
+from nestmap.pipeline.stages import LomaStage, SpatialMappingGeneratorStage
 from nestmap.store import RunStatus, Store
 from tests.costmodel.machines import machine, memory
+from tests.loma import LOMA, LOMA_PLAN
 from tests.pipeline.networks import PROBLEM
 
 PLANS = {
     "loma": SearchPlan.of(SearchOptions(search="loma", spatial_mappings=8)),
     "salsa": SearchPlan.of(SearchOptions(search="salsa", spatial_mappings=8, mixed=True)),
-    "kept on chip": SearchPlan.of(SearchOptions(search="loma", keep_on_chip=True)),
+    "kept on chip": SearchPlan.of(replace(LOMA, keep_on_chip=True)),
 }
 
 
@@ -58,10 +60,10 @@ def assert_front(layer: LayerFront) -> None:
 
 def test_a_bundled_network() -> None:
     network = read_network("light:alexnet", "tpu_like")
-    front = explore_front(network, SearchPlan.of(SearchOptions(search="loma", lpf_limit=4))).front
+    front = explore_front(network, SearchPlan.of(replace(LOMA, lpf_limit=4))).front
     for objective in Objective:
         best = explore_network(
-            network, SearchPlan.of(SearchOptions(search="loma", lpf_limit=4, objective=objective))
+            network, SearchPlan.of(replace(LOMA, lpf_limit=4, objective=objective))
         ).total
         found = front.best(objective)
         assert [objective.of(x.cme) for x in found.layers] == [
@@ -91,18 +93,23 @@ def test_the_store_gets_the_best_for_the_objective_and_all_evaluations(
 
 
 def test_a_front_comes_back_from_json() -> None:
-    found = explore_front(PROBLEM, SearchPlan.of(SearchOptions(search="loma", lpf_limit=2)))
+    found = explore_front(PROBLEM, SearchPlan.of(replace(LOMA, lpf_limit=2)))
     assert FrontExploration.model_validate_json(found.model_dump_json()) == found
     assert (found.workload, found.accelerator) == ("net", "machine")
 
 
 def test_pruning_leaves_no_front() -> None:
     with pytest.raises(InputError, match="prune cannot be combined with a search for fronts"):
-        explore_front(PROBLEM, SearchPlan(search=LomaStage(), prune=True))
+        explore_front(
+            PROBLEM,
+            SearchPlan(
+                search=LomaStage(), spatial=SpatialMappingGeneratorStage(max_mappings=3), prune=True
+            ),
+        )
 
 
 def test_a_layer_that_fits_nowhere_is_named() -> None:
     tiny = machine(memory("tiny", size=7, operands="I2", served="D1"), memory("top", served="D1"))
     network = NetworkProblem(workload=PROBLEM.workload, accelerator=tiny)
     with pytest.raises(InfeasibleError, match="layer first: no loop order fits machine: tiny too"):
-        explore_front(network, SearchPlan(search=LomaStage()))
+        explore_front(network, LOMA_PLAN)

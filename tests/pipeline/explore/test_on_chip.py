@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +12,13 @@ from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import Accelerator, Layer, NetworkProblem, Workload, layer_from_equation
 from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore, explore_network
-from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.replay import replay
 from nestmap.pipeline.frontend.yaml.mapping import parse_mapping
 from nestmap.pipeline.render.yaml.mapping import found_mapping, write_mapping
 from nestmap.store import Store
 from tests.costmodel.machines import machine, memory
+from tests.loma import LOMA
 
 # the buffer has room for what passes between the layers
 MACHINE = machine(
@@ -42,7 +43,7 @@ def dense(name: str, sizes: tuple[int, int], source: str | None = None) -> Layer
 
 FIRST, SECOND = dense("first", (8, 12)), dense("second", (6, 8), "first")
 NETWORK = NetworkProblem(workload=Workload.of(FIRST, SECOND, name="net"), accelerator=MACHINE)
-PLAN = SearchPlan.of(SearchOptions(search="loma", keep_on_chip=True, objective="energy"))
+PLAN = SearchPlan.of(replace(LOMA, keep_on_chip=True, objective="energy"))
 
 
 def memories(accelerator: Accelerator) -> dict[str, tuple[str, ...]]:
@@ -115,10 +116,11 @@ def test_bundled_networks_are_replayed_at_the_same_cost(
         network,
         machine,
         search="salsa" if search == "salsa" else "loma",
+        spatial_mappings=3,
         lpf_limit=3,
         keep_on_chip=True,
     )
-    whole = explore(network, machine, search="loma", lpf_limit=3)
+    whole = explore(network, machine, search="loma", spatial_mappings=3, lpf_limit=3)
     write_mapping(tmp_path / "found.yaml", found.total)
     again = replay(network, machine, tmp_path / "found.yaml")
     assert [x.cme for x in again.layers] == [x.cme for x in found.layers]
@@ -140,8 +142,6 @@ def test_a_saved_mapping_says_itself_where_data_stays(tmp_path: Path) -> None:
     write_mapping(path, found)
     again = copy_with(NETWORK, {"constraints": parse_mapping(path)})
     for keep_on_chip in (False, True):
-        plan = SearchPlan.of(
-            SearchOptions(search="loma", keep_on_chip=keep_on_chip, objective="energy")
-        )
+        plan = SearchPlan.of(replace(LOMA, keep_on_chip=keep_on_chip, objective="energy"))
         total = explore_network(again, plan).total
         assert [x.cme for x in total.layers] == [x.cme for x in found.layers]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import pytest
@@ -16,25 +17,24 @@ from nestmap.pipeline.explore.plan import (
     front_pipeline,
 )
 from nestmap.store import Store
+from tests.loma import LOMA
 from tests.pipeline.stage_calls import stored_names, watch_stages
 from tests.pipeline.stages.kinds import LARGE, salsa
 
-LOMA: Final = SearchPlan.of(SearchOptions(search="loma", lpf_limit=5, spatial_mappings=2))
+PLAN: Final = SearchPlan.of(SearchOptions(search="loma", lpf_limit=5, spatial_mappings=2))
 PLANS: Final = {
-    "loma": LOMA,
+    "loma": PLAN,
     "salsa": salsa(),
-    "prune": copy_with(LOMA, {"prune": True}),
+    "prune": copy_with(PLAN, {"prune": True}),
     "bound": SearchPlan.of(
         SearchOptions(search="loma", lpf_limit=5, spatial_mappings=2, rank="bound")
     ),
     "mixed": SearchPlan.of(
         SearchOptions(search="loma", lpf_limit=4, spatial_mappings=2, mixed=True)
     ),
-    "keep on chip": SearchPlan.of(SearchOptions(search="loma", lpf_limit=5, keep_on_chip=True)),
-    "energy": SearchPlan.of(
-        SearchOptions(search="loma", lpf_limit=5, objective="energy", count_vector=True)
-    ),
-    "workers": SearchPlan.of(SearchOptions(search="loma", lpf_limit=5, workers=2)),
+    "keep on chip": SearchPlan.of(replace(LOMA, lpf_limit=5, keep_on_chip=True)),
+    "energy": SearchPlan.of(replace(LOMA, lpf_limit=5, objective="energy", count_vector=True)),
+    "workers": SearchPlan.of(replace(LOMA, lpf_limit=5, workers=2)),
 }
 FRONTS: Final = {name: plan for name, plan in PLANS.items() if not plan.prune}
 
@@ -72,6 +72,6 @@ def test_what_is_not_recorded_runs_the_same_stages(
 
 
 def test_the_described_pipelines_find_what_the_facade_finds() -> None:
-    assert exploration_pipeline(LOMA)(LARGE) == explore_network(LARGE, LOMA).total
-    assert front_pipeline(LOMA)(LARGE) == explore_front(LARGE, LOMA).front
-    assert describe(front_pipeline(LOMA)) != describe(exploration_pipeline(LOMA))
+    assert exploration_pipeline(PLAN)(LARGE) == explore_network(LARGE, PLAN).total
+    assert front_pipeline(PLAN)(LARGE) == explore_front(LARGE, PLAN).front
+    assert describe(front_pipeline(PLAN)) != describe(exploration_pipeline(PLAN))

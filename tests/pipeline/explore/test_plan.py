@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, cast, final
 
 import pytest
@@ -38,6 +38,7 @@ from nestmap.pipeline.stages import (
 from nestmap.search.parallel import available_workers
 from nestmap.store import Store
 from tests.costmodel.machines import machine, matmul, memory
+from tests.loma import LOMA, LOMA_PLAN
 from tests.pipeline.networks import PROBLEM
 from tests.properties.variants import examples
 from tests.strategies import mapping_problems
@@ -68,7 +69,14 @@ class Recorded:
 def recorded(search: Literal["loma", "salsa"], workers: int) -> Recorded:
     """A search of the large layer."""
     plan = SearchPlan.of(
-        SearchOptions(search=search, lpf_limit=None, workers=workers, objective="edp", seed=7)
+        SearchOptions(
+            search=search,
+            spatial_mappings=3,
+            lpf_limit=None,
+            workers=workers,
+            objective="edp",
+            seed=7,
+        )
     )
     with Store.open(None) as store:
         found = explore_network(LARGE, plan, store=store)
@@ -114,7 +122,11 @@ def test_the_seed_decides_what_annealing_looks_at() -> None:
 @pytest.mark.parametrize("objective", Objective)
 def test_annealing_looks_for_the_objective_of_the_plan(objective: Objective) -> None:
     # the stage's own objective is that of the stage alone
-    plan = SearchPlan(objective=objective, search=SalsaStage(objective=Objective.ENERGY))
+    plan = SearchPlan(
+        objective=objective,
+        search=SalsaStage(objective=Objective.ENERGY),
+        spatial=SpatialMappingGeneratorStage(max_mappings=3),
+    )
     assert (
         explore_network(LARGE, plan).total
         == explore_network(
@@ -233,12 +245,12 @@ def test_options_change_only_what_is_given() -> None:
             "prune": False,
         },
     )
-    other = plan.with_options(SearchOptions(search="loma", lpf_limit=None)).search
+    other = plan.with_options(replace(LOMA, lpf_limit=None)).search
     assert other == LomaStage(lpf_limit=None, mapping_type=MappingType.EVEN)
 
 
 def test_data_is_kept_on_chip_as_asked() -> None:
-    kept = SearchPlan.of(SearchOptions(search="loma", keep_on_chip=True))
+    kept = SearchPlan.of(replace(LOMA, keep_on_chip=True))
     assert kept.locality is not None
     assert kept.with_options(SearchOptions()) == kept
     assert kept.with_options(SearchOptions(keep_on_chip=False)).locality is None
@@ -253,19 +265,17 @@ def test_keywords_override_the_plan() -> None:
 
 
 def test_without_workers_all_cores_are_used() -> None:
-    plan = SearchPlan.of(SearchOptions(search="loma"))
+    plan = SearchPlan.of(LOMA)
     assert plan.search.workers == available_workers() >= 1
-    assert plan == copy_with(
-        SearchPlan(search=LomaStage()), {"search": LomaStage(workers=available_workers())}
-    )
+    assert plan == copy_with(LOMA_PLAN, {"search": LomaStage(workers=available_workers())})
 
 
 @pytest.mark.parametrize(
     ("planned", "found"),
     [
-        (lambda: SearchPlan.of(SearchOptions(search="loma", workers=0)), "0 as workers"),
-        (lambda: SearchPlan.of(SearchOptions(search="loma", workers=-1)), "-1 as workers"),
-        (lambda: SearchPlan.of(SearchOptions(search="loma", lpf_limit=0)), "0 as lpf_limit"),
+        (lambda: SearchPlan.of(replace(LOMA, workers=0)), "0 as workers"),
+        (lambda: SearchPlan.of(replace(LOMA, workers=-1)), "-1 as workers"),
+        (lambda: SearchPlan.of(replace(LOMA, lpf_limit=0)), "0 as lpf_limit"),
         (
             lambda: SearchPlan.of(SearchOptions(search="loma", spatial_mappings=0)),
             "0 as max_mappings",

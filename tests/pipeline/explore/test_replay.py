@@ -38,6 +38,7 @@ FOUND = explore(
     MACHINE,
     MappingConstraints(entries=(LayerConstraints(spatial_mapping=UNROLLED),)),
     search="loma",
+    spatial_mappings=3,
 )
 MAPPING = found_mapping(FOUND.total)
 
@@ -65,7 +66,9 @@ def test_links_are_part_of_a_mapping() -> None:
         OperandLink(operand="I", memory_operand="I2"),
     )
     entry = LayerConstraints(links=links)
-    found = explore(NETWORK, MACHINE, MappingConstraints(entries=(entry,)), search="loma")
+    found = explore(
+        NETWORK, MACHINE, MappingConstraints(entries=(entry,)), search="loma", spatial_mappings=3
+    )
     replayed = replay(NETWORK, MACHINE, found_mapping(found.total))
     assert [x.cme for x in replayed.layers] == [x.cme for x in found.layers]
     assert replayed.layers[0].cme.level("I", 0).memory == "register"

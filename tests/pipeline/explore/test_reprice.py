@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import pytest
@@ -29,17 +30,16 @@ from nestmap.model import (
 from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.accelerator_diff import Difference, differences
 from nestmap.pipeline.explore.api import explore, explore_network
-from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.replay import replay
 from nestmap.pipeline.explore.reprice import Standing, compare_standing, reprice_results
 from nestmap.pipeline.frontend.bundled import accelerator_names
 from nestmap.pipeline.frontend.read import read_accelerator
 from nestmap.pipeline.render.yaml.mapping import found_mapping
-from nestmap.pipeline.stages import LomaStage
 from nestmap.search import best_of, loma
 from nestmap.search.spatial.weight_diagonal import weight_diagonal
 from tests.costmodel.machines import convolution, machine, mapped, matmul, memory
+from tests.loma import LOMA, LOMA_PLAN
 from tests.search.cells import array_of_cells
 
 
@@ -91,7 +91,7 @@ NETWORK: Final = NetworkProblem(
 def found() -> NetworkEvaluation:
     """Two layers, of which the second one repeats the first."""
     return explore_network(
-        NETWORK, SearchPlan.of(SearchOptions(search="loma", objective="energy", lpf_limit=3))
+        NETWORK, SearchPlan.of(replace(LOMA, objective="energy", lpf_limit=3))
     ).total
 
 
@@ -128,6 +128,7 @@ def test_bundled_accelerators_are_repriced_as_replayed(name: str, keep_on_chip: 
         "light:alexnet",
         name,
         search="loma",
+        spatial_mappings=3,
         lpf_limit=3,
         keep_on_chip=keep_on_chip,
         count_vector=True,
@@ -155,7 +156,7 @@ def test_no_mapping_is_evaluated(found: NetworkEvaluation, monkeypatch: pytest.M
     for name in ("evaluate", "evaluate_batch", "evaluate_row", "evaluate_rows", "flatten"):
         monkeypatch.setattr(report, name, fail)
     with pytest.raises(AssertionError, match="evaluated"):
-        explore_network(NETWORK, SearchPlan(search=LomaStage()))
+        explore_network(NETWORK, LOMA_PLAN)
     assert reprice_results(found, MACHINE, other_prices(MACHINE)).energy > 0
 
 
@@ -178,9 +179,7 @@ def without_bounds(found: NetworkEvaluation) -> NetworkEvaluation:
 
 @pytest.mark.parametrize("objective", Objective)
 def test_only_the_bound_of_the_latency_holds_under_other_energies(objective: Objective) -> None:
-    found = explore_network(
-        NETWORK, SearchPlan.of(SearchOptions(search="loma", objective=objective, lpf_limit=3))
-    )
+    found = explore_network(NETWORK, SearchPlan.of(replace(LOMA, objective=objective, lpf_limit=3)))
     for before, after in zip(
         found.total.layers,
         reprice_results(found.total, MACHINE, other_prices(MACHINE)).layers,
@@ -488,7 +487,7 @@ def test_another_mapping_may_be_better_under_other_energies(found: NetworkEvalua
     after = with_instance(MACHINE, 1, {"read_energy": 50.0, "write_energy": 50.0})
     network = copy_with(NETWORK, {"accelerator": after})
     searched = explore_network(
-        network, SearchPlan.of(SearchOptions(search="loma", objective="energy", lpf_limit=3))
+        network, SearchPlan.of(replace(LOMA, objective="energy", lpf_limit=3))
     ).total
     assert searched.energy < reprice_results(found, MACHINE, after).energy
     assert compare_standing(Objective.ENERGY, MACHINE, after) is UNKNOWN

@@ -41,7 +41,7 @@ def test_hints_name_what_a_layer_has() -> None:
 
 @pytest.mark.parametrize("accelerator", accelerator_names())
 def test_matrix_products_use_every_bundled_array(accelerator: str) -> None:
-    found = nestmap.explore(PRODUCTS, accelerator, search="loma", lpf_limit=3)
+    found = nestmap.explore(PRODUCTS, accelerator, search="loma", spatial_mappings=3, lpf_limit=3)
     assert found.layers[0].cme.spatial_utilization > 0.2
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast, final
 from uuid import UUID, uuid4
@@ -34,6 +34,7 @@ from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.store import NamedQuery, Parameter, Store
 from nestmap.store.read.named_queries import Arguments
 from nestmap.store.read.relation import Row
+from tests.loma import LOMA
 from tests.pipeline.networks import FIRST, MACHINE, PROBLEM, SECOND
 from tests.store.builders import NASTY, info
 
@@ -63,7 +64,7 @@ def _explored() -> Iterator[Explored]:
     with Store.open(None) as store:
         front = explore_front(REPEATED, PLAN, store=store)
         best = explore_network(
-            _cheaper(), SearchPlan.of(SearchOptions(search="loma", objective="energy")), store=store
+            _cheaper(), SearchPlan.of(replace(LOMA, objective="energy")), store=store
         )
         yield Explored(store, front, best)
 

@@ -18,9 +18,8 @@ from nestmap.model import (
 from nestmap.model.base import copy_with
 from nestmap.pipeline.analysis.network.reduced_unrollings import reduced_unrollings
 from nestmap.pipeline.explore.api import explore_network
-from nestmap.pipeline.explore.plan import SearchPlan
-from nestmap.pipeline.stages import LomaStage
 from tests.costmodel.machines import loops, machine, matmul, memory
+from tests.loma import LOMA_PLAN
 
 WIDE = memory("top", served="D1", width=2**12)
 NARROW = memory("narrow", operands="I2", served="D1", width=32)
@@ -43,7 +42,7 @@ def found(accelerator: Accelerator, unrolled: Mapping[str, str]) -> list[tuple[s
         accelerator=accelerator,
         constraints=MappingConstraints(entries=(LayerConstraints(spatial_mapping=wanted),)),
     )
-    total = explore_network(network, SearchPlan(search=LomaStage())).total
+    total = explore_network(network, LOMA_PLAN).total
     reduced = reduced_unrollings(network, total)
     assert {x.layer for x in reduced} <= {layer.name for layer in layers}
     assert all(x.array_dimension == "D1" for x in reduced)

@@ -32,6 +32,7 @@ from nestmap.pipeline.stages import (
     minimal,
 )
 from nestmap.search.spatial.lower_bounds import lower_bounds
+from tests.loma import LOMA_PLAN
 from tests.pipeline.networks import FIRST, MACHINE, PROBLEM, constrained
 from tests.properties.variants import examples, few_examples
 from tests.search.temporal.orderings import items
@@ -151,7 +152,7 @@ def test_spatial_mappings_under_which_an_ordering_cannot_hold_are_skipped() -> N
 
 def test_an_ordering_that_holds_nowhere_is_wrong_input() -> None:
     with pytest.raises(InputError) as caught:
-        explore_network(constrained(ordered("K 7")), SearchPlan(search=LomaStage()))
+        explore_network(constrained(ordered("K 7")), LOMA_PLAN)
     assert caught.value.where == "temporal_ordering for layer first"
     assert caught.value.found == "item 1, [K, 7]"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,11 +23,11 @@ from nestmap.model import (
 from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.explanation import explain
-from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.recorded_problem import recorded_problem
 from nestmap.store import Store
 from tests.costmodel.machines import machine, matmul, memory
+from tests.loma import LOMA
 from tests.strategies import mapping_problems
 
 ARRAY = machine(memory("top", served="D1 D2", width=2**12), sides={"D1": 14, "D2": 2})
@@ -33,9 +35,7 @@ ROWS = matmul(k=27, c=3)
 
 
 def plan(pad: float | None, objective: Objective = Objective.LATENCY) -> SearchPlan:
-    return SearchPlan.of(
-        SearchOptions(search="loma", objective=objective, lpf_limit=3, pad=pad, workers=1)
-    )
+    return SearchPlan.of(replace(LOMA, objective=objective, lpf_limit=3, pad=pad, workers=1))
 
 
 def network(*layers: Layer) -> NetworkProblem:

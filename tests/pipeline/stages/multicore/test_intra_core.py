@@ -59,6 +59,7 @@ from nestmap.pipeline.stages.multicore.intra_core import (
     KeyedCosts,
     schedule_problem,
 )
+from tests.loma import LOMA_PLAN
 from tests.model.builders import memory
 from tests.model.multicore.cores import buffer, core, star
 from tests.search.multicore.split.networks import plain
@@ -206,7 +207,7 @@ def test_rates_are_never_above_the_way() -> None:
 
 def counted(found: list[CoreProblem]) -> CoreCostStage:
     """The stage with a search that says what it is asked."""
-    inner = core_search(SearchPlan(search=LomaStage()))
+    inner = core_search(LOMA_PLAN)
 
     def search(problem: CoreProblem) -> EvaluationBatch:
         found.append(problem)
@@ -257,7 +258,7 @@ def test_what_a_ledger_knows_is_not_searched() -> None:
 def test_keys_tell_apart_what_decides_a_cost() -> None:
     notes = Notes()
     plans = (
-        SearchPlan(search=LomaStage()),
+        LOMA_PLAN,
         SearchPlan(search=LomaStage(), objective=Objective.ENERGY),
         SearchPlan(search=LomaStage(), rank=Rank.BOUND),
     )
@@ -274,7 +275,7 @@ def test_keys_tell_apart_what_decides_a_cost() -> None:
 
 def test_pruning_finds_the_same() -> None:
     net = split(convolutions(), star(core(0), large(1)), ROWS)
-    plain = core_cost_stage(SearchPlan(search=LomaStage()))(net).costs
+    plain = core_cost_stage(LOMA_PLAN)(net).costs
     pruned = core_cost_stage(SearchPlan(search=LomaStage(), prune=True))(net).costs
     assert np.array_equal(plain.runtime, pruned.runtime)
     assert np.array_equal(plain.onchip, pruned.onchip)
@@ -482,13 +483,9 @@ class Entry:
 
 def test_evaluations_are_seen_and_searches_recalled() -> None:
     net, searches = split(convolutions(), star(large(0)), ROWS), Searches()
-    first = core_cost_stage(SearchPlan(search=LomaStage()), observers=(searches,), ledger=searches)(
-        net
-    )
+    first = core_cost_stage(LOMA_PLAN, observers=(searches,), ledger=searches)(net)
     seen, known = searches.seen, len(searches.known)
     assert seen > known > 0
-    again = core_cost_stage(SearchPlan(search=LomaStage()), observers=(searches,), ledger=searches)(
-        net
-    )
+    again = core_cost_stage(LOMA_PLAN, observers=(searches,), ledger=searches)(net)
     assert (searches.seen, len(searches.known)) == (seen, known)
     assert again.recorded == first.recorded
