@@ -12,6 +12,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from nestmap.model import EvaluationBatch, MappingType, Objective
+from nestmap.model.base import copy_with
 from nestmap.pipeline import Stage, each, stage
 from nestmap.pipeline.describe import StageDescription, describe, pipeline_graph
 from nestmap.pipeline.explore.options import SearchOptions
@@ -127,7 +128,7 @@ def test_the_vector_stage_shows_whether_it_counts() -> None:
 
 @pytest.mark.parametrize("objective", Objective)
 def test_the_reducer_shows_the_objective(objective: Objective) -> None:
-    pipeline = exploration_pipeline(SearchPlan(search=LomaStage(), objective=objective))
+    pipeline = exploration_pipeline(copy_with(LOMA_PLAN, {"objective": objective}))
     assert type(minimal(objective)).__name__ in str(names(describe(pipeline)))
 
 

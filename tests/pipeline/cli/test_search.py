@@ -23,7 +23,7 @@ from nestmap.store import RunStatus, Store
 from tests.loma import LOMA
 from tests.pipeline.cli.inputs import Ended, Inputs, run, run_process
 
-# What stands on the command line after ``--search loma``, and the plan that it asks for.
+# What stands on the command line after the options of :func:`command`, and the plan for it.
 OPTIONS = {
     "loma": ((), SearchPlan.of(LOMA)),
     "salsa": (("--search", "salsa"), SearchPlan.of(SearchOptions(search="salsa"))),
@@ -82,7 +82,8 @@ OPTIONS = {
 
 def command(inputs: Inputs, *options: str) -> tuple[str, ...]:
     """Explores with LOMA and without a mapping file, so that the array dimension is open."""
-    return ("explore", inputs.network, "-a", inputs.machine, "--search", "loma", *options)
+    loma = ("--search", "loma", "--spatial-mappings", "3")
+    return ("explore", inputs.network, "-a", inputs.machine, *loma, *options)
 
 
 def explored(inputs: Inputs, plan: SearchPlan) -> NetworkEvaluation:

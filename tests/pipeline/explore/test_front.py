@@ -17,7 +17,6 @@ from nestmap.pipeline.explore.api import (
 )
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
-from nestmap.pipeline.stages import LomaStage, SpatialMappingGeneratorStage
 from nestmap.store import RunStatus, Store
 from tests.costmodel.machines import machine, memory
 from tests.loma import LOMA, LOMA_PLAN
@@ -100,12 +99,7 @@ def test_a_front_comes_back_from_json() -> None:
 
 def test_pruning_leaves_no_front() -> None:
     with pytest.raises(InputError, match="prune cannot be combined with a search for fronts"):
-        explore_front(
-            PROBLEM,
-            SearchPlan(
-                search=LomaStage(), spatial=SpatialMappingGeneratorStage(max_mappings=3), prune=True
-            ),
-        )
+        explore_front(PROBLEM, copy_with(LOMA_PLAN, {"prune": True}))
 
 
 def test_a_layer_that_fits_nowhere_is_named() -> None:

@@ -122,9 +122,7 @@ def test_with_all_candidates_the_rank_changes_no_result(objective: Objective) ->
 
 
 def test_evaluations_of_all_candidates_count() -> None:
-    found = explore_network(
-        PROBLEM, SearchPlan(search=LomaStage(), spatial=SpatialMappingGeneratorStage())
-    )
+    found = explore_network(PROBLEM, LOMA_PLAN)
     for layer, result in zip(PROBLEM.workload.layers, found.layers, strict=True):
         tried = candidates(MappingProblem(layer=layer, accelerator=MACHINE), 3)
         assert len(tried) == 3

@@ -99,14 +99,16 @@ def test_only_these_two_operators_are_skipped(operator: str, mapped: int) -> Non
 
 
 def test_what_is_skipped_costs_nothing(file: Path, tmp_path: Path) -> None:
-    found = explore(file, "dimc", search="loma", lpf_limit=2)
+    found = explore(file, "dimc", search="loma", spatial_mappings=3, lpf_limit=2)
     alone = WORKLOAD[: WORKLOAD.index("- id: 1")] + WORKLOAD[
         WORKLOAD.index("- id: 2") : WORKLOAD.index("- id: 3")
     ].replace("I: 1", "I: 0")
     (tmp_path / "convolutions.yaml").write_text(alone)
     assert (
         found.layers
-        == explore(tmp_path / "convolutions.yaml", "dimc", search="loma", lpf_limit=2).layers
+        == explore(
+            tmp_path / "convolutions.yaml", "dimc", search="loma", spatial_mappings=3, lpf_limit=2
+        ).layers
     )
 
 
@@ -132,7 +134,7 @@ def test_nothing_left_is_an_error() -> None:
         "skips: Pooling 1; expected at least one convolution or matrix product"
     )
     with pytest.raises(InputError) as raised:
-        explore(only, "dimc", search="loma")
+        explore(only, "dimc", search="loma", spatial_mappings=3)
     assert str(raised.value) == expected
     accelerator = read_network(Workload.of(pooling("Conv")), "dimc", "free").accelerator
     network = NetworkProblem(workload=only, accelerator=accelerator)
@@ -153,7 +155,14 @@ def test_hints_for_what_is_skipped_are_not_checked(file: Path) -> None:
 
 
 def test_results_are_recorded(file: Path, tmp_path: Path) -> None:
-    found = explore(file, "dimc", search="loma", lpf_limit=2, store=tmp_path / "store.duckdb")
+    found = explore(
+        file,
+        "dimc",
+        search="loma",
+        spatial_mappings=3,
+        lpf_limit=2,
+        store=tmp_path / "store.duckdb",
+    )
     with Store.open_read_only(tmp_path / "store.duckdb") as store:
         assert store.best(found.run) == found.total
         assert [x.layer for x in store.pareto(found.run).layers] == ["conv", "next"]
@@ -162,7 +171,8 @@ def test_results_are_recorded(file: Path, tmp_path: Path) -> None:
 def test_the_command_says_what_it_skips(file: Path, tmp_path: Path) -> None:
     mapping = tmp_path / "found.yaml"
     common = (str(file), "--accelerator", "dimc")
-    options = ("--search", "loma", "--lpf-limit", "2", "--no-store")
+    search = ("--search", "loma", "--spatial-mappings", "3", "--lpf-limit", "2")
+    options = (*search, "--no-store")
     explored = run("explore", *common, *options, "--save-mapping", str(mapping))
     assert explored.code == 0
     assert NOTE in explored.out

@@ -40,15 +40,11 @@ from nestmap.model.multicore.split_options import HintLoop, SplitOptions
 from nestmap.model.workload.access import InputAccess, VectorNest
 from nestmap.model.workload.builders import conv2d, linear, network
 from nestmap.pipeline.explore.api import explore
-from nestmap.pipeline.explore.plan import Rank, SearchPlan
+from nestmap.pipeline.explore.plan import Rank
 from nestmap.pipeline.frontend.read import read_multicore
 from nestmap.pipeline.multicore.core_plan import core_cost_stage, core_search
 from nestmap.pipeline.stage_graph import stage
-from nestmap.pipeline.stages import (
-    GenerateCNWorkloadHybridStage,
-    LomaStage,
-    SearchUnusedMemoryStage,
-)
+from nestmap.pipeline.stages import GenerateCNWorkloadHybridStage, SearchUnusedMemoryStage
 from nestmap.pipeline.stages.multicore.dataflows import (
     CustomSpatialMappingGeneratorStage,
     DividingSpatialMappingStage,
@@ -119,7 +115,11 @@ def test_a_layer_on_a_core_with_room_costs_what_it_does_alone() -> None:
     for number in (0, 2, 3):
         cores = machine.core(number)
         assert isinstance(cores, ComputeCore)
-        alone = explore(network("net", layer), cores.accelerator, search="loma").layers[0].cme
+        alone = (
+            explore(network("net", layer), cores.accelerator, search="loma", spatial_mappings=3)
+            .layers[0]
+            .cme
+        )
         known = costs.cost_of(0, number)
         assert known is not None
         assert known.cost is not None
@@ -182,7 +182,7 @@ def test_the_largest_operands_stream(size: int, streamed: tuple[str, ...]) -> No
 def test_what_streams_passes_the_wires_once_at_their_pace() -> None:
     """Weights of 1024 bit, read once through wires of 32 bit/cycle from a DRAM of 15 pJ a bit."""
     machine = star(buffered(4 * 16 * 8 + 4 * 8 * 8 + 128))
-    known = CoreCostStage(core_search(SearchPlan(search=LomaStage(), objective=Objective.ENERGY)))(
+    known = CoreCostStage(core_search(copy_with(LOMA_PLAN, {"objective": Objective.ENERGY})))(
         split(matrix(), machine)
     ).cost_of(0, 0)
     assert known is not None
@@ -259,8 +259,8 @@ def test_keys_tell_apart_what_decides_a_cost() -> None:
     notes = Notes()
     plans = (
         LOMA_PLAN,
-        SearchPlan(search=LomaStage(), objective=Objective.ENERGY),
-        SearchPlan(search=LomaStage(), rank=Rank.BOUND),
+        copy_with(LOMA_PLAN, {"objective": Objective.ENERGY}),
+        copy_with(LOMA_PLAN, {"rank": Rank.BOUND}),
     )
     for plan in plans:
         for accelerator in (star(core(0)), star(large(0))):
@@ -268,7 +268,7 @@ def test_keys_tell_apart_what_decides_a_cost() -> None:
             stage_(split(matrix(), accelerator))
             stage_(split(network("other", linear("other", (4, 16), 8)), accelerator))
     assert len(notes.known) == 3 * 2  # names of layers and networks make no difference
-    pruned = SearchPlan(search=LomaStage(), prune=True)
+    pruned = copy_with(LOMA_PLAN, {"prune": True})
     core_cost_stage(pruned, costs=notes)(split(matrix(), star(core(0))))
     assert len(notes.known) == 3 * 2
 
@@ -276,7 +276,7 @@ def test_keys_tell_apart_what_decides_a_cost() -> None:
 def test_pruning_finds_the_same() -> None:
     net = split(convolutions(), star(core(0), large(1)), ROWS)
     plain = core_cost_stage(LOMA_PLAN)(net).costs
-    pruned = core_cost_stage(SearchPlan(search=LomaStage(), prune=True))(net).costs
+    pruned = core_cost_stage(copy_with(LOMA_PLAN, {"prune": True}))(net).costs
     assert np.array_equal(plain.runtime, pruned.runtime)
     assert np.array_equal(plain.onchip, pruned.onchip)
 
@@ -396,7 +396,7 @@ def test_a_register_that_would_take_more_than_the_buffer_is_used_in_part() -> No
 
 
 def test_data_that_stays_on_chip_between_layers_is_for_a_schedule_to_say() -> None:
-    plan = SearchPlan(search=LomaStage(), locality=SearchUnusedMemoryStage())
+    plan = copy_with(LOMA_PLAN, {"locality": SearchUnusedMemoryStage()})
     with pytest.raises(InputError, match="keep_on_chip cannot be combined with several cores"):
         core_cost_stage(plan)
 
