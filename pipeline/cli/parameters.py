@@ -49,6 +49,25 @@ def add_command(
 
 @final
 @dataclass(frozen=True, slots=True)
+class NumberOrName:
+    """Reads a number that is at least ``minimum``, or one of some names."""
+
+    names: tuple[str, ...]
+    minimum: int
+
+    def __call__(self, text: str) -> int | str:
+        """The number, or the name."""
+        if text in self.names:
+            return text
+        if text.isdecimal() and int(text) >= self.minimum:
+            return int(text)
+        names = ", ".join(self.names)
+        message = f"{text!r} is neither {names} nor a number of at least {self.minimum}."
+        raise typer.BadParameter(message)
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class _Parameter:
     """A field of a record; ``kind`` is the type of its value, or of each of several values."""
 
@@ -72,6 +91,8 @@ class _Parameter:
     def declared(self) -> tuple[str, object, object]:
         """The name, type and default with which Typer makes the parameter."""
         kind = GenericAlias(list, (self.kind,)) if self.has_several else self.kind
+        if isinstance(kind, NumberOrName):
+            kind = str
         if self.option.is_argument:
             return self.name, kind, self._argument()
         return self.name, kind, self._option()
@@ -86,14 +107,16 @@ class _Parameter:
 
     def _option(self) -> object:
         default = self.shown_default
+        choice = self.kind if isinstance(self.kind, NumberOrName) else None
         flags = self.option.flags or "--" + self.name.replace("_", "-")
         return typer.Option(
             default,
             *flags.split(),
             metavar=self.option.metavar,
             help=self.option.help,
-            min=self.option.minimum,
+            min=None if choice else self.option.minimum,
             max=self.option.maximum,
+            parser=choice,
             show_default=default not in {None, ...},
         )
 
@@ -142,11 +165,11 @@ def _parameter(parameter: Parameter, hint: object) -> _Parameter:
     kind, option = cast("tuple[object, object]", get_args(hint))
     if not isinstance(option, Option):
         raise TypeError(f"{parameter.name}: {option!r} is no Option")
-    kind, has_several = _on_command_line(kind)
+    kind, has_several = _on_command_line(kind, option)
     return _Parameter(parameter.name, kind, has_several, parameter.default, option)
 
 
-def _on_command_line(hint: object) -> tuple[object, bool]:
+def _on_command_line(hint: object, option: Option) -> tuple[object, bool]:
     """The type of a value on the command line, and whether there may be several."""
     if get_origin(hint) in {tuple, Sequence}:
         return get_args(hint)[0], True
@@ -154,4 +177,6 @@ def _on_command_line(hint: object) -> tuple[object, bool]:
         return hint, False
     kinds = [x for x in get_args(hint) if x not in _ONLY_IN_PYTHON]
     names = [x for x in kinds if get_origin(x) is Literal]  # rather than str
+    if names and int in kinds:
+        return NumberOrName(get_args(names[0]), option.minimum or 0), False
     return (names or kinds)[0], False

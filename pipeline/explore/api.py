@@ -33,6 +33,7 @@ from nestmap.model import (
 )
 from nestmap.model.display import view
 from nestmap.pipeline.explore.options import (
+    EveryName,
     MappingTypeName,
     ObjectiveName,
     RankName,
@@ -118,7 +119,8 @@ def explore(  # noqa: D417, PLR0913 (SearchOptions describes the options of the 
     search: SearchName | None = None,
     lpf_limit: int | EllipsisType | None = ...,
     mapping_type: MappingType | MappingTypeName | None = None,
-    spatial_mappings: int | None = None,
+    time_limit: float | None = None,
+    spatial_mappings: int | EveryName | None = None,
     mixed: bool | None = None,
     rank: Rank | RankName | None = None,
     pad: float | None = None,
@@ -159,6 +161,7 @@ def explore(  # noqa: D417, PLR0913 (SearchOptions describes the options of the 
         search=search,
         lpf_limit=lpf_limit,
         mapping_type=mapping_type,
+        time_limit=time_limit,
         spatial_mappings=spatial_mappings,
         mixed=mixed,
         rank=rank,

@@ -11,7 +11,8 @@ from typing import Annotated, Final, Literal, final
 from nestmap.pipeline.util.option import Option
 
 ObjectiveName = Literal["latency", "energy", "edp"]
-SearchName = Literal["loma", "salsa"]
+SearchName = Literal["exact", "loma", "salsa"]
+EveryName = Literal["all"]
 MappingTypeName = Literal["uneven", "even"]
 RankName = Literal["utilization", "bound"]
 
@@ -42,9 +43,20 @@ class SearchOptions:
     search: Annotated[
         SearchName | None,
         Option(
-            help="How to search for temporal mappings: try every order of at most --lpf-limit "
-            "loop factors (loma), or anneal the order of all prime factors (salsa).",
-            default="loma",
+            help="How to search for temporal mappings: the optimum of all orders and allocations, "
+            "proven (exact); every order of at most --lpf-limit loop factors, as in ZigZag (loma); "
+            "or annealing of the order of all prime factors (salsa).",
+            default="exact",
+        ),
+    ] = None
+    time_limit: Annotated[
+        float | None,
+        Option(
+            help="Seconds after which the exact search of a layer searches no further spatial "
+            "mapping; the result then states its gap.",
+            metavar="SECONDS",
+            minimum=0,
+            default=60,
         ),
     ] = None
     lpf_limit: Annotated[int | EllipsisType | None, LPF_LIMIT] = ...
@@ -57,13 +69,13 @@ class SearchOptions:
         ),
     ] = None
     spatial_mappings: Annotated[
-        int | None,
+        int | EveryName | None,
         Option(
             help="Try the N most promising spatial mappings of each layer, where the mapping "
-            "leaves array dimensions open.",
-            metavar="N",
+            "leaves array dimensions open, or all, in the order of their lower bounds. Default: "
+            "all with --search exact, else 3.",
+            metavar="N|all",
             minimum=1,
-            default=3,
         ),
     ] = None
     mixed: Annotated[

@@ -7,7 +7,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TypeVar
 
-from pydantic import ValidationError
+from pydantic import ValidationError, model_validator
 
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import (
@@ -23,12 +23,16 @@ from nestmap.model import (
     SpatialProblem,
 )
 from nestmap.model.base import copy_with
+from nestmap.pipeline.explore.keys import search_options
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages import (
+    AllSpatialMappingsStage,
     BoundedSearchStage,
     CostModelStage,
     EachOnceStage,
+    ExactStage,
+    ExactWalkStage,
     FlattenStage,
     FrontSumStage,
     LomaStage,
@@ -37,16 +41,19 @@ from nestmap.pipeline.stages import (
     ParetoStage,
     PinnedTopLevelsStage,
     RankByBoundStage,
+    RankCandidatesStage,
     RecallStage,
     RemoveUnusedMemoryStage,
     SalsaStage,
     SearchUnusedMemoryStage,
     SpatialMappingGeneratorStage,
+    StreamOfOneStage,
     SumStage,
     VectorStage,
     WorkloadStage,
     minimal,
 )
+from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
 from nestmap.pipeline.stages.mapping.observe import Observer, ObserveStage
 from nestmap.pipeline.stages.mapping.recall import Ledger
 from nestmap.pipeline.stages.mapping.reduce import Costing
@@ -71,11 +78,19 @@ CANDIDATE_POOL = 50
 """The number of spatial mappings that are ranked by bound, unless the user asks for more."""
 
 
+Search = LomaStage | SalsaStage | ExactStage
+"""A search for temporal mappings."""
+
+SpatialMappings = SpatialMappingGeneratorStage | AllSpatialMappingsStage
+"""Which spatial mappings to search."""
+
+
 class SearchPlan(Frozen, frozen=True):
     """How an exploration searches.
 
-    ``objective``: what to minimize; it overrides the objective of a SALSA stage. ``search``: how
-    to find temporal mappings. ``spatial``: which spatial mappings to try, ranked by ``rank``.
+    ``objective``: what to minimize; it overrides the objective of the search. ``search``: how to
+    find temporal mappings. ``spatial``: which spatial mappings to try, ranked by ``rank``; by
+    default the exact search tries all, other searches the three with the highest utilization.
     ``padding``: if given, padded layers are tried, too. ``locality``: if given, data stays on chip
     between layers where capacity allows. With ``prune``, spatial mappings are searched in the order
     of their lower bounds, and those whose bound exceeds the best result are skipped: the same
@@ -84,8 +99,8 @@ class SearchPlan(Frozen, frozen=True):
     """
 
     objective: Objective = Objective.LATENCY
-    search: LomaStage | SalsaStage = LomaStage()
-    spatial: SpatialMappingGeneratorStage = SpatialMappingGeneratorStage()
+    search: Search = ExactStage()
+    spatial: SpatialMappings | None = None
     rank: Rank = Rank.UTILIZATION
     padding: PaddingStage | None = None
     locality: SearchUnusedMemoryStage | None = None
@@ -108,7 +123,6 @@ class SearchPlan(Frozen, frozen=True):
         Raises:
             InputError: where an option is invalid.
         """
-        spatial = {"max_mappings": options.spatial_mappings, "mixed": options.mixed}
         changes = {
             "objective": _named(Objective, options.objective, "objective"),
             "rank": _named(Rank, options.rank, "rank"),
@@ -118,7 +132,7 @@ class SearchPlan(Frozen, frozen=True):
         try:
             fixed = {
                 "search": _search(self.search, options),
-                "spatial": copy_with(self.spatial, _given(spatial)),
+                "spatial": _spatial(self.spatial, options, _search(self.search, options)),
                 "padding": _padding(self.padding, options.pad),
                 "locality": _locality(self.locality, options.keep_on_chip),
             }
@@ -127,11 +141,33 @@ class SearchPlan(Frozen, frozen=True):
             raise InputError.of("search", error) from None
 
     @property
-    def effective_search(self) -> LomaStage | SalsaStage:
+    def effective_search(self) -> Search:
         """The search with the objective of the plan."""
-        if isinstance(self.search, SalsaStage):
-            return copy_with(self.search, {"objective": self.objective})
-        return self.search
+        if isinstance(self.search, LomaStage):
+            return self.search
+        return copy_with(self.search, {"objective": self.objective})
+
+    @property
+    def front_search(self) -> Search:
+        """The search for Pareto fronts."""
+        if isinstance(self.search, ExactStage):
+            return copy_with(self.search, {"objective": None})
+        return self.effective_search
+
+    @property
+    def generator(self) -> SpatialMappingGeneratorStage:
+        """The spatial mappings of a search that is not exhaustive over them."""
+        if isinstance(self.spatial, SpatialMappingGeneratorStage):
+            return self.spatial
+        return SpatialMappingGeneratorStage()
+
+    @model_validator(mode="after")
+    def _check_spatial(self) -> SearchPlan:
+        if isinstance(self.spatial, AllSpatialMappingsStage) and not isinstance(
+            self.search, ExactStage
+        ):
+            raise ValueError("spatial mappings: all with another search; expected the exact search")
+        return self
 
 
 def member_by_name(kind: type[Choice], name: str, where: str) -> Choice:
@@ -155,22 +191,55 @@ def _given(options: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _search(search: LomaStage | SalsaStage, options: SearchOptions) -> LomaStage | SalsaStage:
+def _search(search: Search, options: SearchOptions) -> Search:
     """The search of the kind that the options name, with the options that apply to it."""
     kind = _named(MappingType, options.mapping_type, "mapping_type")
+    threads = 1 if isinstance(search, ExactStage) else search.workers
+    inherited: dict[str, object] = {"mapping_type": search.mapping_type, "workers": threads}
     common = _given({"mapping_type": kind, "workers": options.workers})
-    inherited: dict[str, object] = {"mapping_type": search.mapping_type, "workers": search.workers}
-    usual = "salsa" if isinstance(search, SalsaStage) else "loma"
-    match options.search or usual:
+    match options.search or _name(search):
+        case "exact":
+            exact = search if isinstance(search, ExactStage) else ExactStage()
+            limit = {} if options.time_limit is None else {"time_limit": options.time_limit}
+            even = inherited | common
+            return copy_with(exact, {"mapping_type": even["mapping_type"]} | limit)
         case "loma":
             loma = search if isinstance(search, LomaStage) else copy_with(LomaStage(), inherited)
-            limit = {} if options.lpf_limit is ... else {"lpf_limit": options.lpf_limit}
-            return copy_with(loma, common | limit)
+            lpf = {} if options.lpf_limit is ... else {"lpf_limit": options.lpf_limit}
+            return copy_with(loma, common | lpf)
         case "salsa":
             salsa = search if isinstance(search, SalsaStage) else copy_with(SalsaStage(), inherited)
             return copy_with(salsa, common | _given({"seed": options.seed}))
         case _:  # from code that is not type-checked
-            raise InputError("search", repr(options.search), "loma or salsa")
+            raise InputError("search", repr(options.search), "exact, loma or salsa")
+
+
+def _name(search: Search) -> str:
+    match search:
+        case ExactStage():
+            return "exact"
+        case LomaStage():
+            return "loma"
+        case SalsaStage():
+            return "salsa"
+
+
+def _spatial(
+    present: SpatialMappings | None, options: SearchOptions, search: Search
+) -> SpatialMappings | None:
+    """The spatial mappings that the options ask for; with ``mixed`` alone, the usual number."""
+    wanted, is_exact = options.spatial_mappings, isinstance(search, ExactStage)
+    if wanted == "all":
+        if not is_exact:
+            found = f"all with search {_name(search)}"
+            raise InputError("spatial_mappings", found, "a number, or search exact")
+        return AllSpatialMappingsStage()
+    generator = _given({"max_mappings": wanted, "mixed": options.mixed})
+    if not generator:
+        return None if isinstance(present, AllSpatialMappingsStage) and not is_exact else present
+    if isinstance(present, SpatialMappingGeneratorStage):
+        return copy_with(present, generator)
+    return copy_with(SpatialMappingGeneratorStage(), generator)
 
 
 def _locality(
@@ -193,25 +262,63 @@ def exploration_pipeline(
     Vector operators have only one implementation and are added at the end. Results in the ledger
     are not computed again.
     """
-    best = evaluation_stage(plan, observers, ledger) >> minimal(plan.objective)
-    chosen: Stage[MappingProblem, EvaluationBatch]
-    if plan.prune:
-        chosen = candidates_stage(plan) >> BoundedSearchStage(best, plan.objective)
-    else:
-        chosen = candidates_stage(plan) >> each(best) >> minimal(plan.objective)
+    chosen = EachOnceStage(best_stage(plan, observers, ledger))
     summed = SumStage(cost_function(ledger), plan.objective)
-    total = _layers(plan) >> EachOnceStage(chosen) >> summed
-    return VectorStage(total, plan.count_vector)
+    return VectorStage(_layers(plan) >> chosen >> summed, plan.count_vector)
+
+
+def best_stage(
+    plan: SearchPlan, observers: tuple[Observer, ...] = (), ledger: Ledger | None = None
+) -> Stage[MappingProblem, EvaluationBatch]:
+    """The best evaluation of a layer."""
+    search = plan.effective_search
+    if isinstance(search, ExactStage):
+        return _exact_walk(plan, search, observers, ledger) >> minimal(plan.objective)
+    best = evaluation_stage(search, observers, ledger) >> minimal(plan.objective)
+    if plan.prune:
+        return candidates_stage(plan) >> BoundedSearchStage(best, plan.objective)
+    return candidates_stage(plan) >> each(best) >> minimal(plan.objective)
 
 
 def front_pipeline(
     plan: SearchPlan, observers: tuple[Observer, ...] = (), ledger: Ledger | None = None
 ) -> Stage[NetworkProblem, NetworkFront]:
     """The pipeline for Pareto fronts: all candidates of every layer, and the front of each."""
-    costs = candidates_stage(plan) >> each(evaluation_stage(plan, observers, ledger))
-    front = costs >> FlattenStage[EvaluationBatch]() >> ParetoStage()
-    fronts = _layers(plan) >> EachOnceStage(front) >> FrontSumStage(cost_function(ledger))
-    return VectorStage(fronts, plan.count_vector)
+    search = plan.front_search
+    costs: Stage[MappingProblem, Iterator[EvaluationBatch]]
+    if isinstance(search, ExactStage):
+        costs = _exact_walk(plan, search, observers, ledger)
+    else:
+        every = candidates_stage(plan) >> each(evaluation_stage(search, observers, ledger))
+        costs = every >> FlattenStage[EvaluationBatch]()
+    fronts = _layers(plan) >> EachOnceStage(costs >> ParetoStage())
+    return VectorStage(fronts >> FrontSumStage(cost_function(ledger)), plan.count_vector)
+
+
+def _exact_walk(
+    plan: SearchPlan, search: ExactStage, observers: tuple[Observer, ...], ledger: Ledger | None
+) -> Stage[MappingProblem, Iterator[EvaluationBatch]]:
+    """All evaluations of the exact search of a layer, and of its padded forms."""
+    ranked: Stage[MappingProblem, RankedCandidates]
+    if isinstance(plan.spatial, SpatialMappingGeneratorStage):
+        ranked = _ranked_candidates(plan) >> RankCandidatesStage(objective=search.objective)
+    else:
+        ranked = AllSpatialMappingsStage(objective=search.objective)
+    walk = exact_walk_stage(search, observers, ledger)
+    if plan.padding is None:
+        return ranked >> StreamOfOneStage[RankedCandidates]() >> walk
+    return plan.padding >> each(ranked) >> walk
+
+
+def exact_walk_stage(
+    search: ExactStage, observers: tuple[Observer, ...], ledger: Ledger | None
+) -> ExactWalkStage:
+    """The exact search of ranked spatial mappings."""
+
+    def run(stage: ExactStage) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
+        return evaluation_stage(stage, observers, ledger)
+
+    return ExactWalkStage(search, run)
 
 
 def _layers(plan: SearchPlan) -> Stage[NetworkProblem, Iterator[MappingProblem]]:
@@ -230,28 +337,28 @@ def candidates_stage(plan: SearchPlan) -> Stage[MappingProblem, Iterator[Spatial
 
 def _ranked_candidates(plan: SearchPlan) -> Stage[MappingProblem, Iterator[SpatialProblem]]:
     if plan.rank is Rank.UTILIZATION:
-        return plan.spatial >> OrderedCandidatesStage()
-    most = plan.spatial.max_mappings
-    pool = copy_with(plan.spatial, {"max_mappings": max(CANDIDATE_POOL, most)})
+        return plan.generator >> OrderedCandidatesStage()
+    most = plan.generator.max_mappings
+    pool = copy_with(plan.generator, {"max_mappings": max(CANDIDATE_POOL, most)})
     ranked = RankByBoundStage(objective=plan.objective, most=most)
     return pool >> OrderedCandidatesStage() >> ranked
 
 
 def evaluation_stage(
-    plan: SearchPlan, observers: tuple[Observer, ...], ledger: Ledger | None
+    search: Search, observers: tuple[Observer, ...], ledger: Ledger | None
 ) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
     """The search for temporal mappings with the evaluation of each; observers receive all of them.
 
     For a search that the ledger holds, only its Pareto front.
     """
-    return RecallStage(_search_stage(plan) >> ObserveStage(observers), ledger)
+    found = _search_stage(search) >> ObserveStage(observers)
+    return RecallStage(found, ledger, search_options(search))
 
 
-def _search_stage(plan: SearchPlan) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
-    search = plan.effective_search
-    if isinstance(search, SalsaStage):
-        return search
-    return search >> each(CostModelStage(), search.workers)
+def _search_stage(search: Search) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
+    if isinstance(search, LomaStage):
+        return search >> each(CostModelStage(), search.workers)
+    return search
 
 
 def cost_function(ledger: Ledger | None) -> Costing:

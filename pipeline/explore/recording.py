@@ -25,7 +25,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.pipeline.describe import describe
-from nestmap.pipeline.explore.keys import evaluation_key, search_key, search_options
+from nestmap.pipeline.explore.keys import evaluation_key, search_key
 from nestmap.pipeline.explore.plan import exploration_pipeline, front_pipeline
 from nestmap.pipeline.explore.run import ExplorationRun, Job, Progress, RunHandle
 from nestmap.pipeline.stages import SalsaStage
@@ -38,23 +38,22 @@ Plan = TypeVar("Plan", bound=Frozen)
 @final
 @dataclass(frozen=True, slots=True)
 class RunLedger:
-    """The ledger of a run in a store; ``options`` are those of its searches."""
+    """The ledger of a run in a store."""
 
     run: Run
-    options: str
     progress: Progress | None = None
 
-    def recall(self, spatial: SpatialProblem) -> tuple[EvaluationBatch, ...] | None:
+    def recall(self, spatial: SpatialProblem, options: str) -> tuple[EvaluationBatch, ...] | None:
         """The Pareto front of an earlier search, or ``None`` if it was not searched."""
-        known = self.run.find_search(self._info(spatial))
+        known = self.run.find_search(_info(spatial, options))
         if known is not None and self.progress is not None:
             for batch in known:
                 self.progress.recall(batch)
         return known
 
-    def searching(self, spatial: SpatialProblem) -> AbstractContextManager[Search]:
+    def searching(self, spatial: SpatialProblem, options: str) -> AbstractContextManager[Search]:
         """Records a search; it is complete if the block ends without an error."""
-        return self.run.record_search(self._info(spatial))
+        return self.run.record_search(_info(spatial, options))
 
     def cost(self, spatial: SpatialProblem, mapping: TemporalMapping) -> CostModelEvaluation:
         """The evaluation of a mapping, from the store or computed."""
@@ -65,9 +64,9 @@ class RunLedger:
         self.run.report_cme(key, cme)
         return cme
 
-    def _info(self, spatial: SpatialProblem) -> SearchInfo:
-        key = search_key(spatial, self.options)
-        return SearchInfo(key=key, spatial=spatial, options=self.options)
+
+def _info(spatial: SpatialProblem, options: str) -> SearchInfo:
+    return SearchInfo(key=search_key(spatial, options), spatial=spatial, options=options)
 
 
 @contextmanager
@@ -82,7 +81,7 @@ def record_run(
         StoreError: where the store cannot be opened or written.
     """
     with Store.borrow(store) as target, target.start_run(run_info(job, recording)) as run:
-        yield _handle(run, job, progress)
+        yield _handle(run, progress)
 
 
 @contextmanager
@@ -95,12 +94,11 @@ def resume_run(
         StoreError: where there is no such run, it is done, or cannot be resumed.
     """
     with store.resume_run(run) as resumed:
-        yield _handle(resumed, job, progress)
+        yield _handle(resumed, progress)
 
 
-def _handle(run: Run, job: Job, progress: Progress | None) -> ExplorationRun:
-    ledger = RunLedger(run, search_options(job.plan.effective_search), progress)
-    return RunHandle(run.id, run.finish, ledger)
+def _handle(run: Run, progress: Progress | None) -> ExplorationRun:
+    return RunHandle(run.id, run.finish, RunLedger(run, progress))
 
 
 def read_plan(kind: type[Plan], run: UUID, options: str) -> Plan:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from uuid import UUID
 
-from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import (
     Exploration,
     FrontExploration,
     run_exploration,
     run_front_exploration,
 )
+from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.recording import read_plan, resume_run
 from nestmap.pipeline.explore.run import Job, Progress
@@ -49,5 +49,4 @@ def resume(
 def _job(run: UUID, info: RunInfo, workers: int | None) -> Job:
     plan = read_plan(SearchPlan, run, info.options)
     threads = available_workers() if workers is None else workers
-    search = copy_with(plan.search, {"workers": threads})
-    return Job(info.network, copy_with(plan, {"search": search}), info.pareto)
+    return Job(info.network, plan.with_options(SearchOptions(workers=threads)), info.pareto)

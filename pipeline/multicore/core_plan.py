@@ -13,18 +13,24 @@ from nestmap.pipeline.explore.plan import (
     candidates_stage,
     cost_function,
     evaluation_stage,
+    exact_walk_stage,
 )
 from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages.mapping.bounds import BoundedSearchStage
+from nestmap.pipeline.stages.mapping.candidates import RankCandidatesStage, RankedCandidates
+from nestmap.pipeline.stages.mapping.exact import ExactStage
+from nestmap.pipeline.stages.mapping.loma import LomaStage
 from nestmap.pipeline.stages.mapping.observe import Observer
 from nestmap.pipeline.stages.mapping.recall import Ledger
-from nestmap.pipeline.stages.mapping.reduce import minimal
+from nestmap.pipeline.stages.mapping.reduce import StreamOfOneStage, minimal
 from nestmap.pipeline.stages.mapping.spatial import SpatialMappingGeneratorStage
 from nestmap.pipeline.stages.multicore.cost_ledger import CostLedger
 from nestmap.pipeline.stages.multicore.dataflows import CustomSpatialMappingGeneratorStage
 from nestmap.pipeline.stages.multicore.intra_core import CoreCostStage, CostProgress, KeyedCosts
 
-CORE_PLAN: Final = SearchPlan(spatial=SpatialMappingGeneratorStage(max_mappings=10), prune=True)
+CORE_PLAN: Final = SearchPlan(
+    search=LomaStage(), spatial=SpatialMappingGeneratorStage(max_mappings=10), prune=True
+)
 """The plan for computation nodes: they are small, so it can try more spatial mappings."""
 
 
@@ -66,8 +72,15 @@ def core_search(
 
     It tries the core's dataflows if the core has any, else the spatial mappings of the plan.
     """
-    best = evaluation_stage(plan, observers, ledger) >> minimal(plan.objective)
-    mappings = CustomSpatialMappingGeneratorStage(candidates_stage(plan))
+    search, mappings = (
+        plan.effective_search,
+        CustomSpatialMappingGeneratorStage(candidates_stage(plan)),
+    )
+    if isinstance(search, ExactStage):
+        ranked = mappings >> RankCandidatesStage(objective=plan.objective)
+        walk = exact_walk_stage(search, observers, ledger)
+        return ranked >> StreamOfOneStage[RankedCandidates]() >> walk >> minimal(plan.objective)
+    best = evaluation_stage(search, observers, ledger) >> minimal(plan.objective)
     if plan.prune:
         return mappings >> BoundedSearchStage(best, plan.objective)
     return mappings >> each(best) >> minimal(plan.objective)
@@ -76,4 +89,4 @@ def core_search(
 def _options(plan: SearchPlan) -> str:
     """The options of a plan that determine the result."""
     search = search_options(plan.effective_search)
-    return json.dumps([plan.objective, search, plan.spatial.model_dump_json(), plan.rank])
+    return json.dumps([plan.objective, search, plan.generator.model_dump_json(), plan.rank])

@@ -7,7 +7,13 @@ from nestmap.pipeline.stages.io.plot import PlotTemporalMappingsStage as PlotTem
 from nestmap.pipeline.stages.io.plot import VisualizationStage as VisualizationStage
 from nestmap.pipeline.stages.mapping.bounds import BoundedSearchStage as BoundedSearchStage
 from nestmap.pipeline.stages.mapping.bounds import RankByBoundStage as RankByBoundStage
+from nestmap.pipeline.stages.mapping.candidates import (
+    AllSpatialMappingsStage as AllSpatialMappingsStage,
+)
+from nestmap.pipeline.stages.mapping.candidates import RankCandidatesStage as RankCandidatesStage
 from nestmap.pipeline.stages.mapping.deduplicate import EachOnceStage as EachOnceStage
+from nestmap.pipeline.stages.mapping.exact import ExactStage as ExactStage
+from nestmap.pipeline.stages.mapping.exact import ExactWalkStage as ExactWalkStage
 from nestmap.pipeline.stages.mapping.front import BestFirstStage as BestFirstStage
 from nestmap.pipeline.stages.mapping.front import FrontSumStage as FrontSumStage
 from nestmap.pipeline.stages.mapping.front import KBestStage as KBestStage
@@ -35,6 +41,7 @@ from nestmap.pipeline.stages.mapping.reduce import ListifyStage as ListifyStage
 from nestmap.pipeline.stages.mapping.reduce import MinimalEDPStage as MinimalEDPStage
 from nestmap.pipeline.stages.mapping.reduce import MinimalEnergyStage as MinimalEnergyStage
 from nestmap.pipeline.stages.mapping.reduce import MinimalLatencyStage as MinimalLatencyStage
+from nestmap.pipeline.stages.mapping.reduce import StreamOfOneStage as StreamOfOneStage
 from nestmap.pipeline.stages.mapping.reduce import SumStage as SumStage
 from nestmap.pipeline.stages.mapping.reduce import minimal as minimal
 from nestmap.pipeline.stages.mapping.salsa import SalsaStage as SalsaStage

@@ -365,7 +365,7 @@ def facade(workload: Workload, machine: Accelerator, layer: Layer, order: Tempor
     explore(workload, machine, lpf_limt=6)  # type: ignore[call-arg]
     explore(workload, machine, search="annealing")  # type: ignore[arg-type]
     explore(workload, machine, search=SalsaStage())  # type: ignore[arg-type]
-    explore(workload, machine, spatial_mappings="all")  # type: ignore[arg-type]
+    explore(workload, machine, spatial_mappings="some")  # type: ignore[arg-type]
     explore(workload, machine, rank="speed")  # type: ignore[arg-type]
     explore(workload, machine, pad="10 %")  # type: ignore[arg-type]
     explore(workload, machine, keep_on_chip="yes")  # type: ignore[arg-type]

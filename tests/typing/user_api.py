@@ -46,6 +46,7 @@ from nestmap.pipeline.explore.plan import Rank, SearchPlan, exploration_pipeline
 from nestmap.pipeline.explore.reprice import Standing, compare_standing, reprice_results
 from nestmap.pipeline.frontend.torch import TorchModule
 from nestmap.pipeline.stages import (
+    ExactStage,
     LomaStage,
     SalsaStage,
     SearchUnusedMemoryStage,
@@ -128,7 +129,7 @@ def planned(network: NetworkProblem) -> None:
         locality=SearchUnusedMemoryStage(),
         prune=True,
     )
-    assert_type(plan.search, LomaStage | SalsaStage)
+    assert_type(plan.search, LomaStage | SalsaStage | ExactStage)
     assert_type(
         SearchPlan.of(SearchOptions(objective="edp", search="salsa", workers=None)), SearchPlan
     )

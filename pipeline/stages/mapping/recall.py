@@ -19,13 +19,16 @@ class Entry(Protocol):
 
 
 class Ledger(Protocol):
-    """Records searches, and returns the results of earlier ones."""
+    """Records searches, and returns the results of earlier ones.
 
-    def recall(self, spatial: SpatialProblem) -> Iterable[EvaluationBatch] | None:
+    ``options`` are those of the search as JSON: a search with other options is another one.
+    """
+
+    def recall(self, spatial: SpatialProblem, options: str) -> Iterable[EvaluationBatch] | None:
         """The Pareto front of an earlier search, or ``None`` if it was not searched."""
         ...
 
-    def searching(self, spatial: SpatialProblem) -> AbstractContextManager[Entry]:
+    def searching(self, spatial: SpatialProblem, options: str) -> AbstractContextManager[Entry]:
         """Records a search; it is complete if the block ends without an error."""
         ...
 
@@ -37,7 +40,7 @@ class Ledger(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class RecallStage(Stage[SpatialProblem, Iterator[EvaluationBatch]]):
-    """Runs ``inner``, a search, unless the ledger holds its result.
+    """Runs ``inner``, a search with these ``options``, unless the ledger holds its result.
 
     A reused search yields only its Pareto front in energy and latency, with the statistics of the
     whole search. Reducers that minimize energy, latency or their product, or that compute the
@@ -46,16 +49,17 @@ class RecallStage(Stage[SpatialProblem, Iterator[EvaluationBatch]]):
 
     inner: Stage[SpatialProblem, Iterator[EvaluationBatch]]
     ledger: Ledger | None
+    options: str = "{}"
 
     def __call__(self, spatial: SpatialProblem, /) -> Iterator[EvaluationBatch]:
         return self.inner(spatial) if self.ledger is None else self._recalled(spatial, self.ledger)
 
     def _recalled(self, spatial: SpatialProblem, ledger: Ledger) -> Iterator[EvaluationBatch]:
-        known = ledger.recall(spatial)
+        known = ledger.recall(spatial, self.options)
         if known is not None:
             yield from known
             return
-        with ledger.searching(spatial) as entry:
+        with ledger.searching(spatial, self.options) as entry:
             for batch in self.inner(spatial):
                 entry.record(batch)
                 yield batch

@@ -149,3 +149,10 @@ class FlattenStage(Stage[Iterable[Iterable[A]], Iterator[A]]):
 
     def __call__(self, streams: Iterable[Iterable[A]], /) -> Iterator[A]:
         return chain.from_iterable(streams)
+
+
+class StreamOfOneStage(Stage[A, tuple[A]]):
+    """A stream of one item."""
+
+    def __call__(self, item: A, /) -> tuple[A]:
+        return (item,)

@@ -43,11 +43,15 @@ class Incumbents:
         return Incumbents(self.objective, tuple(every[row] for row in rows))
 
     def improved_by(self, energies: Floats, latencies: Floats) -> bool:
-        """Whether any of these points is not equalled or beaten by one of the front."""
-        return any(
-            all(known[0] > energy or known[1] > latency for known in self.costs)
-            for energy, latency in zip(energies.tolist(), latencies.tolist(), strict=True)
-        )
+        """Whether any of these costs is better: a lower objective, or a new point of the front."""
+        if not self.costs or not len(energies):
+            return bool(len(energies))
+        if self.objective is not None:
+            return bool((values_of(self.objective, energies, latencies) < self.limit).any())
+        beaten = np.zeros(len(energies), np.bool_)
+        for energy, latency in self.costs:
+            beaten |= (energy <= energies) & (latency <= latencies)
+        return not beaten.all()
 
     @property
     def limit(self) -> float:

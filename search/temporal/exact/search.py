@@ -114,6 +114,7 @@ class _Run:
         self._found = 0
         self._bound = inf
         self._unproven = 0
+        self._has_started = bool(task.incumbents)
 
     def search(self) -> Iterator[EvaluationBatch]:
         """All evaluations, and the bound in a last batch without rows."""
@@ -125,10 +126,16 @@ class _Run:
             yield from self._start(prepared)
             for one in prepared:
                 yield from self._prove(one)
-        if not self._found and not self._task.incumbents and pinned is None:
-            yield from loma_batches(self._spatial, self._options.mapping_type)
+            if not self._found and not self._has_started:
+                yield from self._loma()
         statistics = SearchStatistics(bounds=self._bounds(), unproven=self._unproven)
         yield evaluate_batch(MappingBatch.empty(self._spatial, statistics))
+
+    def _loma(self) -> Iterator[EvaluationBatch]:
+        """LOMA's orders; the statistics of the last batch say why orders are infeasible."""
+        self._has_started = True
+        for batch in loma_batches(self._spatial, self._options.mapping_type):
+            yield self._noted(batch)
 
     def _noted(self, batch: EvaluationBatch) -> EvaluationBatch:
         self._known = self._known.with_batch(batch)
@@ -145,12 +152,14 @@ class _Run:
         """LOMA's orders, and the best of them with all cuts free."""
         if not self._task.start or not any(x is None or x.is_feasible for x in prepared):
             return
-        batches = list(loma_batches(self._spatial, self._options.mapping_type))
-        for batch in batches:
-            yield self._noted(batch)
+        batches = list(self._loma())
+        yield from batches
         if all(x is not None and x.is_sum for x in prepared):
             return
+        least = min((origin_bound(x) for x in prepared if x is not None), default=-inf)
         for order in best_orders(batches, self._objective):
+            if self._known.limit <= least:
+                return
             chain = self._prepared(in_primes(order, self._ways))
             if chain is not None:
                 passed = self._pass(chain, self._known.limit, FREED_LABELS)

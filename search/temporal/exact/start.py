@@ -16,7 +16,7 @@ from nestmap.model import (
     SpatialProblem,
     front_rows,
 )
-from nestmap.search.temporal.loma import loma
+from nestmap.search.temporal.loma import feasible_orders
 from nestmap.search.temporal.loop_factors import prime_factors
 from nestmap.search.temporal.ordering import PinnedOrder, pinned_orders
 
@@ -36,7 +36,7 @@ def loma_batches(spatial: SpatialProblem, mapping_type: MappingType) -> Iterator
         tuple(pinned_orders(spatial, START_LIMIT))
     except InputError:
         return
-    for batch in loma(spatial, START_LIMIT, mapping_type):
+    for batch in feasible_orders(spatial, START_LIMIT, mapping_type):
         yield evaluate_batch(batch)
 
 

@@ -34,6 +34,9 @@ PLANS: Final = {
     ),
     "keep on chip": SearchPlan.of(replace(LOMA, lpf_limit=5, keep_on_chip=True)),
     "energy": SearchPlan.of(replace(LOMA, lpf_limit=5, objective="energy", count_vector=True)),
+    "exact": SearchPlan.of(SearchOptions()),
+    "exact of few": SearchPlan.of(SearchOptions(spatial_mappings=2, objective="energy")),
+    "exact and padded": SearchPlan.of(SearchOptions(spatial_mappings=2, pad=10)),
     "workers": SearchPlan.of(replace(LOMA, lpf_limit=5, workers=2)),
 }
 FRONTS: Final = {name: plan for name, plan in PLANS.items() if not plan.prune}

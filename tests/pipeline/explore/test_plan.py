@@ -28,8 +28,10 @@ from nestmap.pipeline.explore.api import explore, explore_network
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.stages import (
+    AllSpatialMappingsStage,
     BoundedSearchStage,
     CostModelStage,
+    ExactStage,
     LomaStage,
     SalsaStage,
     SpatialMappingGeneratorStage,
@@ -38,7 +40,7 @@ from nestmap.pipeline.stages import (
 from nestmap.search.parallel import available_workers
 from nestmap.store import Store
 from tests.costmodel.machines import machine, matmul, memory
-from tests.loma import LOMA, LOMA_PLAN
+from tests.loma import LOMA
 from tests.pipeline.networks import PROBLEM
 from tests.properties.variants import examples
 from tests.strategies import mapping_problems
@@ -241,7 +243,7 @@ def test_options_change_only_what_is_given() -> None:
         {
             "objective": Objective.ENERGY,
             "search": copy_with(plan.search, {"seed": 6}),
-            "spatial": copy_with(plan.spatial, {"mixed": True}),
+            "spatial": copy_with(plan.generator, {"mixed": True}),
             "prune": False,
         },
     )
@@ -265,9 +267,29 @@ def test_keywords_override_the_plan() -> None:
 
 
 def test_without_workers_all_cores_are_used() -> None:
-    plan = SearchPlan.of(LOMA)
+    plan = SearchPlan.of(SearchOptions(search="loma"))
+    assert isinstance(plan.search, LomaStage)
     assert plan.search.workers == available_workers() >= 1
-    assert plan == copy_with(LOMA_PLAN, {"search": LomaStage(workers=available_workers())})
+    assert plan == SearchPlan(search=LomaStage(workers=available_workers()))
+
+
+def test_the_default_is_the_exact_search_over_all_spatial_mappings() -> None:
+    assert SearchPlan.of(SearchOptions()) == SearchPlan()
+    assert isinstance(SearchPlan().search, ExactStage)
+    assert SearchPlan.of(SearchOptions(spatial_mappings="all")).spatial == AllSpatialMappingsStage()
+
+
+def test_all_spatial_mappings_are_for_the_exact_search() -> None:
+    with pytest.raises(InputError, match="a number, or search exact"):
+        SearchPlan.of(SearchOptions(search="loma", spatial_mappings="all"))
+
+
+def test_a_time_limit_is_positive() -> None:
+    plan = SearchPlan.of(SearchOptions(time_limit=2.5))
+    assert isinstance(plan.search, ExactStage)
+    assert plan.search.time_limit == 2.5
+    with pytest.raises(InputError, match="time_limit"):
+        SearchPlan.of(SearchOptions(time_limit=0))
 
 
 @pytest.mark.parametrize(

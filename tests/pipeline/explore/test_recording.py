@@ -24,7 +24,7 @@ from nestmap.model.base import copy_with
 from nestmap.pipeline import each
 from nestmap.pipeline.explore.api import explore_front, explore_network
 from nestmap.pipeline.explore.options import SearchOptions
-from nestmap.pipeline.explore.plan import SearchPlan
+from nestmap.pipeline.explore.plan import Search, SearchPlan
 from nestmap.pipeline.explore.recording import record_run
 from nestmap.pipeline.explore.run import Job
 from nestmap.pipeline.stages import (
@@ -32,7 +32,6 @@ from nestmap.pipeline.stages import (
     LomaStage,
     OrderedCandidatesStage,
     RecallStage,
-    SalsaStage,
     WorkloadStage,
 )
 from nestmap.store import RunStatus, Store
@@ -248,7 +247,7 @@ def test_the_number_of_workers_does_not_matter(plan: SearchPlan) -> None:
     assert rows[0] == rows[1] == rows[2]
 
 
-def in_order(stage: LomaStage | SalsaStage, plan: SearchPlan) -> list[object]:
+def in_order(stage: Search, plan: SearchPlan) -> list[object]:
     """What a store holds of an exploration, in the order in which it stands in the table."""
     with Store.open(None) as store:
         run = explore_network(LARGE, copy_with(plan, {"search": stage}), store=store).run
@@ -316,7 +315,7 @@ def test_a_search_that_someone_breaks_off_is_not_complete(
 @pytest.mark.parametrize("batches", [0, 1, 2])
 def test_a_search_that_is_left_early_is_not_complete(batches: int, store: Store) -> None:
     (layer, *_) = WorkloadStage()(LARGE)
-    first = next(iter(OrderedCandidatesStage()(PLAN.spatial(layer))))
+    first = next(iter(OrderedCandidatesStage()(PLAN.generator(layer))))
     with record_run(Job(LARGE, PLAN), store, Recording()) as run:
         assert run.ledger is not None
         search = LomaStage(lpf_limit=5) >> each(CostModelStage())

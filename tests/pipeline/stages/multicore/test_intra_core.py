@@ -458,11 +458,13 @@ class Searches:
     def observe(self, batch: EvaluationBatch) -> None:
         self.seen += len(batch)
 
-    def recall(self, spatial: SpatialProblem) -> list[EvaluationBatch] | None:
+    def recall(self, spatial: SpatialProblem, options: str) -> list[EvaluationBatch] | None:
+        assert options
         return self.known.get(spatial)
 
     @contextmanager
-    def searching(self, spatial: SpatialProblem) -> Generator[Entry]:
+    def searching(self, spatial: SpatialProblem, options: str) -> Generator[Entry]:
+        assert options
         batches = self.known[spatial] = list[EvaluationBatch]()
         yield Entry(batches)
 

@@ -1,0 +1,114 @@
+"""Stages that rank the spatial mappings of a layer by their lower bounds, all or a few."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from nestmap.model import (
+    CostBounds,
+    Frozen,
+    MappingProblem,
+    Objective,
+    SpatialProblem,
+)
+from nestmap.model.arrays import Floats, Rows
+from nestmap.pipeline.stage_graph import Stage
+from nestmap.pipeline.stages.mapping.ordering import OrderedCandidatesStage
+from nestmap.search.spatial.all_mappings import all_spatial_mappings
+from nestmap.search.spatial.lower_bounds import lower_bounds
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class RankedCandidates:
+    """Spatial mappings of a layer in ascending order of the lower bound of an objective.
+
+    ``energy`` (pJ) and ``latency`` (cycles) are their lower bounds. A model is made of those only
+    that are searched.
+    """
+
+    energy: Floats
+    latency: Floats
+    make: Callable[[int], SpatialProblem]
+
+    def __len__(self) -> int:
+        return len(self.energy)
+
+    def __getitem__(self, rank: int) -> SpatialProblem:
+        return self.make(rank)
+
+    def costs(self, rank: int, share: float) -> tuple[Floats, Floats]:
+        """A share of the bounds of one candidate, as columns."""
+        return self.energy[rank : rank + 1] * share, self.latency[rank : rank + 1] * share
+
+    def bounds_of(self, ranks: Sequence[int]) -> CostBounds:
+        """The bounds of some candidates together."""
+        energy, latency = self.energy[list(ranks)], self.latency[list(ranks)]
+        return CostBounds(
+            energy=float(energy.min()),
+            latency=float(latency.min()),
+            edp=float((energy * latency).min()),
+        )
+
+
+class RankCandidatesStage(Frozen, Stage[Iterable[SpatialProblem], RankedCandidates], frozen=True):
+    """Some spatial mappings, in ascending order of their lower bounds.
+
+    Without an objective, for a Pareto front, the bound of the energy-delay product counts.
+    """
+
+    objective: Objective | None = None
+
+    def __call__(self, candidates: Iterable[SpatialProblem], /) -> RankedCandidates:
+        return _ranked_problems(list(candidates), self.objective)
+
+
+class AllSpatialMappingsStage(Frozen, Stage[MappingProblem, RankedCandidates], frozen=True):
+    """Every spatial mapping of a layer that can be generated, ranked by lower bound.
+
+    The user's mapping and hints restrict them; several loop dimensions may share an array
+    dimension. Without an objective, the bound of the energy-delay product counts.
+
+    Raises:
+        InputError: where the user's mapping does not fit the array, or the ordering cannot be
+            satisfied with any spatial mapping.
+    """
+
+    objective: Objective | None = None
+
+    def __call__(self, problem: MappingProblem, /) -> RankedCandidates:
+        every = all_spatial_mappings(problem, mixed=True)
+        if problem.constraints.temporal_ordering or problem.constraints.outer_ordering:
+            spatial = (every.spatial(row) for row in range(len(every)))
+            return _ranked_problems(list(OrderedCandidatesStage()(spatial)), self.objective)
+        bounds = every.bounds()
+        order = _order(bounds.energy, bounds.latency, self.objective)
+        return RankedCandidates(
+            bounds.energy[order],
+            bounds.latency[order],
+            lambda rank: every.spatial(int(order[rank])),
+        )
+
+
+def _ranked_problems(
+    problems: list[SpatialProblem], objective: Objective | None
+) -> RankedCandidates:
+    bounds = [lower_bounds(problem) for problem in problems]
+    energy = np.array([x.energy for x in bounds], np.float64)
+    latency = np.array([x.latency for x in bounds], np.float64)
+    order = _order(energy, latency, objective)
+    return RankedCandidates(energy[order], latency[order], lambda rank: problems[order[rank]])
+
+
+def _order(energy: Floats, latency: Floats, objective: Objective | None) -> Rows:
+    match objective:
+        case Objective.ENERGY:
+            return np.argsort(energy, kind="stable")
+        case Objective.LATENCY:
+            return np.lexsort((energy, latency))
+        case _:
+            return np.argsort(energy * latency, kind="stable")

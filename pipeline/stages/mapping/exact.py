@@ -1,0 +1,126 @@
+"""Stages of the exact search: of one spatial mapping, and of all candidates of a layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import Never, final
+
+from pydantic import Field
+
+from nestmap.costmodel.evaluate import evaluate_batch
+from nestmap.model import (
+    EvaluationBatch,
+    Frozen,
+    MappingBatch,
+    MappingType,
+    Objective,
+    SearchStatistics,
+    SpatialProblem,
+)
+from nestmap.model.base import copy_with
+from nestmap.model.units import PositiveCount
+from nestmap.pipeline.stage_graph import Stage
+from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
+from nestmap.search.temporal.exact.incumbents import Costs, Incumbents
+from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact, exact_front
+
+LABELS = ExactOptions().labels
+
+STARTS = 3
+"""Spatial mappings, those with the lowest bounds, of which LOMA's orders are evaluated first."""
+
+_ROUNDING = 1e-9
+
+
+class ExactStage(Frozen, Stage[SpatialProblem, Iterator[EvaluationBatch]], frozen=True):
+    """Finds the best of all orders and allocations of a spatial mapping, and proves it.
+
+    Yields all mappings that it evaluates; the last batch has the lower bound. ``objective``:
+    ``None`` searches for the Pareto front of energy and latency. ``labels`` limits the partial
+    mappings that the search follows at a time. ``time_limit`` (seconds) limits the search of all
+    spatial mappings of a layer: when it ends, those left are not searched. Only mappings that
+    improve on the ``incumbents`` (energy in pJ, latency in cycles) are of interest; with
+    ``start``, LOMA's orders come first.
+
+    See :mod:`nestmap.search.temporal.exact.search`.
+
+    Raises:
+        InputError: where the user's temporal ordering cannot be satisfied.
+    """
+
+    objective: Objective | None = Objective.LATENCY
+    mapping_type: MappingType = MappingType.UNEVEN
+    labels: PositiveCount = LABELS
+    time_limit: float | None = Field(default=60.0, gt=0)
+    incumbents: tuple[Costs, ...] = ()
+    start: bool = True
+
+    def __call__(self, spatial: SpatialProblem, /) -> Iterator[EvaluationBatch]:
+        task = SearchTask(spatial, self.incumbents, self.start)
+        options = ExactOptions(mapping_type=self.mapping_type, labels=self.labels)
+        if self.objective is None:
+            return exact_front(task, options)
+        return exact(task, self.objective, options)
+
+
+SearchOf = Callable[[ExactStage], Stage[SpatialProblem, Iterator[EvaluationBatch]]]
+"""The stage that runs a search: records and recalls it, shows its progress."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]]):
+    """Searches the spatial mappings of a layer in ascending order of their lower bounds.
+
+    Each search starts with the best costs of those before, and those whose bound shows that they
+    cannot improve on them are left out. So the best evaluation is the best of all candidates. The
+    statistics of the last batch, which has no rows, count the spatial mappings left out. There may
+    be several rankings, those of padded forms of the layer.
+    """
+
+    search: ExactStage
+    run: SearchOf
+
+    def __call__(self, forms: Iterable[RankedCandidates], /) -> Iterator[EvaluationBatch]:
+        known = Incumbents(self.search.objective)
+        limit = self.search.time_limit
+        deadline = None if limit is None else monotonic() + limit
+        for candidates in forms:
+            known = yield from self._walk(candidates, known, deadline)
+
+    def _walk(
+        self, candidates: RankedCandidates, known: Incumbents, deadline: float | None
+    ) -> _Known:
+        left_out: list[int] = []
+        for rank in range(len(candidates)):
+            if rank > 0 and deadline is not None and monotonic() > deadline:
+                late = range(rank, len(candidates))
+                yield _left_out(candidates, late, SearchStatistics(unproven=len(late)))
+                break
+            if not known.improved_by(*candidates.costs(rank, 1 - _ROUNDING)):
+                left_out.append(rank)
+                continue
+            changes: dict[str, object] = {"incumbents": known.costs, "start": rank < STARTS}
+            for batch in self.run(copy_with(self.search, changes))(candidates[rank]):
+                known = known.with_batch(batch)
+                yield batch
+        if left_out:
+            yield _left_out(candidates, left_out, SearchStatistics(pruned=len(left_out)))
+        return known
+
+    def inner_stages(self) -> tuple[Stage[Never, object], ...]:
+        """The search of each candidate."""
+        return (self.run(self.search),)
+
+
+_Known = Generator[EvaluationBatch, None, Incumbents]
+
+
+def _left_out(
+    candidates: RankedCandidates, ranks: Sequence[int], counted: SearchStatistics
+) -> EvaluationBatch:
+    """A batch without rows for candidates that are not searched; their bounds still count."""
+    bounds = SearchStatistics(bounds=candidates.bounds_of(ranks))
+    return evaluate_batch(MappingBatch.empty(candidates[ranks[0]], counted + bounds))

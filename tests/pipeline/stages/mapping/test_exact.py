@@ -1,0 +1,98 @@
+"""The exact search of a layer over several spatial mappings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+
+from nestmap.model import EvaluationBatch, MappingProblem, Objective, SpatialProblem
+from nestmap.model.base import copy_with
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan, best_stage
+from nestmap.pipeline.stage_graph import Stage
+from nestmap.pipeline.stages import (
+    AllSpatialMappingsStage,
+    ExactStage,
+    ExactWalkStage,
+    RankCandidatesStage,
+    WorkloadStage,
+)
+from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
+from nestmap.search import best_of
+from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
+from tests.pipeline.networks import PROBLEM
+from tests.pipeline.stages.kinds import LARGE
+
+LAYERS: Final = (next(iter(WorkloadStage()(PROBLEM))), next(iter(WorkloadStage()(LARGE))))
+
+
+def one_by_one(problem: MappingProblem, objective: Objective) -> float:
+    """The optimum over all spatial mappings, each searched on its own."""
+    candidates = AllSpatialMappingsStage()(problem)
+    batches = [
+        batch
+        for rank in range(len(candidates))
+        for batch in exact(SearchTask(candidates[rank]), objective, ExactOptions())
+    ]
+    return float(best_of(batches, objective).values(objective)[0])
+
+
+@pytest.mark.parametrize("objective", Objective)
+@pytest.mark.parametrize("problem", LAYERS)
+def test_the_walk_finds_the_optimum_over_all_spatial_mappings(
+    problem: MappingProblem, objective: Objective
+) -> None:
+    best = best_stage(SearchPlan(objective=objective))(problem)
+    assert best.values(objective)[0] == one_by_one(problem, objective)
+    assert best.statistics.unproven == 0
+    assert best.statistics.bounds is not None
+    assert best.statistics.bounds.of(objective) == pytest.approx(
+        best.values(objective)[0], rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("objective", [*Objective, None])
+def test_candidates_come_in_the_order_of_their_bounds(objective: Objective | None) -> None:
+    candidates = AllSpatialMappingsStage(objective=objective)(LAYERS[1])
+    again = [candidates[rank] for rank in range(len(candidates))]
+    ranked = RankCandidatesStage(objective=objective)(again)
+    assert len(candidates) == len(ranked) > 1
+    assert ranked.energy.tolist() == candidates.energy.tolist()
+    assert ranked.latency.tolist() == candidates.latency.tolist()
+
+
+def test_when_the_time_is_up_the_rest_is_left_out_with_its_bounds() -> None:
+    walked: list[ExactStage] = []
+
+    def run(stage: ExactStage) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
+        walked.append(stage)
+        return stage
+
+    candidates = AllSpatialMappingsStage(objective=Objective.ENERGY)(LAYERS[1])
+    stage = ExactWalkStage(ExactStage(objective=Objective.ENERGY, time_limit=1e-9), run)
+    best = best_of(stage([candidates]), Objective.ENERGY)
+    assert len(walked) == 1
+    assert best.statistics.unproven == len(candidates) - 1
+    assert best.statistics.bounds is not None
+    assert best.statistics.bounds.energy <= min(candidates.energy.tolist()[1:])
+
+
+def test_each_search_gets_the_best_costs_of_those_before() -> None:
+    seen: list[tuple[tuple[float, float], ...]] = []
+
+    def run(stage: ExactStage) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
+        seen.append(stage.incumbents)
+        return stage
+
+    plan = SearchPlan.of(SearchOptions(objective="energy"))
+    candidates = AllSpatialMappingsStage(objective=plan.objective)(LAYERS[1])
+    every = RankedCandidates(candidates.energy * 0, candidates.latency * 0, candidates.make)
+    stage = ExactWalkStage(copy_with(ExactStage(), {"objective": plan.objective}), run)
+    best = best_of(stage([every]), Objective.ENERGY)
+    assert len(seen) == len(candidates)
+    assert not seen[0]
+    energies = [costs[0][0] for costs in seen[1:]]
+    assert energies == sorted(energies, reverse=True)
+    assert energies[-1] >= best.energy[0]
