@@ -1,9 +1,10 @@
 """Exact search: the best of all orders and allocations of one spatial mapping, with a bound.
 
-LOMA's orders come first, then those of them that look best with all of their cuts free, then the
-lattice of all prime factors. There the search first looks for the paths with the lowest bounds,
-with dominance between them: for energy these are optimal. Where bound and best mapping differ, it
-then goes through all mappings that may be better than the best one found.
+LOMA's orders come first, with a short look at the mappings whose bounds are lowest, then those of
+LOMA's orders that are best with all of their cuts free, then the lattice of all prime factors.
+There the search first passes over the paths with the lowest bounds, with dominance between them:
+for energy these are optimal. Where bound and best mapping differ, it then goes through all
+mappings that may be better than the best one found.
 
 A limit on the number of labels ends a search early. What it returns then are the best mapping
 found and a true bound.
@@ -15,6 +16,8 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import final
+
+import numpy as np
 
 from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.model import (
@@ -42,11 +45,14 @@ STEPS = (0.01, 0.04, 0.16, 0.64, 2.56, float("inf"))
 SHARES = (1 / 16, 1 / 4, 1.0)
 """Where limits lie between the bound at the origin and the incumbent, pass after pass."""
 
-STEPS_PER_LABEL = 5
+STEPS_PER_LABEL = 4
 """Steps of a depth-first pass, which stores nothing, for each label of the others."""
 
-FREED_LABELS = 20_000
+FREED_LABELS = 5_000
 """Labels for the cuts of one order."""
+
+LOOK_LABELS = 10_000
+"""Labels of the first pass over all orders."""
 
 
 class ExactOptions(Frozen, frozen=True):
@@ -56,7 +62,7 @@ class ExactOptions(Frozen, frozen=True):
     """
 
     mapping_type: MappingType = MappingType.UNEVEN
-    labels: PositiveCount = 100_000
+    labels: PositiveCount = 50_000
 
 
 @final
@@ -156,14 +162,30 @@ class _Run:
         yield from batches
         if all(x is not None and x.is_sum for x in prepared):
             return
-        least = min((origin_bound(x) for x in prepared if x is not None), default=-inf)
+        bounds: list[float] = []
+        for space in prepared:
+            bounds.append((yield from self._look(space)))
         for order in best_orders(batches, self._objective):
-            if self._known.limit <= least:
+            if self._known.limit <= min(bounds):
                 return
             chain = self._prepared(in_primes(order, self._ways))
             if chain is not None:
                 passed = self._pass(chain, self._known.limit, FREED_LABELS)
                 yield self._noted(passed.evaluations)
+
+    def _look(self, prepared: Prepared | None) -> Generator[EvaluationBatch, None, float]:
+        """A short pass for mappings whose bounds are close to the lowest; returns a bound."""
+        if prepared is None or self._objective is None:
+            return -inf
+        bound = origin_bound(prepared)
+        if not bound < self._known.limit < inf:
+            return bound
+        limit = bound + (self._known.limit - bound) * SHARES[0]
+        passed = self._pass(prepared, limit, LOOK_LABELS)
+        yield self._noted(passed.evaluations)
+        if not passed.is_complete:
+            return bound
+        return self._least(passed, limit)
 
     def _prove(self, prepared: Prepared | None) -> Iterator[EvaluationBatch]:
         """Searches one space to its end, or to a limit; lowers the bound to what has been shown."""
@@ -175,7 +197,7 @@ class _Run:
         if self._objective is None:
             yield from self._prove_front(prepared)
             return
-        shown, unproven = yield from self._pass_with_dominance(prepared, self._objective)
+        shown, unproven = yield from self._pass_with_dominance(prepared)
         if not prepared.is_sum and shown < self._known.limit:
             limit = self._known.limit
             is_complete = yield from self._descend(prepared)
@@ -183,7 +205,7 @@ class _Run:
         self._show(shown, unproven)
 
     def _pass_with_dominance(
-        self, prepared: Prepared, objective: Objective
+        self, prepared: Prepared
     ) -> Generator[EvaluationBatch, None, tuple[float, int]]:
         """Passes with ever higher limits; returns a bound, and 1 if the pool was too small."""
         shown = origin_bound(prepared)
@@ -191,10 +213,9 @@ class _Run:
             passed = self._pass(prepared, limit)
             if not passed.is_complete:
                 return shown, 1
-            values = values_of(objective, passed.energies, passed.latencies)
-            shown = min([limit, *values.tolist()])
+            shown = self._least(passed, limit)
             yield self._noted(passed.evaluations)
-            if len(values) or limit >= self._known.limit:
+            if len(passed.energies) or limit >= self._known.limit:
                 break
         return shown, 0
 
@@ -206,6 +227,13 @@ class _Run:
             return
         is_complete = yield from self._descend(prepared)
         self._unproven |= int(not is_complete)
+
+    def _least(self, passed: Passed, limit: float) -> float:
+        """The bound that a complete pass has shown: that of its best path, or its limit."""
+        if self._objective is None:
+            return -inf
+        values = values_of(self._objective, passed.energies, passed.latencies)
+        return float(np.min(values, initial=limit))
 
     def _limits(self, bound: float) -> Iterator[float]:
         """Ever higher limits: a low one takes few labels, and suffices if the optimum is low."""

@@ -29,6 +29,9 @@ SEEDS = 1200 if STRESS else 100
 """Problems of each kind."""
 
 MOST_MAPPINGS = 400_000 if STRESS else 100_000
+LABELS = 200_000
+"""Partial mappings that a search may follow: enough to prove the optimum of all problems."""
+
 BLOCK = 20
 """Problems of one test: one each would take longer to collect than to solve."""
 
@@ -56,7 +59,10 @@ def test_they_are_for_any_problem(small: Small) -> None:
 def check(small: Small) -> None:
     """Compares the optimum of each objective, and the front."""
     expected = truth(small.spatial, small.mapping_type)
-    task, options = SearchTask(small.spatial), ExactOptions(mapping_type=small.mapping_type)
+    task, options = (
+        SearchTask(small.spatial),
+        ExactOptions(mapping_type=small.mapping_type, labels=LABELS),
+    )
     for objective in Objective:
         batches = list(exact(task, objective, options))
         check_rows(small, batches)
