@@ -54,7 +54,9 @@ def violation(error: ValidationError) -> tuple[str, str]:
         found, _, expected = first["msg"].removeprefix("Value error, ").partition("; expected ")
         return found, expected or "a valid value"
     field = ".".join(str(part) for part in first["loc"])
-    return f"{shortened(repr(first['input']))} as {field}", first["msg"]
+    return f"{shortened(repr(first['input']))} as {field}", first["msg"].removeprefix(
+        "Input should be "
+    )
 
 
 def suggestion(name: str, known: Collection[str]) -> str:

@@ -123,7 +123,7 @@ class _Parameter:
     def value(self, given: object) -> object:
         """The value of the field for a value given on the command line."""
         if not self.has_several:
-            return given
+            return ... if given is None and self.default is ... else given
         items = cast("list[object] | None", given)
         return tuple(items) if items else self.default
 

@@ -6,7 +6,7 @@ Nothing heavy is imported here, so that ``nestmap explore --help`` is fast.
 from dataclasses import dataclass
 from enum import StrEnum
 from types import EllipsisType
-from typing import Annotated, Final, Literal, final
+from typing import Annotated, Literal, final
 
 from nestmap.pipeline.util.option import Option
 
@@ -15,14 +15,6 @@ SearchName = Literal["exact", "loma", "salsa"]
 EveryName = Literal["all"]
 MappingTypeName = Literal["uneven", "even"]
 RankName = Literal["utilization", "bound"]
-
-LPF_LIMIT: Final = Option(
-    help="Split the loops of a layer into at most N factors. Every order of the factors is tried, "
-    "so a higher limit finds better mappings but takes several times as long.",
-    metavar="N",
-    minimum=1,
-    default=6,
-)
 
 
 @final
@@ -33,7 +25,8 @@ class SearchOptions:
     An enumerated option is given by name or as a member of its enumeration
     (:class:`~nestmap.model.Objective`, :class:`~nestmap.model.MappingType`,
     :class:`~nestmap.pipeline.explore.plan.Rank`). For ``lpf_limit``, ``...`` leaves the limit
-    unchanged, and None means that LOMA permutes all prime factors.
+    unchanged, and None means that LOMA permutes all prime factors; a limit without a ``search``
+    chooses LOMA, unless the plan has SALSA.
     """
 
     objective: Annotated[
@@ -44,9 +37,8 @@ class SearchOptions:
         SearchName | None,
         Option(
             help="How to search for temporal mappings: the optimum of all orders and allocations, "
-            "proven (exact); every order of at most --lpf-limit loop factors, as in ZigZag (loma); "
-            "or annealing of the order of all prime factors (salsa).",
-            default="exact",
+            "proven (exact, the default); every order of at most --lpf-limit loop factors, as in "
+            "ZigZag (loma); or annealing of the order of all prime factors (salsa).",
         ),
     ] = None
     time_limit: Annotated[
@@ -59,7 +51,15 @@ class SearchOptions:
             default=60,
         ),
     ] = None
-    lpf_limit: Annotated[int | EllipsisType | None, LPF_LIMIT] = ...
+    lpf_limit: Annotated[
+        int | EllipsisType | None,
+        Option(
+            help="Split the loops of a layer into at most N factors (default: 6) and try every "
+            "order of them: --search loma, unless another search is given.",
+            metavar="N",
+            minimum=1,
+        ),
+    ] = ...
     mapping_type: Annotated[
         MappingTypeName | StrEnum | None,
         Option(

@@ -197,7 +197,7 @@ def _search(search: Search, options: SearchOptions) -> Search:
     threads = 1 if isinstance(search, ExactStage) else search.workers
     inherited: dict[str, object] = {"mapping_type": search.mapping_type, "workers": threads}
     common = _given({"mapping_type": kind, "workers": options.workers})
-    match options.search or _name(search):
+    match options.search or _implied(search, options):
         case "exact":
             exact = search if isinstance(search, ExactStage) else ExactStage()
             limit = {} if options.time_limit is None else {"time_limit": options.time_limit}
@@ -212,6 +212,12 @@ def _search(search: Search, options: SearchOptions) -> Search:
             return copy_with(salsa, common | _given({"seed": options.seed}))
         case _:  # from code that is not type-checked
             raise InputError("search", repr(options.search), "exact, loma or salsa")
+
+
+def _implied(search: Search, options: SearchOptions) -> str:
+    """The search that is meant where none is named: only LOMA has a limit of loop factors."""
+    is_limited = options.lpf_limit is not ... and isinstance(search, ExactStage)
+    return "loma" if is_limited else _name(search)
 
 
 def _name(search: Search) -> str:

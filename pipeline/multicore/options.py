@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, final
 
-from nestmap.pipeline.explore.options import LPF_LIMIT, ObjectiveName
+from nestmap.pipeline.explore.options import ObjectiveName
 from nestmap.pipeline.util.option import Option
 
 RuleName = Literal["latency", "memory", "critical"]
@@ -70,7 +70,15 @@ class StreamOptions:
         ),
     ] = None
     seed: Annotated[int, Option(help="Random seed.", metavar="N", minimum=0)] = 0
-    lpf_limit: Annotated[int | None, LPF_LIMIT] = 6
+    lpf_limit: Annotated[
+        int | None,
+        Option(
+            help="Split the loops of a node into at most N factors. Every order of the factors is "
+            "tried, so a higher limit finds better mappings but takes several times as long.",
+            metavar="N",
+            minimum=1,
+        ),
+    ] = 6
     core_objective: Annotated[
         ObjectiveName | str,
         Option(help="Objective to minimize for each node on a core."),

@@ -200,7 +200,7 @@ def test_an_unknown_layer_is_told_with_those_there_are(inputs: Inputs) -> None:
             "--spatial-mappings",
         ),
         (
-            ["explore", "net.yaml", "-a", "tiny.yaml", "--spatial-mappings", "all"],
+            ["explore", "net.yaml", "-a", "tiny.yaml", "--spatial-mappings", "some"],
             "--spatial-mappings",
         ),
         (["explore", "net.yaml", "-a", "tiny.yaml", "--rank", "speed"], "'bound'"),
