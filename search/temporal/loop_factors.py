@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from nestmap.costmodel.kernel.jit import kernel
 from nestmap.model import Loop, SpatialProblem
+from nestmap.model.arrays import Ints
+
+MOST_PRIMES = 15
+"""Different prime factors of a number below 2**63."""
 
 
 def temporal_sizes(spatial: SpatialProblem) -> dict[str, int]:
@@ -16,14 +23,26 @@ def prime_factors(number: int) -> list[int]:
     >>> prime_factors(112)
     [2, 2, 2, 2, 7]
     """
-    factors: list[int] = []
-    divisor = 2
-    while divisor * divisor <= number:
-        while number % divisor == 0:
-            factors.append(divisor)
-            number //= divisor
+    powers: list[tuple[int, int]] = prime_powers(number).tolist()
+    return [prime for prime, exponent in powers for _ in range(exponent)]
+
+
+@kernel
+def prime_powers(number: int) -> Ints:
+    """[i, 2] the different prime factors in ascending order, and how often each occurs."""
+    powers = np.zeros((MOST_PRIMES, 2), np.int64)
+    count, divisor = 0, 2
+    while number > 1:
+        if divisor * divisor > number:
+            divisor = number
+        if number % divisor == 0:
+            powers[count, 0] = divisor
+            while number % divisor == 0:
+                powers[count, 1] += 1
+                number //= divisor
+            count += 1
         divisor += 1
-    return [*factors, number] if number > 1 else factors
+    return powers[:count]
 
 
 def loop_factors(spatial: SpatialProblem, limit: int | None) -> tuple[Loop, ...]:

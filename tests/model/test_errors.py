@@ -25,7 +25,7 @@ class Even(Frozen, frozen=True):
     ("given", "text"),
     [
         ({"number": 3}, "here: found 3; expected an even number"),
-        ({"number": "x"}, "here: found 'x' as number; expected Input should be a valid integer"),
+        ({"number": "x"}, "here: found 'x' as number; expected a valid integer"),
         ({"number": "x" * 99}, f"here: found '{'x' * 56}... as number; expected Input should"),
     ],
 )

@@ -13,7 +13,6 @@ import numpy as np
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.axes import OUT
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.model.arrays import Flags, Floats, Ints
@@ -40,32 +39,49 @@ class Capacity(NamedTuple):
     reserved: Floats  # [k] bits that inputs take for which a tight memory is the top level
 
 
-def capacity_of(problem: FlatProblem, lattice: Lattice) -> Capacity:
-    """The tables of a problem."""
+@kernel
+def capacity_of(problem: FlatProblem, work: Work, lattice: Lattice) -> Capacity:
+    """The tables of a problem; the work arrays are scratch."""
     points, operands = len(lattice.depth), problem.operands
     bits = np.zeros((problem.memories, operands, 2, points))
     finished = np.zeros(points, np.bool_)
-    _fill(problem, new_record(Work), lattice, bits, finished)
-    slot = np.zeros((operands, max(problem.levels) + 1), np.int64)
+    _fill(problem, work, lattice, bits, finished)
+    slot = np.zeros((operands, problem.levels.max() + 1), np.int64)
     tight = np.full(problem.memories, LOOSE, np.int64)
-    reserved: list[float] = []
+    reserved = np.zeros(problem.memories)
+    count = 0
     for m in range(problem.memories):
-        size, slots = problem.memory_size[m], int(problem.slots[m])
-        for i in range(slots):
+        for i in range(problem.slots[m]):
             slot[problem.slot_operand[m, i], problem.slot_level[m, i]] = i
-        fitting = np.where(bits[m, :slots] <= size, bits[m, :slots], 0.0)
-        if slots > 1 and fitting.max((1, 2)).sum() > size:
-            tight[m] = len(reserved)
-            reserved.append(_reserved(problem, bits, m))
-    return Capacity(bits, finished, slot, tight, np.array(reserved))
+        if problem.slots[m] > 1 and _most(problem, bits, m) > problem.memory_size[m]:
+            tight[m] = count
+            reserved[count] = _reserved(problem, bits, m)
+            count += 1
+    return Capacity(bits, finished, slot, tight, reserved[:count])
 
 
-def _reserved(problem: FlatProblem, bits: Floats, m: int) -> float:
+@kernel
+def _most(problem: FlatProblem, bits: Floats, m: int) -> float:
+    """The sum over the operands of the most bits with which each fits on its own."""
     total = 0.0
-    for i in range(int(problem.slots[m])):
+    for i in range(problem.slots[m]):
+        largest = 0.0
+        for p in range(bits.shape[3]):
+            for finished in (UNFINISHED, FINISHED):
+                if bits[m, i, finished, p] <= problem.memory_size[m]:
+                    largest = max(largest, bits[m, i, finished, p])
+        total += largest
+    return total
+
+
+@kernel
+def _reserved(problem: FlatProblem, bits: Floats, m: int) -> float:
+    """Bits of the inputs for which the memory is the top level."""
+    total = 0.0
+    for i in range(problem.slots[m]):
         x, level = problem.slot_operand[m, i], problem.slot_level[m, i]
         if x != OUT and level == problem.levels[x]:
-            total += float(bits[m, i, FINISHED, 0])
+            total += bits[m, i, FINISHED, 0]
     return total
 
 

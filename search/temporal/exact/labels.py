@@ -45,6 +45,7 @@ class Outcome(NamedTuple):
     is_complete: bool  # false if the pool was full
 
 
+@kernel
 def new_pool(problem: FlatProblem, space: Space, labels: int) -> Pool:
     """An empty pool."""
     resources = len(space.resources.kind)
@@ -73,6 +74,20 @@ def leftover(pool: Pool) -> list[int]:
             found.append(label)
             label = int(pool.after[label])
     return sorted(found)
+
+
+@kernel
+def least_leftover(pool: Pool) -> int:
+    """The label at the corner that spends least of the first resource; NONE without any."""
+    least = NONE
+    states = pool.head.shape[1]
+    for state in range(states - 2, states):
+        label = pool.head[-1, state]
+        while label != NONE:
+            if least == NONE or pool.spent[label, 0] < pool.spent[least, 0]:
+                least = label
+            label = pool.after[label]
+    return int(least)
 
 
 @kernel

@@ -6,7 +6,6 @@ where nothing lies below, to the corner, where everything does; each step adds o
 
 from __future__ import annotations
 
-from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +14,8 @@ from nestmap.costmodel.evaluate import factor_table
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.work import Work
 from nestmap.model import Loop, SpatialProblem
-from nestmap.model.arrays import Ints
+from nestmap.model.arrays import Floats, Ints
+from nestmap.search.temporal.loop_factors import MOST_PRIMES, prime_powers
 from nestmap.search.temporal.ordering import PinnedOrder
 
 
@@ -45,10 +45,18 @@ def lattice_of(spatial: SpatialProblem, pinned: PinnedOrder) -> tuple[Lattice, t
     Pinned loops leave one way: they are a chain of points below the free ones, or above.
     """
     factors = tuple(dict.fromkeys(pinned.loops))
+    table = factor_table(spatial, factors)
     inner, outer = _chain(factors, pinned.inner), _chain(factors, pinned.outer)
-    free = _grid(factors, pinned.free)
-    below = np.concatenate([inner[:-1], free + inner[-1], outer[1:] + inner[-1] + free[-1]])
-    return _connected(factor_table(spatial, factors), below, len(inner) - 1, len(free)), factors
+    free = grid_of(table, np.array([pinned.free.count(factor) for factor in factors]))
+    first, last = len(inner) - 1, len(inner) - 1 + len(free.depth) - 1
+    below = np.concatenate(
+        [inner[:-1], free.below + inner[-1], outer[1:] + inner[-1] + free.below[-1]]
+    )
+    step = np.full(below.shape, -1, np.int64)
+    step[first : last + 1] = np.where(free.step >= 0, free.step + first, -1)
+    for p in (*range(first), *range(last, len(below) - 1)):
+        step[p, int(np.argmax(below[p + 1] - below[p]))] = p + 1
+    return Lattice(table, below, below.sum(axis=1), step), factors
 
 
 def _chain(factors: tuple[Loop, ...], loops: tuple[Loop, ...]) -> Ints:
@@ -59,25 +67,53 @@ def _chain(factors: tuple[Loop, ...], loops: tuple[Loop, ...]) -> Ints:
     return points
 
 
-def _grid(factors: tuple[Loop, ...], loops: tuple[Loop, ...]) -> Ints:
-    """[points, f] all points of loops in any order, in mixed-radix order."""
-    most = [loops.count(factor) + 1 for factor in factors]
-    return np.stack(np.unravel_index(np.arange(int(np.prod(most))), most), axis=1)
+@kernel
+def prime_lattice(sizes: Floats) -> Lattice:
+    """The lattice of the prime factors of all temporal iterations [d], in any order.
+
+    Without iterations there is one loop of size 1, as in
+    :func:`~nestmap.search.temporal.loop_factors.loop_factors`.
+    """
+    factors = np.empty((len(sizes) * MOST_PRIMES, 2), np.int64)
+    counts = np.empty(len(factors), np.int64)
+    kinds = 0
+    for d in range(len(sizes)):
+        powers = prime_powers(int(sizes[d]))
+        for i in range(len(powers)):
+            factors[kinds, 0], factors[kinds, 1] = d, powers[i, 0]
+            counts[kinds] = powers[i, 1]
+            kinds += 1
+    if kinds == 0:
+        factors[0, 0], factors[0, 1], counts[0] = 0, 1, 1
+        kinds = 1
+    return grid_of(factors[:kinds], counts[:kinds])
 
 
-def _connected(factors: Ints, below: Ints, first: int, free: int) -> Lattice:
-    """The lattice with these points, of which ``free`` from ``first`` on are a grid."""
-    points, kinds = below.shape
-    step = np.full((points, kinds), -1, np.int64)
-    grid = below[first : first + free] - below[first]
-    sizes: list[int] = (grid[-1] + 1).tolist()
-    stride = [prod(sizes[f + 1 :]) for f in range(kinds)]
-    for f in range(kinds):
-        inside = np.flatnonzero(grid[:, f] < grid[-1, f])
-        step[first + inside, f] = first + inside + stride[f]
-    for p in (*range(first), *range(first + free - 1, points - 1)):
-        step[p, int(np.argmax(below[p + 1] - below[p]))] = p + 1
-    return Lattice(factors, below, below.sum(axis=1), step)
+@kernel
+def grid_of(factors: Ints, counts: Ints) -> Lattice:
+    """The lattice of factors of which there are ``counts`` [f], in any order.
+
+    The points are in mixed-radix order.
+    """
+    kinds = len(counts)
+    stride = np.ones(kinds + 1, np.int64)
+    for f in range(kinds - 1, -1, -1):
+        stride[f] = stride[f + 1] * (counts[f] + 1)
+    points = stride[0]
+    below, step = np.zeros((points, kinds), np.int64), np.empty((points, kinds), np.int64)
+    depth = np.zeros(points, np.int64)
+    for p in range(points):
+        if p > 0:
+            below[p] = below[p - 1]
+            f = kinds - 1
+            while below[p, f] == counts[f]:
+                below[p, f] = 0
+                f -= 1
+            below[p, f] += 1
+        for f in range(kinds):
+            depth[p] += below[p, f]
+            step[p, f] = p + stride[f + 1] if below[p, f] < counts[f] else -1
+    return Lattice(factors, below, depth, step)
 
 
 @kernel

@@ -10,21 +10,15 @@ from nestmap.model.arrays import Floats
 from nestmap.search.temporal.exact.lattice import Lattice
 
 
+@kernel
 def remainders(problem: FlatProblem, lattice: Lattice, spent: Floats) -> Floats:
     """[k, x, l, p] least of each resource to cross boundaries ``l`` and above from ``p`` on.
 
     ``spent`` [k, x, l, p] is what crossing a boundary at a point spends. The resources of operands
     add up, so the sum over the operands bounds every way to complete an order from below.
     """
-    least = np.zeros(spent.shape)
-    _accumulate(problem, lattice, spent, least)
-    return least
-
-
-@kernel
-def _accumulate(problem: FlatProblem, lattice: Lattice, spent: Floats, least: Floats) -> None:
-    """A minimum over all later points, boundary by boundary from the outermost."""
-    last = len(lattice.depth) - 1
+    # a minimum over all later points, boundary by boundary from the outermost
+    least, last = np.zeros(spent.shape), len(lattice.depth) - 1
     for k in range(len(spent)):
         for x in range(problem.operands):
             top = problem.levels[x]
@@ -37,3 +31,4 @@ def _accumulate(problem: FlatProblem, lattice: Lattice, spent: Floats, least: Fl
                         if after >= 0:
                             value = min(value, least[k, x, level, after])
                     least[k, x, level, p] = value
+    return least

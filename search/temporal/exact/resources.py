@@ -66,12 +66,16 @@ class Resources(NamedTuple):
     compared: int  # the first resources, of which the others are sums
 
 
-def energy_resource(problem: FlatProblem, lattice: Lattice) -> Resources:
-    """Energy alone (pJ)."""
-    spent = np.zeros((1, *_shape(problem, lattice)))
-    _fill_energy(problem, new_record(Work), lattice, spent)
-    none = np.zeros(1)
-    return Resources(spent, np.array([ENERGY]), none, none, np.zeros(1, np.int64), 1)
+@kernel
+def energy_resource(problem: FlatProblem, work: Work, lattice: Lattice) -> Resources:
+    """Energy alone (pJ); the work arrays are scratch."""
+    spent = np.zeros((1, problem.operands, problem.levels.max() + 1, len(lattice.depth)))
+    for p in range(len(lattice.depth)):
+        load_point(work, lattice, p)
+        _put_boundaries(problem, work, lattice.depth[p])
+        _add_energy(problem, work, p, spent[0])
+    none, kind = np.zeros(1), np.full(1, ENERGY, np.int64)
+    return Resources(spent, kind, none, none, np.zeros(1, np.int64), len(kind))
 
 
 def all_resources(problem: FlatProblem, lattice: Lattice) -> Resources:
@@ -85,7 +89,8 @@ def all_resources(problem: FlatProblem, lattice: Lattice) -> Resources:
     several = SEQUENCES * ports
     counts = {STALL: 2 * ports, BUSY: ports, ONCE: several, TOTAL: several}
     kind = np.array([ENERGY, *(k for k, n in counts.items() for _ in range(n)), *loads])
-    spent = np.zeros((len(kind), *_shape(problem, lattice)))
+    shape = len(kind), problem.operands, problem.levels.max() + 1, len(lattice.depth)
+    spent = np.zeros(shape)
     cycles = _fill_all(problem, new_record(Work), lattice, spent)
     offset, width, busy = np.zeros(len(kind)), np.ones(len(kind)), np.zeros(len(kind), np.int64)
     offset[1 + ports : 1 + 2 * ports] = cycles
@@ -117,18 +122,6 @@ def _loads(spent: Floats, kind: Ints) -> list[Floats]:
         spent[[k >= LOAD and _is_in(k - LOAD, which) for k in kind.tolist()]].sum(axis=0)
         for which in range(SEQUENCES)
     ]
-
-
-def _shape(problem: FlatProblem, lattice: Lattice) -> tuple[int, int, int]:
-    return problem.operands, max(problem.levels) + 1, len(lattice.depth)
-
-
-@kernel
-def _fill_energy(problem: FlatProblem, work: Work, lattice: Lattice, spent: Floats) -> None:
-    for p in range(len(lattice.depth)):
-        load_point(work, lattice, p)
-        _put_boundaries(problem, work, lattice.depth[p])
-        _add_energy(problem, work, p, spent[0])
 
 
 @kernel

@@ -33,17 +33,12 @@ from nestmap.model import (
 from nestmap.model.units import PositiveCount
 from nestmap.search.spatial.lower_bounds import lower_bounds
 from nestmap.search.temporal.exact.incumbents import Costs, Incumbents, values_of
+from nestmap.search.temporal.exact.limits import SHARES, limits_between
 from nestmap.search.temporal.exact.passes import Passed, pass_depth_first, pass_with_dominance
 from nestmap.search.temporal.exact.space import Prepared, is_too_large, origin_bound, prepare
 from nestmap.search.temporal.exact.start import best_orders, in_primes, loma_batches
 from nestmap.search.temporal.ordering import PinnedOrder, pinned_orders
 from nestmap.search.temporal.pinned import pinned_batch
-
-STEPS = (0.01, 0.04, 0.16, 0.64, 2.56, float("inf"))
-"""By how much limits exceed the bound at the origin, relative, pass after pass."""
-
-SHARES = (1 / 16, 1 / 4, 1.0)
-"""Where limits lie between the bound at the origin and the incumbent, pass after pass."""
 
 STEPS_PER_LABEL = 4
 """Steps of a depth-first pass, which stores nothing, for each label of the others."""
@@ -209,7 +204,8 @@ class _Run:
     ) -> Generator[EvaluationBatch, None, tuple[float, int]]:
         """Passes with ever higher limits; returns a bound, and 1 if the pool was too small."""
         shown = origin_bound(prepared)
-        for limit in self._limits(shown):
+        limits: list[float] = limits_between(shown, self._known.limit).tolist()
+        for limit in limits:
             passed = self._pass(prepared, limit)
             if not passed.is_complete:
                 return shown, 1
@@ -234,14 +230,6 @@ class _Run:
             return -inf
         values = values_of(self._objective, passed.energies, passed.latencies)
         return float(np.min(values, initial=limit))
-
-    def _limits(self, bound: float) -> Iterator[float]:
-        """Ever higher limits: a low one takes few labels, and suffices if the optimum is low."""
-        most = self._known.limit
-        if most < inf:
-            yield from (bound + (most - bound) * share for share in SHARES)
-            return
-        yield from (bound * (1 + step) for step in STEPS)
 
     def _pass(self, prepared: Prepared, limit: float, labels: int = 0) -> Passed:
         most = labels or self._options.labels

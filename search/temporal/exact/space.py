@@ -10,6 +10,8 @@ import numpy as np
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.record import new_record
+from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.model import CostBounds, Loop, MappingType, Objective, SpatialProblem
 from nestmap.model.arrays import Floats
@@ -61,14 +63,31 @@ def prepare(
     flat, is_even = flatten(spatial), mapping_type is MappingType.EVEN
     lattice, factors = lattice_of(spatial, pinned)
     energy_alone = objective is Objective.ENERGY and flat.leakage == 0.0
-    resources = energy_resource(flat, lattice) if energy_alone else all_resources(flat, lattice)
-    if is_even:
-        _relax(flat, lattice, resources.spent)
-    capacity = capacity_of(flat, lattice)
-    forbid(flat, lattice, capacity, resources.spent)
-    least = remainders(flat, lattice, resources.spent)
-    space = Space(lattice, resources, least, capacity, _rule(flat, spatial, objective))
+    work, rule = new_record(Work), _rule(flat, spatial, objective)
+    if energy_alone:
+        resources = energy_resource(flat, work, lattice)
+    else:
+        resources = all_resources(flat, lattice)
+    space = space_of(flat, work, lattice, resources, rule, is_even)
     return Prepared(spatial, flat, factors, space, is_even, energy_alone and not is_even)
+
+
+@kernel
+def space_of(
+    problem: FlatProblem,
+    work: Work,
+    lattice: Lattice,
+    resources: Resources,
+    rule: Rule,
+    even: bool,
+) -> Space:
+    """The tables of a search; changes what is spent to what may be, and the work arrays."""
+    if even:
+        _relax(problem, lattice, resources.spent)
+    capacity = capacity_of(problem, work, lattice)
+    forbid(problem, lattice, capacity, resources.spent)
+    least = remainders(problem, lattice, resources.spent)
+    return Space(lattice, resources, least, capacity, rule)
 
 
 MOST_CELLS = 20_000_000

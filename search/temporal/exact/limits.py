@@ -1,0 +1,25 @@
+"""Ever higher limits of the passes of a search."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nestmap.costmodel.kernel.jit import kernel
+from nestmap.model.arrays import Floats
+
+STEPS = (0.01, 0.04, 0.16, 0.64, 2.56, float("inf"))
+"""By how much limits exceed the bound at the origin, relative, pass after pass."""
+
+SHARES = (1 / 16, 1 / 4, 1.0)
+"""Where limits lie between the bound at the origin and the incumbent, pass after pass."""
+
+
+@kernel
+def limits_between(bound: float, most: float) -> Floats:
+    """Limits from a bound up to the incumbent, or to infinity without one.
+
+    A low limit takes few labels, and suffices if the optimum is low.
+    """
+    if most < np.inf:
+        return bound + (most - bound) * np.array(SHARES)
+    return bound * (1 + np.array(STEPS))

@@ -1,0 +1,87 @@
+"""The walk for the least energy beside an exact search of every row."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import inf
+
+import numpy as np
+import pytest
+
+from nestmap.costmodel.flatten import flatten
+from nestmap.model import MappingProblem, Objective
+from nestmap.search.spatial.all_mappings import SpatialCandidates, all_spatial_mappings
+from nestmap.search.spatial.lower_bounds import lower_bounds
+from nestmap.search.temporal.exact.energy_walk import (
+    bounds_of_rows,
+    has_order,
+    least_energy_rows,
+    row_table,
+)
+from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
+from nestmap.search.temporal.exact.space import origin_bound, prepare
+from nestmap.search.temporal.ordering import pinned_orders
+from tests.search.temporal.exact.oracle import least
+from tests.search.temporal.exact.problems import Kind, seeded_problem
+
+SEEDS = 12
+MOST_ROWS = 60
+ROUNDING = 1e-12
+
+
+@pytest.mark.parametrize("kind", [Kind.PLAIN, Kind.EVEN, Kind.LEAKING, Kind.IMC])
+def test_the_rows_lead_to_the_optimum_of_all_rows(kind: Kind) -> None:
+    for seed in range(SEEDS):
+        small = seeded_problem(kind, seed, 2000)
+        candidates = candidates_of(small.spatial.problem)
+        if len(candidates) > MOST_ROWS:
+            continue
+        options = ExactOptions(mapping_type=small.mapping_type)
+        every = [least_energy(candidates, row, options) for row in range(len(candidates))]
+        rows = list(least_energy_rows(candidates, inf, options))
+        energies = [every[row] for row in rows]
+        assert all(b < a * (1 + ROUNDING) for a, b in pairwise(energies))
+        assert min(energies, default=inf) == pytest.approx(min(every), rel=ROUNDING)
+        assert len(set(rows)) == len(rows)
+        assert list(least_energy_rows(candidates, inf, options, 2)) == rows
+        if min(every) < inf:
+            assert not list(least_energy_rows(candidates, min(every) * (1 - ROUNDING), options))
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_bounds_of_rows_are_those_of_the_search(kind: Kind) -> None:
+    for seed in range(SEEDS):
+        small = seeded_problem(kind, seed, 2000)
+        candidates = candidates_of(small.spatial.problem)
+        rows = np.arange(0, len(candidates), max(1, len(candidates) // 8))
+        found = bounds_of_rows(
+            candidates, row_table(candidates), rows, inf, small.mapping_type
+        ).tolist()
+        for row, bound in zip(rows.tolist(), found, strict=True):
+            spatial = candidates.spatial(row)
+            cheap = lower_bounds(spatial).energy
+            if has_order(spatial.problem.constraints):
+                assert bound == cheap
+                continue
+            way = next(pinned_orders(spatial, None))
+            known = origin_bound(prepare(spatial, way, Objective.ENERGY, small.mapping_type))
+            if flatten(spatial).leakage > 0:
+                assert cheap <= bound <= max(cheap, known * (1 + ROUNDING))
+            else:
+                assert bound == max(cheap, known)
+
+
+def test_rows_that_a_limit_leaves_unproven_are_among_them() -> None:
+    candidates = candidates_of(seeded_problem(Kind.PLAIN, 1, 2000).spatial.problem)
+    rows = list(least_energy_rows(candidates, inf, ExactOptions(labels=1)))
+    assert sorted(rows) == list(range(len(candidates)))
+
+
+def candidates_of(problem: MappingProblem) -> SpatialCandidates:
+    return all_spatial_mappings(problem, mixed=True)
+
+
+def least_energy(candidates: SpatialCandidates, row: int, options: ExactOptions) -> float:
+    task = SearchTask(candidates.spatial(row))
+    batches = exact(task, Objective.ENERGY, options)
+    return min(least(batch, Objective.ENERGY) for batch in batches)
