@@ -93,6 +93,7 @@ def _fill(
     load_point(work, lattice, 0)
     for x in range(problem.operands):
         whole[x] = whole_tensor(problem, work, x)
+    same = _same_tiles(problem, lattice)
     for p in range(len(lattice.depth)):
         load_point(work, lattice, p)
         finished[p] = True
@@ -101,14 +102,46 @@ def _fill(
                 finished[p] = False
         for m in range(problem.memories):
             for i in range(problem.slots[m]):
-                x, level = problem.slot_operand[m, i], problem.slot_level[m, i]
-                cut = work.loops if level == problem.levels[x] else int(lattice.depth[p])
-                bits[m, i, UNFINISHED, p] = slot_bits(
-                    problem, work, (m, x, level), cut, 0, float(whole[x])
+                x = problem.slot_operand[m, i]
+                place = (m, x, problem.slot_level[m, i])
+                if same[x, p] >= 0 and p < len(lattice.depth) - 1:  # the corner holds all loops
+                    bits[m, i, :, p] = bits[m, i, :, same[x, p]]
+                    continue
+                bits[m, i, UNFINISHED, p], bits[m, i, FINISHED, p] = cut_bits(
+                    problem, work, place, lattice.depth[p], whole[x]
                 )
-                bits[m, i, FINISHED, p] = slot_bits(
-                    problem, work, (m, x, level), cut, work.loops, float(whole[x])
-                )
+
+
+@kernel
+def _same_tiles(problem: FlatProblem, lattice: Lattice) -> Ints:
+    """[x, p] a point from which an ir factor leads here, so that tiles are the same; or -1."""
+    same = np.full((problem.operands, len(lattice.depth)), -1, np.int64)
+    for p in range(len(lattice.depth)):
+        for f in range(len(lattice.factors)):
+            q = lattice.step[p, f]
+            if q >= 0:
+                for x in range(problem.operands):
+                    if problem.relevance[x, lattice.factors[f, 0]] == IRRELEVANT:
+                        same[x, q] = p
+    return same
+
+
+@kernel
+def cut_bits(
+    problem: FlatProblem, work: Work, place: tuple[int, int, int], cut: int, whole: float
+) -> tuple[float, float]:
+    """Bits of a slot whose loops of the order in ``work`` end at a cut; all loops at the top.
+
+    ``place`` is the memory, the operand and the level. The first number is for an output that was
+    unfinished below, the second for a finished one; for inputs they are equal.
+    """
+    x, level = place[1], place[2]
+    if level == problem.levels[x]:
+        cut = work.loops
+    finished = slot_bits(problem, work, place, cut, work.loops, whole)
+    if x != OUT:
+        return finished, finished
+    return slot_bits(problem, work, place, cut, 0, whole), finished
 
 
 @kernel

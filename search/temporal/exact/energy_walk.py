@@ -22,6 +22,7 @@ from nestmap.search.parallel import map_in_order
 from nestmap.search.spatial.all_mappings import SpatialCandidates
 from nestmap.search.spatial.unrolling_table import array_energies
 from nestmap.search.temporal.exact.many import RowTable, energy_bounds, least_energies
+from nestmap.search.temporal.exact.operand_bounds import operand_bounds
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
 
 BLOCK = 32
@@ -43,21 +44,19 @@ def least_energy_rows(
         InputError: if the user's temporal ordering is unsatisfiable for a row.
     """
     walk = _searched if _is_plain(candidates, options) else _bounded
-    table = row_table(candidates)
+    table = row_table(candidates, workers)
     order = np.argsort(table.bounds, kind="stable")
     return walk(candidates, table, order, incumbent, options, workers)
 
 
-def row_table(candidates: SpatialCandidates) -> RowTable:
-    """The rows as kernels read them."""
+def row_table(candidates: SpatialCandidates, workers: int = 1) -> RowTable:
+    """The rows as kernels read them, with the better of two lower bounds."""
     problem, table = candidates.problem, candidates.table
-    bounds, leakage = candidates.bounds(), flatten_problem(problem).leakage
+    computation, cheap = array_energies(problem, table), candidates.bounds()
+    leakage = flatten_problem(problem).leakage * cheap.latency
+    bounds = operand_bounds(problem, table, workers) + computation + leakage
     return RowTable(
-        table.unrollings,
-        table.first,
-        array_energies(problem, table),
-        bounds.energy,
-        leakage * bounds.latency,
+        table.unrollings, table.first, computation, np.maximum(cheap.energy, bounds), leakage
     )
 
 

@@ -80,6 +80,7 @@ def _put_row(problem: FlatProblem, table: RowTable, row: int) -> Lattice:
     """Writes a row to the record of the problem; returns the lattice of its loops."""
     unrollings = table.unrollings[table.first[row] : table.first[row + 1]]
     put_unrollings(problem, unrollings)
+    problem.views = 1  # energy and capacity have only the fractional view
     problem.computation = table.computation[row]
     sizes = np.empty(problem.dimensions)
     temporal_sizes(problem, unrollings, sizes)

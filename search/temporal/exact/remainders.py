@@ -17,18 +17,26 @@ def remainders(problem: FlatProblem, lattice: Lattice, spent: Floats) -> Floats:
     ``spent`` [k, x, l, p] is what crossing a boundary at a point spends. The resources of operands
     add up, so the sum over the operands bounds every way to complete an order from below.
     """
-    # a minimum over all later points, boundary by boundary from the outermost
-    least, last = np.zeros(spent.shape), len(lattice.depth) - 1
+    least = np.zeros(spent.shape)
     for k in range(len(spent)):
         for x in range(problem.operands):
-            top = problem.levels[x]
-            least[k, x, top, :] = spent[k, x, top, last]
-            for level in range(top - 1, -1, -1):
-                for p in range(last, -1, -1):
-                    value = spent[k, x, level, p] + least[k, x, level + 1, p]
-                    for f in range(len(lattice.factors)):
-                        after = lattice.step[p, f]
-                        if after >= 0:
-                            value = min(value, least[k, x, level, after])
-                    least[k, x, level, p] = value
+            accumulate(lattice, spent[k, x], problem.levels[x], least[k, x])
     return least
+
+
+@kernel
+def accumulate(lattice: Lattice, spent: Floats, top: int, least: Floats) -> None:
+    """Fills [l, p] the least of one resource for one operand with ``top`` memory levels.
+
+    A minimum over all later points, boundary by boundary from the outermost.
+    """
+    last = len(lattice.depth) - 1
+    least[top, :] = spent[top, last]
+    for level in range(top - 1, -1, -1):
+        for p in range(last, -1, -1):
+            value = spent[level, p] + least[level + 1, p]
+            for f in range(len(lattice.factors)):
+                after = lattice.step[p, f]
+                if after >= 0:
+                    value = min(value, least[level, after])
+            least[level, p] = value

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from nestmap.costmodel.flatten import flatten
-from nestmap.model import MappingProblem, Objective
+from nestmap.model import MappingProblem, MappingType, Objective
 from nestmap.search.spatial.all_mappings import SpatialCandidates, all_spatial_mappings
 from nestmap.search.spatial.lower_bounds import lower_bounds
+from nestmap.search.spatial.unrolling_table import UnrollingTable
 from nestmap.search.temporal.exact.energy_walk import (
     bounds_of_rows,
     has_order,
@@ -27,6 +28,7 @@ from tests.search.temporal.exact.problems import Kind, seeded_problem
 SEEDS = 12
 MOST_ROWS = 60
 ROUNDING = 1e-12
+OPTIONS = {kind: ExactOptions(mapping_type=kind) for kind in MappingType}
 
 
 @pytest.mark.parametrize("kind", [Kind.PLAIN, Kind.EVEN, Kind.LEAKING, Kind.IMC])
@@ -54,12 +56,12 @@ def test_bounds_of_rows_are_those_of_the_search(kind: Kind) -> None:
         small = seeded_problem(kind, seed, 2000)
         candidates = candidates_of(small.spatial.problem)
         rows = np.arange(0, len(candidates), max(1, len(candidates) // 8))
-        found = bounds_of_rows(
-            candidates, row_table(candidates), rows, inf, small.mapping_type
-        ).tolist()
+        table = row_table(candidates)
+        found = bounds_of_rows(candidates, table, rows, inf, small.mapping_type).tolist()
         for row, bound in zip(rows.tolist(), found, strict=True):
             spatial = candidates.spatial(row)
-            cheap = lower_bounds(spatial).energy
+            cheap = float(table.bounds[row])
+            assert cheap >= lower_bounds(spatial).energy
             if has_order(spatial.problem.constraints):
                 assert bound == cheap
                 continue
@@ -69,6 +71,18 @@ def test_bounds_of_rows_are_those_of_the_search(kind: Kind) -> None:
                 assert cheap <= bound <= max(cheap, known * (1 + ROUNDING))
             else:
                 assert bound == max(cheap, known)
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_bounds_of_operands_are_below_all_mappings(kind: Kind) -> None:
+    for seed in range(SEEDS):
+        small = seeded_problem(kind, seed, 2000)
+        mapping = small.spatial.spatial_mapping
+        table = UnrollingTable.of(small.spatial.problem, [mapping])
+        bound = row_table(SpatialCandidates(small.spatial.problem, table)).bounds[0]
+        batches = exact(SearchTask(small.spatial), Objective.ENERGY, OPTIONS[small.mapping_type])
+        energy = min(least(batch, Objective.ENERGY) for batch in batches)
+        assert bound <= energy * (1 + ROUNDING)
 
 
 def test_rows_that_a_limit_leaves_unproven_are_among_them() -> None:

@@ -1,0 +1,218 @@
+"""Lower bounds of the energy of many spatial mappings from each operand on its own.
+
+Data of an operand stays in place while ir loops run, so that no boundary of it is better off below
+an ir loop: the lattice of the relevant factors, with all ir loops innermost, has the least that the
+operand spends. The innermost loop decides which inputs the array rereads in each cycle.
+
+Many rows share what matters to one operand: it is computed once for all of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nestmap.costmodel.flat_problem import FlatProblem
+from nestmap.costmodel.flatten import flatten_problem
+from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
+from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.record import copy_record, new_record
+from nestmap.costmodel.kernel.work import Work
+from nestmap.costmodel.reuse import IRRELEVANT
+from nestmap.costmodel.spatial import put_unrollings, temporal_sizes
+from nestmap.model import MappingProblem
+from nestmap.model.arrays import Floats, Ints
+from nestmap.search.parallel import map_in_order
+from nestmap.search.spatial.unrolling_table import UnrollingTable
+from nestmap.search.temporal.exact.capacity import cut_bits
+from nestmap.search.temporal.exact.lattice import Lattice, load_point, prime_lattice
+from nestmap.search.temporal.exact.remainders import accumulate
+from nestmap.search.temporal.exact.resources import energy_resource
+from nestmap.search.temporal.exact.space import MOST_CELLS
+from nestmap.search.temporal.memory_allocation import whole_tensor
+
+REREAD, KEPT = 0, 1
+"""Whether the array reads an input again in each cycle, or keeps it during the innermost loop."""
+
+
+BLOCK = 64
+"""Rows that a thread takes at a time."""
+
+
+def operand_bounds(problem: MappingProblem, table: UnrollingTable, workers: int) -> Floats:
+    """[row] lower bounds of the energy of the memories (pJ), for any temporal mapping."""
+    layer, unrollings, first = flatten_problem(problem), table.unrollings, table.first
+    equals = first_equals(copy_record(layer), unrollings, first)
+    energies = np.zeros((*equals.shape, 2))
+    blocks = [
+        (x, rows[i : i + BLOCK])
+        for x, rows in enumerate(map(np.unique, equals))
+        for i in range(0, len(rows), BLOCK)
+    ]
+
+    def run(block: tuple[int, Ints]) -> Floats:
+        x, rows = block
+        flat, work = copy_record(layer), new_record(Work)
+        return operand_energies(flat, work, unrollings, first, x, rows)
+
+    found = map_in_order(run, blocks, workers)
+    for (x, rows), least in zip(blocks, found, strict=True):
+        energies[x, rows] = least
+    return sum_bounds(layer, unrollings, first, energies, equals)
+
+
+@kernel
+def first_equals(problem: FlatProblem, unrollings: Ints, first: Ints) -> Ints:
+    """[x, row] the first row that is equal in all that matters to the energy of an operand.
+
+    The record describes the layer and is scratch.
+    """
+    rows, most = len(first) - 1, 0
+    for row in range(rows):
+        most = max(most, first[row + 1] - first[row])
+    width = 1 + problem.dimensions + 4 * (problem.levels.max() + 2) + 3 * most
+    table = np.zeros((problem.operands, rows, width))
+    sizes = np.empty(problem.dimensions)
+    for row in range(rows):
+        unrolled = unrollings[first[row] : first[row + 1]]
+        put_unrollings(problem, unrolled)
+        temporal_sizes(problem, unrolled, sizes)
+        for x in range(problem.operands):
+            _describe(problem, x, sizes, table[x, row])
+    equals = np.empty((problem.operands, rows), np.int64)
+    for x in range(problem.operands):
+        _find_equals(table[x], equals[x])
+    return equals
+
+
+@kernel
+def _describe(problem: FlatProblem, x: int, sizes: Floats, into: Floats) -> None:
+    """All that matters to the energy of an operand; ir loops only by their product."""
+    into[0] = 1.0
+    for d in range(problem.dimensions):
+        if problem.relevance[x, d] == IRRELEVANT:
+            into[0] *= sizes[d]
+        else:
+            into[1 + d] = sizes[d]
+    n = 1 + problem.dimensions
+    for level in range(problem.levels[x] + 1):
+        into[n] = problem.units[FRACTIONAL, x, level]
+        into[n + 1] = problem.boost[FRACTIONAL, x, level]
+        if x == OUT:
+            into[n + 2] = problem.reduced_from[FRACTIONAL, level]
+            into[n + 3] = problem.reduced_from[FRACTIONAL, level + 1]
+        n += 4
+    for level in range(problem.levels[x] + 1):
+        for i in range(problem.first_unrolled[x, level], problem.first_unrolled[x, level + 1]):
+            d = problem.unrolled_dimension[x, i]
+            if problem.relevance[x, d] != IRRELEVANT:
+                into[n], into[n + 1] = level + 1, d
+                into[n + 2] = problem.unrolled_factor[FRACTIONAL, x, i]
+                n += 3
+
+
+@kernel
+def _find_equals(table: Floats, equals: Ints) -> None:
+    """[row] the first row of the table that is equal, from a hash table."""
+    slots = np.full(2 * len(table) + 1, -1, np.int64)
+    for row in range(len(table)):
+        digest = 1
+        for value in table[row]:
+            digest = (digest * 1_000_003 + int(value * 65536.0)) % 2_147_483_647
+        slot = digest % len(slots)
+        while slots[slot] >= 0 and not np.array_equal(table[slots[slot]], table[row]):
+            slot = (slot + 1) % len(slots)
+        if slots[slot] < 0:
+            slots[slot] = row
+        equals[row] = slots[slot]
+
+
+@kernel
+def operand_energies(
+    problem: FlatProblem, work: Work, unrollings: Ints, first: Ints, x: int, rows: Ints
+) -> Floats:
+    """[i, REREAD or KEPT] the least energy (pJ) of one operand with each of these rows.
+
+    Zero if a table would be too large. The records are scratch; ``problem`` describes the layer.
+    """
+    energies = np.zeros((len(rows), 2))
+    if x == OUT and problem.partial_precision[x] < problem.precision[x]:
+        return energies  # moving a boundary above an ir loop may cost energy
+    sizes = np.empty(problem.dimensions)
+    for i in range(len(rows)):
+        unrolled = unrollings[first[rows[i]] : first[rows[i] + 1]]
+        put_unrollings(problem, unrolled)
+        problem.views = 1  # energy and capacity have only the fractional view
+        temporal_sizes(problem, unrolled, sizes)
+        lattice = _operand_lattice(problem, x, sizes)
+        if len(lattice.depth) * problem.operands * (problem.levels.max() + 1) <= MOST_CELLS:
+            _least_of(problem, work, lattice, x, energies[i])
+    return energies
+
+
+@kernel
+def _operand_lattice(problem: FlatProblem, x: int, sizes: Floats) -> Lattice:
+    """The prime factors of relevant dimensions above one loop for all ir iterations."""
+    relevant, product, kept = sizes.copy(), 1.0, 0
+    for d in range(problem.dimensions):
+        if problem.relevance[x, d] == IRRELEVANT:
+            product *= sizes[d]
+            relevant[d], kept = 1.0, d
+    grid = prime_lattice(relevant)
+    if product == 1.0:
+        return grid
+    points, kinds = grid.below.shape
+    factors = np.empty((kinds + 1, 2), np.int64)
+    factors[0, 0], factors[0, 1], factors[1:] = kept, int(product), grid.factors
+    below = np.zeros((points + 1, kinds + 1), np.int64)
+    below[1:, 0], below[1:, 1:] = 1, grid.below
+    depth = np.zeros(points + 1, np.int64)
+    depth[1:] = grid.depth + 1
+    step = np.full((points + 1, kinds + 1), -1, np.int64)
+    step[0, 0] = 1
+    step[1:, 1:] = np.where(grid.step >= 0, grid.step + 1, -1)
+    return Lattice(factors, below, depth, step)
+
+
+@kernel
+def _least_of(problem: FlatProblem, work: Work, lattice: Lattice, x: int, energies: Floats) -> None:
+    spent = energy_resource(problem, work, lattice).spent[0, x]
+    whole = whole_tensor(problem, work, x)
+    for p in range(len(lattice.depth)):
+        load_point(work, lattice, p)
+        for level in range(1, problem.levels[x] + 1):
+            m = problem.memory[x, level]
+            bits = cut_bits(problem, work, (m, x, level), lattice.depth[p], whole)
+            if min(bits) > problem.memory_size[m]:
+                spent[level, p] = np.inf
+    least = np.zeros(spent.shape)
+    accumulate(lattice, spent, problem.levels[x], least)
+    has_kept = len(lattice.depth) > 1 and problem.relevance[x, lattice.factors[0, 0]] == IRRELEVANT
+    kept = 1 if has_kept and x != OUT and problem.holds_inputs == 1 else 0
+    energies[REREAD] = spent[0, 0] + least[1, 0]
+    energies[KEPT] = spent[0, kept] + least[1, 0]
+
+
+@kernel
+def sum_bounds(
+    problem: FlatProblem, unrollings: Ints, first: Ints, energies: Floats, equals: Ints
+) -> Floats:
+    """[row] the least sum over the operands, for any innermost loop, without the array's energy.
+
+    ``energies`` [x, row, 2] is known for the rows in ``equals`` [x, row].
+    """
+    rows = len(first) - 1
+    bounds, sizes = np.empty(rows), np.empty(problem.dimensions)
+    for row in range(rows):
+        temporal_sizes(problem, unrollings[first[row] : first[row + 1]], sizes)
+        least, total = np.inf, 0.0
+        for x in range(problem.operands):
+            total += energies[x, equals[x, row], KEPT]
+        for d in range(problem.dimensions):
+            if sizes[d] > 1.0:
+                some = 0.0
+                for x in range(problem.operands):
+                    stays = x != OUT and problem.relevance[x, d] == IRRELEVANT
+                    some += energies[x, equals[x, row], KEPT if stays else REREAD]
+                least = min(least, some)
+        bounds[row] = total if sizes.max() == 1.0 else least
+    return bounds
