@@ -18,7 +18,7 @@ from nestmap.model import (
 from nestmap.model.arrays import Floats, Rows
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.ordering import OrderedCandidatesStage
-from nestmap.search.spatial.all_mappings import all_spatial_mappings
+from nestmap.search.spatial.all_mappings import SpatialCandidates, all_spatial_mappings
 from nestmap.search.spatial.lower_bounds import lower_bounds
 
 
@@ -28,12 +28,13 @@ class RankedCandidates:
     """Spatial mappings of a layer in ascending order of the lower bound of an objective.
 
     ``energy`` (pJ) and ``latency`` (cycles) are their lower bounds. A model is made of those only
-    that are searched.
+    that are searched. ``every``: the table that they are from, in any order.
     """
 
     energy: Floats
     latency: Floats
     make: Callable[[int], SpatialProblem]
+    every: SpatialCandidates | None = None
 
     def __len__(self) -> int:
         return len(self.energy)
@@ -87,10 +88,9 @@ class AllSpatialMappingsStage(Frozen, Stage[MappingProblem, RankedCandidates], f
             return _ranked_problems(list(OrderedCandidatesStage()(spatial)), self.objective)
         bounds = every.bounds()
         order = _order(bounds.energy, bounds.latency, self.objective)
+        energy, latency = bounds.energy[order], bounds.latency[order]
         return RankedCandidates(
-            bounds.energy[order],
-            bounds.latency[order],
-            lambda rank: every.spatial(int(order[rank])),
+            energy, latency, lambda rank: every.spatial(int(order[rank])), every
         )
 
 

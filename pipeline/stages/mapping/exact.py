@@ -23,6 +23,9 @@ from nestmap.model.base import copy_with
 from nestmap.model.units import PositiveCount
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
+from nestmap.search.parallel import available_workers
+from nestmap.search.spatial.all_mappings import SpatialCandidates
+from nestmap.search.temporal.exact.energy_walk import least_energy_rows
 from nestmap.search.temporal.exact.incumbents import Costs, Incumbents
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact, exact_front
 
@@ -59,10 +62,14 @@ class ExactStage(Frozen, Stage[SpatialProblem, Iterator[EvaluationBatch]], froze
 
     def __call__(self, spatial: SpatialProblem, /) -> Iterator[EvaluationBatch]:
         task = SearchTask(spatial, self.incumbents, self.start)
-        options = ExactOptions(mapping_type=self.mapping_type, labels=self.labels)
         if self.objective is None:
-            return exact_front(task, options)
-        return exact(task, self.objective, options)
+            return exact_front(task, self.options)
+        return exact(task, self.objective, self.options)
+
+    @property
+    def options(self) -> ExactOptions:
+        """What the search may do."""
+        return ExactOptions(mapping_type=self.mapping_type, labels=self.labels)
 
 
 SearchOf = Callable[[ExactStage], Stage[SpatialProblem, Iterator[EvaluationBatch]]]
@@ -99,6 +106,8 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
                 late = range(rank, len(candidates))
                 yield _left_out(candidates, late, SearchStatistics(unproven=len(late)))
                 break
+            if rank == STARTS and candidates.every is not None and self._is_for_energy:
+                return (yield from self._walk_energy(candidates, candidates.every, known, deadline))
             if not known.improved_by(*candidates.costs(rank, 1 - _ROUNDING)):
                 left_out.append(rank)
                 continue
@@ -110,12 +119,56 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
             yield _left_out(candidates, left_out, SearchStatistics(pruned=len(left_out)))
         return known
 
+    @property
+    def _is_for_energy(self) -> bool:
+        return self.search.objective is Objective.ENERGY
+
+    def _walk_energy(
+        self,
+        candidates: RankedCandidates,
+        every: SpatialCandidates,
+        known: Incumbents,
+        deadline: float | None,
+    ) -> _Known:
+        """The rest of the walk for energy: kernels find the spatial mappings that improve."""
+
+        def is_late() -> bool:
+            return deadline is not None and monotonic() > deadline
+
+        options, workers = self.search.options, available_workers()
+        rows = least_energy_rows(every, known.limit, options, workers, is_late)
+        searched, left = STARTS, 0
+        while True:
+            try:
+                row = next(rows)
+            except StopIteration as end:
+                left = len(end.value)
+                break
+            searched += 1
+            changes: dict[str, object] = {"incumbents": known.costs, "start": False}
+            for batch in self.run(copy_with(self.search, changes))(every.spatial(row)):
+                known = known.with_batch(batch)
+                yield batch
+        yield _proven(candidates, known.limit, len(every) - searched - left, left)
+        return known
+
     def inner_stages(self) -> tuple[Stage[Never, object], ...]:
         """The search of each candidate."""
         return (self.run(self.search),)
 
 
 _Known = Generator[EvaluationBatch, None, Incumbents]
+
+
+def _proven(
+    candidates: RankedCandidates, least: float, pruned: int, left: int
+) -> EvaluationBatch:
+    """A batch without rows for spatial mappings that cannot have less energy, but for ``left``."""
+    bounds = candidates.bounds_of(range(len(candidates)))
+    if not left:
+        bounds = copy_with(bounds, {"energy": max(bounds.energy, least)})
+    statistics = SearchStatistics(pruned=max(0, pruned), bounds=bounds, unproven=left)
+    return evaluate_batch(MappingBatch.empty(candidates[0], statistics))
 
 
 def _left_out(

@@ -8,8 +8,9 @@ orders loops, they only bound the rows, and the exact search goes through those 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from math import inf
+from typing import final
 
 import numpy as np
 
@@ -29,24 +30,36 @@ BLOCK = 32
 """Rows that a thread takes at a time."""
 
 
+Walked = Generator[int, None, Ints]
+"""Rows that improve, and at the end those that were not searched."""
+
+Block = tuple[Ints, float]
+"""Rows, and the energy that they have to be below."""
+
+
 def least_energy_rows(
-    candidates: SpatialCandidates, incumbent: float, options: ExactOptions, workers: int = 1
-) -> Iterator[int]:
+    candidates: SpatialCandidates,
+    incumbent: float,
+    options: ExactOptions,
+    workers: int = 1,
+    is_late: Callable[[], bool] = lambda: False,
+) -> Walked:
     """The rows on which the exact search for energy improves, in the order of the walk.
 
     Each has a mapping with less energy (pJ) than the incumbent and all rows before it, up to the
     rounding of sums, so that an exact search of each row with the best costs so far finds the
     optimum of all rows. After the last row this is proven, except for rows on which a limit ends
     the search: they are among these, and the exact search reports them as unproven. Without any row
-    no mapping of any row is below the incumbent.
+    no mapping of any row is below the incumbent. When it ``is_late``, the walk ends; it returns the
+    rows that are not searched then.
 
     Raises:
         InputError: if the user's temporal ordering is unsatisfiable for a row.
     """
-    walk = _searched if _is_plain(candidates, options) else _bounded
     table = row_table(candidates, workers)
-    order = np.argsort(table.bounds, kind="stable")
-    return walk(candidates, table, order, incumbent, options, workers)
+    walk = _Walk(candidates, table, options, is_late, incumbent)
+    yield from walk.searched(workers) if _is_plain(candidates, options) else walk.bounded(workers)
+    return walk.left
 
 
 def row_table(candidates: SpatialCandidates, workers: int = 1) -> RowTable:
@@ -91,65 +104,61 @@ def _is_plain(candidates: SpatialCandidates, options: ExactOptions) -> bool:
     return not (leaks or is_even or has_order(candidates.problem.constraints))
 
 
-def _searched(
-    candidates: SpatialCandidates,
-    table: RowTable,
-    order: Ints,
-    incumbent: float,
-    options: ExactOptions,
-    workers: int,
-) -> Iterator[int]:
-    """The walk with kernels that search each row."""
-    known = incumbent
+@final
+class _Walk:
+    """The rows in the order of their bounds, and the least energy known."""
 
-    def blocks() -> Iterator[tuple[Ints, float]]:
-        for first in range(0, len(order), BLOCK):
-            if table.bounds[order[first]] >= known:
+    def __init__(
+        self,
+        candidates: SpatialCandidates,
+        table: RowTable,
+        options: ExactOptions,
+        is_late: Callable[[], bool],
+        known: float,
+    ) -> None:
+        self._candidates, self._table, self._options = candidates, table, options
+        self._order = np.argsort(table.bounds, kind="stable")
+        self._is_late, self._known = is_late, known
+        self.left = self._order[:0]
+
+    def searched(self, workers: int) -> Iterator[int]:
+        """The walk with kernels that search each row."""
+        for rows, least in map_in_order(self._search, self._blocks(), workers):
+            for i in np.flatnonzero(least < self._known).tolist():
+                energy = float(least[i])
+                if energy < self._known:
+                    self._known = self._known if energy == -inf else energy
+                    yield int(rows[i])
+
+    def bounded(self, workers: int) -> Iterator[int]:
+        """The walk with kernels that bound each row, and an exact search of those left."""
+        for rows, bounds in map_in_order(self._bound, self._blocks(), workers):
+            for i in np.argsort(bounds, kind="stable").tolist():
+                if bounds[i] >= self._known:
+                    break
+                row = int(rows[i])
+                least, is_proven = _exact_energy(self._candidates, row, self._known, self._options)
+                if least < self._known or not is_proven:
+                    self._known = min(self._known, least)
+                    yield row
+
+    def _blocks(self) -> Iterator[Block]:
+        for first in range(0, len(self._order), BLOCK):
+            if self._table.bounds[self._order[first]] >= self._known:
                 return
-            yield order[first : first + BLOCK], known
-
-    def run(block: tuple[Ints, float]) -> tuple[Ints, Floats]:
-        rows, below = block
-        flat = copy_record(flatten_problem(candidates.problem))
-        return rows, least_energies(flat, new_record(Work), table, rows, below, options.labels)
-
-    for rows, least in map_in_order(run, blocks(), workers):
-        for i in np.flatnonzero(least < known).tolist():
-            energy = float(least[i])
-            if energy < known:
-                known = known if energy == -inf else energy
-                yield int(rows[i])
-
-
-def _bounded(
-    candidates: SpatialCandidates,
-    table: RowTable,
-    order: Ints,
-    incumbent: float,
-    options: ExactOptions,
-    workers: int,
-) -> Iterator[int]:
-    """The walk with kernels that bound each row, and an exact search of those that are left."""
-    known = incumbent
-
-    def blocks() -> Iterator[tuple[Ints, float]]:
-        for first in range(0, len(order), BLOCK):
-            if table.bounds[order[first]] >= known:
+            if self._is_late():
+                self.left = self._order[first:]
                 return
-            yield order[first : first + BLOCK], known
+            yield self._order[first : first + BLOCK], self._known
 
-    def run(block: tuple[Ints, float]) -> tuple[Ints, Floats]:
-        rows, below = block
-        return rows, bounds_of_rows(candidates, table, rows, below, options.mapping_type)
+    def _search(self, block: Block) -> tuple[Ints, Floats]:
+        (rows, below), labels = block, self._options.labels
+        flat = copy_record(flatten_problem(self._candidates.problem))
+        return rows, least_energies(flat, new_record(Work), self._table, rows, below, labels)
 
-    for rows, bounds in map_in_order(run, blocks(), workers):
-        for i in np.argsort(bounds, kind="stable").tolist():
-            if bounds[i] >= known:
-                break
-            least, is_proven = _exact_energy(candidates, int(rows[i]), known, options)
-            if least < known or not is_proven:
-                known = min(known, least)
-                yield int(rows[i])
+    def _bound(self, block: Block) -> tuple[Ints, Floats]:
+        (rows, below), mapping_type = block, self._options.mapping_type
+        return rows, bounds_of_rows(self._candidates, self._table, rows, below, mapping_type)
 
 
 def _exact_energy(

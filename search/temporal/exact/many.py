@@ -11,7 +11,7 @@ from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.spatial import put_unrollings, temporal_sizes
 from nestmap.model.arrays import Floats, Ints
-from nestmap.search.temporal.exact.labels import Pruning, find_paths, least_leftover, new_pool
+from nestmap.search.temporal.exact.labels import find_paths, least_leftover, new_pool
 from nestmap.search.temporal.exact.lattice import Lattice, prime_lattice
 from nestmap.search.temporal.exact.limits import limits_between
 from nestmap.search.temporal.exact.objective_bound import Rule, costs_of
@@ -117,7 +117,7 @@ def _least_energy(problem: FlatProblem, space: Space, below: float, labels: int)
         return np.inf
     pool = new_pool(problem, space, labels)
     for limit in limits_between(bound, below):
-        outcome = find_paths(problem, space, pool, Pruning(limit, True, False))
+        outcome = find_paths(problem, space, pool, limit)
         if not outcome.is_complete:
             return -np.inf
         label = least_leftover(pool)
