@@ -46,7 +46,7 @@ def beside_the_reference() -> None:
 
 def _row_beside(machine: str, mapping: Path, folder: Path) -> None:
     files_given = BUNDLED / "workload/alexnet.onnx", BUNDLED / f"hardware/{machine}.yaml", mapping
-    plan = SearchPlan.of(SearchOptions(search="loma", workers=1))
+    plan = SearchPlan.of(SearchOptions(search="loma", spatial_mappings=3, workers=1))
     explore_network(read_network(*files_given), plan)  # compiles, if it has to
     start = process_time()
     found = explore_network(read_network(*files_given), plan)
