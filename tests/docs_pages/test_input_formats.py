@@ -64,7 +64,7 @@ def test_the_examples_go_together() -> None:
     machine, mapping, workload = (examples[x] for x in ("Accelerator", "Mapping", "Workload"))
     network = read_workload(str(workload))
     constraints = read_mapping(str(mapping), for_accelerator=None)
-    result = explore(network, machine, constraints, search="loma", lpf_limit=3)
+    result = explore(network, machine, constraints, search="loma", spatial_mappings=3, lpf_limit=3)
     assert result.layers[0].statistics.evaluations == 1  # its mapping is complete
     assert all(layer.statistics.evaluations > 1 for layer in result.layers[1:])
 

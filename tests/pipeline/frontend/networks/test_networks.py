@@ -151,7 +151,12 @@ def test_what_makes_no_sense_is_refused(name: str, dims: dict[str, int], message
 @pytest.mark.parametrize("name", ["vit-b16-block", "llama-7b-decode", "mixtral-8x7b-decode-block"])
 def test_networks_are_explored(name: str) -> None:
     found = nestmap.explore(
-        name, "tpu_like", "free" if name == "vit-b16-block" else None, search="loma", lpf_limit=3
+        name,
+        "tpu_like",
+        "free" if name == "vit-b16-block" else None,
+        search="loma",
+        spatial_mappings=3,
+        lpf_limit=3,
     )
     assert sum(1 for x in found.layers if x.repeats is None) <= 10
     assert found.latency > 0
