@@ -66,6 +66,7 @@ def test_network_equals_the_recorded_one(run: RecordedRun) -> None:
         _input(run.accelerator),
         _input(run.mapping),
         search="loma",
+        spatial_mappings=3,
         objective="latency",
         lpf_limit=run.lpf_limit,
         mixed=run.mixed,

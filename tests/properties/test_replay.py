@@ -84,7 +84,7 @@ def test_any_mapping_is_replayed_or_does_not_fit(
 
 @pytest.mark.parametrize(("network", "machine"), BUNDLED)
 def test_bundled_networks_cost_the_same_again(file: Path, network: str, machine: str) -> None:
-    found = nestmap.explore(network, machine, search="loma", lpf_limit=3)
+    found = nestmap.explore(network, machine, search="loma", spatial_mappings=3, lpf_limit=3)
     write_mapping(file, found.total)
     again = replay(network, machine, file)
     assert [x.cme for x in again.layers] == [x.cme for x in found.layers]
@@ -94,10 +94,17 @@ def test_bundled_networks_cost_the_same_again(file: Path, network: str, machine:
 def test_exploring_with_a_mapping_found_finds_it_again(file: Path) -> None:
     # whatever the search: the one candidate that the constraints leave
     found = nestmap.explore(
-        "light:alexnet", "tpu_like", search="loma", lpf_limit=4, objective="energy"
+        "light:alexnet",
+        "tpu_like",
+        search="loma",
+        spatial_mappings=3,
+        lpf_limit=4,
+        objective="energy",
     )
     write_mapping(file, found.total)
     constraints: MappingConstraints = parse_mapping(file)
-    again = nestmap.explore("light:alexnet", "tpu_like", constraints, search="loma", lpf_limit=1)
+    again = nestmap.explore(
+        "light:alexnet", "tpu_like", constraints, search="loma", spatial_mappings=3, lpf_limit=1
+    )
     assert [x.cme for x in again.layers] == [x.cme for x in found.layers]
     assert all(x.statistics.evaluations == 1 for x in again.layers)
