@@ -241,11 +241,11 @@ def _spatial(
             raise InputError("spatial_mappings", found, "a number, or search exact")
         return AllSpatialMappingsStage()
     generator = _given({"max_mappings": wanted, "mixed": options.mixed})
-    if not generator:
-        return None if isinstance(present, AllSpatialMappingsStage) and not is_exact else present
     if isinstance(present, SpatialMappingGeneratorStage):
         return copy_with(present, generator)
-    return copy_with(SpatialMappingGeneratorStage(), generator)
+    if wanted is not None or options.mixed:
+        return copy_with(SpatialMappingGeneratorStage(), generator)
+    return present if is_exact else None
 
 
 def _locality(

@@ -160,9 +160,7 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
 _Known = Generator[EvaluationBatch, None, Incumbents]
 
 
-def _proven(
-    candidates: RankedCandidates, least: float, pruned: int, left: int
-) -> EvaluationBatch:
+def _proven(candidates: RankedCandidates, least: float, pruned: int, left: int) -> EvaluationBatch:
     """A batch without rows for spatial mappings that cannot have less energy, but for ``left``."""
     bounds = candidates.bounds_of(range(len(candidates)))
     if not left:

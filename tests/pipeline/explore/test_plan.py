@@ -275,6 +275,7 @@ def test_without_workers_all_cores_are_used() -> None:
 
 def test_the_default_is_the_exact_search_over_all_spatial_mappings() -> None:
     assert SearchPlan.of(SearchOptions()) == SearchPlan()
+    assert SearchPlan.of(SearchOptions(mixed=False)) == SearchPlan()
     assert isinstance(SearchPlan().search, ExactStage)
     assert SearchPlan.of(SearchOptions(spatial_mappings="all")).spatial == AllSpatialMappingsStage()
 
