@@ -264,7 +264,7 @@ def _canvas(width: float, height: float, size: tuple[float, float]) -> tuple[Fig
 def figures_of_a_run() -> dict[str, Figure]:
     """What ``nestmap plot`` draws of the run that the pages show."""
     machine = read_accelerator("tpu_like")
-    total = explore("light:squeezenet", machine, "tpu_like", lpf_limit=4).total
+    total = explore("light:squeezenet", machine, "tpu_like").total
     return {
         "see-layers.svg": layers_figure(total),
         "see-memories.svg": memories_figure(total),

@@ -52,6 +52,7 @@ from nestmap.model import (
     ObjectiveBound,
     OperandLink,
     OrderedLoop,
+    PaddedLoop,
     PartEnergy,
     PeakPerformance,
     PinnedLevels,
@@ -178,8 +179,9 @@ def everything(draw: st.DrawFn) -> Everything:
         top_levels=(LayerTopLevels(layer=reader.name, top_levels=draw(top_levels(case))),),
     )
     reason = Infeasibility(reason=draw(st.text()), count=draw(st.integers(0, 2**40)))
+    padding = (PaddedLoop(dimension="C", size=197, padded=200),)
     result = LayerResult(
-        cme=evaluate(case.spatial, case.temporal),
+        cme=copy_with(evaluate(case.spatial, case.temporal), {"padding": padding}),
         statistics=SearchStatistics(
             evaluations=draw(st.integers(0, 2**60)),
             infeasible=(reason,),

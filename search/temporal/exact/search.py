@@ -36,7 +36,7 @@ from nestmap.search.temporal.exact.incumbents import Costs, Incumbents, values_o
 from nestmap.search.temporal.exact.limits import SHARES, limits_between
 from nestmap.search.temporal.exact.passes import Passed, pass_depth_first, pass_with_dominance
 from nestmap.search.temporal.exact.space import Prepared, is_too_large, origin_bound, prepare
-from nestmap.search.temporal.exact.start import best_orders, in_primes, loma_batches
+from nestmap.search.temporal.exact.start import best_orders, in_primes, loma_batches, more_batches
 from nestmap.search.temporal.ordering import PinnedOrder, pinned_orders
 from nestmap.search.temporal.pinned import pinned_batch
 
@@ -116,6 +116,7 @@ class _Run:
         self._bound = inf
         self._unproven = 0
         self._has_started = bool(task.incumbents)
+        self._has_more = False
 
     def search(self) -> Iterator[EvaluationBatch]:
         """All evaluations, and the bound in a last batch without rows."""
@@ -160,13 +161,25 @@ class _Run:
         bounds: list[float] = []
         for space in prepared:
             bounds.append((yield from self._look(space)))
+        if self._known.limit > min(bounds):
+            yield from self._free_cuts(batches)
+
+    def _free_cuts(self, batches: Sequence[EvaluationBatch]) -> Iterator[EvaluationBatch]:
+        """The best orders of some batches with all of their cuts free."""
         for order in best_orders(batches, self._objective):
-            if self._known.limit <= min(bounds):
-                return
             chain = self._prepared(in_primes(order, self._ways))
             if chain is not None:
                 passed = self._pass(chain, self._known.limit, FREED_LABELS)
                 yield self._noted(passed.evaluations)
+
+    def _try_more(self) -> Iterator[EvaluationBatch]:
+        """More orders of LOMA and SALSA, for a better incumbent than that of the passes."""
+        if self._task.start and not self._has_more:
+            self._has_more = True
+            batches = list(more_batches(self._spatial, self._objective, self._options.mapping_type))
+            for batch in batches:
+                yield self._noted(batch)
+            yield from self._free_cuts(batches)
 
     def _look(self, prepared: Prepared | None) -> Generator[EvaluationBatch, None, float]:
         """A short pass for mappings whose bounds are close to the lowest; returns a bound."""
@@ -185,6 +198,7 @@ class _Run:
     def _prove(self, prepared: Prepared | None) -> Iterator[EvaluationBatch]:
         """Searches one space to its end, or to a limit; lowers the bound to what has been shown."""
         if prepared is None:
+            yield from self._try_more()
             self._show(-inf, 1)
             return
         if not prepared.is_feasible:
@@ -194,6 +208,7 @@ class _Run:
             return
         shown, unproven = yield from self._pass_with_dominance(prepared)
         if not prepared.is_sum and shown < self._known.limit:
+            yield from self._try_more()
             limit = self._known.limit
             is_complete = yield from self._descend(prepared)
             shown, unproven = (limit, 0) if is_complete else (shown, 1)
@@ -221,6 +236,7 @@ class _Run:
         yield self._noted(passed.evaluations)
         if passed.is_complete and not self._known.improved_by(passed.energies, passed.latencies):
             return
+        yield from self._try_more()
         is_complete = yield from self._descend(prepared)
         self._unproven |= int(not is_complete)
 

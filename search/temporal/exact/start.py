@@ -19,25 +19,47 @@ from nestmap.model import (
 from nestmap.search.temporal.loma import feasible_orders
 from nestmap.search.temporal.loop_factors import prime_factors
 from nestmap.search.temporal.ordering import PinnedOrder, pinned_orders
+from nestmap.search.temporal.salsa import Annealing, salsa
 
 START_LIMIT = 6
 """Loop factors of LOMA's orders."""
+
+MORE_LIMITS = (7, 8)
+"""Loop factors of LOMA's orders where these did not suffice."""
+
+SEEDS = (0, 1, 2)
+"""Seeds of SALSA where these did not suffice."""
 
 FREED_ORDERS = 6
 """Orders whose cuts are freed."""
 
 
-def loma_batches(spatial: SpatialProblem, mapping_type: MappingType) -> Iterator[EvaluationBatch]:
+def loma_batches(
+    spatial: SpatialProblem, mapping_type: MappingType, limit: int = START_LIMIT
+) -> Iterator[EvaluationBatch]:
     """LOMA's orders with few factors; none if the user's ordering pins more of them.
 
     The statistics of the last batch, which has no rows, count the infeasible orders.
     """
     try:
-        tuple(pinned_orders(spatial, START_LIMIT))
+        tuple(pinned_orders(spatial, limit))
     except InputError:
         return
-    for batch in feasible_orders(spatial, START_LIMIT, mapping_type):
+    for batch in feasible_orders(spatial, limit, mapping_type):
         yield evaluate_batch(batch)
+
+
+def more_batches(
+    spatial: SpatialProblem, objective: Objective | None, mapping_type: MappingType
+) -> Iterator[EvaluationBatch]:
+    """LOMA's orders with more factors, and those of SALSA; without the statistics of a search."""
+    for limit in MORE_LIMITS:
+        yield from filter(len, loma_batches(spatial, mapping_type, limit))
+    for seed in SEEDS:
+        annealing = Annealing(seed=seed)
+        yield from filter(
+            len, salsa(spatial, objective or Objective.EDP, annealing, mapping_type, 1)
+        )
 
 
 def best_orders(
