@@ -101,7 +101,7 @@ def _ranked_problems(
     energy = np.array([x.energy for x in bounds], np.float64)
     latency = np.array([x.latency for x in bounds], np.float64)
     order = _order(energy, latency, objective)
-    return RankedCandidates(energy[order], latency[order], lambda rank: problems[order[rank]])
+    return RankedCandidates(energy[order], latency[order], lambda rank: problems[int(order[rank])])
 
 
 def _order(energy: Floats, latency: Floats, objective: Objective | None) -> Rows:

@@ -108,7 +108,7 @@ def _fill(
                     bits[m, i, :, p] = bits[m, i, :, same[x, p]]
                     continue
                 bits[m, i, UNFINISHED, p], bits[m, i, FINISHED, p] = cut_bits(
-                    problem, work, place, lattice.depth[p], whole[x]
+                    problem, work, place, lattice.depth[p], float(whole[x])
                 )
 
 

@@ -40,6 +40,9 @@ from nestmap.search.temporal.exact.start import best_orders, in_primes, loma_bat
 from nestmap.search.temporal.ordering import PinnedOrder, pinned_orders
 from nestmap.search.temporal.pinned import pinned_batch
 
+LABELS_OF_A_SUM = 10
+"""Labels with one resource, for energy alone, that take as long as one with all."""
+
 STEPS_PER_LABEL = 4
 """Steps of a depth-first pass, which stores nothing, for each label of the others."""
 
@@ -207,6 +210,9 @@ class _Run:
             yield from self._prove_front(prepared)
             return
         shown, unproven = yield from self._pass_with_dominance(prepared)
+        if unproven and shown < self._known.limit:
+            yield from self._try_more()
+            shown, unproven = yield from self._pass_with_dominance(prepared)
         if not prepared.is_sum and shown < self._known.limit:
             yield from self._try_more()
             limit = self._known.limit
@@ -248,7 +254,8 @@ class _Run:
         return float(np.min(values, initial=limit))
 
     def _pass(self, prepared: Prepared, limit: float, labels: int = 0) -> Passed:
-        most = labels or self._options.labels
+        share = LABELS_OF_A_SUM if prepared.is_sum else 1
+        most = labels or self._options.labels * share
         return pass_with_dominance(prepared, limit, self._known.costs, most)
 
     def _descend(self, prepared: Prepared) -> Generator[EvaluationBatch, None, bool]:
