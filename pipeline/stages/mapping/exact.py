@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Never, final
 
+import numpy as np
 from pydantic import Field
 
-from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.model import (
     EvaluationBatch,
     Frozen,
@@ -166,7 +166,7 @@ def _proven(candidates: RankedCandidates, least: float, pruned: int, left: int) 
     if not left:
         bounds = copy_with(bounds, {"energy": max(bounds.energy, least)})
     statistics = SearchStatistics(pruned=max(0, pruned), bounds=bounds, unproven=left)
-    return evaluate_batch(MappingBatch.empty(candidates[0], statistics))
+    return _without_rows(candidates[0], statistics)
 
 
 def _left_out(
@@ -174,4 +174,10 @@ def _left_out(
 ) -> EvaluationBatch:
     """A batch without rows for candidates that are not searched; their bounds still count."""
     bounds = SearchStatistics(bounds=candidates.bounds_of(ranks))
-    return evaluate_batch(MappingBatch.empty(candidates[ranks[0]], counted + bounds))
+    return _without_rows(candidates[ranks[0]], counted + bounds)
+
+
+def _without_rows(spatial: SpatialProblem, statistics: SearchStatistics) -> EvaluationBatch:
+    none = np.empty(0)
+    mappings = MappingBatch.empty(spatial, statistics)
+    return EvaluationBatch(mappings, none, none, none, none, 0, statistics)

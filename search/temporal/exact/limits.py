@@ -7,12 +7,6 @@ import numpy as np
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.model.arrays import Floats
 
-STEPS = (0.01, 0.04, 0.16, 0.64, 2.56, float("inf"))
-"""By how much limits exceed the bound at the origin, relative, pass after pass."""
-
-SHARES = (1 / 16, 1 / 4, 1.0)
-"""Where limits lie between the bound at the origin and the incumbent, pass after pass."""
-
 
 @kernel
 def limits_between(bound: float, most: float) -> Floats:
@@ -21,5 +15,5 @@ def limits_between(bound: float, most: float) -> Floats:
     A low limit takes few labels, and suffices if the optimum is low.
     """
     if most < np.inf:
-        return bound + (most - bound) * np.array(SHARES)
-    return bound * (1 + np.array(STEPS))
+        return bound + (most - bound) * np.array((1 / 16, 1 / 4, 1.0))
+    return bound * (1 + np.array((0.01, 0.04, 0.16, 0.64, 2.56, np.inf)))

@@ -33,7 +33,7 @@ from nestmap.model import (
 from nestmap.model.units import PositiveCount
 from nestmap.search.spatial.lower_bounds import lower_bounds
 from nestmap.search.temporal.exact.incumbents import Costs, Incumbents, values_of
-from nestmap.search.temporal.exact.limits import SHARES, limits_between
+from nestmap.search.temporal.exact.limits import limits_between
 from nestmap.search.temporal.exact.passes import Passed, pass_depth_first, pass_with_dominance
 from nestmap.search.temporal.exact.space import Prepared, is_too_large, origin_bound, prepare
 from nestmap.search.temporal.exact.start import best_orders, in_primes, loma_batches, more_batches
@@ -191,7 +191,7 @@ class _Run:
         bound = origin_bound(prepared)
         if not bound < self._known.limit < inf:
             return bound
-        limit = bound + (self._known.limit - bound) * SHARES[0]
+        limit = float(limits_between(bound, self._known.limit)[0])
         passed = self._pass(prepared, limit, LOOK_LABELS)
         yield self._noted(passed.evaluations)
         if not passed.is_complete:

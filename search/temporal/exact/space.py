@@ -13,7 +13,7 @@ from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT
-from nestmap.model import CostBounds, Loop, MappingType, Objective, SpatialProblem
+from nestmap.model import Loop, MappingType, Objective, SpatialProblem
 from nestmap.model.arrays import Floats
 from nestmap.search.temporal.exact.capacity import Capacity, capacity_of, forbid
 from nestmap.search.temporal.exact.lattice import Lattice, count_points, lattice_of
@@ -21,6 +21,9 @@ from nestmap.search.temporal.exact.objective_bound import Rule, costs_of, object
 from nestmap.search.temporal.exact.remainders import remainders
 from nestmap.search.temporal.exact.resources import Resources, all_resources, energy_resource
 from nestmap.search.temporal.ordering import PinnedOrder
+
+MOST_CELLS = 20_000_000
+"""Cells of the largest table: 160 MB."""
 
 
 class Space(NamedTuple):
@@ -90,10 +93,6 @@ def space_of(
     return Space(lattice, resources, least, capacity, rule)
 
 
-MOST_CELLS = 20_000_000
-"""Cells of the largest table: 160 MB."""
-
-
 def is_too_large(spatial: SpatialProblem, pinned: PinnedOrder, objective: Objective | None) -> bool:
     """Whether the tables of these orders would take too much memory."""
     flat = flatten(spatial)
@@ -108,12 +107,6 @@ def origin_bounds(prepared: Prepared) -> tuple[float, float]:
     space = prepared.space
     energy, latency = costs_of(space.rule, space.resources, space.least[:, :, 0, 0].sum(axis=1))
     return float(energy), float(latency)
-
-
-def bounds_of(prepared: Prepared) -> CostBounds:
-    """The same as a model."""
-    energy, latency = origin_bounds(prepared)
-    return CostBounds(energy=energy, latency=latency, edp=energy * latency)
 
 
 def origin_bound(prepared: Prepared) -> float:

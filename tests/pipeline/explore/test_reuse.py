@@ -24,6 +24,7 @@ from tests.pipeline.stages.kinds import (
     KINDS,
     LARGE,
     SEARCHING,
+    SHARING,
     Kind,
     Seen,
     forbid,
@@ -74,7 +75,7 @@ def test_the_second_front_computes_nothing(
     assert front_of(kind, store) == first == alone
 
 
-@pytest.mark.parametrize("name", FRONTS)
+@pytest.mark.parametrize("name", SHARING)
 def test_fronts_and_the_best_share_their_searches(
     name: str, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

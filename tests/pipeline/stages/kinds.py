@@ -23,7 +23,7 @@ from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import read_network
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
-from nestmap.pipeline.stages import SalsaStage, SpatialMappingGeneratorStage
+from nestmap.pipeline.stages import ExactStage, SalsaStage, SpatialMappingGeneratorStage
 from tests.costmodel.machines import convolution, loops, machine, matmul, memory
 from tests.loma import LOMA
 from tests.pipeline.networks import FIRST, MACHINE, PROBLEM, SECOND, constrained
@@ -112,6 +112,9 @@ KINDS: Final[dict[str, Kind]] = {
     "pad": Kind(
         SearchPlan.of(SearchOptions(search="loma", lpf_limit=4, pad=60, spatial_mappings=4))
     ),
+    "exact": Kind(SearchPlan.of(SearchOptions(objective="edp"))),
+    "exact, energy": Kind(SearchPlan.of(SearchOptions(objective="energy")), LARGE),
+    "exact of few": Kind(SearchPlan.of(SearchOptions(spatial_mappings=2, mapping_type="even"))),
     "salsa": Kind(salsa(), LARGE),
     "salsa, few orders": Kind(salsa(iterations=100_000)),
     "blocks": Kind(
@@ -137,6 +140,8 @@ KINDS: Final[dict[str, Kind]] = {
     "tpu_like": Kind(SearchPlan.of(replace(LOMA, lpf_limit=4)), bundled("tpu_like")),
 }
 FRONTS: Final = [name for name, kind in KINDS.items() if not kind.plan.prune]
+SHARING: Final = [name for name in FRONTS if not isinstance(KINDS[name].plan.search, ExactStage)]
+"""Kinds whose searches do not depend on the objective."""
 
 
 @dataclass
