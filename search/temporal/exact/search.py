@@ -69,7 +69,7 @@ class SearchTask:
     """One spatial mapping to search, and what is known of others.
 
     Only mappings that improve on the ``incumbents`` are of interest. With ``start``, LOMA's orders
-    come first.
+    come first, and say why if nothing fits.
     """
 
     spatial: SpatialProblem
@@ -118,7 +118,7 @@ class _Run:
         self._found = 0
         self._bound = inf
         self._unproven = 0
-        self._has_started = bool(task.incumbents)
+        self._has_started = bool(task.incumbents) or not task.start
         self._has_more = False
 
     def search(self) -> Iterator[EvaluationBatch]:
