@@ -1,6 +1,5 @@
 """How data flows: stage graph, front ends, stages, explorations, pages, commands."""
 
-from nestmap.pipeline.stage_graph import MainStage as MainStage
-from nestmap.pipeline.stage_graph import Stage as Stage
-from nestmap.pipeline.stage_graph import each as each
-from nestmap.pipeline.stage_graph import stage as stage
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Never
-
-import networkx as nx
+from typing import TYPE_CHECKING, Never
 
 from nestmap.model import Frozen
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.util.json import Json
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 class StageDescription(Frozen, frozen=True):
@@ -39,6 +40,8 @@ def _description(stage: Stage[Never, object]) -> StageDescription:
 
 def pipeline_graph(pipeline: Stage[Never, object]) -> nx.DiGraph[str]:
     """The stages as nodes ``0``, ``1``, ``1.0``, ...; edges follow the items."""
+    import networkx as nx  # noqa: PLC0415 (takes long to import)
+
     graph: nx.DiGraph[str] = nx.DiGraph()
     _add(graph, describe(pipeline), "")
     return graph

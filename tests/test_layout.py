@@ -24,10 +24,11 @@ ROOMS = ("model", "costmodel", "search", "store", "pipeline")
 
 # What each layer is made of; the pipeline, where it all meets, may use every dependency.
 LIBRARIES = {
-    "model": {"numpy", "pydantic", "networkx"},
+    "model": {"numpy", "pydantic", "networkx", "lazy_loader"},
     "costmodel": {"numpy", "numba"},
     "search": {"numpy", "numba", "pydantic", "deap", "ortools"},  # ortools: optional
-    "store": {"numpy", "pydantic", "duckdb", "pyarrow", "pandas"},  # pandas: only its type
+    # pandas: only its type
+    "store": {"numpy", "pydantic", "duckdb", "pyarrow", "pandas", "lazy_loader"},
 }
 
 # Places that exist on one machine only, and package indexes that not everybody can reach.
@@ -75,7 +76,7 @@ def test_each_folder_is_linked_into_the_package() -> None:
     links = {path.name: os.readlink(path) for path in LINKS.iterdir() if path.is_symlink()}
     assert links == {name: f"../../{name}" for name in ROOMS}
     real = {path.name for path in LINKS.iterdir() if not path.is_symlink()}
-    assert real - {"__pycache__"} == {"__init__.py", "py.typed"}
+    assert real - {"__pycache__"} == {"__init__.py", "__init__.pyi", "py.typed"}
 
 
 def test_each_folder_goes_into_the_wheel_and_the_sdist() -> None:

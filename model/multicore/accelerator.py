@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, permutations, product
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import networkx as nx
 from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen
@@ -17,6 +16,9 @@ from nestmap.model.hardware.accelerator import Accelerator
 from nestmap.model.hardware.memory import MemoryLevel
 from nestmap.model.mapping.spatial import SpatialMapping
 from nestmap.model.units import PicoJoules, Width
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 CoreId = Annotated[int, Field(ge=0, lt=2**31)]
 """The id of a core."""
@@ -324,6 +326,8 @@ class MultiCoreAccelerator(Frozen, frozen=True):
 
     def graph(self) -> nx.DiGraph[int]:
         """The core ids as a graph, with an edge per direct transfer (link, bus, shared memory)."""
+        import networkx as nx  # noqa: PLC0415 (takes long to import)
+
         graph: nx.DiGraph[int] = nx.DiGraph()
         graph.add_nodes_from(core.id for core in self.cores)
         graph.add_edges_from(self._edges())

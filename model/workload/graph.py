@@ -8,9 +8,8 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from itertools import product
 from math import prod
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import networkx as nx
 from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen
@@ -18,6 +17,9 @@ from nestmap.model.units import Count, Size
 from nestmap.model.workload.access import AccessRoute, Position, VectorNest
 from nestmap.model.workload.layer import Layer
 from nestmap.model.workload.tensor import Tensor
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 class LayerNode(Frozen, frozen=True):
@@ -148,6 +150,8 @@ class Workload(Frozen, frozen=True):
 
         order: Iterable[str] = by_name
         if any(position[x] > i for i, node in enumerate(self.nodes) for x in node.sources):
+            import networkx as nx  # noqa: PLC0415 (takes long to import)
+
             order = nx.lexicographical_topological_sort(self.graph(), key=given_order)
         nodes = (by_name[name] for name in order)
         return tuple(node.layer for node in nodes if isinstance(node, LayerNode))
@@ -175,6 +179,8 @@ class Workload(Frozen, frozen=True):
 
     def graph(self) -> nx.DiGraph[str]:
         """The workload as a networkx graph of node names, an edge from producer to consumer."""
+        import networkx as nx  # noqa: PLC0415 (takes long to import)
+
         graph: nx.DiGraph[str] = nx.DiGraph()
         graph.add_nodes_from(node.name for node in self.nodes)
         graph.add_edges_from((source, node.name) for node in self.nodes for source in node.sources)

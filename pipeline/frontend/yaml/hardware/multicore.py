@@ -7,7 +7,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import Final
 
-import networkx as nx
 from pydantic import ValidationError
 
 from nestmap.model.base import copy_with
@@ -272,6 +271,8 @@ def _shared(
     node: Node, cores: Mapping[CoreId, Core], offchip: CoreId
 ) -> tuple[tuple[CoreId, ...], ...]:
     """The groups of cores that share memory; items with a core in common form one group."""
+    import networkx as nx  # noqa: PLC0415 (takes long to import)
+
     graph: nx.Graph[CoreId] = nx.Graph()
     for item in node.sequence(_SHARING.kind):
         numbers = parse_numbers(item, cores)

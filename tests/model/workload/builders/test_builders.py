@@ -130,7 +130,7 @@ def test_networks_refuse_names_that_occur_twice_and_sources_that_are_not_there()
 
 
 def test_the_facade_knows_what_it_says_and_no_more() -> None:
-    for name in nestmap.__all__:
+    for name in dir(nestmap):
         assert getattr(nestmap, name) is not None
-    with pytest.raises(AttributeError, match="no attribute 'conv4d'"):
+    with pytest.raises(AttributeError, match="conv4d"):
         _ = nestmap.conv4d  # type: ignore[attr-defined]

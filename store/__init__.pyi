@@ -1,0 +1,17 @@
+from .read.multicore import RecordedStream as RecordedStream
+from .read.named_queries import NamedQuery as NamedQuery
+from .read.named_queries import Parameter as Parameter
+from .read.relation import Relation as Relation
+from .record.commit_policy import ROW_GROUP as ROW_GROUP
+from .record.multicore_run import StreamRun as StreamRun
+from .record.run import Run as Run
+from .record.search import Search as Search
+from .rows.memory_costs import CostQuestion as CostQuestion
+from .rows.run_records import RunInfo as RunInfo
+from .rows.run_records import RunKind as RunKind
+from .rows.run_records import RunRecord as RunRecord
+from .rows.run_records import RunStatus as RunStatus
+from .rows.run_records import SearchInfo as SearchInfo
+from .rows.run_records import StreamInfo as StreamInfo
+from .store import DEFAULT_PATH as DEFAULT_PATH
+from .store import Store as Store
