@@ -38,7 +38,7 @@ from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.store import Parameter, Relation, RunInfo, SearchInfo, Store
 from nestmap.store.read.named_queries import Arguments
-from nestmap.store.read.results import Value
+from nestmap.store.read.sql import Value
 
 README: Final = (
     "SELECT layer, energy, latency FROM best ORDER BY energy DESC LIMIT 5",

@@ -7,58 +7,53 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar, final
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, final
 from uuid import UUID, uuid4
 
-from nestmap.model import (
-    CostModelEvaluation,
-    EvaluationBatch,
-    MemoryCost,
-    NetworkEvaluation,
-    NetworkFront,
-    NetworkProblem,
-)
 from nestmap.model.errors import StoreError
-from nestmap.model.multicore.cn_costs import RecordedCost
-from nestmap.model.multicore.population import Generation
+from nestmap.store import read, record, rows
 from nestmap.store.connection.checkpoint_repair import repair_checkpoint
 from nestmap.store.connection.connect import checkpoint_log, connect, connect_read_only
 from nestmap.store.connection.database import PATIENCE, Database
 from nestmap.store.maintenance.parquet_parts import PartsWriter
 from nestmap.store.maintenance.parquet_reader import open_parts
-from nestmap.store.read import results as queries
-from nestmap.store.read.multicore import RecordedStream, read_stream
+from nestmap.store.read import sql as sql_queries
 from nestmap.store.read.named_queries import Arguments, NamedQuery, ask, named_queries
 from nestmap.store.read.relation import Relation
 from nestmap.store.read.run_lookup import find_run
-from nestmap.store.record.lifecycle import AfterCommit, ignore_commit
-from nestmap.store.record.multicore_run import StreamRun
-from nestmap.store.record.run import Run
-from nestmap.store.rows.core_costs import read_costs
-from nestmap.store.rows.generations import read_generations
-from nestmap.store.rows.memory_costs import CostQuestion, read_memory_cost, write_memory_cost
-from nestmap.store.rows.run_records import RunInfo, RunRecord, RunStatus, StreamInfo
-from nestmap.store.rows.runs import (
-    mark_interrupted,
-    read_info,
-    read_run,
-    read_runs,
-    read_stream_info,
-)
+from nestmap.store.rows.run_kinds import RunStatus
 from nestmap.store.schema.migrate import check_schema, migrate
+
+if TYPE_CHECKING:  # loaded when a method uses them: an SQL query needs none of them
+    from nestmap.model import (
+        CostModelEvaluation,
+        EvaluationBatch,
+        MemoryCost,
+        NetworkEvaluation,
+        NetworkFront,
+        NetworkProblem,
+    )
+    from nestmap.model.multicore.cn_costs import RecordedCost
+    from nestmap.model.multicore.population import Generation
+    from nestmap.store.read.multicore import RecordedStream
+    from nestmap.store.record.lifecycle import AfterCommit
+    from nestmap.store.record.multicore_run import StreamRun
+    from nestmap.store.record.run import Run
+    from nestmap.store.rows.memory_costs import CostQuestion
+    from nestmap.store.rows.run_records import RunInfo, RunRecord, StreamInfo
 
 DEFAULT_PATH = Path("nestmap.duckdb")
 """The default store file."""
 
 PathOrNone = TypeVar("PathOrNone", Path, Path | None)
 
-CommitHooks = Callable[[UUID], AfterCommit]
+CommitHooks: TypeAlias = "Callable[[UUID], AfterCommit]"
 """Given a run id, the function to call after every commit of that run."""
 
 
 def no_commit_hook(run: UUID) -> AfterCommit:
     """Calls nothing."""
-    return ignore_commit
+    return record.lifecycle.ignore_commit
 
 
 @final
@@ -97,7 +92,7 @@ class Store:
         database = Database(name, lambda: connect(_repaired(path)), shared, patience)
         with _close_on_error(database), database.use() as connection:
             migrate(connection, name)
-            mark_interrupted(connection)
+            rows.runs.mark_interrupted(connection)
         database.extend_patience()  # giving up would lose work
         return cls(database, written=path)
 
@@ -172,7 +167,9 @@ class Store:
             StoreError: if it cannot be written.
         """
         identity = uuid4()
-        return Run(self._database, info, identity, after_commit=self._after_commit(identity))
+        return record.run.Run(
+            self._database, info, identity, after_commit=self._after_commit(identity)
+        )
 
     def resume_run(self, run: UUID) -> Run:
         """Resumes a run that was interrupted or failed; what it recorded is reused.
@@ -181,10 +178,12 @@ class Store:
             StoreError: if there is no such run, it is done, or its process is still running.
         """
         with self._database.use() as connection:
-            mark_interrupted(connection)
-            record, info = read_run(connection, run), read_info(connection, run)
-        _check_resumable(record)
-        return Run(self._database, info, run, resumed=True, after_commit=self._after_commit(run))
+            rows.runs.mark_interrupted(connection)
+            known, info = rows.runs.read_run(connection, run), rows.runs.read_info(connection, run)
+        _check_resumable(known)
+        return record.run.Run(
+            self._database, info, run, resumed=True, after_commit=self._after_commit(run)
+        )
 
     def start_stream(self, info: StreamInfo) -> StreamRun:
         """Starts recording a multi-core run; call it once all input is validated.
@@ -193,7 +192,9 @@ class Store:
             StoreError: if it cannot be written.
         """
         identity = uuid4()
-        return StreamRun(self._database, info, identity, after_commit=self._after_commit(identity))
+        return record.multicore_run.StreamRun(
+            self._database, info, identity, after_commit=self._after_commit(identity)
+        )
 
     def resume_stream(self, run: UUID) -> StreamRun:
         """Resumes a multi-core run that was interrupted or failed.
@@ -202,20 +203,25 @@ class Store:
             StoreError: if there is no such run, it is done, or its process is still running.
         """
         with self._database.use() as connection:
-            mark_interrupted(connection)
-            record, info = read_run(connection, run), read_stream_info(connection, run)
-        _check_resumable(record)
+            rows.runs.mark_interrupted(connection)
+            known, info = (
+                rows.runs.read_run(connection, run),
+                rows.runs.read_stream_info(connection, run),
+            )
+        _check_resumable(known)
         after = self._after_commit(run)
-        return StreamRun(self._database, info, run, resumed=True, after_commit=after)
+        return record.multicore_run.StreamRun(
+            self._database, info, run, resumed=True, after_commit=after
+        )
 
-    def query(self, sql: str, parameters: Sequence[queries.Value] = ()) -> Relation:
+    def query(self, sql: str, parameters: Sequence[sql_queries.Value] = ()) -> Relation:
         """The result of an SQL query; each ``?`` in it is bound to one of the parameters, in order.
 
         Raises:
             StoreError: with DuckDB's message, if the query is not valid.
         """
         with self._database.use() as connection:
-            return queries.query(connection, sql, parameters)
+            return sql_queries.query(connection, sql, parameters)
 
     def named_queries(self) -> tuple[NamedQuery, ...]:
         """The named queries, which :meth:`ask` answers."""
@@ -244,7 +250,7 @@ class Store:
     def runs(self) -> tuple[RunRecord, ...]:
         """All runs, oldest first."""
         with self._database.use() as connection:
-            return read_runs(connection)
+            return rows.runs.read_runs(connection)
 
     def run(self, run: UUID) -> RunRecord:
         """One run.
@@ -253,7 +259,7 @@ class Store:
             StoreError: if there is no such run.
         """
         with self._database.use() as connection:
-            return read_run(connection, run)
+            return rows.runs.read_run(connection, run)
 
     def info(self, run: UUID) -> RunInfo:
         """The description of a single-core run.
@@ -262,7 +268,7 @@ class Store:
             StoreError: if there is no such run, or it is a multi-core run.
         """
         with self._database.use() as connection:
-            return read_info(connection, run)
+            return rows.runs.read_info(connection, run)
 
     def stream_info(self, run: UUID) -> StreamInfo:
         """The description of a multi-core run.
@@ -271,7 +277,7 @@ class Store:
             StoreError: if there is no such run, or it is a single-core run.
         """
         with self._database.use() as connection:
-            return read_stream_info(connection, run)
+            return rows.runs.read_stream_info(connection, run)
 
     def stream(self, run: UUID) -> RecordedStream:
         """The state of the search of a multi-core run: its front, and the reported allocation.
@@ -280,7 +286,7 @@ class Store:
             StoreError: if there is no such run, or it is a single-core run.
         """
         with self._database.use() as connection:
-            return read_stream(connection, run)
+            return read.multicore.read_stream(connection, run)
 
     def generations(self, run: UUID) -> tuple[Generation, ...]:
         """All generations of a multi-core run, oldest first.
@@ -289,8 +295,8 @@ class Store:
             StoreError: if there is no such run, or it is a single-core run.
         """
         with self._database.use() as connection:
-            read_stream_info(connection, run)
-            return read_generations(connection, run)
+            rows.runs.read_stream_info(connection, run)
+            return rows.generations.read_generations(connection, run)
 
     def problem(self, run: UUID) -> NetworkProblem:
         """The network, accelerator and constraints of a single-core run.
@@ -307,7 +313,7 @@ class Store:
             StoreError: if there is no such run, or it has no results.
         """
         with self._database.use() as connection:
-            return queries.read_results(connection, run)
+            return read.results.read_results(connection, run)
 
     def pareto(self, run: UUID) -> NetworkFront:
         """The Pareto front in energy and latency of each layer of a run.
@@ -318,7 +324,7 @@ class Store:
             StoreError: if there is no such run, or it has no evaluations.
         """
         with self._database.use() as connection:
-            return queries.read_fronts(connection, run)
+            return read.results.read_fronts(connection, run)
 
     def evaluations(self, run: UUID, layer: str) -> tuple[EvaluationBatch, ...]:
         """The recorded evaluations of a layer in a run, in batches, search by search.
@@ -330,7 +336,7 @@ class Store:
             StoreError: if there is no such run, or its workload has no such layer.
         """
         with self._database.use() as connection:
-            return queries.read_evaluations(connection, run, layer)
+            return read.results.read_evaluations(connection, run, layer)
 
     def evaluation(self, name: str) -> CostModelEvaluation:
         """A recorded evaluation in full, recomputed by the cost model.
@@ -341,17 +347,17 @@ class Store:
             StoreError: if there is none with that name.
         """
         with self._database.use() as connection:
-            return queries.read_evaluation(connection, name)
+            return read.results.read_evaluation(connection, name)
 
     def core_costs(self, keys: Sequence[str]) -> Mapping[str, RecordedCost]:
         """The recorded costs of nodes on cores, for those of the keys that the store has."""
         with self._database.use() as connection:
-            return read_costs(connection, keys)
+            return rows.core_costs.read_costs(connection, keys)
 
     def memory_cost(self, question: CostQuestion) -> MemoryCost | None:
         """The recorded answer of a tool to a memory cost question; ``None`` if there is none."""
         with self._database.use() as connection:
-            return read_memory_cost(connection, question)
+            return rows.memory_costs.read_memory_cost(connection, question)
 
     def record_memory_cost(self, question: CostQuestion, cost: MemoryCost) -> None:
         """Records the answer of a tool to a memory cost question.
@@ -360,18 +366,16 @@ class Store:
             StoreError: if it cannot be written.
         """
         with self._database.use() as connection:
-            write_memory_cost(connection, question, cost)
+            rows.memory_costs.write_memory_cost(connection, question, cost)
 
 
-def _check_resumable(record: RunRecord) -> None:
+def _check_resumable(run: RunRecord) -> None:
     """Checks that a run can be resumed."""
-    if record.status is RunStatus.DONE:
+    if run.status is RunStatus.DONE:
+        raise StoreError(f"run {run.id}: it is done; expected one that was interrupted or failed")
+    if run.status is RunStatus.RUNNING and run.host == socket.gethostname():
         raise StoreError(
-            f"run {record.id}: it is done; expected one that was interrupted or failed"
-        )
-    if record.status is RunStatus.RUNNING and record.host == socket.gethostname():
-        raise StoreError(
-            f"run {record.id}: process {record.pid} is still running it; expected one that was "
+            f"run {run.id}: process {run.pid} is still running it; expected one that was "
             "interrupted or failed: wait until it ends, or end it"
         )
 

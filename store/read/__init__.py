@@ -1,1 +1,5 @@
 """Reads runs, results and searches as models, and answers SQL queries."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

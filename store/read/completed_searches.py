@@ -7,7 +7,6 @@ from typing import NamedTuple, TypedDict, cast
 
 import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from nestmap.model import EvaluationBatch, RecordMode, SpatialProblem
 from nestmap.store.read.searches import LoopRow, SearchRow, build_batches
@@ -133,6 +132,6 @@ def _search(row: _Row) -> SearchRow:
 
 def _front(search: pa.Table) -> pa.Table:
     """The evaluations in the only row of a table."""
-    # the stubs do not say that flattening a chunked column gives a chunked column
-    rows = cast("pa.ChunkedArray[pa.StructScalar]", pc.list_flatten(search.column("front")))
-    return pa.Table.from_struct_array(rows)
+    # not pyarrow.compute: it takes long to import
+    fronts = cast("pa.ListArray[pa.StructScalar]", search.column("front").combine_chunks())
+    return pa.Table.from_struct_array(cast("pa.StructArray", fronts.flatten()))

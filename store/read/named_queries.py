@@ -12,9 +12,9 @@ from uuid import UUID
 import duckdb
 
 from nestmap.model import StoreError
+from nestmap.store import rows
 from nestmap.store.read.relation import Relation
-from nestmap.store.read.results import Value, query
-from nestmap.store.rows.runs import read_run
+from nestmap.store.read.sql import Value, query
 
 
 class Parameter(StrEnum):
@@ -110,7 +110,7 @@ def ask(connection: duckdb.DuckDBPyConnection, name: str, arguments: Arguments) 
         )
     for parameter in (Parameter.RUN, Parameter.AGAINST):
         if isinstance(run := arguments.get(parameter), UUID):
-            read_run(connection, run)
+            rows.runs.read_run(connection, run)
     _check_layer(connection, arguments)
     return query(connection, wanted.sql, [arguments[x] for x in wanted.parameters])
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
-from typing import TypedDict, cast
+from typing import TypedDict
 from uuid import UUID
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 
 from nestmap.model import (
     CostBounds,
@@ -33,7 +31,6 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.model.evaluation.cost_bounds import union_bounds
-from nestmap.store.read.relation import Relation
 from nestmap.store.read.searches import (
     SearchRow,
     find_search,
@@ -57,9 +54,6 @@ _ResultRow = tuple[
     float | None, float | None, float | None, int, str,
 ]  # fmt: skip
 
-Value = str | int | float | bool | datetime | UUID | None
-"""The type of query parameters."""
-
 _RESULTS = (
     f"SELECT layer, cme, evaluations, infeasible, pruned, repeats, bound, {BOUND_COLUMNS}, "
     "objective FROM results JOIN runs ON runs.id = run WHERE run = ? ORDER BY position"
@@ -73,26 +67,6 @@ SELECT workload.json FROM runs AS run
 JOIN workloads AS workload ON workload.hash = run.workload
 WHERE run.id = ?
 """
-
-
-def query(
-    connection: duckdb.DuckDBPyConnection, sql: str, parameters: Sequence[Value] = ()
-) -> Relation:
-    """The result of an SQL query; each ``?`` in it is bound to one of the parameters.
-
-    Raises:
-        StoreError: with DuckDB's message, if the query is not valid.
-    """
-    try:
-        if not connection.extract_statements(sql):
-            raise StoreError(f"query: found no statement in {sql!r}; expected SQL")
-        # the stubs do not say that a statement without a result returns None
-        answer = cast(
-            "duckdb.DuckDBPyRelation | None", connection.sql(sql, params=list(parameters))
-        )
-        return Relation(pa.table({}) if answer is None else answer.to_arrow_table())
-    except duckdb.Error as error:
-        raise StoreError(f"query: {error}") from None
 
 
 def read_results(connection: duckdb.DuckDBPyConnection, run: UUID) -> NetworkEvaluation:

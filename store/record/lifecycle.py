@@ -13,7 +13,8 @@ import duckdb
 from nestmap.model import StoreError
 from nestmap.store.connection.connect import transaction
 from nestmap.store.connection.database import Database
-from nestmap.store.rows.run_records import RunInfo, RunStatus, StreamInfo
+from nestmap.store.rows.run_kinds import RunStatus
+from nestmap.store.rows.run_records import RunInfo, StreamInfo
 from nestmap.store.rows.runs import end_run, forget_run, start_run
 
 AfterCommit = Callable[[duckdb.DuckDBPyConnection], None]

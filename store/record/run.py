@@ -34,7 +34,8 @@ from nestmap.store.rows.content import (
     write_layers,
     write_spatial_mappings,
 )
-from nestmap.store.rows.run_records import RunInfo, RunStatus, SearchInfo
+from nestmap.store.rows.run_kinds import RunStatus
+from nestmap.store.rows.run_records import RunInfo, SearchInfo
 from nestmap.store.rows.runs import count_rows, delete_unlinked_searches
 
 _WRITE = "INSERT INTO evaluation_rows BY NAME SELECT * FROM incoming"

@@ -1,1 +1,5 @@
 """The rows of each table: written from models and read back."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

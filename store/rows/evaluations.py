@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from nestmap.model import EvaluationBatch, Loop, MappingBatch, SearchStatistics, SpatialProblem
 from nestmap.store.rows.codes import Codes, Words, code_bits, code_counts, pack, unpack
 
 Numbers = npt.NDArray[np.int64]
 T = TypeVar("T", bound=np.generic)
-_Column: TypeAlias = "pa.ChunkedArray[pa.Scalar[pa.DataType]]"
+_Array: TypeAlias = "pa.Array[pa.Scalar[pa.DataType]]"
 
 
 class MappingCoding(NamedTuple):
@@ -115,8 +114,7 @@ def from_arrow(
 
 def _split_by_loop_count(table: pa.Table, bits: int) -> Iterator[pa.Table]:
     """The table split where the number of loops changes."""
-    # the stubs do not say that this function returns a chunked column for a chunked column
-    counts = cast(_Column, pc.list_value_length(table.column("ordering")))
+    counts = [x.value_lengths() for x in _list_chunks(table, "ordering")]
     for part in _split_at_changes(table, _numbers(counts, np.int32)):
         yield from _split_at_changes(part, code_counts(_codes(part, "ordering", bits), bits))
 
@@ -174,28 +172,35 @@ def _batch(
 
 def floats(table: pa.Table, name: str) -> npt.NDArray[np.float64]:
     """A column of DOUBLE."""
-    return _numbers(table.column(name), np.float64)
+    return _numbers(table.column(name).chunks, np.float64)
 
 
 def integers(table: pa.Table, name: str) -> Numbers:
     """A column of BIGINT."""
-    return _numbers(table.column(name), np.int64)
+    return _numbers(table.column(name).chunks, np.int64)
 
 
 def _codes(table: pa.Table, name: str, bits: int) -> Codes:
     """A column of packed codes; all rows have the same number of words."""
-    values = cast(_Column, pc.list_flatten(table.column(name)))
+    # the stubs do not say what the items of a list are
+    values = [cast(_Array, x.flatten()) for x in _list_chunks(table, name)]
     return unpack(_numbers(values, np.uint64).reshape(table.num_rows, -1), bits)
+
+
+def _list_chunks(table: pa.Table, name: str) -> Sequence[pa.ListArray[pa.UInt64Scalar]]:
+    """A column of lists; not as pyarrow.compute takes it, which takes long to import."""
+    # the stubs do not say that the chunks of a column of lists are arrays of lists
+    return cast("list[pa.ListArray[pa.UInt64Scalar]]", table.column(name).chunks)
 
 
 # Not to_numpy: if pandas is installed, it takes 0.9 s to import it
 
 
-def _numbers(column: _Column, kind: type[T]) -> npt.NDArray[T]:
-    """The values of a column of this type without NULLs."""
+def _numbers(chunks: Sequence[_Array], kind: type[T]) -> npt.NDArray[T]:
+    """The values of the chunks of a column of this type without NULLs."""
     parts = [
         np.frombuffer(memoryview(values), kind)[chunk.offset : chunk.offset + len(chunk)]
-        for chunk in column.chunks
+        for chunk in chunks
         if (values := chunk.buffers()[1]) is not None
     ]
     return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, kind), *parts])

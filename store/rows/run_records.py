@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
@@ -13,6 +12,7 @@ from pydantic import AfterValidator
 from nestmap.model import Frozen, NetworkProblem, Objective, Recording, SpatialProblem, Workload
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.model.multicore.core_constraints import CoreMapping
+from nestmap.store.rows.run_kinds import RunKind, RunStatus
 
 
 def _is_json(text: str) -> str:
@@ -22,24 +22,6 @@ def _is_json(text: str) -> str:
 
 JsonText = Annotated[str, AfterValidator(_is_json)]
 """Valid JSON text."""
-
-
-class RunStatus(StrEnum):
-    """The status of a run."""
-
-    RUNNING = "running"
-    DONE = "done"
-    FAILED = "failed"
-    INTERRUPTED = "interrupted"
-
-
-class RunKind(StrEnum):
-    """The kind of a run."""
-
-    EXPLORE = "explore"
-    """A network, layer by layer, on one core."""
-    STREAM = "stream"
-    """A network of computation nodes on several cores."""
 
 
 class RunInfo(Frozen, frozen=True):

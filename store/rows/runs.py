@@ -25,7 +25,8 @@ from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.store.rows.content import Row, insert, write_accelerators, write_workload
 from nestmap.store.rows.multicore_accelerators import write_multicore_accelerator
-from nestmap.store.rows.run_records import RunInfo, RunKind, RunRecord, RunStatus, StreamInfo
+from nestmap.store.rows.run_kinds import RunKind, RunStatus
+from nestmap.store.rows.run_records import RunInfo, RunRecord, StreamInfo
 
 _RunRow = tuple[
     UUID, str, str, str, str, str, datetime, datetime | None, str, str | None, str, int,

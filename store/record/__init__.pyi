@@ -1,0 +1,3 @@
+from . import lifecycle as lifecycle
+from . import multicore_run as multicore_run
+from . import run as run
