@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, TypedDict, cast
+from typing import NamedTuple, Protocol, TypedDict, cast
 
 import duckdb
 import pyarrow as pa
@@ -11,6 +11,12 @@ import pyarrow as pa
 from nestmap.model import EvaluationBatch, RecordMode, SpatialProblem
 from nestmap.store.read.searches import LoopRow, SearchRow, build_batches
 from nestmap.store.rows.content import BoundsRow
+
+
+class _Fronts(Protocol):
+    """A column of lists of evaluations; the stubs do not say what its items are."""
+
+    def flatten(self) -> pa.StructArray: ...
 
 
 class SearchScope(NamedTuple):
@@ -133,5 +139,5 @@ def _search(row: _Row) -> SearchRow:
 def _front(search: pa.Table) -> pa.Table:
     """The evaluations in the only row of a table."""
     # not pyarrow.compute: it takes long to import
-    fronts = cast("pa.ListArray[pa.StructScalar]", search.column("front").combine_chunks())
-    return pa.Table.from_struct_array(cast("pa.StructArray", fronts.flatten()))
+    fronts = cast("_Fronts", search.column("front").combine_chunks())
+    return pa.Table.from_struct_array(fronts.flatten())

@@ -31,6 +31,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.model.evaluation.cost_bounds import union_bounds
+from nestmap.store.read.parsed import parsed_workload
 from nestmap.store.read.searches import (
     SearchRow,
     find_search,
@@ -200,7 +201,7 @@ def _workload(connection: duckdb.DuckDBPyConnection, run: UUID) -> Workload:
     found: list[tuple[str]] = connection.execute(_WORKLOAD, [run]).fetchall()
     if not found:
         raise unknown_run(run)
-    return Workload.model_validate_json(found[0][0])
+    return parsed_workload(found[0][0])
 
 
 def _fronts_of(

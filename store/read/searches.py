@@ -10,7 +10,6 @@ import pyarrow as pa
 from pydantic import TypeAdapter
 
 from nestmap.model import (
-    Accelerator,
     EvaluationBatch,
     Infeasibility,
     Layer,
@@ -23,6 +22,7 @@ from nestmap.model import (
     TopLevel,
 )
 from nestmap.model.base import copy_with
+from nestmap.store.read.parsed import parsed_accelerator
 from nestmap.store.rows.content import BOUND_COLUMNS, BoundsRow
 from nestmap.store.rows.evaluations import MappingCoding, from_arrow
 
@@ -112,7 +112,7 @@ def read_problem(connection: duckdb.DuckDBPyConnection, search: SearchRow) -> Sp
     return SpatialProblem(
         problem=MappingProblem(
             layer=copy_with(Layer.model_validate_json(layer), {"name": search.layer}),
-            accelerator=Accelerator.model_validate_json(accelerator),
+            accelerator=parsed_accelerator(accelerator),
             constraints=LayerConstraints.model_validate_json(constraints),
             top_levels=_TopLevels.validate_json(top_levels),
         ),

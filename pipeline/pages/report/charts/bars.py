@@ -28,6 +28,7 @@ from nestmap.pipeline.pages.report.charts.vega_spec import (
     scale_of,
     shown,
     spec_text,
+    unvalidated,
 )
 
 _STEPS: Final = ((8, 24.0), (40, 18.0), (80, 14.0))
@@ -66,6 +67,7 @@ class Drawing(NamedTuple):
     bars: Bars
 
 
+@unvalidated
 def stacked_chart(drawing: Drawing) -> Chart:
     """A row for each name, with its components stacked; empty ones are left out."""
     chart = (
@@ -81,6 +83,7 @@ def stacked_chart(drawing: Drawing) -> Chart:
     return _finished(drawing, chart, _step(drawing))
 
 
+@unvalidated
 def grouped_chart(drawing: Drawing) -> Chart:
     """A group of bars for each name, one for each part (a run), below each other."""
     places = list(range(len(drawing.bars.parts)))

@@ -34,6 +34,7 @@ from nestmap.pipeline.pages.report.charts.vega_spec import (
     scale_of,
     shown,
     spec_text,
+    unvalidated,
     zoom,
 )
 
@@ -93,6 +94,7 @@ def mappings_chart(
     return clouds_chart(name, clouds(batches), title, chosen)
 
 
+@unvalidated
 def clouds_chart(
     name: str, found: Sequence[Cloud], title: str, chosen: CostModelEvaluation | None = None
 ) -> Chart:

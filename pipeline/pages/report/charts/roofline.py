@@ -32,6 +32,7 @@ from nestmap.pipeline.pages.report.charts.vega_spec import (
     scale_of,
     shown,
     spec_text,
+    unvalidated,
     zoom,
 )
 
@@ -55,6 +56,7 @@ class _Colors(NamedTuple):
     looks: Sequence[Look]
 
 
+@unvalidated
 def roofline_chart(evaluation: NetworkEvaluation, accelerator: Accelerator) -> Chart:
     """MAC per cycle over MAC per byte, a point for each distinct layer and each memory.
 

@@ -27,6 +27,7 @@ from nestmap.pipeline.pages.report.charts.vega_spec import (
     parameter,
     shown,
     spec_text,
+    unvalidated,
     zoom,
 )
 
@@ -50,6 +51,7 @@ _SELECTED: Final = "selected"
 _ALLOCATION: Final = "allocation"
 
 
+@unvalidated
 def front_chart(
     view: FrontView, space: AllocationSpace, reported: Allocation | None = None
 ) -> Chart:

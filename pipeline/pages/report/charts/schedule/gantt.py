@@ -43,6 +43,7 @@ from nestmap.pipeline.pages.report.charts.vega_spec import (
     plain,
     shown,
     spec_text,
+    unvalidated,
 )
 from nestmap.pipeline.render.figures.schedule.colors import STALL_LABELS, layer_colors
 
@@ -79,6 +80,7 @@ def gantt_chart(schedule: Schedule) -> Chart:
     return _drawn("schedule", "Schedule", schedule, gantt(schedule))
 
 
+@unvalidated
 def gantt_charts(named: Sequence[tuple[str, Schedule]]) -> tuple[Chart, ...]:
     """Named schedules on the same time axis, with equal layer colours.
 

@@ -32,6 +32,7 @@ from nestmap.pipeline.pages.report.charts.vega_spec import (
     scale_of,
     shown,
     spec_text,
+    unvalidated,
 )
 
 MOST_CELLS: Final = 4000
@@ -79,6 +80,7 @@ def cell(row: int, start: int, end: int, low: float, high: float) -> dict[str, i
     return {"row": row, "start": start, "end": end, "y": bottom, "top": top}
 
 
+@unvalidated
 def strips_chart(strips: Strips, cells: Sequence[Row]) -> Chart:
     """The strips; each cell has at least the fields of :func:`cell`, and ``part``."""
     labels = [part.label for part in strips.parts]
