@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from time import monotonic
 from typing import Never, final
 
@@ -163,7 +164,7 @@ _Known = Generator[EvaluationBatch, None, Incumbents]
 def _proven(candidates: RankedCandidates, least: float, pruned: int, left: int) -> EvaluationBatch:
     """A batch without rows for spatial mappings that cannot have less energy, but for ``left``."""
     bounds = candidates.bounds_of(range(len(candidates)))
-    if not left:
+    if not left and least < inf:  # without any mapping there is none to prove
         bounds = copy_with(bounds, {"energy": max(bounds.energy, least)})
     statistics = SearchStatistics(pruned=max(0, pruned), bounds=bounds, unproven=left)
     return _without_rows(candidates[0], statistics)

@@ -228,6 +228,17 @@ def test_a_layer_that_fits_nowhere_is_named() -> None:
         explore(NETWORK, tiny, search="loma")
 
 
+@pytest.mark.parametrize("objective", Objective)
+def test_the_exact_search_tells_why_nothing_fits(objective: Objective) -> None:
+    narrow = memory("narrow", size=8, operands="O", served="D2")
+    top = memory("top", served="D1 D2", width=64)
+    tiny = machine(
+        memory("register", operands="I2", width=64), narrow, top, sides={"D1": 4, "D2": 2}
+    )
+    with pytest.raises(InfeasibleError, match="layer first: no loop order fits machine: narrow"):
+        explore(NETWORK, tiny, objective=objective)
+
+
 @pytest.mark.parametrize("lpf_limit", [0, -1])
 def test_a_search_needs_a_loop(lpf_limit: int) -> None:
     with pytest.raises((InputError, ValidationError), match="lpf_limit"):
