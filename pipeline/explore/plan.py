@@ -194,15 +194,12 @@ def _given(options: Mapping[str, object]) -> dict[str, object]:
 def _search(search: Search, options: SearchOptions) -> Search:
     """The search of the kind that the options name, with the options that apply to it."""
     kind = _named(MappingType, options.mapping_type, "mapping_type")
-    threads = 1 if isinstance(search, ExactStage) else search.workers
-    inherited: dict[str, object] = {"mapping_type": search.mapping_type, "workers": threads}
+    inherited = {"mapping_type": search.mapping_type, "workers": search.workers}
     common = _given({"mapping_type": kind, "workers": options.workers})
     match options.search or _implied(search, options):
         case "exact":
-            exact = search if isinstance(search, ExactStage) else ExactStage()
-            limit = {} if options.time_limit is None else {"time_limit": options.time_limit}
-            even = inherited | common
-            return copy_with(exact, {"mapping_type": even["mapping_type"]} | limit)
+            exact = search if isinstance(search, ExactStage) else copy_with(ExactStage(), inherited)
+            return copy_with(exact, common | _given({"time_limit": options.time_limit}))
         case "loma":
             loma = search if isinstance(search, LomaStage) else copy_with(LomaStage(), inherited)
             lpf = {} if options.lpf_limit is ... else {"lpf_limit": options.lpf_limit}

@@ -24,7 +24,6 @@ from nestmap.model.base import copy_with
 from nestmap.model.units import PositiveCount
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
-from nestmap.search.parallel import available_workers
 from nestmap.search.spatial.all_mappings import SpatialCandidates
 from nestmap.search.temporal.exact.energy_walk import least_energy_rows
 from nestmap.search.temporal.exact.incumbents import Costs, Incumbents
@@ -46,7 +45,8 @@ class ExactStage(Frozen, Stage[SpatialProblem, Iterator[EvaluationBatch]], froze
     mappings that the search follows at a time. ``time_limit`` (seconds) limits the search of all
     spatial mappings of a layer: when it ends, those left are not searched. Only mappings that
     improve on the ``incumbents`` (energy in pJ, latency in cycles) are of interest; with
-    ``start``, LOMA's orders come first.
+    ``start``, LOMA's orders come first. ``workers`` is the number of threads; the result does not
+    depend on it.
 
     See :mod:`nestmap.search.temporal.exact.search`.
 
@@ -60,6 +60,7 @@ class ExactStage(Frozen, Stage[SpatialProblem, Iterator[EvaluationBatch]], froze
     time_limit: float | None = Field(default=60.0, gt=0)
     incumbents: tuple[Costs, ...] = ()
     start: bool = True
+    workers: PositiveCount = 1
 
     def __call__(self, spatial: SpatialProblem, /) -> Iterator[EvaluationBatch]:
         task = SearchTask(spatial, self.incumbents, self.start)
@@ -70,7 +71,9 @@ class ExactStage(Frozen, Stage[SpatialProblem, Iterator[EvaluationBatch]], froze
     @property
     def options(self) -> ExactOptions:
         """What the search may do."""
-        return ExactOptions(mapping_type=self.mapping_type, labels=self.labels)
+        return ExactOptions(
+            mapping_type=self.mapping_type, labels=self.labels, workers=self.workers
+        )
 
 
 SearchOf = Callable[[ExactStage], Stage[SpatialProblem, Iterator[EvaluationBatch]]]
@@ -136,8 +139,7 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
         def is_late() -> bool:
             return deadline is not None and monotonic() > deadline
 
-        options, workers = self.search.options, available_workers()
-        rows = least_energy_rows(every, known.limit, options, workers, is_late)
+        rows = least_energy_rows(every, known.limit, self.search.options, is_late)
         searched, left = STARTS, 0
         while True:
             try:

@@ -1,9 +1,10 @@
 """The walk over all spatial mappings of a layer for the least energy, with a proof.
 
-Rows of a table of spatial mappings come in the order of their lower bounds, block by block on
-several threads. Kernels search them without a model of each row, as the exact search does for
-energy alone. Where this is not a sum over boundaries (leakage, even mappings), or where the user
-orders loops, they only bound the rows, and the exact search goes through those that are left.
+Rows of a table of spatial mappings come in the order of their lower bounds, in rounds of blocks
+that run on several threads. Kernels search them without a model of each row, as the exact search
+does for energy alone. Where this is not a sum over boundaries (leakage, even mappings), or where
+the user orders loops, they only bound the rows, and the exact search goes through those that are
+left.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
 BLOCK = 32
 """Rows that a thread takes at a time."""
 
+MOST_BLOCKS = 64
+"""Blocks of the largest round."""
 
 Walked = Generator[int, None, Ints]
 """Rows that improve, and at the end those that were not searched."""
@@ -36,12 +39,14 @@ Walked = Generator[int, None, Ints]
 Block = tuple[Ints, float]
 """Rows, and the energy that they have to be below."""
 
+Result = tuple[Ints, Floats]
+"""Rows, and the least energy or a bound of each."""
+
 
 def least_energy_rows(
     candidates: SpatialCandidates,
     incumbent: float,
     options: ExactOptions,
-    workers: int = 1,
     is_late: Callable[[], bool] = lambda: False,
 ) -> Walked:
     """The rows on which the exact search for energy improves, in the order of the walk.
@@ -56,9 +61,9 @@ def least_energy_rows(
     Raises:
         InputError: if the user's temporal ordering is unsatisfiable for a row.
     """
-    table = row_table(candidates, workers)
+    table = row_table(candidates, options.workers)
     walk = _Walk(candidates, table, options, is_late, incumbent)
-    yield from walk.searched(workers) if _is_plain(candidates, options) else walk.bounded(workers)
+    yield from walk.searched() if _is_plain(candidates, options) else walk.bounded()
     return walk.left
 
 
@@ -117,22 +122,22 @@ class _Walk:
         known: float,
     ) -> None:
         self._candidates, self._table, self._options = candidates, table, options
-        self._order = np.argsort(table.bounds, kind="stable")
+        self._order: Ints = np.argsort(table.bounds, kind="stable")
         self._is_late, self._known = is_late, known
         self.left = self._order[:0]
 
-    def searched(self, workers: int) -> Iterator[int]:
+    def searched(self) -> Iterator[int]:
         """The walk with kernels that search each row."""
-        for rows, least in map_in_order(self._search, self._blocks(), workers):
+        for rows, least in self._in_rounds(self._search):
             for i in np.flatnonzero(least < self._known).tolist():
                 energy = float(least[i])
                 if energy < self._known:
                     self._known = self._known if energy == -inf else energy
                     yield int(rows[i])
 
-    def bounded(self, workers: int) -> Iterator[int]:
+    def bounded(self) -> Iterator[int]:
         """The walk with kernels that bound each row, and an exact search of those left."""
-        for rows, bounds in map_in_order(self._bound, self._blocks(), workers):
+        for rows, bounds in self._in_rounds(self._bound):
             for i in np.argsort(bounds, kind="stable").tolist():
                 if bounds[i] >= self._known:
                     break
@@ -142,21 +147,34 @@ class _Walk:
                     self._known = min(self._known, least)
                     yield row
 
-    def _blocks(self) -> Iterator[Block]:
-        for first in range(0, len(self._order), BLOCK):
-            if self._table.bounds[self._order[first]] >= self._known:
+    def _in_rounds(self, run: Callable[[Block], Result]) -> Iterator[Result]:
+        """The results of all blocks that may improve, in their order.
+
+        The blocks of a round have the same limit, so results do not depend on the number of
+        workers. Each round has twice as many as the one before: the first ones lower the limit.
+        """
+        first, blocks = 0, 1
+        while first < len(self._order) and not len(self.left):
+            last = first + blocks * BLOCK
+            yield from map_in_order(run, self._blocks(first, last), self._options.workers)
+            first, blocks = last, min(2 * blocks, MOST_BLOCKS)
+
+    def _blocks(self, first: int, last: int) -> Iterator[Block]:
+        known = self._known
+        for start in range(first, min(last, len(self._order)), BLOCK):
+            if self._table.bounds[self._order[start]] >= known:
                 return
             if self._is_late():
-                self.left = self._order[first:]
+                self.left = self._order[start:]
                 return
-            yield self._order[first : first + BLOCK], self._known
+            yield self._order[start : start + BLOCK], known
 
-    def _search(self, block: Block) -> tuple[Ints, Floats]:
+    def _search(self, block: Block) -> Result:
         (rows, below), labels = block, self._options.labels
         flat = copy_record(flatten_problem(self._candidates.problem))
         return rows, least_energies(flat, new_record(Work), self._table, rows, below, labels)
 
-    def _bound(self, block: Block) -> tuple[Ints, Floats]:
+    def _bound(self, block: Block) -> Result:
         (rows, below), mapping_type = block, self._options.mapping_type
         return rows, bounds_of_rows(self._candidates, self._table, rows, below, mapping_type)
 

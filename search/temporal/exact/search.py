@@ -56,11 +56,13 @@ LOOK_LABELS = 10_000
 class ExactOptions(Frozen, frozen=True):
     """What an exact search may do.
 
-    ``labels`` limits the partial mappings that each pass of the search follows.
+    ``labels`` limits the partial mappings that each pass of the search follows. ``workers`` is the
+    number of threads; the result does not depend on it.
     """
 
     mapping_type: MappingType = MappingType.UNEVEN
     labels: PositiveCount = 50_000
+    workers: PositiveCount = 1
 
 
 @final
@@ -138,8 +140,8 @@ class _Run:
 
     def _loma(self) -> Iterator[EvaluationBatch]:
         """LOMA's orders; the statistics of the last batch say why orders are infeasible."""
-        self._has_started = True
-        for batch in loma_batches(self._spatial, self._options.mapping_type):
+        self._has_started, kind = True, self._options.mapping_type
+        for batch in loma_batches(self._spatial, kind, workers=self._options.workers):
             yield self._noted(batch)
 
     def _noted(self, batch: EvaluationBatch) -> EvaluationBatch:
@@ -179,7 +181,8 @@ class _Run:
         """More orders of LOMA and SALSA, for a better incumbent than that of the passes."""
         if self._task.start and not self._has_more:
             self._has_more = True
-            batches = list(more_batches(self._spatial, self._objective, self._options.mapping_type))
+            kind, workers = self._options.mapping_type, self._options.workers
+            batches = list(more_batches(self._spatial, self._objective, kind, workers))
             for batch in batches:
                 yield self._noted(batch)
             yield from self._free_cuts(batches)

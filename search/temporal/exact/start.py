@@ -16,6 +16,7 @@ from nestmap.model import (
     SpatialProblem,
     front_rows,
 )
+from nestmap.search.parallel import map_in_order
 from nestmap.search.temporal.loma import feasible_orders
 from nestmap.search.temporal.loop_factors import prime_factors
 from nestmap.search.temporal.ordering import PinnedOrder, pinned_orders
@@ -35,31 +36,34 @@ FREED_ORDERS = 6
 
 
 def loma_batches(
-    spatial: SpatialProblem, mapping_type: MappingType, limit: int = START_LIMIT
+    spatial: SpatialProblem,
+    mapping_type: MappingType,
+    limit: int = START_LIMIT,
+    workers: int = 1,
 ) -> Iterator[EvaluationBatch]:
     """LOMA's orders with few factors; none if the user's ordering pins more of them.
 
-    The statistics of the last batch, which has no rows, count the infeasible orders.
+    The statistics of the last batch, which has no rows, count the infeasible orders. The batches do
+    not depend on the number of ``workers``, which are threads.
     """
     try:
         tuple(pinned_orders(spatial, limit))
     except InputError:
         return
-    for batch in feasible_orders(spatial, limit, mapping_type):
-        yield evaluate_batch(batch)
+    orders = feasible_orders(spatial, limit, mapping_type, workers)
+    yield from map_in_order(evaluate_batch, orders, workers)
 
 
 def more_batches(
-    spatial: SpatialProblem, objective: Objective | None, mapping_type: MappingType
+    spatial: SpatialProblem, objective: Objective | None, mapping_type: MappingType, workers: int
 ) -> Iterator[EvaluationBatch]:
     """LOMA's orders with more factors, and those of SALSA; without the statistics of a search."""
+    wanted = objective or Objective.EDP
     for limit in MORE_LIMITS:
-        yield from filter(len, loma_batches(spatial, mapping_type, limit))
+        yield from filter(len, loma_batches(spatial, mapping_type, limit, workers))
     for seed in SEEDS:
-        annealing = Annealing(seed=seed)
-        yield from filter(
-            len, salsa(spatial, objective or Objective.EDP, annealing, mapping_type, 1)
-        )
+        found = salsa(spatial, wanted, Annealing(seed=seed), mapping_type, workers)
+        yield from filter(len, found)
 
 
 def best_orders(

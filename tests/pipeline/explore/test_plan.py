@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Literal, cast, final
+from typing import Literal, cast, final, get_args
 
 import pytest
 from hypothesis import given
@@ -25,7 +25,7 @@ from nestmap.model import (
 from nestmap.model.base import copy_with
 from nestmap.pipeline import Stage, each
 from nestmap.pipeline.explore.api import explore, explore_network
-from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.explore.options import SearchName, SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.stages import (
     AllSpatialMappingsStage,
@@ -267,15 +267,24 @@ def test_keywords_override_the_plan() -> None:
 
 
 def test_without_workers_all_cores_are_used() -> None:
-    plan = SearchPlan.of(SearchOptions(search="loma"))
-    assert isinstance(plan.search, LomaStage)
-    assert plan.search.workers == available_workers() >= 1
-    assert plan == SearchPlan(search=LomaStage(workers=available_workers()))
+    every = available_workers()
+    assert SearchPlan.of(SearchOptions()) == SearchPlan(search=ExactStage(workers=every))
+    loma = SearchPlan.of(SearchOptions(search="loma"))
+    assert loma == SearchPlan(search=LomaStage(workers=every))
+    assert SearchPlan.of(SearchOptions(search="salsa")).search.workers == every >= 1
+
+
+@pytest.mark.parametrize("search", get_args(SearchName))
+def test_every_search_has_the_workers_that_the_user_wants(search: SearchName) -> None:
+    plan = SearchPlan.of(SearchOptions(search=search, workers=3))
+    assert plan.search.workers == plan.with_options(SearchOptions()).search.workers == 3
+    assert plan.with_options(SearchOptions(search="loma")).search.workers == 3
+    assert plan.with_options(SearchOptions(search="exact")).search.workers == 3
 
 
 def test_the_default_is_the_exact_search_over_all_spatial_mappings() -> None:
-    assert SearchPlan.of(SearchOptions()) == SearchPlan()
-    assert SearchPlan.of(SearchOptions(mixed=False)) == SearchPlan()
+    plan = SearchPlan.of(SearchOptions(workers=1))
+    assert plan == SearchPlan.of(SearchOptions(mixed=False, workers=1)) == SearchPlan()
     assert isinstance(SearchPlan().search, ExactStage)
     assert SearchPlan.of(SearchOptions(spatial_mappings="all")).spatial == AllSpatialMappingsStage()
 

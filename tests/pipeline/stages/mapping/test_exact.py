@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import pytest
 
-from nestmap.model import EvaluationBatch, MappingProblem, Objective, SpatialProblem
+from nestmap.model import (
+    EvaluationBatch,
+    MappingProblem,
+    Objective,
+    SearchStatistics,
+    SpatialProblem,
+)
 from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan, best_stage
@@ -20,7 +27,7 @@ from nestmap.pipeline.stages import (
     WorkloadStage,
 )
 from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
-from nestmap.search import best_of
+from nestmap.search import best_of, parallel
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
 from tests.pipeline.networks import PROBLEM
 from tests.pipeline.stages.kinds import LARGE
@@ -96,3 +103,27 @@ def test_each_search_gets_the_best_costs_of_those_before() -> None:
     energies = [costs[0][0] for costs in seen[1:]]
     assert energies == sorted(energies, reverse=True)
     assert energies[-1] >= best.energy[0]
+
+
+@pytest.mark.parametrize("objective", [*Objective, None])
+def test_the_workers_change_nothing_but_the_time(
+    objective: Objective | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pools: list[int] = []
+
+    def pool(workers: int) -> ThreadPoolExecutor:
+        pools.append(workers)
+        return ThreadPoolExecutor(workers)
+
+    monkeypatch.setattr(parallel, "ThreadPoolExecutor", pool)
+    one = walked(ExactStage(objective=objective))
+    assert not pools
+    assert walked(ExactStage(objective=objective, workers=3)) == one
+    assert set(pools) == {3}
+
+
+def walked(search: ExactStage) -> list[tuple[list[float], list[float], SearchStatistics]]:
+    """The costs of all evaluations of a layer, with their statistics."""
+    candidates = AllSpatialMappingsStage(objective=search.objective)(LAYERS[0])
+    batches = ExactWalkStage(search, lambda stage: stage)([candidates])
+    return [(x.energy.tolist(), x.latency2.tolist(), x.statistics) for x in batches]

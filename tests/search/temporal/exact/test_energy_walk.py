@@ -10,9 +10,11 @@ import pytest
 
 from nestmap.costmodel.flatten import flatten
 from nestmap.model import MappingProblem, MappingType, Objective
+from nestmap.model.base import copy_with
 from nestmap.search.spatial.all_mappings import SpatialCandidates, all_spatial_mappings
 from nestmap.search.spatial.lower_bounds import lower_bounds
 from nestmap.search.spatial.unrolling_table import UnrollingTable
+from nestmap.search.temporal.exact import energy_walk
 from nestmap.search.temporal.exact.energy_walk import (
     bounds_of_rows,
     has_order,
@@ -45,7 +47,7 @@ def test_the_rows_lead_to_the_optimum_of_all_rows(kind: Kind) -> None:
         assert all(b < a * (1 + ROUNDING) for a, b in pairwise(energies))
         assert min(energies, default=inf) == pytest.approx(min(every), rel=ROUNDING)
         assert len(set(rows)) == len(rows)
-        assert list(least_energy_rows(candidates, inf, options, 2)) == rows
+        assert list(least_energy_rows(candidates, inf, copy_with(options, {"workers": 2}))) == rows
         if min(every) < inf:
             assert not list(least_energy_rows(candidates, min(every) * (1 - ROUNDING), options))
 
@@ -89,6 +91,21 @@ def test_rows_that_a_limit_leaves_unproven_are_among_them() -> None:
     candidates = candidates_of(seeded_problem(Kind.PLAIN, 1, 2000).spatial.problem)
     rows = list(least_energy_rows(candidates, inf, ExactOptions(labels=1)))
     assert sorted(rows) == list(range(len(candidates)))
+
+
+@pytest.mark.parametrize("labels", [20, 60, ExactOptions().labels])
+def test_rows_do_not_depend_on_the_number_of_workers(
+    labels: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(energy_walk, "BLOCK", 1)
+    for seed in range(SEEDS):
+        candidates = candidates_of(seeded_problem(Kind.PLAIN, seed, 2000).spatial.problem)
+        options = ExactOptions(labels=labels)
+        one, *others = (
+            list(least_energy_rows(candidates, inf, copy_with(options, {"workers": workers})))
+            for workers in (1, 2, 7)
+        )
+        assert others == [one, one]
 
 
 def candidates_of(problem: MappingProblem) -> SpatialCandidates:
