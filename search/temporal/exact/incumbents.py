@@ -18,7 +18,12 @@ Costs = tuple[float, float]
 @final
 @dataclass(frozen=True, slots=True)
 class Incumbents:
-    """The best costs for an objective, or without one the front of energy and latency."""
+    """The best costs for an objective, or without one the front of energy and latency.
+
+    Of equals the least energy counts, then the least latency, as in
+    :func:`~nestmap.search.best_of`: a search recalled from a store, which has only the front,
+    leaves the same incumbent.
+    """
 
     objective: Objective | None
     costs: tuple[Costs, ...] = ()
@@ -39,7 +44,8 @@ class Incumbents:
         if self.objective is None:
             rows = front_rows(energy, latency).tolist()
         else:
-            rows = [int(np.argmin(values_of(self.objective, energy, latency)))]
+            values = values_of(self.objective, energy, latency)
+            rows = np.lexsort((latency, energy, values))[:1].tolist()
         return Incumbents(self.objective, tuple(every[row] for row in rows))
 
     def improved_by(self, energies: Floats, latencies: Floats) -> bool:
