@@ -24,8 +24,7 @@ from nestmap.model.base import copy_with
 from nestmap.model.units import PositiveCount
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
-from nestmap.search.spatial.all_mappings import SpatialCandidates
-from nestmap.search.temporal.exact.energy_walk import least_energy_rows
+from nestmap.search.temporal.exact.energy_walk import EnergyWalk
 from nestmap.search.temporal.exact.incumbents import Costs, Incumbents
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact, exact_front
 
@@ -95,30 +94,32 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
     run: SearchOf
 
     def __call__(self, forms: Iterable[RankedCandidates], /) -> Iterator[EvaluationBatch]:
-        known = Incumbents(self.search.objective)
-        limit = self.search.time_limit
-        deadline = None if limit is None else monotonic() + limit
+        known, begin = Incumbents(self.search.objective), monotonic()
+        limit = inf if self.search.time_limit is None else self.search.time_limit
+
+        def is_late() -> bool:
+            return monotonic() - begin > limit
+
         for candidates in forms:
-            known = yield from self._walk(candidates, known, deadline)
+            known = yield from self._walk(candidates, known, is_late)
 
     def _walk(
-        self, candidates: RankedCandidates, known: Incumbents, deadline: float | None
+        self, candidates: RankedCandidates, known: Incumbents, is_late: Callable[[], bool]
     ) -> _Known:
         left_out: list[int] = []
         for rank in range(len(candidates)):
-            if rank > 0 and deadline is not None and monotonic() > deadline:
+            if rank > 0 and is_late():
                 late = range(rank, len(candidates))
                 yield _left_out(candidates, late, SearchStatistics(unproven=len(late)))
                 break
             if rank == STARTS and candidates.every is not None and self._is_for_energy:
-                return (yield from self._walk_energy(candidates, candidates.every, known, deadline))
+                walk = EnergyWalk(candidates.every, known.limit, self.search.options, is_late)
+                searched = rank - len(left_out)
+                return (yield from self._walk_energy(candidates, walk, known, searched))
             if not known.improved_by(*candidates.costs(rank, 1 - _ROUNDING)):
                 left_out.append(rank)
                 continue
-            changes: dict[str, object] = {"incumbents": known.costs, "start": rank < STARTS}
-            for batch in self.run(copy_with(self.search, changes))(candidates[rank]):
-                known = known.with_batch(batch)
-                yield batch
+            known = yield from self._search(candidates[rank], known, rank < STARTS)
         if left_out:
             yield _left_out(candidates, left_out, SearchStatistics(pruned=len(left_out)))
         return known
@@ -128,31 +129,22 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
         return self.search.objective is Objective.ENERGY
 
     def _walk_energy(
-        self,
-        candidates: RankedCandidates,
-        every: SpatialCandidates,
-        known: Incumbents,
-        deadline: float | None,
+        self, candidates: RankedCandidates, walk: EnergyWalk, known: Incumbents, searched: int
     ) -> _Known:
         """The rest of the walk for energy: kernels find the spatial mappings that improve."""
-
-        def is_late() -> bool:
-            return deadline is not None and monotonic() > deadline
-
-        rows = least_energy_rows(every, known.limit, self.search.options, is_late)
-        searched, left = STARTS, 0
-        while True:
-            try:
-                row = next(rows)
-            except StopIteration as end:
-                left = len(end.value)
-                break
+        for spatial in walk.improving():
             searched += 1
-            changes: dict[str, object] = {"incumbents": known.costs, "start": False}
-            for batch in self.run(copy_with(self.search, changes))(every.spatial(row)):
-                known = known.with_batch(batch)
-                yield batch
-        yield _proven(candidates, known.limit, len(every) - searched - left, left)
+            known = yield from self._search(spatial, known, False)
+        pruned = max(0, len(candidates) - searched - walk.left)
+        yield _proven(candidates, known.limit, pruned, walk.left)
+        return known
+
+    def _search(self, spatial: SpatialProblem, known: Incumbents, start: bool) -> _Known:
+        """The search of one spatial mapping; returns the best costs after it."""
+        changes: dict[str, object] = {"incumbents": known.costs, "start": start}
+        for batch in self.run(copy_with(self.search, changes))(spatial):
+            known = known.with_batch(batch)
+            yield batch
         return known
 
     def inner_stages(self) -> tuple[Stage[Never, object], ...]:
@@ -168,7 +160,7 @@ def _proven(candidates: RankedCandidates, least: float, pruned: int, left: int) 
     bounds = candidates.bounds_of(range(len(candidates)))
     if not left and least < inf:  # without any mapping there is none to prove
         bounds = copy_with(bounds, {"energy": max(bounds.energy, least)})
-    statistics = SearchStatistics(pruned=max(0, pruned), bounds=bounds, unproven=left)
+    statistics = SearchStatistics(pruned=pruned, bounds=bounds, unproven=left)
     return _without_rows(candidates[0], statistics)
 
 

@@ -9,7 +9,7 @@ left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from math import inf
 from typing import final
 
@@ -18,7 +18,7 @@ import numpy as np
 from nestmap.costmodel.flatten import flatten_problem
 from nestmap.costmodel.kernel.record import copy_record, new_record
 from nestmap.costmodel.kernel.work import Work
-from nestmap.model import LayerConstraints, MappingType, Objective
+from nestmap.model import LayerConstraints, MappingType, Objective, SpatialProblem
 from nestmap.model.arrays import Floats, Ints
 from nestmap.search.parallel import map_in_order
 from nestmap.search.spatial.all_mappings import SpatialCandidates
@@ -33,38 +33,11 @@ BLOCK = 32
 MOST_BLOCKS = 64
 """Blocks of the largest round."""
 
-Walked = Generator[int, None, Ints]
-"""Rows that improve, and at the end those that were not searched."""
-
 Block = tuple[Ints, float]
 """Rows, and the energy that they have to be below."""
 
 Result = tuple[Ints, Floats]
 """Rows, and the least energy or a bound of each."""
-
-
-def least_energy_rows(
-    candidates: SpatialCandidates,
-    incumbent: float,
-    options: ExactOptions,
-    is_late: Callable[[], bool] = lambda: False,
-) -> Walked:
-    """The rows on which the exact search for energy improves, in the order of the walk.
-
-    Each has a mapping with less energy (pJ) than the incumbent and all rows before it, up to the
-    rounding of sums, so that an exact search of each row with the best costs so far finds the
-    optimum of all rows. After the last row this is proven, except for rows on which a limit ends
-    the search: they are among these, and the exact search reports them as unproven. Without any row
-    no mapping of any row is below the incumbent. When it ``is_late``, the walk ends; it returns the
-    rows that are not searched then.
-
-    Raises:
-        InputError: if the user's temporal ordering is unsatisfiable for a row.
-    """
-    table = row_table(candidates, options.workers)
-    walk = _Walk(candidates, table, options, is_late, incumbent)
-    yield from walk.searched() if _is_plain(candidates, options) else walk.bounded()
-    return walk.left
 
 
 def row_table(candidates: SpatialCandidates, workers: int = 1) -> RowTable:
@@ -110,23 +83,43 @@ def _is_plain(candidates: SpatialCandidates, options: ExactOptions) -> bool:
 
 
 @final
-class _Walk:
-    """The rows in the order of their bounds, and the least energy known."""
+class EnergyWalk:
+    """The rows in the order of their bounds, and the least energy known.
+
+    An exact search of each improving row with the best costs so far finds the optimum of all rows:
+    each has a mapping with less energy (pJ) than the incumbent and all rows before it, up to the
+    rounding of sums. After the last one this is proven, except for rows on which a limit ends the
+    search: they are among these, and the exact search reports them as unproven. Without any row no
+    mapping of any row is below the incumbent.
+
+    When it ``is_late``, the walk ends; ``left`` is the number of rows that are not searched then.
+    """
 
     def __init__(
         self,
         candidates: SpatialCandidates,
-        table: RowTable,
+        incumbent: float,
         options: ExactOptions,
-        is_late: Callable[[], bool],
-        known: float,
+        is_late: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._candidates, self._table, self._options = candidates, table, options
-        self._order: Ints = np.argsort(table.bounds, kind="stable")
-        self._is_late, self._known = is_late, known
-        self.left = self._order[:0]
+        self._candidates, self._table = candidates, row_table(candidates, options.workers)
+        self._order: Ints = np.argsort(self._table.bounds, kind="stable")
+        self._known, self._options, self._is_late = incumbent, options, is_late
+        self.left = 0
 
-    def searched(self) -> Iterator[int]:
+    def improving(self) -> Iterator[SpatialProblem]:
+        """The spatial mappings of the rows that improve.
+
+        Raises:
+            InputError: if the user's temporal ordering is unsatisfiable for a row.
+        """
+        return map(self._candidates.spatial, self.rows())
+
+    def rows(self) -> Iterator[int]:
+        """The rows that improve, in the order of the walk."""
+        return self._searched() if _is_plain(self._candidates, self._options) else self._bounded()
+
+    def _searched(self) -> Iterator[int]:
         """The walk with kernels that search each row."""
         for rows, least in self._in_rounds(self._search):
             for i in np.flatnonzero(least < self._known).tolist():
@@ -135,7 +128,7 @@ class _Walk:
                     self._known = self._known if energy == -inf else energy
                     yield int(rows[i])
 
-    def bounded(self) -> Iterator[int]:
+    def _bounded(self) -> Iterator[int]:
         """The walk with kernels that bound each row, and an exact search of those left."""
         for rows, bounds in self._in_rounds(self._bound):
             for i in np.argsort(bounds, kind="stable").tolist():
@@ -154,7 +147,7 @@ class _Walk:
         workers. Each round has twice as many as the one before: the first ones lower the limit.
         """
         first, blocks = 0, 1
-        while first < len(self._order) and not len(self.left):
+        while first < len(self._order) and not self.left:
             last = first + blocks * BLOCK
             yield from map_in_order(run, self._blocks(first, last), self._options.workers)
             first, blocks = last, min(2 * blocks, MOST_BLOCKS)
@@ -165,7 +158,7 @@ class _Walk:
             if self._table.bounds[self._order[start]] >= known:
                 return
             if self._is_late():
-                self.left = self._order[start:]
+                self.left = len(self._order) - start
                 return
             yield self._order[start : start + BLOCK], known
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Final
 
 import pytest
@@ -27,6 +28,7 @@ from nestmap.pipeline.stages import (
     WorkloadStage,
 )
 from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
+from nestmap.pipeline.stages.mapping.exact import STARTS
 from nestmap.search import best_of, parallel
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
 from tests.pipeline.networks import PROBLEM
@@ -103,6 +105,15 @@ def test_each_search_gets_the_best_costs_of_those_before() -> None:
     energies = [costs[0][0] for costs in seen[1:]]
     assert energies == sorted(energies, reverse=True)
     assert energies[-1] >= best.energy[0]
+
+
+def test_the_walk_for_energy_counts_the_candidates_that_it_leaves_out_before() -> None:
+    every = AllSpatialMappingsStage(objective=Objective.ENERGY)(LAYERS[0])
+    far = replace(every, energy=every.energy + 1e12)
+    stage = ExactWalkStage(ExactStage(objective=Objective.ENERGY), lambda search: search)
+    once = best_of(stage([every]), Objective.ENERGY).statistics.pruned
+    assert len(every) > STARTS
+    assert best_of(stage([every, far]), Objective.ENERGY).statistics.pruned == once + len(far)
 
 
 @pytest.mark.parametrize("objective", [*Objective, None])

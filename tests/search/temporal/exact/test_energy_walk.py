@@ -16,9 +16,9 @@ from nestmap.search.spatial.lower_bounds import lower_bounds
 from nestmap.search.spatial.unrolling_table import UnrollingTable
 from nestmap.search.temporal.exact import energy_walk
 from nestmap.search.temporal.exact.energy_walk import (
+    EnergyWalk,
     bounds_of_rows,
     has_order,
-    least_energy_rows,
     row_table,
 )
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
@@ -42,14 +42,14 @@ def test_the_rows_lead_to_the_optimum_of_all_rows(kind: Kind) -> None:
             continue
         options = ExactOptions(mapping_type=small.mapping_type)
         every = [least_energy(candidates, row, options) for row in range(len(candidates))]
-        rows = list(least_energy_rows(candidates, inf, options))
+        rows = list(EnergyWalk(candidates, inf, options).rows())
         energies = [every[row] for row in rows]
         assert all(b < a * (1 + ROUNDING) for a, b in pairwise(energies))
         assert min(energies, default=inf) == pytest.approx(min(every), rel=ROUNDING)
         assert len(set(rows)) == len(rows)
-        assert list(least_energy_rows(candidates, inf, copy_with(options, {"workers": 2}))) == rows
+        assert list(EnergyWalk(candidates, inf, copy_with(options, {"workers": 2})).rows()) == rows
         if min(every) < inf:
-            assert not list(least_energy_rows(candidates, min(every) * (1 - ROUNDING), options))
+            assert not list(EnergyWalk(candidates, min(every) * (1 - ROUNDING), options).rows())
 
 
 @pytest.mark.parametrize("kind", Kind)
@@ -89,7 +89,7 @@ def test_bounds_of_operands_are_below_all_mappings(kind: Kind) -> None:
 
 def test_rows_that_a_limit_leaves_unproven_are_among_them() -> None:
     candidates = candidates_of(seeded_problem(Kind.PLAIN, 1, 2000).spatial.problem)
-    rows = list(least_energy_rows(candidates, inf, ExactOptions(labels=1)))
+    rows = list(EnergyWalk(candidates, inf, ExactOptions(labels=1)).rows())
     assert sorted(rows) == list(range(len(candidates)))
 
 
@@ -102,7 +102,7 @@ def test_rows_do_not_depend_on_the_number_of_workers(
         candidates = candidates_of(seeded_problem(Kind.PLAIN, seed, 2000).spatial.problem)
         options = ExactOptions(labels=labels)
         one, *others = (
-            list(least_energy_rows(candidates, inf, copy_with(options, {"workers": workers})))
+            list(EnergyWalk(candidates, inf, copy_with(options, {"workers": workers})).rows())
             for workers in (1, 2, 7)
         )
         assert others == [one, one]
