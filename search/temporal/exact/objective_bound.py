@@ -25,9 +25,9 @@ from nestmap.search.temporal.exact.resources import (
 class Rule(NamedTuple):
     """How resources become costs, and which costs are worth following.
 
-    A path is followed while its bound is below one of ``energies`` or ``latencies`` at the same
-    place: the incumbents. For one objective there is one incumbent, and the bound of the objective
-    has to be below ``limit``.
+    For a front, a path is followed unless the ``energies`` and ``latencies`` at one place, those of
+    an incumbent, are both at most its bounds. For one objective these do not count: the bound of
+    the objective has to be below the limit of the search.
     """
 
     computation: float  # pJ

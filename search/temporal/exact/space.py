@@ -60,8 +60,10 @@ def prepare(
 ) -> Prepared:
     """The space of the orders of these loops; without an objective for a front.
 
+    :func:`is_too_large` tells beforehand whether its tables would take too much memory.
+
     Raises:
-        InputError: if the lattice or the problem is too large.
+        InputError: if the layer or the accelerator exceeds the capacity of a record.
     """
     flat, is_even = flatten(spatial), mapping_type is MappingType.EVEN
     lattice, factors = lattice_of(spatial, pinned)
