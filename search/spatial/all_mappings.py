@@ -33,6 +33,10 @@ class SpatialCandidates:
     def __len__(self) -> int:
         return self.table.rows
 
+    def where(self, stays: Flags) -> SpatialCandidates:
+        """The rows for which ``stays`` [row] is true."""
+        return SpatialCandidates(self.problem, self.table.where(stays))
+
     def mapping(self, row: int) -> SpatialMapping:
         """The spatial mapping of a row."""
         return mapping_of(self.problem, self.table.row(row))
@@ -98,11 +102,7 @@ def _table_of(
 
 def _without_duplicates(table: UnrollingTable) -> UnrollingTable:
     """The rows that differ from all before them."""
-    stays = _differs_from_earlier(table.unrollings, table.first)
-    counts = np.diff(table.first)
-    return UnrollingTable(
-        table.unrollings[np.repeat(stays, counts)], np.append(0, np.cumsum(counts[stays]))
-    )
+    return table.where(_differs_from_earlier(table.unrollings, table.first))
 
 
 @kernel

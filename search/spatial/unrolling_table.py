@@ -10,7 +10,7 @@ import numpy as np
 from nestmap.costmodel.mac_energy import computation_energy, plain_energy
 from nestmap.costmodel.spatial import DIMENSION, FACTOR, SIDE
 from nestmap.model import Loop, MappingProblem, SpatialMapping, SpatialProblem, Unrolling
-from nestmap.model.arrays import Floats, Ints
+from nestmap.model.arrays import Flags, Floats, Ints
 
 
 class UnrollingTable(NamedTuple):
@@ -30,6 +30,13 @@ class UnrollingTable(NamedTuple):
     def row(self, row: int) -> Ints:
         """[i, 3] the unrollings of one spatial mapping."""
         return self.unrollings[self.first[row] : self.first[row + 1]]
+
+    def where(self, stays: Flags) -> UnrollingTable:
+        """The rows for which ``stays`` [row] is true."""
+        counts = np.diff(self.first)
+        return UnrollingTable(
+            self.unrollings[np.repeat(stays, counts)], np.append(0, np.cumsum(counts[stays]))
+        )
 
     @staticmethod
     def of(problem: MappingProblem, mappings: Sequence[SpatialMapping]) -> UnrollingTable:

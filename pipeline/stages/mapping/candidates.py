@@ -20,6 +20,13 @@ from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.ordering import OrderedCandidatesStage
 from nestmap.search.spatial.all_mappings import SpatialCandidates, all_spatial_mappings
 from nestmap.search.spatial.lower_bounds import lower_bounds
+from nestmap.search.temporal.exact.fitting_rows import rows_that_may_fit
+
+STARTS = 3
+"""Spatial mappings, those with the lowest bounds, of which LOMA's orders are evaluated first.
+
+These say why nothing fits.
+"""
 
 
 @final
@@ -45,6 +52,10 @@ class RankedCandidates:
     def costs(self, rank: int, share: float) -> tuple[Floats, Floats]:
         """A share of the bounds of one candidate, as columns."""
         return self.energy[rank : rank + 1] * share, self.latency[rank : rank + 1] * share
+
+    def first(self, most: int) -> RankedCandidates:
+        """The candidates with the lowest bounds."""
+        return RankedCandidates(self.energy[:most], self.latency[:most], self.make)
 
     def bounds_of(self, ranks: Sequence[int]) -> CostBounds:
         """The bounds of some candidates together."""
@@ -72,7 +83,8 @@ class AllSpatialMappingsStage(Frozen, Stage[MappingProblem, RankedCandidates], f
     """Every spatial mapping of a layer that can be generated, ranked by lower bound.
 
     The user's mapping and hints restrict them; several loop dimensions may share an array
-    dimension. Without an objective, the bound of the energy-delay product counts.
+    dimension. Those under which no temporal mapping fits are left out, but if there are no others,
+    a few stay that say why. Without an objective, the bound of the energy-delay product counts.
 
     Raises:
         InputError: where the user's mapping does not fit the array, or the ordering cannot be
@@ -86,6 +98,12 @@ class AllSpatialMappingsStage(Frozen, Stage[MappingProblem, RankedCandidates], f
         if problem.constraints.temporal_ordering or problem.constraints.outer_ordering:
             spatial = (every.spatial(row) for row in range(len(every)))
             return _ranked_problems(list(OrderedCandidatesStage()(spatial)), self.objective)
+        may_fit = rows_that_may_fit(every)
+        if may_fit.any():
+            return self._ranked(every.where(may_fit))
+        return self._ranked(every).first(STARTS)
+
+    def _ranked(self, every: SpatialCandidates) -> RankedCandidates:
         bounds = every.bounds()
         order = _order(bounds.energy, bounds.latency, self.objective)
         energy, latency = bounds.energy[order], bounds.latency[order]

@@ -23,15 +23,12 @@ from nestmap.model import (
 from nestmap.model.base import copy_with
 from nestmap.model.units import PositiveCount
 from nestmap.pipeline.stage_graph import Stage
-from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
+from nestmap.pipeline.stages.mapping.candidates import STARTS, RankedCandidates
 from nestmap.search.temporal.exact.energy_walk import EnergyWalk
 from nestmap.search.temporal.exact.incumbents import Costs, Incumbents
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact, exact_front
 
 LABELS = ExactOptions().labels
-
-STARTS = 3
-"""Spatial mappings, those with the lowest bounds, of which LOMA's orders are evaluated first."""
 
 _ROUNDING = 1e-9
 

@@ -27,10 +27,11 @@ from nestmap.pipeline.stages import (
     RankCandidatesStage,
     WorkloadStage,
 )
-from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
-from nestmap.pipeline.stages.mapping.exact import STARTS
+from nestmap.pipeline.stages.mapping.candidates import STARTS, RankedCandidates
 from nestmap.search import best_of, parallel
+from nestmap.search.spatial.all_mappings import all_spatial_mappings
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
+from tests.costmodel.machines import machine, memory
 from tests.pipeline.networks import PROBLEM
 from tests.pipeline.stages.kinds import LARGE
 
@@ -114,6 +115,39 @@ def test_the_walk_for_energy_counts_the_candidates_that_it_leaves_out_before() -
     once = best_of(stage([every]), Objective.ENERGY).statistics.pruned
     assert len(every) > STARTS
     assert best_of(stage([every, far]), Objective.ENERGY).statistics.pruned == once + len(far)
+
+
+@pytest.mark.parametrize("objective", [*Objective, None])
+def test_where_nothing_fits_a_few_spatial_mappings_tell_why(objective: Objective | None) -> None:
+    problem = too_narrow()
+    candidates = AllSpatialMappingsStage(objective=objective)(problem)
+    assert len(all_spatial_mappings(problem, mixed=True)) > len(candidates) == STARTS
+    found = list(ExactWalkStage(ExactStage(objective=objective), lambda x: x)([candidates]))
+    infeasible = [reason for batch in found for reason in batch.statistics.infeasible]
+    assert not any(map(len, found))
+    assert {x.reason for x in infeasible} == {
+        "narrow too small for O: needs at least 16 bit, has 8"
+    }
+
+
+def test_the_walk_for_energy_finds_nothing_where_nothing_fits() -> None:
+    every = all_spatial_mappings(too_narrow(), mixed=True)
+    bounds = every.bounds()
+    candidates = RankedCandidates(bounds.energy, bounds.latency, every.spatial, every)
+    stage = ExactWalkStage(ExactStage(objective=Objective.ENERGY), lambda search: search)
+    found = best_of(stage([candidates]), Objective.ENERGY)
+    assert (len(found), found.statistics.pruned) == (0, len(candidates) - STARTS)
+    assert found.statistics.bounds == candidates.bounds_of(range(len(candidates)))
+
+
+def too_narrow() -> MappingProblem:
+    """A layer with many spatial mappings; its partial sums do not fit the innermost memory."""
+    narrow = memory("narrow", size=8, operands="O", served="D2")
+    top = memory("top", served="D1 D2", width=64)
+    tiny = machine(
+        memory("register", operands="I2", width=64), narrow, top, sides={"D1": 4, "D2": 2}
+    )
+    return copy_with(LAYERS[0], {"accelerator": tiny})
 
 
 @pytest.mark.parametrize("objective", [*Objective, None])

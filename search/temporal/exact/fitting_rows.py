@@ -1,0 +1,89 @@
+"""The spatial mappings of a layer under which a temporal mapping may fit its memories.
+
+The least that an operand takes in a memory does not depend on the order of the loops: it holds
+none of them, or all, where a copy for the next tile is not needed. Where the sum of these exceeds
+a memory, no temporal mapping fits, and a search need not try the orders to find out.
+
+Formulas: docs/cost-model.md#memory-allocation
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nestmap.costmodel.flat_problem import FlatProblem
+from nestmap.costmodel.flatten import flatten_problem
+from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.record import copy_record, new_record
+from nestmap.costmodel.kernel.work import Work
+from nestmap.costmodel.spatial import put_unrollings, temporal_sizes
+from nestmap.model.arrays import Flags, Floats
+from nestmap.search.spatial.all_mappings import SpatialCandidates
+from nestmap.search.spatial.unrolling_table import UnrollingTable
+from nestmap.search.temporal.exact.capacity import cut_bits
+from nestmap.search.temporal.memory_allocation import whole_tensor
+
+ROUNDING = 1 + 1e-9
+"""How far sums of bits may exceed a memory because their terms are rounded."""
+
+
+def rows_that_may_fit(candidates: SpatialCandidates) -> Flags:
+    """[row] false only where no temporal mapping fits the memories, whatever the user orders.
+
+    Raises:
+        InputError: if the layer or the accelerator exceeds the capacity of a record.
+    """
+    flat = copy_record(flatten_problem(candidates.problem))
+    return _may_fit_each(flat, new_record(Work), candidates.table)
+
+
+@kernel
+def _may_fit_each(problem: FlatProblem, work: Work, table: UnrollingTable) -> Flags:
+    may_fit = np.empty(len(table.first) - 1, np.bool_)
+    sizes = np.empty(problem.dimensions)
+    for row in range(len(may_fit)):
+        unrollings = table.unrollings[table.first[row] : table.first[row + 1]]
+        put_unrollings(problem, unrollings)
+        temporal_sizes(problem, unrollings, sizes)
+        _load_sizes(work, sizes)
+        may_fit[row] = _may_fit(problem, work)
+    return may_fit
+
+
+@kernel
+def _load_sizes(work: Work, sizes: Floats) -> None:
+    """Writes one loop of each dimension to the work arrays."""
+    n = 0
+    for d in range(len(sizes)):
+        if sizes[d] > 1:
+            work.dimension[n], work.factor[n] = d, sizes[d]
+            n += 1
+    work.loops = n
+
+
+@kernel
+def _may_fit(problem: FlatProblem, work: Work) -> bool:
+    for m in range(problem.memories):
+        least = 0.0
+        for i in range(problem.slots[m]):
+            least += _least_bits(
+                problem, work, (m, problem.slot_operand[m, i], problem.slot_level[m, i])
+            )
+        if least > problem.memory_size[m] * ROUNDING:
+            return False
+    return True
+
+
+@kernel
+def _least_bits(problem: FlatProblem, work: Work, place: tuple[int, int, int]) -> float:
+    """The least bits of a slot: ``place`` is the memory, the operand and the level.
+
+    An output in its innermost memory has been through no loop below, so that it is unfinished
+    wherever there is any ir loop.
+    """
+    x, level = place[1], place[2]
+    whole, least = float(whole_tensor(problem, work, x)), np.inf
+    for cut in (0, work.loops):
+        unfinished, finished = cut_bits(problem, work, place, cut, whole)
+        least = min(least, unfinished if level == 1 else min(unfinished, finished))
+    return least
