@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from math import ceil
 from typing import final
 
@@ -40,11 +41,15 @@ from nestmap.model.multicore.split_options import HintLoop, SplitOptions
 from nestmap.model.workload.access import InputAccess, VectorNest
 from nestmap.model.workload.builders import conv2d, linear, network
 from nestmap.pipeline.explore.api import explore
-from nestmap.pipeline.explore.plan import Rank
+from nestmap.pipeline.explore.plan import Rank, candidates_stage
 from nestmap.pipeline.frontend.read import read_multicore
 from nestmap.pipeline.multicore.core_plan import core_cost_stage, core_search
 from nestmap.pipeline.stage_graph import stage
-from nestmap.pipeline.stages import GenerateCNWorkloadHybridStage, SearchUnusedMemoryStage
+from nestmap.pipeline.stages import (
+    ExactStage,
+    GenerateCNWorkloadHybridStage,
+    SearchUnusedMemoryStage,
+)
 from nestmap.pipeline.stages.multicore.dataflows import (
     CustomSpatialMappingGeneratorStage,
     DividingSpatialMappingStage,
@@ -55,6 +60,8 @@ from nestmap.pipeline.stages.multicore.intra_core import (
     KeyedCosts,
     schedule_problem,
 )
+from nestmap.search import best_of
+from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
 from tests.loma import LOMA_PLAN
 from tests.model.builders import memory
 from tests.model.multicore.cores import buffer, core, star
@@ -223,6 +230,29 @@ def test_equal_nodes_on_equal_cores_are_searched_once() -> None:
     assert len(found) == len(costs.kinds) == 2  # rows at the ends, with padding, and the others
     names = {costs.cost_of(place, 0).cme.layer for place in range(18)}  # type: ignore[union-attr]
     assert names == {"c0"}
+
+
+@pytest.mark.parametrize("objective", Objective)
+@pytest.mark.parametrize("given", [(), (SpatialMapping(unrollings=()),)])
+def test_the_exact_search_proves_the_best_mapping_of_a_core(
+    objective: Objective, given: tuple[SpatialMapping, ...]
+) -> None:
+    found: list[CoreProblem] = []
+    machine = copy_with(large(0), {"dataflows": given})
+    counted(found)(split(convolutions(3), star(machine, equal(1, machine)), ROWS))
+    plan = copy_with(LOMA_PLAN, {"objective": objective, "search": ExactStage()})
+    assert found
+    for problem in found:
+        best = core_search(plan)(problem)
+        mappings = list(CustomSpatialMappingGeneratorStage(candidates_stage(plan))(problem))
+        assert (len(mappings) == 1) is bool(given)
+        tasks = [exact(SearchTask(x), objective, ExactOptions()) for x in mappings]
+        least = best_of(chain.from_iterable(tasks), objective).values(objective)[0]
+        assert best.values(objective)[0] == least
+        assert best.statistics.bounds is not None
+        assert best.statistics.bounds.of(objective) == pytest.approx(least, rel=1e-9)
+        loma = core_search(copy_with(LOMA_PLAN, {"objective": objective}))(problem)
+        assert least <= loma.values(objective)[0]
 
 
 @final
