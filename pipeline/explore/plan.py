@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from enum import StrEnum
-from typing import TypeVar
 
 from pydantic import ValidationError, model_validator
 
@@ -15,7 +14,6 @@ from nestmap.model import (
     Frozen,
     InputError,
     MappingProblem,
-    MappingType,
     NetworkEvaluation,
     NetworkFront,
     NetworkProblem,
@@ -23,6 +21,16 @@ from nestmap.model import (
     SpatialProblem,
 )
 from nestmap.model.base import copy_with
+from nestmap.pipeline.explore.choices import (
+    Search,
+    SpatialMappings,
+    chosen_locality,
+    chosen_padding,
+    chosen_search,
+    chosen_spatial,
+    given,
+    named,
+)
 from nestmap.pipeline.explore.keys import search_options
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.stage_graph import Stage, each
@@ -44,7 +52,6 @@ from nestmap.pipeline.stages import (
     RankCandidatesStage,
     RecallStage,
     RemoveUnusedMemoryStage,
-    SalsaStage,
     SearchUnusedMemoryStage,
     SpatialMappingGeneratorStage,
     StreamOfOneStage,
@@ -58,8 +65,6 @@ from nestmap.pipeline.stages.mapping.observe import Observer, ObserveStage
 from nestmap.pipeline.stages.mapping.recall import Ledger
 from nestmap.pipeline.stages.mapping.reduce import Costing
 from nestmap.search.parallel import available_workers
-
-Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class Rank(StrEnum):
@@ -76,13 +81,6 @@ class Rank(StrEnum):
 
 CANDIDATE_POOL = 50
 """The number of spatial mappings that are ranked by bound, unless the user asks for more."""
-
-
-Search = LomaStage | SalsaStage | ExactStage
-"""A search for temporal mappings."""
-
-SpatialMappings = SpatialMappingGeneratorStage | AllSpatialMappingsStage
-"""Which spatial mappings to search."""
 
 
 class SearchPlan(Frozen, frozen=True):
@@ -124,19 +122,20 @@ class SearchPlan(Frozen, frozen=True):
             InputError: where an option is invalid.
         """
         changes = {
-            "objective": _named(Objective, options.objective, "objective"),
-            "rank": _named(Rank, options.rank, "rank"),
+            "objective": named(Objective, options.objective, "objective"),
+            "rank": named(Rank, options.rank, "rank"),
             "prune": options.prune,
             "count_vector": options.count_vector,
         }
         try:
+            search = chosen_search(self.search, options)
             fixed = {
-                "search": _search(self.search, options),
-                "spatial": _spatial(self.spatial, options, _search(self.search, options)),
-                "padding": _padding(self.padding, options.pad),
-                "locality": _locality(self.locality, options.keep_on_chip),
+                "search": search,
+                "spatial": chosen_spatial(self.spatial, options, search),
+                "padding": chosen_padding(self.padding, options.pad),
+                "locality": chosen_locality(self.locality, options.keep_on_chip),
             }
-            return copy_with(self, _given(changes) | fixed)
+            return copy_with(self, given(changes) | fixed)
         except ValidationError as error:
             raise InputError.of("search", error) from None
 
@@ -168,93 +167,6 @@ class SearchPlan(Frozen, frozen=True):
         ):
             raise ValueError("spatial mappings: all with another search; expected the exact search")
         return self
-
-
-def member_by_name(kind: type[Choice], name: str, where: str) -> Choice:
-    """The member of an enumeration with this name.
-
-    Raises:
-        InputError: where there is none; ``where`` is the name of the option.
-    """
-    try:
-        return kind(name)
-    except ValueError:
-        names = ", ".join(x.value for x in kind)
-        raise InputError(where, repr(name), f"one of {names}") from None
-
-
-def _named(kind: type[Choice], name: str | None, where: str) -> Choice | None:
-    return None if name is None else member_by_name(kind, name, where)
-
-
-def _given(options: Mapping[str, object]) -> dict[str, object]:
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def _search(search: Search, options: SearchOptions) -> Search:
-    """The search of the kind that the options name, with the options that apply to it."""
-    kind = _named(MappingType, options.mapping_type, "mapping_type")
-    inherited = {"mapping_type": search.mapping_type, "workers": search.workers}
-    common = _given({"mapping_type": kind, "workers": options.workers})
-    match options.search or _implied(search, options):
-        case "exact":
-            exact = search if isinstance(search, ExactStage) else copy_with(ExactStage(), inherited)
-            return copy_with(exact, common | _given({"time_limit": options.time_limit}))
-        case "loma":
-            loma = search if isinstance(search, LomaStage) else copy_with(LomaStage(), inherited)
-            lpf = {} if options.lpf_limit is ... else {"lpf_limit": options.lpf_limit}
-            return copy_with(loma, common | lpf)
-        case "salsa":
-            salsa = search if isinstance(search, SalsaStage) else copy_with(SalsaStage(), inherited)
-            return copy_with(salsa, common | _given({"seed": options.seed}))
-        case _:  # from code that is not type-checked
-            raise InputError("search", repr(options.search), "exact, loma or salsa")
-
-
-def _implied(search: Search, options: SearchOptions) -> str:
-    """The search that is meant where none is named: only LOMA has a limit of loop factors."""
-    is_limited = options.lpf_limit is not ... and isinstance(search, ExactStage)
-    return "loma" if is_limited else _name(search)
-
-
-def _name(search: Search) -> str:
-    match search:
-        case ExactStage():
-            return "exact"
-        case LomaStage():
-            return "loma"
-        case SalsaStage():
-            return "salsa"
-
-
-def _spatial(
-    present: SpatialMappings | None, options: SearchOptions, search: Search
-) -> SpatialMappings | None:
-    """The spatial mappings that the options ask for; with ``mixed`` alone, the usual number."""
-    wanted, is_exact = options.spatial_mappings, isinstance(search, ExactStage)
-    if wanted == "all":
-        if not is_exact:
-            found = f"all with search {_name(search)}"
-            raise InputError("spatial_mappings", found, "a number, or search exact")
-        return AllSpatialMappingsStage()
-    generator = _given({"max_mappings": wanted, "mixed": options.mixed})
-    if isinstance(present, SpatialMappingGeneratorStage):
-        return copy_with(present, generator)
-    if wanted is not None or options.mixed:
-        return copy_with(SpatialMappingGeneratorStage(), generator)
-    return present if is_exact else None
-
-
-def _locality(
-    present: SearchUnusedMemoryStage | None, keep: bool | None
-) -> SearchUnusedMemoryStage | None:
-    if keep is None:
-        return present
-    return present or SearchUnusedMemoryStage() if keep else None
-
-
-def _padding(present: PaddingStage | None, percent: float | None) -> PaddingStage | None:
-    return present if percent is None else PaddingStage(percent=percent)
 
 
 def exploration_pipeline(

@@ -13,8 +13,9 @@ from nestmap.model.base import copy_with
 from nestmap.model.multicore.population import AllocationObjective
 from nestmap.model.multicore.schedule import CandidateRule, ScheduleOptions
 from nestmap.model.multicore.split_options import SplitOptions
+from nestmap.pipeline.explore.choices import member_by_name
 from nestmap.pipeline.explore.options import ObjectiveName
-from nestmap.pipeline.explore.plan import SearchPlan, member_by_name
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.multicore.core_plan import CORE_PLAN
 from nestmap.pipeline.multicore.options import EngineName, StreamOptions
 from nestmap.pipeline.stages.mapping.loma import LomaStage

@@ -23,8 +23,9 @@ from nestmap.model import (
 from nestmap.model.base import copy_with
 from nestmap.pipeline import each
 from nestmap.pipeline.explore.api import explore_front, explore_network
+from nestmap.pipeline.explore.choices import Search
 from nestmap.pipeline.explore.options import SearchOptions
-from nestmap.pipeline.explore.plan import Search, SearchPlan
+from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.recording import record_run
 from nestmap.pipeline.explore.run import Job
 from nestmap.pipeline.stages import (
