@@ -54,7 +54,7 @@ def given(options: Mapping[str, object]) -> dict[str, object]:
 def chosen_search(search: Search, options: SearchOptions) -> Search:
     """The search of the kind that the options name, with the options that apply to it."""
     kind = named(MappingType, options.mapping_type, "mapping_type")
-    inherited = {"mapping_type": search.mapping_type, "workers": search.workers}
+    inherited: dict[str, object] = {"mapping_type": search.mapping_type, "workers": search.workers}
     common = given({"mapping_type": kind, "workers": options.workers})
     match options.search or _implied(search, options):
         case "exact":

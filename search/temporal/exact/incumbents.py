@@ -41,6 +41,7 @@ class Incumbents:
         if not every:
             return self
         energy, latency = np.array(every).T
+        rows: list[int]
         if self.objective is None:
             rows = front_rows(energy, latency).tolist()
         else:
