@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, permutations, product
@@ -295,9 +295,14 @@ class MultiCoreAccelerator(Frozen, frozen=True):
             check_shared_memories([self.core(number) for number in group])
 
     def _check_connected(self) -> None:
-        graph, offchip = self.graph(), self.offchip
-        reached = _reachable_cores(offchip, graph.successors)
-        reaching = _reachable_cores(offchip, graph.predecessors)
+        receivers: dict[CoreId, list[CoreId]] = defaultdict(list)
+        senders: dict[CoreId, list[CoreId]] = defaultdict(list)
+        for sender, receiver in self._edges():
+            receivers[sender].append(receiver)
+            senders[receiver].append(sender)
+        offchip = self.offchip
+        reached = _reachable_cores(offchip, receivers.__getitem__)
+        reaching = _reachable_cores(offchip, senders.__getitem__)
         for core in self.cores:
             for way, found in (((offchip, core.id), reached), ((core.id, offchip), reaching)):
                 if core.id not in found:

@@ -11,7 +11,6 @@ from nestmap.pipeline.cli.printing import output_width, print_note, show, show_p
 from nestmap.pipeline.cli.workload_argument import read_given_workload
 from nestmap.pipeline.format.mappings import array_text
 from nestmap.pipeline.frontend.read import read_accelerator
-from nestmap.pipeline.render.svg.workload import graph_svg
 from nestmap.pipeline.render.tables.results import MEMORY_COSTS
 from nestmap.pipeline.render.text.accelerator import array_facts, memory_table, part_table
 from nestmap.pipeline.render.text.plain_table import Line, printable
@@ -72,6 +71,8 @@ def _write_files(options: ShowOptions, workload: Workload) -> None:
         rows = single_layers if options.all_layers else layer_groups
         write_json(options.json, workload_json(workload, rows(workload.layers)))
     if options.graph is not None:
+        from nestmap.pipeline.render.svg.workload import graph_svg  # noqa: PLC0415 (imports networkx)
+
         write_text(options.graph, graph_svg(workload))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import combinations
 from pathlib import Path
 from typing import Final
 
@@ -271,16 +270,15 @@ def _shared(
     node: Node, cores: Mapping[CoreId, Core], offchip: CoreId
 ) -> tuple[tuple[CoreId, ...], ...]:
     """The groups of cores that share memory; items with a core in common form one group."""
-    import networkx as nx  # noqa: PLC0415 (takes long to import)
-
-    graph: nx.Graph[CoreId] = nx.Graph()
+    groups: list[set[CoreId]] = []
     for item in node.sequence(_SHARING.kind):
         numbers = parse_numbers(item, cores)
         if offchip in numbers:
             raise item.error("on-chip cores only", f"core {offchip}, which is off the chip")
         _check_item(item, [cores[number] for number in numbers])
-        graph.add_edges_from(combinations(numbers, 2))
-    return tuple(tuple(sorted(group)) for group in nx.connected_components(graph))
+        group = set(numbers).union(*(other for other in groups if not other.isdisjoint(numbers)))
+        groups = [*(other for other in groups if other.isdisjoint(group)), group]
+    return tuple(tuple(sorted(group)) for group in groups)
 
 
 def _check_item(item: Node, cores: list[Core]) -> None:

@@ -1,0 +1,101 @@
+"""What commands import: packages that take long are imported only by commands that use them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import nestmap
+from nestmap.store import Store
+
+HEAVY = frozenset(
+    {
+        *("altair", "deap", "duckdb", "jinja2", "matplotlib", "networkx", "numba"),
+        *("numpy", "onnx", "ortools", "pandas", "polars", "pyarrow", "pydantic", "rich", "yaml"),
+    }
+)
+"""Packages whose import takes 10 ms or more."""
+
+RUN = """
+import json, sys
+from nestmap.pipeline.cli import main
+try:
+    main()
+finally:
+    print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("store") / "runs.duckdb"
+    layer = nestmap.linear("fc", (4, 16), 8)
+    with Store.open(path) as opened:
+        nestmap.explore(nestmap.network("n", layer), "tpu_like", store=opened)
+    return path
+
+
+def imported(words: list[str], folder: Path) -> list[str]:
+    """The modules that a command imports."""
+    ran = subprocess.run(
+        [sys.executable, "-c", RUN, *words],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=True,
+    )
+    modules: list[str] = json.loads(ran.stderr.splitlines()[-1])
+    return modules
+
+
+def heavy(modules: list[str]) -> set[str]:
+    return {name.split(".")[0] for name in modules} & HEAVY
+
+
+def rooms(modules: list[str]) -> set[str]:
+    """The rooms of nestmap that were entered."""
+    return {name.split(".")[1] for name in modules if name.startswith("nestmap.")}
+
+
+@pytest.mark.parametrize("words", [["--help"], ["explore", "--help"], ["stream", "--help"]])
+def test_help_imports_nothing_heavy(words: list[str], tmp_path: Path) -> None:
+    modules = imported(words, tmp_path)
+    assert heavy(modules) <= {"pydantic"}  # Typer imports it
+    assert rooms(modules) == {"pipeline"}
+
+
+def test_a_query_imports_no_model(store: Path) -> None:
+    modules = imported(["query", "SELECT count(*) FROM best", "--store", str(store)], store.parent)
+    assert heavy(modules) == {"duckdb", "numpy", "pyarrow", "pydantic", "rich"}
+    model = {name for name in modules if name.startswith("nestmap.model.")}
+    assert model == {"nestmap.model.base", "nestmap.model.errors", "nestmap.model.display"}
+
+
+def test_showing_an_accelerator_imports_neither_kernels_nor_a_store(tmp_path: Path) -> None:
+    modules = imported(["show", "--accelerator", "tpu_like"], tmp_path)
+    assert not heavy(modules) & {"duckdb", "networkx", "numba", "onnx", "pyarrow"}
+    assert "store" not in rooms(modules)
+
+
+def test_examples_import_neither_kernels_nor_a_store(tmp_path: Path) -> None:
+    modules = imported(["examples"], tmp_path)
+    assert not heavy(modules) & {"duckdb", "networkx", "numba", "onnx", "pyarrow"}
+    assert "store" not in rooms(modules)
+
+
+def test_drawing_imports_no_kernel(store: Path) -> None:
+    words = ["plot", "last", "--what", "layers", "--store", str(store), "-o", "layers.svg"]
+    assert not heavy(imported(words, store.parent)) & {"altair", "numba", "onnx"}
+
+
+def test_an_exploration_imports_what_it_uses(store: Path) -> None:
+    words = ["explore", "light:squeezenet", "-a", "tpu_like", "--search", "loma"]
+    modules = imported([*words, "--lpf-limit", "2", "--no-store"], store.parent)
+    unused = {"altair", "deap", "jinja2", "matplotlib", "networkx", "ortools", "pandas", "polars"}
+    assert not heavy(modules) & unused
