@@ -276,8 +276,11 @@ def _shared(
         if offchip in numbers:
             raise item.error("on-chip cores only", f"core {offchip}, which is off the chip")
         _check_item(item, [cores[number] for number in numbers])
-        group = set(numbers).union(*(other for other in groups if not other.isdisjoint(numbers)))
-        groups = [*(other for other in groups if other.isdisjoint(group)), group]
+        joined = [group for group in groups if not group.isdisjoint(numbers)]
+        group = set(numbers).union(*joined)
+        place = groups.index(joined[0]) if joined else len(groups)
+        groups[place : place + 1] = [group]
+        groups = [other for other in groups if other is group or other.isdisjoint(group)]
     return tuple(tuple(sorted(group)) for group in groups)
 
 
