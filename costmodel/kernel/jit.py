@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from types import FunctionType
 from typing import Final, ParamSpec, TypeVar, cast
 
 import numba
-from numba.core import config
+
+from nestmap.costmodel.kernel.cache import KernelCache, cached_folders
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -49,8 +48,9 @@ def _compiled(function: Callable[P, R], inline: bool) -> Callable[P, R]:
     recompiles only the kernels that depend on it.
     """
     digest = digest_of(cast(FunctionType, function))
-    with _cache_folder(digest):
-        made = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=inline)(function)
+    made = numba.njit(nogil=True, error_model="numpy", forceinline=inline)(function)
+    if made is not function:  # with NUMBA_DISABLE_JIT=1 it is
+        vars(made)["_cache"] = KernelCache(cast(FunctionType, function), digest)
     _DIGESTS[id(made)] = digest
     return cast(Callable[P, R], made)
 
@@ -60,7 +60,8 @@ def is_compiled(kernel: object) -> bool:
 
     Otherwise its first call does.
     """
-    return any(_cache_path(declared_digest(kernel)).rglob("*.nbi"))
+    folders = cached_folders(declared_digest(kernel))
+    return any(any(folder.rglob("*.nbc")) for folder in folders)
 
 
 def declared_digest(kernel: object) -> str:
@@ -100,20 +101,3 @@ def _source(module: str) -> bytes:
     file = sys.modules[module].__file__
     assert file is not None, f"{module} has no source"
     return hashlib.sha256(Path(file).read_bytes()).digest()
-
-
-@contextmanager
-def _cache_folder(digest: str) -> Generator[None]:
-    """Sets Numba's cache folder to that of a digest while a kernel is declared."""
-    settings = config.__dict__
-    before: str = settings["CACHE_DIR"]
-    settings["CACHE_DIR"] = before or str(_cache_path(digest))
-    try:
-        yield
-    finally:
-        settings["CACHE_DIR"] = before
-
-
-def _cache_path(digest: str) -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "nestmap" / "kernels" / digest

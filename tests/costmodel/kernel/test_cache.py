@@ -1,0 +1,183 @@
+"""Kernels are cached where that is possible, and compiled where it is not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+COMPILE = """
+from nestmap.costmodel.footprint import distinct_values
+from nestmap.costmodel.kernel.jit import is_compiled
+print(is_compiled(distinct_values))
+assert distinct_values(4.0, 1.0, 1, 1) == 4
+print(is_compiled(distinct_values))
+"""
+
+FULL_FOR_KERNELS = """
+from errno import ENOSPC
+from numba.core.caching import IndexDataCacheFile as File
+save = File._save_data
+def failing(self, name, data):
+    if "home" in self._cache_path:
+        raise OSError(ENOSPC, "No space left on device")
+    save(self, name, data)
+File._save_data = failing
+"""
+
+NO_TEMPORARY = """
+import os, tempfile
+os.environ["TMPDIR"] = "/dev/null/temporary"
+tempfile._candidate_tempdir_list = list
+"""
+
+NO_HOME = """
+from pathlib import Path
+def nowhere():
+    raise RuntimeError("Could not determine home directory.")
+Path.home = nowhere
+"""
+
+
+class Output(NamedTuple):
+    """What a program prints: whether the kernel was compiled before and after; the error output."""
+
+    compiled: list[str]
+    errors: list[str]
+
+
+class Places(NamedTuple):
+    """A home that may be missing, and an empty temporary folder."""
+
+    home: Path
+    temporary: Path
+
+    @property
+    def fallback(self) -> Path:
+        """Where kernels are cached if not at home."""
+        return self.temporary / f"nestmap-kernels-{os.getuid()}"
+
+    def run(self, program: str = COMPILE) -> Output:
+        """Runs a program with this home."""
+        paths = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+        settings = {"PYTHONPATH": paths, "HOME": str(self.home), "TMPDIR": str(self.temporary)}
+        unset = ("XDG_CACHE_HOME", "NUMBA_CACHE_DIR")
+        kept = {name: value for name, value in os.environ.items() if name not in unset}
+        command = [sys.executable, "-c", program]
+        ended = subprocess.run(
+            command, env=kept | settings, capture_output=True, text=True, check=True
+        )
+        return Output(ended.stdout.split(), ended.stderr.splitlines())
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    """A home that can be written."""
+    home, temporary = tmp_path / "home", tmp_path / "temporary"
+    home.mkdir()
+    temporary.mkdir()
+    return Places(home, temporary)
+
+
+@pytest.fixture
+def no_home(places: Places) -> Places:
+    """A home that nobody can create, not even root."""
+    return places._replace(home=Path("/dev/null/home"))
+
+
+def test_kernels_are_cached_at_home_without_a_word(places: Places) -> None:
+    assert places.run() == Output(["False", "True"], [])
+    assert places.run() == Output(["True", "True"], [])
+    assert list(places.home.glob(".cache/nestmap/kernels/*"))
+    assert not places.fallback.exists()
+
+
+def test_without_a_home_they_are_in_a_temporary_folder_which_one_line_says(
+    no_home: Places,
+) -> None:
+    first = no_home.run()
+    assert first.compiled == ["False", "True"]
+    assert first.errors == [
+        "nestmap: cannot write /dev/null/home/.cache/nestmap/kernels (Not a directory); "
+        f"compiled kernels are cached in {no_home.fallback}"
+    ]
+    assert no_home.fallback.stat().st_mode & 0o777 == 0o700
+    assert no_home.run() == Output(["True", "True"], [])
+
+
+def test_a_user_without_a_home_folder_has_a_temporary_one(places: Places) -> None:
+    output = places.run(NO_HOME + COMPILE)
+    assert output.compiled == ["False", "True"]
+    assert output.errors == [
+        "nestmap: cannot write the home folder (there is none); compiled kernels are cached in "
+        f"{places.fallback}"
+    ]
+
+
+def test_where_nothing_can_be_written_kernels_are_compiled_each_time(no_home: Places) -> None:
+    # the folder of the source is not taken, as Numba would: a kernel that is cached there is not
+    # compiled again if only an inner kernel changes
+    folder = ROOT / "model" / "workload" / "__pycache__"
+    before = set(folder.glob("*.nb?"))
+    output = no_home.run(NO_TEMPORARY + COMPILE)
+    assert output.compiled == ["False", "False"]
+    (line,) = output.errors
+    assert line.endswith(
+        f"/temporary/nestmap-kernels-{os.getuid()} (Not a directory); "
+        "compiled kernels are not cached"
+    )
+    assert set(folder.glob("*.nb?")) == before
+
+
+def test_a_disk_that_is_full_in_the_middle_is_left_for_the_temporary_folder(
+    places: Places,
+) -> None:
+    output = places.run(FULL_FOR_KERNELS + COMPILE)
+    assert output.compiled == ["False", "True"]
+    (line,) = output.errors
+    assert line.startswith(f"nestmap: cannot write {places.home}")
+    assert line.endswith(
+        f"(No space left on device); compiled kernels are cached in {places.fallback}"
+    )
+    assert places.run(FULL_FOR_KERNELS + COMPILE) == Output(["True", "True"], [])
+
+
+def test_a_full_disk_and_no_temporary_folder_are_said_once(places: Places) -> None:
+    output = places.run(NO_TEMPORARY + FULL_FOR_KERNELS + COMPILE)
+    assert output.compiled == ["False", "False"]
+    (line,) = output.errors
+    assert line.endswith("(No space left on device); compiled kernels are not cached")
+
+
+def test_a_temporary_folder_that_others_may_write_is_not_used(no_home: Places) -> None:
+    no_home.run()
+    no_home.fallback.chmod(0o777)
+    output = no_home.run()
+    assert output.compiled == ["False", "False"]
+    (line,) = output.errors
+    assert line.endswith("(it is open to other users); compiled kernels are not cached")
+
+
+def test_a_temporary_folder_that_is_a_link_is_not_used(no_home: Places, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+    no_home.fallback.symlink_to(elsewhere)
+    assert no_home.run().compiled == ["False", "False"]
+    assert not list(elsewhere.iterdir())
+
+
+@pytest.mark.parametrize(("kind", "left"), [("*.nbi", 0), ("*.nbc", 100)])
+def test_a_file_that_broke_off_is_compiled_again(places: Places, kind: str, left: int) -> None:
+    places.run()
+    for file in places.home.rglob(kind):
+        os.truncate(file, left)
+    assert places.run().errors == []
+    sizes = [file.stat().st_size for file in places.home.rglob(kind)]
+    assert len(sizes) == 1
+    assert sizes[0] > left
