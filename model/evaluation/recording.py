@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 from nestmap.model.base import Frozen
 from nestmap.model.units import PositiveCount
+
+RECORD_LIMIT: Final = 1_000_000
+"""Evaluations of a search that are recorded at most unless another limit is given: 25 MB."""
 
 
 class RecordMode(StrEnum):
@@ -22,16 +26,11 @@ class RecordMode(StrEnum):
 class Recording(Frozen, frozen=True):
     """How a run uses a store.
 
-    ``record`` selects the evaluations to record; after ``limit`` of them, only the best of each
-    search are recorded. A ``fresh`` run recomputes everything, including what the store has
-    already. Results, and what later runs need for reuse, are recorded in any mode.
+    ``record`` selects the evaluations to record; after ``limit`` of them in a search, only its best
+    are recorded (``None``: no limit). A ``fresh`` run recomputes everything, including what the
+    store has already. Results, and what later runs need for reuse, are recorded in any mode.
     """
 
     record: RecordMode = RecordMode.ALL
-    limit: PositiveCount | None = None
+    limit: PositiveCount | None = RECORD_LIMIT
     fresh: bool = False
-
-    @property
-    def needs(self) -> RecordMode:
-        """The least that must be recorded of an earlier search for it to be reused."""
-        return RecordMode.BEST if self.limit and self.record is RecordMode.ALL else self.record

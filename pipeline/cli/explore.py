@@ -155,7 +155,8 @@ def _explored(
 
 def _recording(options: RecordingOptions) -> Recording:
     mode = RecordMode(options.record)
-    return Recording(record=mode, limit=options.record_limit, fresh=options.fresh)
+    limit = None if options.record_limit == "none" else options.record_limit
+    return Recording(record=mode, limit=limit, fresh=options.fresh)
 
 
 def _report(

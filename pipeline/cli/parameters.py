@@ -86,6 +86,8 @@ class _Parameter:
             return None
         if self.kind is bool:
             return bool(self.default)
+        if isinstance(self.kind, NumberOrName) and isinstance(self.default, int):
+            return str(self.default)  # is read like an argument
         return self.option.default if self.default in {None, ...} else self.default
 
     def declared(self) -> tuple[str, object, object]:

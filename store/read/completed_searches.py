@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Protocol, TypedDict, cast
 
 import duckdb
 import pyarrow as pa
 
-from nestmap.model import EvaluationBatch, RecordMode, SpatialProblem
+from nestmap.model import EvaluationBatch, Recording, SpatialProblem
 from nestmap.store.read.searches import LoopRow, SearchRow, build_batches
 from nestmap.store.rows.content import BoundsRow
 
@@ -25,13 +25,13 @@ class SearchScope(NamedTuple):
     Padded layers, which belong to no workload, are included.
 
     ``workload`` and ``accelerator`` are content hashes, ``options`` the JSON of the search options.
-    ``record``: the least that must be recorded of a search.
+    ``recording``: at least as much must be recorded of a search as this would record.
     """
 
     workload: str
     accelerator: str
     options: str
-    record: RecordMode
+    recording: Recording
 
 
 class CompletedSearch(NamedTuple):
@@ -85,21 +85,33 @@ SELECT known.*, failed FROM known LEFT JOIN counted ON search = id ORDER BY id D
 """
 _IN_SCOPE = _COMPLETE.format(
     wanted="""
-    accelerator = ? AND options::VARCHAR = ? AND record <= ?::record_mode
+    accelerator = $accelerator AND options::VARCHAR = $options
     AND (
-      content IN (SELECT layer FROM workload_layers WHERE workload = ?)
+      record <= $record::record_mode
+      OR $record = 'all' AND record = 'best' AND evaluations > $limit AND id IN (
+        SELECT search FROM evaluation_rows GROUP BY search HAVING count(*) >= $limit
+      )
+    )
+    AND (
+      content IN (SELECT layer FROM workload_layers WHERE workload = $workload)
       OR content NOT IN (SELECT layer FROM workload_layers)  -- padded layers
     )
 """
 )
-_ONE = _COMPLETE.format(wanted="id = ?")
+_ONE = _COMPLETE.format(wanted="id = $id")
 
 
 def read_completed_searches(
     connection: duckdb.DuckDBPyConnection, scope: SearchScope
 ) -> dict[str, CompletedSearch]:
     """All completed searches of a scope by key; of several with the same key, the first."""
-    parameters = [scope.accelerator, scope.options, scope.record.value, scope.workload]
+    parameters: dict[str, str | int | None] = {
+        "workload": scope.workload,
+        "accelerator": scope.accelerator,
+        "options": scope.options,
+        "record": scope.recording.record.value,
+        "limit": scope.recording.limit,
+    }
     return dict(_read(connection, _IN_SCOPE, parameters))
 
 
@@ -107,11 +119,11 @@ def read_completed_search(
     connection: duckdb.DuckDBPyConnection, number: int
 ) -> CompletedSearch | None:
     """The search with that id, if it exists and is complete."""
-    return next((search for _, search in _read(connection, _ONE, [number])), None)
+    return next((search for _, search in _read(connection, _ONE, {"id": number})), None)
 
 
 def _read(
-    connection: duckdb.DuckDBPyConnection, sql: str, parameters: list[str] | list[int]
+    connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, str | int | None]
 ) -> Iterator[tuple[str, CompletedSearch]]:
     """Pairs of key and search."""
     table = connection.sql(sql, params=parameters).to_arrow_table().combine_chunks()

@@ -81,7 +81,7 @@ class ReuseCache:
         kind = info.spatial.accelerator.content_hash, info.options
         if kind not in self._known:
             workload = self._info.network.workload.content_hash
-            scope = SearchScope(workload, *kind, self._info.recording.needs)
+            scope = SearchScope(workload, *kind, self._info.recording)
             with self._database.use() as connection:
                 self._known[kind] = read_completed_searches(connection, scope)
         return self._known[kind].get(info.key)

@@ -16,7 +16,6 @@ from nestmap.model import (
     CostModelEvaluation,
     EvaluationBatch,
     NetworkEvaluation,
-    RecordMode,
     StoreError,
 )
 from nestmap.store.connection.database import Database
@@ -70,7 +69,6 @@ class Run:
         self._buffer = Buffer()
         self._lifecycle.begin(info, resumed)
         self._policy = CommitPolicy()
-        self._kept = self._count() if resumed else 0
 
     @property
     def id(self) -> UUID:
@@ -184,8 +182,9 @@ class Run:
     def _start_search(self, info: SearchInfo) -> Search:
         number, recorded = self._number(info), 0
         if self._resumed:
-            recorded = self._count(number)
-        search = Search(info, number, self.info.recording.record, recorded, self._take)
+            with self._lifecycle.reading() as connection:
+                recorded = count_rows(connection, number)
+        search = Search(info, number, self.info.recording, recorded, self._take)
         self._link(info, number, recalled=False)
         self._note(search)
         return search
@@ -195,24 +194,14 @@ class Run:
         if search not in self._unwritten:
             self._unwritten.append(search)
 
-    def _take(self, search: Search, table: pa.Table) -> int:
-        """Takes rows of ``evaluation_rows`` in, as many as the limit admits; gives how many."""
-        limit = self.info.recording.limit
-        if search.mode is RecordMode.ALL and limit is not None:
-            table = table.slice(0, max(limit - self._kept, 0))
-        self._kept += table.num_rows
+    def _take(self, search: Search, table: pa.Table) -> None:
+        """Takes rows of ``evaluation_rows`` in."""
         self._buffer.add(search, table)
         if search.has_changed:
             self._note(search)
         due = self._policy.due(self._buffer.rows)
         if due is not None:
             self._commit(due)
-        return table.num_rows
-
-    def _count(self, search: int | None = None) -> int:
-        """How many evaluations the store has of this run, or of one search."""
-        with self._lifecycle.reading() as connection:
-            return count_rows(connection, self.id, search)
 
     def _commit(self, rows: int) -> None:
         """Commits so many of the buffered evaluations, and the searches that are complete then."""

@@ -12,6 +12,7 @@ import pyarrow as pa
 from nestmap.model import (
     EvaluationBatch,
     Loop,
+    Recording,
     RecordMode,
     SearchStatistics,
     SpatialProblem,
@@ -33,8 +34,8 @@ from nestmap.store.rows.run_records import SearchInfo
 BLOCK = 65_536
 """Evaluations that are looked at, packed and passed on together: small batches take longer."""
 
-WriteRows = Callable[["Search", pa.Table], int]
-"""Who writes rows of ``evaluation_rows``, as many of them as there may be; gives how many."""
+WriteRows = Callable[["Search", pa.Table], None]
+"""Who writes rows of ``evaluation_rows``."""
 
 
 @final
@@ -46,11 +47,11 @@ class Search:
     """
 
     def __init__(
-        self, info: SearchInfo, number: int, mode: RecordMode, recorded: int, take: WriteRows
+        self, info: SearchInfo, number: int, recording: Recording, recorded: int, take: WriteRows
     ) -> None:
         self.id = number
         self.info = info
-        self.mode = mode
+        self.mode = recording.record
         self.statistics = SearchStatistics()
         self.complete = False
         self.is_written = False
@@ -58,6 +59,7 @@ class Search:
         self._ideal_cycles = 0
         self._rows = 0
         self._waiting: list[EvaluationBatch] = []
+        self._limit = recording.limit
         self._recorded = recorded
         self._take = take
         self._factors: dict[Loop, int] = {}
@@ -127,15 +129,17 @@ class Search:
         return from_arrow(table, self.problem, coding, self._ideal_cycles, self.statistics)
 
     def _write(self, batch: EvaluationBatch, numbers: Numbers) -> None:
-        """Writes what is not there yet; when there is no more room, only the best at the end."""
-        new = numbers >= self._recorded
-        if not new.any():
+        """Writes what is not there yet; after the limit, only the best at the end."""
+        new = np.flatnonzero(numbers >= self._recorded)
+        if not len(new):
             return
-        rows = batch if new.all() else batch.take(np.flatnonzero(new))
-        taken_in = self._take(self, to_arrow(rows, self.id, numbers[new]))
-        self._recorded += taken_in
-        if taken_in < len(rows):
+        if self._limit is not None and len(new) > self._limit - self._recorded:
+            new = new[: max(self._limit - self._recorded, 0)]
             self.mode = RecordMode.BEST
+        rows = batch if len(new) == len(batch) else batch.take(new)
+        self._recorded += len(rows)
+        if len(rows):
+            self._take(self, to_arrow(rows, self.id, numbers[new]))
 
     def _keep_front(self, batch: EvaluationBatch, numbers: Numbers) -> None:
         """Rows of a batch that no row beats so far; most batches have none."""

@@ -76,11 +76,7 @@ _KILLED = """
 UPDATE runs SET status = 'interrupted', reason = 'process exited without finishing the run'
 WHERE id IN (SELECT unnest(?::UUID[]))
 """
-_COUNT = """
-SELECT count(*) FROM evaluation_rows
-WHERE search IN (SELECT search FROM run_searches WHERE run = ? AND NOT recalled)
-"""
-_COUNT_ONE = "SELECT count(*) FROM evaluation_rows WHERE search = ?"
+_COUNT = "SELECT count(*) FROM evaluation_rows WHERE search = ?"
 _UNLINKED = "SELECT id FROM searches WHERE id NOT IN (SELECT search FROM run_searches)"
 _DELETE = (
     "DELETE FROM evaluation_rows WHERE search IN (SELECT unnest(?))",
@@ -191,10 +187,9 @@ def _is_running(run: UUID, pid: int) -> bool:
     return True
 
 
-def count_rows(connection: duckdb.DuckDBPyConnection, run: UUID, search: int | None = None) -> int:
-    """The number of evaluations that a run recorded, or that are recorded of one search."""
-    sql, key = (_COUNT, run) if search is None else (_COUNT_ONE, search)
-    rows: list[tuple[int]] = connection.execute(sql, [key]).fetchall()
+def count_rows(connection: duckdb.DuckDBPyConnection, search: int) -> int:
+    """The number of evaluations that are recorded of a search."""
+    rows: list[tuple[int]] = connection.execute(_COUNT, [search]).fetchall()
     return rows[0][0]
 
 

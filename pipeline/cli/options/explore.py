@@ -36,13 +36,14 @@ class RecordingOptions:
         ),
     ] = "all"
     record_limit: Annotated[
-        int | None,
+        int | Literal["none"],
         Option(
-            help="After N evaluations, record only the best ones of each search.",
-            metavar="N",
+            help="Of a search (a layer with one spatial mapping), record at most N evaluations, "
+            "and the Pareto front of all.",
+            metavar="N|none",
             minimum=1,
         ),
-    ] = None
+    ] = 1_000_000  # model.evaluation.recording.RECORD_LIMIT, which takes long to import
     record_to: Annotated[
         Path | None,
         Option(

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from nestmap.model import NetworkEvaluation, Objective
+from nestmap.model import NetworkEvaluation, Objective, Recording
+from nestmap.model.evaluation.recording import RECORD_LIMIT
 from nestmap.pipeline.cli import progress
 from nestmap.pipeline.explore.api import explore
 from nestmap.pipeline.frontend.read import read_workload
@@ -155,6 +156,22 @@ def test_every_mapping_is_recorded_and_the_suggested_query_works(inputs: Inputs)
     answer = run("query", sql)
     assert answer.code == 0
     assert "first" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("options", "limit"),
+    [
+        ((), RECORD_LIMIT),
+        (("--record-limit", "1"), 1),
+        (("--record-limit", "none"), None),
+    ],
+)
+def test_the_record_of_a_search_has_a_limit(
+    inputs: Inputs, options: tuple[str, ...], limit: int | None
+) -> None:
+    assert run(*inputs.explore, *options).code == 0
+    with Store.open_read_only(Path("nestmap.duckdb")) as store:
+        assert store.info(store.find_run("last")).recording == Recording(limit=limit)
 
 
 def test_another_store_is_named_in_the_suggested_query(inputs: Inputs) -> None:

@@ -124,14 +124,12 @@ def alone() -> NetworkEvaluation:
 
 def expected(everything: Searches, recording: Recording) -> Searches:
     """What a run keeps of all that it evaluates."""
-    left = recording.limit or sum(map(len, everything.values()))
-    if recording.record is not RecordMode.ALL:
-        left = 0
     keeps_best = recording.record is not RecordMode.NONE
     found: Searches = {}
     for search, rows in everything.items():
-        first = min(left, len(rows))
-        left -= first
+        first = min(recording.limit or len(rows), len(rows))
+        if recording.record is not RecordMode.ALL:
+            first = 0
         found[search] = rows[:first] + (best(rows, first) if keeps_best else [])
     return found
 
@@ -147,7 +145,7 @@ def test_the_sample_is_as_large_as_the_limits_say(everything: Searches) -> None:
         Recording(),
         Recording(record=RecordMode.BEST),
         Recording(record=RecordMode.NONE),
-        *(Recording(limit=limit) for limit in (1, 59, 60, 61, 125, 199, 200, 201)),
+        *(Recording(limit=limit) for limit in (1, 19, 20, 21, 59, 60, 61, None)),
         Recording(record=RecordMode.BEST, limit=1),
         Recording(record=RecordMode.NONE, limit=1),
     ],
@@ -163,21 +161,23 @@ def test_a_run_keeps_what_it_is_told_to_the_row(
 
 KEPT: Final = {
     Recording(): "aaaa",
-    Recording(limit=120): "aabb",
-    Recording(limit=125): "aabb",
-    Recording(limit=60): "abbb",
-    Recording(limit=200): "aaaa",
+    Recording(limit=20): "22a2",
+    Recording(limit=30): "33a3",
+    Recording(limit=60): "aaaa",
     Recording(record=RecordMode.BEST): "bbbb",
     Recording(record=RecordMode.NONE): "nnnn",
 }
-"""Of each search, whether a run keeps all evaluations, the best, or none."""
+"""Of each search, whether a run keeps all evaluations, the best, none, or twenty or thirty."""
 
 ENOUGH: Final = {
     Recording(): "a",
-    Recording(limit=60): "ab",
-    Recording(record=RecordMode.BEST): "ab",
-    Recording(record=RecordMode.BEST, limit=60): "ab",
-    Recording(record=RecordMode.NONE): "abn",
+    Recording(limit=None): "a",
+    Recording(limit=20): "a23",
+    Recording(limit=25): "a3",
+    Recording(limit=60): "a",
+    Recording(record=RecordMode.BEST): "ab23",
+    Recording(record=RecordMode.BEST, limit=60): "ab23",
+    Recording(record=RecordMode.NONE): "ab23n",
 }
 """What must have been kept of a search that a run need not do again."""
 
@@ -202,7 +202,7 @@ def recalled(store: Store, run: UUID) -> list[bool]:
 
 
 def test_a_run_that_wants_more_has_it_all_in_the_end(store: Store, everything: Searches) -> None:
-    for recording in (Recording(record=RecordMode.NONE), Recording(limit=125), Recording()):
+    for recording in (Recording(record=RecordMode.NONE), Recording(limit=25), Recording()):
         run = explore_network(LARGE, PLAN, store=store, recording=recording).run
     assert kept(store, run) == everything
     last = explore_network(LARGE, PLAN, store=store)

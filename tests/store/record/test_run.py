@@ -223,7 +223,7 @@ def test_as_much_is_recorded_as_is_asked_for(recording: Recording, rows: int | N
             for row in store.query("SELECT number FROM evaluation_rows ORDER BY number")
         ]
         first = set(range(rows or 0))
-        more = set(best.tolist()) if recording.needs is not RecordMode.NONE else set[int]()
+        more = set(best.tolist()) if recording.record is not RecordMode.NONE else set[int]()
         assert numbers == sorted(first | more)
         front = recalled(store.start_run(asked))
         np.testing.assert_array_equal(front.energy, energy[best])

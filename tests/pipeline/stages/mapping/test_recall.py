@@ -12,7 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from nestmap.model import EvaluationBatch, Infeasibility, Objective, RecordMode, SearchStatistics
+from nestmap.model import (
+    EvaluationBatch,
+    Infeasibility,
+    Objective,
+    Recording,
+    RecordMode,
+    SearchStatistics,
+)
 from nestmap.search import best_of, pareto_front
 from nestmap.store import Search
 from tests.store.builders import FACTORS, accelerator, batch, layer, search_info, spatial_problem
@@ -48,14 +55,15 @@ def batches(draw: st.DrawFn, unrolled: int) -> EvaluationBatch:
 
 def recalled(given: list[EvaluationBatch]) -> list[EvaluationBatch]:
     """What a search of these batches gives when it is asked for again."""
-    search = Search(search_info(given[0].mappings.problem), 7, RecordMode.NONE, 0, nobody_takes)
+    info, recording = search_info(given[0].mappings.problem), Recording(record=RecordMode.NONE)
+    search = Search(info, 7, recording, 0, nobody_takes)
     for one in given:
         search.record(one)
     search.end()
     return list(search.front())
 
 
-def nobody_takes(_: Search, table: pa.Table) -> int:
+def nobody_takes(_: Search, table: pa.Table) -> None:
     raise AssertionError(f"{table.num_rows} rows are written")
 
 
