@@ -26,6 +26,7 @@ from nestmap.pipeline.cli.options.explore import ExploreOptions, RecordingOption
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import output_width, print_note, show, show_prose
 from nestmap.pipeline.cli.progress import ExplorationBar
+from nestmap.pipeline.cli.size_check import check_size
 from nestmap.pipeline.cli.store_target import StoreTarget, chosen_store, print_resume_hint
 from nestmap.pipeline.cli.workload_argument import read_given_workload
 from nestmap.pipeline.explore.api import (
@@ -38,6 +39,7 @@ from nestmap.pipeline.explore.api import (
 )
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.resume import resume
+from nestmap.pipeline.explore.size import exploration_size
 from nestmap.pipeline.render.json.results import front_json, full_json
 from nestmap.pipeline.render.text.front import front_table
 from nestmap.pipeline.render.text.gap import gap_note
@@ -121,6 +123,9 @@ def run_explore(options: ExploreOptions) -> None:
         store=None if place is None or place.parts else path,
         static_energy=options.static_energy,
     )
+    size = exploration_size(network, plan)
+    recording = None if place is None else _recording(where)
+    check_size(size, recording, agreed=options.yes)
     found = _explored(options, network, plan, place)
     _report(found, network, plan.objective, files)
     _print_place(found.run, place)

@@ -179,7 +179,7 @@ def exploration_pipeline(
     """
     chosen = EachOnceStage(best_stage(plan, observers, ledger))
     summed = SumStage(cost_function(ledger), plan.objective)
-    return VectorStage(_layers(plan) >> chosen >> summed, plan.count_vector)
+    return VectorStage(layers_stage(plan) >> chosen >> summed, plan.count_vector)
 
 
 def best_stage(
@@ -206,7 +206,7 @@ def front_pipeline(
     else:
         every = candidates_stage(plan) >> each(evaluation_stage(search, observers, ledger))
         costs = every >> FlattenStage[EvaluationBatch]()
-    fronts = _layers(plan) >> EachOnceStage(costs >> ParetoStage())
+    fronts = layers_stage(plan) >> EachOnceStage(costs >> ParetoStage())
     return VectorStage(fronts >> FrontSumStage(cost_function(ledger)), plan.count_vector)
 
 
@@ -236,7 +236,8 @@ def exact_walk_stage(
     return ExactWalkStage(search, run)
 
 
-def _layers(plan: SearchPlan) -> Stage[NetworkProblem, Iterator[MappingProblem]]:
+def layers_stage(plan: SearchPlan) -> Stage[NetworkProblem, Iterator[MappingProblem]]:
+    """The layers that a plan searches, in order."""
     if plan.locality is None:
         return WorkloadStage() >> each(PinnedTopLevelsStage())
     on_chip = each(RemoveUnusedMemoryStage() >> PinnedTopLevelsStage())

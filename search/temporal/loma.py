@@ -19,8 +19,8 @@ from nestmap.search.temporal.bounds import with_bounds
 from nestmap.search.temporal.infeasibility import add_failures, infeasibility_statistics
 from nestmap.search.temporal.memory_allocation import Failures, allocate_rows
 from nestmap.search.temporal.ordering import pinned_orders
-from nestmap.search.temporal.permutations import encode, permutations
-from nestmap.search.temporal.pinned import pinned_batch
+from nestmap.search.temporal.permutations import count_permutations, encode, permutations
+from nestmap.search.temporal.pinned import pinned_batch, pinned_mapping
 
 CHUNK = 8192
 """Orders per chunk: large enough to keep kernels busy, small enough to fit the cache."""
@@ -44,6 +44,17 @@ def loma(
         return
     for batch in feasible_orders(spatial, lpf_limit, mapping_type, workers):
         yield batch if len(batch) else with_bounds(batch)
+
+
+def loma_order_count(spatial: SpatialProblem, lpf_limit: int | None) -> int:
+    """The number of orders that :func:`loma` tries, feasible or not.
+
+    Raises:
+        InputError: if the user's temporal ordering is unsatisfiable.
+    """
+    if pinned_mapping(spatial) is not None:
+        return 1
+    return sum(count_permutations(pinned.free) for pinned in pinned_orders(spatial, lpf_limit))
 
 
 def feasible_orders(

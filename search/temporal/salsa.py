@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from nestmap.search.select.best import best_of
 from nestmap.search.temporal.annealing import Chain, Rules, VisitedOrders, anneal
 from nestmap.search.temporal.bounds import with_bounds
 from nestmap.search.temporal.infeasibility import add_failures, infeasibility_statistics
-from nestmap.search.temporal.loma import feasible_orders, loma
+from nestmap.search.temporal.loma import feasible_orders, loma, loma_order_count
 from nestmap.search.temporal.loop_factors import prime_factors
 from nestmap.search.temporal.memory_allocation import Failures
 from nestmap.search.temporal.ordering import PinnedOrder, pinned_orders
@@ -87,25 +87,61 @@ def salsa(
     Raises:
         InputError: if the temporal ordering is unsatisfiable.
     """
-    ways = tuple(pinned_orders(spatial, None))
-    few_factors = _coarse_orders(spatial)
+    extent = _extent(spatial, annealing)
     coarse: tuple[EvaluationBatch, ...] = ()
-    if few_factors not in ((), ways):
+    if extent.coarse:
         coarse = tuple(map(evaluate_batch, feasible_orders(spatial, START_LIMIT, mapping_type)))
     yield from coarse
-    orders = sum(count_permutations(way.free) for way in ways)
-    if few_factors == ways or orders <= annealing.budget:
+    if not extent.chains:
         yield from map(evaluate_batch, loma(spatial, None, mapping_type))
         return
     start = _best_loops(coarse, objective)
-    search = _Search(spatial, objective, annealing, mapping_type, ways, start)
+    search = _Search(spatial, objective, annealing, mapping_type, extent.ways, start)
     failures = new_record(Failures)
-    chains = range(max(annealing.chains, len(ways)))
-    for batch, more in map_in_order(search.chain, chains, workers):
+    for batch, more in map_in_order(search.chain, range(extent.chains), workers):
         add_failures(failures, more)
         yield batch
     last = MappingBatch.empty(spatial, infeasibility_statistics(spatial, failures))
     yield evaluate_batch(with_bounds(last))
+
+
+def salsa_order_count(spatial: SpatialProblem, annealing: Annealing) -> int:
+    """The number of orders that :func:`salsa` visits, feasible or not.
+
+    Raises:
+        InputError: if the temporal ordering is unsatisfiable.
+    """
+    extent = _extent(spatial, annealing)
+    coarse = sum(count_permutations(way.free) for way in extent.coarse)
+    if not extent.chains:
+        return coarse + loma_order_count(spatial, None)
+    chains = (extent.ways[number % len(extent.ways)] for number in range(extent.chains))
+    return coarse + sum(_steps(way, annealing) for way in chains)
+
+
+class _Extent(NamedTuple):
+    """What a search visits: orders of few factors, then chains in the ways to order the primes.
+
+    Without chains it visits all orders of the primes.
+    """
+
+    coarse: tuple[PinnedOrder, ...]
+    ways: tuple[PinnedOrder, ...]
+    chains: int
+
+
+def _extent(spatial: SpatialProblem, annealing: Annealing) -> _Extent:
+    ways = tuple(pinned_orders(spatial, None))
+    few_factors = _coarse_orders(spatial)
+    coarse = () if few_factors == ways else few_factors
+    orders = sum(count_permutations(way.free) for way in ways)
+    visits_all = few_factors == ways or orders <= annealing.budget
+    return _Extent(coarse, ways, 0 if visits_all else max(annealing.chains, len(ways)))
+
+
+def _steps(way: PinnedOrder, annealing: Annealing) -> int:
+    """The number of orders that a chain visits."""
+    return annealing.iterations if count_permutations(way.free) > 1 else 1
 
 
 def _coarse_orders(spatial: SpatialProblem) -> tuple[PinnedOrder, ...]:
@@ -168,7 +204,7 @@ class _Search:
         return rules
 
     def _draws(self, way: PinnedOrder, random: np.random.Generator) -> Floats:
-        steps = self.annealing.iterations if count_permutations(way.free) > 1 else 1
+        steps = _steps(way, self.annealing)
         return np.column_stack([random.random((steps, 2)), random.standard_exponential(steps)])
 
     def _batch(self, factors: tuple[Loop, ...], visited: VisitedOrders) -> EvaluationBatch:

@@ -70,6 +70,13 @@ class ExploreOptions:
     pareto: Annotated[
         bool, Option(help="Find the Pareto front of each layer in energy and latency.")
     ] = False
+    yes: Annotated[
+        bool,
+        Option(
+            help="Start without asking an exploration of more than 10^8 mappings, or one that "
+            "records more than 1 GB."
+        ),
+    ] = False
     recording: RecordingOptions
     files: ResultFileOptions
 

@@ -22,6 +22,7 @@ from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.constraint_checks import check_layers
 from nestmap.pipeline.stages.mapping.imc_skipped import mapped_layers
 from nestmap.search import loma
+from nestmap.search.temporal.loma import loma_order_count
 
 
 class WorkloadStage(Frozen, Stage[NetworkProblem, Iterator[MappingProblem]], frozen=True):
@@ -72,6 +73,10 @@ class LomaStage(Frozen, Stage[SpatialProblem, Iterator[MappingBatch]], frozen=Tr
 
     def __call__(self, spatial: SpatialProblem, /) -> Iterator[MappingBatch]:
         return loma(spatial, self.lpf_limit, self.mapping_type, self.workers)
+
+    def order_count(self, spatial: SpatialProblem) -> int:
+        """The number of orders that the stage tries, feasible or not."""
+        return loma_order_count(spatial, self.lpf_limit)
 
 
 class CostModelStage(Frozen, Stage[MappingBatch, EvaluationBatch], frozen=True):

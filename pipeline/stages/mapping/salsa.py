@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from nestmap.model import EvaluationBatch, Frozen, MappingType, Objective, SpatialProblem
 from nestmap.model.units import Cooling, PositiveCount, Seed, Temperature
 from nestmap.pipeline.stage_graph import Stage
-from nestmap.search.temporal.salsa import Annealing, salsa
+from nestmap.search.temporal.salsa import Annealing, salsa, salsa_order_count
 
 _USUAL = Annealing()
 
@@ -37,11 +37,19 @@ class SalsaStage(Frozen, Stage[SpatialProblem, Iterator[EvaluationBatch]], froze
     workers: PositiveCount = 1
 
     def __call__(self, spatial: SpatialProblem, /) -> Iterator[EvaluationBatch]:
-        annealing = Annealing(
+        return salsa(spatial, self.objective, self.annealing, self.mapping_type, self.workers)
+
+    def order_count(self, spatial: SpatialProblem) -> int:
+        """The number of orders that the stage visits, feasible or not."""
+        return salsa_order_count(spatial, self.annealing)
+
+    @property
+    def annealing(self) -> Annealing:
+        """The length of annealing and its temperatures."""
+        return Annealing(
             chains=self.chains,
             iterations=self.iterations,
             start_temperature=self.start_temperature,
             cooling=self.cooling,
             seed=self.seed,
         )
-        return salsa(spatial, self.objective, annealing, self.mapping_type, self.workers)
