@@ -38,8 +38,10 @@ from nestmap.pipeline.explore.api import (
     read_network,
 )
 from nestmap.pipeline.explore.plan import SearchPlan
+from nestmap.pipeline.explore.recording import read_plan
 from nestmap.pipeline.explore.resume import resume
-from nestmap.pipeline.explore.size import exploration_size
+from nestmap.pipeline.explore.run import Job
+from nestmap.pipeline.explore.size import ExplorationSize, exploration_size
 from nestmap.pipeline.render.json.results import front_json, full_json
 from nestmap.pipeline.render.text.front import front_table
 from nestmap.pipeline.render.text.gap import gap_note
@@ -126,7 +128,7 @@ def run_explore(options: ExploreOptions) -> None:
     size = exploration_size(network, plan)
     recording = None if place is None else _recording(where)
     check_size(size, recording, agreed=options.yes)
-    found = _explored(options, network, plan, place)
+    found = _explored(options, Job(network, plan), size, place)
     _report(found, network, plan.objective, files)
     _print_place(found.run, place)
 
@@ -140,22 +142,23 @@ def resume_exploration(
         NestmapError: where the run cannot be resumed, or no mapping fits.
     """
     info = opened.info(number)
-    with print_resume_hint(opened, place), ExplorationBar() as bar:
+    size = exploration_size(info.network, read_plan(SearchPlan, number, info.options))
+    with print_resume_hint(opened, place), ExplorationBar(size) as bar:
         found = resume(number, opened, workers=options.workers, progress=bar)
     _report(found, info.network, info.objective, ResultFiles(options.files))
     _print_place(number, place)
 
 
 def _explored(
-    options: ExploreOptions, network: NetworkProblem, plan: SearchPlan, place: StoreTarget | None
+    options: ExploreOptions, job: Job, size: ExplorationSize, place: StoreTarget | None
 ) -> Exploration | FrontExploration:
     explored = explore_front if options.pareto else explore_network
     if place is None:
-        with ExplorationBar() as bar:
-            return explored(network, plan, progress=bar)
+        with ExplorationBar(size) as bar:
+            return explored(job.network, job.plan, progress=bar)
     recording = _recording(options.recording)
-    with place.open() as store, print_resume_hint(store, place), ExplorationBar() as bar:
-        return explored(network, plan, store=store, recording=recording, progress=bar)
+    with place.open() as store, print_resume_hint(store, place), ExplorationBar(size) as bar:
+        return explored(job.network, job.plan, store=store, recording=recording, progress=bar)
 
 
 def _recording(options: RecordingOptions) -> Recording:

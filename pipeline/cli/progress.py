@@ -1,8 +1,7 @@
-"""The progress bar of an exploration: completed layers, evaluated mappings, and their rate."""
+"""The progress bar of an exploration: how much is done, of how much, and how fast."""
 
 from __future__ import annotations
 
-from time import perf_counter
 from types import TracebackType
 from typing import Final, final
 
@@ -10,11 +9,13 @@ from rich.console import Console
 
 from nestmap.costmodel.evaluate_rows import is_compiled_before
 from nestmap.model import EvaluationBatch, NetworkProblem
+from nestmap.pipeline.cli.exploration_tally import ExplorationTally
 from nestmap.pipeline.cli.progress_line import ProgressLine
-from nestmap.pipeline.format.numbers import count
+from nestmap.pipeline.cli.work_clock import WorkClock
+from nestmap.pipeline.explore.size import ExplorationSize
+from nestmap.pipeline.format.numbers import count, engineering
 from nestmap.pipeline.render.text.plain_table import printable
 
-_COMPILING: Final = "Compiling the cost model, once per machine and version: about half a minute."
 _LONGEST_NAME: Final = 16
 
 
@@ -22,15 +23,19 @@ _LONGEST_NAME: Final = 16
 class ExplorationBar:
     """Shows the progress of an exploration on the error output; a bar only on a terminal.
 
-    Use it as a context manager around the exploration, and pass it as its ``progress``.
+    Use it as a context manager around the exploration, and pass it as its ``progress``. Rates
+    count mappings that are evaluated while nothing is compiled or read.
     """
 
-    def __init__(self, console: Console | None = None) -> None:
-        self._line = ProgressLine(console, "reading", "layers  ")
-        self._positions: dict[str, int] = {}
+    def __init__(self, size: ExplorationSize, console: Console | None = None) -> None:
+        self._line = ProgressLine(console, "reading")
+        self._tally = ExplorationTally(size)
+        self._clock = WorkClock()
+        self._is_compiling = False
         self._evaluations = 0
+        self._timed = 0
+        self._timed_tries = 0
         self._recalled = 0
-        self._began = perf_counter()
 
     def __enter__(self) -> ExplorationBar:
         self._line.start()
@@ -44,41 +49,85 @@ class ExplorationBar:
     ) -> None:
         self._line.stop()
         if error is None:
-            seconds = perf_counter() - self._began
-            known = (
-                f" {count(self._recalled)} were reused from the store." if self._recalled else ""
-            )
-            self._line.print(f"Evaluated {self._counted()} in {seconds:.1f} s.{known}")
+            self._line.print(self._summary())
+
+    def compile(self, done: int, of: int) -> None:
+        """So many of the kernels are compiled; the phase ends with the last one.
+
+        Where the number is unknown it is 0 of 1, until the first mappings are evaluated.
+        """
+        if not self._is_compiling:
+            self._clock.skip()
+        self._clock.add_compiling()
+        self._is_compiling = done < of
+        self._line.compile(done, of)
 
     def start(self, network: NetworkProblem) -> None:
         """The exploration begins."""
+        self._clock.restart()
         if not is_compiled_before():
-            self._line.print(_COMPILING)
-        self._began = perf_counter()
-        layers = network.workload.layers
-        self._positions = {layer.name: i for i, layer in enumerate(layers)}
-        self._line.update(total=len(layers), completed=0)
+            self.compile(0, 1)
+        else:
+            self._show()
 
     def observe(self, batch: EvaluationBatch) -> None:
         """One batch has been evaluated."""
+        tried = self._tally.add(batch)
         self._evaluations += len(batch)
-        self._show(batch.mappings.problem.layer.name)
+        if self._is_compiling:  # within the batch, so that it says nothing about the rate
+            self.compile(1, 1)
+        else:
+            self._clock.add_work()
+            self._timed += len(batch)
+            self._timed_tries += tried
+        self._show()
 
     def recall(self, batch: EvaluationBatch) -> None:
         """A search is reused: its Pareto front, with the statistics of all."""
+        self._clock.skip()
+        self._tally.add(batch)
         self._recalled += batch.statistics.evaluations
-        self._show(batch.mappings.problem.layer.name)
+        self._show()
 
-    def _show(self, name: str) -> None:
+    def _show(self) -> None:
+        tally, size = self._tally, self._tally.size
+        layers = f"{tally.layers}/{len(size.layers)} layers"
+        text = [layers, self._mappings(), self._rate(), self._time_left()]
         self._line.update(
-            f"layers  {self._counted()}",
-            description=printable(name)[:_LONGEST_NAME],
-            completed=self._positions[name],
+            ", ".join(filter(None, text)),
+            description=printable(tally.layer or "")[:_LONGEST_NAME],
+            completed=tally.layers if size.mappings is None else tally.mappings,
+            total=len(size.layers) if size.mappings is None else size.mappings,
         )
 
-    def _counted(self) -> str:
-        if not self._evaluations and self._recalled:
-            return "no mappings"
-        seconds = perf_counter() - self._began
-        rate = int(self._evaluations / seconds) if seconds else 0
-        return f"{count(self._evaluations)} mappings, {count(rate)}/s"
+    def _mappings(self) -> str:
+        known = self._tally.size.mappings
+        if known is not None:
+            return f"{engineering(self._tally.mappings)} of {engineering(known)} mappings"
+        found = f"{count(self._evaluations)} mappings"
+        if not self._tally.spatial_mappings:
+            return found
+        return f"spatial mapping {count(self._tally.spatial_mappings)}, {found}"
+
+    def _rate(self) -> str:
+        rate = self._clock.per_second(self._timed)
+        return "" if rate is None else f"{count(int(rate))}/s"
+
+    def _time_left(self) -> str:
+        left, rate = self._tally.left, self._clock.per_second(self._timed_tries)
+        if left is None or rate is None:
+            return ""
+        minutes, seconds = divmod(int(left / rate), 60)
+        hours, minutes = divmod(minutes, 60)
+        time = f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+        return f"{time} left"
+
+    def _summary(self) -> str:
+        evaluated = ["no mappings" if self._recalled else "0 mappings"]
+        if self._evaluations:
+            evaluated = [f"{count(self._evaluations)} mappings", self._rate()]
+        text = f"Evaluated {', '.join(filter(None, evaluated))} in {self._clock.elapsed:.1f} s"
+        if self._clock.compiling:
+            text += f", after compiling for {self._clock.compiling:.1f} s"
+        known = f" {count(self._recalled)} were reused from the store." if self._recalled else ""
+        return f"{text}.{known}"

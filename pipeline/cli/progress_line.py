@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import Final, final
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+_COMPILING: Final = "Compiling the cost model, once per machine and version."
 
 
 @final
 class ProgressLine:
-    """A description, a bar, a count and a text; drawn on a terminal only, removed at the end."""
+    """A description, a bar and a text; drawn on a terminal only, removed at the end."""
 
     def __init__(self, console: Console | None, description: str, text: str = "") -> None:
         self._console = console or Console(stderr=True)
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=None),
-            MofNCompleteColumn(),
             TextColumn("{task.fields[text]}", markup=False),
             TimeElapsedColumn(),
             console=self._console,
@@ -26,6 +27,7 @@ class ProgressLine:
             disable=not self._console.is_terminal,
         )
         self._task = self._bar.add_task(description, total=None, text=text)
+        self._has_said = False
 
     def start(self) -> None:
         """Starts to draw the line."""
@@ -47,6 +49,15 @@ class ProgressLine:
         self._bar.update(self._task, description=description, completed=completed, total=total)
         if text is not None:
             self._bar.update(self._task, text=text)
+
+    def compile(self, done: int, of: int) -> None:
+        """Shows that kernels are compiled, so many so far; a permanent line says so first."""
+        if not self._has_said:
+            self._has_said = True
+            self.print(_COMPILING)
+        text = f"{done} of {of} kernels" if of > 1 else ""
+        total = of if of > 1 else None
+        self.update(text, description="compiling", completed=done, total=total)
 
     def print(self, text: str) -> None:
         """Prints a permanent line, also without a terminal."""

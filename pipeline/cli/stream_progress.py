@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter
 from types import TracebackType
 from typing import final
 
@@ -12,6 +11,7 @@ from nestmap.model.multicore.population import Fitness, Generation
 from nestmap.model.multicore.problem import SplitProblem
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.pipeline.cli.progress_line import ProgressLine
+from nestmap.pipeline.cli.work_clock import WorkClock
 from nestmap.pipeline.format.numbers import count, cycles, energy
 
 
@@ -27,8 +27,10 @@ class StreamBar:
         self._line = ProgressLine(console, "splitting")
         self._costs = 0
         self._evaluations = 0
+        self._generations = 0
         self._before: int | None = None
-        self._began = self._phase = perf_counter()
+        self._clock = WorkClock()
+        self._is_compiling = False
 
     def __enter__(self) -> StreamBar:
         self._line.start()
@@ -42,9 +44,19 @@ class StreamBar:
     ) -> None:
         self._line.stop()
         if error is None:
-            seconds = perf_counter() - self._began
             text = f"Costed {count(self._costs)} kinds of nodes on cores, {self._scheduled()}"
-            self._line.print(f"{text}, all in {seconds:.1f} s.")
+            text += f", all in {self._clock.elapsed:.1f} s"
+            if self._clock.compiling:
+                text += f", after compiling for {self._clock.compiling:.1f} s"
+            self._line.print(f"{text}.")
+
+    def compile(self, done: int, of: int) -> None:
+        """So many of the kernels are compiled; the phase ends with the last one."""
+        if not self._is_compiling:
+            self._clock.skip()
+        self._clock.add_compiling()
+        self._is_compiling = done < of
+        self._line.compile(done, of)
 
     def split(self, split: SplitProblem) -> None:
         """The network is split; the search for the costs of its nodes begins."""
@@ -53,7 +65,7 @@ class StreamBar:
     def costed(self, done: int, of: int) -> None:
         """This many of the costs are known."""
         self._costs = done
-        self._line.update(completed=done, total=of)
+        self._line.update(f"{count(done)} of {count(of)} costs", completed=done, total=of)
 
     def prove(self, problem: ScheduleProblem) -> None:
         """All costs are known; constraint programming begins."""
@@ -62,7 +74,8 @@ class StreamBar:
 
     def search(self, problem: ScheduleProblem, generations: int) -> None:
         """All costs are known; this many generations follow the first one."""
-        self._phase = perf_counter()
+        self._clock.skip()
+        self._generations = generations
         self._line.update("", description="generation", completed=0, total=generations)
 
     def observe(self, generation: Generation) -> None:
@@ -70,15 +83,16 @@ class StreamBar:
         if self._before is None:  # earlier ones were recorded before the run was resumed
             self._before = generation.evaluations - len(generation.scheduled)
         self._evaluations = generation.evaluations - self._before
-        text = f"{_best(generation)}  {self._scheduled()}"
+        self._clock.add_work()
+        number = f"{generation.number} of {self._generations}"
+        text = f"{number}  {_best(generation)}  {self._scheduled()}"
         self._line.update(text, completed=generation.number)
 
     def _scheduled(self) -> str:
         if not self._evaluations:
             return "scheduled no allocations"
-        seconds = perf_counter() - self._phase
-        rate = int(self._evaluations / seconds) if seconds else 0
-        return f"scheduled {count(self._evaluations)} allocations, {count(rate)}/s"
+        rate = self._clock.per_second(self._evaluations)
+        return f"scheduled {count(self._evaluations)} allocations, {count(int(rate or 0))}/s"
 
 
 def _best(generation: Generation) -> str:

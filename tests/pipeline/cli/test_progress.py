@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from io import StringIO
 
 import pytest
 from rich.console import Console
 
-from nestmap.model import NetworkProblem
-from nestmap.pipeline.cli import progress
+from nestmap.model import EvaluationBatch, NetworkProblem, Workload
+from nestmap.model.base import copy_with
+from nestmap.pipeline.cli import progress, work_clock
+from nestmap.pipeline.cli.exploration_tally import ExplorationTally
 from nestmap.pipeline.cli.progress import ExplorationBar
+from nestmap.pipeline.cli.progress_line import ProgressLine
+from nestmap.pipeline.cli.stream_progress import StreamBar
+from nestmap.pipeline.cli.work_clock import WorkClock
 from nestmap.pipeline.explore.api import explore_network
+from nestmap.pipeline.explore.plan import SearchPlan
+from nestmap.pipeline.explore.size import ExplorationSize, LayerSize, exploration_size
 from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.stages import ExactStage
 from tests.loma import LOMA_PLAN
 from tests.pipeline.cli.inputs import Inputs
+from tests.pipeline.networks import FIRST, MACHINE, SECOND
 
 
 @pytest.fixture
@@ -26,22 +36,69 @@ def network(inputs: Inputs) -> NetworkProblem:
     )
 
 
-def drawn(network: NetworkProblem, *, terminal: bool) -> str:
-    """All that an exploration writes to a terminal of 80 columns, or to a file."""
+@pytest.fixture(autouse=True)
+def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels count as compiled, whether they are or not."""
+    monkeypatch.setattr(progress, "is_compiled_before", lambda: True)
+
+
+@dataclass
+class Clock:
+    """A clock that a test sets."""
+
+    now: float = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of the progress bar."""
+    made = Clock()
+    monkeypatch.setattr(work_clock, "perf_counter", made)
+    return made
+
+
+@pytest.fixture
+def texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that the line shows; a terminal sees only some of them, ten in a second."""
+    shown = list[str]()
+    update = ProgressLine.update
+
+    def note(
+        line: ProgressLine,
+        text: str | None = None,
+        *,
+        description: str | None = None,
+        completed: int | None = None,
+        total: int | None = None,
+    ) -> None:
+        shown.append(f"{description}: {text}")
+        update(line, text, description=description, completed=completed, total=total)
+
+    monkeypatch.setattr(ProgressLine, "update", note)
+    return shown
+
+
+def drawn(network: NetworkProblem, *, terminal: bool, plan: SearchPlan = LOMA_PLAN) -> str:
+    """All that an exploration writes to a terminal of 100 columns, or to a file."""
     file = StringIO()
-    with ExplorationBar(Console(file=file, force_terminal=terminal, width=80)) as bar:
-        explore_network(network, LOMA_PLAN, progress=bar)
+    size = exploration_size(network, plan)
+    console = Console(file=file, force_terminal=terminal, width=100)
+    with ExplorationBar(size, console) as bar:
+        explore_network(network, plan, progress=bar)
     return file.getvalue()
 
 
 def test_a_terminal_sees_layers_and_mappings(network: NetworkProblem) -> None:
     text = drawn(network, terminal=True)
-    assert "/2" in text
+    assert "/2 layers, " in text
+    assert " of 32 mappings" in text
     assert "Evaluated 5 mappings, " in text
 
 
-def test_a_file_gets_one_line(network: NetworkProblem, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "is_compiled_before", lambda: True)
+def test_a_file_gets_one_line(network: NetworkProblem) -> None:
     text = drawn(network, terminal=False)
     assert text.startswith("Evaluated 5 mappings, ")
     assert text.count("\n") == 1
@@ -49,6 +106,164 @@ def test_a_file_gets_one_line(network: NetworkProblem, monkeypatch: pytest.Monke
 
 def test_after_an_error_nothing_is_claimed() -> None:
     file = StringIO()
-    with pytest.raises(KeyboardInterrupt), ExplorationBar(Console(file=file)):
+    size = ExplorationSize(())
+    with pytest.raises(KeyboardInterrupt), ExplorationBar(size, Console(file=file)):
         raise KeyboardInterrupt
     assert file.getvalue() == ""
+
+
+REPEATED = NetworkProblem(
+    workload=Workload.of(
+        FIRST,
+        copy_with(FIRST, {"name": "again"}),
+        SECOND,
+        copy_with(SECOND, {"name": "and again"}),
+        name="net",
+    ),
+    accelerator=MACHINE,
+)
+
+
+class Batches:
+    """Notes all batches of an exploration."""
+
+    def __init__(self) -> None:
+        self.found: list[EvaluationBatch] = []
+
+    def start(self, network: NetworkProblem) -> None:
+        """Notes nothing."""
+
+    def observe(self, batch: EvaluationBatch) -> None:
+        """Notes a batch."""
+        self.found.append(batch)
+
+    def recall(self, batch: EvaluationBatch) -> None:
+        """Without a store there is nothing to reuse."""
+        raise AssertionError
+
+
+def batches(plan: SearchPlan) -> list[EvaluationBatch]:
+    """All batches of the network with repeated layers."""
+    seen = Batches()
+    explore_network(REPEATED, plan, progress=seen)
+    return seen.found
+
+
+def test_a_repeated_layer_is_no_work() -> None:
+    tally = ExplorationTally(exploration_size(REPEATED, LOMA_PLAN))
+    assert len(tally.size.layers) == 2
+    layers = list[int]()
+    for batch in batches(LOMA_PLAN):
+        tally.add(batch)
+        layers.append(tally.layers)
+    assert sorted(set(layers)) == [0, 1]
+    assert tally.mappings == tally.size.mappings
+    assert tally.left == 0
+
+
+def test_mappings_that_a_complete_layer_has_pruned_are_done() -> None:
+    found = batches(LOMA_PLAN)
+    first = next(x for x in found if x.mappings.problem.layer.name == "first")
+    second = next(x for x in found if x.mappings.problem.layer.name == "second")
+    size = ExplorationSize((LayerSize("first", (500, 400)), LayerSize("second", (1000,))))
+    tally = ExplorationTally(size)
+    tried = tally.add(first)
+    assert tally.left == 1900 - tried
+    assert tally.spatial_mappings == 1
+    more = tally.add(second)
+    assert (tally.layers, tally.spatial_mappings) == (1, 1)
+    assert tally.mappings == 900 + more
+
+
+def test_the_exact_search_counts_layers_and_spatial_mappings(texts: list[str]) -> None:
+    plan = SearchPlan(search=ExactStage())
+    tally = ExplorationTally(exploration_size(REPEATED, plan))
+    for batch in batches(plan):
+        tally.add(batch)
+    assert tally.left is None
+    assert tally.layers == 1
+    assert tally.spatial_mappings >= 1
+    drawn(REPEATED, terminal=True, plan=plan)
+    assert any(x.startswith("first: 0/2 layers, spatial mapping 1, ") for x in texts)
+    assert any(x.startswith("second: 1/2 layers, spatial mapping 2, ") for x in texts)
+    assert not any(" left" in x for x in texts)
+
+
+def test_rates_and_the_time_left_count_work_only(clock: Clock, texts: list[str]) -> None:
+    first, *_, last = (x for x in batches(LOMA_PLAN) if len(x))
+    size = ExplorationSize((LayerSize("first", (10 * len(first),)), LayerSize("second", (0,))))
+    file = StringIO()
+    with ExplorationBar(size, Console(file=file)) as bar:
+        clock.now += 7  # reads
+        bar.compile(0, 2)
+        clock.now += 20
+        bar.compile(1, 2)
+        clock.now += 20
+        bar.compile(2, 2)
+        bar.start(REPEATED)
+        clock.now += 2
+        bar.observe(first)
+        clock.now += 50
+        bar.recall(first)
+        bar.observe(last)
+        rate = (len(first) + len(last)) / 2
+        clock.now += 1
+    assert texts[:3] == [f"compiling: {done} of 2 kernels" for done in range(3)]
+    known = f"{10 * len(first)} mappings, {len(first) // 2}/s, 0:{9 * 2:02} left"
+    assert texts[4] == f"first: 0/2 layers, {len(first)} of {known}"
+    text = file.getvalue()
+    assert (
+        f"Evaluated {len(first) + len(last)} mappings, {int(rate)}/s in 53.0 s, after compiling "
+        f"for 40.0 s. {first.statistics.evaluations} were reused from the store.\n"
+    ) in text
+
+
+def test_what_is_compiled_on_the_way_is_no_work(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "is_compiled_before", lambda: False)
+    first, *_, last = (x for x in batches(LOMA_PLAN) if len(x))
+    file = StringIO()
+    with ExplorationBar(exploration_size(REPEATED, LOMA_PLAN), Console(file=file)) as bar:
+        bar.start(REPEATED)
+        clock.now += 30
+        bar.observe(first)
+        clock.now += 2
+        bar.observe(last)
+    assert file.getvalue().splitlines() == [
+        "Compiling the cost model, once per machine and version.",
+        f"Evaluated {len(first) + len(last)} mappings, {len(last) // 2}/s in 2.0 s, after "
+        "compiling for 30.0 s.",
+    ]
+
+
+def test_a_clock_splits_the_time(clock: Clock) -> None:
+    measured = WorkClock()
+    assert measured.per_second(3) is None
+    clock.now += 2
+    measured.add_work()
+    clock.now += 3
+    measured.skip()
+    clock.now += 5
+    measured.add_compiling()
+    clock.now += 7
+    assert (measured.work, measured.compiling, measured.elapsed) == (2, 5, 12)
+    assert measured.per_second(6) == 3
+    measured.restart()
+    assert (measured.work, measured.compiling, measured.elapsed) == (0, 5, 0)
+
+
+def test_several_cores_say_what_compiling_took(clock: Clock, texts: list[str]) -> None:
+    file = StringIO()
+    with StreamBar(Console(file=file)) as bar:
+        clock.now += 1
+        bar.compile(0, 3)
+        clock.now += 9
+        bar.compile(3, 3)
+        clock.now += 2
+    assert texts == ["compiling: 0 of 3 kernels", "compiling: 3 of 3 kernels"]
+    assert file.getvalue().splitlines() == [
+        "Compiling the cost model, once per machine and version.",
+        "Costed 0 kinds of nodes on cores, scheduled no allocations, all in 3.0 s, after "
+        "compiling for 9.0 s.",
+    ]
