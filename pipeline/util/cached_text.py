@@ -1,0 +1,35 @@
+"""Texts that take long to make, kept with the user's caches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from nestmap.model.errors import InputError
+from nestmap.pipeline.util.atomic_files import write_text
+
+
+def cached_text(name: str, make: Callable[[], str]) -> str:
+    """The text of the cached file with this name; made, and cached if possible, if there is none.
+
+    The name must tell all that determines the text, such as the versions of the packages it is
+    made of. Where the user's caches cannot be read or written, the text is made each time.
+    """
+    try:
+        file = _folder() / name
+    except RuntimeError:  # no HOME, and no entry of the user in the list of users
+        return make()
+    with suppress(OSError, UnicodeDecodeError):
+        return file.read_bytes().decode()
+    text = make()
+    with suppress(OSError, InputError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_text(file, text)
+    return text
+
+
+def _folder() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "nestmap"
