@@ -16,16 +16,20 @@ def count_accesses(problem: FlatProblem, work: Work) -> None:
 
     Formula: docs/cost-model.md#word-accesses
 
-    Reads: bits, times.
+    Reads: bits, times, same_data.
     Fills: accesses.
     """
-    for port in range(problem.ports):
-        narrow, wide = problem.port_min[port], problem.port_max[port]
-        for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
-            x, level = problem.transfer_operand[t], problem.transfer_level[t]
-            words = np.ceil(work.bits[FRACTIONAL, t] / narrow) * (narrow / wide)
-            words *= work.times[FRACTIONAL, t] * problem.units[FRACTIONAL, x, level]
-            work.accesses[t] = np.trunc(words)
+    for x in range(problem.operands):
+        for link in range(problem.levels[x]):
+            if work.same_data[x, link] == 1:
+                continue
+            for i in range(problem.link_transfers[x, link]):
+                t = problem.link_transfer[x, link, i]
+                port, level = problem.transfer_port[t], problem.transfer_level[t]
+                narrow, wide = problem.port_min[port], problem.port_max[port]
+                words = np.ceil(work.bits[FRACTIONAL, t] / narrow) * (narrow / wide)
+                words *= work.times[FRACTIONAL, t] * problem.units[FRACTIONAL, x, level]
+                work.accesses[t] = np.trunc(words)
 
 
 @kernel

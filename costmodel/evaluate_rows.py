@@ -16,7 +16,7 @@ from nestmap.costmodel.kernel.jit import is_compiled, kernel
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Totals, Work
 from nestmap.costmodel.loading import load_ports, offloading, onloading
-from nestmap.costmodel.reuse import count_cycles, measure_tops, place_loops
+from nestmap.costmodel.reuse import compare_loops, count_cycles, measure_tops, place_loops
 from nestmap.costmodel.stall import time_transfers, worst_stall
 from nestmap.costmodel.transfers import measure_transfers
 from nestmap.costmodel.utilization import find_double_buffers, utilize_memories
@@ -57,9 +57,12 @@ def load_row(work: Work, factors: Ints, order: Codes, cuts: Codes) -> None:
 def evaluate_row(problem: FlatProblem, work: Work) -> Totals:
     """The cost of the mapping in the work arrays; fills all of them.
 
+    Of the mapping before, for the same problem, each step keeps what is the same.
+
     Each kernel declares the arrays it reads and fills; ``tests/costmodel/test_evaluate_rows.py``
     checks this, and that no array is read before it is filled.
     """
+    compare_loops(problem, work)
     place_loops(problem, work)
     count_cycles(problem, work)
     measure_tops(problem, work)

@@ -8,6 +8,7 @@ from nestmap.costmodel.kernel.record import (
     DIMENSIONS,
     INDICES,
     LEVELS,
+    LINK_TRANSFERS,
     MEMORIES,
     OPERANDS,
     PORTS,
@@ -66,6 +67,10 @@ class FlatProblem:
     transfer_level: Annotated[Ints, (TRANSFERS,)]  # [t] memory level whose port serves it
     transfer_movement: Annotated[Ints, (TRANSFERS,)]  # [t]
     transfer_energy: Annotated[Floats, (TRANSFERS,)]  # [t] pJ per access of the port's full width
+    transfer_port: Annotated[Ints, (TRANSFERS,)]  # [t]
+    # [x, l, i] transfers over the link above level l, and their number
+    link_transfer: Annotated[Ints, (OPERANDS, LEVELS, LINK_TRANSFERS)]
+    link_transfers: Annotated[Ints, (OPERANDS, LEVELS)]
     first_transfer: Annotated[Ints, (PORTS + 1,)]  # [p + 1] where the transfers of a port begin
     port_min: Annotated[Floats, (PORTS,)]  # [p] bit/cycle
     port_max: Annotated[Floats, (PORTS,)]  # [p]

@@ -19,37 +19,24 @@ distinct_values = kernel(affine.distinct_values)
 
 @kernel
 def reset_tile(problem: FlatProblem, work: Work) -> None:
-    """Resets ``tile`` and ``extent`` to a single iteration."""
-    work.tile = 1.0
+    """Resets ``extent`` to a single iteration."""
     for d in range(problem.dimensions):
         work.extent[d] = 1.0
 
 
 @kernel
-def add_loop(problem: FlatProblem, work: Work, x: int, dimension: int, factor: float) -> None:
-    """Adds one loop around the tile: its r part multiplies the operand's elements.
-
-    The r part of a pr loop is the growth of its index. Loops and levels are added one at a time:
-    with fractional unrollings, the order of products determines the last digit, and therefore how a
-    count near one half is rounded.
-    """
-    kind = problem.relevance[x, dimension]
-    if kind == RELEVANT:
-        work.extent[dimension] *= factor
-        work.tile *= factor
-    elif kind == PARTIALLY_RELEVANT:
-        index = problem.pr_index[x, dimension]
-        before = _length(problem, work, index)
-        work.extent[dimension] *= factor
-        work.tile *= _length(problem, work, index) / before
+def add_unrollings(problem: FlatProblem, work: Work, view: int, x: int, level: int) -> None:
+    """Adds the unrollings between a level and the one below to the extents of a tile."""
+    for i in range(problem.first_unrolled[x, level - 1], problem.first_unrolled[x, level]):
+        work.extent[problem.unrolled_dimension[x, i]] *= problem.unrolled_factor[view, x, i]
 
 
 @kernel
 def tile_elements(problem: FlatProblem, work: Work, x: int) -> float:
     """Elements of the operand in the tile, from the extents of its dimensions.
 
-    Equals ``tile`` except for the last digit: two tiles with equal extents in their pr dimensions
-    compare as exactly equal.
+    Equals the elements of a level before rounding except for the last digit: two tiles with equal
+    extents in their pr dimensions compare as exactly equal.
     """
     count = 1.0
     for i in range(problem.first_r[x], problem.first_r[x + 1]):
@@ -75,11 +62,22 @@ def _length(problem: FlatProblem, work: Work, index: int) -> float:
 
 
 @kernel
-def add_unrollings(problem: FlatProblem, work: Work, view: int, x: int, level: int) -> None:
-    """Adds the unrollings between a level and the one below to the tile."""
-    for i in range(problem.first_unrolled[x, level - 1], problem.first_unrolled[x, level]):
-        factor = problem.unrolled_factor[view, x, i]
-        add_loop(problem, work, x, problem.unrolled_dimension[x, i], factor)
+def _growth(problem: FlatProblem, work: Work, x: int, dimension: int, factor: float) -> float:
+    """The r part of a loop around a tile, which multiplies the operand's elements.
+
+    The r part of a pr loop is the growth of its index, whose extents it multiplies. Loops and
+    levels are added one at a time: with fractional unrollings, the order of products determines the
+    last digit, and therefore how a count near one half is rounded.
+    """
+    kind = problem.relevance[x, dimension]
+    if kind == RELEVANT:
+        return factor
+    if kind != PARTIALLY_RELEVANT:
+        return 1.0
+    index = problem.pr_index[x, dimension]
+    before = _length(problem, work, index)
+    work.extent[dimension] *= factor
+    return float(_length(problem, work, index) / before)
 
 
 @kernel
@@ -88,22 +86,61 @@ def count_elements(problem: FlatProblem, work: Work) -> None:
 
     Formula: docs/cost-model.md#elements-of-a-tile
 
-    Reads: dimension, factor, stationary_cut.
-    Fills: elements, tile, extent.
+    Reads: dimension, factor, stationary_cut, same_levels, same_growth.
+    Fills: elements, product, growth, extent, level_extent, same_data.
     """
     for view in range(problem.views):
         for x in range(problem.operands):
-            reset_tile(problem, work)
-            done, below = 0, 1.0
-            for level in range(problem.levels[x] + 1):
-                work.tile = 1.0
-                while done < work.stationary_cut[x, level]:
-                    add_loop(problem, work, x, work.dimension[done], work.factor[done])
-                    done += 1
+            first, top = work.same_levels[x], problem.levels[x]
+            done, below = _tile_of_level(problem, work, view, x, first - 1)
+            for level in range(first, top + 1):
+                tile = 1.0
+                for n in range(done, work.stationary_cut[x, level]):
+                    if n < work.same_growth[x]:
+                        work.extent[work.dimension[n]] *= work.factor[n]
+                    else:
+                        work.growth[view, x, n] = _growth(
+                            problem, work, x, work.dimension[n], work.factor[n]
+                        )
+                    tile *= work.growth[view, x, n]
+                done = work.stationary_cut[x, level]
                 if level > 0:
-                    add_unrollings(problem, work, view, x, level)
-                below *= work.tile
-                work.elements[view, x, level] = np.rint(below)
+                    for i in range(
+                        problem.first_unrolled[x, level - 1], problem.first_unrolled[x, level]
+                    ):
+                        factor = problem.unrolled_factor[view, x, i]
+                        dimension = problem.unrolled_dimension[x, i]
+                        tile *= _growth(problem, work, x, dimension, factor)
+                below *= tile
+                _keep_tile(problem, work, view, x, level, below)
+
+
+@kernel
+def _tile_of_level(
+    problem: FlatProblem, work: Work, view: int, x: int, level: int
+) -> tuple[int, float]:
+    """Sets the extents to a level's tile (-1: one iteration); returns its loops and elements."""
+    if level < 0:
+        reset_tile(problem, work)
+        return 0, 1.0
+    for q in range(problem.first_pr[x], problem.first_pr[x + 1]):
+        for i in range(2):
+            work.extent[problem.pr_dimensions[q, i]] = work.level_extent[view, level, q, i]
+    return work.stationary_cut[x, level], work.product[view, x, level]
+
+
+@kernel
+def _keep_tile(
+    problem: FlatProblem, work: Work, view: int, x: int, level: int, product: float
+) -> None:
+    """Writes the elements and extents of a level's tile."""
+    for q in range(problem.first_pr[x], problem.first_pr[x + 1]):
+        for i in range(2):
+            work.level_extent[view, level, q, i] = work.extent[problem.pr_dimensions[q, i]]
+    work.product[view, x, level], elements = product, np.rint(product)
+    if elements != work.elements[view, x, level]:
+        work.same_data[x, level] = 0
+    work.elements[view, x, level] = elements
 
 
 @kernel
@@ -113,7 +150,7 @@ def find_partial_sums(problem: FlatProblem, work: Work) -> None:
     Formula: docs/cost-model.md#partial-sums
 
     Reads: loops, dimension, stationary_cut.
-    Fills: psum_above.
+    Fills: psum_above, same_data.
     """
     highest = work.loops
     while highest > 0 and problem.relevance[OUT, work.dimension[highest - 1]] != IRRELEVANT:
@@ -122,7 +159,10 @@ def find_partial_sums(problem: FlatProblem, work: Work) -> None:
         for level in range(problem.levels[OUT] + 1):
             looped = work.stationary_cut[OUT, level] < highest
             unrolled = problem.reduced_from[view, level + 1] == 1
-            work.psum_above[view, level] = 1 if looped or unrolled else 0
+            unfinished = 1 if looped or unrolled else 0
+            if unfinished != work.psum_above[view, level]:
+                work.same_data[OUT, level] = 0
+            work.psum_above[view, level] = unfinished
 
 
 @kernel
@@ -131,12 +171,14 @@ def count_bits(problem: FlatProblem, work: Work) -> None:
 
     Formula: docs/cost-model.md#bits
 
-    Reads: elements, psum_above.
+    Reads: elements, psum_above, same_data.
     Fills: held.
     """
-    for view in range(problem.views):
-        for x in range(problem.operands):
-            for level in range(1, problem.levels[x] + 1):
+    for x in range(problem.operands):
+        for level in range(1, problem.levels[x] + 1):
+            if work.same_data[x, level] == 1:
+                continue
+            for view in range(problem.views):
                 unfinished = x == OUT and work.psum_above[view, level] == 1
                 precision = problem.partial_precision[x] if unfinished else problem.precision[x]
                 work.held[view, x, level] = work.elements[view, x, level] * precision

@@ -20,18 +20,26 @@ def time_transfers(problem: FlatProblem, work: Work) -> None:
 
     Formula: docs/cost-model.md#cycles-that-a-transfer-needs-and-may-take
 
-    Reads: cycles, top_irrelevant, doubled, bits.
-    Fills: allowed, needed.
+    Reads: cycles, top_irrelevant, doubled, bits, same_data, same_window.
+    Fills: allowed, needed, same_port.
     """
     view = problem.views - 1
     for port in range(problem.ports):
-        for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
-            x, link = problem.transfer_operand[t], link_of(problem, t)
+        work.same_port[port] = 1
+    for x in range(problem.operands):
+        for link in range(problem.levels[x]):
+            if work.same_data[x, link] == 1 and work.same_window[x, link] == 1:
+                continue
             window = work.cycles[x, link]
             if work.doubled[x, link] == 0:
                 window = np.floor(window / work.top_irrelevant[x, link])
-            work.allowed[t] = np.ceil(window * problem.cycles_per_operation)
-            work.needed[t] = np.ceil(work.bits[view, t] / problem.port_max[port])
+            allowed = np.ceil(window * problem.cycles_per_operation)
+            for i in range(problem.link_transfers[x, link]):
+                t = problem.link_transfer[x, link, i]
+                port = problem.transfer_port[t]
+                work.allowed[t] = allowed
+                work.needed[t] = np.ceil(work.bits[view, t] / problem.port_max[port])
+                work.same_port[port] = 0
 
 
 @kernel
@@ -40,12 +48,13 @@ def worst_stall(problem: FlatProblem, work: Work) -> float:
 
     Formula: docs/cost-model.md#stall
 
-    Reads: cycles, times, allowed, needed.
+    Reads: cycles, times, allowed, needed, same_port.
     Fills: port_stall, sequence, periods, windows, gain, rest.
     """
     worst = 0.0
     for port in range(problem.ports):
-        work.port_stall[port] = _port_stall(problem, work, port)
+        if work.same_port[port] == 0:
+            work.port_stall[port] = _port_stall(problem, work, port)
         worst = max(worst, work.port_stall[port])
     return worst
 

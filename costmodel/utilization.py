@@ -16,7 +16,7 @@ def utilize_memories(problem: FlatProblem, work: Work) -> None:
 
     Formula: docs/cost-model.md#utilization
 
-    Reads: held, top_relevant.
+    Reads: held, top_relevant, same_levels, same_data.
     Fills: utilization, effective, shared, effective_shared.
     """
     for memory in range(problem.memories):
@@ -26,8 +26,9 @@ def utilize_memories(problem: FlatProblem, work: Work) -> None:
         for level in range(1, problem.levels[x] + 1):
             memory = problem.memory[x, level]
             held, size = work.held[FRACTIONAL, x, level], problem.memory_size[memory]
-            work.utilization[x, level] = held / size
-            work.effective[x, level] = np.floor(held / work.top_relevant[x, level]) / size
+            if level >= work.same_levels[x] or work.same_data[x, level] == 0:
+                work.utilization[x, level] = held / size
+                work.effective[x, level] = np.floor(held / work.top_relevant[x, level]) / size
             work.shared[memory] += work.utilization[x, level]
             work.effective_shared[memory] += work.effective[x, level]
 
@@ -41,7 +42,7 @@ def find_double_buffers(problem: FlatProblem, work: Work) -> None:
     Formula: docs/cost-model.md#double-buffering
 
     Reads: effective, effective_shared.
-    Fills: promised, doubled.
+    Fills: promised, doubled, same_window.
     """
     for memory in range(problem.memories):
         work.promised[memory] = work.effective_shared[memory]
@@ -49,10 +50,12 @@ def find_double_buffers(problem: FlatProblem, work: Work) -> None:
         work.doubled[x, 0] = 0
         for level in range(1, problem.levels[x] + 1):
             memory, own = problem.memory[x, level], work.effective[x, level]
-            if work.promised[memory] <= 0.5:
-                work.doubled[x, level] = 1
-            elif own <= 1 - work.promised[memory]:
-                work.doubled[x, level] = 1
-                work.promised[memory] += own
-            else:
-                work.doubled[x, level] = 0
+            doubled = 1
+            if work.promised[memory] > 0.5:
+                if own <= 1 - work.promised[memory]:
+                    work.promised[memory] += own
+                else:
+                    doubled = 0
+            if doubled != work.doubled[x, level]:
+                work.same_window[x, level] = 0
+            work.doubled[x, level] = doubled

@@ -14,7 +14,7 @@ from typing import Annotated, TypeVar, cast, get_args, get_origin, get_type_hint
 import numpy as np
 import numpy.typing as npt
 
-from nestmap.model import InputError
+from nestmap.model import MOVEMENTS, InputError
 from nestmap.model.arrays import Floats, Ints
 
 R = TypeVar("R")
@@ -26,6 +26,7 @@ LOOPS = 128
 MEMORIES = 32
 PORTS = 96
 TRANSFERS = 96
+LINK_TRANSFERS = len(MOVEMENTS)  # two at each of its ends
 INDICES = 24
 SIDES = 32
 UNROLLINGS = 64

@@ -16,7 +16,7 @@ import numpy as np
 
 from nestmap.costmodel.evaluate_rows import load_order, load_row
 from nestmap.costmodel.flat_problem import FlatProblem
-from nestmap.costmodel.footprint import add_loop, add_unrollings, reset_tile, tile_elements
+from nestmap.costmodel.footprint import add_unrollings, reset_tile, tile_elements
 from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import LOOPS, MEMORIES, OPERANDS, check_loops, new_record
@@ -250,7 +250,7 @@ def _list_candidates(problem: FlatProblem, work: Work, candidates: Candidates, m
                 break
             candidates.last[i] = prefix
             if prefix < work.loops:
-                add_loop(problem, work, x, work.dimension[prefix], work.factor[prefix])
+                work.extent[work.dimension[prefix]] *= work.factor[prefix]
         if candidates.last[i] < first:
             return i
     return NO_FAILURE
@@ -290,7 +290,7 @@ def _tile_up_to(problem: FlatProblem, work: Work, x: int, level: int, cut: int) 
     for below in range(1, level + 1):
         add_unrollings(problem, work, FRACTIONAL, x, below)
     for n in range(cut):
-        add_loop(problem, work, x, work.dimension[n], work.factor[n])
+        work.extent[work.dimension[n]] *= work.factor[n]
 
 
 @kernel
