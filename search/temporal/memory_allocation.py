@@ -16,16 +16,20 @@ import numpy as np
 
 from nestmap.costmodel.evaluate_rows import load_order, load_row
 from nestmap.costmodel.flat_problem import FlatProblem
-from nestmap.costmodel.footprint import add_unrollings, reset_tile, tile_elements
-from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import LOOPS, MEMORIES, OPERANDS, check_loops, new_record
+from nestmap.costmodel.kernel.record import MEMORIES, OPERANDS, check_loops, new_record
 from nestmap.costmodel.kernel.work import Work
-from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.model.arrays import Codes, Flags, Floats, Ints
-
-NO_FAILURE = -1
-"""Marks a failure of all slots together instead of one slot."""
+from nestmap.search.temporal.slot_candidates import (
+    NO_FAILURE,
+    Candidates,
+    compare_order,
+    forget_from,
+    is_chosen,
+    list_candidates,
+    slot_bits,
+    whole_tensor,
+)
 
 assert OPERANDS == 3, "_choose has a loop for each slot of a memory"
 
@@ -41,21 +45,8 @@ class Failures:
     need: Annotated[Floats, (MEMORIES, OPERANDS + 1)]  # fewest bits required
 
 
-@final
-class Candidates:
-    """The prefixes that each slot (``i``) of one memory could hold; a prefix is its length."""
-
-    below: Annotated[Ints, (OPERANDS,)]  # [x] prefix that the memories below hold
-    first: Annotated[Ints, (OPERANDS,)]  # [i] range of prefixes
-    last: Annotated[Ints, (OPERANDS,)]
-    bits: Annotated[Floats, (OPERANDS, LOOPS + 1)]  # [i] capacity that a prefix requires
-    accesses: Annotated[Floats, (OPERANDS, LOOPS + 1)]  # [i] bits that the level above then sends
-    above: Annotated[Floats, (LOOPS + 1,)]  # iterations of the loops above a prefix
-    best: Annotated[Ints, (OPERANDS,)]  # [i] prefix chosen
-
-
 class Scratch(NamedTuple):
-    """The records that allocation uses."""
+    """The records that allocation uses, for orders of the same loops of one problem."""
 
     work: Work
     candidates: Candidates
@@ -179,148 +170,64 @@ def _bits_at(problem: FlatProblem, work: Work, memory: int, i: int) -> float:
 
 
 @kernel
-def slot_bits(
-    problem: FlatProblem,
-    work: Work,
-    place: tuple[int, int, int],
-    cut: int,
-    below: int,
-    whole: float,
-) -> float:
-    """The capacity in bits that one operand takes in a memory.
-
-    ``place`` is the memory, the operand and the level. The memory holds the loops below ``cut`` of
-    the order in ``work``, the level underneath those below ``below``; ``whole`` is the result of
-    :func:`whole_tensor`.
-    """
-    memory, x, level = place
-    _tile_up_to(problem, work, x, level, cut)
-    elements = tile_elements(problem, work, x)
-    doubled = problem.double_buffered[memory] == 1
-    copies = 2 if doubled and cut < work.loops and elements < whole else 1
-    return copies * elements * _precision(problem, work, x, level, below)
-
-
-@kernel
 def allocate(problem: FlatProblem, scratch: Scratch, even: bool) -> bool:
     """Fills ``work.cut`` for the order in ``work``; false if some memory is too small."""
     work, candidates = scratch.work, scratch.candidates
-    _count_iterations(work, candidates)
+    same = compare_order(problem, work, candidates)
     for x in range(problem.operands):
         candidates.below[x] = 0
     for memory in range(problem.memories):
         slots = problem.slots[memory]
-        failure = _list_candidates(problem, work, candidates, memory)
-        if failure == NO_FAILURE and not _choose(problem, candidates, memory, even):
-            failure = slots
-        if failure != NO_FAILURE:
-            _count_failure(problem, scratch, memory, failure)
-            return False
+        if not is_chosen(problem, candidates, memory, same):
+            failure = list_candidates(problem, work, candidates, memory, same)
+            if failure == NO_FAILURE and not _choose(problem, candidates, memory, even):
+                failure = slots
+            if failure != NO_FAILURE:
+                _count_failure(problem, scratch, memory, failure)
+                forget_from(problem, candidates, memory)
+                return False
         for i in range(slots):
             x = problem.slot_operand[memory, i]
-            candidates.below[x] = candidates.best[i]
-            work.cut[x, problem.slot_level[memory, i]] = candidates.best[i]
+            candidates.chosen_above[memory, i] = candidates.below[x]
+            candidates.below[x] = candidates.best[memory, i]
+            work.cut[x, problem.slot_level[memory, i]] = candidates.best[memory, i]
     return True
-
-
-@kernel
-def _list_candidates(problem: FlatProblem, work: Work, candidates: Candidates, memory: int) -> int:
-    """Finds the prefixes that fit on their own; returns a slot in which none does.
-
-    Formula: docs/cost-model.md#candidates-of-a-memory
-    """
-    for i in range(problem.slots[memory]):
-        x, level = problem.slot_operand[memory, i], problem.slot_level[memory, i]
-        is_top = level == problem.levels[x]
-        below = int(candidates.below[x])
-        first = work.loops if is_top else below
-        precision = _precision(problem, work, x, level, below)
-        candidates.first[i], candidates.last[i] = first, first - 1
-        whole = whole_tensor(problem, work, x) if problem.double_buffered[memory] == 1 else 0.0
-        _tile_up_to(problem, work, x, level, first)
-        for prefix in range(first, work.loops + 1):
-            elements = tile_elements(problem, work, x)
-            is_last_tile = prefix == work.loops or elements >= whole
-            bits = elements * precision
-            candidates.bits[i, prefix] = bits if is_last_tile else 2 * bits
-            candidates.accesses[i, prefix] = (
-                0.0 if is_top else candidates.above[prefix] * candidates.bits[i, prefix]
-            )
-            if candidates.bits[i, prefix] > problem.memory_size[memory]:
-                break
-            candidates.last[i] = prefix
-            if prefix < work.loops:
-                work.extent[work.dimension[prefix]] *= work.factor[prefix]
-        if candidates.last[i] < first:
-            return i
-    return NO_FAILURE
-
-
-@kernel
-def _precision(problem: FlatProblem, work: Work, x: int, level: int, below: int) -> float:
-    """The precision of an element: that of a partial sum while an ir loop remains above it."""
-    if x == OUT:
-        if problem.reduced_from[FRACTIONAL, level] == 1:
-            return float(problem.partial_precision[x])
-        for n in range(below, work.loops):
-            if problem.relevance[x, work.dimension[n]] == IRRELEVANT:
-                return float(problem.partial_precision[x])
-    return float(problem.precision[x])
-
-
-@kernel
-def _count_iterations(work: Work, candidates: Candidates) -> None:
-    """Iterations of the loops above each prefix."""
-    candidates.above[work.loops] = 1.0
-    for n in range(work.loops - 1, -1, -1):
-        candidates.above[n] = candidates.above[n + 1] * work.factor[n]
-
-
-@kernel
-def whole_tensor(problem: FlatProblem, work: Work, x: int) -> float:
-    """Elements of the operand in all loops and unrollings below its top level."""
-    _tile_up_to(problem, work, x, problem.levels[x], work.loops)
-    return tile_elements(problem, work, x)
-
-
-@kernel
-def _tile_up_to(problem: FlatProblem, work: Work, x: int, level: int, cut: int) -> None:
-    """The tile that a level holds with the loops below ``cut``: unrollings first, then loops."""
-    reset_tile(problem, work)
-    for below in range(1, level + 1):
-        add_unrollings(problem, work, FRACTIONAL, x, below)
-    for n in range(cut):
-        work.extent[work.dimension[n]] *= work.factor[n]
 
 
 @kernel
 def _choose(problem: FlatProblem, candidates: Candidates, memory: int, even: bool) -> bool:
     """Fills ``best``: the fewest accesses among feasible combinations, ties to the last one.
 
-    Combinations are in lexicographic order. A slot that the memory does not have gets one prefix
-    with no bits and no accesses.
+    Combinations are in lexicographic order, the last one first: longer prefixes mostly need fewer
+    accesses, so that the minimum of shorter ones ends a loop early. A slot that the memory does not
+    have gets one prefix with no bits and no accesses.
 
     Formula: docs/cost-model.md#the-combination-chosen
     """
-    capacity = problem.memory_size[memory]
+    capacity, best = problem.memory_size[memory], candidates.best
+    accesses, bits, least = candidates.accesses, candidates.bits, candidates.least
     for i in range(problem.slots[memory], OPERANDS):
         candidates.first[i] = candidates.last[i] = 0
-        candidates.bits[i, 0] = candidates.accesses[i, 0] = 0.0
+        bits[i, 0] = accesses[i, 0] = least[i, 0] = 0.0
+    last_b, last_c = candidates.last[1], candidates.last[2]
     fewest, found = np.inf, False
-    for a in range(candidates.first[0], candidates.last[0] + 1):
-        for b in range(candidates.first[1], candidates.last[1] + 1):
-            bits = candidates.bits[0, a] + candidates.bits[1, b]
-            accesses = candidates.accesses[0, a] + candidates.accesses[1, b]
-            for c in range(candidates.first[2], candidates.last[2] + 1):
-                total = accesses + candidates.accesses[2, c]
-                is_within = bits + candidates.bits[2, c] <= capacity
+    for a in range(candidates.last[0], candidates.first[0] - 1, -1):
+        if least[0, a] + least[1, last_b] + least[2, last_c] >= fewest:
+            break
+        for b in range(last_b, candidates.first[1] - 1, -1):
+            if accesses[0, a] + least[1, b] + least[2, last_c] >= fewest:
+                break
+            held, sent = bits[0, a] + bits[1, b], accesses[0, a] + accesses[1, b]
+            for c in range(last_c, candidates.first[2] - 1, -1):
+                if sent + least[2, c] >= fewest:
+                    break
                 if (
-                    is_within
-                    and total <= fewest
+                    held + bits[2, c] <= capacity
+                    and sent + accesses[2, c] < fewest
                     and (not even or _is_even(problem, candidates, memory, (a, b, c)))
                 ):
-                    fewest, found = total, True
-                    candidates.best[0], candidates.best[1], candidates.best[2] = a, b, c
+                    fewest, found = sent + accesses[2, c], True
+                    best[memory, 0], best[memory, 1], best[memory, 2] = a, b, c
     return found
 
 
@@ -349,9 +256,10 @@ def is_even_everywhere(problem: FlatProblem, work: Work, candidates: Candidates)
         for i in range(problem.slots[memory]):
             x, level = problem.slot_operand[memory, i], problem.slot_level[memory, i]
             candidates.below[x] = work.cut[x, level - 1] if level > 1 else 0
-            candidates.best[i] = work.cut[x, level]
-        ends = candidates.best
-        if not _is_even(problem, candidates, memory, (ends[0], ends[1], ends[2])):
+            candidates.best[memory, i] = work.cut[x, level]
+        best = candidates.best
+        ends = best[memory, 0], best[memory, 1], best[memory, 2]
+        if not _is_even(problem, candidates, memory, ends):
             return False
     return True
 

@@ -17,7 +17,7 @@ from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.model.arrays import Flags, Floats, Ints
 from nestmap.search.temporal.exact.lattice import Lattice, load_point
-from nestmap.search.temporal.memory_allocation import slot_bits, whole_tensor
+from nestmap.search.temporal.slot_candidates import slot_bits, whole_tensor
 
 LOOSE = -1
 """Marks a memory that always has room for all of its operands."""

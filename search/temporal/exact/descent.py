@@ -28,7 +28,8 @@ from nestmap.search.temporal.exact.labels import (
 )
 from nestmap.search.temporal.exact.objective_bound import add_to_front, objective_of
 from nestmap.search.temporal.exact.space import Space
-from nestmap.search.temporal.memory_allocation import Candidates, is_even_everywhere, write_cuts
+from nestmap.search.temporal.memory_allocation import is_even_everywhere, write_cuts
+from nestmap.search.temporal.slot_candidates import Candidates
 
 ROWS = 8192
 """Mappings that are evaluated before they are passed on."""

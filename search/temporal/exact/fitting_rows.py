@@ -21,7 +21,7 @@ from nestmap.model.arrays import Flags, Floats
 from nestmap.search.spatial.all_mappings import SpatialCandidates
 from nestmap.search.spatial.unrolling_table import UnrollingTable
 from nestmap.search.temporal.exact.capacity import cut_bits
-from nestmap.search.temporal.memory_allocation import whole_tensor
+from nestmap.search.temporal.slot_candidates import whole_tensor
 
 ROUNDING = 1 + 1e-9
 """How far sums of bits may exceed a memory because their terms are rounded."""

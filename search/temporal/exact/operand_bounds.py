@@ -28,7 +28,7 @@ from nestmap.search.temporal.exact.lattice import Lattice, load_point, prime_lat
 from nestmap.search.temporal.exact.remainders import accumulate
 from nestmap.search.temporal.exact.resources import energy_resource
 from nestmap.search.temporal.exact.space import MOST_CELLS
-from nestmap.search.temporal.memory_allocation import whole_tensor
+from nestmap.search.temporal.slot_candidates import whole_tensor
 
 REREAD, KEPT = 0, 1
 """Whether the array reads an input again in each cycle, or keeps it during the innermost loop."""

@@ -1,4 +1,4 @@
-"""The costs of a mapping do not depend on the mappings before it."""
+"""The allocation and the costs of an order do not depend on the orders before it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestmap.costmodel.evaluate import evaluate_batch
+from nestmap.costmodel.evaluate import evaluate_batch, factor_table
+from nestmap.costmodel.flatten import flatten
+from nestmap.costmodel.kernel.record import new_record
 from nestmap.model import MappingBatch, SpatialProblem
 from nestmap.model.arrays import Codes
 from nestmap.search.temporal.loop_factors import loop_factors
+from nestmap.search.temporal.memory_allocation import Failures, allocate_rows
 from nestmap.search.temporal.permutations import encode
 from tests.properties.variants import examples
 from tests.strategies import cut_positions, spatial_problems
@@ -26,6 +29,23 @@ def drawn_orders(data: st.DataObject, codes: Codes) -> Codes:
         order = np.array([*order[:inner], *outer], np.uint8)
         orders.append(order)
     return np.array(orders)
+
+
+@examples
+@given(spatial_problems(2**20), st.booleans(), st.data())
+def test_an_allocation_does_not_depend_on_the_order_before(
+    spatial: SpatialProblem, even: bool, data: st.DataObject
+) -> None:
+    factors, codes = encode(loop_factors(spatial, 8))
+    orders = drawn_orders(data, codes)
+    problem, table = flatten(spatial), factor_table(spatial, factors)
+    together, apart = new_record(Failures), new_record(Failures)
+    found = allocate_rows(problem, table, orders.copy(), even, together)
+    single = [allocate_rows(problem, table, row[None].copy(), even, apart) for row in orders]
+    for side in range(2):
+        assert found[side].tolist() == [row for one in single for row in one[side].tolist()]
+    assert together.orders.tolist() == apart.orders.tolist()
+    assert together.need.tolist() == apart.need.tolist()
 
 
 @examples
