@@ -92,12 +92,14 @@ def count_elements(problem: FlatProblem, work: Work) -> None:
     for view in range(problem.views):
         for x in range(problem.operands):
             first, top = work.same_levels[x], problem.levels[x]
+            has_pr = problem.first_pr[x] < problem.first_pr[x + 1]
             done, below = _tile_of_level(problem, work, view, x, first - 1)
             for level in range(first, top + 1):
                 tile = 1.0
                 for n in range(done, work.stationary_cut[x, level]):
                     if n < work.same_growth[x]:
-                        work.extent[work.dimension[n]] *= work.factor[n]
+                        if has_pr:
+                            work.extent[work.dimension[n]] *= work.factor[n]
                     else:
                         work.growth[view, x, n] = _growth(
                             problem, work, x, work.dimension[n], work.factor[n]

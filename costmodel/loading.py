@@ -27,25 +27,22 @@ def load_ports(problem: FlatProblem, work: Work, compute_cycles: float) -> None:
     work.compute_cycles = compute_cycles
     for x in range(problem.operands):
         is_same = is_same and work.same_data[x, 1] == 1
+    view = problem.views - 1
     for port in range(problem.ports):
-        if work.same_port[port] == 0 or (work.once[port] > 0 and not is_same):
-            _load_port(problem, work, port, compute_cycles)
-
-
-@kernel
-def _load_port(problem: FlatProblem, work: Work, port: int, compute_cycles: float) -> None:
-    view, once, busy = problem.views - 1, 0, 0.0
-    for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
-        work.loading[t] = 0.0
-        if work.times[view, t] > 0 and not is_backward(problem, t):
-            work.loading[t] = work.needed[t]
-            if work.times[view, t] > 1:
-                busy += np.ceil(average_width(problem, work, t) / problem.cycles_per_operation)
-            else:
-                once = _insert_by_cycles(work, once, t)
-    work.once[port] = once
-    free = max(0.0, (problem.port_max[port] - busy) / problem.port_max[port])
-    _hide_behind_computation(problem, work, port, once, free * compute_cycles)
+        if work.same_port[port] == 1 and (is_same or work.once[port] == 0):
+            continue
+        once, busy = 0, 0.0
+        for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
+            work.loading[t] = 0.0
+            if work.times[view, t] > 0 and not is_backward(problem, t):
+                work.loading[t] = work.needed[t]
+                if work.times[view, t] > 1:
+                    busy += np.ceil(average_width(problem, work, t) / problem.cycles_per_operation)
+                else:
+                    once = _insert_by_cycles(work, once, t)
+        work.once[port] = once
+        free = max(0.0, (problem.port_max[port] - busy) / problem.port_max[port])
+        _hide_behind_computation(problem, work, port, once, free * compute_cycles)
 
 
 @kernel

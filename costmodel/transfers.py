@@ -41,26 +41,17 @@ def measure_transfers(problem: FlatProblem, work: Work) -> None:
     """
     for x in range(problem.operands):
         for link in range(problem.levels[x]):
-            if work.same_data[x, link] == 0:
-                periods = work.cycles[x, problem.levels[x]] / work.cycles[x, link]
-                for view in range(problem.views):
-                    _measure_link(problem, work, view, (x, link), periods)
-
-
-@kernel
-def _measure_link(
-    problem: FlatProblem, work: Work, view: int, place: tuple[int, int], periods: float
-) -> None:
-    """Measures the transfers over the link of operand and level in ``place``."""
-    x, link = place
-    unfinished = x == OUT and work.psum_above[view, link] == 1
-    precision = problem.partial_precision[x] if unfinished else problem.precision[x]
-    words = work.elements[view, x, link]
-    for i in range(problem.link_transfers[x, link]):
-        t = problem.link_transfer[x, link, i]
-        crossing = words
-        if link < problem.transfer_level[t]:
-            crossing *= problem.boost[view, x, link]
-        happens = unfinished or not is_backward(problem, t)
-        work.bits[view, t] = crossing * precision if happens else 0.0
-        work.times[view, t] = periods if happens else 0.0
+            if work.same_data[x, link] == 1:
+                continue
+            periods = work.cycles[x, problem.levels[x]] / work.cycles[x, link]
+            for view in range(problem.views):
+                unfinished = x == OUT and work.psum_above[view, link] == 1
+                precision = problem.partial_precision[x] if unfinished else problem.precision[x]
+                for i in range(problem.link_transfers[x, link]):
+                    t = problem.link_transfer[x, link, i]
+                    words = work.elements[view, x, link]
+                    if link < problem.transfer_level[t]:
+                        words *= problem.boost[view, x, link]
+                    happens = unfinished or not is_backward(problem, t)
+                    work.bits[view, t] = words * precision if happens else 0.0
+                    work.times[view, t] = periods if happens else 0.0

@@ -52,20 +52,14 @@ class Candidates:
 
 @kernel
 def compare_order(problem: FlatProblem, work: Work, candidates: Candidates) -> int:
-    """Returns the innermost loops that are those of the order before."""
+    """Counts the iterations above; returns the innermost loops that the order before had too."""
     if candidates.is_filled == 0:
         forget_from(problem, candidates, 0)
         candidates.is_filled = 1
-    _count_iterations(work, candidates)
-    return replace_loops(work, candidates.dimension_before, candidates.factor_before)
-
-
-@kernel
-def _count_iterations(work: Work, candidates: Candidates) -> None:
-    """Iterations of the loops above each prefix."""
     candidates.above[work.loops] = 1.0
     for n in range(work.loops - 1, -1, -1):
         candidates.above[n] = candidates.above[n + 1] * work.factor[n]
+    return replace_loops(work, candidates.dimension_before, candidates.factor_before)
 
 
 @kernel
