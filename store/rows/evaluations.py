@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias, TypeVar, cast
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,13 @@ from nestmap.store.rows.codes import Codes, Words, code_bits, code_counts, pack,
 Numbers = npt.NDArray[np.int64]
 T = TypeVar("T", bound=np.generic)
 _Array: TypeAlias = "pa.Array[pa.Scalar[pa.DataType]]"
+
+
+class _Lists(Protocol):
+    """A chunk of a column of lists; the stubs do not say what its items are."""
+
+    def value_lengths(self) -> _Array: ...
+    def flatten(self) -> _Array: ...
 
 
 class MappingCoding(NamedTuple):
@@ -182,15 +189,13 @@ def integers(table: pa.Table, name: str) -> Numbers:
 
 def _codes(table: pa.Table, name: str, bits: int) -> Codes:
     """A column of packed codes; all rows have the same number of words."""
-    # the stubs do not say what the items of a list are
-    values = [cast(_Array, x.flatten()) for x in _list_chunks(table, name)]
+    values = [x.flatten() for x in _list_chunks(table, name)]
     return unpack(_numbers(values, np.uint64).reshape(table.num_rows, -1), bits)
 
 
-def _list_chunks(table: pa.Table, name: str) -> Sequence[pa.ListArray[pa.UInt64Scalar]]:
+def _list_chunks(table: pa.Table, name: str) -> Sequence[_Lists]:
     """A column of lists; not as pyarrow.compute takes it, which takes long to import."""
-    # the stubs do not say that the chunks of a column of lists are arrays of lists
-    return cast("list[pa.ListArray[pa.UInt64Scalar]]", table.column(name).chunks)
+    return cast("list[_Lists]", table.column(name).chunks)
 
 
 # Not to_numpy: if pandas is installed, it takes 0.9 s to import it
