@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from inspect import ismodule
 from pathlib import Path
 from pkgutil import walk_packages
 from types import MappingProxyType
@@ -93,7 +94,7 @@ def public_names(package: str) -> Iterator[str]:
     """What ``from package import name`` is meant to give."""
     module = import_module(package)
     if hasattr(module, "__all__"):
-        yield from module.__all__
+        yield from (x for x in module.__all__ if not ismodule(getattr(module, x)))
         return
     text = Path(str(module.__file__)).read_text(encoding="utf-8")
     yield from re.findall(r"^(?:from \S+ import |    )(?:\w+ as )(\w+),?$", text, re.MULTILINE)

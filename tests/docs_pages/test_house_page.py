@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from importlib import import_module
+from inspect import unwrap
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Final
@@ -40,6 +41,8 @@ def code_of(room: str, module: str, function: str) -> CodeType:
     found: object = import_module(f"nestmap.{room.replace('/', '.')}.{module}")
     for name in function.split("."):
         found = getattr(found, name)
+    if callable(found):
+        found = unwrap(found)
     code: object = getattr(found, "__code__", None)
     assert isinstance(code, CodeType), f"{room}/{module}.py: {function} is no plain function"
     return code

@@ -5,7 +5,6 @@ from .layers import layers_figure as layers_figure
 from .layers import utilization_figure as utilization_figure
 from .loops import loops_figure as loops_figure
 from .memory_energy import memories_figure as memories_figure
-from .preconditions import check_matplotlib as check_matplotlib
 from .roofline import roofline_figure as roofline_figure
 from .scatter import scatter_figure as scatter_figure
 from .schedule.comparison import NamedSchedule as NamedSchedule
