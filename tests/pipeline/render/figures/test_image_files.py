@@ -89,6 +89,7 @@ def without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         assert name == "matplotlib"
 
     monkeypatch.setattr(needs_module, "find_spec", nothing)
+    monkeypatch.delitem(vars(figures), "layers_figure", raising=False)  # where it was used before
     return check_matplotlib
 
 
