@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from contextlib import closing
+from functools import cache
 from pathlib import Path
-from uuid import UUID
+from tempfile import TemporaryDirectory
+from uuid import UUID, uuid4
 
 import duckdb
 
@@ -109,19 +112,49 @@ def _countable(entry: LayerResult) -> LayerResult:
     )
 
 
+_MADE = TemporaryDirectory(prefix="nestmap-tests-")  # the stores below; gone when tests end
+
+
 def filled(path: Path, *names: str) -> tuple[UUID, ...]:
-    """A store with a finished run for each name; gives the runs."""
+    """A store with a finished run for each name; gives the runs.
+
+    New ones of the same names are copies of one store, so their runs have the same ids.
+    """
+    if path.exists():
+        return _fill_all(path, names)
+    made, runs = _made_store(names)
+    shutil.copyfile(made, path)
+    return runs
+
+
+def _fill_all(path: Path, names: Sequence[str]) -> tuple[UUID, ...]:
     with Store.open(path) as store:
         return tuple(fill(store, name) for name in names)
 
 
-def write_parts(folder: Path, *names: str, finish: bool = True) -> tuple[UUID, ...]:
-    """A folder of Parquet parts with a run for each name; gives the runs."""
-    runs: list[UUID] = []
+@cache
+def _made_store(names: tuple[str, ...]) -> tuple[Path, tuple[UUID, ...]]:
+    path = Path(_MADE.name) / f"{uuid4()}.duckdb"
+    return path, _fill_all(path, names)
+
+
+def write_parts(folder: Path, *names: str) -> tuple[UUID, ...]:
+    """A new folder of Parquet parts with a run for each name; gives the runs.
+
+    Folders of the same names are copies of one folder, so their runs have the same ids.
+    """
+    made, runs = _made_parts(names)
+    shutil.copytree(made, folder)
+    return runs
+
+
+@cache
+def _made_parts(names: tuple[str, ...]) -> tuple[Path, tuple[UUID, ...]]:
+    folder, runs = Path(_MADE.name) / f"{uuid4()}", list[UUID]()
     for name in names:
         with recording_to(folder) as store:
-            runs.append(fill(store, name, finish=finish))
-    return tuple(runs)
+            runs.append(fill(store, name))
+    return folder, tuple(runs)
 
 
 def recording_to(folder: Path) -> Store:

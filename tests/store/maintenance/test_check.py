@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -20,14 +21,39 @@ from tests.store.streams import fill_stream
 RELEASED = Path(__file__).parent.parent / "released"
 
 
-@pytest.fixture(name="path")
-def _path(tmp_path: Path) -> Path:
+@pytest.fixture(name="made", scope="module")
+def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with a run whose evaluations are what the cost model says, and two others."""
-    path = tmp_path / "store.duckdb"
+    path = tmp_path_factory.mktemp("made") / "store.duckdb"
     with Store.open(path) as store:
         fill(store, "real", versions=REAL)
         fill(store, NASTY)
         fill(store, "open", finish=False)
+    return path
+
+
+@pytest.fixture(name="path")
+def _path(tmp_path: Path, made: Path) -> Path:
+    """A copy of that store."""
+    path = tmp_path / "store.duckdb"
+    shutil.copyfile(made, path)
+    return path
+
+
+@pytest.fixture(name="with_all", scope="module")
+def _with_all(tmp_path_factory: pytest.TempPathFactory, made: Path) -> Path:
+    """That store, with rows in every table."""
+    path = tmp_path_factory.mktemp("all") / "store.duckdb"
+    shutil.copyfile(made, path)
+    sql(
+        path,
+        "INSERT INTO vector_results "
+        "SELECT id, 0, 'n', 'o', 'm', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM runs LIMIT 1",
+        "INSERT INTO infeasible SELECT id, 'why', 1, 0 FROM searches LIMIT 1",
+    )
+    with Store.open(path) as store:
+        fill_stream(store)
+    assert check_store(path, recompute=0).is_sound
     return path
 
 
@@ -158,16 +184,11 @@ def test_references_are_those_of_the_comments() -> None:
 
 
 @pytest.mark.parametrize("reference", all_references(), ids=lambda x: f"{x.table}.{x.column}")
-def test_what_refers_to_nothing_is_said(path: Path, reference: Reference) -> None:
-    sql(
-        path,
-        "INSERT INTO vector_results "
-        "SELECT id, 0, 'n', 'o', 'm', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM runs LIMIT 1",
-        "INSERT INTO infeasible SELECT id, 'why', 1, 0 FROM searches LIMIT 1",
-    )
-    with Store.open(path) as store:
-        fill_stream(store)
-    assert check_store(path, recompute=0).is_sound
+def test_what_refers_to_nothing_is_said(
+    tmp_path: Path, with_all: Path, reference: Reference
+) -> None:
+    path = tmp_path / "store.duckdb"
+    shutil.copyfile(with_all, path)
     sql(path, f"DELETE FROM {reference.owner}")
     told = f"rows with a {reference.column} that is not in {reference.owner}.{reference.key}"
     problems = check_store(path, recompute=1).problems

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -28,6 +29,15 @@ BEST = PruneSelection(best_only=True)
 @pytest.fixture(name="path")
 def _path(tmp_path: Path) -> Path:
     return tmp_path / 'it\'s a "store"; ü 🙂.duckdb'
+
+
+@pytest.fixture(name="large", scope="module")
+def _large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with many evaluations."""
+    path = tmp_path_factory.mktemp("large") / "store.duckdb"
+    with Store.open(path) as store:
+        fill(store, rows=60_000)
+    return path
 
 
 def removed(pruned: PruneReport) -> dict[str, int]:
@@ -124,9 +134,8 @@ def test_a_dry_run_says_the_same_and_changes_nothing(path: Path) -> None:
     assert prune(path, pruning) == said
 
 
-def test_the_file_shrinks(path: Path) -> None:
-    with Store.open(path) as store:
-        fill(store, rows=60_000)
+def test_the_file_shrinks(path: Path, large: Path) -> None:
+    shutil.copyfile(large, path)
     pruned = prune(path, BEST)
     assert pruned.bytes_after == path.stat().st_size < pruned.bytes_before / 2
 
@@ -246,9 +255,10 @@ prune(Path(sys.argv[1]), PruneSelection(best_only=True))
 
 
 @pytest.mark.parametrize("part", [0.05, 0.15, 0.25, 0.35, 0.5])
-def test_pruning_that_is_killed_leaves_the_old_file_or_the_new_one(path: Path, part: float) -> None:
-    with Store.open(path) as store:
-        fill(store, rows=60_000)
+def test_pruning_that_is_killed_leaves_the_old_file_or_the_new_one(
+    path: Path, large: Path, part: float
+) -> None:
+    shutil.copyfile(large, path)
     before = content(path)
     with subprocess.Popen(
         [sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True
