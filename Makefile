@@ -27,6 +27,7 @@ stress: $(READY)  ## the long sweeps: comparison with the reference on thousands
 
 bench: $(READY)  ## what benchmarks/NOTES.md reports
 	$(PYTHON) -m benchmarks.evaluations
+	$(PYTHON) -m benchmarks.startup
 	$(PYTHON) -m benchmarks.network
 	$(PYTHON) -m benchmarks.search
 	$(PYTHON) -m benchmarks.salsa

@@ -15,7 +15,10 @@ from typing import Final
 import pytest
 from hypothesis import settings
 
-TOGETHER: Final = ("browser", "docs/test_site.py", "notebooks", "pipeline/pages/explorer")
+TOGETHER: Final = (
+    *("browser", "docs/test_pictures.py", "docs/test_site.py", "notebooks"),
+    "pipeline/pages/explorer",
+)
 """Tests that share something that takes long to make: one worker runs them (--dist loadgroup)."""
 
 # What a test starts reads bytecode that another test left, even where PYTHONDONTWRITEBYTECODE is
