@@ -18,6 +18,8 @@ from typing import Final, Protocol, cast, final
 from numba.core import config
 from numba.core.caching import FunctionCache
 
+from nestmap.costmodel.kernel.user_caches import user_caches
+
 _PROBE: Final = bytes(1 << 16)
 """On a full disk an empty file can often be created; the first bytes fail."""
 
@@ -70,11 +72,8 @@ def _bases() -> tuple[Path, ...]:
     chosen: str = config.__dict__["CACHE_DIR"]  # NUMBA_CACHE_DIR
     if chosen:
         return (Path(chosen),)
-    bases: list[Path] = []
-    with suppress(RuntimeError):  # no HOME, and no entry of the user in the list of users
-        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        bases.append(Path(home) / "nestmap" / "kernels")
-    return (*bases, _temporary())
+    home = user_caches()
+    return (_temporary(),) if home is None else (home / "kernels", _temporary())
 
 
 def _temporary() -> Path:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
+from nestmap.costmodel.kernel.user_caches import user_caches
 from nestmap.model.errors import InputError
 from nestmap.pipeline.util.atomic_files import write_text
 
@@ -17,19 +16,14 @@ def cached_text(name: str, make: Callable[[], str]) -> str:
     The name must tell all that determines the text, such as the versions of the packages it is
     made of. Where the user's caches cannot be read or written, the text is made each time.
     """
-    try:
-        file = _folder() / name
-    except RuntimeError:  # no HOME, and no entry of the user in the list of users
+    folder = user_caches()
+    if folder is None:
         return make()
+    file = folder / name
     with suppress(OSError, UnicodeDecodeError):
         return file.read_bytes().decode()
     text = make()
     with suppress(OSError, InputError):
-        file.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         write_text(file, text)
     return text
-
-
-def _folder() -> Path:
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "nestmap"
