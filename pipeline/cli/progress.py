@@ -31,7 +31,6 @@ class ExplorationBar:
         self._line = ProgressLine(console, "reading")
         self._tally = ExplorationTally(size)
         self._clock = WorkClock()
-        self._is_compiling = False
         self._evaluations = 0
         self._timed = 0
         self._timed_tries = 0
@@ -51,22 +50,12 @@ class ExplorationBar:
         if error is None:
             self._line.print(self._summary())
 
-    def compile(self, done: int, of: int) -> None:
-        """So many of the kernels are compiled; the phase ends with the last one.
-
-        Where the number is unknown it is 0 of 1, until the first mappings are evaluated.
-        """
-        if not self._is_compiling:
-            self._clock.skip()
-        self._clock.add_compiling()
-        self._is_compiling = done < of
-        self._line.compile(done, of)
-
     def start(self, network: NetworkProblem) -> None:
         """The exploration begins."""
         self._clock.restart()
         if not is_compiled_before():
-            self.compile(0, 1)
+            self._clock.begin_compiling()
+            self._line.say_compiling()
         else:
             self._show()
 
@@ -74,8 +63,8 @@ class ExplorationBar:
         """One batch has been evaluated."""
         tried = self._tally.add(batch)
         self._evaluations += len(batch)
-        if self._is_compiling:  # within the batch, so that it says nothing about the rate
-            self.compile(1, 1)
+        if self._clock.is_compiling:  # within the batch, so that it says nothing about the rate
+            self._clock.end_compiling()
         else:
             self._clock.add_work()
             self._timed += len(batch)

@@ -50,14 +50,12 @@ class ProgressLine:
         if text is not None:
             self._bar.update(self._task, text=text)
 
-    def compile(self, done: int, of: int) -> None:
-        """Shows that kernels are compiled, so many so far; a permanent line says so first."""
+    def say_compiling(self) -> None:
+        """Shows that kernels are compiled; a permanent line says so first."""
         if not self._has_said:
             self._has_said = True
             self.print(_COMPILING)
-        text = f"{done} of {of} kernels" if of > 1 else ""
-        total = of if of > 1 else None
-        self.update(text, description="compiling", completed=done, total=total)
+        self.update("", description="compiling")
 
     def print(self, text: str) -> None:
         """Prints a permanent line, also without a terminal."""

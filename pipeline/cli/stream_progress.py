@@ -7,12 +7,15 @@ from typing import final
 
 from rich.console import Console
 
+from nestmap.costmodel.evaluate_rows import is_compiled_before
+from nestmap.costmodel.kernel.jit import is_compiled
 from nestmap.model.multicore.population import Fitness, Generation
 from nestmap.model.multicore.problem import SplitProblem
 from nestmap.model.multicore.schedule import ScheduleProblem
 from nestmap.pipeline.cli.progress_line import ProgressLine
 from nestmap.pipeline.cli.work_clock import WorkClock
 from nestmap.pipeline.format.numbers import count, cycles, energy
+from nestmap.search.multicore.schedule.list_scheduler import schedule_nodes
 
 
 @final
@@ -27,10 +30,10 @@ class StreamBar:
         self._line = ProgressLine(console, "splitting")
         self._costs = 0
         self._evaluations = 0
+        self._untimed = 0
         self._generations = 0
         self._before: int | None = None
         self._clock = WorkClock()
-        self._is_compiling = False
 
     def __enter__(self) -> StreamBar:
         self._line.start()
@@ -50,21 +53,18 @@ class StreamBar:
                 text += f", after compiling for {self._clock.compiling:.1f} s"
             self._line.print(f"{text}.")
 
-    def compile(self, done: int, of: int) -> None:
-        """So many of the kernels are compiled; the phase ends with the last one."""
-        if not self._is_compiling:
-            self._clock.skip()
-        self._clock.add_compiling()
-        self._is_compiling = done < of
-        self._line.compile(done, of)
-
     def split(self, split: SplitProblem) -> None:
         """The network is split; the search for the costs of its nodes begins."""
         self._line.update(f"of {count(len(split.nodes))} nodes", description="costing")
+        if not is_compiled_before():
+            self._compile()
 
     def costed(self, done: int, of: int) -> None:
         """This many of the costs are known."""
         self._costs = done
+        if done and self._clock.is_compiling:
+            self._clock.end_compiling()
+            self._line.update(description="costing")
         self._line.update(f"{count(done)} of {count(of)} costs", completed=done, total=of)
 
     def prove(self, problem: ScheduleProblem) -> None:
@@ -77,22 +77,33 @@ class StreamBar:
         self._clock.skip()
         self._generations = generations
         self._line.update("", description="generation", completed=0, total=generations)
+        if not is_compiled(schedule_nodes):
+            self._compile()
 
     def observe(self, generation: Generation) -> None:
         """A generation is complete."""
         if self._before is None:  # earlier ones were recorded before the run was resumed
             self._before = generation.evaluations - len(generation.scheduled)
         self._evaluations = generation.evaluations - self._before
-        self._clock.add_work()
+        if self._clock.is_compiling:  # within the generation: it says nothing about the rate
+            self._clock.end_compiling()
+            self._untimed = self._evaluations
+        else:
+            self._clock.add_work()
         number = f"{generation.number} of {self._generations}"
         text = f"{number}  {_best(generation)}  {self._scheduled()}"
-        self._line.update(text, completed=generation.number)
+        self._line.update(text, description="generation", completed=generation.number)
+
+    def _compile(self) -> None:
+        self._clock.begin_compiling()
+        self._line.say_compiling()
 
     def _scheduled(self) -> str:
         if not self._evaluations:
             return "scheduled no allocations"
-        rate = self._clock.per_second(self._evaluations)
-        return f"scheduled {count(self._evaluations)} allocations, {count(int(rate or 0))}/s"
+        text = f"scheduled {count(self._evaluations)} allocations"
+        rate = self._clock.per_second(self._evaluations - self._untimed)
+        return text if rate is None else f"{text}, {count(int(rate))}/s"
 
 
 def _best(generation: Generation) -> str:

@@ -14,6 +14,7 @@ class WorkClock:
         self._last = self._began = perf_counter()
         self.work = 0.0
         self.compiling = 0.0
+        self.is_compiling = False
 
     def restart(self) -> None:
         """Work begins now; what went before does not count, except for compiling."""
@@ -25,11 +26,17 @@ class WorkClock:
         """The time since the last call was work."""
         self.work += self._since_last()
 
-    def add_compiling(self) -> None:
-        """The time since the last call was spent on compiling."""
+    def begin_compiling(self) -> None:
+        """Compiling begins; the time since the last call was something else."""
+        self.skip()
+        self.is_compiling = True
+
+    def end_compiling(self) -> None:
+        """The time since the last call was spent on compiling, which is over."""
         seconds = self._since_last()
         self.compiling += seconds
         self._began += seconds
+        self.is_compiling = False
 
     def skip(self) -> None:
         """The time since the last call was something else."""

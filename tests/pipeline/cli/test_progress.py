@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from io import StringIO
 
@@ -10,7 +12,7 @@ from rich.console import Console
 
 from nestmap.model import EvaluationBatch, NetworkProblem, Workload
 from nestmap.model.base import copy_with
-from nestmap.pipeline.cli import progress, work_clock
+from nestmap.pipeline.cli import progress, stream_progress, work_clock
 from nestmap.pipeline.cli.exploration_tally import ExplorationTally
 from nestmap.pipeline.cli.progress import ExplorationBar
 from nestmap.pipeline.cli.progress_line import ProgressLine
@@ -20,9 +22,11 @@ from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.size import ExplorationSize, LayerSize, exploration_size
 from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.multicore.api import stream
 from nestmap.pipeline.stages import ExactStage
 from tests.loma import LOMA_PLAN
 from tests.pipeline.cli.inputs import Inputs
+from tests.pipeline.multicore import streams
 from tests.pipeline.networks import FIRST, MACHINE, SECOND
 
 
@@ -195,11 +199,6 @@ def test_rates_and_the_time_left_count_work_only(clock: Clock, texts: list[str])
     file = StringIO()
     with ExplorationBar(size, Console(file=file)) as bar:
         clock.now += 7  # reads
-        bar.compile(0, 2)
-        clock.now += 20
-        bar.compile(1, 2)
-        clock.now += 20
-        bar.compile(2, 2)
         bar.start(REPEATED)
         clock.now += 2
         bar.observe(first)
@@ -208,13 +207,12 @@ def test_rates_and_the_time_left_count_work_only(clock: Clock, texts: list[str])
         bar.observe(last)
         rate = (len(first) + len(last)) / 2
         clock.now += 1
-    assert texts[:3] == [f"compiling: {done} of 2 kernels" for done in range(3)]
     known = f"{10 * len(first)} mappings, {len(first) // 2}/s, 0:{9 * 2:02} left"
-    assert texts[4] == f"first: 0/2 layers, {len(first)} of {known}"
+    assert texts[1] == f"first: 0/2 layers, {len(first)} of {known}"
     text = file.getvalue()
     assert (
-        f"Evaluated {len(first) + len(last)} mappings, {int(rate)}/s in 53.0 s, after compiling "
-        f"for 40.0 s. {first.statistics.evaluations} were reused from the store.\n"
+        f"Evaluated {len(first) + len(last)} mappings, {int(rate)}/s in 53.0 s. "
+        f"{first.statistics.evaluations} were reused from the store.\n"
     ) in text
 
 
@@ -244,8 +242,11 @@ def test_a_clock_splits_the_time(clock: Clock) -> None:
     measured.add_work()
     clock.now += 3
     measured.skip()
+    measured.begin_compiling()
+    assert measured.is_compiling
     clock.now += 5
-    measured.add_compiling()
+    measured.end_compiling()
+    assert not measured.is_compiling
     clock.now += 7
     assert (measured.work, measured.compiling, measured.elapsed) == (2, 5, 12)
     assert measured.per_second(6) == 3
@@ -253,17 +254,33 @@ def test_a_clock_splits_the_time(clock: Clock) -> None:
     assert (measured.work, measured.compiling, measured.elapsed) == (0, 5, 0)
 
 
-def test_several_cores_say_what_compiling_took(clock: Clock, texts: list[str]) -> None:
-    file = StringIO()
-    with StreamBar(Console(file=file)) as bar:
-        clock.now += 1
-        bar.compile(0, 3)
-        clock.now += 9
-        bar.compile(3, 3)
-        clock.now += 2
-    assert texts == ["compiling: 0 of 3 kernels", "compiling: 3 of 3 kernels"]
-    assert file.getvalue().splitlines() == [
-        "Compiling the cost model, once per machine and version.",
-        "Costed 0 kinds of nodes on cores, scheduled no allocations, all in 3.0 s, after "
-        "compiling for 9.0 s.",
-    ]
+def test_several_cores_say_what_compiling_took(
+    monkeypatch: pytest.MonkeyPatch, texts: list[str]
+) -> None:
+    def scheduled() -> list[str]:
+        file = StringIO()
+        with StreamBar(Console(file=file, width=200)) as bar:
+            problem = streams.problem()
+            stream(problem.workload, problem.accelerator, plan=streams.PLAN, progress=bar)
+        return file.getvalue().splitlines()
+
+    monkeypatch.setattr(stream_progress, "is_compiled_before", lambda: True)
+    monkeypatch.setattr(stream_progress, "is_compiled", always(True))
+    [known] = scheduled()
+    assert re.search(r" allocations, [\d,]+/s, all in [\d.]+ s\.$", known)
+    assert not [x for x in texts if x.startswith("compiling")]
+    monkeypatch.setattr(stream_progress, "is_compiled_before", lambda: False)
+    monkeypatch.setattr(stream_progress, "is_compiled", always(False))
+    first, last = scheduled()
+    assert first == "Compiling the cost model, once per machine and version."
+    assert re.search(r"/s, all in [\d.]+ s, after compiling for [\d.]+ s\.$", last)
+    assert [x for x in texts if x.startswith("compiling")] == ["compiling: "] * 2
+
+
+def always(answer: bool) -> Callable[[object], bool]:
+    """Every kernel is compiled, or none."""
+
+    def answered(_kernel: object) -> bool:
+        return answer
+
+    return answered
