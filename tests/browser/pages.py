@@ -32,6 +32,8 @@ _PATIENCE: Final = 20_000
 
 _AXE: Final = files("axe_playwright_python") / "axe.min.js"
 _SHOW: Final = "figure => figure.scrollIntoView({block: 'center', behavior: 'instant'})"
+_TWO_FRAMES: Final = """() => new Promise(
+    done => requestAnimationFrame(() => requestAnimationFrame(done)))"""
 _KINDS: Final = ("bar", "point", "circle", "symbol")
 _MARKS: Final = """(all, kinds) => all
     .filter(mark => kinds.includes(mark.ariaRoleDescription))
@@ -145,6 +147,11 @@ def opening(browser: Browser) -> Generator[OpenPage]:
         context.close()
     faults = [fault for each in watched for fault in each.faults]
     assert not faults, "\n".join(faults)
+
+
+def settle(locator: Locator) -> None:
+    """Waits for two frames: on a busy machine a click returns before the page has handled it."""
+    locator.evaluate(_TWO_FRAMES)
 
 
 def draw_charts(page: Page) -> list[Locator]:

@@ -19,6 +19,7 @@ from tests.browser.pages import (
     draw_charts,
     overflow,
     serious_violations,
+    settle,
 )
 from tests.browser.samples import HOSTILE, MACHINE_NAME, Explored
 
@@ -42,6 +43,7 @@ def layers_of(page: Page) -> Locator:
 
 def names_of(table: Locator) -> list[str]:
     """The layers of the rows that are shown, from the top."""
+    settle(table)
     return table.locator("tbody tr:visible th[scope=row]").all_inner_texts()
 
 
@@ -53,6 +55,7 @@ def numbers_of(table: Locator, column: int) -> list[float]:
 
 def sorted_columns(table: Locator) -> list[str]:
     """How which columns are sorted."""
+    settle(table)
     heads = table.locator("thead th[aria-sort]").all()
     return [f"{head.inner_text()} {head.get_attribute('aria-sort')}" for head in heads]
 
@@ -68,9 +71,9 @@ def test_each_column_of_numbers_is_sorted_by_the_exact_figures(
         head = table.locator("thead th").nth(column)
         for descending in (True, False):
             head.get_by_role("button").click()
-            assert numbers_of(table, column) == sorted(values, reverse=descending)
             order = "descending" if descending else "ascending"
             expect(head).to_have_attribute("aria-sort", order)
+            assert numbers_of(table, column) == sorted(values, reverse=descending)
             assert len(sorted_columns(table)) == 1
 
 
