@@ -17,7 +17,7 @@ from nestmap.search.multicore.split.edges import Written, edges
 from nestmap.search.multicore.split.node_nests import layer_nest, vector_nest
 from nestmap.search.multicore.split.outer_loops import split_layer
 from nestmap.search.multicore.split.producers import Producer, Producers
-from nestmap.search.multicore.split.trace_back import trace_back
+from nestmap.search.multicore.split.trace_back import steps_between, trace_back
 
 Capacity = Callable[[LayerNest], int | None]
 """Bits for the constants of a node in the smallest memory of the allowed cores."""
@@ -108,9 +108,11 @@ def _fed(written: Written, reader: CnLayer, feed: Producer, convention: Conventi
     """The edges from the nodes that write a tensor to those that read it as this input."""
     axes = feed.read.axes
     factors = read_factors(axes, reader.tiling, convention)
-    factors, _ = trace_back(factors, tuple(axis.size for axis in axes), feed.steps)
-    producers, consumers = edges(reader.tiling, factors, written)
+    factors, sizes = trace_back(factors, tuple(axis.size for axis in axes), feed.steps)
     writer = written.layer
+    within = steps_between(sizes, tuple(axis.size for axis in writer.nest.output.axes))
+    factors, _ = trace_back(factors, sizes, within)
+    producers, consumers = edges(reader.tiling, factors, written)
     bits = writer.bits_of(writer.nest.output, convention)[producers]
     if convention is Convention.STREAM and not COUNTED_TWICE.isdisjoint(feed.through):
         bits = 2 * bits

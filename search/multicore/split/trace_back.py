@@ -42,6 +42,21 @@ def trace_back(
     return now, sizes
 
 
+def steps_between(read: Sizes, written: Sizes) -> tuple[AccessStep, ...]:
+    """The path from a tensor as a layer reads it to the tensor as its source writes it.
+
+    Networks in ZigZag's format name the source of an input, not its sizes. What is read beyond the
+    end of an axis is padding; a tensor with other axes holds the same elements in row-major order,
+    or, if there are more or fewer of them, any element may depend on any other.
+    """
+    if len(read) == len(written):
+        sizes = enumerate(zip(read, written, strict=True))
+        return tuple(Shift(axis=axis, size=has) for axis, (reads, has) in sizes if reads > has)
+    if prod(read) == prod(written):
+        return (Reshape(sizes=written),)
+    return (AnyElement(sizes=written),)
+
+
 def _traced(
     factors: tuple[Factor, ...], sizes: Sizes, step: AccessStep
 ) -> tuple[tuple[Factor, ...], Sizes]:
