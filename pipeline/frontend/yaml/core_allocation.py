@@ -16,6 +16,7 @@ from nestmap.pipeline.frontend.yaml.quantities import SWITCH
 _LARGEST: Final = 2**31 - 1
 _TILES: Final = re.compile(r"all|[1-9][0-9]{0,9}")
 _TILED: Final = "a loop dimension and a number of parts, or all, such as 'OY, 4'"
+_CHOSEN: Final = f"{_TILED}; * leaves the number to Stream versions later than 0.0.8"
 _TILINGS: Final = f"a list, each item {_TILED}"
 
 _CORES: Final = Field(
@@ -65,7 +66,8 @@ TILINGS: Final = Entries(
     "Tilings",
     (ITEM, _INTRA.name),
     "Loops that split a layer, innermost first; loop dimensions that the layer does not have are "
-    "skipped. The number of parts is required: `*`, which lets Stream choose, is an error.",
+    "skipped. The number of parts is required: `*`, with which versions of Stream later than 0.0.8 "
+    "choose it, is an error.",
     _TILINGS,
     (
         Form('"OY, 4"', "4 parts along `OY`"),
@@ -112,7 +114,7 @@ def _tiling(node: Node) -> Hints:
 def _tiled(node: Node) -> HintLoop:
     dimension, _, tiles = (part.strip() for part in node.text(_TILED).partition(","))
     if not is_name(dimension) or not _TILES.fullmatch(tiles):
-        raise node.error(_TILED)
+        raise node.error(_CHOSEN if tiles == "*" else _TILED)
     if tiles == "all":
         return HintLoop(dimension=dimension.upper())
     if int(tiles) > _LARGEST:

@@ -31,6 +31,7 @@ from nestmap.pipeline.frontend.yaml.temporal_ordering import (
 
 _FACTOR: Final = re.compile(r"[1-9][0-9]{0,9}")
 _UNROLLED: Final = "a loop dimension and its unrolling factor, such as 'K, 32'"
+_LIST: Final = "a list of mappings, each with a name"
 _ARRAY: Final = "lists of loops by array dimension, such as D1: [...]"
 
 _NAME: Final = Field(
@@ -129,7 +130,10 @@ def parse_core_mapping(path: Path) -> CoreMapping:
 
 def _entries(path: Path) -> tuple[Node, ...]:
     """The entries of a file, checked to have different targets."""
-    nodes = read_yaml(path).sequence("a list of mappings, each with a name")
+    root = read_yaml(path)
+    if root.is_mapping and "layers" in root.entries():
+        raise root.error(_LIST, "layers, the format of Stream versions later than 0.0.8")
+    nodes = root.sequence(_LIST)
     targets: set[str] = set()
     for node in nodes:
         target = _target(node.fields(MAPPING))

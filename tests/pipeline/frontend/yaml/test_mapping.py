@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import pytest
 import yaml
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nestmap.model import (
+    InputError,
     LayerConstraints,
     Loop,
     MappingConstraints,
@@ -21,7 +23,7 @@ from nestmap.model import (
     Unrolling,
     UnrollingHint,
 )
-from nestmap.pipeline.frontend.yaml.mapping import parse_mapping
+from nestmap.pipeline.frontend.yaml.mapping import parse_core_mapping, parse_mapping
 from nestmap.pipeline.render.yaml.mapping import mapping_text
 from tests.pipeline.frontend.yaml.zigzag_files import zigzag_inputs
 
@@ -191,3 +193,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_is_written_is_read(folder: Path, chosen: list[LayerConstraints]) -> None:
     constraints = MappingConstraints(entries=tuple(chosen))
     assert parsed(folder, mapping_text(constraints)) == constraints
+
+
+LATER: Final = """\
+layers:
+- {name: Conv, core_allocation: [0, 1], inter_core_tiling: [{dim: D6, split: 4}]}
+fused_groups: [{name: all, layers: [Conv]}]
+"""
+
+
+def test_files_for_later_versions_of_stream_are_refused_by_that_name(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"m.yaml:1: found layers, the format of Stream.*0\.0\.8"):
+        _ = parsed(tmp_path, LATER)
+    tiling = "- name: default\n  inter_core_tiling: ['K, *']\n"
+    (tmp_path / "c.yaml").write_text(tiling)
+    with pytest.raises(InputError, match=r"c.yaml:2: .*'K, \*'; .*Stream versions later than"):
+        _ = parse_core_mapping(tmp_path / "c.yaml")
