@@ -6,6 +6,7 @@ Times are in cycles, sizes in bits.
 from __future__ import annotations
 
 from nestmap.costmodel.kernel.jit import inlined, kernel
+from nestmap.model.multicore.schedule import TransferKind
 from nestmap.search.multicore.schedule.occupancy import below_from, last_change, use_at
 from nestmap.search.multicore.schedule.packed_tables import (
     Job,
@@ -57,7 +58,7 @@ from nestmap.search.multicore.schedule.tensor_copies import (
 )
 from nestmap.search.multicore.schedule.transfers import plan_transfer, send_tensor
 
-EVICTION = 2
+EVICTION = int(TransferKind.EVICTION)
 """The cause recorded for a transfer to off-chip memory that frees capacity."""
 
 OUTPUT_SLOT = 0
@@ -155,7 +156,10 @@ def _least_read_at(job: Job, memory: int, node: int, time: int) -> int:
 
 @inlined
 def _reads_left(job: Job, copy: int) -> int:
-    """The remaining reads of a copy; in its producer's memory, the remaining transfers."""
+    """The remaining reads of a copy; in its producer's memory, those of all copies.
+
+    In Stream, in its producer's memory, only those of the other copies.
+    """
     tensor, memory = copy_word(job, copy, TENSOR), copy_word(job, copy, MEMORY)
     here = max(get(job, LEFT, tensor, memory), 0)
     writer = get(job, TENSORS, tensor, WRITER)
@@ -164,7 +168,10 @@ def _reads_left(job: Job, copy: int) -> int:
     home = get3(
         job, HOMES, get(job, NODES, writer, LAYER), get(job, PROGRESS, writer, CORE), OUTPUT_SLOT
     )
-    return get(job, READS, tensor, READS_LEFT) - here if home == memory else here
+    if home != memory:
+        return here
+    everywhere = get(job, READS, tensor, READS_LEFT)
+    return everywhere - here if job.reference else everywhere
 
 
 @kernel

@@ -6,6 +6,7 @@ Times are in cycles, sizes in bits. Slot 0 is a node's output, slot ``1 + i`` it
 from __future__ import annotations
 
 from nestmap.costmodel.kernel.jit import inlined, kernel
+from nestmap.model.multicore.schedule import TransferKind
 from nestmap.search.multicore.schedule.eviction import evict, make_room, make_room_as_reference
 from nestmap.search.multicore.schedule.operand_streaming import is_streamed
 from nestmap.search.multicore.schedule.packed_tables import (
@@ -65,9 +66,9 @@ from nestmap.search.multicore.schedule.tensor_copies import (
 )
 from nestmap.search.multicore.schedule.transfers import plan_transfer, send_tensor
 
-FROM_OFFCHIP = 0
-FROM_CORE = 1
-"""The causes of transfers to a core (values of ``TransferKind``)."""
+FROM_OFFCHIP = int(TransferKind.CONSTANT)
+FROM_CORE = int(TransferKind.ACTIVATION)
+"""The causes of transfers to a core."""
 
 
 @inlined

@@ -6,6 +6,7 @@ Times are in cycles, sizes in bits. Slot 0 is a node's output, slot ``1 + i`` it
 from __future__ import annotations
 
 from nestmap.costmodel.kernel.jit import inlined, kernel
+from nestmap.model.multicore.schedule import TransferKind
 from nestmap.search.multicore.schedule.eviction import evict_as_reference, make_room, send_offchip
 from nestmap.search.multicore.schedule.input_transfers import (
     clear_memory,
@@ -92,7 +93,7 @@ from nestmap.search.multicore.schedule.tensor_copies import (
     unused_from,
 )
 
-RESULT = 3
+RESULT = int(TransferKind.RESULT)
 """The cause recorded for a transfer of a network output to off-chip memory."""
 
 

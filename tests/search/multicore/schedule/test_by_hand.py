@@ -78,6 +78,15 @@ def test_what_is_in_the_way_is_evicted_and_sent_again() -> None:
     assert len(times(made)) == 4
 
 
+def test_what_its_own_core_will_read_stays() -> None:
+    """Row 1 of the first layer needs room: 64 bits that are read once stay, 16 read twice leave."""
+    nodes = line([Row(64, 8), Row(8, 16)], rows=2, image=8)
+    small = machine(core(0, 8 + 16 + 64 + 8 + 64 - 1))
+    made = checked(schedule(problem(nodes, small, prefetch=("W",)), (0, 0)))
+    assert "EVICTION" not in {kind for kind, _, _ in sent(made)}
+    assert [kind for kind, _, _ in sent(made)].count("CONSTANT") == 2 + 2 + 1
+
+
 def test_a_row_is_passed_on() -> None:
     """Rows of 16 bits over 4 bit/cycle: 4 cycles from core 0 to core 1."""
     two = machine(core(0), core(1), between=Costs(4, 1.0, 0.0))
