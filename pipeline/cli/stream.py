@@ -51,7 +51,9 @@ from nestmap.store import Store
 
 MOST_FRONT: Final = 12
 MOST_WIRES: Final = 8
+_THIS: Final = "this one"
 _LAYERS: Final = "layer by layer"
+_ALONE: Final = "Alone: node groups that the core cannot run are on their fastest core."
 
 
 @final
@@ -167,8 +169,7 @@ def _print(problem: StreamProblem, found: StreamResult, layers: StreamResult | N
     passing = passing_note(problem.workload, found.problem.nodes)
     for note in (*notes, *([passing] if passing else [])):
         show_prose(note)
-    if layers is not None:
-        _print_comparison(found, layers)
+    _print_comparison(found, layers)
 
 
 def _print_schedule(found: StreamResult) -> None:
@@ -197,14 +198,23 @@ def _search_note(found: StreamResult) -> str:
     return f"{many}, in {count(generation.number + 1)} generations."
 
 
-def _print_comparison(found: StreamResult, layers: StreamResult) -> None:
-    one, other = _fitness_of(found), _fitness_of(layers)
-    rows = [
-        ("this one", len(found.problem.nodes), one),
-        (_LAYERS, len(layers.problem.nodes), other),
-    ]
-    show([Line(), *comparison_table(rows), Line()])
-    show_prose(comparison_note(one, other))
+def _print_comparison(found: StreamResult, layers: StreamResult | None) -> None:
+    """Prints the schedule beside the best one on a single core and the one layer by layer."""
+    this, nodes, alone = _fitness_of(found), len(found.problem.nodes), found.single_core
+    rows, notes = [(_THIS, nodes, this)], list[str]()
+    if alone is not None:
+        core = found.problem.accelerator.core(alone.core)
+        name = f"core {alone.core} {printable(core.name)} alone"
+        rows.append((name, nodes, alone.fitness))
+        notes = [comparison_note(name, this, alone.fitness), _ALONE]
+    if layers is not None:
+        other = _fitness_of(layers)
+        rows.append((_LAYERS, len(layers.problem.nodes), other))
+        notes.append(comparison_note(_LAYERS, this, other))
+    if len(rows) > 1:
+        show([Line(), *comparison_table(rows), Line()])
+    for note in notes:
+        show_prose(note)
 
 
 def _fitness_of(found: StreamResult) -> Fitness:

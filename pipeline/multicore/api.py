@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 from uuid import UUID
@@ -24,6 +25,7 @@ from nestmap.pipeline.frontend.read import read_core_mapping, read_multicore, re
 from nestmap.pipeline.multicore.pipeline import rebuild_problem, split_network, stream_pipeline
 from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.multicore.run import ScheduleRun, StreamJob, StreamPorts, StreamProgress
+from nestmap.pipeline.multicore.single_core import SingleCoreSchedule, best_on_single_core
 from nestmap.pipeline.render.notebook.schedule import schedule_html, search_html
 from nestmap.pipeline.stages.multicore.inter_core import schedule_allocation
 from nestmap.pipeline.stages.multicore.split_options import GivenLoops, split_options
@@ -80,6 +82,11 @@ class StreamResult:
     def energy(self) -> float:
         """Energy of the reported schedule in pJ."""
         return self.schedule.energy.total
+
+    @cached_property
+    def single_core(self) -> SingleCoreSchedule | None:
+        """The best schedule on a single core; ``None`` if there is none."""
+        return best_on_single_core(self.problem, AllocationObjective(self.plan.objective.value))
 
     def scheduled(self, allocation: Allocation) -> Schedule:
         """The schedule of another allocation.

@@ -11,7 +11,10 @@ from nestmap.pipeline.util.json import Json
 
 
 def stream_json(result: StreamResult, layers: StreamResult | None = None) -> Json:
-    """The front, the reported schedule, and the layer-by-layer schedule if there is one."""
+    """The front, the reported schedule, and those to compare it with.
+
+    These are the best one on a single core and, if there is one, the layer-by-layer schedule.
+    """
     front: list[Json] = [_individual(x) for x in result.front]
     return {
         "run": str(result.run),
@@ -26,6 +29,7 @@ def stream_json(result: StreamResult, layers: StreamResult | None = None) -> Jso
         "bound": _bound(result),
         "front": front,
         "best": _best(result),
+        "single_core": _single_core(result),
         "layer_by_layer": None if layers is None else _best(layers),
     }
 
@@ -53,6 +57,14 @@ def _individual(individual: Individual) -> Json:
         "energy": None if fitness is None else fitness.energy,
         "memory": None if fitness is None else fitness.memory,
     }
+
+
+def _single_core(result: StreamResult) -> Json:
+    found = result.single_core
+    if found is None:
+        return None
+    individual = Individual(allocation=found.allocation, fitness=found.fitness)
+    return {"core": found.core, "schedule": _individual(individual)}
 
 
 def _bound(result: StreamResult) -> Json:

@@ -193,15 +193,15 @@ def comparison_table(rows: Sequence[tuple[str, int, Fitness]]) -> list[Line]:
     )
 
 
-def comparison_note(fused: Fitness, layers: Fitness) -> str:
-    """The savings of the first of two schedules over the second, in one sentence."""
+def comparison_note(other: str, this: Fitness, that: Fitness) -> str:
+    """The costs of this schedule relative to those of the other one, in one sentence."""
     parts = (
-        ("latency", fused.latency, layers.latency),
-        ("energy", fused.energy, layers.energy),
-        ("memory", fused.memory, layers.memory),
+        ("latency", this.latency, that.latency),
+        ("energy", this.energy, that.energy),
+        ("memory", this.memory, that.memory),
     )
-    said = (_ratio(name, one, other) for name, one, other in parts)
-    return f"Against layer by layer: {', '.join(said)}."
+    said = (_ratio(name, one, two) for name, one, two in parts)
+    return f"Against {other}: {', '.join(said)}."
 
 
 def _ratio(name: str, one: float, other: float) -> str:

@@ -44,6 +44,14 @@ def initial_allocations(problem: ScheduleProblem) -> tuple[Allocation, ...]:
     return tuple(dict.fromkeys(map(genes.allocation, placings)))
 
 
+def single_core_allocations(problem: ScheduleProblem) -> dict[CoreId, Allocation]:
+    """By core: all node groups that it can run on that core, the others on their fastest core.
+
+    Only cores that can run a node group which may run on several.
+    """
+    return InitialAllocations(problem).single_cores()
+
+
 @final
 class InitialAllocations:
     """The node groups of a problem: their total costs on each core, and the data between them.
@@ -60,6 +68,11 @@ class InitialAllocations:
     def allocation(self, placing: Placing) -> Allocation:
         """The cores of these columns."""
         return tuple(self._cores[column] for column in placing)
+
+    def single_cores(self) -> dict[CoreId, Allocation]:
+        """The allocations of :func:`single_core_allocations`."""
+        placings = zip(self._busy, self.single_core(), strict=True)
+        return {self._cores[column]: self.allocation(placing) for column, placing in placings}
 
     def earliest_end(self) -> Placing:
         """Heterogeneous earliest finish time: each node group where it ends first, by upward rank.

@@ -67,6 +67,9 @@ def test_json_says_what_the_schedule_is(command: tuple[str, ...]) -> None:
     assert [len(x["allocation"]) for x in data["front"]] == [4] * len(data["front"])
     assert len(layers["allocation"]) == 2
     assert all(x["peak"] <= x["size"] for x in best["memories"])
+    alone = data["single_core"]
+    assert set(alone["schedule"]["allocation"]) == {alone["core"]}
+    assert alone["schedule"]["latency"] >= best["latency"]
 
 
 def test_compares_with_layer_by_layer(command: tuple[str, ...]) -> None:
@@ -75,6 +78,7 @@ def test_compares_with_layer_by_layer(command: tuple[str, ...]) -> None:
     (one,), (other,) = rows(ended.out, "this one"), rows(ended.out, "layer by layer")
     assert (one[2], other[3]) == ("8", "2")
     assert "Against layer by layer: latency x " in ended.out
+    assert "alone: latency x " in ended.out
     with Store.open_read_only(Path("nestmap.duckdb")) as store:
         sql = "SELECT nodes FROM streams JOIN runs ON id = run ORDER BY started"
         assert [x["nodes"] for x in store.query(sql)] == [2, 8]

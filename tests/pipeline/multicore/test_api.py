@@ -59,6 +59,18 @@ def test_the_reported_schedule_is_the_best_of_the_front(alone: StreamResult) -> 
     assert again.end.tolist() == alone.schedule.end.tolist()
 
 
+def test_the_schedule_is_compared_with_the_best_single_core(alone: StreamResult) -> None:
+    best = alone.single_core
+    assert best is not None
+    cores = {core for gene in alone.problem.space.groups for core in gene.cores}
+    single = {core: (core,) * len(alone.problem.space.groups) for core in sorted(cores)}
+    latencies = {core: alone.scheduled(each).latency for core, each in single.items()}
+    assert best.allocation == single[best.core]
+    assert best.fitness.latency == latencies[best.core] == min(latencies.values())
+    assert best.fitness.energy == alone.scheduled(best.allocation).energy.total
+    assert alone.latency <= best.fitness.latency
+
+
 def test_results_depend_on_no_store_and_no_number_of_workers(
     alone: StreamResult, path: Path
 ) -> None:
