@@ -32,6 +32,9 @@ from nestmap.model.multicore.builders import (
 from nestmap.model.multicore.split_options import HintLoop
 from nestmap.pipeline.frontend.bundled import accelerator_names, multicore_names, resolve_multicore
 from nestmap.pipeline.frontend.data import bundled_cores
+from nestmap.pipeline.frontend.onnx.vector.elementwise import ELEMENTWISE
+from nestmap.pipeline.frontend.onnx.vector.normalization import NORMALIZATIONS
+from nestmap.pipeline.frontend.onnx.vector.reduction import REDUCTIONS
 from nestmap.pipeline.frontend.read import read_core_mapping, read_mapping, read_multicore
 from nestmap.pipeline.frontend.yaml.hardware.core import parse_core
 from nestmap.pipeline.frontend.yaml.hardware.multicore import parse_multicore
@@ -282,6 +285,12 @@ def test_the_quads_run_convolutions_pooling_and_additions() -> None:
         assert runs == {"Conv": [0, 1, 2, 3], "MaxPool": [0, 1, 2, 3, 4], "Add": [0, 1, 2, 3, 5]}
     assert len({x.accelerator for x in read_multicore("quad_tpu").compute_cores[:4]}) == 1
     assert len({x.accelerator for x in read_multicore("quad_hetero").compute_cores[:4]}) == 3
+
+
+def test_the_vector_core_runs_all_operators_of_elements_and_rows() -> None:
+    core = next(x for x in read_multicore("quad_tpu").compute_cores if x.name == "simd")
+    reductions = {name for name in REDUCTIONS if "Reduce" in name}
+    assert {*ELEMENTWISE, *NORMALIZATIONS, *reductions} <= {*(core.operators or ())}
 
 
 def test_the_mesh_is_what_the_builder_makes() -> None:
