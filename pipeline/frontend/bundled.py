@@ -69,7 +69,14 @@ def resolve_multicore(name_or_path: str) -> Path:
     Raises:
         InputError: if the text is neither a bundled name nor a path.
     """
-    return _resolved("cores", name_or_path, bundled_files("multicore"))
+    known = bundled_files("multicore")
+    if name_or_path in bundled_files("accelerators") and name_or_path not in known:
+        raise InputError(
+            "cores",
+            f"{name_or_path!r}, which has a single core",
+            f"one of {', '.join(known)}, or a file; for a single core use nestmap explore",
+        )
+    return _resolved("cores", name_or_path, known)
 
 
 def resolve_mapping(name_or_path: str) -> Path:

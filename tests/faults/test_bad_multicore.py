@@ -249,7 +249,7 @@ def test_shared_memories_that_differ_are_told(tmp_path: Path) -> None:
 
 
 def test_accelerators_of_one_core_are_told_apart() -> None:
-    with pytest.raises(InputError, match="cores: found 'tpu_like'; expected a file or"):
+    with pytest.raises(InputError, match="cores: found 'tpu_like', which has a single core"):
         read_multicore("tpu_like")
     with pytest.raises(InputError, match="quad_tpu"):
         read_multicore("quad_tpus")

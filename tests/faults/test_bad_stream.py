@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from nestmap.pipeline.frontend.bundled import resolve_accelerator
 from nestmap.store import RunStatus, Store
 from nestmap.store.maintenance.check import check_store
 from tests.pipeline.cli.inputs import LAYER, Ended, run
@@ -102,6 +104,17 @@ def test_machines_that_cannot_be(old: str, new: str, message: str | None) -> Non
         assert message in told(ended)
 
 
+def test_a_machine_with_a_single_core_leads_to_explore() -> None:
+    by_name = told(run("stream", "net.yaml", "--cores", "tpu_like", "--no-store"))
+    assert "cores: found 'tpu_like', which has a single core; expected one of" in by_name
+    assert "for a single core use nestmap explore" in by_name
+    Path("one.yaml").write_text(resolve_accelerator("tpu_like").read_text())
+    by_file = told(run("stream", "net.yaml", "--cores", "one.yaml", "--no-store"))
+    assert re.search(
+        r"one.yaml:\d+: operational_array: found a single core; expected several", by_file
+    )
+
+
 @pytest.mark.parametrize(
     ("mapping", "message"),
     [
@@ -188,9 +201,7 @@ def test_options_that_cannot_be(options: tuple[str, ...], message: str) -> None:
     assert "Traceback" not in ended.err
 
 
-def test_machines_of_one_core_and_of_several_are_told_apart() -> None:
-    ended = run("stream", "net.yaml", "--cores", "tpu_like", "--no-store")
-    assert "cores: found 'tpu_like'; expected a file or" in told(ended)
+def test_a_machine_with_several_cores_leads_to_stream() -> None:
     for name in ("quad_tpu", "pair.yaml"):
         message = told(run("explore", "net.yaml", "-a", name, "--no-store"))
         assert "nestmap stream" in message

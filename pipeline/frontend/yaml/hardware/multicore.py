@@ -37,6 +37,9 @@ from nestmap.pipeline.frontend.yaml.load import read_yaml
 from nestmap.pipeline.frontend.yaml.located_node import Node
 from nestmap.pipeline.frontend.yaml.quantities import energy
 
+_SINGLE_CORE: Final = "operational_array"
+"""A field at the root of single-core accelerators only."""
+
 _NUMBER: Final = "the number of a core"
 _COLUMN_AND_ROW: Final = "column and row of a core, such as [0, 1]"
 
@@ -168,8 +171,11 @@ def parse_multicore(path: Path, cacti: CactiClient = cacti_cost) -> MultiCoreAcc
     """
     root = read_yaml(path)
     files = CoreFiles(path.parent, cacti)
-    old = _OFFCHIP_FILE.name in root.entries(f"a mapping with the fields {_names()}")
-    return _of_2024(root, files) if old else _current(root, files)
+    found = root.entries(f"a mapping with the fields {_names()}")
+    if _SINGLE_CORE in found and _CORES.name not in found:
+        expected = "several cores; for a single-core accelerator use nestmap explore"
+        raise found[_SINGLE_CORE].error(expected, "a single core")
+    return _of_2024(root, files) if _OFFCHIP_FILE.name in found else _current(root, files)
 
 
 def _names() -> str:
