@@ -12,6 +12,7 @@ from typing import Final, Literal, TypeVar, Union, cast, final, get_args, get_or
 import typer
 
 from nestmap.pipeline.cli.error_handling import report_errors
+from nestmap.pipeline.cli.grouped_help import GroupedCommand
 from nestmap.pipeline.util.option import Option
 
 Record = TypeVar("Record")
@@ -26,7 +27,8 @@ def add_command(
     """Adds a command that runs a function on a record of its options.
 
     Each field of the record is a parameter, described by an :class:`Option`, or another record
-    of parameters. The function gives the command its name and, by its docstring, its help.
+    of parameters, which may name the group of its options as ``GROUP``. The function gives the
+    command its name and, by its docstring, its help.
     """
 
     def run_command(arguments: object) -> None:
@@ -44,7 +46,10 @@ def add_command(
         repr=False,
     )
     name = run.__name__.removesuffix("_")
-    app.command(name, help=run.__doc__, epilog=f"\b\nExamples:\n{examples}")(arguments)
+    made = app.command(
+        name, cls=GroupedCommand, help=run.__doc__, epilog=f"\b\nExamples:\n{examples}"
+    )
+    made(arguments)
 
 
 @final
@@ -76,6 +81,7 @@ class _Parameter:
     has_several: bool
     default: object
     option: Option
+    group: str | None
 
     @property
     def shown_default(self) -> object:
@@ -104,6 +110,7 @@ class _Parameter:
             self.shown_default,
             metavar=self.option.metavar,
             help=self.option.help,
+            autocompletion=self.option.complete,
             show_default=False,
         )
 
@@ -119,6 +126,8 @@ class _Parameter:
             min=None if choice else self.option.minimum,
             max=self.option.maximum,
             parser=choice,
+            autocompletion=self.option.complete,
+            rich_help_panel=self.group,
             show_default=default not in {None, ...},
         )
 
@@ -160,15 +169,16 @@ def _fields(record: type) -> Iterator[_Parameter | tuple[str, type]]:
         if isinstance(hint, type) and is_dataclass(hint):
             yield name, hint
         else:
-            yield _parameter(parameter, hints[name])
+            yield _parameter(parameter, hints[name], getattr(record, "GROUP", None))
 
 
-def _parameter(parameter: Parameter, hint: object) -> _Parameter:
+def _parameter(parameter: Parameter, hint: object, group: str | None) -> _Parameter:
     kind, option = cast("tuple[object, object]", get_args(hint))
     if not isinstance(option, Option):
         raise TypeError(f"{parameter.name}: {option!r} is no Option")
     kind, has_several = _on_command_line(kind, option)
-    return _Parameter(parameter.name, kind, has_several, parameter.default, option)
+    group = option.group or group
+    return _Parameter(parameter.name, kind, has_several, parameter.default, option, group)
 
 
 def _on_command_line(hint: object, option: Option) -> tuple[object, bool]:

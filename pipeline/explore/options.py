@@ -6,7 +6,7 @@ Nothing heavy is imported here, so that ``nestmap explore --help`` is fast.
 from dataclasses import dataclass
 from enum import StrEnum
 from types import EllipsisType
-from typing import Annotated, Literal, final
+from typing import Annotated, ClassVar, Literal, final
 
 from nestmap.pipeline.util.option import Option
 
@@ -28,6 +28,8 @@ class SearchOptions:
     unchanged, and None means that LOMA permutes all prime factors; a limit without a ``search``
     chooses LOMA, unless the plan has SALSA.
     """
+
+    GROUP: ClassVar[str] = "Search"
 
     objective: Annotated[
         ObjectiveName | StrEnum | None,

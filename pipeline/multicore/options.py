@@ -5,7 +5,7 @@ Nothing heavy is imported here, so that ``nestmap stream --help`` is fast.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, final
+from typing import Annotated, ClassVar, Literal, final
 
 from nestmap.pipeline.explore.options import ObjectiveName
 from nestmap.pipeline.util.option import Option
@@ -21,6 +21,8 @@ class StreamOptions:
 
     An enumerated option is given by name or as a member of its enumeration.
     """
+
+    GROUP: ClassVar[str] = "Search"
 
     rule: Annotated[
         RuleName | str,

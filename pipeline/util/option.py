@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -13,7 +14,8 @@ class Option:
 
     The command line makes an option or, if ``is_argument``, a positional argument of the field.
     ``flags`` are separated by spaces; by default the flag is the name of the field. ``default``
-    applies where the default of the field is None.
+    applies where the default of the field is None. ``group`` is the section of the help; by default
+    that of the record. ``complete`` lists what a shell may complete the beginning of a value to.
     """
 
     help: str
@@ -23,3 +25,5 @@ class Option:
     maximum: int | None = None
     default: str | int | None = None
     is_argument: bool = False
+    group: str | None = None
+    complete: Callable[[str], list[str]] | None = None

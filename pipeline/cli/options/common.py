@@ -2,9 +2,19 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final, final
+from typing import Annotated, ClassVar, Final, final
 
+from nestmap.pipeline.cli.completion import (
+    complete_accelerator,
+    complete_mapping,
+    complete_workload,
+)
 from nestmap.pipeline.util.option import Option
+
+INPUT: Final = "Network and accelerator"
+SEARCH: Final = "Search"
+OUTPUT: Final = "Output"
+"""Groups of options in help texts."""
 
 DEFAULT_STORE: Final = Path("nestmap.duckdb")
 
@@ -39,6 +49,8 @@ Accelerator = Annotated[
         help="The accelerator: a bundled name such as tpu_like, or a YAML file.",
         flags="--accelerator -a",
         metavar="NAME|FILE",
+        group=INPUT,
+        complete=complete_accelerator,
     ),
 ]
 Mapping = Annotated[
@@ -49,10 +61,12 @@ Mapping = Annotated[
         "is one, for the layers that have all dimensions it unrolls.",
         flags="--mapping -m",
         metavar="NAME|FILE",
+        group=INPUT,
+        complete=complete_mapping,
     ),
 ]
 StaticEnergy = Annotated[
-    bool, Option(help="Include the leakage of memories and array in every energy.")
+    bool, Option(help="Include the leakage of memories and array in every energy.", group=SEARCH)
 ]
 Workers = Annotated[
     int | None,
@@ -101,6 +115,7 @@ WORKLOAD: Final = Option(
     "light:resnet50.",
     metavar="WORKLOAD",
     is_argument=True,
+    complete=complete_workload,
 )
 
 
@@ -108,6 +123,8 @@ WORKLOAD: Final = Option(
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadOptions:
     """The network of a command, with the values that its file leaves open."""
+
+    GROUP: ClassVar[str] = INPUT
 
     name: Annotated[str, WORKLOAD]
     dims: Dims = ()
@@ -118,6 +135,8 @@ class WorkloadOptions:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultFileOptions:
     """Files with the results of an exploration."""
+
+    GROUP: ClassVar[str] = OUTPUT
 
     json: ResultsJson = None
     save_mapping: SaveMapping = None

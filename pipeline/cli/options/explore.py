@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, final
+from typing import Annotated, ClassVar, Literal, final
 
 from nestmap.pipeline.cli.options.common import (
     DEFAULT_STORE,
+    SEARCH,
     Accelerator,
     Mapping,
     NoStore,
@@ -25,6 +26,8 @@ from nestmap.pipeline.util.option import Option
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordingOptions:
     """Where an exploration is recorded, and which evaluations."""
+
+    GROUP: ClassVar[str] = "Record"
 
     store: Store = DEFAULT_STORE
     no_store: NoStore = False
@@ -68,13 +71,15 @@ class ExploreOptions:
     search: SearchOptions
     static_energy: StaticEnergy = False
     pareto: Annotated[
-        bool, Option(help="Find the Pareto front of each layer in energy and latency.")
+        bool,
+        Option(help="Find the Pareto front of each layer in energy and latency.", group=SEARCH),
     ] = False
     yes: Annotated[
         bool,
         Option(
             help="Start without asking an exploration of more than 10^8 mappings, or one that "
-            "records more than 1 GB."
+            "records more than 1 GB.",
+            group=SEARCH,
         ),
     ] = False
     recording: RecordingOptions

@@ -2,10 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, final
+from typing import Annotated, ClassVar, final
 
+from nestmap.pipeline.cli.completion import complete_cores
 from nestmap.pipeline.cli.options.common import (
     DEFAULT_STORE,
+    INPUT,
+    OUTPUT,
+    SEARCH,
     NoStore,
     ReportJson,
     Store,
@@ -21,6 +25,8 @@ Cores = Annotated[
         help="The accelerator with several cores: a bundled name, or a YAML file.",
         flags="--cores -c",
         metavar="NAME|FILE",
+        group=INPUT,
+        complete=complete_cores,
     ),
 ]
 CoreMapping = Annotated[
@@ -30,6 +36,7 @@ CoreMapping = Annotated[
         "its operator.",
         flags="--mapping -m",
         metavar="FILE",
+        group=INPUT,
     ),
 ]
 
@@ -38,6 +45,8 @@ CoreMapping = Annotated[
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitArguments:
     """How layers are split, as written on the command line; the default is layer by layer."""
+
+    GROUP: ClassVar[str] = "Splitting"
 
     mode: Annotated[
         int,
@@ -116,7 +125,8 @@ class StreamCommandOptions:
     compare_lbl: Annotated[
         bool,
         Option(
-            help="Schedule the network layer by layer as well, with the same options, and compare."
+            help="Schedule the network layer by layer as well, with the same options, and compare.",
+            group=SEARCH,
         ),
     ] = False
     workers: Workers = None
@@ -128,6 +138,7 @@ class StreamCommandOptions:
         Option(
             help="Write the schedule as JSON: nodes, tensors and transfers with their times.",
             metavar="FILE",
+            group=OUTPUT,
         ),
     ] = None
     trace: Annotated[
@@ -135,5 +146,6 @@ class StreamCommandOptions:
         Option(
             help="Write the schedule as a trace for ui.perfetto.dev or chrome://tracing.",
             metavar="FILE",
+            group=OUTPUT,
         ),
     ] = None

@@ -74,6 +74,52 @@ def test_examples_keep_their_lines(command: str) -> None:
     assert f"nestmap {command}" in {" ".join(line.split()[:2]) for line in lines}
 
 
+@pytest.mark.parametrize(
+    ("command", "groups"),
+    [
+        ("explore", ["Arguments", "Network and accelerator", "Search", "Record", "Output"]),
+        ("stream", ["Arguments", "Network and accelerator", "Splitting", "Search", "Output"]),
+    ],
+)
+def test_options_are_in_groups(command: str, groups: list[str]) -> None:
+    lines = run(command, "--help").out.splitlines()
+    titles = [x.removesuffix(":") for x in lines if x.endswith(":") and not x.startswith(" ")]
+    assert [x for x in titles if x in groups] == groups
+    assert titles[-1] == "Options"
+    assert lines[0].endswith(f" {command} [OPTIONS] WORKLOAD")
+
+
+@pytest.mark.parametrize("words", [["-h"], ["explore", "-h"], ["db", "-h"], ["db", "check", "-h"]])
+def test_h_is_help(words: list[str]) -> None:
+    assert run(*words).out == run(*words[:-1], "--help").out != ""
+
+
+def test_help_is_as_wide_as_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    for columns in (60, 110):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        text = run_process("query", "--help").out.split("Examples:")[0]
+        assert columns - 12 < max(map(len, text.splitlines())) <= columns
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["nestmap", "expl"], {"explore", "explain"}),
+        (["nestmap", "explore", "-a", "tp"], {"tpu_like"}),
+        (["nestmap", "explore", "-m", "fr"], {"free"}),
+        (["nestmap", "stream", "-c", "quad"], {"quad_hetero", "quad_tpu"}),
+        (["nestmap", "show", "bert-b"], {"bert-base", "bert-base-block"}),
+    ],
+)
+def test_shells_complete_commands_and_bundled_names(
+    words: list[str], found: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("_NESTMAP_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", " ".join(words))
+    monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+    assert set(run_process(setup="import sys; sys.argv[0] = 'nestmap'").out.split()) == found
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["explore", "--help"], ["frob"]])
 def test_nothing_heavy_is_imported_before_a_command_runs(arguments: list[str]) -> None:
     # typer itself uses pydantic for the options of a command, or rich, depending on its version
@@ -105,5 +151,5 @@ def test_the_store_is_that_of_the_facade() -> None:
 
 def test_running_a_command_imports_what_help_must_not() -> None:
     run("explore", "nowhere.yaml", "-a", "tpu_like")
-    imported = sys.modules.keys() | {"onnx"}  # no ONNX file was read
+    imported = sys.modules.keys() | {"onnx", "networkx"}  # no ONNX file was read, no graph made
     assert imported >= HEAVY  # so the names are right
