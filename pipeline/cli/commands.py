@@ -16,7 +16,7 @@ from nestmap.pipeline.cli.error_handling import report_errors
 
 app = typer.Typer(
     rich_markup_mode=None,  # plain help: formatting with rich takes longer than everything else
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+    context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 120},
     pretty_exceptions_enable=False,
     no_args_is_help=True,
     help="Finds the best mapping of every layer of a neural network onto an accelerator, and "
