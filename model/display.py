@@ -1,9 +1,18 @@
-"""How values show themselves in notebooks: a registry of views, which the render layer fills."""
+"""How values show themselves: in a line, and in notebooks by views of the render layer."""
 
 from __future__ import annotations
 
 from functools import singledispatch
 from importlib import import_module
+
+
+def costs_text(latency: float, energy: float) -> str:
+    """Cycles and pJ in a few words, for the ``repr`` of results.
+
+    >>> costs_text(1248163, 5.1164e9)
+    '1,248,163 cycles, 5.116e+09 pJ'
+    """
+    return f"{latency:,.0f} cycles, {energy:.4g} pJ"
 
 
 @singledispatch

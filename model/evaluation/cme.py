@@ -8,6 +8,7 @@ from pydantic import Field
 
 from nestmap.model.base import Frozen
 from nestmap.model.dims import LayerOperand, Movement, PaddedLoop
+from nestmap.model.display import costs_text
 from nestmap.model.hardware.components import PartArea, PartEnergy, StaticEnergy
 from nestmap.model.mapping.constraints import OperandLink
 from nestmap.model.mapping.spatial import SpatialMapping
@@ -108,6 +109,12 @@ class CostModelEvaluation(Frozen, frozen=True):
     """The memory operand that carried each operand."""
     padding: tuple[PaddedLoop, ...] = ()
     """The loops that iterate more often than the network needs; all costs include this work."""
+
+    def __repr__(self) -> str:
+        costs = costs_text(self.latency, self.energy)
+        return f"<{type(self).__name__}: {self.layer} on {self.accelerator}, {costs}>"
+
+    __str__ = __repr__
 
     @property
     def energy(self) -> PicoJoules:

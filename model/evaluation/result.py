@@ -7,6 +7,7 @@ from math import sqrt
 from pydantic import model_validator
 
 from nestmap.model.base import Frozen
+from nestmap.model.display import costs_text
 from nestmap.model.evaluation.cme import CostModelEvaluation, Objective, Utilization
 from nestmap.model.evaluation.cost_bounds import (
     CostBounds,
@@ -74,6 +75,13 @@ class LayerResult(Frozen, frozen=True):
     repeats: str | None = None
     bound: ObjectiveBound | None = None
 
+    def __repr__(self) -> str:
+        gap = "" if self.gap is None else f", gap {self.gap:.2%}"
+        costs = costs_text(self.cme.latency, self.cme.energy)
+        return f"<{type(self).__name__}: {self.cme.layer}, {costs}{gap}>"
+
+    __str__ = __repr__
+
     @property
     def gap(self) -> float | None:
         """The share by which the optimum of the space searched may be below this result.
@@ -101,6 +109,12 @@ class NetworkEvaluation(Frozen, frozen=True):
         if not self.layers:
             raise ValueError("no layer was evaluated; expected at least one")
         return self
+
+    def __repr__(self) -> str:
+        costs = costs_text(self.latency, self.energy)
+        return f"<{type(self).__name__}: {len(self.layers)} layers, {costs}>"
+
+    __str__ = __repr__
 
     @property
     def energy(self) -> PicoJoules:

@@ -12,7 +12,7 @@ import numpy as np
 from nestmap.model.arrays import Floats, Ints
 from nestmap.model.base import Frozen
 from nestmap.model.dims import LayerOperand
-from nestmap.model.display import html
+from nestmap.model.display import costs_text, html
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.model.multicore.allocation import Allocation, AllocationSpace
 from nestmap.model.multicore.cn_costs import CnCosts
@@ -214,6 +214,10 @@ class Schedule:
     energy: ScheduleEnergy
 
     _repr_html_ = html
+
+    def __repr__(self) -> str:
+        costs = costs_text(self.latency, self.energy.total)
+        return f"<{type(self).__name__}: {len(self.core)} nodes, {costs}>"
 
     @cached_property
     def memory_usage(self) -> tuple[tuple[Ints, Ints], ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import EllipsisType
@@ -11,14 +11,12 @@ from uuid import UUID
 
 from nestmap.costmodel.evaluate import evaluate as evaluate_mapping
 from nestmap.model import (
-    Accelerator,
     CostModelEvaluation,
     Frozen,
     InputError,
     Layer,
     LayerConstraints,
     LayerResult,
-    MappingConstraints,
     MappingProblem,
     MappingType,
     NetworkEvaluation,
@@ -29,9 +27,8 @@ from nestmap.model import (
     SpatialMapping,
     SpatialProblem,
     TemporalMapping,
-    Workload,
 )
-from nestmap.model.display import view
+from nestmap.model.display import costs_text, view
 from nestmap.pipeline.explore.options import (
     EveryName,
     MappingTypeName,
@@ -53,8 +50,11 @@ from nestmap.pipeline.stages.mapping.constraint_checks import check_constraints,
 from nestmap.pipeline.stages.mapping.observe import Observer
 
 if TYPE_CHECKING:
-    import onnx
-
+    from nestmap.pipeline.frontend.given import (
+        GivenAccelerator,
+        GivenMapping,
+        GivenWorkload,
+    )
     from nestmap.store import Store
 
 
@@ -66,6 +66,13 @@ class Exploration(Frozen, frozen=True):
     accelerator: str
     objective: Objective
     total: NetworkEvaluation
+
+    def __repr__(self) -> str:
+        name = f"{type(self).__name__}: {self.workload} on {self.accelerator}"
+        costs = costs_text(self.latency, self.energy)
+        return f"<{name}, best {self.objective}: {costs}, {len(self.layers)} layers>"
+
+    __str__ = __repr__
 
     @property
     def layers(self) -> tuple[LayerResult, ...]:
@@ -99,6 +106,13 @@ class FrontExploration(Frozen, frozen=True):
     accelerator: str
     front: NetworkFront
 
+    def __repr__(self) -> str:
+        name = f"{type(self).__name__}: {self.workload} on {self.accelerator}"
+        mappings = sum(len(layer.cmes) for layer in self.front.layers)
+        return f"<{name}, {mappings} mappings of {len(self.front.layers)} layers>"
+
+    __str__ = __repr__
+
 
 @view.register
 def front_exploration_html(found: FrontExploration) -> str:
@@ -109,9 +123,9 @@ def front_exploration_html(found: FrontExploration) -> str:
 
 
 def explore(  # noqa: D417, PLR0913 (SearchOptions describes the options of the search)
-    workload: Workload | onnx.ModelProto | Path | str,
-    accelerator: Accelerator | Path | str,
-    mapping: MappingConstraints | Path | str | None = None,
+    workload: GivenWorkload,
+    accelerator: GivenAccelerator,
+    mapping: GivenMapping | None = None,
     *,
     dims: Mapping[str, int] | None = None,
     plan: SearchPlan | None = None,
@@ -137,8 +151,10 @@ def explore(  # noqa: D417, PLR0913 (SearchOptions describes the options of the 
     """Finds the best mapping of every layer of a network.
 
     Args:
-        workload: a model, an ONNX or YAML file, or the name of a bundled one (``light:resnet50``).
-        accelerator: a model, a YAML file, or the name of a bundled one (``tpu_like``).
+        workload: a network or a layer, an ONNX or YAML file, the name of a bundled one
+            (``light:resnet50``), or the layers of a YAML file as dictionaries.
+        accelerator: a model, a YAML file, the name of a bundled one (``tpu_like``), or the fields
+            of a YAML file as a dictionary.
         mapping: constraints, a YAML file or the name of a bundled one. The default is the mapping
             bundled under the accelerator's name, if there is one, for the layers that have all the
             dimensions it unrolls; the other layers are unconstrained.
@@ -179,10 +195,33 @@ def explore(  # noqa: D417, PLR0913 (SearchOptions describes the options of the 
     return explore_network(network, chosen, store=store, recording=recording, progress=progress)
 
 
+def explore_networks(
+    workloads: Iterable[GivenWorkload],
+    accelerator: GivenAccelerator,
+    mapping: GivenMapping | None = None,
+    *,
+    plan: SearchPlan | None = None,
+    store: Store | Path | str | None = None,
+    recording: Recording | None = None,
+) -> tuple[Exploration, ...]:
+    """Explores several networks on one accelerator, one after the other; see :func:`explore`.
+
+    All inputs are read and checked before anything is explored. A layer that an earlier network has
+    as well is not searched again, if there is a store.
+
+    Raises:
+        InputError: where an argument is invalid.
+        InfeasibleError: where no mapping of a layer fits.
+        StoreError: where the store cannot be written.
+    """
+    networks = [read_network(x, accelerator, mapping, store=store) for x in workloads]
+    return tuple(explore_network(x, plan, store=store, recording=recording) for x in networks)
+
+
 def read_network(
-    workload: Workload | onnx.ModelProto | Path | str,
-    accelerator: Accelerator | Path | str,
-    mapping: MappingConstraints | Path | str | None = None,
+    workload: GivenWorkload,
+    accelerator: GivenAccelerator,
+    mapping: GivenMapping | None = None,
     *,
     dims: Mapping[str, int] | None = None,
     store: Store | Path | str | None = None,
@@ -332,7 +371,7 @@ def _observers(progress: Progress | None) -> tuple[Observer, ...]:
 
 def evaluate(
     layer: Layer,
-    accelerator: Accelerator | Path | str,
+    accelerator: GivenAccelerator,
     spatial_mapping: SpatialMapping,
     temporal_mapping: TemporalMapping,
     constraints: LayerConstraints | None = None,

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nestmap.model import (
-    Accelerator,
     EvaluationBatch,
     InputError,
-    MappingConstraints,
     MappingProblem,
     NetworkEvaluation,
     SpatialProblem,
-    Workload,
 )
 from nestmap.model.errors import suggestion
 from nestmap.pipeline.explore.api import read_network
@@ -33,13 +29,17 @@ from nestmap.pipeline.stages.mapping.ordering import TemporalOrderingConversionS
 from nestmap.search.temporal.ordering import complete_order
 
 if TYPE_CHECKING:
-    import onnx
+    from nestmap.pipeline.frontend.given import (
+        GivenAccelerator,
+        GivenMapping,
+        GivenWorkload,
+    )
 
 
 def replay(
-    workload: Workload | onnx.ModelProto | Path | str,
-    accelerator: Accelerator | Path | str,
-    mapping: MappingConstraints | Path | str,
+    workload: GivenWorkload,
+    accelerator: GivenAccelerator,
+    mapping: GivenMapping,
     *,
     layer: str | None = None,
 ) -> NetworkEvaluation:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from nestmap.model import Accelerator, InputError, MappingConstraints, Workload
+from pydantic import ValidationError
+
+from nestmap.model import Accelerator, InputError, Layer, MappingConstraints, Workload
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.model.multicore.core_constraints import CoreMapping
+from nestmap.model.workload.builders import network
 from nestmap.pipeline.frontend.bundled import (
     default_mapping_for,
     resolve_accelerator,
@@ -25,29 +28,43 @@ from nestmap.pipeline.frontend.yaml.mapping import parse_core_mapping, parse_map
 from nestmap.pipeline.frontend.yaml.workload import parse_workload_yaml
 
 if TYPE_CHECKING:
-    import onnx
-
+    from nestmap.pipeline.frontend.given import (
+        GivenAccelerator,
+        GivenCoreMapping,
+        GivenCores,
+        GivenMapping,
+        GivenWorkload,
+    )
     from nestmap.store import Store
+
+V = TypeVar("V")
+"""The values of a YAML file."""
 
 
 def read_workload(
-    given: Workload | onnx.ModelProto | Path | str,
+    given: GivenWorkload,
     dims: Mapping[str, int] | None = None,
     float_bits: int | None = None,
 ) -> Workload:
-    """Reads a workload from a model, an ONNX model, a file or a bundled name.
+    """Reads a workload from a model, an ONNX model, layers, a file or a bundled name.
 
     Args:
-        given: the workload itself, an ONNX model, a path or a bundled name.
+        given: the workload itself, a layer, an ONNX model, layers as in a YAML file, a path or a
+            bundled name.
         dims: sizes of the network's open dimensions, by name.
         float_bits: bits counted for each float32 or float64 of an ONNX model (``None``: 8).
 
     Raises:
         InputError: if the file, the name or a dimension is invalid.
     """
+    if isinstance(given, Layer):
+        given = _network_of(given)
     if isinstance(given, Workload):
         _check_fixed(f"workload {given.name}", dims, float_bits)
         return given
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        _check_fixed("workload", dims, float_bits)
+        return parse_workload_yaml(given)
     if given in network_names():
         _check_fixed(f"network {str(given)!r}", None, float_bits)
         return generate_workload(str(given), dims or {})
@@ -65,6 +82,13 @@ def read_workload(
     return parse_onnx(given, dims=dims, float_bits=float_bits)
 
 
+def _network_of(layer: Layer) -> Workload:
+    try:
+        return network(layer.name, layer)
+    except ValidationError as error:  # its input comes from another layer
+        raise InputError.of(f"layer {layer.name}", error) from None
+
+
 def _check_fixed(where: str, dims: Mapping[str, int] | None, float_bits: int | None) -> None:
     for name in dims or ():
         raise InputError.conflict(f"--dim {name}", where, "all its sizes are fixed")
@@ -74,7 +98,7 @@ def _check_fixed(where: str, dims: Mapping[str, int] | None, float_bits: int | N
 
 
 def read_accelerator(
-    given: Accelerator | Path | str,
+    given: GivenAccelerator,
     store: Store | Path | str | None = None,
     *,
     static_energy: bool = False,
@@ -82,7 +106,7 @@ def read_accelerator(
     """Reads an accelerator from a model, a file or a bundled name.
 
     Args:
-        given: the accelerator itself, a path or a bundled name.
+        given: the accelerator itself, its fields as in a YAML file, a path or a bundled name.
         store: caches the memory costs that CACTI computes, if the file asks for CACTI.
         static_energy: whether energies include leakage.
 
@@ -93,13 +117,13 @@ def read_accelerator(
     accelerator = (
         given
         if isinstance(given, Accelerator)
-        else parse_accelerator(resolve_accelerator(str(given)), cached_cacti(store))
+        else parse_accelerator(_source(given, resolve_accelerator), cached_cacti(store))
     )
     return with_static_energy(accelerator) if static_energy else accelerator
 
 
 def read_multicore(
-    given: MultiCoreAccelerator | Path | str, store: Store | Path | str | None = None
+    given: GivenCores, store: Store | Path | str | None = None
 ) -> MultiCoreAccelerator:
     """Reads a multi-core accelerator from a model, a file or a bundled name.
 
@@ -111,10 +135,10 @@ def read_multicore(
     """
     if isinstance(given, MultiCoreAccelerator):
         return given
-    return parse_multicore(resolve_multicore(str(given)), cached_cacti(store))
+    return parse_multicore(_source(given, resolve_multicore), cached_cacti(store))
 
 
-def read_core_mapping(given: CoreMapping | Path | str | None) -> CoreMapping:
+def read_core_mapping(given: GivenCoreMapping | None) -> CoreMapping:
     """Reads core allocations from a model or a mapping file; ``None`` means no allocations.
 
     Raises:
@@ -122,12 +146,10 @@ def read_core_mapping(given: CoreMapping | Path | str | None) -> CoreMapping:
     """
     if isinstance(given, CoreMapping):
         return given
-    return CoreMapping() if given is None else parse_core_mapping(resolve_mapping(str(given)))
+    return CoreMapping() if given is None else parse_core_mapping(_source(given, resolve_mapping))
 
 
-def read_mapping(
-    given: MappingConstraints | Path | str | None, *, for_accelerator: str | None
-) -> MappingConstraints:
+def read_mapping(given: GivenMapping | None, *, for_accelerator: str | None) -> MappingConstraints:
     """Reads mapping constraints; ``None`` means those bundled for the accelerator, if any.
 
     Raises:
@@ -136,6 +158,11 @@ def read_mapping(
     if isinstance(given, MappingConstraints):
         return given
     if given is not None:
-        return parse_mapping(resolve_mapping(str(given)))
+        return parse_mapping(_source(given, resolve_mapping))
     bundled = None if for_accelerator is None else default_mapping_for(for_accelerator)
     return MappingConstraints() if bundled is None else parse_mapping(bundled)
+
+
+def _source(given: V | Path | str, resolve: Callable[[str], Path]) -> V | Path:
+    """The file of a path or name, or the values themselves."""
+    return resolve(str(given)) if isinstance(given, str | Path) else given

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 from uuid import UUID
 
-from nestmap.model import InputError, StoreError, Workload
+from nestmap.model import InputError, StoreError
 from nestmap.model.base import copy_with
-from nestmap.model.display import view
-from nestmap.model.multicore.accelerator import MultiCoreAccelerator
+from nestmap.model.display import costs_text, view
 from nestmap.model.multicore.allocation import Allocation
 from nestmap.model.multicore.bound import StreamBound
-from nestmap.model.multicore.core_constraints import CoreMapping, check_allocations
+from nestmap.model.multicore.core_constraints import check_allocations
 from nestmap.model.multicore.population import AllocationObjective, Individual
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
@@ -32,8 +31,11 @@ from nestmap.pipeline.stages.multicore.split_options import GivenLoops, split_op
 from nestmap.search.parallel import available_workers
 
 if TYPE_CHECKING:
-    import onnx
-
+    from nestmap.pipeline.frontend.given import (
+        GivenCoreMapping,
+        GivenCores,
+        GivenWorkload,
+    )
     from nestmap.store import Store
 
 
@@ -47,6 +49,11 @@ class StreamResult:
     plan: StreamPlan
     search: AllocationSearch
     schedule: Schedule
+
+    def __repr__(self) -> str:
+        costs = costs_text(self.latency, self.energy)
+        name = f"{type(self).__name__}: {self.workload} on {self.accelerator}"
+        return f"<{name}, best {self.plan.objective}: {costs}, {len(self.front)} on the front>"
 
     @property
     def accelerator(self) -> str:
@@ -104,9 +111,9 @@ def stream_html(found: StreamResult) -> str:
 
 
 def stream(  # noqa: PLR0913 (the single entry point; most arguments have defaults)
-    workload: Workload | onnx.ModelProto | Path | str,
-    accelerator: MultiCoreAccelerator | Path | str,
-    mapping: CoreMapping | Path | str | None = None,
+    workload: GivenWorkload,
+    accelerator: GivenCores,
+    mapping: GivenCoreMapping | None = None,
     *,
     dims: Mapping[str, int] | None = None,
     hint_loops: GivenLoops | None = None,
@@ -118,7 +125,8 @@ def stream(  # noqa: PLR0913 (the single entry point; most arguments have defaul
     """Splits a network into computation nodes, allocates them to cores and schedules them.
 
     Args:
-        workload: a model, an ONNX or YAML file, or the name of a bundled one (``light:resnet50``).
+        workload: a network or a layer, an ONNX or YAML file, the name of a bundled one
+            (``light:resnet50``), or the layers of a YAML file as dictionaries.
         accelerator: an accelerator with several cores: a model, a YAML file, or the name of a
             bundled one (``quad_hetero``).
         mapping: the cores on which each layer may run, and how layers are split: a model or a YAML
@@ -150,9 +158,9 @@ def stream(  # noqa: PLR0913 (the single entry point; most arguments have defaul
 
 
 def read_stream(
-    workload: Workload | onnx.ModelProto | Path | str,
-    accelerator: MultiCoreAccelerator | Path | str,
-    mapping: CoreMapping | Path | str | None = None,
+    workload: GivenWorkload,
+    accelerator: GivenCores,
+    mapping: GivenCoreMapping | None = None,
     *,
     dims: Mapping[str, int] | None = None,
     store: Store | Path | str | None = None,

@@ -1,7 +1,8 @@
 """nestmap maps the layers of a network onto an accelerator and computes energy and latency.
 
-``explore`` searches a whole network, ``evaluate`` evaluates one mapping, ``resume`` continues an
-interrupted exploration, and ``explain`` shows what determines the cost of a mapping.
+``explore`` searches a whole network, ``explore_networks`` several, ``evaluate`` evaluates one
+mapping, ``resume`` continues an interrupted exploration, and ``explain`` shows what determines the
+cost of a mapping.
 ``stream`` schedules a network on several cores; ``stream_plan`` gives its options.
 ``Recording`` selects the evaluations that a store records. ``conv2d``, ``gemm``, ``linear``,
 ``matmul`` and ``attention`` make layers, ``network`` makes a network of layers, and ``from_torch``

@@ -12,6 +12,7 @@ from .model.workload.builders import network as network
 from .pipeline.explore.api import Exploration as Exploration
 from .pipeline.explore.api import evaluate as evaluate
 from .pipeline.explore.api import explore as explore
+from .pipeline.explore.api import explore_networks as explore_networks
 from .pipeline.explore.explanation import Explanation as Explanation
 from .pipeline.explore.explanation import explain as explain
 from .pipeline.explore.recorded_problem import recorded_problem as recorded_problem

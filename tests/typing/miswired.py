@@ -376,7 +376,7 @@ def facade(workload: Workload, machine: Accelerator, layer: Layer, order: Tempor
     explore_network(workload)  # type: ignore[arg-type]
     explore(workload, machine, None, None)  # type: ignore[call-arg]
     explore(workload)  # type: ignore[call-arg]
-    explore(layer, machine)  # type: ignore[arg-type]
+    explore(machine, machine)  # type: ignore[arg-type]
     explore(workload, workload)  # type: ignore[arg-type]
     explore(workload, machine, SpatialMapping())  # type: ignore[arg-type]
     explore(workload, machine, store=3)  # type: ignore[arg-type]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol, cast
 
 import yaml
 from yaml.constructor import SafeConstructor
+from yaml.representer import RepresenterError, SafeRepresenter
 
 from nestmap.model import InputError
 from nestmap.pipeline.frontend.yaml.located_node import Node
@@ -15,6 +16,13 @@ from nestmap.pipeline.frontend.yaml.located_node import Node
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _MERGER: Final = SafeConstructor()
+
+
+class _Representer(Protocol):
+    """What makes YAML nodes of Python objects."""
+
+    def represent_data(self, data: object, /) -> yaml.Node: ...
+
 
 DEEPEST: Final = 50
 """The deepest nesting of collections; parsers recurse, and no description needs more."""
@@ -30,6 +38,24 @@ def read_yaml(path: Path) -> Node:
         InputError: if the file is missing, unreadable, empty or not YAML.
     """
     return parse_yaml(_text(path), str(path))
+
+
+def read_source(source: Path | object, name: str) -> Node:
+    """The root of a YAML file, or of an object with the values of one; errors call that ``name``.
+
+    Raises:
+        InputError: as for :func:`read_yaml`, or if YAML cannot express a value.
+    """
+    if isinstance(source, Path):
+        return read_yaml(source)
+    try:
+        root = cast(_Representer, SafeRepresenter(sort_keys=False)).represent_data(source)
+    except RepresenterError as error:
+        kind = type(error.args[-1]).__name__
+        expected = "numbers, texts, lists and dictionaries, as in a YAML file"
+        raise InputError(name, f"a value of type {kind}", expected) from None
+    _resolve(root, name)
+    return Node(root, name, _line(root))
 
 
 def parse_yaml(text: str, file: str) -> Node:
@@ -126,4 +152,4 @@ def _children(node: yaml.Node) -> list[yaml.Node]:
 
 
 def _line(place: yaml.Node | yaml.Event) -> int:
-    return place.start_mark.line + 1 if place.start_mark else 1
+    return place.start_mark.line + 1 if place.start_mark else 0

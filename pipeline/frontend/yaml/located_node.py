@@ -31,9 +31,10 @@ _NAME: Final = pattern(r"[A-Za-z][A-Za-z0-9_]{0,31}")
 class Node:
     """A value in a YAML file.
 
-    ``line`` counts from 1 (for a collection, the line of its key); ``path`` is the path from the
-    root, such as ``memories.rf_2B.ports[0].type``. The methods read the value as a given type; all
-    raise :class:`InputError` with file, line and path if it has another.
+    ``line`` counts from 1 (for a collection, the line of its key); 0: the value is in no file.
+    ``path`` is the path from the root, such as ``memories.rf_2B.ports[0].type``. The methods read
+    the value as a given type; all raise :class:`InputError` with file, line and path if it has
+    another.
     """
 
     value: yaml.Node
@@ -44,7 +45,8 @@ class Node:
     @property
     def where(self) -> str:
         """File, line and path of the value, as errors show them."""
-        return ": ".join(filter(None, (f"{self.file}:{self.line}", self.path)))
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return ": ".join(filter(None, (place, self.path)))
 
     def error(self, expected: str, found: str | None = None) -> InputError:
         """An error about this value; ``found`` defaults to the value itself."""
@@ -236,8 +238,8 @@ def is_name(text: str) -> bool:
 
 
 def _line(node: yaml.Node) -> int:
-    mark: yaml.Mark = node.start_mark
-    return mark.line + 1
+    mark: yaml.Mark | None = node.start_mark
+    return 0 if mark is None else mark.line + 1
 
 
 def _described(node: yaml.Node) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,9 +17,10 @@ from nestmap.model import (
     UnrollingHint,
 )
 from nestmap.model.multicore.core_constraints import CoreMapping
+from nestmap.pipeline.frontend.given import FieldValues
 from nestmap.pipeline.frontend.yaml.core_allocation import ALLOCATION_FIELDS, parse_allocation
 from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Entries, Field, Form, Need, Section
-from nestmap.pipeline.frontend.yaml.load import read_yaml
+from nestmap.pipeline.frontend.yaml.load import read_source
 from nestmap.pipeline.frontend.yaml.located_node import Node, is_name
 from nestmap.pipeline.frontend.yaml.temporal_ordering import (
     LARGEST_FACTOR,
@@ -105,8 +106,8 @@ LINKS: Final = Entries(
 )
 
 
-def parse_mapping(path: Path) -> MappingConstraints:
-    """The mapping constraints that a YAML file in ZigZag's schema describes.
+def parse_mapping(source: Path | Sequence[FieldValues]) -> MappingConstraints:
+    """The mapping constraints that a YAML file in ZigZag's schema describes, or its entries.
 
     Its fields are declared here and in
     :mod:`~nestmap.pipeline.frontend.yaml.temporal_ordering`; ``docs/input-formats.md`` lists them.
@@ -114,23 +115,23 @@ def parse_mapping(path: Path) -> MappingConstraints:
     Raises:
         InputError: if the file does not match the schema; the error names line and field.
     """
-    return MappingConstraints(entries=tuple(_entry(node) for node in _entries(path)))
+    return MappingConstraints(entries=tuple(_entry(node) for node in _entries(source)))
 
 
-def parse_core_mapping(path: Path) -> CoreMapping:
+def parse_core_mapping(source: Path | Sequence[FieldValues]) -> CoreMapping:
     """The core allocations in a mapping file; entries that do not mention cores are left out.
 
     Raises:
         InputError: if the file does not match the schema; the error names line and field.
     """
-    read = ((_target(fields), fields) for fields in (x.fields(MAPPING) for x in _entries(path)))
+    read = ((_target(fields), fields) for fields in (x.fields(MAPPING) for x in _entries(source)))
     allocations = (parse_allocation(target, fields) for target, fields in read)
     return CoreMapping(entries=tuple(x for x in allocations if x is not None))
 
 
-def _entries(path: Path) -> tuple[Node, ...]:
+def _entries(source: Path | Sequence[FieldValues]) -> tuple[Node, ...]:
     """The entries of a file, checked to have different targets."""
-    root = read_yaml(path)
+    root = read_source(source, "mapping")
     if root.is_mapping and "layers" in root.entries():
         raise root.error(_LIST, "layers, the format of Stream versions later than 0.0.8")
     nodes = root.sequence(_LIST)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from nestmap.model import Workload
+from nestmap.pipeline.frontend.given import FieldValues
 from nestmap.pipeline.frontend.yaml.layer import ID, LAYER, NAME, SOURCE, Fields, parse_layer
-from nestmap.pipeline.frontend.yaml.load import read_yaml
+from nestmap.pipeline.frontend.yaml.load import read_source
 
 
-def parse_workload_yaml(path: Path) -> Workload:
-    """The workload that a YAML file in ZigZag's schema describes, named after the file.
+def parse_workload_yaml(source: Path | Sequence[FieldValues]) -> Workload:
+    """The workload that a YAML file in ZigZag's schema describes, or its layers.
+
+    It is named after the file, or ``workload``.
 
     Its fields are declared in :mod:`~nestmap.pipeline.frontend.yaml.layer`;
     ``docs/input-formats.md`` lists them.
@@ -20,7 +23,7 @@ def parse_workload_yaml(path: Path) -> Workload:
     Raises:
         InputError: if the file does not match the schema; the error names line and field.
     """
-    root = read_yaml(path)
+    root = read_source(source, "workload")
     nodes = root.sequence("a list of layers")
     if not nodes:
         raise root.error("at least one layer")
@@ -34,7 +37,7 @@ def parse_workload_yaml(path: Path) -> Workload:
                 parse_layer(node, fields, names[i], {k: names[v] for k, v in sources[i].items()})
                 for i, node, fields in zip(names, nodes, layers, strict=True)
             ),
-            name=path.stem,
+            name=source.stem if isinstance(source, Path) else "workload",
         )
 
 

@@ -273,6 +273,36 @@ def test_progress_is_told_from_start_to_end() -> None:
     assert explored.total == explore(NETWORK, MACHINE, search="loma").total
 
 
+def test_several_networks_are_explored_in_one_call(tmp_path: Path) -> None:
+    layers = [nestmap.gemm("a", (8, 8), (8, 16)), nestmap.gemm("b", (8, 16), (16, 8))]
+    found = nestmap.explore_networks(layers, "tpu_like", store=tmp_path / "runs.duckdb")
+    assert [x.workload for x in found] == ["a", "b"]
+    assert [x.total for x in found] == [explore(x, "tpu_like").total for x in layers]
+    with pytest.raises(InputError, match="nowhere"):
+        nestmap.explore_networks([layers[0], "nowhere.yaml"], "tpu_like")
+
+
+def test_a_layer_is_a_network_of_one() -> None:
+    layer = nestmap.conv2d("c", (1, 3, 8, 8), (4, 3, 3, 3))
+    found = explore(layer, "tpu_like")
+    assert found == copy_with(explore(nestmap.network("c", layer), "tpu_like"), {"run": found.run})
+    with pytest.raises(InputError, match="layer d: "):
+        explore(nestmap.conv2d("d", (1, 4, 6, 6), (4, 4, 1, 1), source=layer), "tpu_like")
+
+
+def test_results_show_themselves_in_a_line() -> None:
+    found = explore(nestmap.conv2d("c", (1, 3, 8, 8), (4, 3, 3, 3)), "tpu_like")
+    front = api.explore_front(api.read_network(nestmap.gemm("g", (8, 8), (8, 8)), "tpu_like"))
+    costs = f"{found.latency:,.0f} cycles, {found.energy:.4g} pJ"
+    assert repr(found) == f"<Exploration: c on tpu_like, best latency: {costs}, 1 layers>"
+    for part in (found.total, found.layers[0], found.layers[0].cme):
+        assert costs in repr(part)
+    for shown in (found, found.total, found.layers[0], found.layers[0].cme, front):
+        assert str(shown) == repr(shown)
+        assert len(repr(shown)) <= 120
+        assert "\n" not in repr(shown)
+
+
 def test_evaluate_is_the_cost_model() -> None:
     cuts = {"O": (2, 4), "W": (1, 3, 4), "I": (2, 4)}
     order = ordered("B 2 C 3 C 4 K 2", cuts)

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from nestmap.model import IMC_CELLS, Accelerator, MemoryLevel, OperationalArray
 from nestmap.model.errors import violation
+from nestmap.pipeline.frontend.given import FieldValues
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, Section
 from nestmap.pipeline.frontend.yaml.hardware.array import parse_array
 from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
@@ -20,7 +21,7 @@ from nestmap.pipeline.frontend.yaml.hardware.memory_cost import (
     CostSources,
 )
 from nestmap.pipeline.frontend.yaml.hardware.vector_unit import VECTOR_UNIT, parse_vector_unit
-from nestmap.pipeline.frontend.yaml.load import read_yaml
+from nestmap.pipeline.frontend.yaml.load import read_source
 from nestmap.pipeline.frontend.yaml.located_node import Node
 from nestmap.pipeline.frontend.yaml.quantities import NODE, SWITCH, technology
 
@@ -84,8 +85,8 @@ ACCELERATOR: Final = Section(
 )
 
 
-def parse_accelerator(path: Path, cacti: CactiClient = cacti_cost) -> Accelerator:
-    """The accelerator that a YAML file in ZigZag's schema describes.
+def parse_accelerator(source: Path | FieldValues, cacti: CactiClient = cacti_cost) -> Accelerator:
+    """The accelerator that a YAML file in ZigZag's schema describes, or its fields.
 
     Its fields are declared here and in the modules that are imported (``Section``);
     ``docs/input-formats.md`` lists them. ``cacti`` computes memory costs with CACTI.
@@ -93,7 +94,7 @@ def parse_accelerator(path: Path, cacti: CactiClient = cacti_cost) -> Accelerato
     Raises:
         InputError: if the file does not match the schema; the error names line and field.
     """
-    root = read_yaml(path)
+    root = read_source(source, "accelerator")
     names = ", ".join(field.name for field in ACCELERATOR.fields)
     several = root.entries(f"a mapping with the fields {names}").get(_SEVERAL_CORES)
     if several is not None:

@@ -19,6 +19,7 @@ from nestmap.model.multicore.accelerator import (
     StorageCore,
     check_shared_memories,
 )
+from nestmap.pipeline.frontend.given import FieldValues
 from nestmap.pipeline.frontend.yaml.field_schema import Entries, Field, Form, Need, Origin, Section
 from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
 from nestmap.pipeline.frontend.yaml.hardware.connections import (
@@ -33,7 +34,7 @@ from nestmap.pipeline.frontend.yaml.hardware.connections import (
 from nestmap.pipeline.frontend.yaml.hardware.core import Core
 from nestmap.pipeline.frontend.yaml.hardware.core_files import CoreFiles
 from nestmap.pipeline.frontend.yaml.hardware.memory_cost import CactiClient
-from nestmap.pipeline.frontend.yaml.load import read_yaml
+from nestmap.pipeline.frontend.yaml.load import read_source
 from nestmap.pipeline.frontend.yaml.located_node import Node
 from nestmap.pipeline.frontend.yaml.quantities import energy
 
@@ -160,8 +161,12 @@ COORDINATES: Final = Entries(
 )
 
 
-def parse_multicore(path: Path, cacti: CactiClient = cacti_cost) -> MultiCoreAccelerator:
+def parse_multicore(
+    source: Path | FieldValues, cacti: CactiClient = cacti_cost
+) -> MultiCoreAccelerator:
     """The accelerator with several cores that a YAML file in Stream's schema describes.
+
+    Or its fields; files of cores are then looked for in the current folder.
 
     Its fields are declared here and in the imported modules; ``docs/input-formats.md`` lists them.
     ``cacti`` computes memory costs with CACTI.
@@ -169,8 +174,8 @@ def parse_multicore(path: Path, cacti: CactiClient = cacti_cost) -> MultiCoreAcc
     Raises:
         InputError: if a file is not such a description; the error names line and field.
     """
-    root = read_yaml(path)
-    files = CoreFiles(path.parent, cacti)
+    root = read_source(source, "cores")
+    files = CoreFiles(source.parent if isinstance(source, Path) else Path(), cacti)
     found = root.entries(f"a mapping with the fields {_names()}")
     if _SINGLE_CORE in found and _CORES.name not in found:
         expected = "several cores; for a single-core accelerator use nestmap explore"
