@@ -9,6 +9,7 @@ from nestmap.pipeline.cli.options.view import (
     PlotOptions,
     QueryOptions,
     ReportOptions,
+    SchemaOptions,
     ServeOptions,
     ShowOptions,
 )
@@ -26,6 +27,14 @@ def register(app: typer.Typer) -> None:
   nestmap show light:inception_v2 --graph inception.svg
   nestmap show net.onnx --dim batch=1 --dim seq=384 --all --json net.json
   nestmap show --accelerator tpu_like""",
+    )
+    add_command(
+        app,
+        schema,
+        SchemaOptions,
+        """\
+  nestmap schema accelerator --output accelerator.schema.json
+  nestmap schema mapping""",
     )
     add_command(
         app,
@@ -90,6 +99,18 @@ def show(options: ShowOptions) -> None:
     from nestmap.pipeline.cli.show import run_show  # noqa: PLC0415 (help is fast)
 
     run_show(options)
+
+
+def schema(options: SchemaOptions) -> None:
+    """Print the JSON Schema of a YAML format, with which editors complete and check files.
+
+    It has the fields with their meanings, types and sets of values. A file names its schema in a
+    comment, for editors with the YAML language server:
+    # yaml-language-server: $schema=accelerator.schema.json
+    """
+    from nestmap.pipeline.cli.schema import run_schema  # noqa: PLC0415 (help is fast)
+
+    run_schema(options)
 
 
 def query(options: QueryOptions) -> None:

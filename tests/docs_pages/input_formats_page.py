@@ -55,6 +55,7 @@ in which unit, and what counts where it is left out.
   letters of loop dimensions count as capitals.
 - **Units** are not written: bit, cycles, bit/cycle, pJ, mW, ns, nm and V. All areas of a
   description have the same unit; computed ones are mm².
+- **Editors** complete and check files by the JSON Schemas that `nestmap schema` prints.
 - **In Python**, dictionaries and lists with the content of a file can be given instead of it;
   errors then name the field without a line.
 - **Paths** are written as errors write them; `{KEY}` stands for any name, `{ITEM}` for any item of

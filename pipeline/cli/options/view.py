@@ -56,6 +56,26 @@ class ShowOptions:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaOptions:
+    """The options of ``nestmap schema``."""
+
+    format: Annotated[
+        Literal["accelerator", "cores", "core", "mapping", "workload"],
+        Option(
+            help="The kind of file: a single-core accelerator, one with several cores, a core of "
+            "those, a mapping, or a network.",
+            metavar="FORMAT",
+            is_argument=True,
+        ),
+    ]
+    output: Annotated[
+        Path | None,
+        Option(help="Write the schema to this file.", flags="--output -o", metavar="FILE"),
+    ] = None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueryOptions:
     """The options of ``nestmap query``; ``question`` is SQL or the name of a query."""
 

@@ -1,0 +1,56 @@
+"""The formats of YAML files, and the parts of each."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from nestmap.pipeline.frontend.yaml.core_allocation import TILINGS
+from nestmap.pipeline.frontend.yaml.field_schema import Part
+from nestmap.pipeline.frontend.yaml.hardware.accelerator import ACCELERATOR
+from nestmap.pipeline.frontend.yaml.hardware.array import ARRAY, IMC_ARRAY
+from nestmap.pipeline.frontend.yaml.hardware.connections import CONNECTION, CORE_PAIRS
+from nestmap.pipeline.frontend.yaml.hardware.core import CORE, STORAGE_CORE
+from nestmap.pipeline.frontend.yaml.hardware.memory import MEMORY, MOVEMENTS, PORT
+from nestmap.pipeline.frontend.yaml.hardware.multicore import (
+    COORDINATES,
+    CORES,
+    MULTICORE,
+    MULTICORE_2024,
+    SHARED,
+)
+from nestmap.pipeline.frontend.yaml.hardware.vector_unit import VECTOR_UNIT
+from nestmap.pipeline.frontend.yaml.layer import LAYER, RELATIONS, SOURCES
+from nestmap.pipeline.frontend.yaml.mapping import HINTS, LINKS, MAPPING, UNROLLED
+from nestmap.pipeline.frontend.yaml.temporal_ordering import LEVELS, ORDER
+
+
+class FileFormat(StrEnum):
+    """A kind of YAML file."""
+
+    ACCELERATOR = "accelerator"
+    """An accelerator with a single core."""
+    CORES = "cores"
+    """An accelerator with several cores."""
+    CORE = "core"
+    """A core of several."""
+    MAPPING = "mapping"
+    """Constraints on mappings, and core allocations."""
+    WORKLOAD = "workload"
+    """A network, layer by layer."""
+
+
+HARDWARE: Final = (ARRAY, IMC_ARRAY, MEMORY, PORT, MOVEMENTS, VECTOR_UNIT)
+"""The parts that accelerators and cores have in common."""
+
+PARTS: Final[dict[FileFormat, tuple[Part, ...]]] = {
+    FileFormat.ACCELERATOR: (ACCELERATOR, *HARDWARE),
+    FileFormat.CORES: (MULTICORE, CORES, CONNECTION, SHARED, COORDINATES),
+    FileFormat.CORE: (CORE, STORAGE_CORE, *HARDWARE),
+    FileFormat.MAPPING: (MAPPING, UNROLLED, HINTS, LINKS, ORDER, LEVELS, TILINGS),
+    FileFormat.WORKLOAD: (LAYER, RELATIONS, SOURCES),
+}
+"""The parts of each format; sections with the same path are alternatives."""
+
+CORES_2024: Final[tuple[Part, ...]] = (MULTICORE_2024, CORES, CORE_PAIRS, SHARED, COORDINATES)
+"""The parts of files of several cores as in 2024."""
