@@ -7,7 +7,7 @@ entire network. Source: ZigZag's and DeFiNES' inter-layer data locality (Mei et 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
@@ -75,17 +75,17 @@ class _Network:
         """
         unbranched = [p for p in self.problems if not self.branches(p.layer.name)]
         for level in self.problems[0].accelerator.memories:
-            smallest = min(_held(problem, level) for problem in unbranched or self.problems)
+            smallest = min(self._held(problem, level) for problem in unbranched or self.problems)
             if self.weight_operands <= set(level.operands) and self._has_room(level, smallest):
                 return level
         return None
 
     def room_for_activations(self, layer: str) -> Iterator[MemoryLevel]:
-        """The memories that fit all inputs and outputs of a layer, the lowest first."""
+        """The memories that fit a layer's output together with its input, the lowest first."""
         problem = self.by_layer[layer]
-        needed = {problem.links[x] for x in _activations(problem.layer)}
+        needed = {problem.links[x] for x in self._activations(problem)}
         for level in problem.levels(problem.layer.output.name):
-            if needed <= set(level.operands) and self._has_room(level, _held(problem, level)):
+            if needed <= set(level.operands) and self._has_room(level, self._held(problem, level)):
                 yield level
 
     def has_room_for_input(self, layer: str, level: MemoryLevel) -> bool:
@@ -95,6 +95,23 @@ class _Network:
         return problem.links[name] in level.operands and self._has_room(
             level, _bits(problem.layer, name)
         )
+
+    def _activations(self, problem: MappingProblem) -> Iterator[LayerOperand]:
+        """The output and the inputs, without a computed one that takes the way of weights.
+
+        Several computed inputs come from the top memory in tiles; the room of one of them is more
+        than enough for these.
+        """
+        yield problem.layer.output.name
+        inputs = _inputs(problem.layer)
+        for name in inputs:
+            if len(inputs) == 1 or problem.links[name] not in self.weight_operands:
+                yield name
+
+    def _held(self, problem: MappingProblem, level: MemoryLevel) -> Bits:
+        """The bits of these activations, as far as a memory can hold them."""
+        names = self._activations(problem)
+        return sum(_bits(problem.layer, x) for x in names if problem.links[x] in level.operands)
 
     def _has_room(self, level: MemoryLevel, activations: Bits) -> bool:
         """Whether activations fit, together with the weights if the memory serves them.
@@ -167,24 +184,12 @@ def _input_level(network: _Network, layer: str, *, data_from_top: bool) -> Memor
     return None
 
 
-def _activations(layer: Layer) -> tuple[LayerOperand, ...]:
-    return (layer.output.name, *_inputs(layer))
-
-
 def _inputs(layer: Layer) -> tuple[LayerOperand, ...]:
     return tuple(operand.name for operand in layer.inputs if not operand.constant)
 
 
 def _weights(layer: Layer) -> tuple[LayerOperand, ...]:
     return tuple(operand.name for operand in layer.inputs if operand.constant)
-
-
-def _held(problem: MappingProblem, level: MemoryLevel) -> Bits:
-    """The bits of the inputs and outputs of the layer that a memory can hold."""
-    held: Iterable[LayerOperand] = (
-        x for x in _activations(problem.layer) if problem.links[x] in level.operands
-    )
-    return sum(_bits(problem.layer, x) for x in held)
 
 
 def _bits(layer: Layer, name: LayerOperand) -> Bits:

@@ -18,13 +18,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import shape_inference
 from zigzag.api import get_hardware_performance_zigzag
+from zigzag.datatypes import LayerOperand
 from zigzag.parser.onnx.onnx_model_parser import ONNXModelParser
 from zigzag.stages.exploit_data_locality_stages import SearchInterLayerDataLocalityStage
+from zigzag.stages.parser.workload_parser import (  # pyright: ignore[reportMissingTypeStubs]
+    WorkloadParserStage,
+)
 from zigzag.stages.stage import Stage as ReferenceStage
+from zigzag.workload.dnn_workload import DNNWorkload
+from zigzag.workload.layer_node import LayerNode
+from zigzag.workload.onnx_workload import ONNXWorkload
 
 from nestmap.model import Accelerator, NetworkProblem, Objective
 from nestmap.pipeline.frontend.onnx import parse_onnx
-from nestmap.pipeline.frontend.read import read_accelerator, read_mapping
+from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
 from nestmap.pipeline.stage_graph import each
 from nestmap.pipeline.stages import (
     CostModelStage,
@@ -44,6 +51,11 @@ from tests.search.test_locality import ACTIVATIONS, EVERYTHING, machine, memory
 
 INPUTS = Path(str(files("zigzag") / "inputs"))
 NETWORKS = ("alexnet", "resnet18", "mobilenetv2")
+FILES = (
+    *(INPUTS / "workload" / f"{name}.onnx" for name in NETWORKS),
+    Path(__file__).parents[1] / "golden" / "workloads" / "resnet18.yaml",
+)
+"""The YAML network has layers that add and pool; in the ONNX files, these are no layers."""
 MACHINES = (
     ("tpu_like", "tpu_like"),
     ("edge_tpu_like", "edge_tpu_like"),
@@ -55,6 +67,8 @@ MACHINES = (
 LPF_LIMIT = 3
 
 STRESS = "NESTMAP_STRESS" in os.environ
+
+ReferenceWorkload = DNNWorkload | ONNXWorkload
 
 Plan = dict[str, dict[str, str]]
 """The top memories by layer and memory operand."""
@@ -69,26 +83,48 @@ def found(list_of_callables: object, **kwargs: object) -> ReferenceStage:
     raise FoundError(list_of_callables, kwargs)
 
 
-def reference_plan(network: onnx.ModelProto | str, accelerator: Accelerator) -> Plan:
-    """The plan of the package's search; the level of the weights is one for all layers."""
-    workload = ONNXModelParser(network, str(INPUTS / "mapping" / "default.yaml")).run()
+def parsed(network: onnx.ModelProto | Path) -> ReferenceWorkload:
+    """The network as the package reads it from an ONNX model, an ONNX file or a YAML file."""
+    mapping = str(INPUTS / "mapping" / "default.yaml")
+    if isinstance(network, onnx.ModelProto):
+        return ONNXModelParser(network, mapping).run()
+    if network.suffix == ".onnx":
+        return ONNXModelParser(str(network), mapping).run()
+    return WorkloadParserStage([found], workload=str(network), mapping=mapping).parse_workload()
+
+
+def reference_plan(network: onnx.ModelProto | Path, accelerator: Accelerator) -> Plan:
+    """The plan of the package's search; the level of the weights is one for all layers.
+
+    A computed input next to another one comes from the top memory; the package takes it for
+    weights (docs, differences).
+    """
+    workload = parsed(network)
     search = SearchInterLayerDataLocalityStage(
         [found], accelerator=reference_accelerator(accelerator), workload=workload
     )
     with pytest.raises(FoundError):
         list(search.run())
     names = [level.memory_instance.name for level in search.core_mem_level_list]
-    by_layer = {layer.id: layer.name for layer in workload.node_list}
+    layers = {x.id: x for x in workload.node_list if isinstance(x, LayerNode)}
     return {
-        by_layer[i]: {x.name: names[level] for x, level in levels.items()}
-        | {"I2": names[search.mem_update_weight]}
+        layers[i].name: {x.name: names[level] for x, level in levels.items()}
+        | {"I2": names[search.mem_update_weight if has_weights(layers[i]) else -1]}
         for i, levels in search.mem_update_list.items()
     }
 
 
+def has_weights(layer: LayerNode) -> bool:
+    """Whether the package counts an operand as constant."""
+    constant: list[LayerOperand] = layer.constant_operands
+    return len(constant) > 0
+
+
 def plan(network: onnx.ModelProto | Path, accelerator: Accelerator) -> Plan:
     """Our plan."""
-    problem = NetworkProblem(workload=parse_onnx(network), accelerator=accelerator)
+    is_file = isinstance(network, Path)
+    workload = read_workload(network) if is_file else parse_onnx(network)
+    problem = NetworkProblem(workload=workload, accelerator=accelerator)
     planned = SearchUnusedMemoryStage()(problem)
     return {
         layer.layer: {top.operand: top.memory for top in layer.top_levels}
@@ -97,11 +133,10 @@ def plan(network: onnx.ModelProto | Path, accelerator: Accelerator) -> Plan:
 
 
 @pytest.mark.parametrize("accelerator", [name for name, _ in MACHINES] + ["eyeriss_like"])
-@pytest.mark.parametrize("network", NETWORKS)
-def test_bundled_networks_have_the_same_plans(network: str, accelerator: str) -> None:
-    path = INPUTS / "workload" / f"{network}.onnx"
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_bundled_networks_have_the_same_plans(path: Path, accelerator: str) -> None:
     on = read_accelerator(INPUTS / "hardware" / f"{accelerator}.yaml")
-    assert plan(path, on) == reference_plan(str(path), on)
+    assert plan(path, on) == reference_plan(path, on)
 
 
 @st.composite

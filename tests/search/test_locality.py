@@ -243,6 +243,25 @@ def test_inputs_that_several_layers_read_are_branches() -> None:
     }
 
 
+@pytest.mark.parametrize(("size", "output"), [(2047, "dram"), (2048, "sram")])
+def test_an_output_of_two_inputs_needs_capacity_beside_one_of_them(size: int, output: str) -> None:
+    """1024 bits each; one input does not go through the memory, the other one does in tiles."""
+    added = layer_from_equation(
+        "O[b][k]+=W[b][k]*I[b][k]",
+        {"B": 16, "K": 8},
+        name="added",
+        precision={"O": 8, "W": 8, "I": 8},
+        partial_precision=8,
+        sources={"I": "a", "W": "b"},
+    )
+    workload = Workload.of(
+        dense("a", (4, 8)), dense("b", (4, 8)), added, dense("c", (8, 2), "added")
+    )
+    found = plan(workload, machine(memory("sram", size, ACTIVATIONS)))
+    assert found["added"] == (output, "dram", "dram")
+    assert found["c"][1] == output
+
+
 def test_a_layer_with_two_inputs_that_are_no_weights_reads_them_from_the_top() -> None:
     product = layer_from_equation(
         "O[m][n]+=I[m][c]*W[c][n]",
