@@ -27,8 +27,9 @@ def count_accesses(problem: FlatProblem, work: Work) -> None:
                 t = problem.link_transfer[x, link, i]
                 port, level = problem.transfer_port[t], problem.transfer_level[t]
                 narrow, wide = problem.port_min[port], problem.port_max[port]
+                # from left to right: the order decides how 6.999... is truncated
                 words = np.ceil(work.bits[FRACTIONAL, t] / narrow) * (narrow / wide)
-                words *= work.times[FRACTIONAL, t] * problem.units[FRACTIONAL, x, level]
+                words = words * work.times[FRACTIONAL, t] * problem.units[FRACTIONAL, x, level]
                 work.accesses[t] = np.trunc(words)
 
 

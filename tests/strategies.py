@@ -209,13 +209,13 @@ def port_lists(draw: st.DrawFn, operands: Sequence[str]) -> tuple[MemoryPort, ..
         groups.setdefault((kind, draw(st.integers(1, number))), []).append(use)
     ports: list[MemoryPort] = []
     for (kind, i), allocation in sorted(groups.items()):
-        low = draw(st.sampled_from((1, 8, 12, 16, 32, 64)))
+        low = draw(st.sampled_from((1, 8, 12, 16, 32, 64)) | st.integers(1, 64))
         ports.append(
             MemoryPort(
                 name=f"{PORT_PREFIXES[kind]}_port_{i}",
                 kind=kind,
                 width_min=low,
-                width_max=low * draw(st.sampled_from((1, 1, 2, 8, 32))),
+                width_max=draw(st.sampled_from((low, 2 * low, 8 * low)) | st.integers(low, 512)),
                 allocation=tuple(allocation),
             )
         )

@@ -68,20 +68,22 @@ def loops_of(text: str) -> tuple[Loop, ...]:
     return tuple(Loop(dimension=dimension, size=int(size)) for dimension, size in pairs)
 
 
-def memory(name: str, *operands: str) -> MemoryLevel:
-    """A memory with one port of 8 bit/cycle for everything."""
+def memory(
+    name: str, *operands: str, width: int = 8, served: tuple[str, ...] = ("D1",)
+) -> MemoryLevel:
+    """A memory with one port of 8 to ``width`` bit/cycle for everything."""
     allocation = tuple(PortUse(operand=x, movement=m) for x in operands for m in Movement)
     port = MemoryPort(
         name="rw_port_1",
         kind=PortKind.READ_WRITE,
         width_min=8,
-        width_max=8,
+        width_max=width,
         allocation=allocation,
     )
     instance = MemoryInstance(
         name=name, size=2**20, read_energy=1.5, write_energy=2.5, ports=(port,)
     )
-    return MemoryLevel(instance=instance, operands=operands, served_dimensions=("D1",))
+    return MemoryLevel(instance=instance, operands=operands, served_dimensions=served)
 
 
 DRAM = memory("dram", "I1", "I2", "O")
@@ -109,6 +111,15 @@ ROUNDING_TIE = case_of(
 )
 """2014.5 elements: the order of the products decides how they round."""
 
+THIRDS_OF_WORDS = case_of(
+    layer_from_equation("O[b][k]+=W[k][c]*I[b][c]", {"B": 1, "K": 3, "C": 7}, name="thirds"),
+    (memory("local", "I1", "I2", "O", width=24, served=()),),
+    "K 3",
+    "C 7",
+    "O 1,W 1,I 1",
+)
+"""7 words of a third of the port in 3 units: 1/3 * 7 * 3 is below 7 in floating point."""
+
 PADDED_GAPS = case_of(
     layer_from_equation(
         "O[b][oy]+=I[b][iy]",
@@ -127,6 +138,7 @@ PADDED_GAPS = case_of(
 
 @example(LONE_INPUT_SHARED_PORT)
 @example(ROUNDING_TIE)
+@example(THIRDS_OF_WORDS)
 @example(PADDED_GAPS)
 @settings(
     max_examples=EXAMPLES,

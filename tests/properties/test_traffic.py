@@ -60,7 +60,7 @@ def test_the_top_moves_every_tensor_once(case: Case) -> None:
     cme = evaluate(case.spatial, case.temporal)
     for operand in case.spatial.layer.operands:
         needed = tensor_bits(case.spatial.layer, operand)
-        assert moved_bits(case.spatial, cme, operand.name) > needed
+        assert moved_bits(case.spatial, cme, operand.name) >= needed
 
 
 @examples
@@ -70,7 +70,7 @@ def test_ragged_unrollings_hide_some_of_it_at_most(case: Case) -> None:
     for operand in case.spatial.layer.operands:
         if all(len(index.terms) == 1 for index in operand.indices):
             needed = tensor_bits(case.spatial.layer, operand)
-            assert moved_bits(case.spatial, cme, operand.name) > needed * (2 / 3) ** 3
+            assert moved_bits(case.spatial, cme, operand.name) >= needed * (2 / 3) ** 3
 
 
 @examples
