@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import final
@@ -11,6 +13,7 @@ import duckdb
 
 from nestmap.model import StoreError
 from nestmap.store.connection.connect import query_number, transaction
+from nestmap.store.schema.template import attached_template, cached_template, copy_template
 
 _NAME = re.compile(r"(\d{4})_(\w+)\.sql")
 
@@ -25,7 +28,7 @@ COMMENT ON COLUMN schema_version.applied IS 'When it was applied (UTC)';
 """
 _HAS_TABLES = "SELECT count(*) FROM duckdb_tables() WHERE NOT internal"
 _HAS_VERSION = _HAS_TABLES + " AND table_name = 'schema_version'"
-_APPLIED = "INSERT INTO schema_version VALUES (?, ?, now() AT TIME ZONE 'UTC')"
+_APPLIED = "INSERT INTO schema_version SELECT unnest(?), unnest(?), now() AT TIME ZONE 'UTC'"
 
 
 @final
@@ -50,18 +53,42 @@ def migrations() -> tuple[Migration, ...]:
 def migrate(connection: duckdb.DuckDBPyConnection, store: str) -> None:
     """Migrates the database to the current schema.
 
+    An empty database is a copy of a cached one, which takes a tenth of the time of the migrations;
+    half of them are comments.
+
     Raises:
         StoreError: if it is not a store, or a newer nestmap wrote it.
     """
     version = schema_version(connection, store)
     pending = [step for step in migrations() if step.version > version]
-    if not pending:
+    if not pending or (version == 0 and _copy_current(connection, pending)):
         return
     with transaction(connection):
         connection.execute(_CREATE_VERSION)
         for step in pending:
             connection.execute(step.sql)
-            connection.execute(_APPLIED, [step.version, step.name])
+        _note_applied(connection, pending)
+
+
+def _copy_current(connection: duckdb.DuckDBPyConnection, steps: Sequence[Migration]) -> bool:
+    """Copies the cached database that the migrations create; returns whether that succeeded."""
+    template = cached_template("\n".join((_CREATE_VERSION, *(step.sql for step in steps))))
+    if template is None:
+        return False
+    try:
+        with attached_template(connection, template), transaction(connection):
+            copy_template(connection)
+            _note_applied(connection, steps)
+    except duckdb.Error:  # the template is damaged; or the database: then the migrations fail too
+        with suppress(OSError):
+            template.unlink()
+        return False
+    return True
+
+
+def _note_applied(connection: duckdb.DuckDBPyConnection, steps: Sequence[Migration]) -> None:
+    applied = [[step.version for step in steps], [step.name for step in steps]]
+    connection.execute(_APPLIED, applied)
 
 
 def check_schema(connection: duckdb.DuckDBPyConnection, store: str) -> None:
