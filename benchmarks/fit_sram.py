@@ -146,7 +146,7 @@ def _solved(products: Floats, aims: Floats, x: Floats, free: NDArray[np.bool_]) 
         best = np.zeros(len(x))
         if not len(index):
             return best
-        best[index] = np.linalg.lstsq(products[np.ix_(index, index)], aims[index], rcond=1e-13)[0]
+        best[index] = np.linalg.solve(products[np.ix_(index, index)], aims[index])
         below = index[best[index] <= 0]
         if not len(below):
             return best
