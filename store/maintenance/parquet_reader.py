@@ -159,22 +159,22 @@ def name_damaged_file(folder: Path) -> Generator[None]:
     try:
         yield
     except (duckdb.Error, StoreError):
-        for path in sorted(folder.rglob(f"*{SUFFIX}")):
-            if reason := _damage(path):
-                raise StoreError(
-                    f"store {folder}: found a damaged file, {path} ({reason}); expected a whole "
-                    "Parquet file: copy it again, or remove the folder of its run"
-                ) from None
+        with closing(connect(None)) as connection:
+            for path in sorted(folder.rglob(f"*{SUFFIX}")):
+                if reason := _damage(connection, path):
+                    raise StoreError(
+                        f"store {folder}: found a damaged file, {path} ({reason}); expected a "
+                        "whole Parquet file: copy it again, or remove the folder of its run"
+                    ) from None
         raise
 
 
-def _damage(path: Path) -> str | None:
+def _damage(connection: duckdb.DuckDBPyConnection, path: Path) -> str | None:
     """The error of reading a file to its end; ``None`` if there is none."""
-    with closing(connect(None)) as connection:
-        try:
-            connection.execute(_READ_ALL, [_escape_wildcards(path)])
-        except duckdb.Error as error:
-            return str(error).splitlines()[0] if path.exists() else None  # its run replaced it
+    try:
+        connection.execute(_READ_ALL, [_escape_wildcards(path)])
+    except duckdb.Error as error:
+        return str(error).splitlines()[0] if path.exists() else None  # its run replaced it
     return None
 
 
