@@ -22,8 +22,9 @@ check: $(READY)  ## style, types, layers
 docs: $(READY)  ## the documentation as a site in site/
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
 
-stress: $(READY)  ## the long sweeps: comparison with the reference on thousands of random cases
-	NESTMAP_STRESS=1 $(PYTHON) -m pytest -q -n 2 tests/parity tests/properties tests/costmodel tests/search tests/quality tests/faults
+SEED := 0
+stress: $(READY)  ## all tests with their sweeps in full: thousands of random cases, drawn with SEED
+	NESTMAP_STRESS=1 $(PYTHON) -m pytest -q -n 2 --dist loadgroup --hypothesis-seed=$(SEED)
 
 bench: $(READY)  ## what benchmarks/NOTES.md reports
 	$(PYTHON) -m benchmarks.evaluations

@@ -1,8 +1,8 @@
 """How all tests run: what is costly to prepare is prepared once, and Hypothesis has no deadlines.
 
 The first example compiles kernels, and machines are shared. ``make test`` draws the same examples
-each time, so that a change fails for what it changed; ``make stress`` (``NESTMAP_STRESS=1``) draws
-new ones.
+each time, so that a change fails for what it changed, and a quarter of those that ``make stress``
+(``NESTMAP_STRESS=1``) draws with a seed.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Final
 
 import pytest
 from hypothesis import settings
+
+from tests.sweeps import STRESS, some_of
 
 TOGETHER: Final = (
     *("browser", "docs/test_pictures.py", "docs/test_site.py", "notebooks"),
@@ -28,9 +30,12 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ["PYTHONPYCACHEPREFIX"] = BYTECODE
 sys.dont_write_bytecode, sys.pycache_prefix = False, BYTECODE
 
-settings.register_profile("nestmap", deadline=None, derandomize=True)
+# BLAS would run as many threads as there are processors in each of the workers of pytest-xdist.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+settings.register_profile("nestmap", deadline=None, derandomize=True, max_examples=some_of(100))
 settings.register_profile("stress", deadline=None)
-settings.load_profile("stress" if "NESTMAP_STRESS" in os.environ else "nestmap")
+settings.load_profile("stress" if STRESS else "nestmap")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -52,8 +52,9 @@ from nestmap.store.schema.migrate import migrate
 from nestmap.store.store import CommitHooks, no_commit_hook
 from tests.costmodel.machines import machine, matmul, memory
 from tests.loma import LOMA
+from tests.sweeps import STRESS
 
-CHUNK: Final = 100 if "NESTMAP_STRESS" in os.environ else 300
+CHUNK: Final = 100 if STRESS else 300
 """Evaluations in a commit, instead of 122,880."""
 
 NETWORK: Final = NetworkProblem(

@@ -18,6 +18,7 @@ from nestmap.pipeline.frontend.yaml.hardware.multicore import parse_multicore
 from nestmap.pipeline.frontend.yaml.mapping import parse_core_mapping
 from tests.docs_pages.variants import value
 from tests.faults.located import Fault, Parse, check_located
+from tests.sweeps import some_of
 
 MACHINE: Final = """\
 name: machine
@@ -273,7 +274,7 @@ VALUES: Final = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=some_of(150), deadline=None)
 @given(st.data())
 def test_any_value_anywhere_is_read_or_told(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -33,8 +33,8 @@ from tests.faults.kills import (
     found,
     recorded,
 )
+from tests.sweeps import STRESS
 
-STRESS: Final = "NESTMAP_STRESS" in os.environ
 KILLS: Final = {"all": 200, "parts": 40} if STRESS else {"all": 3, "parts": 1}
 OTHERS: Final = 20 if STRESS else 1
 OTHER_KINDS: Final = sorted(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import subprocess
@@ -17,13 +16,14 @@ from nestmap.store.maintenance.check import check_store
 from tests.faults.test_bad_stream import CORE, MACHINE
 from tests.pipeline.cli.inputs import program, run
 from tests.pipeline.cli.test_split import TWO
+from tests.sweeps import STRESS
 
 GENERATIONS: Final = 8
 OPTIONS: Final = (
     *("stream", "net.yaml", "--cores", "pair.yaml", "--hint-loops", "K=4", "--lpf-limit", "3"),
     *("--individuals", "4", "--generations", str(GENERATIONS), "--workers", "1"),
 )
-KILLS: Final = 20 if "NESTMAP_STRESS" in os.environ else 1
+KILLS: Final = 20 if STRESS else 1
 
 KILL: Final = """
 import os, signal

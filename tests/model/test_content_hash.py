@@ -8,6 +8,7 @@ from nestmap.model import Accelerator, Frozen, Layer, Loop, Term
 from nestmap.model.base import copy_with
 from tests.model.builders import convolution, fully_connected, machine
 from tests.strategies import accelerators, layers
+from tests.sweeps import some_of
 
 # Stores hold these hashes: they may change only together with a migration.
 KNOWN: tuple[tuple[Frozen, str], ...] = (
@@ -26,13 +27,13 @@ def test_the_class_is_part_of_the_content() -> None:
     assert Loop(dimension="K", size=4).content_hash != Term(dimension="K").content_hash
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=some_of(50), deadline=None)
 @given(layers(), layers())
 def test_equal_hashes_mean_equal_layers(a: Layer, b: Layer) -> None:
     assert (a.content_hash == b.content_hash) == (a == b)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=some_of(50), deadline=None)
 @given(accelerators(), accelerators())
 def test_equal_hashes_mean_equal_accelerators(a: Accelerator, b: Accelerator) -> None:
     assert (a.content_hash == b.content_hash) == (a == b)

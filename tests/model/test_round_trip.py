@@ -23,8 +23,9 @@ from nestmap.model import (
 )
 from tests.model.builders import convolution, fully_connected
 from tests.strategies import Case, accelerators, evaluated_cases, layers
+from tests.sweeps import some_of
 
-SOME = settings(max_examples=50, deadline=None)
+SOME = settings(max_examples=some_of(50), deadline=None)
 
 
 def returns(model: Frozen) -> bool:

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import os
-
 from hypothesis import HealthCheck, example, given, reject, settings
 
 from nestmap.costmodel.evaluate import evaluate
@@ -37,8 +35,9 @@ from tests.parity.reference import (
     reference_evaluation_counting_same_data,
 )
 from tests.strategies import Case, evaluated_cases
+from tests.sweeps import STRESS
 
-EXAMPLES = 3000 if os.environ.get("NESTMAP_STRESS") else 100
+EXAMPLES = 3000 if STRESS else 100
 
 
 def case_of(

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from importlib.resources import files
 from itertools import islice
@@ -39,6 +38,7 @@ from tests.parity.reference import ReferenceCrashError, reference_mappings
 from tests.parity.reference_imc import imc_differences, reference_imc_evaluation
 from tests.parity.test_locality import residual_network
 from tests.strategies import Case, layers, temporal_mappings, unrolled_problems
+from tests.sweeps import STRESS
 
 INPUTS = Path(str(files("zigzag") / "inputs"))
 MACHINES = ("aimc", "dimc")
@@ -47,7 +47,6 @@ LAYERS = (
     ("resnet18", (0, 1, 7, 12, 20)),
     ("mobilenetv2", (1, 2)),  # depthwise and pointwise
 )
-STRESS = "NESTMAP_STRESS" in os.environ
 EXAMPLES = 2000 if STRESS else 60
 
 

@@ -8,7 +8,6 @@ differences). None of that is drawn here.
 
 from __future__ import annotations
 
-import os
 from importlib.resources import files
 from pathlib import Path
 
@@ -48,6 +47,7 @@ from nestmap.pipeline.stages.mapping.locality import (
 from tests.parity.reference_objects import reference_accelerator
 from tests.pipeline.frontend.onnx.build import Attribute, model, node, weights
 from tests.search.test_locality import ACTIVATIONS, EVERYTHING, machine, memory
+from tests.sweeps import STRESS
 
 INPUTS = Path(str(files("zigzag") / "inputs"))
 NETWORKS = ("alexnet", "resnet18", "mobilenetv2")
@@ -66,7 +66,6 @@ MACHINES = (
 )
 LPF_LIMIT = 3
 
-STRESS = "NESTMAP_STRESS" in os.environ
 
 ReferenceWorkload = DNNWorkload | ONNXWorkload
 

@@ -7,7 +7,6 @@ loop once more often than needed (``docs/differences.md``); such cases are left 
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from importlib.resources import files
 from itertools import islice
@@ -28,6 +27,7 @@ from nestmap.pipeline.stages import SpatialMappingConversionStage
 from nestmap.search import loma
 from tests.parity.reference import ReferenceCrashError, reference_evaluation, reference_mappings
 from tests.strategies import spatial_problems
+from tests.sweeps import STRESS
 
 INPUTS = Path(str(files("zigzag") / "inputs"))
 BUNDLED = (
@@ -41,7 +41,6 @@ BUNDLED = (
 COSTED = 6
 """How many mappings of each case are costed by the reference too, which is slow."""
 
-STRESS = "NESTMAP_STRESS" in os.environ
 LAYERS = 6 if STRESS else 2
 """Different layers of each network."""
 

@@ -27,6 +27,7 @@ from nestmap.model import (
 from tests.parity.reference import reference_evaluation
 from tests.simulator import simulate
 from tests.strategies import Case, subsets, temporal_mappings
+from tests.sweeps import some_of
 
 BITS = 8
 EQUATIONS = (
@@ -95,7 +96,7 @@ def tiny_cases(draw: st.DrawFn) -> Case:
     return Case(spatial, draw(temporal_mappings(spatial)))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=some_of(100), deadline=None)
 @given(tiny_cases())
 def test_accesses_are_those_counted_cycle_by_cycle(case: Case) -> None:
     traffic = simulate(case.spatial, case.temporal)

@@ -13,7 +13,6 @@ Known and intended (``docs/differences.md``), each with a test here:
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from importlib.resources import files
 from math import prod
@@ -44,6 +43,7 @@ from nestmap.search.spatial.unrolling import precision_of, unrolling_limits, use
 from tests.costmodel.machines import loops
 from tests.parity import reference_spatial as reference
 from tests.search.cells import array_of_cells
+from tests.sweeps import STRESS
 
 WORKLOADS = Path(str(files("zigzag") / "inputs" / "workload"))
 NETWORKS = (
@@ -53,7 +53,7 @@ NETWORKS = (
     str(WORKLOADS / "mobilenetv2.onnx"),
 )
 MACHINES = {name: read_accelerator(name) for name in accelerator_names()}
-CASES = 1500 if "NESTMAP_STRESS" in os.environ else 60
+CASES = 1500 if STRESS else 60
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 24, 26, 32, 48, 54, 64, 96, 100)
 
 

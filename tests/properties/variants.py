@@ -16,10 +16,11 @@ from nestmap.model import (
     SpatialProblem,
 )
 from nestmap.model.base import copy_with
+from tests.sweeps import some_of
 
 # The first call of a kernel compiles it, so no example may have a deadline.
-examples = settings(max_examples=100, deadline=None)
-few_examples = settings(max_examples=30, deadline=None)
+examples = settings(max_examples=some_of(100), deadline=None)
+few_examples = settings(max_examples=some_of(30), deadline=None)
 
 
 def with_accelerator(spatial: SpatialProblem, accelerator: Accelerator) -> SpatialProblem:

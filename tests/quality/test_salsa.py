@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 
@@ -18,8 +16,8 @@ from nestmap.search.temporal.loop_factors import loop_factors
 from nestmap.search.temporal.permutations import count_permutations
 from nestmap.search.temporal.salsa import Annealing, salsa
 from tests.quality.layers import bundled_layer, bundled_layers
+from tests.sweeps import STRESS
 
-STRESS = "NESTMAP_STRESS" in os.environ
 NETWORKS = light_names() if STRESS else ("light:alexnet", "light:resnet50")
 MACHINES = accelerator_names() if STRESS else ("tpu_like", "meta_prototype", "edge_tpu_like")
 EVERY = 1 if STRESS else 6

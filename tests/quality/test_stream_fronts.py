@@ -6,7 +6,6 @@ means over seeds are compared. ``make stress`` (``NESTMAP_STRESS=1``) takes all 
 
 from __future__ import annotations
 
-import os
 from statistics import fmean
 
 import pytest
@@ -14,8 +13,8 @@ import pytest
 from nestmap.search.multicore.schedule.evaluator import Evaluator
 from tests.golden.stream_runs import NAMES, problem_of, recorded_run
 from tests.quality.stream_fronts import Arena
+from tests.sweeps import STRESS
 
-STRESS = "NESTMAP_STRESS" in os.environ
 RUNS = NAMES if STRESS else ("fsrcnn_hetero", "mobilenet_tpu")
 EQUAL = 1 - 1e-12
 

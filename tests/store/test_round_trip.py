@@ -35,6 +35,7 @@ from nestmap.pipeline.stages import LomaStage, SalsaStage, SpatialMappingGenerat
 from nestmap.store import RunRecord, RunStatus, Store
 from tests.store.builders import NASTY, Rows, rows_of
 from tests.strategies import accelerators, layers
+from tests.sweeps import some_of
 from tests.vectors import relu
 
 SMALL: Final = 2**11
@@ -137,7 +138,7 @@ def explored(
 
 
 @settings(
-    max_examples=30,
+    max_examples=some_of(30),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )

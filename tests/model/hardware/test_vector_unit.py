@@ -20,6 +20,7 @@ from nestmap.model import (
 from nestmap.model.base import copy_with
 from tests.costmodel.machines import machine, memory
 from tests.store.builders import network, result, vector_entry, with_vector
+from tests.sweeps import some_of
 from tests.vectors import vector_machines, with_unit
 
 SMALL = machine(memory("weights", operands="I2"), memory("buffer"), memory("top"))
@@ -70,7 +71,7 @@ def test_the_unit_is_part_of_content_and_area() -> None:
     assert total_area(copy_with(SMALL, {"vector_unit": unit})) == total_area(SMALL) + 3.5
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=some_of(50), deadline=None)
 @given(vector_machines())
 def test_accelerators_with_a_unit_come_back_from_json(accelerator: Accelerator) -> None:
     again = Accelerator.model_validate_json(accelerator.model_dump_json())

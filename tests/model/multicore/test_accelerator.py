@@ -34,6 +34,7 @@ from nestmap.model.multicore.builders import (
 from nestmap.pipeline.frontend.bundled import multicore_names
 from nestmap.pipeline.frontend.read import read_multicore
 from tests.model.multicore.cores import buffer, core, ends, far, star
+from tests.sweeps import some_of
 
 WIRES = ChannelSpec(bandwidth=32, energy_per_bit=0.5, energy_per_cycle=2.0)
 WAY = OffChip(core=far(9), wires=ChannelSpec(bandwidth=64))
@@ -238,7 +239,7 @@ def test_a_mesh_has_full_rows(count: int, columns: int) -> None:
         mesh("m", [core(i) for i in range(count)], columns, WIRES, WAY)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=some_of(40), deadline=None)
 @given(st.integers(1, 5), st.integers(1, 5))
 def test_meshes_have_the_degrees_of_a_grid(rows: int, columns: int) -> None:
     count = rows * columns

@@ -19,6 +19,7 @@ from nestmap.model.base import copy_with
 from tests.costmodel.machines import loops
 from tests.model.builders import convolution, fully_connected
 from tests.strategies import layers
+from tests.sweeps import some_of
 
 
 def test_relevance() -> None:
@@ -56,7 +57,7 @@ def test_known_axis_length_and_padding_bound_the_elements() -> None:
     assert AffineIndex(terms=terms, size=6).touched((2, 2), whole) == 3
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=some_of(50), deadline=None)
 @given(layers())
 def test_renamed_dimensions_have_the_same_sizes(layer: Layer) -> None:
     names = {dimension: f"R{i}" for i, dimension in enumerate(layer.sizes)}
@@ -72,7 +73,7 @@ def test_renamed_dimensions_have_the_same_sizes(layer: Layer) -> None:
             assert renamed.relevance(operand.name, name) == layer.relevance(operand.name, dimension)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=some_of(50), deadline=None)
 @given(layers())
 def test_size_one_is_relevant_to_nothing(layer: Layer) -> None:
     for operand in layer.operands:

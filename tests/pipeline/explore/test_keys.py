@@ -50,6 +50,7 @@ from nestmap.pipeline.stages import LomaStage, SalsaStage
 from tests.costmodel.machines import loops, ordered
 from tests.leaves import Changed, Field, changed, untouched
 from tests.strategies import spatial_problems, temporal_mappings
+from tests.sweeps import some_of
 
 # A problem in which every field is set and every tuple has items. What is called Q9 or OTHER is
 # referred to by nothing, so that it can be renamed, and so that other names can become it.
@@ -309,7 +310,7 @@ def test_what_has_its_default_is_not_what_is_missing() -> None:
     assert len({search_key(x, options_of()) for x in different.values()}) == len(different) == 12
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=some_of(20), deadline=None)
 @given(spatial_problems(), spatial_problems(), st.data())
 def test_different_problems_have_different_keys(
     one: SpatialProblem, other: SpatialProblem, data: st.DataObject
@@ -326,7 +327,7 @@ def content_of(spatial: SpatialProblem) -> tuple[object, ...]:
     return *spatial.problem.content, spatial.spatial_mapping
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=some_of(20), deadline=None)
 @given(spatial_problems(), st.data())
 def test_a_problem_read_back_has_the_same_keys(
     spatial: SpatialProblem, data: st.DataObject

@@ -25,6 +25,7 @@ from tests.costmodel.machines import loops, machine, matmul, memory
 from tests.in_memory import imc_cases
 from tests.properties.variants import examples
 from tests.strategies import Case, mapping_problems
+from tests.sweeps import some_of
 
 MOST = 2000
 """More mappings than this are not compared: the generator keeps them sorted."""
@@ -60,7 +61,7 @@ def test_rows_are_the_problems_with_their_mappings(
         assert found.flat(row) == flatten(spatial)
 
 
-@settings(examples, max_examples=20)
+@settings(examples, max_examples=some_of(20))
 @given(imc_cases())
 def test_the_energy_of_imc_arrays_depends_on_the_row(case: Case) -> None:
     found = all_spatial_mappings(case.spatial.problem)

@@ -12,6 +12,7 @@ from nestmap.model import Loop
 from nestmap.search.spatial.combinations import Choice, best_combinations
 from tests.costmodel.machines import loops
 from tests.properties.variants import examples
+from tests.sweeps import some_of
 
 DIMENSIONS = ("K", "C", "OX")
 LOOP = st.builds(Loop, dimension=st.sampled_from(DIMENSIONS), size=st.integers(1, 9))
@@ -39,7 +40,7 @@ def brute_force(
     return sorted(possible, key=worth, reverse=True)[:count]
 
 
-@settings(examples, max_examples=300)
+@settings(examples, max_examples=some_of(300))
 @given(SIDES, SIZES, st.integers(1, 30))
 def test_the_best_are_those_of_all_combinations_in_the_same_order(
     choices: list[list[Choice]], sizes: dict[str, int], count: int

@@ -39,6 +39,7 @@ from nestmap.store.schema.tables import (
 )
 from tests.store.builders import NASTY
 from tests.store.filled import Content, content, content_of, count, fill, filled, sql
+from tests.sweeps import some_of
 
 RELEASED = Path(__file__).parent.parent / "released"
 
@@ -160,7 +161,7 @@ def everything(name: str) -> Content:
     return content_of(SCHEMA, f"{name}.")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=some_of(25), deadline=None)
 @given(rows, rows, rows)
 def test_the_order_of_merging_does_not_matter(one: Rows, two: Rows, three: Rows) -> None:
     with (
@@ -174,7 +175,7 @@ def test_the_order_of_merging_does_not_matter(one: Rows, two: Rows, three: Rows)
         assert everything(first) == everything(second)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=some_of(25), deadline=None)
 @given(rows, rows)
 def test_merging_again_changes_nothing(one: Rows, two: Rows) -> None:
     with database(one) as a, database(two) as b:
@@ -184,7 +185,7 @@ def test_merging_again_changes_nothing(one: Rows, two: Rows) -> None:
         assert everything(a) == once
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=some_of(25), deadline=None)
 @given(rows, rows)
 def test_everything_is_there_once_in_the_state_that_came_furthest(one: Rows, two: Rows) -> None:
     searches = [max(pair) for pair in zip(one.searches, two.searches, strict=True)]

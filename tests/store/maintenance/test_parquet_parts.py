@@ -40,6 +40,7 @@ from tests.store.filled import (
     texts,
     write_parts,
 )
+from tests.sweeps import STRESS, every, some_of
 
 
 @pytest.fixture(name="folder")
@@ -118,7 +119,7 @@ def test_a_folder_can_be_read_without_a_store(folder: Path, into: Path) -> None:
 # while runs are writing
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=some_of(15), deadline=None)
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=4), st.booleans())
 def test_what_was_committed_is_read_at_any_time(
     tmp_path_factory: pytest.TempPathFactory, sizes: list[int], finish: bool
@@ -151,7 +152,7 @@ def test_what_was_committed_is_read_at_any_time(
     assert check_store(folder).is_sound
 
 
-@pytest.mark.parametrize("table", [*SMALL_TABLES, VERSION_TABLE])
+@pytest.mark.parametrize("table", every(7, [*SMALL_TABLES, VERSION_TABLE]))
 def test_files_that_are_not_written_yet_are_no_error(folder: Path, into: Path, table: str) -> None:
     """They are written in the order of ``SMALL`` from the end, so the first ones are missing."""
     finished, begun = write_parts(folder, "a", "b")
@@ -356,7 +357,7 @@ while True:
 """
 
 
-@pytest.mark.parametrize("commits", [1, 2, 3, 4])
+@pytest.mark.parametrize("commits", every(3, [1, 2, 3, 4]))
 def test_a_run_that_is_killed_leaves_what_it_has_committed(
     folder: Path, into: Path, commits: int
 ) -> None:
@@ -378,7 +379,7 @@ def test_a_folder_is_imported_again_and_again_while_runs_write(folder: Path, int
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        for _ in range(4):
+        for _ in range(4 if STRESS else 2):
             merge_stores(into, [folder])
             assert check_store(into).problems == ()
             assert check_store(folder).problems == ()

@@ -42,6 +42,7 @@ from tests.store.builders import (
     vector_entry,
     with_vector,
 )
+from tests.sweeps import some_of
 
 PROBLEM = spatial_problem(layer(), accelerator())
 NETWORK = network(layer("one"), layer("two", 24))
@@ -52,7 +53,7 @@ def count(store: Store, table: str) -> int:
     return cast("int", row["n"])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=some_of(25), deadline=None)
 @given(st.lists(batches(), max_size=5))
 def test_recorded_evaluations_are_read_back_equal(recorded: list[EvaluationBatch]) -> None:
     with Store.open(None) as store, store.start_run(info()) as run:
@@ -80,7 +81,7 @@ def _joined(parts: list[EvaluationBatch]) -> object:
     return mappings, failed, evaluations, rows[-1].ideal_cycles, costs
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=some_of(25), deadline=None)
 @given(results(NETWORK))
 def test_results_are_read_back_equal(given_results: NetworkEvaluation) -> None:
     with Store.open(None) as store, store.start_run(info(NETWORK)) as run:

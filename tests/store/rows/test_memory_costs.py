@@ -16,6 +16,7 @@ from nestmap.store.maintenance.combine import merge_stores
 from nestmap.store.maintenance.export import export_store
 from nestmap.store.maintenance.prune import PruneSelection, prune
 from tests.store.filled import content, count, filled, sql
+from tests.sweeps import some_of
 
 QUESTION = CostQuestion(
     macro=MemoryMacro(size=2**19, width=64, read_ports=2, write_ports=1, technology=22.0),
@@ -52,7 +53,7 @@ def _path(tmp_path: Path) -> Path:
     return path
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=some_of(30))
 @given(question=questions(), cost=costs)
 def test_what_is_kept_is_known(question: CostQuestion, cost: MemoryCost) -> None:
     with Store.open(None) as store:

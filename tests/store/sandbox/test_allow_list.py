@@ -27,6 +27,7 @@ from nestmap.store.sandbox.process import QuerySandbox, SandboxQuery, SandboxRes
 from tests.faults.processes import HOLD, read_line, running
 from tests.store.builders import NASTY
 from tests.store.filled import fill
+from tests.sweeps import some_of
 
 Contents = dict[str, bytes]
 
@@ -271,7 +272,7 @@ _WORDS: Final = (
 
 
 @given(words=st.lists(st.sampled_from(_WORDS), max_size=14))
-@settings(max_examples=100)
+@settings(max_examples=some_of(100))
 def test_no_text_does_anything_but_answer(words: list[str]) -> None:
     """Whatever is put together: one SELECT, or an error that says what is wrong."""
     with closing(duckdb.connect()) as connection:

@@ -30,6 +30,7 @@ from nestmap.pipeline.analysis.schedule.traffic import (
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses, wire_uses
 from nestmap.search.multicore.schedule.schedule_one import schedule
 from tests.search.multicore.schedule.problems import Case, cases
+from tests.sweeps import some_of
 
 
 def scheduled(case: Case) -> Schedule:
@@ -49,7 +50,7 @@ def are_apart(found: GanttBars | Stalls) -> bool:
     )
 
 
-@settings(max_examples=20)
+@settings(max_examples=some_of(20))
 @given(schedules)
 def test_bars_do_not_overlap(made: Schedule) -> None:
     bars = gantt(made).bars
@@ -58,7 +59,7 @@ def test_bars_do_not_overlap(made: Schedule) -> None:
     assert int(bars.end.max(initial=0)) <= made.latency
 
 
-@settings(max_examples=20)
+@settings(max_examples=some_of(20))
 @given(schedules, st.integers(1, 20))
 def test_fewer_bars_are_as_many_events(made: Schedule, cells: int) -> None:
     whole, fewer = gantt(made).bars, gantt(made, cells).bars
@@ -72,7 +73,7 @@ def test_fewer_bars_are_as_many_events(made: Schedule, cells: int) -> None:
         assert max(np.unique(firsts, return_counts=True)[1]) <= 3
 
 
-@settings(max_examples=20)
+@settings(max_examples=some_of(20))
 @given(schedules)
 def test_cores_are_busy_or_idle(made: Schedule) -> None:
     chart = gantt(made)
@@ -95,7 +96,7 @@ def is_chain(chart: Gantt) -> bool:
     )
 
 
-@settings(max_examples=20)
+@settings(max_examples=some_of(20))
 @given(schedules)
 def test_the_critical_path_has_no_gap_but_for_room(made: Schedule) -> None:
     chart = gantt(made)
@@ -107,7 +108,7 @@ def test_the_critical_path_has_no_gap_but_for_room(made: Schedule) -> None:
         assert is_core is (kind == BarKind.NODE)
 
 
-@settings(max_examples=20)
+@settings(max_examples=some_of(20))
 @given(schedules)
 def test_memories_are_never_fuller_than_they_are_large(made: Schedule) -> None:
     uses = memory_uses(made)
@@ -117,7 +118,7 @@ def test_memories_are_never_fuller_than_they_are_large(made: Schedule) -> None:
         assert np.all(np.diff(use.times) > 0)
 
 
-@settings(max_examples=20)
+@settings(max_examples=some_of(20))
 @given(schedules, st.integers(1, 30))
 def test_bins_are_all_the_time_that_wires_are_taken(made: Schedule, bins: int) -> None:
     bars = gantt(made)
@@ -134,7 +135,7 @@ def test_bins_are_all_the_time_that_wires_are_taken(made: Schedule, bins: int) -
         assert float(use.cycles.sum()) - streamed == pytest.approx(taken)
 
 
-@settings(max_examples=20)
+@settings(max_examples=some_of(20))
 @given(schedules)
 def test_tables_and_pictures_agree_on_wires(made: Schedule) -> None:
     loads = {load.wire.name: load for load in wire_loads(made)}
@@ -146,7 +147,7 @@ def test_tables_and_pictures_agree_on_wires(made: Schedule) -> None:
     assert {name: load.bits for name, load in loads.items() if load.bits} == sent
 
 
-@settings(max_examples=20)
+@settings(max_examples=some_of(20))
 @given(schedules)
 def test_bits_arrive_where_they_are_sent(made: Schedule) -> None:
     pairs = core_traffic(made)
@@ -156,7 +157,7 @@ def test_bits_arrive_where_they_are_sent(made: Schedule) -> None:
     assert names <= {x.name for x in wire_traffic(made)}
 
 
-@settings(max_examples=20)
+@settings(max_examples=some_of(20))
 @given(schedules)
 def test_energies_of_layers_are_all_energy(made: Schedule) -> None:
     bars = layer_energy_bars(made)

@@ -37,6 +37,7 @@ from nestmap.pipeline.render.figures.text_metrics import escape_undrawable, shor
 from tests.pipeline.render.figures.baselines import FIGURES
 from tests.pipeline.render.figures.drawn import cut_off, flaws, overlaps, texts
 from tests.pipeline.render.figures.samples import HOSTILE, evaluated, machine, many_names, network
+from tests.sweeps import some_of
 
 MACHINES = ("aimc", "dimc", "edge_22nm", "eyeriss_like", "meta_prototype", "tesla_npu_like")
 
@@ -81,7 +82,7 @@ def test_labels_on_each_other_are_found() -> None:
     assert cut_off(figure, found) == ["beyond the edge"]
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=some_of(6), deadline=None)
 @given(names=st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=5, unique=True))
 def test_any_name_can_be_drawn(names: list[str]) -> None:
     evaluation = network(names)

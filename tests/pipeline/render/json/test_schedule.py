@@ -17,6 +17,7 @@ from nestmap.pipeline.render.json.schedule import FORMAT, VERSION, schedule_json
 from tests.pipeline.render.figures.schedules import pipelined, streamed
 from tests.search.multicore.schedule.problems import Case, cases
 from tests.search.multicore.schedule.serial import serial
+from tests.sweeps import some_of
 
 Fields = Mapping[str, object]
 
@@ -181,7 +182,7 @@ def test_all_of_a_schedule_is_there(name: str) -> None:
     check_values(schedule, found)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=some_of(25), deadline=None)
 @given(cases())
 def test_all_of_random_schedules_is_there(case: Case) -> None:
     schedule = serial(case.problem, case.allocation)

@@ -28,6 +28,7 @@ from tests.pipeline.render.figures.samples import evaluated, network, pooling
 from tests.pipeline.render.text.read_explanation import bits, figure, percent
 from tests.store.builders import network as network_problem
 from tests.store.builders import results
+from tests.sweeps import some_of
 
 HOSTILE = "<script>alert(1)</script>&amp;\"'\n\u202e\x00</td>"
 """A name that is markup, breaks lines, turns text around and is no valid XML."""
@@ -258,7 +259,7 @@ def test_names_are_text(model: Frozen) -> None:
     assert "\u202e" not in said
 
 
-@settings(max_examples=25)
+@settings(max_examples=some_of(25))
 @given(results(network_problem()), st.text(min_size=1))
 def test_any_results_can_be_shown(found: NetworkEvaluation, name: str) -> None:
     assert len(tables_of(found)) == 1

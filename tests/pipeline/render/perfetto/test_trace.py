@@ -19,6 +19,7 @@ from nestmap.pipeline.render.perfetto.trace import perfetto_trace
 from tests.pipeline.render.figures.schedules import pipelined, streamed, two_rows
 from tests.search.multicore.schedule.problems import Case, cases
 from tests.search.multicore.schedule.serial import serial
+from tests.sweeps import some_of
 
 Json = Mapping[str, object]
 
@@ -167,7 +168,7 @@ def test_traces_are_what_perfetto_reads(name: str) -> None:
     check(SCHEDULES[name]())
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=some_of(25), deadline=None)
 @given(cases())
 def test_traces_of_random_schedules(case: Case) -> None:
     check(serial(case.problem, case.allocation))

@@ -29,6 +29,7 @@ from nestmap.store import Store
 from tests.costmodel.machines import machine, matmul, memory
 from tests.loma import LOMA
 from tests.strategies import mapping_problems
+from tests.sweeps import some_of
 
 ARRAY = machine(memory("top", served="D1 D2", width=2**12), sides={"D1": 14, "D2": 2})
 ROWS = matmul(k=27, c=3)
@@ -92,7 +93,7 @@ def best(problem: MappingProblem, chosen: SearchPlan) -> LayerResult | None:
     return result
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=some_of(25), deadline=None)
 @given(mapping_problems(2**10), st.sampled_from(Objective), st.floats(5, 60))
 def test_padding_is_never_worse(
     problem: MappingProblem, objective: Objective, percent: float

@@ -23,6 +23,7 @@ from nestmap.model import (
 from nestmap.search import best_of, pareto_front
 from nestmap.store import Search
 from tests.store.builders import FACTORS, accelerator, batch, layer, search_info, spatial_problem
+from tests.sweeps import some_of
 
 Searches = list[list[EvaluationBatch]]
 """The batches of searches, each of another spatial mapping."""
@@ -80,7 +81,7 @@ def rows_of(chosen: EvaluationBatch) -> Chosen:
     ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=some_of(150), deadline=None)
 @given(searches())
 @pytest.mark.parametrize("objective", Objective)
 def test_the_best_of_what_is_recalled_is_the_best_of_all(
@@ -93,7 +94,7 @@ def test_the_best_of_what_is_recalled_is_the_best_of_all(
     assert part.statistics == whole.statistics
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=some_of(150), deadline=None)
 @given(searches())
 def test_the_front_of_fronts_is_the_front_of_all(found: Searches) -> None:
     whole = pareto_front(one for search in found for one in search)
@@ -102,7 +103,7 @@ def test_the_front_of_fronts_is_the_front_of_all(found: Searches) -> None:
     assert part.statistics == whole.statistics
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=some_of(100), deadline=None)
 @given(searches())
 def test_what_is_recalled_is_the_front(found: Searches) -> None:
     for search in found:

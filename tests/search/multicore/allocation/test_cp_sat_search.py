@@ -20,6 +20,7 @@ from nestmap.search.multicore.allocation.requirements import Requirements
 from nestmap.search.multicore.schedule.evaluator import Evaluator
 from tests.search.multicore.allocation.chains import problem
 from tests.search.multicore.schedule.problems import Case, cases
+from tests.sweeps import some_of
 
 SLOW = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large)
 
@@ -44,7 +45,7 @@ def latency_of(result: StreamBound) -> int | None:
     return None if result.best is None else least([result.best.fitness])
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=some_of(12), deadline=None, suppress_health_check=SLOW)
 @given(cases())
 def test_what_is_proven_is_the_best_of_all(case: Case) -> None:
     _ = assume(1 < case.problem.space.size <= 48)

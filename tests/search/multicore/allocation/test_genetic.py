@@ -32,13 +32,14 @@ from tests.search.multicore.allocation.spaces import (
     spaces,
     square,
 )
+from tests.sweeps import some_of
 
 LATENCY, ENERGY = AllocationObjective.LATENCY, AllocationObjective.ENERGY
 SHORT = GeneticOptions(individuals=6, generations=5)
 SPACE = square(8, 3)
 """More allocations than SHORT looks at."""
 
-few = settings(max_examples=25)
+few = settings(max_examples=some_of(25))
 fitnesses = pytest.mark.parametrize("fitness", [hashed, hashed_or_not, separable])
 Costing = Callable[[Allocation], Fitness | None]
 

@@ -21,11 +21,12 @@ from tests.search.multicore.allocation.spaces import is_allowed
 from tests.search.multicore.schedule.lines import Row, core, line, machine, problem
 from tests.search.multicore.schedule.machines import Costs
 from tests.search.multicore.schedule.problems import Case, cases
+from tests.sweeps import some_of
 
 FAST = Costs(10**6, 0.0, 0.0)
 SLOW = Costs(1, 0.0, 0.0)
 
-few = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+few = settings(max_examples=some_of(25), suppress_health_check=[HealthCheck.too_slow])
 
 
 @few

@@ -18,6 +18,7 @@ from nestmap.search.multicore.allocation.requirements import Requirements
 from nestmap.search.multicore.schedule.evaluator import Evaluator
 from tests.search.multicore.allocation.chains import problem
 from tests.search.multicore.schedule.problems import Case, cases
+from tests.sweeps import some_of
 
 SLOW = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large)
 
@@ -47,7 +48,7 @@ def test_no_order_ends_sooner(work: list[Job]) -> None:
         assert earliest_end(work) <= end
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=some_of(60), deadline=None, suppress_health_check=SLOW)
 @given(cases())
 def test_no_schedule_is_below_the_bound(case: Case) -> None:
     (fitness,) = Evaluator(case.problem)([case.allocation])
@@ -55,7 +56,7 @@ def test_no_schedule_is_below_the_bound(case: Case) -> None:
         assert latency_bound(case.problem, case.allocation) <= fitness.latency
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=some_of(40), deadline=None, suppress_health_check=SLOW)
 @given(cases(), st.data())
 def test_the_bound_of_many_allocations_is_below_that_of_each(
     case: Case, data: st.DataObject

@@ -24,6 +24,7 @@ from nestmap.search.multicore.core_costs.single_core_layer import held_by_memory
 from nestmap.search.multicore.split.node_nests import layer_nest
 from tests.search.multicore.core_costs.test_offchip_memory import BOTH, EACH
 from tests.strategies import accelerators, layers
+from tests.sweeps import some_of
 
 ORDERS = LomaStage(lpf_limit=3) >> each(CostModelStage()) >> minimal(Objective.LATENCY)
 SEARCH = (
@@ -46,7 +47,7 @@ def kind_of(layer: Layer, more: int) -> CnKind:
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=some_of(60))
 @given(
     layers(most_macs=2**12),
     accelerators(),

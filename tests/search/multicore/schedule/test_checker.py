@@ -18,6 +18,7 @@ from tests.search.multicore.schedule.lines import USUAL, Costing, Row, core, lin
 from tests.search.multicore.schedule.machines import Costs, resized
 from tests.search.multicore.schedule.problems import MOST_NODES, Case, cases
 from tests.search.multicore.schedule.serial import serial
+from tests.sweeps import some_of
 
 Columns = TypeVar("Columns")
 
@@ -333,7 +334,7 @@ def test_another_latency(by: int) -> None:
     rejected(replace(made, latency=made.latency + by), "the last end is at")
 
 
-@settings(max_examples=30)
+@settings(max_examples=some_of(30))
 @given(cases(), st.integers(0, MOST_NODES))
 def test_rejects_random_schedules_with_a_node_moved(case: Case, place: int) -> None:
     made = serial(case.problem, case.allocation)
@@ -341,7 +342,7 @@ def test_rejects_random_schedules_with_a_node_moved(case: Case, place: int) -> N
     rejected(moved(moved(made, "start", node, 1), "end", node, 1), f"what node {node} writes")
 
 
-@settings(max_examples=30)
+@settings(max_examples=some_of(30))
 @given(cases(), st.integers(0, 1000))
 def test_rejects_random_schedules_without_a_transfer(case: Case, place: int) -> None:
     made = serial(case.problem, case.allocation)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -27,8 +26,8 @@ from nestmap.search.multicore.allocation.initial_allocations import initial_allo
 from nestmap.search.multicore.allocation.lower_bounds import latency_bound
 from nestmap.search.multicore.schedule.schedule_one import schedule
 from tests.search.multicore.schedule.checker import violations
+from tests.sweeps import STRESS
 
-STRESS: Final = "NESTMAP_STRESS" in os.environ
 ZIGZAG: Final = Path(str(zigzag.__file__)).parent / "inputs" / "workload"
 GOLDEN: Final = Path(__file__).parents[3] / "golden" / "stream"
 

@@ -28,15 +28,16 @@ from nestmap.search.multicore.schedule.schedule_one import schedule
 from tests.search.multicore.schedule.checker import violations
 from tests.search.multicore.schedule.problems import Case, cases
 from tests.search.multicore.schedule.replay import Demands, ints
+from tests.sweeps import some_of
 
 
-@settings(max_examples=200)
+@settings(max_examples=some_of(200))
 @given(cases())
 def test_nothing_is_violated(case: Case) -> None:
     assert not violations(schedule(case.problem, case.allocation))
 
 
-@settings(max_examples=50)
+@settings(max_examples=some_of(50))
 @given(cases(convention=Convention.STREAM))
 def test_stream_violates_nothing_but_memories(case: Case) -> None:
     """Where it finishes: it may find no room where there would be some."""
@@ -47,7 +48,7 @@ def test_stream_violates_nothing_but_memories(case: Case) -> None:
     assert not violations(made)
 
 
-@settings(max_examples=50)
+@settings(max_examples=some_of(50))
 @given(cases())
 def test_every_rule_finishes(case: Case) -> None:
     for rule in CandidateRule:
@@ -75,7 +76,7 @@ def same(first: Schedule, second: Schedule) -> bool:
     return figures and all(np.array_equal(a, b) for a, b in columns)
 
 
-@settings(max_examples=50)
+@settings(max_examples=some_of(50))
 @given(cases())
 def test_the_same_problem_has_the_same_schedule(case: Case) -> None:
     first = schedule(case.problem, case.allocation)
@@ -96,7 +97,7 @@ def path_names(machine: MultiCoreAccelerator) -> list[list[str]]:
     return [[ways.channels[x].name for x in ways.path(a, b)] for a, b in pairs]
 
 
-@settings(max_examples=50)
+@settings(max_examples=some_of(50))
 @given(st.data(), cases())
 def test_the_order_of_wires_does_not_matter(data: st.DataObject, case: Case) -> None:
     machine = data.draw(reordered(case.problem.accelerator))
@@ -132,7 +133,7 @@ def busiest_wire(made: Schedule) -> float:
     return max((sum(each.values()) for each in busy.values()), default=0)
 
 
-@settings(max_examples=50)
+@settings(max_examples=some_of(50))
 @given(cases())
 def test_no_schedule_is_faster_than_its_bounds(case: Case) -> None:
     made = schedule(case.problem, case.allocation)
@@ -151,7 +152,7 @@ def widened(machine: MultiCoreAccelerator, times: int) -> MultiCoreAccelerator:
     return copy_with(machine, {"links": links, "buses": buses})
 
 
-@settings(max_examples=50)
+@settings(max_examples=some_of(50))
 @given(cases(), st.integers(2, 5))
 def test_more_bandwidth_makes_no_bound_worse(case: Case, times: int) -> None:
     wide = replace(case.problem, accelerator=widened(case.problem.accelerator, times))
@@ -160,7 +161,7 @@ def test_more_bandwidth_makes_no_bound_worse(case: Case, times: int) -> None:
     assert schedule(wide, case.allocation).latency >= latency_bound(wide, case.allocation)
 
 
-@settings(max_examples=50)
+@settings(max_examples=some_of(50))
 @given(cases())
 def test_memory_usage_is_what_the_memories_hold(case: Case) -> None:
     made = schedule(case.problem, case.allocation)
@@ -220,7 +221,7 @@ PARTS = {
 }
 
 
-@settings(max_examples=30)
+@settings(max_examples=some_of(30))
 @given(cases(), st.sampled_from([*PARTS]))
 def test_each_cost_is_in_its_part_of_the_energy(case: Case, part: str) -> None:
     spent = schedule(spending(case.problem, part), case.allocation).energy
@@ -258,7 +259,7 @@ def _rank(problem: ScheduleProblem, demands: Demands, place: int, ready: int) ->
 
 
 @pytest.mark.parametrize("rule", [CandidateRule.LATENCY, CandidateRule.MEMORY])
-@settings(max_examples=50)
+@settings(max_examples=some_of(50))
 @given(case=cases(roomy=True))
 def test_without_transfers_the_rule_decides(rule: CandidateRule, case: Case) -> None:
     options = copy_with(case.problem.options, {"rule": rule})

@@ -6,7 +6,6 @@ Problems are numbered, so that a failure names one: ``seeded_problem(Kind.EVEN, 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from math import isclose
 
@@ -23,8 +22,8 @@ from nestmap.search.temporal.pinned import place_pinned_levels
 from tests.properties.variants import few_examples
 from tests.search.temporal.exact.oracle import Truth, feasible, least, pareto, points, truth
 from tests.search.temporal.exact.problems import Kind, Small, seeded_problem, small_problems
+from tests.sweeps import STRESS
 
-STRESS = "NESTMAP_STRESS" in os.environ
 SEEDS = 1200 if STRESS else 100
 """Problems of each kind."""
 

@@ -15,6 +15,7 @@ from nestmap.pipeline.pages.report.charts.mappings import MOST_POINTS, clouds_ch
 from tests.pipeline.pages.report.charts.read import rows_of, spec_of
 from tests.pipeline.render.figures.samples import evaluated
 from tests.pipeline.render.figures.test_scatter import batches
+from tests.sweeps import some_of
 
 
 def cloud(rows: int, spread: float = 0.2, name: str = "D1: K 4", seed: int = 0) -> Cloud:
@@ -88,7 +89,7 @@ def test_nothing_to_show_is_an_error() -> None:
 COSTS = st.floats(1e-3, 1e18) | st.sampled_from([0.0, 1.0, 1e6])
 
 
-@settings(max_examples=25)
+@settings(max_examples=some_of(25))
 @given(st.lists(st.tuples(COSTS, COSTS), min_size=1, max_size=20))
 def test_any_costs_can_be_charted(costs: list[tuple[float, float]]) -> None:
     energy, latency = (np.array(column) for column in zip(*costs, strict=True))
