@@ -18,10 +18,10 @@ from hypothesis import settings
 from tests.sweeps import STRESS, some_of
 
 TOGETHER: Final = (
-    *("browser", "docs/test_pictures.py", "docs/test_site.py", "notebooks"),
-    "pipeline/pages/explorer",
+    *("browser", "notebooks"),
+    *("pipeline/pages/explorer", "pipeline/pages/report", "pipeline/render/figures"),
 )
-"""Tests that share something that takes long to make: one worker runs them (--dist loadgroup)."""
+"""Folders and files that share something that takes long to make: one worker runs their tests."""
 
 # What a test starts reads bytecode that another test left, even where PYTHONDONTWRITEBYTECODE is
 # set; without it, each process compiles all modules (0.3 CPU s). None of it is in the repository.
@@ -39,10 +39,9 @@ settings.load_profile("stress" if STRESS else "nestmap")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps tests together that share something."""
+    """One worker runs the tests of a file (--dist loadgroup), so what they share is made once."""
     here = Path(__file__).parent
-    groups = {here / name: name for name in TOGETHER}
+    together = {here / name for name in TOGETHER}
     for item in items:
-        for place in (item.path, *item.path.parents):
-            if place in groups:
-                item.add_marker(pytest.mark.xdist_group(groups[place]))
+        group = next((x for x in item.path.parents if x in together), item.path)
+        item.add_marker(pytest.mark.xdist_group(str(group)))
