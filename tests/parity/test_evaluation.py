@@ -1,6 +1,6 @@
 """Every cost of a random mapping is the reference's, to a relative 1e-9.
 
-``make stress`` (``NESTMAP_STRESS=1``) tries thousands of mappings instead of a hundred.
+``make stress`` (``NESTMAP_STRESS=1``) tries thousands of mappings instead of fifty.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tests.parity.reference import (
 from tests.strategies import Case, evaluated_cases
 from tests.sweeps import STRESS
 
-EXAMPLES = 3000 if STRESS else 100
+EXAMPLES = 3000 if STRESS else 50
 
 
 def case_of(

@@ -27,7 +27,7 @@ from nestmap.pipeline.stages import SpatialMappingConversionStage
 from nestmap.search import loma
 from tests.parity.reference import ReferenceCrashError, reference_evaluation, reference_mappings
 from tests.strategies import spatial_problems
-from tests.sweeps import STRESS
+from tests.sweeps import STRESS, every
 
 INPUTS = Path(str(files("zigzag") / "inputs"))
 BUNDLED = (
@@ -38,6 +38,7 @@ BUNDLED = (
     ("meta_prototype", "meta_prototype_like"),
     ("generic_array_cacti", "default"),
 )
+CASES = [(*bundled, name) for bundled in BUNDLED for name in ("alexnet", "resnet18", "mobilenetv2")]
 COSTED = 6
 """How many mappings of each case are costed by the reference too, which is slow."""
 
@@ -62,8 +63,7 @@ def _layers(accelerator: str, mapping: Path | str, network: str) -> list[Spatial
 
 
 @pytest.mark.parametrize("kind", MappingType if STRESS else [MappingType.UNEVEN])
-@pytest.mark.parametrize("network", ["alexnet", "resnet18", "mobilenetv2"])
-@pytest.mark.parametrize(("accelerator", "mapping"), BUNDLED)
+@pytest.mark.parametrize(("accelerator", "mapping", "network"), every(4, CASES))
 def test_bundled_layers_have_the_same_mappings_and_costs(
     accelerator: str, mapping: str, network: str, kind: MappingType
 ) -> None:
