@@ -42,10 +42,12 @@ from nestmap.pipeline.explore.recording import read_plan
 from nestmap.pipeline.explore.resume import resume
 from nestmap.pipeline.explore.run import Job
 from nestmap.pipeline.explore.size import ExplorationSize, exploration_size
+from nestmap.pipeline.frontend.bundled import default_mapping_for
 from nestmap.pipeline.render.json.results import front_json, full_json
 from nestmap.pipeline.render.text.front import front_table
 from nestmap.pipeline.render.text.gap import gap_note
 from nestmap.pipeline.render.text.network import (
+    bundled_mapping_note,
     layer_table,
     machine_note,
     padding_notes,
@@ -130,6 +132,8 @@ def run_explore(options: ExploreOptions) -> None:
     check_size(size, recording, agreed=options.yes)
     found = _explored(options, Job(network, plan), size, place)
     _report(found, network, plan.objective, files)
+    if options.mapping is None and default_mapping_for(options.accelerator) is not None:
+        show_prose(bundled_mapping_note(network))
     _print_place(found.run, place)
 
 

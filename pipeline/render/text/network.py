@@ -6,7 +6,14 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Final
 
-from nestmap.model import CostModelEvaluation, Layer, LayerResult, NetworkEvaluation, PartKind
+from nestmap.model import (
+    CostModelEvaluation,
+    Layer,
+    LayerResult,
+    NetworkEvaluation,
+    NetworkProblem,
+    PartKind,
+)
 from nestmap.pipeline.analysis.network.reduced_unrollings import ReducedUnrolling
 from nestmap.pipeline.format.mappings import sizes_text, spatial_text, unrolled_text
 from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, share
@@ -136,6 +143,24 @@ def reduced_notes(reduced: Sequence[ReducedUnrolling]) -> list[str]:
     more = len(notes) - MOST_NOTES
     rest = [f"{more} more reduced unrollings are in the JSON file (--json)."]
     return notes[:MOST_NOTES] + (rest if more > 0 else [])
+
+
+def bundled_mapping_note(network: NetworkProblem) -> str:
+    """How many layers the mapping bundled with the accelerator restricts; empty if none."""
+    entries = [network.constraints.of(layer) for layer in network.workload.layers]
+    fixed = sum(entry.spatial_mapping is not None for entry in entries)
+    hinted = sum(bool(x.spatial_hints) and x.spatial_mapping is None for x in entries)
+    counts = [
+        f"{does} {many} of {len(entries)} layers"
+        for does, many in (("fixes the spatial mapping of", fixed), ("restricts that of", hinted))
+        if many
+    ]
+    if not counts:
+        return ""
+    return (
+        f"The mapping bundled with {network.accelerator.name} {' and '.join(counts)}; "
+        "--mapping free searches all spatial mappings."
+    )
 
 
 def skipped_orders(evaluation: NetworkEvaluation) -> list[str]:

@@ -196,6 +196,19 @@ def test_says_once_that_kernels_are_compiled(
     assert err.count("Compiling the cost model") == (not compiled)
 
 
+def test_says_what_the_bundled_mapping_fixes(inputs: Inputs) -> None:
+    command = ("explore", inputs.network, "-a", "tpu_like", "--no-store", "--search", "loma")
+    count = len(read_workload(inputs.network).layers)
+    told = " ".join(run(*command).out.split())
+    assert (
+        f"The mapping bundled with tpu_like fixes the spatial mapping of {count} of {count} "
+        in told
+    )
+    assert "--mapping free searches all spatial mappings" in told
+    for mapping in ("free", "tpu_like"):
+        assert "The mapping bundled" not in run(*command, "--mapping", mapping).out
+
+
 def test_json_into_a_pipe_is_not_replaced_by_a_file(inputs: Inputs) -> None:
     ended = run(*inputs.explore, "--no-store", "--json", "/dev/null")
     assert ended.code == 0
