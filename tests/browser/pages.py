@@ -21,6 +21,12 @@ from playwright.sync_api import (
 )
 
 Theme = Literal["light", "dark"]
+AXE_RULES: Final[Mapping[Theme, tuple[str, ...]]] = {
+    "light": (),
+    "dark": ("color-contrast", "link-in-text-block"),
+}
+"""The rules that a page is tested for, none: all; another theme changes colours and no more."""
+
 Row = Mapping[str, str | float | bool]
 """A row of a chart's data."""
 
@@ -192,13 +198,14 @@ def overflow(page: Page) -> int:
     return cast(int, page.evaluate("document.documentElement.scrollWidth - window.innerWidth"))
 
 
-def serious_violations(page: Page) -> list[str]:
-    """What axe-core finds wrong with the page for readers with disabilities."""
+def serious_violations(page: Page, rules: Sequence[str]) -> list[str]:
+    """What axe-core finds wrong with the page by some of its rules; without any, by all."""
     page.evaluate(_AXE.read_text(encoding="utf-8"))
-    broken = "axe.run({resultTypes: ['violations']}).then(results => results.violations)"
+    options = {"resultTypes": ["violations"]} | ({"runOnly": list(rules)} if rules else {})
+    broken = "options => axe.run(options).then(results => results.violations)"
     return [
         f"{found['id']}: {found['help']} at {node['target']}"
-        for found in cast(Sequence[_Violation], page.evaluate(broken))
+        for found in cast(Sequence[_Violation], page.evaluate(broken, options))
         if found["impact"] in _SERIOUS
         for node in found["nodes"]
     ]

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.pages import OpenPage, Viewing, overflow, serious_violations
+from tests.browser.pages import AXE_RULES, OpenPage, Viewing, overflow, serious_violations
 from tests.pipeline.pages.explorer.stores import NASTY, two_runs
 from tests.pipeline.pages.explorer.visits import Visitor, visiting
 
@@ -135,8 +135,8 @@ def test_one_walks_through_all_pages(visitor: Visitor, open_page: OpenPage) -> N
 def test_pages_are_for_everybody(
     visitor: Visitor, open_page: OpenPage, at: str, width: int
 ) -> None:
-    for theme in ("light", "dark"):
+    for theme, rules in AXE_RULES.items():
         page = open_page(visitor.address + at, Viewing(width, theme))
         assert overflow(page) <= 0
         if width > 1000:
-            assert serious_violations(page) == []
+            assert serious_violations(page, rules) == []

@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from nestmap.model import LayerResult
 from nestmap.pipeline.render.text.plain_table import printable
 from tests.browser.pages import (
+    AXE_RULES,
     OpenPage,
     Theme,
     Viewing,
@@ -232,7 +233,7 @@ def test_axe_finds_nothing_serious(open_page: OpenPage, runs_report: Path, theme
     for link in page.locator(".bar-top nav a").all()[:2]:
         link.click()
         draw_charts(page)
-        assert serious_violations(page) == []
+        assert serious_violations(page, AXE_RULES[theme]) == []
 
 
 def test_names_are_text_and_never_run(open_page: OpenPage, runs_report: Path) -> None:

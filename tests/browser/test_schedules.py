@@ -13,6 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from nestmap.pipeline.pages.report.page import stream_report
 from nestmap.pipeline.render.text.plain_table import printable
 from tests.browser.pages import (
+    AXE_RULES,
     OpenPage,
     Theme,
     Viewing,
@@ -217,7 +218,7 @@ def test_axe_finds_nothing_serious(
     for link in page.locator(".bar-top nav a").all()[:2]:
         link.click()
         draw_charts(page)
-        assert serious_violations(page) == []
+        assert serious_violations(page, AXE_RULES[theme]) == []
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
