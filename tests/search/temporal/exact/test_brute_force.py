@@ -24,7 +24,7 @@ from tests.search.temporal.exact.oracle import Truth, feasible, least, pareto, p
 from tests.search.temporal.exact.problems import Kind, Small, seeded_problem, small_problems
 from tests.sweeps import STRESS
 
-SEEDS = 1200 if STRESS else 100
+SEEDS = 1200 if STRESS else 40
 """Problems of each kind."""
 
 MOST_MAPPINGS = 400_000 if STRESS else 100_000
