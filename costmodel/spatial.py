@@ -179,7 +179,8 @@ def _put_units(problem: FlatProblem, view: int, x: int) -> None:
         for i in range(problem.first_unrolled[x, level], problem.first_unrolled[x, level + 1]):
             here *= problem.unrolled_factor[view, x, i]
         units *= here
-        problem.units[view, x, level] = np.rint(units)
+        # in two steps, as in the reference: 4.500000000000001 counts as 4.5, rounded to even
+        problem.units[view, x, level] = np.rint(np.rint(units * 1000.0) / 1000.0)
 
 
 @kernel

@@ -28,6 +28,7 @@ from nestmap.model import (
     Unrolling,
     layer_from_equation,
 )
+from tests.costmodel.machines import machine, mapped, ordered
 from tests.parity.comparison import differences
 from tests.parity.reference import (
     ReferenceCrashError,
@@ -119,6 +120,20 @@ THIRDS_OF_WORDS = case_of(
 )
 """7 words of a third of the port in 3 units: 1/3 * 7 * 3 is below 7 in floating point."""
 
+HALF_A_UNIT = Case(
+    mapped(
+        layer_from_equation("O[b][k][m]+=W[k]*I[b][k][m]", {"B": 3, "K": 9, "M": 5}, name="half"),
+        machine(
+            memory("local", "I1", "I2", "O", served=()),
+            memory("top", "I1", "I2", "O", served=("D1", "D2", "D3")),
+            sides={"D1": 2, "D2": 2, "D3": 2},
+        ),
+        {"D1": "B 2", "D2": "K 2", "D3": "M 2"},
+    ),
+    ordered("K 5 M 3 B 2", {"O": (1, 3), "W": (1, 3), "I": (1, 3)}),
+)
+"""3/2 * 9/5 * 5/3 = 4.5 units, in floating point a little more."""
+
 PADDED_GAPS = case_of(
     layer_from_equation(
         "O[b][oy]+=I[b][iy]",
@@ -138,6 +153,7 @@ PADDED_GAPS = case_of(
 @example(LONE_INPUT_SHARED_PORT)
 @example(ROUNDING_TIE)
 @example(THIRDS_OF_WORDS)
+@example(HALF_A_UNIT)
 @example(PADDED_GAPS)
 @settings(
     max_examples=EXAMPLES,
