@@ -17,7 +17,7 @@ _FIRST: Final = 12
 
 def read_network(name: str) -> onnx.ModelProto:
     """A network of the package, without its weights."""
-    model = onnx.load(FOLDER / f"{name}.onnx", load_external_data=False)
+    model = onnx.load_from_string((FOLDER / f"{name}.onnx").read_bytes())
     return model if STRESS else _beginning(model)
 
 
