@@ -131,7 +131,8 @@ def run_explore(options: ExploreOptions) -> None:
     recording = None if place is None else _recording(where)
     check_size(size, recording, agreed=options.yes)
     found = _explored(options, Job(network, plan), size, place)
-    _report(found, network, plan.objective, files)
+    run = None if place is None else found.run
+    _report(found, network, plan.objective, files, run)
     if options.mapping is None and default_mapping_for(options.accelerator) is not None:
         show_prose(bundled_mapping_note(network))
     _print_place(found.run, place)
@@ -149,7 +150,7 @@ def resume_exploration(
     size = exploration_size(info.network, read_plan(SearchPlan, number, info.options))
     with print_resume_hint(opened, place), ExplorationBar(size) as bar:
         found = resume(number, opened, workers=options.workers, progress=bar)
-    _report(found, info.network, info.objective, ResultFiles(options.files))
+    _report(found, info.network, info.objective, ResultFiles(options.files), number)
     _print_place(number, place)
 
 
@@ -176,16 +177,17 @@ def _report(
     network: NetworkProblem,
     objective: Objective,
     files: ResultFiles,
+    run: UUID | None,
 ) -> None:
-    """Writes the files, prints the results."""
+    """Writes the files, prints the results; ``run`` is the run in the store, if there is one."""
     if isinstance(found, Exploration):
         reduced = reduced_unrollings(network, found.total)
-        files.write(found.total, full_json(found.total, found.run, reduced))
+        files.write(found.total, full_json(found.total, run, reduced))
         _print_results(found, network.workload, reduced)
     else:
         best = found.front.best(objective)
         reduced = reduced_unrollings(network, best)
-        files.write(best, front_json(found.front, found.run, reduced))
+        files.write(best, front_json(found.front, run, reduced))
         _print_front(found, best, network.workload, reduced)
     files.tell()
 

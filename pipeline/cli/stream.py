@@ -75,10 +75,13 @@ class StreamFiles:
         check_target("--schedule", self.schedule, (*taken, self.json))
         check_target("--trace", self.trace, (*taken, self.json, self.schedule))
 
-    def write(self, found: StreamResult, layers: StreamResult | None) -> None:
+    def write(
+        self, found: StreamResult, layers: StreamResult | None, place: StoreTarget | None
+    ) -> None:
         """Writes the files; call it before printing, because the output pipe may be closed."""
+        run = None if place is None else found.run
         if self.json is not None:
-            write_json(self.json, stream_json(found, layers))
+            write_json(self.json, stream_json(found, layers, run))
         if self.schedule is not None:
             write_json(self.schedule, schedule_json(found.schedule))
         if self.trace is not None:
@@ -110,7 +113,7 @@ def run_stream(options: StreamCommandOptions) -> None:
     with rename_options():
         layers = _layer_by_layer(options, job, place) if options.compare_lbl else None
         found = _streamed(job, place)
-    files.write(found, layers)
+    files.write(found, layers, place)
     _print(problem, found, layers)
     files.tell()
     _print_place(found.run, place)
@@ -146,7 +149,7 @@ def resume_multicore(
     with print_resume_hint(store, place), StreamBar() as bar:
         found = resume_stream(run, store, workers=workers, progress=bar)
     files = StreamFiles(json)
-    files.write(found, None)
+    files.write(found, None, place)
     problem = StreamProblem(
         workload=info.workload, accelerator=info.accelerator, mapping=info.mapping
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from nestmap.model.multicore.population import Individual
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, wire_loads
@@ -10,14 +12,17 @@ from nestmap.pipeline.multicore.api import StreamResult
 from nestmap.pipeline.util.json import Json
 
 
-def stream_json(result: StreamResult, layers: StreamResult | None = None) -> Json:
+def stream_json(
+    result: StreamResult, layers: StreamResult | None = None, run: UUID | None = None
+) -> Json:
     """The front, the reported schedule, and those to compare it with.
 
     These are the best one on a single core and, if there is one, the layer-by-layer schedule.
+    ``run`` is the run in the store, if there is one; all else is the same for every run.
     """
     front: list[Json] = [_individual(x) for x in result.front]
     return {
-        "run": str(result.run),
+        "run": None if run is None else str(run),
         "workload": result.workload,
         "accelerator": result.accelerator,
         "problem": _problem(result),
@@ -84,7 +89,6 @@ def _best(result: StreamResult) -> Json:
     schedule = result.schedule
     energies: dict[str, Json] = dict(schedule.energy.parts)
     return {
-        "run": str(result.run),
         "allocation": list(schedule.allocation),
         "latency": schedule.latency,
         "energy": schedule.energy.total,

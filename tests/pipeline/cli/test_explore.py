@@ -134,6 +134,30 @@ def test_json_has_everything_known_of_each_layer(inputs: Inputs, objective: Obje
         assert len(layer["levels"]) == len(result.cme.levels)
 
 
+@pytest.mark.parametrize("pareto", [(), ("--pareto",)])
+def test_json_of_a_run_that_is_not_recorded_is_the_same_every_time(
+    inputs: Inputs, pareto: tuple[str, ...]
+) -> None:
+    for name in ("first.json", "second.json"):
+        assert run(*inputs.explore, "--no-store", "--json", name, *pareto).code == 0
+    first, second = Path("first.json"), Path("second.json")
+    assert first.read_bytes() == second.read_bytes()
+    assert loaded(first)["run"] is None
+
+
+@pytest.mark.parametrize("pareto", [(), ("--pareto",)])
+def test_json_of_recorded_runs_differs_in_one_field(
+    inputs: Inputs, pareto: tuple[str, ...]
+) -> None:
+    texts: list[str] = []
+    for name in ("a", "b"):
+        files = ("--store", f"{name}.duckdb", "--json", f"{name}.json")
+        assert run(*inputs.explore, *files, *pareto).code == 0
+        text = Path(f"{name}.json").read_text()
+        texts.append(text.replace(str(loaded(Path(f"{name}.json"))["run"]), "the run", 1))
+    assert texts[0] == texts[1]
+
+
 def test_options_reach_the_search(inputs: Inputs) -> None:
     few = run(*inputs.explore, "--no-store", "--lpf-limit", "2").out
     even = run(*inputs.explore, "--no-store", "--mapping-type", "even").out

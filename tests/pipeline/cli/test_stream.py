@@ -54,6 +54,16 @@ def test_prints_front_and_schedule(command: tuple[str, ...]) -> None:
     assert not Path("nestmap.duckdb").exists()
 
 
+def test_json_of_a_run_that_is_not_recorded_is_the_same_every_time(
+    command: tuple[str, ...],
+) -> None:
+    for name in ("first.json", "second.json"):
+        assert run(*command, "--no-store", "--json", name).code == 0
+    first, second = Path("first.json"), Path("second.json")
+    assert first.read_bytes() == second.read_bytes()
+    assert json.loads(first.read_text())["run"] is None
+
+
 def test_json_says_what_the_schedule_is(command: tuple[str, ...]) -> None:
     assert run(*command, "--no-store", "--json", "out.json", "--compare-lbl").code == 0
     data: dict[str, Any] = json.loads(Path("out.json").read_text())
