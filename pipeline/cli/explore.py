@@ -60,6 +60,7 @@ from nestmap.pipeline.render.text.plain_table import Line, printable
 from nestmap.pipeline.render.text.vector import vector_note
 from nestmap.pipeline.render.text.workload import operator_notes
 from nestmap.pipeline.render.yaml.mapping import write_mapping
+from nestmap.pipeline.stages.mapping.constraint_checks import unused_hint_notes
 from nestmap.pipeline.stages.mapping.imc_skipped import skipped_note
 from nestmap.pipeline.util.json import Json, write_json
 from nestmap.store import Store
@@ -127,6 +128,8 @@ def run_explore(options: ExploreOptions) -> None:
         store=None if place is None or place.parts else path,
         static_energy=options.static_energy,
     )
+    for note in unused_hint_notes(network):
+        print_note(f"warning: {note}")
     size = exploration_size(network, plan)
     recording = None if place is None else _recording(where)
     check_size(size, recording, agreed=options.yes)

@@ -26,7 +26,6 @@ def explored(inputs: Inputs, hints: str) -> Ended:
     ("hints", "told"),
     [
         ("{D1: [QX]}", "spatial_mapping_hint.D1: found loop dimension QX; expected a dimension of"),
-        ("{D9: [K]}", "spatial_mapping_hint.D9: found array dimension D9; expected one of"),
         ("{D1: []}", "found an empty list; expected at least one loop dimension, or no hint"),
         ("{D1: K, 2}", "expected"),
     ],
@@ -37,6 +36,18 @@ def test_bad_hints_are_told(inputs: Inputs, hints: str, told: str) -> None:
     assert ended.err.startswith("error: ")
     assert ended.err.count("\n") == 1
     assert told in ended.err
+
+
+def test_hints_over_a_dimension_that_the_array_lacks_are_a_warning(inputs: Inputs) -> None:
+    without = explored(inputs, "{D1: [K]}")
+    ended = explored(inputs, "{D1: [K], D9: [C]}")
+    assert ended.code == 0
+    assert ended.out == without.out
+    assert (
+        "warning: default: spatial_mapping_hint.D9 has no effect: the array of tiny has D1 only."
+        in ended.err
+    )
+    assert "warning" not in without.err
 
 
 def test_hints_of_which_a_layer_has_none_leave_it_free(inputs: Inputs) -> None:

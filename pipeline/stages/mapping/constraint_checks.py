@@ -14,8 +14,9 @@ def check_constraints(network: NetworkProblem, where: str) -> None:
     """Checks that there is a layer, and that every entry in use suits the array.
 
     Raises:
-        InputError: for an unrolling or a hint over a dimension that the array, or every layer of
-            the entry, lacks, or over more units than the array has; ``where`` names the file.
+        InputError: for an unrolling over a dimension that the array lacks, or over more units than
+            it has, or for an unrolling or a hint over a dimension that every layer of the entry
+            lacks; ``where`` names the file.
     """
     check_layers(network)
     dimensions: dict[str, set[Dimension]] = {}
@@ -25,6 +26,18 @@ def check_constraints(network: NetworkProblem, where: str) -> None:
     for entry in network.constraints.entries:
         if entry.target in dimensions:
             _check_entry(network, entry, dimensions[entry.target], f"{where}: {entry.target}")
+
+
+def unused_hint_notes(network: NetworkProblem) -> list[str]:
+    """A note for each hint over a dimension that the array lacks: no search can follow it."""
+    accelerator = network.accelerator
+    return [
+        f"{entry.target}: spatial_mapping_hint.{hint.array_dimension} has no effect: the array of "
+        f"{accelerator.name} has {', '.join(accelerator.array.sizes)} only."
+        for entry in network.constraints.entries
+        for hint in entry.spatial_hints
+        if hint.array_dimension not in accelerator.array.sizes
+    ]
 
 
 def with_suited_mapping(network: NetworkProblem) -> NetworkProblem:
@@ -101,7 +114,6 @@ def _check_entry(
         _check_dimensions(unrolled, dimensions, here)
     for hint in entry.spatial_hints:
         here = f"{where}: spatial_mapping_hint.{hint.array_dimension}"
-        _units(network, hint.array_dimension, here)
         _check_dimensions(hint.dimensions, dimensions, here)
 
 
