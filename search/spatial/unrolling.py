@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from nestmap.model import Loop, MappingProblem, Movement, Relevance
+from nestmap.model import Accelerator, Loop, MappingProblem, MemoryLevel, Movement, Relevance
 from nestmap.model.dims import OUTPUT, ArrayDimension, Dimension, LayerOperand
 
 Limits = dict[ArrayDimension, dict[Dimension, int]]
@@ -17,7 +17,9 @@ def unrolling_limits(problem: MappingProblem) -> Limits:
     """The largest unrolling of each loop dimension over each array dimension, at least 1.
 
     Limited by the length of the array dimension, the size of the loop dimension, and the distinct
-    words per cycle that the innermost memory of the array dimension can deliver (outputs: accept).
+    words per cycle that the innermost memory of the array dimension can deliver (outputs: accept),
+    if it is innermost for all that it holds. Behind another memory, a narrow port takes more
+    cycles, as in the reference, and limits nothing.
     """
     sizes = problem.layer.sizes
     limits = {
@@ -26,10 +28,17 @@ def unrolling_limits(problem: MappingProblem) -> Limits:
     }
     for operand in problem.links:
         words, innermost = words_per_cycle(problem, operand), problem.levels(operand)[0]
+        if not _is_innermost(problem.accelerator, innermost):
+            continue
         for side in innermost.served_dimensions:
             for dimension in used_width(problem, operand):
                 limits[side][dimension] = max(1, min(limits[side][dimension], words))
     return limits
+
+
+def _is_innermost(accelerator: Accelerator, memory: MemoryLevel) -> bool:
+    """Whether no operand that a memory holds has another memory below it."""
+    return all(accelerator.levels_of(operand)[0] is memory for operand in memory.operands)
 
 
 def used_width(problem: MappingProblem, operand: LayerOperand) -> list[Dimension]:

@@ -141,13 +141,15 @@ def problems(draw: st.DrawFn) -> MappingProblem:
 
 @st.composite
 def machines(draw: st.DrawFn) -> Accelerator:
-    """A bundled machine whose innermost memories are larger and wider."""
+    """A bundled machine whose innermost memories are larger, and wider or narrower."""
     accelerator = MACHINES[draw(st.sampled_from(sorted(MACHINES)))]
     memories = list(accelerator.memories)
-    for i, level in enumerate(memories[:3]):
-        larger, wider = draw(st.sampled_from((1, 2, 4, 100))), draw(st.sampled_from((1, 2, 3, 8)))
+    for i, level in enumerate(memories[:5]):
+        larger = draw(st.sampled_from((1, 2, 4, 100)))
+        wider = draw(st.sampled_from((0.0625, 0.25, 1.0, 2.0, 3.0, 8.0)))
         ports = tuple(
-            copy_with(x, {"width_max": x.width_max * wider}) for x in level.instance.ports
+            copy_with(x, {"width_max": max(x.width_min, int(x.width_max * wider))})
+            for x in level.instance.ports
         )
         instance = copy_with(level.instance, {"size": level.instance.size * larger, "ports": ports})
         memories[i] = copy_with(level, {"instance": instance})
@@ -253,6 +255,28 @@ def test_the_reference_cuts_equal_unrollings_alike() -> None:
     theirs = reference.within_capacity(problem, wanted)
     assert theirs == mapping(D1="OX 23", D2="OY 23", D3="B 2")  # 1058 words in 1024
     assert within_capacity(problem, wanted) == mapping(D1="OX 23", D2="OY 22", D3="B 2")
+
+
+def test_a_pinned_unrolling_behind_a_narrow_shared_port_is_kept() -> None:
+    """16 inputs a cycle for 32 rows: the port takes two cycles, and the mapping stays."""
+    problem = convolution("tpu_like", K=32, C=32)
+    memories = list(problem.accelerator.memories)
+    shared = next(i for i, x in enumerate(memories) if {"I1", "O"} <= set(x.operands))
+    instance = memories[shared].instance
+    ports = tuple(copy_with(x, {"width_max": 128}) for x in instance.ports)
+    memories[shared] = copy_with(
+        memories[shared], {"instance": copy_with(instance, {"ports": ports})}
+    )
+    pinned = mapping(D1="K 32", D2="C 32")
+    asked = copy_with(
+        problem,
+        {
+            "accelerator": copy_with(problem.accelerator, {"memories": tuple(memories)}),
+            "constraints": LayerConstraints(spatial_mapping=pinned),
+        },
+    )
+    assert reference.generated(asked, 1) == [pinned]
+    assert spatial_mappings(asked, 1) == (pinned,)
 
 
 def test_the_reference_cuts_later_mappings_along_with_the_first() -> None:

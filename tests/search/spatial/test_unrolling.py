@@ -47,12 +47,29 @@ def test_the_innermost_memories_limit_what_they_serve(width: int, expected: dict
     assert limits == {"D1": expected, "D2": {"B": 2, "K": 6, "C": 5}}
 
 
+def test_a_port_above_another_memory_limits_nothing() -> None:
+    """It takes more cycles, as in the reference."""
+    narrow = memory("top", served="D1 D2", width=16)
+    below_outputs = machine(memory("rf", 2**20, "O", "", 16), narrow, sides={"D1": 8, "D2": 6})
+    alone = machine(narrow, sides={"D1": 8, "D2": 6})
+    layer = matmul(b=2, k=12, c=5)
+    limits = unrolling_limits(MappingProblem(layer=layer, accelerator=below_outputs))
+    assert limits["D2"] == {"B": 2, "K": 6, "C": 5}
+    limits = unrolling_limits(MappingProblem(layer=layer, accelerator=alone))
+    assert limits["D2"] == {"B": 1, "K": 1, "C": 2}
+
+
 @examples
 @given(mapping_problems())
 def test_limits_are_those_of_layer_array_and_ports(problem: MappingProblem) -> None:
     array, sizes = problem.accelerator.array.sizes, problem.layer.sizes
     for side, limits in unrolling_limits(problem).items():
-        feeding = [x for x in problem.links if side in problem.levels(x)[0].served_dimensions]
+        feeding = [
+            x
+            for x in problem.links
+            if side in (innermost := problem.levels(x)[0]).served_dimensions
+            and all(problem.accelerator.levels_of(m)[0] == innermost for m in innermost.operands)
+        ]
         for dimension, limit in limits.items():
             words = [
                 max(1, words_per_cycle(problem, x))
