@@ -4,38 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 from multiprocessing import parent_process
 from pathlib import Path
-from pickle import UnpicklingError
 from stat import S_IMODE, S_ISDIR
 from tempfile import NamedTemporaryFile, gettempdir
-from types import FunctionType
-from typing import Final, Protocol, cast, final
-
-from numba.core import config
-from numba.core.caching import FunctionCache
+from typing import Final
 
 from nestmap.costmodel.kernel.user_caches import user_caches
 
 _PROBE: Final = bytes(1 << 16)
 """On a full disk an empty file can often be created; the first bytes fail."""
-
-
-class _NumbaCache(Protocol):
-    """Numba's cache of one function in one folder; a missing entry loads as None."""
-
-    @property
-    def cache_path(self) -> str: ...
-    def load_overload(self, sig: object, target_context: object) -> object | None: ...
-    def save_overload(self, sig: object, data: object) -> None: ...
-    def flush(self) -> None: ...
-
-
-_OPEN: Final = cast(Callable[[FunctionType], _NumbaCache], FunctionCache)
-"""Numba's cache of a function in the folder that Numba is set to."""
 
 
 @lru_cache
@@ -67,9 +48,41 @@ def cached_folders(digest: str) -> Iterator[Path]:
             yield base / digest
 
 
+def save_cached(name: Path, content: bytes) -> None:
+    """Writes a file, whose name begins with a digest, to the first folder that can be written."""
+    base = cache_base()
+    if base is None:
+        return
+    try:
+        _write(base / name, content)
+    except OSError as error:  # it could be written when it was chosen
+        _save_elsewhere(f"{base} ({error.strerror})", name, content)
+
+
+def _save_elsewhere(failed: str, name: Path, content: bytes) -> None:
+    for base in _bases()[1:]:
+        with suppress(OSError):
+            _probe(base)
+            _write(base / name, content)
+            _say(f"cannot write {failed}; compiled kernels are cached in {base}")
+            return
+    _say(f"cannot write {failed}; compiled kernels are not cached")
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Writes a file at once: other processes see all of it or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
 def _bases() -> tuple[Path, ...]:
     """The folders for caches in order of preference; none of them need exist."""
-    chosen: str = config.__dict__["CACHE_DIR"]  # NUMBA_CACHE_DIR
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
     if chosen:
         return (Path(chosen),)
     home = user_caches()
@@ -110,86 +123,3 @@ def _is_trusted(base: Path) -> bool:
 def _say(text: str) -> None:
     if parent_process() is None:
         print(f"nestmap: {text}", file=sys.stderr)
-
-
-@final
-class KernelCache:
-    """The cache of one kernel, in place of Numba's own.
-
-    Numba's ends the program where a file cannot be written or read, or writes it next to the
-    source, where a change of an inner kernel goes unnoticed. Here the kernel is compiled instead.
-    """
-
-    def __init__(self, function: FunctionType, digest: str) -> None:
-        self._function = function
-        self._digest = digest
-
-    @property
-    def cache_path(self) -> str | None:
-        """The folder in which Numba looks for the kernel, for its statistics."""
-        return next((str(folder) for folder in cached_folders(self._digest)), None)
-
-    def load_overload(self, sig: object, target_context: object) -> object | None:
-        """The kernel compiled for a signature; ``None`` if it has to be compiled."""
-        for folder in cached_folders(self._digest):
-            with suppress(OSError):
-                found = _load(self._in(folder), sig, target_context)
-                if found is not None:
-                    return found
-        return None
-
-    def save_overload(self, sig: object, data: object) -> None:
-        """Caches the kernel compiled for a signature, if a folder can be written."""
-        base = cache_base()
-        if base is None:
-            return
-        try:
-            self._save(base, sig, data)
-        except OSError as error:  # it could be written when it was chosen
-            self._save_elsewhere(f"{base} ({error.strerror})", sig, data)
-
-    def flush(self) -> None:
-        """Forgets all signatures."""
-        for folder in cached_folders(self._digest):
-            self._in(folder).flush()
-
-    def _save_elsewhere(self, failed: str, sig: object, data: object) -> None:
-        for base in _bases()[1:]:
-            with suppress(OSError):
-                _probe(base)
-                self._save(base, sig, data)
-                _say(f"cannot write {failed}; compiled kernels are cached in {base}")
-                return
-        _say(f"cannot write {failed}; compiled kernels are not cached")
-
-    def _save(self, base: Path, sig: object, data: object) -> None:
-        (base / self._digest).mkdir(parents=True, exist_ok=True)
-        self._in(base / self._digest).save_overload(sig, data)
-
-    def _in(self, folder: Path) -> _NumbaCache:
-        """Numba's cache in a folder.
-
-        Raises:
-            PermissionError: if it cannot be written; Numba takes the folder of the source then.
-        """
-        settings = config.__dict__
-        before: str = settings["CACHE_DIR"]
-        settings["CACHE_DIR"] = str(folder)
-        try:
-            made = _OPEN(self._function)
-        except RuntimeError:  # "no locator available": the folder of the source is read-only, too
-            raise PermissionError(0, "cannot be written", str(folder)) from None
-        finally:
-            settings["CACHE_DIR"] = before
-        if not made.cache_path.startswith(str(folder)):
-            raise PermissionError(0, "cannot be written", str(folder))
-        return made
-
-
-def _load(cache: _NumbaCache, sig: object, target_context: object) -> object | None:
-    """The entry of a signature; a file that broke off in the middle is emptied."""
-    try:
-        return cache.load_overload(sig, target_context)
-    except (EOFError, UnpicklingError):
-        cache.flush()
-        return None

@@ -1,24 +1,20 @@
-"""Compiles kernels, which are plain Python functions over arrays, once per machine."""
+"""Declares kernels, plain Python functions over arrays that are compiled once per machine."""
 
 from __future__ import annotations
 
 import hashlib
 import sys
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache, update_wrapper
+from importlib.metadata import version
 from pathlib import Path
 from types import FunctionType
-from typing import Final, ParamSpec, TypeVar, cast
+from typing import Final, Generic, ParamSpec, TypeVar, cast, final
 
-import numba
-
-from nestmap.costmodel.kernel.cache import KernelCache, cached_folders
+from nestmap.costmodel.kernel.cache import cached_folders
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-_DIGESTS: Final[dict[int, str]] = {}
-"""The digest of each kernel, by the identity of the kernel; kernels live forever."""
 
 _CONSTANTS: Final = frozenset({bool, int, float, str, tuple})
 
@@ -29,7 +25,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     The plain function stays reachable as ``.py_func``; with ``NUMBA_DISABLE_JIT=1`` nothing is
     compiled, so that a debugger can step through.
     """
-    return _compiled(function, inline=False)
+    return cast(Callable[P, R], Kernel(function, is_inlined=False))
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
@@ -37,22 +33,47 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 
     A call that is not inlined passes each array as seven words.
     """
-    return _compiled(function, inline=True)
+    return cast(Callable[P, R], Kernel(function, is_inlined=True))
 
 
-def _compiled(function: Callable[P, R], inline: bool) -> Callable[P, R]:
-    """The kernel, with a cache folder named after its digest.
+@final
+class Kernel(Generic[R]):
+    """A function that Numba compiles when Python calls it, or when a kernel that does is compiled.
 
-    Numba checks only the file of the outermost function for changes, so a changed inner kernel
-    would go unnoticed. With one folder per digest no cached kernel is ever stale, and a change
-    recompiles only the kernels that depend on it.
+    Declaring one does not import Numba, which takes longer than many commands. What Python calls
+    and what kernels call is compiled differently: see :mod:`nestmap.costmodel.kernel.compiler`.
     """
-    digest = digest_of(cast(FunctionType, function))
-    made = numba.njit(nogil=True, error_model="numpy", forceinline=inline)(function)
-    if made is not function:  # with NUMBA_DISABLE_JIT=1 it is
-        vars(made)["_cache"] = KernelCache(cast(FunctionType, function), digest)
-    _DIGESTS[id(made)] = digest
-    return cast(Callable[P, R], made)
+
+    def __init__(self, function: Callable[..., R], is_inlined: bool) -> None:
+        update_wrapper(self, function)
+        self.py_func = function
+        self.digest = digest_of(cast(FunctionType, function))
+        self._is_inlined = is_inlined
+
+    def __call__(self, *args: object) -> R:
+        """Runs the compiled function."""
+        return self._entry(*args)
+
+    @cached_property
+    def _entry(self) -> Callable[..., R]:
+        from nestmap.costmodel.kernel.compiler import entry  # noqa: PLC0415 (imports numba)
+
+        return entry(self.py_func, self._is_inlined, self.digest)
+
+    @cached_property
+    def _callee(self) -> Callable[..., R]:
+        from nestmap.costmodel.kernel.compiler import callee  # noqa: PLC0415 (imports numba)
+
+        return callee(self.py_func, self._is_inlined)
+
+    @property
+    def _numba_type_(self) -> object:
+        """The type that the name of this kernel has within other kernels."""
+        from nestmap.costmodel.kernel.compiler import (  # noqa: PLC0415 (imports numba)
+            type_of_callee,
+        )
+
+        return type_of_callee(self._callee)
 
 
 def is_compiled(kernel: object) -> bool:
@@ -66,7 +87,8 @@ def is_compiled(kernel: object) -> bool:
 
 def declared_digest(kernel: object) -> str:
     """The result of :func:`digest_of` for the kernel's function at its declaration."""
-    return _DIGESTS[id(kernel)]
+    assert isinstance(kernel, Kernel)
+    return kernel.digest
 
 
 def digest_of(function: FunctionType) -> str:
@@ -77,7 +99,7 @@ def digest_of(function: FunctionType) -> str:
     their files). So a module defines its constants before its first kernel.
     """
     module = function.__module__
-    digest = hashlib.sha256(numba.__version__.encode() + _source(module))
+    digest = hashlib.sha256(version("numba").encode() + _source(module))
     for name, value in sorted(function.__globals__.items()):
         ingredient = b"" if name.startswith("__") else _ingredient(value, module)
         digest.update(name.encode() + ingredient if ingredient else b"")
@@ -89,8 +111,8 @@ def _ingredient(value: object, module: str) -> bytes:
     origin: object = getattr(value, "__module__", None)
     if origin == module:
         return b""
-    if id(value) in _DIGESTS:
-        return _DIGESTS[id(value)].encode()
+    if isinstance(value, Kernel):
+        return value.digest.encode()
     if isinstance(origin, str) and origin.startswith("nestmap."):
         return _source(origin)
     return repr(value).encode() if type(value) in _CONSTANTS else b""

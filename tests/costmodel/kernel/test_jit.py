@@ -110,6 +110,33 @@ def test_what_was_compiled_is_found_again(tmp_path: Path) -> None:
     assert run(["-c", COMPILE], fresh).split() == ["True", "True"]
 
 
+CALLEE = """
+import numpy as np
+from nestmap.costmodel.footprint import distinct_values
+from nestmap.costmodel.kernel.jit import kernel
+@kernel
+def outer(x):
+    return distinct_values(x, 1.0, 1, 1) + 1
+assert outer(4.0) == distinct_values(4.0, 1.0, 1, 1) + 1 == 5
+"""
+
+
+def test_a_kernel_is_cached_only_where_python_calls_it(tmp_path: Path) -> None:
+    fresh = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "NUMBA_CACHE_DIR": ""}
+    program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import callee_kernel"
+    (tmp_path / "callee_kernel.py").write_text(CALLEE.rsplit("assert", 1)[0] + "outer(4.0)")
+    run(["-c", program], fresh)
+    cached = [file.name.split("-")[0] for file in (tmp_path / "cache").rglob("*.nbc")]
+    assert cached == ["outer"]
+    (tmp_path / "callee_kernel.py").write_text(CALLEE)
+    run(["-c", program], fresh)
+
+
+def test_declaring_kernels_does_not_import_numba() -> None:
+    program = "import sys, nestmap.search.temporal.exact.search; print('numba' in sys.modules)"
+    assert run(["-c", program], {}).split() == ["False"]
+
+
 def declared_kernels() -> list[object]:
     """All kernels of the package, those of the scheduler too."""
     for found in pkgutil.walk_packages(search.__path__, "nestmap.search."):
