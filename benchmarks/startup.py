@@ -65,7 +65,7 @@ class Usage:
 
 
 RESNET: Final = ("explore", "light:resnet50", "-a", "tpu_like", "--workers", "2")
-STREAM: Final = ("stream", "light:resnet18", "-a", "quad_tpu", "--individuals", "2")
+STREAM: Final = ("stream", "light:squeezenet", "-c", "quad_tpu", "--individuals", "2")
 COMMANDS: Final = (
     Command("--help", ("--help",)),
     Command("examples", ("examples",)),
