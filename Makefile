@@ -3,7 +3,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test check docs stress bench lock clean chromium
+.PHONY: demo test check docs stress bench wheel lock clean chromium
 
 demo: $(READY)  ## explore a real network and ask the store about it
 	$(VENV)/bin/nestmap explore light:resnet50 --accelerator tpu_like --store demo.duckdb
@@ -41,6 +41,12 @@ bench: $(READY)  ## what benchmarks/NOTES.md reports
 	$(PYTHON) -m benchmarks.store_write
 	$(PYTHON) -m benchmarks.recording
 	$(PYTHON) -m benchmarks.store_queries
+
+wheel: $(READY)  ## a wheel for this platform and Python that contains the compiled kernels, in dist/
+	rm -rf dist/kernels
+	PYTHONPATH=src $(PYTHON) -m benchmarks.compile_kernels dist/kernels
+	NESTMAP_KERNELS=$(CURDIR)/dist/kernels $(PYTHON) -m pip wheel -q --no-deps -w dist .
+	rm -rf dist/kernels
 
 chromium:  # what tests/browser opens pages with; they are skipped without it
 	@bash .ci/chromium.sh

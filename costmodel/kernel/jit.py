@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import Final, Generic, ParamSpec, TypeVar, cast, final
 
 from nestmap.costmodel.kernel.cache import cached_folders
+from nestmap.costmodel.kernel.shipped import SHIPPED, shipped_machine
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -77,12 +78,14 @@ class Kernel(Generic[R]):
 
 
 def is_compiled(kernel: object) -> bool:
-    """Whether this machine has compiled the kernel's module before.
+    """Whether this machine has compiled the kernel's module before, or the wheel contains it.
 
     Otherwise its first call does.
     """
-    folders = cached_folders(declared_digest(kernel))
-    return any(any(folder.rglob("*.nbc")) for folder in folders)
+    digest = declared_digest(kernel)
+    if any(any(folder.glob("*.nbc")) for folder in cached_folders(digest)):
+        return True
+    return (SHIPPED / digest).is_dir() and shipped_machine() is not None
 
 
 def declared_digest(kernel: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import FunctionType
@@ -15,6 +15,7 @@ from numba.core import serialize
 from numba.core.caching import CompileResultCacheImpl
 
 from nestmap.costmodel.kernel.cache import cached_folders, save_cached
+from nestmap.costmodel.kernel.shipped import SHIPPED, shipped_machine
 
 _reduce: Final = cast(Callable[[None, object], object], vars(CompileResultCacheImpl)["reduce"])
 _rebuild: Final = cast(
@@ -59,17 +60,16 @@ class KernelCache:
     def load_overload(self, sig: object, target_context: _TargetContext) -> object | None:
         """The kernel compiled for a signature; ``None`` if it has to be compiled."""
         target_context.refresh()
-        name = self._file_name(sig, target_context.codegen())
-        for folder in cached_folders(self._digest):
+        for path in self._paths(sig, target_context.codegen().magic_tuple()):
             with suppress(
                 OSError, EOFError, pickle.UnpicklingError
             ):  # the file may have broken off
-                return _rebuild(None, target_context, pickle.loads((folder / name).read_bytes()))
+                return _rebuild(None, target_context, pickle.loads(path.read_bytes()))
         return None
 
     def save_overload(self, sig: object, data: _Compiled) -> None:
         """Caches the kernel compiled for a signature, if a folder can be written."""
-        name = self._file_name(sig, data.codegen)
+        name = self._file_name(sig, data.codegen.magic_tuple())
         save_cached(Path(self._digest, name), _dumps(_reduce(None, data)))
 
     def flush(self) -> None:
@@ -78,8 +78,16 @@ class KernelCache:
             for file in folder.glob(f"{self._name}-*"):
                 file.unlink()
 
-    def _file_name(self, sig: object, codegen: _CodeGenerator) -> str:
-        """The file of a signature, on this kind of processor and for this Python."""
-        key = (sys.implementation.cache_tag, str(sig), *codegen.magic_tuple())
+    def _paths(self, sig: object, machine: tuple[object, ...]) -> Iterator[Path]:
+        """Where the kernel may be: what was compiled for exactly this processor comes first."""
+        for folder in cached_folders(self._digest):
+            yield folder / self._file_name(sig, machine)
+        shipped = shipped_machine()
+        if shipped is not None:
+            yield SHIPPED / self._digest / self._file_name(sig, shipped)
+
+    def _file_name(self, sig: object, machine: tuple[object, ...]) -> str:
+        """The file of a signature, for a kind of processor and for this Python."""
+        key = (sys.implementation.cache_tag, str(sig), *machine)
         digest = hashlib.sha256(repr(key).encode()).hexdigest()
         return f"{self._name}-{digest[:16]}.nbc"
