@@ -48,12 +48,16 @@ class Kernel(Generic[R]):
     def __init__(self, function: Callable[..., R], is_inlined: bool) -> None:
         update_wrapper(self, function)
         self.py_func = function
-        self.digest = digest_of(cast(FunctionType, function))
         self._is_inlined = is_inlined
 
     def __call__(self, *args: object) -> R:
         """Runs the compiled function."""
         return self._entry(*args)
+
+    @cached_property
+    def digest(self) -> str:
+        """The result of :func:`digest_of` for the function, as of the first question."""
+        return digest_of(cast(FunctionType, self.py_func))
 
     @cached_property
     def _entry(self) -> Callable[..., R]:
@@ -82,14 +86,14 @@ def is_compiled(kernel: object) -> bool:
 
     Otherwise its first call does.
     """
-    digest = declared_digest(kernel)
+    digest = kernel_digest(kernel)
     if any(any(folder.glob("*.nbc")) for folder in cached_folders(digest)):
         return True
     return (SHIPPED / digest).is_dir() and shipped_machine() is not None
 
 
-def declared_digest(kernel: object) -> str:
-    """The result of :func:`digest_of` for the kernel's function at its declaration."""
+def kernel_digest(kernel: object) -> str:
+    """The result of :func:`digest_of` for the kernel's function."""
     assert isinstance(kernel, Kernel)
     return kernel.digest
 
@@ -99,10 +103,10 @@ def digest_of(function: FunctionType) -> str:
 
     This is Numba's version, the file of the function, and what its module imports from others:
     kernels (by their digests), constants (by value), classes and functions of this package (by
-    their files). So a module defines its constants before its first kernel.
+    their files).
     """
     module = function.__module__
-    digest = hashlib.sha256(version("numba").encode() + _source(module))
+    digest = hashlib.sha256(_numba_version() + _source(module))
     for name, value in sorted(function.__globals__.items()):
         ingredient = b"" if name.startswith("__") else _ingredient(value, module)
         digest.update(name.encode() + ingredient if ingredient else b"")
@@ -119,6 +123,11 @@ def _ingredient(value: object, module: str) -> bytes:
     if isinstance(origin, str) and origin.startswith("nestmap."):
         return _source(origin)
     return repr(value).encode() if type(value) in _CONSTANTS else b""
+
+
+@lru_cache
+def _numba_version() -> bytes:
+    return version("numba").encode()
 
 
 @lru_cache

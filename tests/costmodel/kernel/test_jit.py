@@ -23,7 +23,7 @@ from nestmap.costmodel.evaluate import factor_table
 from nestmap.costmodel.evaluate_rows import evaluate_row, load_row
 from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.footprint import distinct_values
-from nestmap.costmodel.kernel.jit import declared_digest, digest_of
+from nestmap.costmodel.kernel.jit import digest_of, kernel_digest
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Totals, Work
 from nestmap.model import MappingBatch
@@ -145,13 +145,13 @@ def declared_kernels() -> list[object]:
     return [x for m in modules for x in vars(m).values() if hasattr(x, "py_func")]
 
 
-def test_a_kernel_is_declared_when_all_that_it_takes_is_known() -> None:
+def test_the_digest_of_a_kernel_is_that_of_its_function() -> None:
     kernels = declared_kernels()
     assert len(kernels) > 100
     for kernel in kernels:
         function = cast(Compiled[..., object], kernel).py_func
         assert isinstance(function, FunctionType)
-        assert declared_digest(kernel) == digest_of(function), function
+        assert kernel_digest(kernel) == digest_of(function), function
 
 
 KINDS = (int, float, type, ModuleType)
@@ -177,11 +177,11 @@ SIZE = 3
 """
 OUTER = """
 from inner_kernel import SIZE, inner
-from nestmap.costmodel.kernel.jit import declared_digest, kernel
+from nestmap.costmodel.kernel.jit import kernel_digest, kernel
 @kernel
 def outer(x):
     return inner(x) + SIZE
-print(declared_digest(outer))
+print(kernel_digest(outer))
 """
 
 
