@@ -15,7 +15,7 @@ from nestmap.costmodel.kernel.record import copy_record
 from nestmap.costmodel.spatial import FACTOR, put_unrollings, temporal_sizes
 from nestmap.model import MappingProblem, SpatialMapping, SpatialProblem
 from nestmap.model.arrays import Flags, Ints
-from nestmap.search.spatial.candidates import choices_by_side
+from nestmap.search.spatial.candidates import choices_by_side, most_unrolled
 from nestmap.search.spatial.capacity import reduce_to_capacity
 from nestmap.search.spatial.combinations import Choice, all_combinations
 from nestmap.search.spatial.lower_bounds import BoundColumns, lower_bounds_of
@@ -36,6 +36,11 @@ class SpatialCandidates:
     def where(self, stays: Flags) -> SpatialCandidates:
         """The rows for which ``stays`` [row] is true."""
         return SpatialCandidates(self.problem, self.table.where(stays))
+
+    def union(self, other: SpatialCandidates) -> SpatialCandidates:
+        """These rows, then those of another table for the same layer that differ from them."""
+        table = self.table.followed_by(other.table)
+        return SpatialCandidates(self.problem, _without_duplicates(table))
 
     def mapping(self, row: int) -> SpatialMapping:
         """The spatial mapping of a row."""
@@ -71,7 +76,7 @@ def all_spatial_mappings(problem: MappingProblem, mixed: bool = False) -> Spatia
     dimension, the last array dimension first.
     """
     choices = [_without_ones(options) for options in choices_by_side(problem, mixed)]
-    rows = all_combinations(choices, problem.layer.sizes)
+    rows = all_combinations(choices, most_unrolled(problem))
     table = _table_of(problem, choices, rows)
     return SpatialCandidates(problem, _without_duplicates(reduce_to_capacity(problem, table)))
 

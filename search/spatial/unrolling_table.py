@@ -38,6 +38,13 @@ class UnrollingTable(NamedTuple):
             self.unrollings[np.repeat(stays, counts)], np.append(0, np.cumsum(counts[stays]))
         )
 
+    def followed_by(self, other: UnrollingTable) -> UnrollingTable:
+        """The rows of both tables."""
+        return UnrollingTable(
+            np.concatenate([self.unrollings, other.unrollings]),
+            np.concatenate([self.first, self.first[-1] + other.first[1:]]),
+        )
+
     @staticmethod
     def of(problem: MappingProblem, mappings: Sequence[SpatialMapping]) -> UnrollingTable:
         """The table of these mappings; their unrollings are in the order of the array."""

@@ -17,6 +17,7 @@ from nestmap.model.arrays import Codes
 from nestmap.search.parallel import map_in_order
 from nestmap.search.temporal.bounds import with_bounds
 from nestmap.search.temporal.infeasibility import add_failures, infeasibility_statistics
+from nestmap.search.temporal.loop_factors import loop_factors
 from nestmap.search.temporal.memory_allocation import Failures, allocate_rows
 from nestmap.search.temporal.ordering import pinned_orders
 from nestmap.search.temporal.permutations import count_permutations, encode, permutations
@@ -55,6 +56,25 @@ def loma_order_count(spatial: SpatialProblem, lpf_limit: int | None) -> int:
     if pinned_mapping(spatial) is not None:
         return 1
     return sum(count_permutations(pinned.free) for pinned in pinned_orders(spatial, lpf_limit))
+
+
+def loma_limits(spatial: SpatialProblem, lpf_limit: int | None) -> tuple[int | None, ...]:
+    """The limits up to ``lpf_limit`` that lead to different loop factors, the highest first.
+
+    Raises:
+        InputError: if the user's temporal ordering is unsatisfiable.
+    """
+    if pinned_mapping(spatial) is not None:
+        return (lpf_limit,)
+    limits: list[int | None] = [lpf_limit]
+    known = list(pinned_orders(spatial, lpf_limit))
+    most = len(loop_factors(spatial, None))
+    for limit in range(min(most, lpf_limit or most) - 1, 0, -1):
+        orders = list(pinned_orders(spatial, limit))
+        if orders != known:
+            limits.append(limit)
+            known = orders
+    return tuple(limits)
 
 
 def feasible_orders(

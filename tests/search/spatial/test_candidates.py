@@ -22,6 +22,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.search import meets_constraints, spatial_mappings
+from nestmap.search.spatial.all_mappings import all_spatial_mappings
 from nestmap.search.spatial.unrolling import unrolling_limits
 from tests.costmodel.machines import loops, machine, matmul, memory
 from tests.properties.variants import examples
@@ -48,7 +49,7 @@ def mapping(unrolled: Mapping[str, str]) -> SpatialMapping:
         ({"D1": "G 4", "D2": "C 4"}, {"D1": "", "D2": "C 4"}),  # no such dimension
         ({"D2": "C 4", "D1": "K 8"}, {"D1": "K 8", "D2": "C 4"}),  # the array's order
         ({"D1": "K 8"}, {"D1": "K 8", "D2": ""}),  # all sides are said
-        ({"D1": "K 8", "D2": "K 8"}, {"D1": "K 8", "D2": "K 1"}),  # 12 // 8 is left
+        ({"D1": "K 8", "D2": "K 8"}, {"D1": "K 8", "D2": "K 2"}),  # 12 / 8 is left, rounded up
         ({"D1": "K 4", "D2": "K 4"}, {"D1": "K 4", "D2": "K 3"}),
         ({"D1": "K 4 C 2 K 4"}, {"D1": "K 4 C 2 K 3", "D2": ""}),
         ({"D1": "B 4"}, {"D1": "B 1", "D2": ""}),
@@ -236,3 +237,15 @@ def test_mappings_that_become_equal_count_once() -> None:
         layer=layer, accelerator=machine(inner, rest, memory("top", served="D1"), sides=sides)
     )
     assert spatial_mappings(given, 4) == (mapping({"D1": ""}),)  # K 8, K 4, K 2 and nothing
+
+
+def test_unrollings_of_the_user_that_round_up_are_kept() -> None:
+    free = problem(matmul(k=27, c=5), {"D1": 2, "D2": 14})
+    wanted = mapping({"D1": "K 2", "D2": "K 14"})
+    asked = copy_with(free, {"constraints": LayerConstraints(spatial_mapping=wanted)})
+    assert spatial_mappings(asked, 1) == (wanted,)
+    every = all_spatial_mappings(asked, mixed=True)
+    assert [every.mapping(row) for row in range(len(every))] == [wanted]
+    assert SpatialProblem(problem=asked, spatial_mapping=wanted).temporal_sizes["K"] == 1
+    for generated in spatial_mappings(free, 100):
+        assert generated.factor_of("K") <= 27
