@@ -1,3 +1,4 @@
+from .read.explored_layers import ExploredLayer as ExploredLayer
 from .read.multicore import RecordedStream as RecordedStream
 from .read.named_queries import NamedQuery as NamedQuery
 from .read.named_queries import Parameter as Parameter
@@ -9,6 +10,7 @@ from .record.search import Search as Search
 from .rows.memory_costs import CostQuestion as CostQuestion
 from .rows.run_kinds import RunKind as RunKind
 from .rows.run_kinds import RunStatus as RunStatus
+from .rows.run_records import LayerInfo as LayerInfo
 from .rows.run_records import RunInfo as RunInfo
 from .rows.run_records import RunRecord as RunRecord
 from .rows.run_records import SearchInfo as SearchInfo

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,16 +12,28 @@ from uuid import UUID, uuid4
 from nestmap.model.errors import StoreError
 from nestmap.store import read, record, rows
 from nestmap.store.connection.checkpoint_repair import repair_checkpoint
-from nestmap.store.connection.connect import checkpoint_log, connect, connect_read_only
+from nestmap.store.connection.connect import (
+    checkpoint_log,
+    connect,
+    connect_read_only,
+    restrict,
+)
 from nestmap.store.connection.database import PATIENCE, Database
 from nestmap.store.maintenance.parquet_parts import PartsWriter
 from nestmap.store.maintenance.parquet_reader import open_parts
 from nestmap.store.read import sql as sql_queries
-from nestmap.store.read.named_queries import Arguments, NamedQuery, ask, named_queries
+from nestmap.store.read.named_queries import (
+    Arguments,
+    NamedQuery,
+    ask,
+    ask_sql,
+    find_query,
+    named_queries,
+)
 from nestmap.store.read.relation import Relation
 from nestmap.store.read.run_lookup import find_run
 from nestmap.store.rows.run_kinds import RunStatus
-from nestmap.store.schema.migrate import check_schema, migrate
+from nestmap.store.schema.migrate import check_schema, check_tables, migrate
 
 if TYPE_CHECKING:  # loaded when a method uses them: an SQL query needs none of them
     from nestmap.model import (
@@ -32,9 +43,11 @@ if TYPE_CHECKING:  # loaded when a method uses them: an SQL query needs none of 
         NetworkEvaluation,
         NetworkFront,
         NetworkProblem,
+        Recording,
     )
     from nestmap.model.multicore.cn_costs import RecordedCost
     from nestmap.model.multicore.population import Generation
+    from nestmap.store.read.explored_layers import ExploredLayer
     from nestmap.store.read.multicore import RecordedStream
     from nestmap.store.record.lifecycle import AfterCommit
     from nestmap.store.record.multicore_run import StreamRun
@@ -92,7 +105,9 @@ class Store:
         database = Database(name, lambda: connect(_repaired(path)), shared, patience)
         with _close_on_error(database), database.use() as connection:
             migrate(connection, name)
-            rows.runs.mark_interrupted(connection)
+            if path is not None:
+                restrict(connection, path)
+            rows.run_processes.mark_interrupted(connection)
         database.extend_patience()  # giving up would lose work
         return cls(database, written=path)
 
@@ -112,21 +127,27 @@ class Store:
         return cls(database, lambda run: PartsWriter(folder, run).write)
 
     @classmethod
-    def open_read_only(cls, path: Path, patience: float = PATIENCE) -> Store:
+    def open_read_only(
+        cls, path: Path, patience: float = PATIENCE, time_limit: float | None = None
+    ) -> Store:
         """Opens a store for reading, even while a run is writing to it.
 
         Readers see the last commit. ``patience`` is how many seconds to wait for another process
         that has the file open. ``path`` may be a folder of Parquet parts, which is read as it is at
-        this moment.
+        this moment. Reading that takes longer than ``time_limit`` (s) is interrupted.
 
         Raises:
             StoreError: if there is no file, it stays locked, or it is not a store.
         """
         parts = path.is_dir()
         opening = open_parts if parts else connect_read_only
-        database = Database(str(path), lambda: opening(_repaired(path)), not parts, patience)
+        database = Database(
+            str(path), lambda: opening(_repaired(path)), not parts, patience, time_limit
+        )
         with _close_on_error(database), database.use() as connection:
             check_schema(connection, str(path))
+            if not parts:
+                check_tables(connection, str(path))
         return cls(database)
 
     @classmethod
@@ -175,15 +196,27 @@ class Store:
         """Resumes a run that was interrupted or failed; what it recorded is reused.
 
         Raises:
-            StoreError: if there is no such run, it is done, or its process is still running.
+            StoreError: if there is no such run, it is done, or its process may still be running.
         """
-        with self._database.use() as connection:
-            rows.runs.mark_interrupted(connection)
+        with self._database.read() as connection:
+            rows.run_processes.mark_interrupted(connection)
             known, info = rows.runs.read_run(connection, run), rows.runs.read_info(connection, run)
         _check_resumable(known)
         return record.run.Run(
             self._database, info, run, resumed=True, after_commit=self._after_commit(run)
         )
+
+    def release_run(self, run: UUID) -> None:
+        """Marks a run as interrupted whose process is gone, although this machine cannot know.
+
+        Another machine ran it, or its process id is used again. A run that is not running stays as
+        it is.
+
+        Raises:
+            StoreError: if there is no such run, or its process certainly exists.
+        """
+        with self._database.use() as connection:
+            rows.run_processes.release_run(connection, rows.runs.read_run(connection, run))
 
     def start_stream(self, info: StreamInfo) -> StreamRun:
         """Starts recording a multi-core run; call it once all input is validated.
@@ -200,10 +233,10 @@ class Store:
         """Resumes a multi-core run that was interrupted or failed.
 
         Raises:
-            StoreError: if there is no such run, it is done, or its process is still running.
+            StoreError: if there is no such run, it is done, or its process may still be running.
         """
-        with self._database.use() as connection:
-            rows.runs.mark_interrupted(connection)
+        with self._database.read() as connection:
+            rows.run_processes.mark_interrupted(connection)
             known, info = (
                 rows.runs.read_run(connection, run),
                 rows.runs.read_stream_info(connection, run),
@@ -214,8 +247,14 @@ class Store:
             self._database, info, run, resumed=True, after_commit=after
         )
 
-    def query(self, sql: str, parameters: Sequence[sql_queries.Value] = ()) -> Relation:
-        """The result of an SQL query; each ``?`` in it is bound to one of the parameters, in order.
+    def query(
+        self,
+        sql: str,
+        parameters: Sequence[sql_queries.Value] | Mapping[str, sql_queries.Value] = (),
+    ) -> Relation:
+        """The result of an SQL query, with its parameters bound.
+
+        The parameters are values of the ``?`` in order, or of names: ``{"run": run}`` of ``$run``.
 
         Raises:
             StoreError: with DuckDB's message, if the query is not valid.
@@ -223,13 +262,37 @@ class Store:
         with self._database.use() as connection:
             return sql_queries.query(connection, sql, parameters)
 
+    def query_about(self, sql: str, arguments: Arguments) -> Relation:
+        """The result of an SQL query with ``$run``, ``$against``, ``$layer`` or ``$k`` bound.
+
+        Runs are given as in :meth:`ask`; ``$run`` is the last one if it is not given.
+
+        Raises:
+            StoreError: if the query is not valid, an argument is not in it or missing, or there is
+                no such run.
+        """
+        with self._database.use() as connection:
+            return ask_sql(connection, sql, arguments)
+
     def named_queries(self) -> tuple[NamedQuery, ...]:
         """The named queries, which :meth:`ask` answers."""
         with self._database.use() as connection:
             return named_queries(connection)
 
+    def named_query(self, name: str) -> NamedQuery:
+        """The named query or the view of runs with that name.
+
+        Raises:
+            StoreError: if there is none.
+        """
+        with self._database.use() as connection:
+            return find_query(connection, name)
+
     def ask(self, name: str, arguments: Arguments | None = None) -> Relation:
-        """The answer to a named query: ``store.ask("pareto", {Parameter.RUN: run})``.
+        """The answer to a named query: ``store.ask("pareto", {Parameter.RUN: "5f3a91"})``.
+
+        A run is its id, a unique beginning of it, its name, or ``last``, which is also the run if
+        none is given. ``name`` may be a view whose rows belong to runs, such as ``best``.
 
         Raises:
             StoreError: if there is none of that name, a parameter is missing or unknown, there
@@ -239,7 +302,7 @@ class Store:
             return ask(connection, name, arguments or {})
 
     def find_run(self, text: str) -> UUID:
-        """The run that ``text`` names: ``last``, its id, or a unique beginning of it.
+        """The run that ``text`` names: ``last``, its id, a unique beginning of it, or its name.
 
         Raises:
             StoreError: if there is none, or several.
@@ -249,7 +312,7 @@ class Store:
 
     def runs(self) -> tuple[RunRecord, ...]:
         """All runs, oldest first."""
-        with self._database.use() as connection:
+        with self._database.read() as connection:
             return rows.runs.read_runs(connection)
 
     def run(self, run: UUID) -> RunRecord:
@@ -258,7 +321,7 @@ class Store:
         Raises:
             StoreError: if there is no such run.
         """
-        with self._database.use() as connection:
+        with self._database.read() as connection:
             return rows.runs.read_run(connection, run)
 
     def info(self, run: UUID) -> RunInfo:
@@ -267,7 +330,7 @@ class Store:
         Raises:
             StoreError: if there is no such run, or it is a multi-core run.
         """
-        with self._database.use() as connection:
+        with self._database.read() as connection:
             return rows.runs.read_info(connection, run)
 
     def stream_info(self, run: UUID) -> StreamInfo:
@@ -276,7 +339,7 @@ class Store:
         Raises:
             StoreError: if there is no such run, or it is a single-core run.
         """
-        with self._database.use() as connection:
+        with self._database.read() as connection:
             return rows.runs.read_stream_info(connection, run)
 
     def stream(self, run: UUID) -> RecordedStream:
@@ -285,7 +348,7 @@ class Store:
         Raises:
             StoreError: if there is no such run, or it is a single-core run.
         """
-        with self._database.use() as connection:
+        with self._database.read() as connection:
             return read.multicore.read_stream(connection, run)
 
     def generations(self, run: UUID) -> tuple[Generation, ...]:
@@ -294,7 +357,7 @@ class Store:
         Raises:
             StoreError: if there is no such run, or it is a single-core run.
         """
-        with self._database.use() as connection:
+        with self._database.read() as connection:
             rows.runs.read_stream_info(connection, run)
             return rows.generations.read_generations(connection, run)
 
@@ -312,7 +375,7 @@ class Store:
         Raises:
             StoreError: if there is no such run, or it has no results.
         """
-        with self._database.use() as connection:
+        with self._database.read() as connection:
             return read.results.read_results(connection, run)
 
     def pareto(self, run: UUID) -> NetworkFront:
@@ -323,7 +386,7 @@ class Store:
         Raises:
             StoreError: if there is no such run, or it has no evaluations.
         """
-        with self._database.use() as connection:
+        with self._database.read() as connection:
             return read.results.read_fronts(connection, run)
 
     def evaluations(self, run: UUID, layer: str) -> tuple[EvaluationBatch, ...]:
@@ -335,7 +398,7 @@ class Store:
         Raises:
             StoreError: if there is no such run, or its workload has no such layer.
         """
-        with self._database.use() as connection:
+        with self._database.read() as connection:
             return read.results.read_evaluations(connection, run, layer)
 
     def evaluation(self, name: str) -> CostModelEvaluation:
@@ -346,17 +409,27 @@ class Store:
         Raises:
             StoreError: if there is none with that name.
         """
-        with self._database.use() as connection:
+        with self._database.read() as connection:
             return read.results.read_evaluation(connection, name)
+
+    def explored_layers(self, method: str, recording: Recording) -> Mapping[str, ExploredLayer]:
+        """The layers that finished runs have explored with a method, by the keys of their problems.
+
+        A run with this ``recording`` reuses them: none, if it computes everything again.
+        """
+        if recording.fresh:
+            return {}
+        with self._database.read() as connection:
+            return read.explored_layers.read_explored_layers(connection, method, recording)
 
     def core_costs(self, keys: Sequence[str]) -> Mapping[str, RecordedCost]:
         """The recorded costs of nodes on cores, for those of the keys that the store has."""
-        with self._database.use() as connection:
+        with self._database.read() as connection:
             return rows.core_costs.read_costs(connection, keys)
 
     def memory_cost(self, question: CostQuestion) -> MemoryCost | None:
         """The recorded answer of a tool to a memory cost question; ``None`` if there is none."""
-        with self._database.use() as connection:
+        with self._database.read() as connection:
             return rows.memory_costs.read_memory_cost(connection, question)
 
     def record_memory_cost(self, question: CostQuestion, cost: MemoryCost) -> None:
@@ -373,11 +446,7 @@ def _check_resumable(run: RunRecord) -> None:
     """Checks that a run can be resumed."""
     if run.status is RunStatus.DONE:
         raise StoreError(f"run {run.id}: it is done; expected one that was interrupted or failed")
-    if run.status is RunStatus.RUNNING and run.host == socket.gethostname():
-        raise StoreError(
-            f"run {run.id}: process {run.pid} is still running it; expected one that was "
-            "interrupted or failed: wait until it ends, or end it"
-        )
+    rows.run_processes.check_not_running(run)
 
 
 def _repaired(path: PathOrNone) -> PathOrNone:

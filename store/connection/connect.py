@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
@@ -11,10 +11,12 @@ import duckdb
 
 from nestmap.model import StoreError
 from nestmap.store.connection.errors import is_full, wrap_errors
+from nestmap.store.connection.quote import quote_literal
 
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "python_enable_replacements": False,  # a table name in SQL is never a Python variable
     "autoinstall_known_extensions": False,  # never reach for the network
+    "autoload_known_extensions": False,
 }
 # Inserts need no more memory, and searches need the rest; queries spill to disk. Blocks of 64 KiB
 # instead of 256 KiB make a small store 1.5 MB instead of 5 MB, and a large one no slower.
@@ -29,11 +31,48 @@ _WRITING = {
 def connect(path: Path | None) -> duckdb.DuckDBPyConnection:
     """A connection for reading and writing; ``None``: a database in memory.
 
+    Statements on a file that exists reach no other file; for a new one, see :func:`restrict`.
+
     Raises:
         StoreError: if the file cannot be created or opened, or is not a DuckDB file.
     """
     if path is None:
         return duckdb.connect(":memory:", config=_CONFIG)
+    old = path.exists()
+    connection = connect_unrestricted(path)
+    if old:
+        restrict(connection, path)
+    return connection
+
+
+def restrict(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Lets statements on a connection reach no file but that of the database, from now on.
+
+    Views and macros of somebody else's store then read no files, and cannot allow it again.
+    """
+    if query_number(connection, "SELECT current_setting('lock_configuration')::INTEGER"):
+        return
+    connection.execute(f"SET allowed_paths = [{', '.join(_log_files(path.resolve()))}]")
+    connection.execute("SET enable_external_access = false; SET lock_configuration = true")
+
+
+def _log_files(path: Path) -> Iterator[str]:
+    """The log files that DuckDB does not allow by itself, as SQL.
+
+    It writes endings before a question mark in a path, but allows them behind.
+    """
+    start, mark, rest = str(path).partition("?")
+    if mark:
+        for end in (".wal", ".wal.checkpoint", ".wal.recovery"):
+            yield quote_literal(f"{start}{end}?{rest}")
+
+
+def connect_unrestricted(path: Path) -> duckdb.DuckDBPyConnection:
+    """Like :func:`connect`, for statements that copy between files.
+
+    Raises:
+        StoreError: as :func:`connect` does.
+    """
     if path.exists():
         _check_file(path)
     elif not path.parent.is_dir():
@@ -58,10 +97,21 @@ def connect(path: Path | None) -> duckdb.DuckDBPyConnection:
 
 
 def connect_read_only(path: Path) -> duckdb.DuckDBPyConnection:
-    """A read-only connection.
+    """A read-only connection, whose statements reach no other file.
 
     Raises:
         StoreError: if there is no such file, it cannot be opened, or is not a DuckDB file.
+    """
+    connection = connect_read_only_unrestricted(path)
+    restrict(connection, path)
+    return connection
+
+
+def connect_read_only_unrestricted(path: Path) -> duckdb.DuckDBPyConnection:
+    """Like :func:`connect_read_only`, for statements that copy to other files.
+
+    Raises:
+        StoreError: as :func:`connect_read_only` does.
     """
     if not path.exists():
         raise StoreError(

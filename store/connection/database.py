@@ -18,7 +18,8 @@ from weakref import WeakSet
 import duckdb
 
 from nestmap.model import StoreError
-from nestmap.store.connection.errors import is_locked, wrap_errors
+from nestmap.store.connection.errors import is_locked, wrap_content_errors, wrap_errors
+from nestmap.store.connection.interrupts import limit_time
 
 PATIENCE = 10.0
 """How long to wait for another process that has the file open (s)."""
@@ -36,7 +37,8 @@ class Database:
     """A connection that opens on use.
 
     If it is ``shared`` it closes after a quarter of a second without use, and after two seconds of
-    use in any case; it waits up to ``patience`` (s) while another process has the file open.
+    use in any case; it waits up to ``patience`` (s) while another process has the file open. A use
+    that takes longer than ``time_limit`` (s) is interrupted.
     """
 
     def __init__(
@@ -45,12 +47,14 @@ class Database:
         opening: Callable[[], duckdb.DuckDBPyConnection],
         shared: bool,
         patience: float,
+        time_limit: float | None = None,
     ) -> None:
         self.name = name
         self.process = os.getpid()
         self._opening = opening
         self._shared = shared
         self._patience = patience
+        self._time_limit = time_limit
         self._lock = threading.RLock()
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._watch: threading.Timer | None = None
@@ -63,18 +67,30 @@ class Database:
         """The connection, for one thread at a time.
 
         Raises:
-            StoreError: if the file cannot be opened, or DuckDB reports an error.
+            StoreError: if the file cannot be opened, DuckDB reports an error, or the use takes too
+                long.
         """
         self._check_process()
         with self._lock, wrap_errors(self.name):
             connection = self._open()
             self._users += 1
             try:
-                yield connection
+                with limit_time(connection, self.name, self._time_limit):
+                    yield connection
             finally:
                 self._users -= 1
                 self._used = monotonic()
                 self._release_if_due()
+
+    @contextmanager
+    def read(self) -> Generator[duckdb.DuckDBPyConnection]:
+        """The connection, to read models from the store.
+
+        Raises:
+            StoreError: as :meth:`use` does, or if no models can be built from what is stored.
+        """
+        with self.use() as connection, wrap_content_errors(self.name):
+            yield connection
 
     def extend_patience(self) -> None:
         """Waits for other processes twelve times as long from now on, to avoid losing work."""

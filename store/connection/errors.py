@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import duckdb
 
 from nestmap.model import StoreError
+from nestmap.model.errors import shortened
 
 _LOCKED = "another process has it open"
 _OPEN_HERE = "this process has it open already"
@@ -28,6 +29,7 @@ _ADVICE = (
     (("version number", "newer version of duckdb"), "another version of DuckDB wrote it; upgrade "
      "the duckdb package"),
 )  # fmt: skip
+_INTERRUPTED = "Query interrupted"
 _DEFAULT_ADVICE = "expected a readable DuckDB file: check the path, or name another file"
 
 
@@ -43,11 +45,37 @@ def is_full(error: StoreError) -> bool:
 
 @contextmanager
 def wrap_errors(store: str) -> Generator[None]:
-    """Turns DuckDB's errors into a :class:`StoreError` about the store with that name."""
+    """Turns DuckDB's errors into a :class:`StoreError` about the store with that name.
+
+    Raises:
+        KeyboardInterrupt: on Ctrl-C, which DuckDB's ``execute`` reports as another error.
+    """
     try:
         yield
+    except RuntimeError as error:
+        if str(error) == _INTERRUPTED:
+            raise KeyboardInterrupt from None
+        raise
     except duckdb.Error as error:
         raise StoreError(f"store {store}: {_explain(str(error))}") from None
+
+
+@contextmanager
+def wrap_content_errors(store: str) -> Generator[None]:
+    """Turns the errors of reading what contradicts itself into a :class:`StoreError`.
+
+    A file of somebody else may have been changed so that no model can be built from its rows, rows
+    are missing, or numbers do not fit each other.
+    """
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise StoreError(
+            f"store {store}: found content that contradicts itself ({type(error).__name__}: "
+            f"{shortened(reason, 200)}); expected what nestmap recorded: nestmap db check says "
+            "what is wrong, or restore a copy of it"
+        ) from error
 
 
 def _explain(message: str) -> str:

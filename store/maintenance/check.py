@@ -23,11 +23,12 @@ from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.store.connection.connect import connect_read_only, query_number
 from nestmap.store.connection.database import PATIENCE, open_with_retry
 from nestmap.store.connection.errors import wrap_errors
+from nestmap.store.maintenance.definitions import changed_definitions
 from nestmap.store.maintenance.integrity import broken_rules
 from nestmap.store.maintenance.parquet_reader import name_damaged_file, open_parts
 from nestmap.store.read.results import read_evaluation
 from nestmap.store.rows.memory_costs import check_memory_costs
-from nestmap.store.schema.migrate import check_schema, schema_version
+from nestmap.store.schema.migrate import check_schema, check_tables, schema_version
 from nestmap.store.schema.tables import EVALUATION_ROWS, SMALL_TABLES
 
 
@@ -130,11 +131,13 @@ def check_store(path: Path, recompute: int = 100) -> CheckReport:
         wrap_errors(str(path)),
     ):
         check_schema(connection, str(path))
+        if not path.is_dir():
+            check_tables(connection, str(path))
         return _report(connection, str(path), recompute)
 
 
 def _report(connection: duckdb.DuckDBPyConnection, store: str, recompute: int) -> CheckReport:
-    problems = list(broken_rules(connection))
+    problems = [*changed_definitions(connection), *broken_rules(connection)]
     problems += _wrong_models(connection)
     problems += _wrong_cmes(connection)
     problems += check_memory_costs(connection)

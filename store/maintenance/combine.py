@@ -10,13 +10,18 @@ from tempfile import TemporaryDirectory
 import duckdb
 
 from nestmap.model import StoreError
-from nestmap.store.connection.connect import connect, connect_read_only, transaction
+from nestmap.store.connection.connect import (
+    connect,
+    connect_read_only,
+    connect_unrestricted,
+    transaction,
+)
 from nestmap.store.connection.database import PATIENCE, open_with_retry
 from nestmap.store.connection.errors import wrap_errors
+from nestmap.store.connection.quote import quote_literal, quote_name
 from nestmap.store.maintenance.merge import MergeCounts, merge
 from nestmap.store.maintenance.parquet_reader import name_damaged_file, read_parts
-from nestmap.store.schema.migrate import migrate, migrations, schema_version
-from nestmap.store.schema.tables import quote_literal, quote_name
+from nestmap.store.schema.migrate import check_tables, migrate, migrations, schema_version
 
 
 def merge_stores(into: Path, sources: Sequence[Path]) -> MergeCounts:
@@ -47,7 +52,7 @@ def open_store(path: Path) -> duckdb.DuckDBPyConnection:
     Raises:
         StoreError: if it cannot be opened or written.
     """
-    connection = open_with_retry(lambda: connect(path), PATIENCE)
+    connection = open_with_retry(lambda: connect_unrestricted(path), PATIENCE)
     try:
         with wrap_errors(str(path)):
             connection.execute("RESET memory_limit")  # low only to leave memory to searches
@@ -109,7 +114,10 @@ def _attach(connection: duckdb.DuckDBPyConnection, source: Path, alias: str, scr
 def _version(source: Path) -> int:
     opened = open_with_retry(lambda: connect_read_only(source), PATIENCE)
     with closing(opened) as connection, wrap_errors(str(source)):
-        return schema_version(connection, str(source))
+        version = schema_version(connection, str(source))
+        if version == migrations()[-1].version:
+            check_tables(connection, str(source))
+        return version
 
 
 def _migrated_copy(source: Path, copy: Path) -> Path:

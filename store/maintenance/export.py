@@ -10,11 +10,11 @@ from pathlib import Path
 import duckdb
 
 from nestmap.model import StoreError
-from nestmap.store.connection.connect import connect_read_only, transaction
+from nestmap.store.connection.connect import connect_read_only_unrestricted, transaction
 from nestmap.store.connection.database import PATIENCE, open_with_retry
 from nestmap.store.maintenance.parquet_parts import SUFFIX, wrap_folder_errors, write_table
 from nestmap.store.maintenance.parquet_reader import open_parts
-from nestmap.store.schema.migrate import check_schema
+from nestmap.store.schema.migrate import check_schema, check_tables
 from nestmap.store.schema.tables import EVALUATION_ROWS, SMALL_TABLES, VERSION_TABLE
 
 
@@ -47,10 +47,12 @@ def export_store(path: Path, folder: Path) -> int:
 
 def _write(path: Path, folder: Path) -> None:
     def opening() -> duckdb.DuckDBPyConnection:
-        return open_parts(path) if path.is_dir() else connect_read_only(path)
+        return open_parts(path) if path.is_dir() else connect_read_only_unrestricted(path)
 
     with closing(open_with_retry(opening, PATIENCE)) as connection:
         check_schema(connection, str(path))
+        if not path.is_dir():
+            check_tables(connection, str(path))
         with transaction(connection):
             for table in (VERSION_TABLE, *SMALL_TABLES, EVALUATION_ROWS):
                 write_table(connection, table, folder / f"{table}{SUFFIX}")

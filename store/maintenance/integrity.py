@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import duckdb
 
+from nestmap.store.connection.quote import quote_literal
 from nestmap.store.maintenance.multicore_integrity import MULTICORE_RULES
 from nestmap.store.schema.migrate import migrations
 from nestmap.store.schema.references import references
-from nestmap.store.schema.tables import quote_literal
 
 MOST_LISTED = 20
 """The number of problems of one kind that are listed; the others are only counted."""

@@ -18,13 +18,8 @@ import duckdb
 from nestmap.model import StoreError
 from nestmap.store.connection.connect import query_number
 from nestmap.store.connection.errors import wrap_errors
-from nestmap.store.schema.tables import (
-    EVALUATION_ROWS,
-    SEARCH_TABLES,
-    SMALL_TABLES,
-    VERSION_TABLE,
-    quote_name,
-)
+from nestmap.store.connection.quote import quote_name
+from nestmap.store.schema.tables import EVALUATION_ROWS, SEARCH_TABLES, SMALL_TABLES, VERSION_TABLE
 
 SUFFIX: Final = ".parquet"
 _UNFINISHED = ".part"

@@ -15,6 +15,7 @@ import duckdb
 
 from nestmap.model import StoreError
 from nestmap.store.connection.connect import connect
+from nestmap.store.connection.quote import quote_literal
 from nestmap.store.maintenance.merge import choose_runs, choose_searches
 from nestmap.store.maintenance.parquet_parts import SUFFIX, row_parts, wrap_folder_errors
 from nestmap.store.schema.migrate import migrate, migrations
@@ -26,7 +27,6 @@ from nestmap.store.schema.tables import (
     SEARCH_TABLES,
     SMALL_TABLES,
     VERSION_TABLE,
-    quote_literal,
 )
 
 _VERSIONS = "SELECT file_index, max(version) FROM read_parquet($files) GROUP BY ALL ORDER BY ALL"
@@ -67,7 +67,7 @@ DELETE FROM {to}.{table} AS found WHERE NOT EXISTS (
 _DROP_ORPHANS = """
 DELETE FROM {to}.{table} WHERE {column} NOT IN (SELECT {key} FROM {to}.{owner})
 """
-# If a run ends between reading runs and reading results, it counts as running, without results
+# A run that ends between reading runs and reading its results counts as running, without results
 _DROP_EARLY = """
 DELETE FROM {to}.{table} WHERE run NOT IN (SELECT id FROM {to}.runs WHERE status = 'done')
 """
@@ -197,12 +197,12 @@ def _part_folders(folder: Path) -> tuple[Path, ...]:
 def _check_versions(connection: duckdb.DuckDBPyConnection, folders: Sequence[Path]) -> None:
     newest = migrations()[-1].version
     files = {"files": list(_files_of(VERSION_TABLE, folders).paths)}
-    versions: list[tuple[int, int]] = connection.execute(_VERSIONS, files).fetchall()
+    versions: list[tuple[int, int | None]] = connection.execute(_VERSIONS, files).fetchall()
     for index, version in versions:
         if version != newest:
             advice = (
                 "a newer nestmap wrote it, upgrade nestmap"
-                if version > newest
+                if version is not None and version > newest
                 else "an older nestmap wrote it, import it into a store with that version"
             )
             raise StoreError(
@@ -291,7 +291,7 @@ def _choose_latest(connection: duckdb.DuckDBPyConnection, alias: str) -> None:
             connection.execute(
                 _DROP_OTHERS.format(to=alias, table=table, column=column, chosen=chosen)
             )
-    for table in ("results", "vector_results", "schedules"):
+    for table in ("results", "vector_results", "explored_layers", "schedules"):
         connection.execute(_DROP_EARLY.format(to=alias, table=table))
     for table in CONTENT_TABLES.keys() & PART_OF.keys():
         column, owner, key = PART_OF[table]

@@ -17,9 +17,10 @@ from nestmap.model import Frozen, StoreError
 from nestmap.store.connection.connect import connect_read_only, query_number, transaction
 from nestmap.store.connection.database import PATIENCE, open_with_retry
 from nestmap.store.connection.errors import wrap_errors
+from nestmap.store.connection.quote import quote_literal, quote_name
 from nestmap.store.maintenance.combine import open_store
 from nestmap.store.read.run_lookup import find_run
-from nestmap.store.rows.runs import mark_interrupted
+from nestmap.store.rows.run_processes import mark_interrupted
 from nestmap.store.schema.references import Reference, references
 from nestmap.store.schema.tables import (
     CONTENT_TABLES,
@@ -27,8 +28,6 @@ from nestmap.store.schema.tables import (
     PART_OF,
     SMALL_TABLES,
     VERSION_TABLE,
-    quote_literal,
-    quote_name,
 )
 
 

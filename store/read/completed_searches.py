@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple, Protocol, TypedDict, cast
+from typing import Final, NamedTuple, TypedDict, cast
 
 import duckdb
 import pyarrow as pa
@@ -11,12 +11,7 @@ import pyarrow as pa
 from nestmap.model import EvaluationBatch, Recording, SpatialProblem
 from nestmap.store.read.searches import LoopRow, SearchRow, build_batches
 from nestmap.store.rows.content import BoundsRow
-
-
-class _Fronts(Protocol):
-    """A column of lists of evaluations; the stubs do not say what its items are."""
-
-    def flatten(self) -> pa.StructArray: ...
+from nestmap.store.rows.evaluations import ListArray, list_items
 
 
 class SearchScope(NamedTuple):
@@ -56,8 +51,9 @@ class _InfeasibleRow(TypedDict):
     count: int
 
 
-class _Row(TypedDict):
-    key: str
+class CompletedSearchRow(TypedDict):
+    """A completed search; its front is read separately, as columns."""
+
     id: int
     layer: str
     factors: list[LoopRow]
@@ -68,8 +64,20 @@ class _Row(TypedDict):
     latency_bound: float | None
     edp_bound: float | None
     unproven: int | None
+
+
+class _Row(CompletedSearchRow):
+    key: str
     failed: list[_InfeasibleRow] | None
 
+
+RECORDED_ENOUGH: Final = """(
+  record <= $record::record_mode
+  OR $record = 'all' AND record = 'best' AND evaluations > $limit AND id IN (
+    SELECT search FROM evaluation_rows GROUP BY search HAVING count(*) >= $limit
+  )
+)"""
+"""Of searches: at least as much is recorded of it as a recording would record."""
 
 _COMPLETE = """
 WITH known AS (
@@ -83,21 +91,15 @@ counted AS (
 )
 SELECT known.*, failed FROM known LEFT JOIN counted ON search = id ORDER BY id DESC
 """
-_IN_SCOPE = _COMPLETE.format(
-    wanted="""
+_SCOPE = f"""
     accelerator = $accelerator AND options::VARCHAR = $options
-    AND (
-      record <= $record::record_mode
-      OR $record = 'all' AND record = 'best' AND evaluations > $limit AND id IN (
-        SELECT search FROM evaluation_rows GROUP BY search HAVING count(*) >= $limit
-      )
-    )
+    AND {RECORDED_ENOUGH}
     AND (
       content IN (SELECT layer FROM workload_layers WHERE workload = $workload)
       OR content NOT IN (SELECT layer FROM workload_layers)  -- padded layers
     )
 """
-)
+_IN_SCOPE = _COMPLETE.format(wanted=_SCOPE)
 _ONE = _COMPLETE.format(wanted="id = $id")
 
 
@@ -130,10 +132,11 @@ def _read(
     rows = cast("list[_Row]", table.drop_columns(["front"]).to_pylist())
     for i, row in enumerate(rows):
         failed = [(x["reason"], x["count"]) for x in row["failed"] or ()]
-        yield row["key"], CompletedSearch(_search(row), failed, _front(table.slice(i, 1)))
+        yield row["key"], CompletedSearch(search_of(row), failed, front_of(table.slice(i, 1)))
 
 
-def _search(row: _Row) -> SearchRow:
+def search_of(row: CompletedSearchRow) -> SearchRow:
+    """The search of a row."""
     return SearchRow(
         id=row["id"],
         layer=row["layer"],
@@ -148,8 +151,7 @@ def _search(row: _Row) -> SearchRow:
     )
 
 
-def _front(search: pa.Table) -> pa.Table:
-    """The evaluations in the only row of a table."""
-    # not pyarrow.compute: it takes long to import
-    fronts = cast("_Fronts", search.column("front").combine_chunks())
-    return pa.Table.from_struct_array(fronts.flatten())
+def front_of(search: pa.Table) -> pa.Table:
+    """The evaluations in the column ``front`` of the only row of a table."""
+    fronts = cast("ListArray", search.column("front").combine_chunks())
+    return pa.Table.from_struct_array(cast("pa.StructArray", list_items(fronts)))

@@ -1,8 +1,8 @@
-"""Named queries: table macros in the store that answer common questions."""
+"""Named queries: table macros in the store that answer common questions, and the views of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
@@ -12,9 +12,12 @@ from uuid import UUID
 import duckdb
 
 from nestmap.model import StoreError
+from nestmap.model.run_label import LAST_RUN
 from nestmap.store import rows
+from nestmap.store.connection.quote import quote_name
 from nestmap.store.read.relation import Relation
-from nestmap.store.read.sql import Value, query
+from nestmap.store.read.run_lookup import find_run
+from nestmap.store.read.sql import Value, parameter_names, query
 
 
 class Parameter(StrEnum):
@@ -27,30 +30,31 @@ class Parameter(StrEnum):
 
 
 Arguments = Mapping[Parameter, Value]
-"""The values of parameters: run ids, the name of a layer, a number."""
+"""The values of parameters: runs, the name of a layer, a number.
+
+A run is its id, or a text that :func:`~nestmap.store.read.run_lookup.find_run` accepts.
+"""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class NamedQuery:
-    """A named query: its name, a one-line description, and its parameters."""
+    """A named query: its name, a one-line description, its parameters, and its SQL.
+
+    ``sql`` has ``?`` for each parameter in order.
+    """
 
     name: str
     description: str
     parameters: tuple[Parameter, ...]
+    sql: str
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(self.parameters)})"
 
-    @property
-    def sql(self) -> str:
-        """The query, with ``?`` for each parameter in order."""
-        name = self.name.replace('"', '""')
-        return f'SELECT * FROM "{name}"({", ".join("?" for _ in self.parameters)})'
-
     def missing(self, arguments: Arguments) -> tuple[Parameter, ...]:
-        """Parameters of the query that are not given."""
-        return tuple(x for x in self.parameters if x not in arguments)
+        """Parameters of the query that are not given, except the run, which is the last one."""
+        return tuple(x for x in self.parameters if x not in (*arguments, Parameter.RUN))
 
     def unknown(self, arguments: Arguments) -> tuple[Parameter, ...]:
         """Given parameters that the query does not have."""
@@ -63,6 +67,17 @@ SELECT function_name, comment, parameters FROM duckdb_functions()
 WHERE function_type = 'table_macro' AND NOT internal AND comment IS NOT NULL
 ORDER BY function_name
 """
+_VIEWS = """
+SELECT
+  view.view_name, view.comment,
+  list(part.column_name ORDER BY part.column_index) FILTER (list_contains(?, part.column_name))
+FROM duckdb_views() AS view
+JOIN duckdb_columns() AS part ON part.table_oid = view.view_oid AND NOT part.internal
+WHERE NOT view.internal AND view.database_name = current_database()
+GROUP BY ALL HAVING list_contains(list(part.column_name), 'run')
+ORDER BY view.view_name
+"""
+_ORDER = ("position", "layer", "search", "number", "outcome", "operand", "level", "movement")
 _LAYERS = """
 SELECT place.name FROM runs JOIN workload_layers AS place ON place.workload = runs.workload
 WHERE runs.id = ? ORDER BY place.position
@@ -74,19 +89,40 @@ def named_queries(connection: duckdb.DuckDBPyConnection) -> tuple[NamedQuery, ..
     """All named queries, by name."""
     rows: list[tuple[str, str, list[str]]] = connection.execute(_CATALOGUE).fetchall()
     return tuple(
-        NamedQuery(name, description, tuple(Parameter(x) for x in parameters))
+        _macro_query(name, description, tuple(Parameter(x) for x in parameters))
         for name, description, parameters in rows
         if _KNOWN.issuperset(parameters)
     )
 
 
+def _macro_query(name: str, description: str, parameters: tuple[Parameter, ...]) -> NamedQuery:
+    marks = ", ".join("?" for _ in parameters)
+    sql = f"SELECT * FROM {quote_name(name)}({marks})"
+    return NamedQuery(name, description, parameters, sql)
+
+
+def view_queries(connection: duckdb.DuckDBPyConnection) -> tuple[NamedQuery, ...]:
+    """The views of which each row belongs to a run, as queries for the rows of a run."""
+    rows: list[tuple[str, str | None, Sequence[str] | None]]
+    rows = connection.execute(_VIEWS, [list(_ORDER)]).fetchall()
+    return tuple(_view_query(name, comment or "", order or ()) for name, comment, order in rows)
+
+
+def _view_query(name: str, description: str, order: Sequence[str]) -> NamedQuery:
+    columns = ", ".join(sorted(order, key=_ORDER.index))
+    ordered = f" ORDER BY {columns}" if columns else ""
+    sql = f"SELECT * FROM {quote_name(name)} WHERE run = ?{ordered}"
+    return NamedQuery(name, description, (Parameter.RUN,), sql)
+
+
 def find_query(connection: duckdb.DuckDBPyConnection, name: str) -> NamedQuery:
-    """The named query with that name.
+    """The named query with that name, or the view of runs.
 
     Raises:
         StoreError: if there is none.
     """
-    known = {entry.name: entry for entry in named_queries(connection)}
+    entries = (*view_queries(connection), *named_queries(connection))
+    known = {entry.name: entry for entry in sorted(entries, key=lambda entry: entry.name)}
     if name not in known:
         raise StoreError(
             f"query {name!r}: there is none of that name; expected {_suggest(name, list(known))}"
@@ -108,11 +144,47 @@ def ask(connection: duckdb.DuckDBPyConnection, name: str, arguments: Arguments) 
             f"query {name}: found {_join_names(tuple(arguments))}; expected "
             f"{_join_names(wanted.parameters)}"
         )
+    bound = bound_runs(connection, wanted.parameters, arguments)
+    _check_layer(connection, bound)
+    return query(connection, wanted.sql, [bound[x] for x in wanted.parameters])
+
+
+def ask_sql(connection: duckdb.DuckDBPyConnection, sql: str, arguments: Arguments) -> Relation:
+    """The answer to SQL in which the parameters of named queries are written ``$run`` and so on.
+
+    Raises:
+        StoreError: if the SQL is not valid, it does not name a given parameter, one that it names
+            is missing, or there is no such run.
+    """
+    names = parameter_names(connection, sql)
+    for parameter in arguments:
+        if parameter not in names:
+            raise StoreError(
+                f"query: found no ${parameter} in the SQL; expected one, which is bound to the "
+                "value given"
+            )
+    wanted = tuple(x for x in Parameter if x in names)
+    bound = bound_runs(connection, wanted, arguments)
+    return query(connection, sql, {x.value: bound[x] for x in wanted if x in bound})
+
+
+def bound_runs(
+    connection: duckdb.DuckDBPyConnection, wanted: Sequence[Parameter], arguments: Arguments
+) -> Arguments:
+    """The arguments with the ids of runs; if a run is wanted and none given, the last one.
+
+    Raises:
+        StoreError: if there is no such run, or there are several.
+    """
+    bound = dict(arguments)
+    if Parameter.RUN in wanted:
+        bound.setdefault(Parameter.RUN, LAST_RUN)
     for parameter in (Parameter.RUN, Parameter.AGAINST):
-        if isinstance(run := arguments.get(parameter), UUID):
+        if isinstance(run := bound.get(parameter), UUID):
             rows.runs.read_run(connection, run)
-    _check_layer(connection, arguments)
-    return query(connection, wanted.sql, [arguments[x] for x in wanted.parameters])
+        elif isinstance(run, str):
+            bound[parameter] = find_run(connection, run)
+    return bound
 
 
 def _check_layer(connection: duckdb.DuckDBPyConnection, arguments: Arguments) -> None:

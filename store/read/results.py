@@ -31,6 +31,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.model.evaluation.cost_bounds import union_bounds
+from nestmap.store.read.infeasible_layers import read_infeasible
 from nestmap.store.read.parsed import parsed_workload
 from nestmap.store.read.searches import (
     SearchRow,
@@ -84,12 +85,15 @@ def read_results(connection: duckdb.DuckDBPyConnection, run: UUID) -> NetworkEva
             f"run {run}: found no results, it is {record.status}; expected a run that is done"
         )
     texts: list[tuple[str, str]] = connection.execute(_CMES, [run]).fetchall()
+    if unknown := {row[5] for row in rows} - {row[0] for row in rows} - {None}:
+        raise ValueError(f"a layer repeats {min(unknown, key=str)}, which has no results")
     cmes = {key: CostModelEvaluation.model_validate_json(text) for key, text in texts}
     counted: list[tuple[bool]] = connection.execute(_COUNTED, [run]).fetchall()
     return NetworkEvaluation(
         layers=tuple(_layer_result(row, cmes[row[1]]) for row in rows),
         vector=_vector_evaluations(connection, run),
         vector_counted=counted[0][0],
+        infeasible=read_infeasible(connection, run),
     )
 
 

@@ -13,15 +13,24 @@ import duckdb
 from nestmap.model import StoreError
 from nestmap.store.connection.connect import transaction
 from nestmap.store.connection.database import Database
+from nestmap.store.connection.interrupts import defer_interrupts
 from nestmap.store.rows.run_kinds import RunStatus
+from nestmap.store.rows.run_processes import forget_run
 from nestmap.store.rows.run_records import RunInfo, StreamInfo
-from nestmap.store.rows.runs import end_run, forget_run, start_run
+from nestmap.store.rows.runs import end_run, start_run
 
 AfterCommit = Callable[[duckdb.DuckDBPyConnection], None]
 """Called after every commit."""
 
 Write = Callable[[duckdb.DuckDBPyConnection], None]
 """Writes something in the transaction of a connection."""
+
+Follow = Callable[[], None]
+"""What follows from a commit."""
+
+
+def _nothing() -> None:
+    """Nothing follows."""
 
 
 def ignore_commit(connection: duckdb.DuckDBPyConnection) -> None:
@@ -61,11 +70,16 @@ class RunLifecycle:
             yield connection
 
     @contextmanager
-    def writing(self) -> Generator[duckdb.DuckDBPyConnection]:
-        """A connection with a transaction, which is committed at the end."""
+    def writing(self, committed: Follow = _nothing) -> Generator[duckdb.DuckDBPyConnection]:
+        """A connection with a transaction, which is committed at the end.
+
+        Then ``committed`` is called; nothing interrupts the two.
+        """
         with self._database.use() as connection:
-            with transaction(connection):
-                yield connection
+            with defer_interrupts():
+                with transaction(connection):
+                    yield connection
+                committed()
             self._after_commit(connection)
 
     def check_running(self) -> None:
@@ -109,8 +123,10 @@ class RunLifecycle:
             self._end(status, str(error) or type(error).__name__, write)
 
     def _end(self, status: RunStatus, reason: str | None, write: Write) -> None:
+        def ended() -> None:
+            self.status = status
+
         forget_run(self.id)
-        with self.writing() as connection:
+        with self.writing(ended) as connection:
             write(connection)
             end_run(connection, self.id, status, reason, process_time() - self._cpu)
-        self.status = status

@@ -16,11 +16,14 @@ from nestmap.model import (
     CostModelEvaluation,
     EvaluationBatch,
     NetworkEvaluation,
+    SpatialProblem,
     StoreError,
 )
 from nestmap.store.connection.database import Database
+from nestmap.store.read.explored_layers import ExploredLayer
 from nestmap.store.record.buffer import Buffer, Part
 from nestmap.store.record.commit_policy import CommitPolicy
+from nestmap.store.record.explored_layers import ExploredLayers
 from nestmap.store.record.lifecycle import AfterCommit, RunLifecycle, ignore_commit
 from nestmap.store.record.results import ReportedResults
 from nestmap.store.record.reuse import ReuseCache
@@ -34,8 +37,8 @@ from nestmap.store.rows.content import (
     write_spatial_mappings,
 )
 from nestmap.store.rows.run_kinds import RunStatus
-from nestmap.store.rows.run_records import RunInfo, SearchInfo
-from nestmap.store.rows.runs import count_rows, delete_unlinked_searches
+from nestmap.store.rows.run_records import LayerInfo, RecordedNumbers, RunInfo, SearchInfo
+from nestmap.store.rows.runs import delete_unlinked_searches, recorded_numbers
 
 _WRITE = "INSERT INTO evaluation_rows BY NAME SELECT * FROM incoming"
 
@@ -61,11 +64,13 @@ class Run:
         self._resumed = resumed
         self._lifecycle = RunLifecycle(database, identity, after_commit)
         self._reuse = ReuseCache(database, info)
+        self._explored = ExploredLayers(database, info)
         self._results = ReportedResults()
         self._layers = {layer.name: layer for layer in info.network.workload.layers}
         self._position = 0
         self._unwritten: list[Search] = []
         self._links: list[Row] = []
+        self._searched: list[tuple[int, SpatialProblem, int]] = []
         self._buffer = Buffer()
         self._lifecycle.begin(info, resumed)
         self._policy = CommitPolicy()
@@ -90,11 +95,46 @@ class Run:
         Raises:
             StoreError: if the store cannot be read.
         """
-        known = self._reuse.find(info, self._number(info))
+        known = self._reuse.find(info, self._number(info.key))
         if known is None:
             return None
         self._link(info, known.id, known.recalled)
         return known.batches
+
+    @property
+    def position(self) -> int:
+        """The number of searches that the run has done or reused."""
+        return self._position
+
+    def find_layer(self, info: LayerInfo) -> ExploredLayer | None:
+        """What finished runs found for a layer; ``None``: it has to be explored.
+
+        Raises:
+            StoreError: if the store cannot be read.
+        """
+        known = self._explored.find(info)
+        if known is None:
+            return None
+        first = self._position
+        for number, key in known.searches:
+            self._add_link(info.problem.layer.name, number, number != self._number(key))
+        positions = range(first, self._position)
+        self._explored.add(info, positions, known.best.id, known.statistics)
+        return known
+
+    def record_layer(self, info: LayerInfo, first: int, found: EvaluationBatch) -> None:
+        """Takes in what a layer's searches from position ``first`` on have found: the best row.
+
+        Later runs reuse it, once this run is finished.
+        """
+        best = {
+            number
+            for position, spatial, number in self._searched
+            if position >= first and spatial == found.mappings.problem
+        }
+        if len(best) == 1 and len(found):
+            positions = range(first, self._position)
+            self._explored.add(info, positions, best.pop(), found.statistics)
 
     @contextmanager
     def record_search(self, info: SearchInfo) -> Generator[Search]:
@@ -138,6 +178,7 @@ class Run:
         def write(connection: duckdb.DuckDBPyConnection) -> None:
             self._write_rest(connection)
             self._results.write(connection, self.id, results)
+            self._explored.write(connection, self.id)
 
         self._lifecycle.finish(write)
 
@@ -169,21 +210,24 @@ class Run:
         if problem.accelerator.name != self.info.network.accelerator.name:
             raise ValueError(f"{problem.accelerator.name} is not the accelerator of run {self.id}")
 
-    def _number(self, info: SearchInfo) -> int:
+    def _number(self, key: str) -> int:
         """The id of a search that this run does, the same whenever it is resumed."""
-        return int(hashlib.sha256(f"{info.key}:{self.id}".encode()).hexdigest()[:15], 16)
+        return int(hashlib.sha256(f"{key}:{self.id}".encode()).hexdigest()[:15], 16)
 
     def _link(self, info: SearchInfo, number: int, recalled: bool) -> None:
+        self._searched.append((self._position, info.spatial, number))
+        self._add_link(info.spatial.layer.name, number, recalled)
+
+    def _add_link(self, layer: str, number: int, recalled: bool) -> None:
         link = {"position": self._position, "search": number, "recalled": recalled}
-        name = info.spatial.layer.name
-        self._links.append({"run": str(self.id), "layer": name, **link})
+        self._links.append({"run": str(self.id), "layer": layer, **link})
         self._position += 1
 
     def _start_search(self, info: SearchInfo) -> Search:
-        number, recorded = self._number(info), 0
+        number, recorded = self._number(info.key), RecordedNumbers()
         if self._resumed:
             with self._lifecycle.reading() as connection:
-                recorded = count_rows(connection, number)
+                recorded = recorded_numbers(connection, number)
         search = Search(info, number, self.info.recording, recorded, self._take)
         self._link(info, number, recalled=False)
         self._note(search)
@@ -206,9 +250,8 @@ class Run:
     def _commit(self, rows: int) -> None:
         """Commits so many of the buffered evaluations, and the searches that are complete then."""
         part = self._buffer.head(rows)
-        with self._lifecycle.writing() as connection:
+        with self._lifecycle.writing(lambda: self._forget(part)) as connection:
             self._write(connection, part)
-        self._forget(part)
 
     def _write_rest(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Writes all that waits, where the run ends."""

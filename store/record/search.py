@@ -29,7 +29,7 @@ from nestmap.store.rows.evaluations import (
     take_rows,
     to_arrow,
 )
-from nestmap.store.rows.run_records import SearchInfo
+from nestmap.store.rows.run_records import RecordedNumbers, SearchInfo
 
 BLOCK = 65_536
 """Evaluations that are looked at, packed and passed on together: small batches take longer."""
@@ -42,12 +42,17 @@ WriteRows = Callable[["Search", pa.Table], None]
 class Search:
     """One search of a run; ``record`` takes its evaluations in order.
 
-    ``recorded`` is how many of its first evaluations the store has already: those of a run that was
-    interrupted in the middle of the search.
+    ``recorded`` are the evaluations that the store has already: those of a run that was interrupted
+    in the middle of the search.
     """
 
     def __init__(
-        self, info: SearchInfo, number: int, recording: Recording, recorded: int, take: WriteRows
+        self,
+        info: SearchInfo,
+        number: int,
+        recording: Recording,
+        recorded: RecordedNumbers,
+        take: WriteRows,
     ) -> None:
         self.id = number
         self.info = info
@@ -60,7 +65,7 @@ class Search:
         self._rows = 0
         self._waiting: list[EvaluationBatch] = []
         self._limit = recording.limit
-        self._recorded = recorded
+        self._recorded, self._others = recorded
         self._take = take
         self._factors: dict[Loop, int] = {}
         self._front: pa.Table | None = None
@@ -115,12 +120,13 @@ class Search:
     def end(self) -> None:
         """All evaluations are in: what is kept of them is known."""
         self.flush()
-        self.complete = True
         if self.mode is RecordMode.BEST and self._front is not None:
             numbers = integers(self._front, "number")
-            rows = np.sort(np.flatnonzero(numbers >= self._recorded))
+            known = np.isin(numbers, list(self._others)) | (numbers < self._recorded)
+            rows = np.flatnonzero(~known)
             order = np.argsort(numbers[rows], kind="stable")
             self._take(self, take_rows(self._front, rows[order]))
+        self.complete = True
 
     def front(self) -> tuple[EvaluationBatch, ...]:
         """The evaluations that no other one beats, with the statistics of all."""

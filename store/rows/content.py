@@ -32,6 +32,7 @@ Table = Literal[
     "cmes",
     "core_costs",
     "cores",
+    "explored_layers",
     "generations",
     "homes",
     "individuals",

@@ -18,11 +18,18 @@ T = TypeVar("T", bound=np.generic)
 _Array: TypeAlias = "pa.Array[pa.Scalar[pa.DataType]]"
 
 
-class _Lists(Protocol):
-    """A chunk of a column of lists; the stubs do not say what its items are."""
+class ListArray(Protocol):
+    """An array of lists; the stubs do not say what its items are."""
 
-    def value_lengths(self) -> _Array: ...
-    def flatten(self) -> _Array: ...
+    @property
+    def offsets(self) -> _Array:
+        """The index in ``values`` at which each list begins, and the end of the last one."""
+        ...
+
+    @property
+    def values(self) -> _Array:
+        """The items of all lists, one after the other."""
+        ...
 
 
 class MappingCoding(NamedTuple):
@@ -121,8 +128,8 @@ def from_arrow(
 
 def _split_by_loop_count(table: pa.Table, bits: int) -> Iterator[pa.Table]:
     """The table split where the number of loops changes."""
-    counts = [x.value_lengths() for x in _list_chunks(table, "ordering")]
-    for part in _split_at_changes(table, _numbers(counts, np.int32)):
+    counts = [np.diff(_offsets(x)) for x in _list_chunks(table, "ordering")]
+    for part in _split_at_changes(table, np.concatenate(counts)):
         yield from _split_at_changes(part, code_counts(_codes(part, "ordering", bits), bits))
 
 
@@ -166,6 +173,7 @@ def _batch(
         cuts=_all_cuts(_codes(table, "cuts", bits), orders, levels_of(problem)),
         statistics=statistics,
     )
+    _check_codes(mappings)
     return EvaluationBatch(
         mappings=mappings,
         energy=floats(table, "energy"),
@@ -177,9 +185,25 @@ def _batch(
     )
 
 
+def _check_codes(mappings: MappingBatch) -> None:
+    """Rejects codes that name no loop or no place among the loops: kernels do not check them."""
+    rows, loops = mappings.orders.shape
+    if rows and (
+        mappings.orders.max(initial=0) >= len(mappings.factors) or mappings.cuts.max() > loops
+    ):
+        raise ValueError("an evaluation has codes that do not fit its search")
+
+
 def floats(table: pa.Table, name: str) -> npt.NDArray[np.float64]:
-    """A column of DOUBLE."""
-    return _numbers(table.column(name).chunks, np.float64)
+    """A column of DOUBLE, all finite.
+
+    Raises:
+        ValueError: if one is not.
+    """
+    values = _numbers(table.column(name).chunks, np.float64)
+    if table.column(name).null_count or not np.isfinite(values).all():
+        raise ValueError(f"{name} of an evaluation is not finite")
+    return values
 
 
 def integers(table: pa.Table, name: str) -> Numbers:
@@ -189,13 +213,27 @@ def integers(table: pa.Table, name: str) -> Numbers:
 
 def _codes(table: pa.Table, name: str, bits: int) -> Codes:
     """A column of packed codes; all rows have the same number of words."""
-    values = [x.flatten() for x in _list_chunks(table, name)]
+    values = [list_items(x) for x in _list_chunks(table, name)]
     return unpack(_numbers(values, np.uint64).reshape(table.num_rows, -1), bits)
 
 
-def _list_chunks(table: pa.Table, name: str) -> Sequence[_Lists]:
-    """A column of lists; not as pyarrow.compute takes it, which takes long to import."""
-    return cast("list[_Lists]", table.column(name).chunks)
+def _list_chunks(table: pa.Table, name: str) -> Sequence[ListArray]:
+    """The chunks of a column of lists that have rows."""
+    return [x for x in cast("list[ListArray]", table.column(name).chunks) if len(x.offsets) > 1]
+
+
+def list_items(lists: ListArray) -> _Array:
+    """The items of all lists of an array without NULLs.
+
+    Its ``flatten`` and ``value_lengths`` import pyarrow.compute, which takes 0.1 s.
+    """
+    offsets = _offsets(lists)
+    return lists.values.slice(offsets[0], offsets[-1] - offsets[0])
+
+
+def _offsets(lists: ListArray) -> npt.NDArray[np.int32]:
+    """Where each list begins among the items, and where the last one ends."""
+    return _numbers([lists.offsets], np.int32)
 
 
 # Not to_numpy: if pandas is installed, it takes 0.9 s to import it
@@ -214,6 +252,8 @@ def _numbers(chunks: Sequence[_Array], kind: type[T]) -> npt.NDArray[T]:
 def _all_cuts(codes: Codes, orders: Codes, levels: tuple[int, ...]) -> Codes:
     """Cuts as rows x operands x levels; levels that an operand does not have hold all loops."""
     rows, loops = orders.shape
+    if codes.shape[1] < sum(levels):
+        raise ValueError("an evaluation has fewer cuts than its operands have levels")
     cuts = np.full((rows, len(levels), max(levels)), loops, np.uint8)
     parts = np.split(codes[:, : sum(levels)], np.cumsum(levels)[:-1], axis=1)
     for x, part in enumerate(parts):

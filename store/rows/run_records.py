@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, NamedTuple
 from uuid import UUID
 
 from pydantic import AfterValidator
 
-from nestmap.model import Frozen, NetworkProblem, Objective, Recording, SpatialProblem, Workload
+from nestmap.model import (
+    Frozen,
+    MappingProblem,
+    NetworkProblem,
+    Objective,
+    Recording,
+    RunLabel,
+    SpatialProblem,
+    Workload,
+)
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.model.multicore.core_constraints import CoreMapping
+from nestmap.model.run_label import UNLABELED
 from nestmap.store.rows.run_kinds import RunKind, RunStatus
 
 
@@ -30,7 +40,7 @@ class RunInfo(Frozen, frozen=True):
     ``command`` is the command line or call, ``version`` nestmap's version, ``versions`` those of
     everything else that determines its results; ``pipeline`` describes the stages, ``options`` the
     search, all as JSON. ``pareto``: whether it searches for fronts. ``seed``: the random seed, if
-    it draws random numbers.
+    it draws random numbers. ``label``: its name and tags.
     """
 
     command: str
@@ -43,6 +53,7 @@ class RunInfo(Frozen, frozen=True):
     pareto: bool = False
     seed: int | None = None
     recording: Recording = Recording()
+    label: RunLabel = UNLABELED
 
 
 class StreamInfo(Frozen, frozen=True):
@@ -62,13 +73,15 @@ class StreamInfo(Frozen, frozen=True):
     options: JsonText = "{}"
     versions: JsonText = "{}"
     seed: int | None = None
+    label: RunLabel = UNLABELED
 
 
 class RunRecord(Frozen, frozen=True):
     """A run as the store lists it; times are UTC, ``workload`` and ``accelerator`` are names.
 
     ``reason`` says why a run failed or was interrupted. ``cpu_seconds`` is the CPU time of its
-    process over all threads; ``resumed`` counts how often it was resumed.
+    process over all threads; ``resumed`` counts how often it was resumed; ``label`` is its name and
+    tags.
     """
 
     id: UUID
@@ -86,6 +99,7 @@ class RunRecord(Frozen, frozen=True):
     cpu_seconds: float | None
     resumed: int
     kind: RunKind = RunKind.EXPLORE
+    label: RunLabel = UNLABELED
 
 
 class SearchInfo(Frozen, frozen=True):
@@ -98,3 +112,25 @@ class SearchInfo(Frozen, frozen=True):
     key: str
     spatial: SpatialProblem
     options: JsonText = "{}"
+
+
+class RecordedNumbers(NamedTuple):
+    """The evaluations of an interrupted search that the store has: the first, and some of the best.
+
+    ``others`` are numbers after a gap: evaluations of the front, of which some were committed.
+    """
+
+    first: int = 0
+    others: frozenset[int] = frozenset()
+
+
+class LayerInfo(Frozen, frozen=True):
+    """The exploration of a layer over all of its spatial mappings.
+
+    ``method`` is the content hash of the accelerator, the options of the exploration and the
+    versions, ``key`` that of layer and constraints: together they determine the result.
+    """
+
+    method: str
+    key: str
+    problem: MappingProblem

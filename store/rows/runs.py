@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -18,6 +16,7 @@ from nestmap.model import (
     Objective,
     Recording,
     RecordMode,
+    RunLabel,
     StoreError,
     Workload,
 )
@@ -26,20 +25,24 @@ from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.store.rows.content import Row, insert, write_accelerators, write_workload
 from nestmap.store.rows.multicore_accelerators import write_multicore_accelerator
 from nestmap.store.rows.run_kinds import RunKind, RunStatus
-from nestmap.store.rows.run_records import RunInfo, RunRecord, StreamInfo
+from nestmap.store.rows.run_processes import begin_process
+from nestmap.store.rows.run_records import RecordedNumbers, RunInfo, RunRecord, StreamInfo
 
 _RunRow = tuple[
     UUID, str, str, str, str, str, datetime, datetime | None, str, str | None, str, int,
-    float | None, int, str,
+    float | None, int, str, str | None, list[str] | None,
 ]  # fmt: skip
 _InfoRow = tuple[
-    str, str, str, str, str, str, bool, int | None, str, int | None, bool, str, str, str, str
+    str, str, str, str, str, str, bool, int | None, str, int | None, bool, str, str, str, str,
+    str | None, list[str] | None,
 ]  # fmt: skip
-_StreamRow = tuple[str, str, str, str, str, str, int | None, str, str, str]
+_StreamRow = tuple[
+    str, str, str, str, str, str, int | None, str, str, str, str | None, list[str] | None
+]  # fmt: skip
 
 _RUNS = """
 SELECT run.id, command, version, objective, workload.name, accelerator.name, started, ended,
-       status, reason, host, pid, cpu_seconds, resumed, kind
+       status, reason, host, pid, cpu_seconds, resumed, kind, run.name, tags
 FROM runs AS run
 JOIN workloads AS workload ON workload.hash = run.workload
 JOIN accelerators AS accelerator ON accelerator.hash = run.accelerator
@@ -48,7 +51,8 @@ _ORDER = " ORDER BY started, run.id"
 _ONE = _RUNS + "WHERE run.id = ?"
 _INFO = """
 SELECT command, version, objective, pipeline, options, versions, pareto, seed, record,
-       record_limit, fresh, workload.json, accelerator.json, constraints, top_levels
+       record_limit, fresh, workload.json, accelerator.json, constraints, top_levels, run.name,
+       tags
 FROM runs AS run
 JOIN workloads AS workload ON workload.hash = run.workload
 JOIN accelerators AS accelerator ON accelerator.hash = run.accelerator
@@ -56,7 +60,7 @@ WHERE run.id = ? AND kind = 'explore'
 """
 _STREAM_INFO = """
 SELECT command, version, objective, pipeline, options, versions, seed, workload.json,
-       accelerator.json, constraints
+       accelerator.json, constraints, run.name, tags
 FROM runs AS run
 JOIN workloads AS workload ON workload.hash = run.workload
 JOIN accelerators AS accelerator ON accelerator.hash = run.accelerator
@@ -64,19 +68,21 @@ WHERE run.id = ? AND kind = 'stream'
 """
 _RESUME = """
 UPDATE runs SET status = 'running', reason = NULL, ended = NULL, host = ?, pid = ?,
-                resumed = resumed + 1
+                process = ?, resumed = resumed + 1
 WHERE id = ?
 """
 _END = """
 UPDATE runs SET status = ?, reason = ?, ended = ?, cpu_seconds = coalesce(cpu_seconds, 0) + ?
 WHERE id = ?
 """
-_RUNNING_HERE = "SELECT id, pid FROM runs WHERE status = 'running' AND host = ?"
-_KILLED = """
-UPDATE runs SET status = 'interrupted', reason = 'process exited without finishing the run'
-WHERE id IN (SELECT unnest(?::UUID[]))
+_RECORDED = """
+SELECT count(*) FILTER (number = place),
+  coalesce(list(number) FILTER (number <> place), [])
+FROM (
+  SELECT number, row_number() OVER (ORDER BY number) - 1 AS place
+  FROM evaluation_rows WHERE search = ?
+)
 """
-_COUNT = "SELECT count(*) FROM evaluation_rows WHERE search = ?"
 _UNLINKED = "SELECT id FROM searches WHERE id NOT IN (SELECT search FROM run_searches)"
 _DELETE = (
     "DELETE FROM evaluation_rows WHERE search IN (SELECT unnest(?))",
@@ -86,16 +92,14 @@ _DELETE = (
 
 _TopLevels = TypeAdapter(tuple[LayerTopLevels, ...])
 
-_OURS: set[UUID] = set()
-
 
 def start_run(
     connection: duckdb.DuckDBPyConnection, run: UUID, info: RunInfo | StreamInfo, resumed: bool
 ) -> None:
     """Records that this process starts or resumes a run."""
-    _OURS.add(run)
+    process = begin_process(run)
     if resumed:
-        connection.execute(_RESUME, [socket.gethostname(), os.getpid(), run])
+        connection.execute(_RESUME, [*process.values(), run])
         return
     if isinstance(info, StreamInfo):
         write_workload(connection, info.workload)
@@ -105,12 +109,14 @@ def start_run(
         write_workload(connection, info.network.workload)
         write_accelerators(connection, [info.network.accelerator])
         own = _explore_row(info)
-    insert(connection, "runs", [{**_row(run, info), **own}])
+    insert(connection, "runs", [{**_row(run, info), **process, **own}])
 
 
 def _row(run: UUID, info: RunInfo | StreamInfo) -> Row:
     return {
         "id": str(run),
+        "name": info.label.name,
+        "tags": list(info.label.tags),
         "command": info.command,
         "version": info.version,
         "versions": info.versions,
@@ -118,8 +124,6 @@ def _row(run: UUID, info: RunInfo | StreamInfo) -> Row:
         "pipeline": info.pipeline,
         "options": info.options,
         "seed": info.seed,
-        "host": socket.gethostname(),
-        "pid": os.getpid(),
         "started": _now(),
         "status": RunStatus.RUNNING.value,
     }
@@ -161,36 +165,11 @@ def end_run(
     connection.execute(_END, [status.value, reason, _now(), cpu_seconds, run])
 
 
-def forget_run(run: UUID) -> None:
-    """Forgets that this process executes a run, whether or not its end could be recorded."""
-    _OURS.discard(run)
-
-
-def mark_interrupted(connection: duckdb.DuckDBPyConnection) -> None:
-    """Marks runs as ``interrupted`` whose process on this machine no longer exists."""
-    rows: list[tuple[UUID, int]]
-    rows = connection.execute(_RUNNING_HERE, [socket.gethostname()]).fetchall()
-    gone = [str(run) for run, pid in rows if not _is_running(run, pid)]
-    if gone:
-        connection.execute(_KILLED, [gone])
-
-
-def _is_running(run: UUID, pid: int) -> bool:
-    if pid == os.getpid():  # in a container, a killed run may have had the same process id
-        return run in _OURS
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # a process of another user
-        return True
-    return True
-
-
-def count_rows(connection: duckdb.DuckDBPyConnection, search: int) -> int:
-    """The number of evaluations that are recorded of a search."""
-    rows: list[tuple[int]] = connection.execute(_COUNT, [search]).fetchall()
-    return rows[0][0]
+def recorded_numbers(connection: duckdb.DuckDBPyConnection, search: int) -> RecordedNumbers:
+    """The evaluations of a search that are recorded."""
+    rows: list[tuple[int, list[int]]] = connection.execute(_RECORDED, [search]).fetchall()
+    first, others = rows[0]
+    return RecordedNumbers(first, frozenset(others))
 
 
 def delete_unlinked_searches(connection: duckdb.DuckDBPyConnection) -> None:
@@ -226,7 +205,7 @@ def read_run(connection: duckdb.DuckDBPyConnection, run: UUID) -> RunRecord:
 
 def _record(row: _RunRow) -> RunRecord:
     (run, command, version, objective, workload, accelerator, started, ended, status, reason,
-     host, pid, cpu_seconds, resumed, kind) = row  # fmt: skip
+     host, pid, cpu_seconds, resumed, kind, name, tags) = row  # fmt: skip
     return RunRecord(
         id=run,
         command=command,
@@ -243,6 +222,7 @@ def _record(row: _RunRow) -> RunRecord:
         cpu_seconds=cpu_seconds,
         resumed=resumed,
         kind=RunKind(kind),
+        label=RunLabel(name=name, tags=tuple(tags or ())),
     )
 
 
@@ -256,7 +236,7 @@ def read_info(connection: duckdb.DuckDBPyConnection, run: UUID) -> RunInfo:
     if not rows:
         check_single_core(read_run(connection, run))
     (command, version, objective, pipeline, options, versions, pareto, seed, record, limit,
-     fresh, workload, accelerator, constraints, top_levels) = rows[0]  # fmt: skip
+     fresh, workload, accelerator, constraints, top_levels, name, tags) = rows[0]  # fmt: skip
     return RunInfo(
         command=command,
         version=version,
@@ -273,6 +253,7 @@ def read_info(connection: duckdb.DuckDBPyConnection, run: UUID) -> RunInfo:
         pareto=pareto,
         seed=seed,
         recording=Recording(record=RecordMode(record), limit=limit, fresh=fresh),
+        label=RunLabel(name=name, tags=tuple(tags or ())),
     )
 
 
@@ -303,7 +284,7 @@ def read_stream_info(connection: duckdb.DuckDBPyConnection, run: UUID) -> Stream
             "nestmap stream"
         )
     (command, version, objective, pipeline, options, versions, seed, workload, accelerator,
-     mapping) = rows[0]  # fmt: skip
+     mapping, name, tags) = rows[0]  # fmt: skip
     return StreamInfo(
         command=command,
         version=version,
@@ -315,6 +296,7 @@ def read_stream_info(connection: duckdb.DuckDBPyConnection, run: UUID) -> Stream
         options=options,
         versions=versions,
         seed=seed,
+        label=RunLabel(name=name, tags=tuple(tags or ())),
     )
 
 

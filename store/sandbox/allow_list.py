@@ -19,12 +19,12 @@ import duckdb
 import pyarrow as pa
 
 from nestmap.model import Frozen, StoreError
-from nestmap.store.connection.connect import connect_read_only
+from nestmap.store.connection.connect import connect_read_only_unrestricted
 from nestmap.store.connection.database import open_with_retry
 from nestmap.store.connection.errors import wrap_errors
+from nestmap.store.connection.quote import quote_literal
 from nestmap.store.maintenance.parquet_reader import open_parts
 from nestmap.store.schema.migrate import check_schema
-from nestmap.store.schema.tables import quote_literal
 
 ALLOWED: Final = "one SELECT over the tables and views of the store, without files and settings"
 """The queries that are allowed."""
@@ -48,6 +48,10 @@ class CutResult(NamedTuple):
 
     table: pa.Table
     is_cut: bool
+
+
+class QueryLimitError(StoreError):
+    """A query exceeds its limit of time or memory."""
 
 
 _Json: TypeAlias = "dict[str, _Json] | list[_Json] | str | int | float | bool | None"
@@ -100,7 +104,7 @@ def run_query(path: Path, sql: str, limits: QueryLimits, patience: float = 3) ->
             if the store cannot be read.
     """
     parts = path.is_dir()
-    opening = open_parts if parts else connect_read_only
+    opening = open_parts if parts else connect_read_only_unrestricted
     connection = open_with_retry(lambda: opening(path), patience)
     with closing(connection), wrap_errors(str(path)):
         check_schema(connection, str(path))
@@ -274,17 +278,17 @@ def _message(error: Exception) -> str:
     return str(error).strip() or type(error).__name__
 
 
-def timeout_error(limits: QueryLimits) -> StoreError:
+def timeout_error(limits: QueryLimits) -> QueryLimitError:
     """The error for a query that exceeds its time limit."""
-    return StoreError(
+    return QueryLimitError(
         f"query: found no answer within {limits.seconds:g} s; expected a faster query: ask for "
         "fewer rows, or use nestmap query, which has no limit"
     )
 
 
-def memory_error(limits: QueryLimits) -> StoreError:
+def memory_error(limits: QueryLimits) -> QueryLimitError:
     """The error for a query that exceeds its memory limit."""
-    return StoreError(
+    return QueryLimitError(
         f"query: found no answer within {limits.memory} MB of memory; expected a smaller query: "
         "ask for fewer rows, or use nestmap query, which has no limit"
     )

@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from threading import Lock, Timer
 from time import monotonic
@@ -19,9 +19,11 @@ from typing import Final, final
 import pyarrow as pa
 
 from nestmap.model import Frozen, NestmapError, StoreError
+from nestmap.store.connection.connect import connect
 from nestmap.store.read.relation import Relation
 from nestmap.store.sandbox.allow_list import (
     CutResult,
+    QueryLimitError,
     QueryLimits,
     memory_error,
     run_query,
@@ -33,8 +35,8 @@ _GRACE_SECONDS: Final = 1.0
 _EXTRA_MEMORY: Final = 2 * 2**30
 """Memory (bytes) that a process may use in addition to that at its start; DuckDB alone has less."""
 
-_RETAINED_LIMIT: Final = 2**28
-"""A process whose peak memory grew by more (bytes) is replaced, as not all of it is freed."""
+_RETAINED_LIMIT: Final = 2**30
+"""A process whose address space has grown by more (bytes) is replaced: little of it is freed."""
 
 _START: Final = "from nestmap.store.sandbox.process import serve; serve()"
 
@@ -46,7 +48,7 @@ class _Request(Frozen, frozen=True):
 
 
 class _Header(Frozen, frozen=True):
-    """The header before the bytes of an answer; a worn process has retained memory."""
+    """The header before the bytes of an answer; a worn process may lack memory for the next one."""
 
     size: int = 0
     is_cut: bool = False
@@ -104,6 +106,11 @@ class QuerySandbox:
         self._lock = Lock()
         self._is_closed = False
         self._process = _start_process()
+
+    @property
+    def process_id(self) -> int:
+        """The process that answers the next query."""
+        return self._process.pid
 
     def run(self, question: SandboxQuery) -> SandboxResult:
         """The answer to a query.
@@ -216,14 +223,21 @@ def serve() -> None:
     """Answers queries until the input ends; the main function of the process."""
     questions, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # only answers go to the original stdout
+    _warm_up()
     _restrict_process()
-    before = _peak_memory()
+    before = _address_space()
     while line := questions.readline():
         head, body = _answer(_Request.model_validate_json(line))
-        if _peak_memory() - before > _RETAINED_LIMIT:
+        if _address_space() - before > _RETAINED_LIMIT:
             head = head.model_copy(update={"is_worn": True})
         answers.write(head.model_dump_json().encode() + b"\n" + body)
         answers.flush()
+
+
+def _warm_up() -> None:
+    """Answers a query, for which allocators and threads reserve more than they use."""
+    with closing(connect(None)) as connection:
+        _bytes(CutResult(connection.sql("SELECT 1 AS x").to_arrow_table(), is_cut=False))
 
 
 def _answer(question: _Request) -> tuple[_Header, bytes]:
@@ -233,10 +247,12 @@ def _answer(question: _Request) -> tuple[_Header, bytes]:
         found = run_query(Path(question.path), question.sql, limits, _PATIENCE)
         body = _bytes(found)
         return _Header(size=len(body), is_cut=found.is_cut), body
+    except QueryLimitError as error:
+        return _Header(error=str(error), is_worn=True), b""
     except NestmapError as error:
         return _Header(error=str(error)), b""
     except MemoryError:
-        return _Header(error=str(memory_error(limits))), b""
+        return _Header(error=str(memory_error(limits)), is_worn=True), b""
     finally:
         _set_alarm(0)
 
@@ -257,19 +273,18 @@ def _restrict_process() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-        most = pages * resource.getpagesize() + _EXTRA_MEMORY
+        most = _address_space() + _EXTRA_MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-def _peak_memory() -> int:
-    """The peak memory of this process (bytes), where the operating system reports it."""
-    if sys.platform == "win32":
+def _address_space() -> int:
+    """The address space of this process (bytes), which is limited; 0 where nothing is."""
+    if sys.platform != "linux":
         return 0
     import resource  # noqa: PLC0415 (not on Windows)
 
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    return pages * resource.getpagesize()
 
 
 def _set_alarm(seconds: float) -> None:

@@ -13,6 +13,7 @@ import duckdb
 
 from nestmap.model import StoreError
 from nestmap.store.connection.connect import query_number, transaction
+from nestmap.store.schema.tables import EVALUATION_ROWS, SMALL_TABLES, VERSION_TABLE
 from nestmap.store.schema.template import attached_template, cached_template, copy_template
 
 _NAME = re.compile(r"(\d{4})_(\w+)\.sql")
@@ -26,7 +27,12 @@ COMMENT ON COLUMN schema_version.version IS 'Number of the migration';
 COMMENT ON COLUMN schema_version.name IS 'Name of the migration';
 COMMENT ON COLUMN schema_version.applied IS 'When it was applied (UTC)';
 """
-_HAS_TABLES = "SELECT count(*) FROM duckdb_tables() WHERE NOT internal"
+# by its full name: a macro of the file may have the short one
+_HAS_TABLES = "SELECT count(*) FROM system.main.duckdb_tables() WHERE NOT internal"
+_TABLES = """
+SELECT table_name FROM system.main.duckdb_tables()
+WHERE database_name = current_database() AND schema_name = 'main' AND NOT internal
+"""
 _HAS_VERSION = _HAS_TABLES + " AND table_name = 'schema_version'"
 _APPLIED = "INSERT INTO schema_version SELECT unnest(?), unnest(?), now() AT TIME ZONE 'UTC'"
 
@@ -61,13 +67,13 @@ def migrate(connection: duckdb.DuckDBPyConnection, store: str) -> None:
     """
     version = schema_version(connection, store)
     pending = [step for step in migrations() if step.version > version]
-    if not pending or (version == 0 and _copy_current(connection, pending)):
-        return
-    with transaction(connection):
-        connection.execute(_CREATE_VERSION)
-        for step in pending:
-            connection.execute(step.sql)
-        _note_applied(connection, pending)
+    if pending and not (version == 0 and _copy_current(connection, pending)):
+        with transaction(connection):
+            connection.execute(_CREATE_VERSION)
+            for step in pending:
+                connection.execute(step.sql)
+            _note_applied(connection, pending)
+    check_tables(connection, store)
 
 
 def _copy_current(connection: duckdb.DuckDBPyConnection, steps: Sequence[Migration]) -> bool:
@@ -79,6 +85,8 @@ def _copy_current(connection: duckdb.DuckDBPyConnection, steps: Sequence[Migrati
         with attached_template(connection, template), transaction(connection):
             copy_template(connection)
             _note_applied(connection, steps)
+    except duckdb.PermissionException:  # the file existed before: its statements reach no other
+        return False
     except duckdb.Error:  # the template is damaged; or the database: then the migrations fail too
         with suppress(OSError):
             template.unlink()
@@ -103,6 +111,23 @@ def check_schema(connection: duckdb.DuckDBPyConnection, store: str) -> None:
         raise StoreError(
             f"store {store}: found schema version {version}; expected {newest}: run nestmap "
             "explore on it once, which brings it up to date"
+        )
+
+
+def check_tables(connection: duckdb.DuckDBPyConnection, store: str) -> None:
+    """Checks that the tables of a database with the current schema are tables, not views.
+
+    What is copied from a store with its rows is then what the store contains.
+
+    Raises:
+        StoreError: if one is not.
+    """
+    rows: list[tuple[str]] = connection.execute(_TABLES).fetchall()
+    missing = {VERSION_TABLE, *SMALL_TABLES, EVALUATION_ROWS} - {name for (name,) in rows}
+    if missing:
+        raise StoreError(
+            f"store {store}: found no table {', '.join(sorted(missing))}; expected those that "
+            "nestmap creates: another program has changed the file, use another one"
         )
 
 

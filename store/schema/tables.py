@@ -34,6 +34,7 @@ RUN_TABLES: Final[Mapping[str, str]] = {
     "results": "run",
     "vector_results": "run",
     "run_searches": "run",
+    "explored_layers": "run",
     "run_costs": "run",
     "streams": "run",
     "stream_layers": "run",
@@ -84,13 +85,3 @@ PART_OF: Final[Mapping[str, tuple[str, str, str]]] = {
     "evaluation_rows": ("search", "searches", "id"),
 }
 """Tables whose rows are parts of a row of another table: column, other table, its column."""
-
-
-def quote_literal(text: str) -> str:
-    """The text as an SQL string literal."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def quote_name(text: str) -> str:
-    """The text as an SQL identifier."""
-    return '"' + text.replace('"', '""') + '"'

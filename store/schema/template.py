@@ -14,7 +14,7 @@ import duckdb
 from nestmap.costmodel.kernel.user_caches import user_caches
 from nestmap.model.errors import StoreError
 from nestmap.store.connection.connect import connect
-from nestmap.store.schema.tables import quote_literal, quote_name
+from nestmap.store.connection.quote import quote_literal, quote_name
 
 _ALIAS: Final = quote_name("schema/template")  # no file can have this name
 

@@ -163,5 +163,6 @@ def complete(store: Store, run: UUID) -> int:
 def check(path: Path) -> None:
     """Checks that nothing half-written can be seen in a store, or in a folder of parts."""
     with Store.open_read_only(path) as store:
-        assert store.query(HALF_WRITTEN).rows() == []
-    assert check_store(path, recompute=3).problems == ()
+        half = store.query(HALF_WRITTEN).rows()
+    problems = check_store(path, recompute=3).problems
+    assert (half, problems) == ([], ()), f"{half} {problems}"  # pytest explains only its tests

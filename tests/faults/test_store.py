@@ -394,11 +394,11 @@ def fill():
                 pass
         except OSError:
             pass
-def filling(run):
+def filling(run, *committed):
     transactions.append(run)
     if len(transactions) > 3:  # its beginning, and two commits
         fill()
-    return writing(run)
+    return writing(run, *committed)
 lifecycle.RunLifecycle.writing = filling
 """
 

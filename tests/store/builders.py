@@ -246,7 +246,11 @@ def results(draw: st.DrawFn, network: NetworkProblem) -> NetworkEvaluation:
     """Results of the layers of a network with any energies and statistics."""
     layers: list[LayerResult] = []
     for of in network.workload.layers:
-        made = cme(of, network.accelerator, draw(finite()), draw(st.integers(0, 2**40)))
+        repeated = draw(st.sampled_from([None, *(x for x in layers if x.repeats is None)]))
+        if repeated is None:
+            made = cme(of, network.accelerator, draw(finite()), draw(st.integers(0, 2**40)))
+        else:
+            made = copy_with(repeated.cme, {"layer": of.name})
         failed = draw(st.lists(st.tuples(st.text(), st.integers(0, 2**40)), max_size=3))
         statistics = SearchStatistics(
             evaluations=draw(st.integers(0, 2**40)),
@@ -255,7 +259,7 @@ def results(draw: st.DrawFn, network: NetworkProblem) -> NetworkEvaluation:
             bounds=draw(st.none() | cost_bounds()),
             unproven=draw(st.integers(0, 2**40)),
         )
-        repeats = draw(st.none() | st.text(min_size=1))
+        repeats = None if repeated is None else repeated.cme.layer
         value = st.builds(ObjectiveBound, objective=st.just(OBJECTIVE), value=finite())
         bound = draw(st.none() | value)
         layers.append(LayerResult(cme=made, statistics=statistics, repeats=repeats, bound=bound))

@@ -35,7 +35,7 @@ from nestmap.store import Store
 from nestmap.store.connection.connect import connect, connect_read_only
 from nestmap.store.connection.database import Database
 from nestmap.store.maintenance.parquet_parts import PartsWriter
-from nestmap.store.rows.run_records import SearchInfo
+from nestmap.store.rows.run_records import LayerInfo, SearchInfo
 from nestmap.store.schema.migrate import migrate
 from nestmap.store.schema.tables import EVALUATION_ROWS, SMALL_TABLES
 from nestmap.store.store import CommitHooks, no_commit_hook
@@ -56,13 +56,17 @@ def fill(
     given = copy_with(info(of), {"versions": versions})
     with store.start_run(given) as run:
         for unrolled in (1, 2):
+            first = run.position
             problem = spatial_problem(of.workload.layers[0], of.accelerator, unrolled)
             evaluated = batch(problem, rows, seed=unrolled)
             if versions == REAL:
                 whole = batch(problem, rows, all_loops(unrolled), seed=unrolled)
                 evaluated = evaluate_batch(whole.mappings)
             with run.record_search(SearchInfo(key=f"{name} {unrolled}", spatial=problem)) as search:
-                search.record(evaluated.with_statistics(_with_bounds(evaluated)))
+                found = evaluated.with_statistics(_with_bounds(evaluated))
+                search.record(found)
+            explored = LayerInfo(method="test", key=f"{name} {unrolled}", problem=problem.problem)
+            run.record_layer(explored, first, found)
         if finish:
             run.finish(results_of(of))
     return run.id

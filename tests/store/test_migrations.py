@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import json
 import lzma
+from collections import defaultdict
 from pathlib import Path
+from typing import cast
 
 import duckdb
 import pytest
 
 from nestmap.costmodel.version import VERSION as COST_MODEL
-from nestmap.model import LayerResult, Objective, StoreError
+from nestmap.model import LayerResult, Objective, RunLabel, StoreError
 from nestmap.model.base import copy_with
+from nestmap.pipeline.analysis.network.roofline import bytes_moved
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.stages import LomaStage
 from nestmap.search.version import VERSION as SEARCH
-from nestmap.store import RunStatus, Store
+from nestmap.store import Parameter, RunStatus, Store
 from nestmap.store.schema.migrate import migrations
 
 RELEASED = {
@@ -37,13 +40,19 @@ SUMS = {
     5: ((5598921732.656, 8987445.0), (12133428231.5, 13629509.0)),
     7: ((5598921732.656, 8987445.0), (12133428231.5, 13629509.0)),
     8: ((5598921732.656, 8987445.0), (12133428231.5, 13629509.0)),
+    9: ((5598921732.656, 8987445.0), (12133428231.5, 13629509.0)),
+    10: ((5598921732.656, 8987445.0), (12133428231.5, 13629509.0)),
 }
+BOUNDED = 9
+"""The first schema with lower bounds."""
 TOTALS = "SELECT energy, latency FROM totals ORDER BY started"
 VECTOR_COUNTED = {
     3: (12527868608.5, 13985554.0),
     5: (12474190231.5, 13970271.0),
     7: (12474190231.5, 13970271.0),
     8: (12474190231.5, 13970271.0),
+    9: (12474190231.5, 13970271.0),
+    10: (12474190231.5, 13970271.0),
 }
 
 
@@ -55,8 +64,8 @@ def _old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def test_there_is_a_file_of_each_schema_before_today() -> None:
-    """Of steps that came together only the last one: 4 and 5, 6 and 7."""
-    assert {step.version for step in migrations()} == {*RELEASED, 4, 6, NEWEST}
+    """Of steps that came together only the last one: 4 and 5, 6 and 7, 11 and 12."""
+    assert {step.version for step in migrations()} == {*RELEASED, 4, 6, 11, NEWEST}
 
 
 def test_it_is_not_read_before_it_is_brought_up_to_date(old: Path) -> None:
@@ -148,6 +157,8 @@ def test_all_steps_are_noted(old: Path) -> None:
 
 
 def test_old_results_have_no_bounds(old: Path) -> None:
+    if int(old.stem) >= BOUNDED:
+        pytest.skip("this version recorded bounds")
     with Store.open(old) as store:
         for run in store.runs():
             best = store.best(run.id)
@@ -162,6 +173,30 @@ def test_old_results_have_no_bounds(old: Path) -> None:
             "sum(unproven) AS u FROM searches"
         )
         assert (row["n"], row["u"]) == (0, 0)
+
+
+def test_old_runs_have_no_names(old: Path) -> None:
+    with Store.open(old) as store:
+        assert [run.label for run in store.runs()] == [RunLabel()] * 2
+        for name in ("history", "designs"):
+            assert [(row["name"], row["tags"]) for row in store.ask(name)] == [(None, [])] * 2
+
+
+def test_what_old_results_move_is_known_where_they_say_which_memories_carry_operands(
+    old: Path,
+) -> None:
+    with Store.open(old) as store:
+        for run in store.runs():
+            machine = store.problem(run.id).accelerator
+            expected: defaultdict[str, float] = defaultdict(float)
+            for result in store.best(run.id).layers:
+                if result.cme.links:
+                    for memory, moved in bytes_moved(result.cme, machine).items():
+                        expected[memory] += moved
+            found: defaultdict[str, float] = defaultdict(float)
+            for row in store.ask("bytes_moved", {Parameter.RUN: run.id}):
+                found[str(row["memory"])] += cast("float | None", row["bytes"]) or 0.0
+            assert {name: n for name, n in found.items() if n} == dict(expected)
 
 
 def _known_then(result: LayerResult) -> LayerResult:

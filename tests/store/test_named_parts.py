@@ -12,6 +12,7 @@ import pytest
 from nestmap.costmodel.area_leakage import areas_of, total_area
 from nestmap.model import Accelerator, Layer, NetworkProblem, PartKind, Workload
 from nestmap.model.base import copy_with
+from nestmap.model.units import AreaUnit
 from nestmap.model.workload.builders import conv2d
 from nestmap.pipeline.explore.api import Exploration, explore_network
 from nestmap.pipeline.explore.plan import SearchPlan
@@ -45,7 +46,7 @@ def problem(name: str, machine: Accelerator | None = None) -> NetworkProblem:
 @final
 @dataclass(frozen=True)
 class Explored:
-    """A store with runs on an analog array, a digital one, and that with leakage."""
+    """A store with runs on an analog array, a digital one, that with leakage, and without units."""
 
     store: Store
     runs: tuple[tuple[NetworkProblem, Exploration], ...]
@@ -57,6 +58,7 @@ def _explored() -> Iterator[Explored]:
         problem("aimc"),
         problem("dimc"),
         problem("dimc", with_leakage(read_accelerator("dimc"))),
+        problem("dimc", copy_with(read_accelerator("dimc"), {"area_unit": None, "name": "bare"})),
     )
     with Store.open(None) as store:
         runs = tuple((x, explore_network(x, PLAN, store=store)) for x in problems)
@@ -101,11 +103,11 @@ def costs_of(row: Row) -> tuple[float, ...]:
 
 
 def test_designs_are_the_runs_and_those_that_none_beats(explored: Explored) -> None:
-    rows = explored.store.ask("designs").rows()
+    rows = [x for x in explored.store.ask("designs").rows() if x["area"] is not None]
     found = {str(x["run"]): costs_of(x) for x in rows}
     assert found == {
         str(x.run): pytest.approx((total_area(problem.accelerator), x.energy, x.latency))
-        for problem, x in explored.runs
+        for problem, x in explored.runs[:3]
     }
     for row in rows:
         mine = costs_of(row)
@@ -115,6 +117,14 @@ def test_designs_are_the_runs_and_those_that_none_beats(explored: Explored) -> N
         )
         assert row["pareto"] == (not beaten)
     assert any(row["pareto"] for row in rows)
+
+
+def test_areas_without_a_unit_are_not_compared_with_mm2(explored: Explored) -> None:
+    """The same array without a unit has no area; nothing else has none, so nothing beats it."""
+    (row,) = [x for x in explored.store.ask("designs").rows() if x["accelerator"] == "bare"]
+    assert (row["area"], row["pareto"]) == (None, True)
+    assert read_accelerator("dimc").area_unit is AreaUnit.MM2
+    assert read_accelerator("tpu_like").area_unit is None  # unit_area: 1, as in ZigZag's file
 
 
 def test_memories_tell_what_they_leak(explored: Explored) -> None:

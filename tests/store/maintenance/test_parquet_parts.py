@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from nestmap.model import StoreError
 from nestmap.store import Store
+from nestmap.store.connection.quote import quote_literal
 from nestmap.store.maintenance.check import check_store
 from nestmap.store.maintenance.combine import merge_stores
 from nestmap.store.maintenance.export import export_store
@@ -336,6 +337,21 @@ def test_what_could_not_be_written_is_written_by_the_next_call(folder: Path) -> 
     with closing(open_parts(folder)) as connection:
         rows = connection.execute(f"SELECT search, number FROM {EVALUATION_ROWS}").fetchall()
     assert texts(rows) == ["(1, 0)"]
+
+
+def test_a_run_that_ends_while_its_tables_are_read_is_still_running(folder: Path) -> None:
+    (run,) = write_parts(folder, "a")
+    parts = folder / str(run)
+    with duckdb.connect() as connection:
+        for table, earlier in (
+            ("runs", "SELECT * REPLACE ('running' AS status) FROM {}"),
+            ("run_searches", "FROM {} WHERE position = 0"),
+        ):
+            file = parts / f"{table}.parquet"
+            source = f"read_parquet({quote_literal(str(file))})"
+            rows = connection.sql(earlier.format(source)).to_arrow_table()
+            connection.from_arrow(rows).write_parquet(str(file))
+    assert check_store(folder).problems == ()
 
 
 KILLED = """

@@ -66,6 +66,8 @@ def test_what_another_run_uses_stays(path: Path) -> None:
     shared = f"(SELECT min(search) FROM run_searches WHERE run = '{first}')"
     change = f"UPDATE run_searches SET search = {shared}, recalled = true"
     sql(path, f"{change} WHERE run = '{second}' AND position = 0")
+    change = f"UPDATE explored_layers SET search = {shared}"
+    sql(path, f"{change} WHERE run = '{second}' AND first = 0")
     prune(path, PruneSelection(runs=(first,)))
     assert (count(path, "runs"), count(path, "searches"), count(path, EVALUATION_ROWS)) == (
         1,

@@ -50,7 +50,8 @@ def test_a_beginning_of_several_lists_them(store: Store) -> None:
     with pytest.raises(StoreError) as raised:
         store.find_run("5f3a")
     assert str(raised.value) == (
-        "run '5f3a': found 2 runs whose id begins so; expected more of the id of one: "
+        "run '5f3a': found 2 runs whose id begins so or that have this name; "
+        "expected more of the id of one: "
         f"{MIDDLE} (failed, started 2026-01-02 01:00:00), "
         f"{OLD} (failed, started 2026-01-02 00:00:00)"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 from uuid import uuid4
 
@@ -289,6 +290,49 @@ def test_an_interrupted_run_goes_on_where_it_was() -> None:
         assert (record_of.status, record_of.resumed) == (RunStatus.DONE, 1)
         with pytest.raises(StoreError, match=r"it is done; expected one that was interrupted"):
             store.resume_run(run.id)
+
+
+@pytest.mark.parametrize(
+    ("recording", "commits"),
+    [(Recording(record=RecordMode.BEST), 1), (Recording(limit=7), 1), (Recording(limit=7), 2)],
+)
+def test_the_best_of_a_search_are_there_once_if_it_was_killed_between_their_commits(
+    monkeypatch: pytest.MonkeyPatch, recording: Recording, commits: int
+) -> None:
+    monkeypatch.setattr("nestmap.store.record.commit_policy.ROW_GROUP", 2)
+    slower = np.linspace(1, 2, 21)
+    given = replace(batch(PROBLEM, 21, seed=3), energy=np.flip(slower), latency2=slower)
+    with Store.open(None) as store:
+        run = store.start_run(copy_with(info(), {"recording": recording}))
+        with monkeypatch.context() as patch:
+            kill_after(patch, commits)
+            with pytest.raises(KilledError), run:
+                record(run, given)
+        assert count(store, "evaluation_rows") < 21
+        with store.resume_run(run.id) as again:
+            record(again, given)
+            again.finish(result(network()))
+        (back,) = store.evaluations(run.id, "fc")
+        np.testing.assert_array_equal(back.latency2, slower)  # all are in the front
+
+
+class KilledError(Exception):
+    """The process has ended."""
+
+
+def kill_after(patch: pytest.MonkeyPatch, commits: int) -> None:
+    """From that commit on, nothing is written any more, and then the next thing fails."""
+    commit, left = Run._commit, commits
+
+    def count_down(run: Run, rows: int) -> None:
+        nonlocal left
+        commit(run, rows)
+        left -= 1
+        if not left:
+            raise KilledError
+
+    patch.setattr(Run, "_commit", count_down)
+    patch.setattr(Run, "_write_rest", lambda *_: None)
 
 
 def test_equal_content_is_one_row() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from random import Random
+from typing import cast
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
@@ -12,7 +14,14 @@ from hypothesis import strategies as st
 
 from nestmap.model import EvaluationBatch
 from nestmap.store.rows.codes import code_bits, pack, unpack
-from nestmap.store.rows.evaluations import MappingCoding, from_arrow, levels_of, to_arrow
+from nestmap.store.rows.evaluations import (
+    ListArray,
+    MappingCoding,
+    from_arrow,
+    levels_of,
+    list_items,
+    to_arrow,
+)
 from tests.store.builders import accelerator, batch, batches, layer, rows_of, spatial_problem
 
 
@@ -55,6 +64,15 @@ def test_codes_are_packed_and_unpacked(bits: int, length: int, rows: int, random
     back = unpack(words, bits)
     np.testing.assert_array_equal(back[:, :length], codes)
     assert (back[:, length:] == highest + 1).all()
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=3), max_size=6), st.data())
+def test_the_items_of_a_part_of_lists(lists: list[list[int]], data: st.DataObject) -> None:
+    first = data.draw(st.integers(0, len(lists)))
+    length = data.draw(st.integers(0, len(lists) - first))
+    part = pa.array(lists, pa.list_(pa.int64())).slice(first, length)
+    items = [x.as_py() for x in list_items(cast("ListArray", part))]
+    assert items == [x for entry in lists[first : first + length] for x in entry]
 
 
 def test_codes_that_do_not_fit_are_refused() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nestmap.model import StoreError
 from nestmap.store import Store
-from nestmap.store.connection.connect import connect_read_only
+from nestmap.store.connection.connect import connect_read_only_unrestricted
 from nestmap.store.sandbox.allow_list import (
     ALLOWED,
     QueryLimits,
@@ -250,7 +250,7 @@ BEHIND: Final = {
 @pytest.mark.parametrize("sql", BEHIND.values(), ids=BEHIND)
 def test_the_connection_alone_would_do(path: Path, sql: str) -> None:
     """Should the check of a question ever miss something."""
-    with closing(connect_read_only(path)) as connection:
+    with closing(connect_read_only_unrestricted(path)) as connection:
         lock_connection(connection, None, QueryLimits())
         with pytest.raises(duckdb.Error):
             connection.execute(sql).fetchall()
@@ -325,6 +325,18 @@ def test_what_takes_too_much_is_ended(warden: QuerySandbox, sql: str) -> None:
     with pytest.raises(StoreError, match=r"found no answer within (64 MB of memory|4 s); expected"):
         asked(warden, sql, QueryLimits(memory=64, seconds=4))
     assert asked(warden, "SELECT 1 AS x").relation.rows() == [{"x": 1}]
+
+
+@pytest.mark.parametrize("sql", HUGE.values(), ids=HUGE)
+def test_a_process_that_came_to_a_limit_is_replaced(warden: QuerySandbox, sql: str) -> None:
+    before = warden.process_id
+    with pytest.raises(StoreError, match="found no answer within"):
+        asked(warden, sql, QueryLimits(memory=64, seconds=4))
+    assert warden.process_id != before
+    after = warden.process_id
+    for _ in range(3):
+        asked(warden, "SELECT sum(i) FROM range(1000000) AS r(i)")
+    assert warden.process_id == after
 
 
 def test_long_answers_are_cut_and_say_so(warden: QuerySandbox) -> None:

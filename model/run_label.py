@@ -1,0 +1,43 @@
+"""What the user calls a run: its name and tags."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from nestmap.model.base import Frozen
+from nestmap.model.errors import InputError
+
+LAST_RUN: Final = "last"
+"""What the run that was started last is called."""
+
+
+class RunLabel(Frozen, frozen=True):
+    """What the user calls a run: a name, which need not be unique, and any number of tags."""
+
+    name: str | None = None
+    tags: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, name: str | None, tags: Sequence[str]) -> RunLabel:
+        """The label with a name and the different ones of the tags.
+
+        Raises:
+            InputError: if the name or a tag is blank, or the name means another run.
+        """
+        if name is not None and name.strip().lower() in ("", LAST_RUN):
+            other = f"a name other than {LAST_RUN!r}, which is the run that was started last"
+            raise InputError("name of a run", repr(name), other)
+        for tag in tags:
+            if not tag.strip():
+                raise InputError("tag of a run", repr(tag), "a tag that is not blank")
+        label = None if name is None else name.strip()
+        return cls(name=label, tags=tuple(dict.fromkeys(tag.strip() for tag in tags)))
+
+    def __str__(self) -> str:
+        """The name and the tags on one line; empty without both."""
+        return " ".join([*([self.name] if self.name else []), *(f"#{tag}" for tag in self.tags)])
+
+
+UNLABELED: Final = RunLabel()
+"""The label of a run without a name and tags."""

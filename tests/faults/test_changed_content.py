@@ -1,0 +1,136 @@
+"""Parts whose content somebody has changed: valid files that contradict each other.
+
+``make stress`` (``NESTMAP_STRESS=1``) makes all changes to all tables, about 500 of them, and also
+writes the report of each.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import duckdb
+import pytest
+
+from nestmap.model import NestmapError
+from nestmap.pipeline.explore.api import explore_network
+from nestmap.pipeline.pages.report.page import report
+from nestmap.store import Store
+from tests.pipeline.networks import PROBLEM
+from tests.sweeps import STRESS
+
+EXAMPLE: Final = (
+    ("accelerators", "removed"),
+    ("cmes", "the first half"),
+    ("layers", "no rows"),
+    ("evaluation_rows-000001", "cuts = []"),
+    ("evaluation_rows-000001", "energy = NULL"),
+    ("evaluation_rows-000001", "latency2 = NULL"),
+    ("evaluation_rows-000001", "ordering = []"),
+    ("results", "bound = -bound"),
+    ("results", "cme = 'x'"),
+    ("results", "evaluations = -evaluations"),
+    ("results", "repeats = 'x'"),
+    ("runs", "kind = NULL"),
+    ("runs", "record_limit = 0"),
+    ("runs", "top_levels = NULL"),
+    ("runs", "without vector_counted"),
+    ("schema_version", "version = NULL"),
+    ("searches", "code_bits = 0"),
+    ("searches", "factors = []"),
+)
+"""A change of each kind that once ended in another error than nestmap's."""
+
+CHANGES: Final = {
+    "VARCHAR": ("'x'", "'{{}}'", "replace({name}, '1', '7')", "substr({name}, 2)"),
+    "DOUBLE": ("-{name}", "{name} + 1", "0", "'nan'::DOUBLE"),
+    "BIGINT": ("-{name}", "{name} + 1", "0"),
+    "INTEGER": ("-{name}", "{name} + 1", "0"),
+    "TINYINT": ("-{name}", "{name} + 1", "0"),
+    "UTINYINT": ("{name} + 1", "0"),
+    "BLOB": ("''::BLOB",),
+}
+"""What is written instead of a value of each type, apart from NULL."""
+
+
+@pytest.fixture(name="recorded", scope="module")
+def _recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("recorded")
+    with Store.record_to(folder) as store:
+        explore_network(PROBLEM, store=store)
+    return folder
+
+
+def changes(folder: Path) -> Iterator[tuple[str, str, str | None]]:
+    """Table, what is changed, and the query whose answer replaces the file: none, if removed."""
+    with duckdb.connect() as connection:
+        for path in sorted(folder.rglob("*.parquet")):
+            columns = connection.execute(f"DESCRIBE FROM '{path}'").fetchall()
+            for change, query in table_changes([(x[0], x[1]) for x in columns]):
+                yield path.stem, change, query and query.format(file=f"'{path}'")
+
+
+def table_changes(columns: list[tuple[str, str]]) -> Iterator[tuple[str, str | None]]:
+    """What can be changed in a table."""
+    yield "removed", None
+    yield "no rows", "SELECT * FROM {file} LIMIT 0"
+    yield "the first half", "SELECT * FROM {file} LIMIT (SELECT count(*) // 2 FROM {file})"
+    for name, kind in columns:
+        yield f"without {name}", f'SELECT * EXCLUDE ("{name}") FROM {{file}}'
+        values = CHANGES.get(kind, ("[]",) if kind.endswith("]") else ())
+        for value in (f"NULL::{kind}", *(x.replace("{name}", f'"{name}"') for x in values)):
+            told = value.replace('"', "").replace(f"::{kind}", "")
+            changed = value.replace("{", "{{").replace("}", "}}")
+            query = f'SELECT * REPLACE (CAST({changed} AS {kind}) AS "{name}") FROM {{file}}'
+            yield f"{name} = {told}", query
+
+
+def read_all(folder: Path) -> None:
+    """Reads what a run has recorded, all that a report shows of it in ``make stress``."""
+    with Store.open_read_only(folder) as store:
+        run = store.find_run("last")
+        store.runs()
+        store.best(run)
+        store.pareto(run)
+        for layer in store.info(run).network.workload.layers:
+            store.evaluations(run, layer.name)
+        if STRESS:
+            report(store, [run])
+
+
+def test_changed_parts_are_read_or_refused(recorded: Path, tmp_path: Path) -> None:
+    every_change = list(changes(recorded))
+    if STRESS:
+        chosen = every_change
+    else:
+        chosen = [x for x in every_change if x[:2] in EXAMPLE]
+        assert len(chosen) == len(EXAMPLE)
+    refused = [x[:2] for x in chosen if not is_read(recorded, tmp_path / "changed", *x)]
+    print(f"{len(chosen)} changes, {len(refused)} refused")
+    assert len(refused) > len(chosen) // 5
+    assert set(EXAMPLE) <= set(refused)
+
+
+def is_read(recorded: Path, folder: Path, table: str, change: str, query: str | None) -> bool:
+    """Whether a changed copy is read; otherwise nestmap says why."""
+    shutil.copytree(recorded, folder)
+    (path,) = folder.rglob(f"{table}.parquet")
+    if query is None:
+        path.unlink()
+    else:
+        with duckdb.connect() as connection:
+            try:
+                connection.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet)")
+            except duckdb.ConversionException:  # a number that its type does not have
+                return True
+    try:
+        read_all(folder)
+    except NestmapError:
+        return False
+    except Exception as error:
+        raise AssertionError(f"{table}: {change}") from error
+    finally:
+        shutil.rmtree(folder)
+    return True
