@@ -7,6 +7,7 @@ from .dims import PaddedLoop as PaddedLoop
 from .dims import Relevance as Relevance
 from .errors import InfeasibleError as InfeasibleError
 from .errors import InputError as InputError
+from .errors import InputWarning as InputWarning
 from .errors import NestmapError as NestmapError
 from .errors import StoreError as StoreError
 from .evaluation.batch import EvaluationBatch as EvaluationBatch
@@ -24,6 +25,7 @@ from .evaluation.pareto import front_rows as front_rows
 from .evaluation.recording import Recording as Recording
 from .evaluation.recording import RecordMode as RecordMode
 from .evaluation.result import Infeasibility as Infeasibility
+from .evaluation.result import InfeasibleLayer as InfeasibleLayer
 from .evaluation.result import LayerResult as LayerResult
 from .evaluation.result import NetworkEvaluation as NetworkEvaluation
 from .evaluation.result import SearchStatistics as SearchStatistics
@@ -92,6 +94,7 @@ from .multicore.split_options import Convention as Convention
 from .multicore.split_options import HintLoop as HintLoop
 from .multicore.split_options import SplitMode as SplitMode
 from .multicore.split_options import SplitOptions as SplitOptions
+from .run_label import RunLabel as RunLabel
 from .workload.affine import AffineIndex as AffineIndex
 from .workload.affine import Term as Term
 from .workload.equation import layer_from_equation as layer_from_equation

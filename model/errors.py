@@ -1,12 +1,20 @@
-"""The errors nestmap raises on purpose: each says where, what was found and what would be right."""
+"""The errors and warnings of nestmap: each says where, what was found and what would be right."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection
 from difflib import get_close_matches
-from typing import Self
+from itertools import islice
+from typing import Final, Self
 
 from pydantic import ValidationError
+
+_LONGEST_PART: Final = 2000
+"""The largest number of characters of a part of a message; what users give can be megabytes."""
+
+_MOST_LISTED: Final = 60
+"""How many names a message lists."""
 
 
 class NestmapError(Exception):
@@ -21,10 +29,10 @@ class InputError(NestmapError):
     """
 
     def __init__(self, where: str, found: str, expected: str) -> None:
-        self.where = where
-        self.found = found
-        self.expected = expected
-        super().__init__(f"{where}: found {found}; expected {expected}")
+        self.where = shortened(where, _LONGEST_PART)
+        self.found = shortened(found, _LONGEST_PART)
+        self.expected = shortened(expected, _LONGEST_PART)
+        super().__init__(f"{self.where}: found {self.found}; expected {self.expected}")
 
     @classmethod
     def of(cls, where: str, error: ValidationError) -> Self:
@@ -37,6 +45,19 @@ class InputError(NestmapError):
         error = cls(option, other, hint)
         error.args = (f"{option} cannot be combined with {other}; {hint}",)
         return error
+
+
+class InputWarning(UserWarning):
+    """Something given to nestmap is valid and probably a mistake: a name that nothing else has.
+
+    The text is like that of an :class:`InputError`. ``warnings.simplefilter("error",
+    InputWarning)`` makes errors of these warnings, as ``--strict`` does on the command line.
+    """
+
+
+def warn_of_input(where: str, found: str, expected: str) -> None:
+    """Warns of something given at ``where`` (:class:`InputWarning`)."""
+    warnings.warn(InputWarning(str(InputError(where, found, expected))), stacklevel=2)
 
 
 class InfeasibleError(NestmapError):
@@ -61,11 +82,21 @@ def violation(error: ValidationError) -> tuple[str, str]:
 
 def suggestion(name: str, known: Collection[str]) -> str:
     """The known name that was probably meant, and all known names."""
-    near = get_close_matches(name, known, n=1)
-    choices = f"one of {', '.join(known)}" if known else "none"
-    return f"{near[0]} ({choices})" if near else choices
+    near, choices = nearest(name, known), f"one of {_listed(known)}" if known else "none"
+    return choices if near is None else f"{near} ({choices})"
 
 
-def shortened(text: str) -> str:
-    """The first 60 characters of a text, for errors."""
-    return text if len(text) <= 60 else f"{text[:57]}..."
+def _listed(names: Collection[str]) -> str:
+    more = len(names) - _MOST_LISTED
+    return ", ".join(islice(names, _MOST_LISTED)) + (f" and {more:,} more" if more > 0 else "")
+
+
+def nearest(name: str, known: Collection[str]) -> str | None:
+    """The known name that was probably meant, in upper or lower case, if any is similar."""
+    lower = {choice.lower(): choice for choice in reversed(tuple(known))}
+    return next((lower[x] for x in get_close_matches(name.lower(), lower, n=1)), None)
+
+
+def shortened(text: str, longest: int = 60) -> str:
+    """The first characters of a text, for errors."""
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field
@@ -31,7 +32,14 @@ Volts = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 """A voltage in V."""
 
 Area = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-"""An area, in the unit of the accelerator description (mm2 in the bundled ones)."""
+"""An area, in the unit of the accelerator description, which may state none."""
+
+
+class AreaUnit(StrEnum):
+    """The units in which an accelerator description states areas."""
+
+    MM2 = "mm2"
+
 
 CyclesShare = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """A possibly fractional number of cycles, for transfers that share a port."""

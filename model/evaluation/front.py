@@ -7,7 +7,12 @@ from pydantic import Field
 from nestmap.model.base import Frozen
 from nestmap.model.evaluation.cme import CostModelEvaluation, Objective
 from nestmap.model.evaluation.cost_bounds import objective_bound
-from nestmap.model.evaluation.result import LayerResult, NetworkEvaluation, SearchStatistics
+from nestmap.model.evaluation.result import (
+    InfeasibleLayer,
+    LayerResult,
+    NetworkEvaluation,
+    SearchStatistics,
+)
 from nestmap.model.hardware.vector_unit import VectorEvaluation
 
 
@@ -42,11 +47,13 @@ class NetworkFront(Frozen, frozen=True):
     """The fronts of all layers of a workload, and the costs of its vector operators.
 
     ``vector_counted``: whether the totals of :meth:`best` include the vector operators.
+    ``infeasible`` are the layers without a mapping.
     """
 
     layers: tuple[LayerFront, ...] = Field(min_length=1)
     vector: tuple[VectorEvaluation, ...] = ()
     vector_counted: bool = False
+    infeasible: tuple[InfeasibleLayer, ...] = ()
 
     def best(self, objective: Objective) -> NetworkEvaluation:
         """The best mapping of each layer for the objective, with their totals."""
@@ -54,4 +61,5 @@ class NetworkFront(Frozen, frozen=True):
             layers=tuple(front.best(objective) for front in self.layers),
             vector=self.vector,
             vector_counted=self.vector_counted,
+            infeasible=self.infeasible,
         )

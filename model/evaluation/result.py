@@ -93,16 +93,50 @@ class LayerResult(Frozen, frozen=True):
         return gap_to(self.bound.value, self.bound.objective.of(self.cme))
 
 
+class InfeasibleLayer(Frozen, frozen=True):
+    """A layer for which a search found no mapping that fits.
+
+    ``causes`` count the rejected orders by memory. With ``greedy``, the search tried one allocation
+    to memories for each order, as LOMA and SALSA do, so another allocation may fit. ``repeats``
+    names an earlier layer with the same content.
+    """
+
+    layer: str
+    operator: str
+    accelerator: str
+    causes: tuple[Infeasibility, ...]
+    greedy: bool = False
+    repeats: str | None = None
+
+    @property
+    def reason(self) -> str:
+        """Why no mapping fits, and what may find one."""
+        causes = "; ".join(f"{x.reason} ({x.count} orders)" for x in self.causes)
+        if not self.greedy:
+            return f"no loop order fits {self.accelerator}: {causes}"
+        return (
+            f"the memory allocation of this search found no place for any loop order on "
+            f"{self.accelerator}: {causes}; the exact search (--search exact) tries all allocations"
+        )
+
+    @property
+    def message(self) -> str:
+        """The reason, with the name of the layer."""
+        return f"layer {self.layer}: {self.reason}"
+
+
 class NetworkEvaluation(Frozen, frozen=True):
     """The results of all layers of a workload; totals are sums over the layers.
 
-    ``vector`` are the vector operators. With ``vector_counted``, energy, latency and everything
-    derived from them include the vector operators; otherwise totals are those of the array alone.
+    ``infeasible`` are the layers without a mapping; totals are without them. ``vector`` are
+    the vector operators. With ``vector_counted``, energy, latency and everything derived from them
+    include the vector operators; otherwise totals are those of the array alone.
     """
 
     layers: tuple[LayerResult, ...]
     vector: tuple[VectorEvaluation, ...] = ()
     vector_counted: bool = False
+    infeasible: tuple[InfeasibleLayer, ...] = ()
 
     @model_validator(mode="after")
     def _check_layers(self) -> NetworkEvaluation:

@@ -12,7 +12,7 @@ from nestmap.model.dims import OUTPUT, ArrayDimension, MemoryOperand
 from nestmap.model.hardware.imc import IMC_CELLS, ImcKind, ImcSizes, InMemoryCompute
 from nestmap.model.hardware.memory import MemoryLevel, needed_movements
 from nestmap.model.hardware.vector_unit import VectorUnit
-from nestmap.model.units import Area, Count, MilliWatts, NanoSeconds, PicoJoules, Size
+from nestmap.model.units import Area, AreaUnit, Count, MilliWatts, NanoSeconds, PicoJoules, Size
 
 
 class ArraySide(Frozen, frozen=True):
@@ -114,7 +114,8 @@ class Accelerator(Frozen, frozen=True):
     """An array, its memories (innermost first) and, optionally, a vector unit.
 
     With ``counts_leakage`` the energy of a layer includes leakage while it runs; ``unused_leakage``
-    (mW) is the leakage of memories that a layer does not use.
+    (mW) is the leakage of memories that a layer does not use. ``area_unit`` is the unit of all
+    areas; ``None``: they have none.
     """
 
     name: str = Field(min_length=1)
@@ -123,6 +124,7 @@ class Accelerator(Frozen, frozen=True):
     vector_unit: VectorUnit | None = None
     counts_leakage: bool = False
     unused_leakage: MilliWatts = 0.0
+    area_unit: AreaUnit | None = None
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Accelerator:

@@ -156,13 +156,23 @@ class SpatialProblem(Frozen, frozen=True):
                         f"dimension of layer {self.layer.name}: {', '.join(loops)}"
                     )
         for dimension, size in loops.items():
-            factor = self.spatial_mapping.factor_of(dimension)
-            if factor > size:
-                raise ValueError(
-                    f"spatial mapping unrolls {dimension} {factor} times; expected at most its "
-                    f"size {size} in layer {self.layer.name}"
-                )
+            self._check_factors(dimension, size)
         return self
+
+    def _check_factors(self, dimension: Dimension, size: int) -> None:
+        """Checks that no unrolling is larger than what the earlier ones leave, rounded up."""
+        product = 1
+        for unrolling in self.spatial_mapping.unrollings:
+            for loop in unrolling.loops:
+                if loop.dimension != dimension:
+                    continue
+                if loop.size > -(-size // product):
+                    factor = self.spatial_mapping.factor_of(dimension)
+                    raise ValueError(
+                        f"spatial mapping unrolls {dimension} {factor} times; expected at most its "
+                        f"size {size} in layer {self.layer.name}"
+                    )
+                product *= loop.size
 
     def for_layer(self, layer: Layer) -> SpatialProblem:
         """The same problem for another layer, which must have the same content before padding."""

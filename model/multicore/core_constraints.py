@@ -6,34 +6,20 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from functools import cached_property
 from itertools import pairwise
-from typing import Final, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen
-from nestmap.model.errors import InputError
+from nestmap.model.errors import InputError, suggestion
 from nestmap.model.mapping.constraints import DEFAULT_TARGET
 from nestmap.model.multicore.accelerator import CoreId, MultiCoreAccelerator
 from nestmap.model.multicore.split_options import Convention, Hints, SplitMode, SplitOptions
 from nestmap.model.workload.graph import LayerNode, NoCostNode, VectorNode, Workload
+from nestmap.model.workload.operator_types import is_operator_type
 
 NodeKind = Literal["layer", "vector"]
 """The kind of a node: a layer for an array, or a vector operator for a core that lists it."""
-
-
-KNOWN_OPERATORS: Final = frozenset(
-    {
-        *("Conv", "ConvTranspose", "ConvInteger", "QLinearConv", "FusedConv", "Gemm", "QGemm"),
-        *("MatMul", "MatMulInteger", "QLinearMatMul", "FusedMatMul", "Einsum", "Attention"),
-        *("MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool", "LpPool"),
-        *("Add", "Sub", "Mul", "Div", "Pow", "Sqrt", "Exp", "Erf", "Sum", "Max", "Min", "Where"),
-        *("Relu", "LeakyRelu", "PRelu", "Elu", "Gelu", "Silu", "Swish", "Sigmoid", "HardSigmoid"),
-        *("HardSwish", "Tanh", "Clip", "Cast", "Softmax", "LogSoftmax", "ReduceMean", "ReduceSum"),
-        *("ReduceMax", "LayerNormalization", "BatchNormalization", "LRN", "Resize"),
-        *("Pool", "Pooling", "pooling", "simd"),
-    }
-)
-"""The operators that generic mapping files name, and the operator families of Stream's files."""
 
 
 class CoreAllocation(Frozen, frozen=True):
@@ -125,7 +111,6 @@ def check_allocations(
     workload: Workload,
     accelerator: MultiCoreAccelerator,
     where: str = "mapping",
-    operators: Collection[str] = KNOWN_OPERATORS,
 ) -> None:
     """Checks that a mapping fits a network and an accelerator, and that some core runs each layer.
 
@@ -134,14 +119,13 @@ def check_allocations(
         workload: the network.
         accelerator: the multi-core accelerator.
         where: the source of the mapping, such as its file; errors begin with it.
-        operators: operators that a mapping may name even if the network has none of them.
 
     Raises:
         InputError: if an entry names an unknown layer, or a core that does not exist, only stores,
             or does not run its layers; or if no core runs a layer.
     """
     for entry in mapping.entries:
-        _check_target(entry, workload, (*operators, *_core_operators(accelerator)), where)
+        _check_target(entry, workload, tuple(_core_operators(accelerator)), where)
         _check_cores(entry, accelerator, where)
     for node in workload.nodes:
         if not isinstance(node, NoCostNode):
@@ -158,11 +142,13 @@ def _check_target(
 ) -> None:
     names = [node.name for node in workload.nodes]
     there = {node.operator for node in workload.nodes}
-    if entry.target not in (DEFAULT_TARGET, *names, *there, *operators):
+    if entry.target in (DEFAULT_TARGET, *names, *there, *operators):
+        return
+    if not is_operator_type(entry.target):
         raise InputError(
             f"{where}: name {entry.target!r}",
-            "neither a layer of the network nor an operator",
-            f"one of {_join_names((DEFAULT_TARGET, *sorted(there), *names))}",
+            "neither a layer of the network nor an operator type",
+            suggestion(entry.target, (DEFAULT_TARGET, *sorted(there), *names)),
         )
 
 
