@@ -20,9 +20,12 @@ from .mapping.locality import SearchUnusedMemoryStage as SearchUnusedMemoryStage
 from .mapping.loma import CostModelStage as CostModelStage
 from .mapping.loma import LomaStage as LomaStage
 from .mapping.loma import WorkloadStage as WorkloadStage
+from .mapping.loma_limits import LomaLimitsStage as LomaLimitsStage
 from .mapping.ordering import OrderedCandidatesStage as OrderedCandidatesStage
 from .mapping.ordering import TemporalOrderingConversionStage as TemporalOrderingConversionStage
 from .mapping.padding import PaddingStage as PaddingStage
+from .mapping.promising import PromisingMappingsStage as PromisingMappingsStage
+from .mapping.recall import RecallLayerStage as RecallLayerStage
 from .mapping.recall import RecallStage as RecallStage
 from .mapping.reduce import FlattenStage as FlattenStage
 from .mapping.reduce import ListifyStage as ListifyStage

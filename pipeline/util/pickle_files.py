@@ -1,6 +1,7 @@
 """Pipeline items in pickle files: one per file, or numbered in a folder.
 
-Reading a pickle can run code: read only files that you or people you trust have written.
+A pickle can run any program when it is read. Unless a file is trusted, only data is read:
+:mod:`nestmap.pipeline.util.data_unpickler`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Final, TypeVar
 
 from nestmap.model import InputError
 from nestmap.pipeline.util.atomic_files import os_errors_as_input_errors, part_of, replacing
+from nestmap.pipeline.util.data_unpickler import RefusedError, unpickle_data
 
 A = TypeVar("A")
 
@@ -32,17 +34,28 @@ def write_pickle(path: Path, item: object) -> None:
         part.write_bytes(data)
 
 
-def read_pickle(path: Path, kind: type[A]) -> A:
+def read_pickle(path: Path, kind: type[A], *, trusted: bool = False) -> A:
     """The item in a file, which must be of the given class.
 
+    Args:
+        path: the file.
+        kind: the class of the item.
+        trusted: whether the file may call any function, and so run any program. Otherwise it may
+            hold built-in values, arrays, nestmap's models, and objects of ``kind``.
+
     Raises:
-        InputError: if the file cannot be read, or contains something else.
+        InputError: if the file cannot be read, contains something else, or calls more.
     """
     wanted = f"a pickle file that holds {kind.__name__}"
     try:
-        item: object = pickle.loads(path.read_bytes())
+        data = path.read_bytes()
+        item: object = pickle.loads(data) if trusted else unpickle_data(data, kind)
     except OSError as error:
         raise InputError(str(path), error.strerror or str(error), wanted) from None
+    except RefusedError as error:
+        found = f"a pickle that calls {error}"
+        expected = "data alone; trusted=True calls what it names, which can be any program"
+        raise InputError(str(path), found, expected) from None
     except Exception:  # on data that is not a pickle, pickle raises errors of many classes
         raise InputError(str(path), "data that is truncated or not a pickle", wanted) from None
     if not isinstance(item, kind):
@@ -78,13 +91,13 @@ def dumped(folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(folder.glob(f"*{ENDING}"), key=_number))
 
 
-def load(folder: Path, kind: type[A]) -> Iterator[A]:
+def load(folder: Path, kind: type[A], *, trusted: bool = False) -> Iterator[A]:
     """The items that were dumped into a folder, one at a time.
 
     Raises:
         InputError: at once as for :func:`dumped`, while iterating as for :func:`read_pickle`.
     """
-    return (read_pickle(path, kind) for path in dumped(folder))
+    return (read_pickle(path, kind, trusted=trusted) for path in dumped(folder))
 
 
 def _pickled(where: Path, item: object) -> bytes:

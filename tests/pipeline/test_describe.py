@@ -49,10 +49,12 @@ def test_the_main_job() -> None:
         "WorkloadStage",
         ["PinnedTopLevelsStage"],
         [
-            "SpatialMappingGeneratorStage",
-            "OrderedCandidatesStage",
-            [["LomaStage", ["CostModelStage"], "ObserveStage"], "MinimalEDPStage"],
-            "MinimalEDPStage",
+            [
+                "SpatialMappingGeneratorStage",
+                "OrderedCandidatesStage",
+                [["LomaStage", ["CostModelStage"], "ObserveStage"], "MinimalEDPStage"],
+                "MinimalEDPStage",
+            ],
         ],
         "SumStage",
         "VectorStage",
@@ -66,10 +68,12 @@ def test_data_kept_on_chip_and_annealing() -> None:
         "WorkloadStage",
         ["RemoveUnusedMemoryStage", "PinnedTopLevelsStage"],
         [
-            "SpatialMappingGeneratorStage",
-            "OrderedCandidatesStage",
-            [["SalsaStage", "ObserveStage"], "MinimalEnergyStage"],
-            "MinimalEnergyStage",
+            [
+                "SpatialMappingGeneratorStage",
+                "OrderedCandidatesStage",
+                [["SalsaStage", "ObserveStage"], "MinimalEnergyStage"],
+                "MinimalEnergyStage",
+            ],
         ],
         "SumStage",
         "VectorStage",
@@ -78,12 +82,15 @@ def test_data_kept_on_chip_and_annealing() -> None:
 
 def test_a_search_with_bounds_shows_what_it_bounds() -> None:
     described = describe(exploration_pipeline(SearchPlan(search=EVEN, prune=True)))
-    assert names(described)[2] == [
-        "SpatialMappingGeneratorStage",
-        "OrderedCandidatesStage",
-        [["LomaStage", ["CostModelStage"], "ObserveStage"], "MinimalLatencyStage"],
+    (explored,) = described[2].inner
+    assert names((explored,)) == [
+        [
+            "SpatialMappingGeneratorStage",
+            "OrderedCandidatesStage",
+            [["LomaStage", ["CostModelStage"], "ObserveStage"], "MinimalLatencyStage"],
+        ]
     ]
-    bounded = described[2].inner[2]
+    bounded = explored.inner[2]
     assert (bounded.name, json.loads(bounded.options)) == (
         "BoundedSearchStage",
         {"objective": "latency"},
@@ -94,12 +101,14 @@ def test_a_search_with_bounds_shows_what_it_bounds() -> None:
 def test_candidates_may_be_ranked_by_their_bounds() -> None:
     plan = SearchPlan.of(SearchOptions(search="loma", rank="bound", spatial_mappings=5))
     (_, _, layers, *_) = describe(exploration_pipeline(plan))
-    assert [x.name for x in layers.inner[:3]] == [
-        "SpatialMappingGeneratorStage",
-        "OrderedCandidatesStage",
-        "RankByBoundStage",
+    (explored,) = layers.inner
+    assert [x.name for x in explored.inner] == [
+        "PromisingMappingsStage",
+        "each",
+        "MinimalLatencyStage",
     ]
-    assert json.loads(layers.inner[2].options) == {"objective": "latency", "most": 5}
+    options = json.loads(explored.inner[0].options)
+    assert (options["objective"], options["generator"]["max_mappings"]) == ("latency", 5)
 
 
 def test_a_front_is_one_over_all_spatial_mappings() -> None:
@@ -253,20 +262,21 @@ def test_the_graph_has_the_stages_as_nodes() -> None:
         "1": "each",
         "1.0": "PinnedTopLevelsStage",
         "2": "EachOnceStage",
-        "2.0": "SpatialMappingGeneratorStage",
-        "2.1": "OrderedCandidatesStage",
-        "2.2": "each",
-        "2.2.0": "RecallStage",
-        "2.2.0.0": "LomaStage",
-        "2.2.0.1": "each",
-        "2.2.0.1.0": "CostModelStage",
-        "2.2.0.2": "ObserveStage",
-        "2.2.1": "MinimalEDPStage",
-        "2.3": "MinimalEDPStage",
+        "2.0": "RecallLayerStage",
+        "2.0.0": "SpatialMappingGeneratorStage",
+        "2.0.1": "OrderedCandidatesStage",
+        "2.0.2": "each",
+        "2.0.2.0": "RecallStage",
+        "2.0.2.0.0": "LomaStage",
+        "2.0.2.0.1": "each",
+        "2.0.2.0.1.0": "CostModelStage",
+        "2.0.2.0.2": "ObserveStage",
+        "2.0.2.1": "MinimalEDPStage",
+        "2.0.3": "MinimalEDPStage",
         "3": "SumStage",
         "4": "VectorStage",
     }
-    assert json.loads(graph.nodes["2.2.0.0"]["options"])["lpf_limit"] == 4
+    assert json.loads(graph.nodes["2.0.2.0.0"]["options"])["lpf_limit"] == 4
 
 
 def test_the_graph_follows_the_items() -> None:
@@ -278,15 +288,16 @@ def test_the_graph_follows_the_items() -> None:
         ("2", "3"),
         ("3", "4"),
         ("2", "2.0"),
-        ("2.0", "2.1"),
-        ("2.1", "2.2"),
-        ("2.2", "2.2.0"),
-        ("2.2.0", "2.2.0.0"),
-        ("2.2.0.0", "2.2.0.1"),
-        ("2.2.0.1", "2.2.0.1.0"),
-        ("2.2.0.1", "2.2.0.2"),
-        ("2.2.0", "2.2.1"),
-        ("2.2", "2.3"),
+        ("2.0", "2.0.0"),
+        ("2.0.0", "2.0.1"),
+        ("2.0.1", "2.0.2"),
+        ("2.0.2", "2.0.2.0"),
+        ("2.0.2.0", "2.0.2.0.0"),
+        ("2.0.2.0.0", "2.0.2.0.1"),
+        ("2.0.2.0.1", "2.0.2.0.1.0"),
+        ("2.0.2.0.1", "2.0.2.0.2"),
+        ("2.0.2.0", "2.0.2.1"),
+        ("2.0.2", "2.0.3"),
     }
     assert nx.is_directed_acyclic_graph(graph)
 

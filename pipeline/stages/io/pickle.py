@@ -88,13 +88,15 @@ class LoadStage(Stage[Path, Iterator[A]], Generic[A]):
     """Loads the items that a :class:`DumpStage` wrote to a folder, all of class ``kind``.
 
     ``LoadStage(EvaluationBatch) >> MinimalEnergyStage()`` reduces earlier evaluations.
-    Pickles can run code: load only files from sources that you trust.
+    Pickles can run any program. Files that are not ``trusted`` may only hold built-in values,
+    arrays, nestmap's models, and objects of ``kind``.
 
     Raises:
         InputError: where there is no such folder, or a file in it holds something else.
     """
 
     kind: type[A]
+    trusted: bool = False
 
     def __call__(self, folder: Path, /) -> Iterator[A]:
-        return load(folder, self.kind)
+        return load(folder, self.kind, trusted=self.trusted)

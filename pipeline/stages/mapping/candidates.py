@@ -18,6 +18,7 @@ from nestmap.model import (
 from nestmap.model.arrays import Floats, Rows
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.ordering import OrderedCandidatesStage
+from nestmap.pipeline.stages.mapping.suggested import suggested_problem
 from nestmap.search.spatial.all_mappings import SpatialCandidates, all_spatial_mappings
 from nestmap.search.spatial.lower_bounds import lower_bounds
 from nestmap.search.temporal.exact.fitting_rows import rows_that_may_fit
@@ -82,9 +83,10 @@ class RankCandidatesStage(Frozen, Stage[Iterable[SpatialProblem], RankedCandidat
 class AllSpatialMappingsStage(Frozen, Stage[MappingProblem, RankedCandidates], frozen=True):
     """Every spatial mapping of a layer that can be generated, ranked by lower bound.
 
-    The user's mapping and hints restrict them; several loop dimensions may share an array
-    dimension. Those under which no temporal mapping fits are left out, but if there are no others,
-    a few stay that say why. Without an objective, the bound of the energy-delay product counts.
+    The user's mapping and hints restrict them; with ``mixed``, several loop dimensions may share an
+    array dimension. The mapping bundled with the accelerator is one of them. Those under which no
+    temporal mapping fits are left out, but if there are no others, a few stay that say why. Without
+    an objective, the bound of the energy-delay product counts.
 
     Raises:
         InputError: where the user's mapping does not fit the array, or the ordering cannot be
@@ -92,9 +94,10 @@ class AllSpatialMappingsStage(Frozen, Stage[MappingProblem, RankedCandidates], f
     """
 
     objective: Objective | None = None
+    mixed: bool = True
 
     def __call__(self, problem: MappingProblem, /) -> RankedCandidates:
-        every = all_spatial_mappings(problem, mixed=True)
+        every = self._every(problem)
         if problem.constraints.temporal_ordering or problem.constraints.outer_ordering:
             spatial = (every.spatial(row) for row in range(len(every)))
             return _ranked_problems(list(OrderedCandidatesStage()(spatial)), self.objective)
@@ -102,6 +105,12 @@ class AllSpatialMappingsStage(Frozen, Stage[MappingProblem, RankedCandidates], f
         if may_fit.any():
             return self._ranked(every.where(may_fit))
         return self._ranked(every).first(STARTS)
+
+    def _every(self, problem: MappingProblem) -> SpatialCandidates:
+        every, suggested = all_spatial_mappings(problem, self.mixed), suggested_problem(problem)
+        if suggested is None:
+            return every
+        return every.union(all_spatial_mappings(suggested, self.mixed))
 
     def _ranked(self, every: SpatialCandidates) -> RankedCandidates:
         bounds = every.bounds()

@@ -7,11 +7,17 @@ from collections.abc import Iterable
 from nestmap.model import InputError, Layer, LayerConstraints, MappingConstraints, NetworkProblem
 from nestmap.model.base import copy_with
 from nestmap.model.dims import ArrayDimension, Dimension
+from nestmap.model.errors import nearest, warn_of_input
+from nestmap.model.mapping.constraints import DEFAULT_TARGET
+from nestmap.model.workload.operator_types import is_operator_type
 from nestmap.pipeline.stages.mapping.imc_skipped import counted, mapped_layers
 
 
 def check_constraints(network: NetworkProblem, where: str) -> None:
     """Checks that there is a layer, and that every entry in use suits the array.
+
+    Entries that match nothing, and hints over dimensions that the array lacks, are warnings: no
+    search can follow them.
 
     Raises:
         InputError: for an unrolling over a dimension that the array lacks, or over more units than
@@ -19,6 +25,8 @@ def check_constraints(network: NetworkProblem, where: str) -> None:
             lacks; ``where`` names the file.
     """
     check_layers(network)
+    _warn_of_unmatched(network, where)
+    _warn_of_unused_hints(network, where)
     dimensions: dict[str, set[Dimension]] = {}
     for layer in mapped_layers(network):
         target = network.constraints.of(layer).target
@@ -28,16 +36,30 @@ def check_constraints(network: NetworkProblem, where: str) -> None:
             _check_entry(network, entry, dimensions[entry.target], f"{where}: {entry.target}")
 
 
-def unused_hint_notes(network: NetworkProblem) -> list[str]:
-    """A note for each hint over a dimension that the array lacks: no search can follow it."""
-    accelerator = network.accelerator
-    return [
-        f"{entry.target}: spatial_mapping_hint.{hint.array_dimension} has no effect: the array of "
-        f"{accelerator.name} has {', '.join(accelerator.array.sizes)} only."
-        for entry in network.constraints.entries
-        for hint in entry.spatial_hints
-        if hint.array_dimension not in accelerator.array.sizes
-    ]
+def _warn_of_unmatched(network: NetworkProblem, where: str) -> None:
+    """Warns of entries for neither a layer of the network nor an operator type."""
+    nodes = network.workload.nodes
+    known = (DEFAULT_TARGET, *dict.fromkeys(node.operator for node in nodes))
+    names = (*known, *(node.name for node in nodes))
+    for entry in network.constraints.entries:
+        if entry.target not in names and not is_operator_type(entry.target):
+            found = "neither a layer of the network nor an operator type"
+            expected = f"one of {', '.join(known)}, or the name of a layer"
+            warn_of_input(
+                f"{where}: name {entry.target!r}", found, nearest(entry.target, names) or expected
+            )
+
+
+def _warn_of_unused_hints(network: NetworkProblem, where: str) -> None:
+    sizes = network.accelerator.array.sizes
+    for entry in network.constraints.entries:
+        for hint in entry.spatial_hints:
+            if hint.array_dimension not in sizes:
+                warn_of_input(
+                    f"{where}: {entry.target}: spatial_mapping_hint.{hint.array_dimension}",
+                    f"array dimension {hint.array_dimension}, which has no effect",
+                    f"one of {', '.join(sizes)}, the array of {network.accelerator.name}",
+                )
 
 
 def with_suited_mapping(network: NetworkProblem) -> NetworkProblem:

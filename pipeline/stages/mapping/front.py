@@ -9,10 +9,22 @@ from typing import final
 from pydantic import PositiveInt
 
 from nestmap.costmodel.evaluate import evaluate
-from nestmap.model import EvaluationBatch, Frozen, LayerFront, NetworkFront, Objective
+from nestmap.model import (
+    EvaluationBatch,
+    Frozen,
+    InfeasibleLayer,
+    LayerFront,
+    NetworkFront,
+    Objective,
+)
 from nestmap.model.base import copy_with
 from nestmap.pipeline.stage_graph import Stage
-from nestmap.pipeline.stages.mapping.reduce import Costing, costed_once, no_mapping_fits
+from nestmap.pipeline.stages.mapping.infeasible import (
+    check_any_feasible,
+    infeasible_layer,
+    repeated_infeasible,
+)
+from nestmap.pipeline.stages.mapping.reduce import Costing, costed_once
 from nestmap.search import Shortlist, best_first, k_best, pareto_front
 
 
@@ -31,28 +43,35 @@ class ParetoStage(Frozen, Stage[Iterable[EvaluationBatch], Shortlist], frozen=Tr
 class FrontSumStage(Stage[Iterable[Shortlist], NetworkFront]):
     """The Pareto front of each layer, with a full evaluation of every point.
 
+    Layers without a feasible mapping are listed with the reasons; ``greedy`` says that the search
+    tried one allocation for each order.
+
     Raises:
-        InfeasibleError: at the first layer without a feasible mapping; it names the memories that
-            are too small.
+        InfeasibleError: where no layer has a feasible mapping; it names the memories that are too
+            small.
     """
 
     cost: Costing = evaluate
+    greedy: bool = False
 
     def __call__(self, fronts: Iterable[Shortlist], /) -> NetworkFront:
-        return NetworkFront(layers=tuple(_layer_fronts(fronts, self.cost)))
+        found = list(self._layer_fronts(fronts))
+        infeasible = tuple(x for x in found if isinstance(x, InfeasibleLayer))
+        layers = tuple(x for x in found if isinstance(x, LayerFront))
+        check_any_feasible(len(layers), infeasible)
+        return NetworkFront(layers=layers, infeasible=infeasible)
 
+    def _layer_fronts(self, fronts: Iterable[Shortlist]) -> Iterator[LayerFront | InfeasibleLayer]:
+        """The fronts of the layers; equal content and mappings are evaluated once."""
 
-def _layer_fronts(fronts: Iterable[Shortlist], cost: Costing) -> Iterator[LayerFront]:
-    """The fronts of the layers; equal content and mappings are evaluated once."""
+        def first(front: Shortlist) -> LayerFront | InfeasibleLayer:
+            if not front.rows:
+                return infeasible_layer(front.problem, front.statistics, self.greedy)
+            mappings = (row.mappings for row in front.rows)
+            cmes = tuple(self.cost(mapping.problem, mapping.row(0)) for mapping in mappings)
+            return LayerFront(cmes=cmes, statistics=front.statistics)
 
-    def first(front: Shortlist) -> LayerFront:
-        if not front.rows:
-            raise no_mapping_fits(front.problem, front.statistics)
-        mappings = (row.mappings for row in front.rows)
-        cmes = tuple(cost(mapping.problem, mapping.row(0)) for mapping in mappings)
-        return LayerFront(cmes=cmes, statistics=front.statistics)
-
-    return costed_once(fronts, _content, first, _repeated)
+        return costed_once(fronts, _content, first, _repeated)
 
 
 def _content(front: Shortlist) -> tuple[object, ...]:
@@ -60,8 +79,12 @@ def _content(front: Shortlist) -> tuple[object, ...]:
     return front.problem.content, tuple((x.problem.spatial_mapping, x.row(0)) for x in rows)
 
 
-def _repeated(first: LayerFront, front: Shortlist) -> LayerFront:
+def _repeated(
+    first: LayerFront | InfeasibleLayer, front: Shortlist
+) -> LayerFront | InfeasibleLayer:
     name = front.problem.layer.name
+    if isinstance(first, InfeasibleLayer):
+        return repeated_infeasible(first, name)
     cmes = tuple(copy_with(cme, {"layer": name}) for cme in first.cmes)
     return LayerFront(cmes=cmes, statistics=front.statistics, repeats=first.layer)
 

@@ -27,6 +27,7 @@ def mapped_layers(network: NetworkProblem) -> tuple[Layer, ...]:
 def skipped_note(layers: Iterable[Layer], evaluation: NetworkEvaluation) -> str:
     """A sentence about the skipped layers of a network; empty if there are none."""
     mapped = {result.cme.layer for result in evaluation.layers}
+    mapped.update(entry.layer for entry in evaluation.infeasible)
     left = counted(layer.operator for layer in layers if layer.name not in mapped)
     return f"Layers that an IMC array skips, at no cost here: {left}." if left else ""
 

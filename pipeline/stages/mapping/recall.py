@@ -1,14 +1,26 @@
-"""The stage that reuses recorded searches, and records new ones."""
+"""The stages that reuse recorded searches and layers, and record new ones."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol, final
+from typing import Never, Protocol, final
 
-from nestmap.model import CostModelEvaluation, EvaluationBatch, SpatialProblem, TemporalMapping
+from nestmap.model import (
+    CostModelEvaluation,
+    EvaluationBatch,
+    MappingProblem,
+    SpatialProblem,
+    TemporalMapping,
+)
 from nestmap.pipeline.stage_graph import Stage
+
+Explore = Stage[MappingProblem, EvaluationBatch]
+"""The exploration of a layer."""
+
+Choose = Stage[Iterable[EvaluationBatch], EvaluationBatch]
+"""The choice of the best evaluation."""
 
 
 class Entry(Protocol):
@@ -34,6 +46,20 @@ class Ledger(Protocol):
 
     def cost(self, spatial: SpatialProblem, mapping: TemporalMapping) -> CostModelEvaluation:
         """The evaluation of a mapping, reused or computed."""
+        ...
+
+
+class LayerLedger(Ledger, Protocol):
+    """A ledger that also records what runs found for whole layers."""
+
+    def explored(
+        self, problem: MappingProblem, options: str, explore: Explore, choose: Choose
+    ) -> EvaluationBatch:
+        """The best evaluation of a layer.
+
+        If a finished run has explored the layer with these options, the best that ``choose`` finds
+        among what it kept; otherwise the result of ``explore``.
+        """
         ...
 
 
@@ -63,3 +89,27 @@ class RecallStage(Stage[SpatialProblem, Iterator[EvaluationBatch]]):
             for batch in self.inner(spatial):
                 entry.record(batch)
                 yield batch
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RecallLayerStage(Stage[MappingProblem, EvaluationBatch]):
+    """Runs ``inner``, the exploration of a layer, unless the ledger holds its result.
+
+    A reused layer takes neither spatial mappings nor their lower bounds. ``choose`` is the reducer
+    of ``inner``, ``options`` are those of the exploration.
+    """
+
+    inner: Explore
+    choose: Choose
+    ledger: LayerLedger | None
+    options: str = "{}"
+
+    def __call__(self, problem: MappingProblem, /) -> EvaluationBatch:
+        if self.ledger is None:
+            return self.inner(problem)
+        return self.ledger.explored(problem, self.options, self.inner, self.choose)
+
+    def inner_stages(self) -> tuple[Stage[Never, object], ...]:
+        """``inner``, which ends with ``choose``."""
+        return (self.inner,)

@@ -16,9 +16,8 @@ from nestmap.model import (
     CostModelEvaluation,
     EvaluationBatch,
     Frozen,
-    InfeasibleError,
+    InfeasibleLayer,
     LayerResult,
-    MappingProblem,
     NetworkEvaluation,
     Objective,
     SearchStatistics,
@@ -28,6 +27,11 @@ from nestmap.model import (
 from nestmap.model.base import copy_with
 from nestmap.model.evaluation.cost_bounds import objective_bound
 from nestmap.pipeline.stage_graph import Stage
+from nestmap.pipeline.stages.mapping.infeasible import (
+    check_any_feasible,
+    infeasible_layer,
+    repeated_infeasible,
+)
 from nestmap.search import best_of
 
 A = TypeVar("A")
@@ -75,26 +79,40 @@ Costing = Callable[[SpatialProblem, TemporalMapping], CostModelEvaluation]
 class SumStage(Stage[Iterable[EvaluationBatch], NetworkEvaluation]):
     """The full evaluation of the best mapping of each layer, and their sum.
 
-    With the ``objective`` for which the mappings were chosen, results have its lower bound.
+    With the ``objective`` for which the mappings were chosen, results have its lower bound. Layers
+    without a feasible mapping are listed with the reasons; ``greedy`` says that the search tried
+    one allocation for each order.
 
     Raises:
-        InfeasibleError: at the first layer without a feasible mapping; it names the memories that
-            are too small.
+        InfeasibleError: where no layer has a feasible mapping; it names the memories that are too
+            small.
     """
 
     cost: Costing = evaluate
     objective: Objective | None = None
+    greedy: bool = False
 
     def __call__(self, evaluations: Iterable[EvaluationBatch], /) -> NetworkEvaluation:
-        def first(batch: EvaluationBatch) -> LayerResult:
-            cme = self.cost(batch.mappings.problem, batch.mappings.row(0))
-            return self._result(cme, batch.statistics)
+        def first(batch: EvaluationBatch) -> LayerResult | InfeasibleLayer:
+            spatial = batch.mappings.problem
+            if not len(batch):
+                return infeasible_layer(spatial.problem, batch.statistics, self.greedy)
+            return self._result(self.cost(spatial, batch.mappings.row(0)), batch.statistics)
 
-        def repeated(result: LayerResult, batch: EvaluationBatch) -> LayerResult:
-            cme = copy_with(result.cme, {"layer": batch.mappings.problem.layer.name})
-            return self._result(cme, batch.statistics, repeats=result.cme.layer)
+        def repeated(
+            known: LayerResult | InfeasibleLayer, batch: EvaluationBatch
+        ) -> LayerResult | InfeasibleLayer:
+            name = batch.mappings.problem.layer.name
+            if isinstance(known, InfeasibleLayer):
+                return repeated_infeasible(known, name)
+            cme = copy_with(known.cme, {"layer": name})
+            return self._result(cme, batch.statistics, repeats=known.cme.layer)
 
-        return NetworkEvaluation(layers=tuple(costed_once(evaluations, _content, first, repeated)))
+        found = list(costed_once(evaluations, _content, first, repeated))
+        infeasible = tuple(x for x in found if isinstance(x, InfeasibleLayer))
+        layers = tuple(x for x in found if isinstance(x, LayerResult))
+        check_any_feasible(len(layers), infeasible)
+        return NetworkEvaluation(layers=layers, infeasible=infeasible)
 
     def _result(
         self, cme: CostModelEvaluation, statistics: SearchStatistics, repeats: str | None = None
@@ -108,7 +126,7 @@ class SumStage(Stage[Iterable[EvaluationBatch], NetworkEvaluation]):
 def _content(batch: EvaluationBatch) -> tuple[object, ...]:
     spatial = batch.mappings.problem
     if not len(batch):
-        raise no_mapping_fits(spatial.problem, batch.statistics)
+        return (spatial.problem.content,)
     return spatial.problem.content, spatial.spatial_mapping, batch.mappings.row(0)
 
 
@@ -127,14 +145,6 @@ def costed_once(
         else:
             costed[key] = cost(item)
             yield costed[key]
-
-
-def no_mapping_fits(problem: MappingProblem, statistics: SearchStatistics) -> InfeasibleError:
-    """The error for a layer without a feasible mapping; it names the memories that overflow."""
-    reasons = "; ".join(f"{x.reason} ({x.count} orders)" for x in statistics.infeasible)
-    return InfeasibleError(
-        f"layer {problem.layer.name}: no loop order fits {problem.accelerator.name}: {reasons}"
-    )
 
 
 class ListifyStage(Stage[Iterable[A], tuple[A, ...]]):

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import pickle
-from collections.abc import Iterator
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from errno import ENOSPC
+from functools import partial
 from pathlib import Path
 from typing import cast
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -39,7 +47,7 @@ from nestmap.pipeline.stages import (
     PickleSaveStage,
     SumStage,
 )
-from nestmap.pipeline.util.pickle_files import dump, dumped, read_pickle
+from nestmap.pipeline.util.pickle_files import dump, dumped, read_pickle, write_pickle
 from nestmap.search import Shortlist, loma
 from tests.costmodel.machines import machine, mapped, matmul, memory
 
@@ -206,7 +214,6 @@ def test_what_is_no_pickle_of_that_kind_is_wrong_input(tmp_path: Path) -> None:
         b"\x80\x04",
         b"\x80\xff.",
         whole[:-20],
-        b"cnowhere\nnothing\n.",
     ):
         path.write_bytes(data)
         with pytest.raises(InputError, match="truncated or not a pickle"):
@@ -214,6 +221,78 @@ def test_what_is_no_pickle_of_that_kind_is_wrong_input(tmp_path: Path) -> None:
     path.write_bytes(whole)
     with pytest.raises(InputError, match=r"a pickle of EvaluationBatch.*holds int"):
         read_pickle(path, int)
+
+
+@dataclass(frozen=True)
+class Mine:
+    """Data of a program that uses nestmap."""
+
+    x: int
+
+
+class Acts:
+    """Pickles that call something when they are read."""
+
+    def __init__(self, function: Callable[..., object], *args: object) -> None:
+        self._call = function, args
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        return self._call
+
+
+def attacks(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Pickles that would create the file ``ran`` in a folder, or run something else."""
+    ran, dumps = folder / "ran", partial(pickle.dumps, protocol=pickle.HIGHEST_PROTOCOL)
+    yield "posix.mkdir", dumps(Acts(os.mkdir, ran))
+    yield "builtins.eval", dumps(Acts(eval, f"open({str(ran)!r}, 'w')"))
+    yield "builtins.getattr", dumps(Acts(getattr, ran, "touch"))
+    yield "io.open", dumps(Acts(open, str(ran), "w"))
+    yield "subprocess.Popen", dumps(Acts(subprocess.Popen, ["touch", str(ran)]))
+    yield "nestmap.pipeline.util.pickle_files.write_pickle", dumps(Acts(write_pickle, ran, 1))
+    yield "nestmap.pipeline.stages.mapping.loma.LomaStage", dumps(LomaStage())
+    yield "nestmap.store.store.Store", b"cnestmap.store.store\nStore\n."
+    module = b"nestmap.pipeline.util.pickle_files"
+    named = b"\x80\x04\x8c%c%s\x8c\x0cpickle.loads\x93." % (len(module), module)
+    yield f"{module.decode()}.pickle.loads", named
+    yield "pathlib.attrgetter", b"cpathlib\nattrgetter\n(S'touch'\ntR."
+    yield "nowhere.nothing", b"cnowhere\nnothing\n."
+    yield "this.d", b"cthis\nd\n."
+    yield "numpy.load", dumps(Acts(np.load, str(ran)))
+
+
+def test_pickles_that_act_are_refused_unless_trusted(tmp_path: Path) -> None:
+    path, folder = tmp_path / "out.pickle", tmp_path / "ran"
+    for name, data in attacks(tmp_path):
+        path.write_bytes(data)
+        with pytest.raises(InputError, match=rf"a pickle that calls {re.escape(name)}; .*trusted"):
+            read_pickle(path, object)
+        assert not folder.exists()
+    assert "this" not in sys.modules
+    path.write_bytes(pickle.dumps(Acts(folder.mkdir)))
+    assert read_pickle(path, type(None), trusted=True) is None
+    assert folder.is_dir()
+    dump(folder, len)
+    with pytest.raises(InputError, match=r"builtins\.len"):
+        next(LoadStage(object)(folder))
+    assert next(LoadStage(object, trusted=True)(folder)) is len
+
+
+def test_data_of_any_kind_comes_back(tmp_path: Path) -> None:
+    path = tmp_path / "out.pickle"
+    for item in (
+        [1, 2.5, "x", b"y", None, True, 2j],
+        {"a": {1, 2}, "b": frozenset({3}), "c": range(4)},
+        (datetime(2026, 1, 2, 3, 4, tzinfo=UTC), timedelta(1), UUID(int=5), tmp_path),
+        Objective.EDP,
+        Mine(6),
+    ):
+        write_pickle(path, item)
+        assert read_pickle(path, type(item)) == item
+    for array in (np.arange(6).reshape(2, 3).T[::2], np.array(["a", "bc"])):
+        write_pickle(path, array)
+        assert np.array_equal(read_pickle(path, np.ndarray), array)
+    write_pickle(path, np.float32(7.5))
+    assert read_pickle(path, np.float32) == 7.5
 
 
 def test_a_dump_holds_every_item_and_goes_on(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_those_with_the_least_bounds_are_kept(
 
 
 @pytest.mark.parametrize("objective", Objective)
-def test_with_all_candidates_the_rank_changes_no_result(objective: Objective) -> None:
+def test_with_all_candidates_the_rank_by_bound_is_never_worse(objective: Objective) -> None:
     by_rank = [
         explore_network(
             PROBLEM,
@@ -117,8 +117,7 @@ def test_with_all_candidates_the_rank_changes_no_result(objective: Objective) ->
         for rank in Rank
     ]
     values = [[objective.of(x.cme) for x in layers] for layers in by_rank]
-    assert values[0] == values[1]
-    assert [x.statistics for x in by_rank[0]] == [x.statistics for x in by_rank[1]]
+    assert all(bound <= use for use, bound in zip(*values, strict=True))
 
 
 def test_evaluations_of_all_candidates_count() -> None:

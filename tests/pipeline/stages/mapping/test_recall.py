@@ -22,6 +22,7 @@ from nestmap.model import (
 )
 from nestmap.search import best_of, pareto_front
 from nestmap.store import Search
+from nestmap.store.rows.run_records import RecordedNumbers
 from tests.store.builders import FACTORS, accelerator, batch, layer, search_info, spatial_problem
 from tests.sweeps import some_of
 
@@ -57,7 +58,7 @@ def batches(draw: st.DrawFn, unrolled: int) -> EvaluationBatch:
 def recalled(given: list[EvaluationBatch]) -> list[EvaluationBatch]:
     """What a search of these batches gives when it is asked for again."""
     info, recording = search_info(given[0].mappings.problem), Recording(record=RecordMode.NONE)
-    search = Search(info, 7, recording, 0, nobody_takes)
+    search = Search(info, 7, recording, RecordedNumbers(), nobody_takes)
     for one in given:
         search.record(one)
     search.end()
