@@ -134,7 +134,7 @@ ACCELERATOR_FAULTS = (
     Fault("size: 16", "size: 1.5", "10: memories.reg.size", "1.5", "positive number of bits"),
     Fault("size: 16", f"size: {10**30}", "10: memories.reg.size", str(10**30), "at most"),
     Fault("size: 16", "sise: 16", "10: memories.reg.sise", "unknown field 'sise'", "size (one of"),
-    Fault("size: 16", "latency: 1", "9: memories.reg", "no size", "the field size"),
+    Fault("size: 16", "area: 1", "9: memories.reg", "no size", "the field size"),
     Fault("r_cost: 0.1", "r_cost: .nan", "11: memories.reg.r_cost", ".nan", "not negative"),
     Fault("r_cost: 0.1", "r_cost: 1e-1", "11: memories.reg.r_cost", "'1e-1'", "1.0e-3"),
     Fault("r_cost: 0.1", "r_cost:", "9: memories.reg", "no r_cost", "pJ per access"),
@@ -457,6 +457,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("damaged") / "f.yaml"
 
 
+@pytest.mark.filterwarnings("ignore:.*found:nestmap.model.InputWarning")
 @settings(deadline=None)
 @given(case=damaged())
 def test_damaged_files_are_read_or_refused(file: Path, case: tuple[Parse, str]) -> None:

@@ -10,6 +10,7 @@ from nestmap.model.errors import suggestion
 from nestmap.model.workload.equation import Accesses, AxisExtent, parse_equation, parse_relation
 from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Entries, Field, Form, Need, Section
 from nestmap.pipeline.frontend.yaml.located_node import Node
+from nestmap.pipeline.frontend.yaml.operator_type import operator_type
 
 Fields = Mapping[Field, Node]
 """The fields of a layer that are present in the file."""
@@ -182,7 +183,7 @@ def parse_layer(node: Node, fields: Fields, name: str, sources: Mapping[str, str
             equation.text(),
             sizes,
             name=name,
-            operator=fields[_OPERATOR].text(_OPERATOR.kind),
+            operator=operator_type(fields[_OPERATOR]),
             relations=tuple(relations.values()),
             precision=bits | {output: bits.get(output + _FINAL, bits[output])},
             partial_precision=bits[output],

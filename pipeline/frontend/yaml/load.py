@@ -10,12 +10,15 @@ from yaml.constructor import SafeConstructor
 from yaml.representer import RepresenterError, SafeRepresenter
 
 from nestmap.model import InputError
+from nestmap.model.errors import warn_of_input
+from nestmap.pipeline.frontend.bounded_files import read_bounded
 from nestmap.pipeline.frontend.yaml.located_node import Node
 
 # libyaml is ten times faster than the loader in Python; some builds of PyYAML lack it.
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _MERGER: Final = SafeConstructor()
+_TEXT: Final = "tag:yaml.org,2002:str"
 
 
 class _Representer(Protocol):
@@ -27,8 +30,17 @@ class _Representer(Protocol):
 DEEPEST: Final = 50
 """The deepest nesting of collections; parsers recurse, and no description needs more."""
 
+LARGEST_FILE: Final = 32 * 2**20
+"""The largest file (bytes)."""
+
+MOST_VALUES: Final = 500_000
+"""The largest number of values in a file."""
+
 LARGEST_TREE: Final = 2_000_000
 """The largest number of values in a file, with aliases expanded."""
+
+LONGEST_TEXT: Final = 10_000
+"""The largest number of characters of a name, a number or an equation."""
 
 
 def read_yaml(path: Path) -> Node:
@@ -65,7 +77,7 @@ def parse_yaml(text: str, file: str) -> Node:
         InputError: if the text is empty, not YAML, nested too deeply or too large.
     """
     try:
-        _check_depth(text, file)
+        _check_size_and_depth(text, file)
         root: yaml.Node | None = yaml.compose(text, Loader=_LOADER)
         if root is None or (isinstance(root, yaml.ScalarNode) and not root.value):
             raise InputError(file, "an empty file", "a YAML description")
@@ -83,37 +95,46 @@ def parse_yaml(text: str, file: str) -> Node:
 
 def _text(path: Path) -> str:
     expected = "a YAML file"
+    data = read_bounded(path, LARGEST_FILE, expected)
     try:
-        return path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(str(path), "no such file", expected) from None
-    except IsADirectoryError:
-        raise InputError(str(path), "a directory", expected) from None
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        line = data[: error.start].count(b"\n") + 1
         raise InputError(f"{path}:{line}", "bytes that are not UTF-8 text", expected) from None
-    except (OSError, ValueError) as error:  # ValueError: a path with a null character
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        found = f"a file that cannot be read ({reason})"
-        raise InputError(str(path), found, expected) from None
 
 
 def _not_yaml(file: str, line: int, problem: str) -> InputError:
     return InputError(f"{file}:{line}", f"text that is not YAML ({problem})", "valid YAML")
 
 
-def _check_depth(text: str, file: str) -> None:
-    """Rejects deep nesting before the tree is built: libyaml crashes on it."""
-    depth = 0
+def _check_size_and_depth(text: str, file: str) -> None:
+    """Rejects what is too large before the tree is built, and nested too deeply: libyaml crashes.
+
+    The values of a tree take a hundred times the memory of their text.
+    """
+    depth = values = 0
     for event in yaml.parse(text, Loader=_LOADER):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
+        if isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
+        elif isinstance(event, yaml.NodeEvent):
+            values += 1
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            _check_value(event, file)
         if depth > DEEPEST:
-            raise InputError(
-                f"{file}:{_line(event)}", f"collections nested {depth} deep", f"at most {DEEPEST}"
-            )
+            found = f"collections nested {depth} deep"
+            raise InputError(f"{file}:{_line(event)}", found, f"at most {DEEPEST}")
+        if values > MOST_VALUES:
+            found, expected = f"more than {MOST_VALUES:,} values", f"at most {MOST_VALUES:,}"
+            raise InputError(f"{file}:{_line(event)}", found, expected)
+
+
+def _check_value(event: yaml.NodeEvent, file: str) -> None:
+    """Rejects long names, numbers and tags: some take quadratic time to read."""
+    texts = (event.anchor, getattr(event, "tag", None), getattr(event, "value", None))
+    longest = max(len(text or "") for text in texts)
+    if longest > LONGEST_TEXT:
+        found = f"a value of {longest:,} characters"
+        raise InputError(f"{file}:{_line(event)}", found, f"at most {LONGEST_TEXT:,}")
 
 
 def _resolve(root: yaml.Node, file: str) -> None:
@@ -131,16 +152,31 @@ def _resolve(root: yaml.Node, file: str) -> None:
             sizes[id(node)] = 1 + sum(size(child) for child in _children(node))
             _check_size(sizes[id(node)], file, _line(node))
             if isinstance(node, yaml.MappingNode):
+                _warn_of_repeated_keys(node, file)
                 _MERGER.flatten_mapping(node)
         return _check_size(sizes[id(node)], file, _line(node))
 
     size(root)
 
 
+def _warn_of_repeated_keys(node: yaml.MappingNode, file: str) -> None:
+    """Warns of names that a mapping has twice: the last one counts; they may replace merged ones.
+
+    Repeated numbers are errors where numbers are keys.
+    """
+    seen: set[str] = set()
+    for key, _ in node.value:
+        if isinstance(key, yaml.ScalarNode) and key.tag == _TEXT:
+            if key.value in seen:
+                where = f"{file}:{_line(key)}"
+                warn_of_input(where, f"a second {key.value}, which replaces the first", "one")
+            seen.add(key.value)
+
+
 def _check_size(size: int | None, file: str, line: int) -> int:
     if size is None or size > LARGEST_TREE:
-        found = "an anchor that contains itself" if size is None else f"{size} values"
-        expected = f"at most {LARGEST_TREE} values, with aliases expanded"
+        found = "an anchor that contains itself" if size is None else f"{size:,} values"
+        expected = f"at most {LARGEST_TREE:,} values, with aliases expanded"
         raise InputError(f"{file}:{line}", found, expected)
     return size
 

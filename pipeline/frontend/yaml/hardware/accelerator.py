@@ -10,8 +10,9 @@ from pydantic import ValidationError
 
 from nestmap.model import IMC_CELLS, Accelerator, MemoryLevel, OperationalArray
 from nestmap.model.errors import violation
+from nestmap.model.units import AreaUnit
 from nestmap.pipeline.frontend.given import FieldValues
-from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, Section
+from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, Section, one_of
 from nestmap.pipeline.frontend.yaml.hardware.array import parse_array
 from nestmap.pipeline.frontend.yaml.hardware.cacti import cacti_cost
 from nestmap.pipeline.frontend.yaml.hardware.memory import parse_memory
@@ -75,13 +76,32 @@ STATIC_ENERGY: Final = Field(
     origin=Origin.NESTMAP,
 )
 
+AREA_UNIT: Final = Field(
+    "area_unit",
+    "the unit of all areas of the description; `nestmap query designs` compares areas in mm2 only",
+    one_of(AreaUnit),
+    "mm2",
+    Need.OPTIONAL,
+    otherwise="areas without a unit, as in ZigZag",
+    origin=Origin.NESTMAP,
+)
+
 _SEVERAL_CORES: Final = "cores"
 
 ACCELERATOR: Final = Section(
     "Root of an accelerator",
     (),
     "The array, and the memories that feed it.",
-    (NAME, MEMORIES, ARRAY_FIELD, _DATAFLOWS, VECTOR_UNIT_FIELD, TECHNOLOGY, STATIC_ENERGY),
+    (
+        NAME,
+        MEMORIES,
+        ARRAY_FIELD,
+        _DATAFLOWS,
+        VECTOR_UNIT_FIELD,
+        TECHNOLOGY,
+        STATIC_ENERGY,
+        AREA_UNIT,
+    ),
 )
 
 
@@ -136,6 +156,7 @@ def accelerator_of(root: Node, fields: Mapping[Field, Node], cacti: CactiClient)
             memories=memories,
             vector_unit=unit,
             counts_leakage=counts_leakage,
+            area_unit=fields[AREA_UNIT].choice(AreaUnit) if AREA_UNIT in fields else None,
         )
     except ValidationError as error:
         found, expected = violation(error)

@@ -12,6 +12,7 @@ from nestmap.model.base import copy_with
 from nestmap.model.multicore.accelerator import ComputeCore, CoreId, StorageCore
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, Section, one_of
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import (
+    AREA_UNIT,
     ARRAY_FIELD,
     MEMORIES,
     NAME,
@@ -26,6 +27,7 @@ from nestmap.pipeline.frontend.yaml.hardware.memory_cost import CactiClient, Cos
 from nestmap.pipeline.frontend.yaml.load import read_yaml
 from nestmap.pipeline.frontend.yaml.located_node import Node, is_name
 from nestmap.pipeline.frontend.yaml.mapping import parse_spatial_mapping
+from nestmap.pipeline.frontend.yaml.operator_type import operator_type
 from nestmap.pipeline.frontend.yaml.quantities import technology
 
 
@@ -117,7 +119,7 @@ CORE: Final = Section(
     "are on-chip; the outermost one of each memory operand holds the tensors that cores exchange.",
     (
         *(NAME, MEMORIES, ARRAY_FIELD, _TYPE, _OPERATORS, _DATAFLOWS),
-        *(VECTOR_UNIT_FIELD, TECHNOLOGY, STATIC_ENERGY, _PRECISION, _BANKS),
+        *(VECTOR_UNIT_FIELD, TECHNOLOGY, STATIC_ENERGY, AREA_UNIT, _PRECISION, _BANKS),
     ),
 )
 STORAGE_CORE: Final = Section(
@@ -182,7 +184,7 @@ def _compute(root: Node, number: CoreId, cacti: CactiClient) -> ComputeCore:
 def _operators(node: Node) -> tuple[str, ...]:
     names: dict[str, Node] = {}
     for item in node.sequence(_OPERATORS.kind):
-        name = item.text("an operator type such as Conv")
+        name = operator_type(item)
         if name in names:
             raise item.error("each operator type once", f"a second {name}")
         names[name] = item

@@ -13,10 +13,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nestmap.model import InputError, Loop
+from nestmap.model import InputError, InputWarning, Loop
 from nestmap.pipeline.frontend.yaml import load as source
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Section
-from nestmap.pipeline.frontend.yaml.load import DEEPEST, parse_yaml, read_yaml
+from nestmap.pipeline.frontend.yaml.load import DEEPEST, MOST_VALUES, parse_yaml, read_yaml
 from nestmap.pipeline.frontend.yaml.located_node import LARGEST, Node
 
 SAMPLE = """\
@@ -161,7 +161,10 @@ def test_optional_fields_that_are_null_are_left_out() -> None:
 
 
 def test_the_last_of_equal_keys_counts() -> None:
-    entries = parse_yaml("a: 1\nb: 2\na: 3\n", "f.yaml").entries()
+    with pytest.warns(
+        InputWarning, match=r"^f\.yaml:3: found a second a, which replaces the first"
+    ):
+        entries = parse_yaml("a: 1\nb: 2\na: 3\n", "f.yaml").entries()
     assert {name: node.integer() for name, node in entries.items()} == {"a": 3, "b": 2}
     assert entries["a"].line == 3
 
@@ -224,6 +227,42 @@ def test_deep_nesting_is_refused_before_the_parser_recurses() -> None:
     error = refusal(lambda: parse_yaml(deep, "f.yaml"))
     assert (error.where, error.expected) == ("f.yaml:7", f"at most {DEEPEST}")
     assert parse_yaml("[" * DEEPEST + "]" * DEEPEST, "f.yaml").sequence()
+
+
+def test_many_values_are_refused_before_the_tree_is_built() -> None:
+    most = "\n[" + "1," * (MOST_VALUES - 1) + "]"
+    assert len(parse_yaml(most, "f.yaml").sequence()) == MOST_VALUES - 1
+    error = refusal(lambda: parse_yaml(most[:-1] + "1," * 10_000_000 + "]", "f.yaml"))
+    assert (error.where, error.found) == ("f.yaml:2", "more than 500,000 values")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "9" * 20_000,
+        "1:" * 10_000 + "1",
+        "x" * 20_000,
+        "!" + "x" * 20_000,
+        "&" + "x" * 20_000 + " 1",
+    ],
+    ids=["digits", "sexagesimal", "text", "tag", "anchor"],
+)
+@pytest.mark.parametrize("text", ["a: {}\n", "{}: a\n", "- b\n- [{}]\n"])
+def test_long_values_are_refused_before_they_are_read(text: str, value: str) -> None:
+    error = refusal(lambda: parse_yaml("\n\n" + text.format(value), "f.yaml"))
+    assert error.where == f"f.yaml:{4 if text[0] == '-' else 3}"
+    assert error.found.startswith(("a value of 20,0", "text that is not YAML"))
+    assert len(str(error)) < 200
+
+
+def test_messages_are_short_whatever_they_quote() -> None:
+    names = "".join(f"n{i}: 1\n" for i in range(100_000))
+    error = refusal(lambda: parse_yaml(names, "f.yaml").one_of(["a"]))
+    assert len(str(error)) < 5000
+    known = [f"n{i}" for i in range(100_000)]
+    error = refusal(lambda: parse_yaml("a: m", "f.yaml").entries()["a"].one_of(known))
+    assert error.expected.endswith("n58, n59 and 99,940 more")
+    assert len(str(InputError("w" * 10**6, "f" * 10**6, "e" * 10**6))) < 6100
 
 
 @pytest.mark.parametrize("merge", ["[*{}, *{}, *{}]", "{{<<: [*{}, *{}, *{}]}}"])

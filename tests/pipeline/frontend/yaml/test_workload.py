@@ -131,7 +131,7 @@ def test_what_may_be_left_out(tmp_path: Path) -> None:
 def test_an_input_without_indices_is_one_element(tmp_path: Path) -> None:
     text = """
 - id: 0
-  operator_type: Scale
+  operator_type: Mul
   equation: O[b][k]=I[b][k]*W[]
   loop_dims: [B, K]
   loop_sizes: [2, 3]

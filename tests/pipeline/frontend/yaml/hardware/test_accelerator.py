@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from nestmap.model import (
     Accelerator,
     ArraySide,
+    InputWarning,
     MemoryInstance,
     MemoryLevel,
     MemoryPort,
@@ -267,7 +268,8 @@ def test_details_of_a_known_file() -> None:
 def test_the_last_of_two_port_lists_counts() -> None:
     (path,) = (f for f in FILES if f.stem == "tpu_like")
     assert path.read_text().count("    ports:") == 5
-    accelerator = parse_accelerator(path)
+    with pytest.warns(InputWarning, match="found a second ports, which replaces the first"):
+        accelerator = parse_accelerator(path)
     assert [len(level.instance.ports) for level in accelerator.memories] == [2, 4, 2, 1]
 
 
