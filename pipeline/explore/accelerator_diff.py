@@ -20,7 +20,7 @@ from nestmap.model import (
 Models = tuple[Frozen, ...]
 
 _FREE: Final[dict[type[Frozen], frozenset[str]]] = {
-    Accelerator: frozenset({"name", "counts_leakage", "unused_leakage"}),
+    Accelerator: frozenset({"name", "counts_leakage", "unused_leakage", "area_unit"}),
     OperationalArray: frozenset({"unit_energy", "unit_area", "unit_leakage", "clock_period"}),
     MemoryInstance: frozenset({"name", "read_energy", "write_energy", "area", "leakage"}),
     MemoryPort: frozenset({"name"}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import EllipsisType
@@ -13,6 +13,7 @@ from nestmap.costmodel.evaluate import evaluate as evaluate_mapping
 from nestmap.model import (
     CostModelEvaluation,
     Frozen,
+    InfeasibleLayer,
     InputError,
     Layer,
     LayerConstraints,
@@ -24,11 +25,13 @@ from nestmap.model import (
     NetworkProblem,
     Objective,
     Recording,
+    RunLabel,
     SpatialMapping,
     SpatialProblem,
     TemporalMapping,
 )
 from nestmap.model.display import costs_text, view
+from nestmap.model.run_label import UNLABELED
 from nestmap.pipeline.explore.options import (
     EveryName,
     MappingTypeName,
@@ -70,7 +73,7 @@ class Exploration(Frozen, frozen=True):
     def __repr__(self) -> str:
         name = f"{type(self).__name__}: {self.workload} on {self.accelerator}"
         costs = costs_text(self.latency, self.energy)
-        return f"<{name}, best {self.objective}: {costs}, {len(self.layers)} layers>"
+        return f"<{name}, best {self.objective}: {costs}, {_layers(self.layers, self.infeasible)}>"
 
     __str__ = __repr__
 
@@ -78,6 +81,11 @@ class Exploration(Frozen, frozen=True):
     def layers(self) -> tuple[LayerResult, ...]:
         """The result of each layer."""
         return self.total.layers
+
+    @property
+    def infeasible(self) -> tuple[InfeasibleLayer, ...]:
+        """The layers without a mapping, with the reasons; energy and latency are without them."""
+        return self.total.infeasible
 
     @property
     def energy(self) -> float:
@@ -109,9 +117,14 @@ class FrontExploration(Frozen, frozen=True):
     def __repr__(self) -> str:
         name = f"{type(self).__name__}: {self.workload} on {self.accelerator}"
         mappings = sum(len(layer.cmes) for layer in self.front.layers)
-        return f"<{name}, {mappings} mappings of {len(self.front.layers)} layers>"
+        return f"<{name}, {mappings} mappings of {_layers(self.front.layers, self.infeasible)}>"
 
     __str__ = __repr__
+
+    @property
+    def infeasible(self) -> tuple[InfeasibleLayer, ...]:
+        """The layers without a mapping, with the reasons."""
+        return self.front.infeasible
 
 
 @view.register
@@ -145,6 +158,8 @@ def explore(  # noqa: D417, PLR0913 (SearchOptions describes the options of the 
     workers: int | None = None,
     static_energy: bool = False,
     store: Store | Path | str | None = None,
+    name: str | None = None,
+    tags: Sequence[str] = (),
     recording: Recording | None = None,
     progress: Progress | None = None,
 ) -> Exploration:
@@ -164,12 +179,14 @@ def explore(  # noqa: D417, PLR0913 (SearchOptions describes the options of the 
         static_energy: whether energies include the leakage of memories and array.
         store: where every evaluation is recorded: a store, or a DuckDB file (created if missing).
             Results that it holds already are not computed again.
+        name: what the store calls the run; other runs may have the same name.
+        tags: tags of the run in the store.
         recording: which evaluations are recorded, and whether to compute everything again.
         progress: receives progress updates.
 
     Raises:
         InputError: where an argument is invalid.
-        InfeasibleError: where no mapping of a layer fits.
+        InfeasibleError: where no layer has a mapping that fits.
         StoreError: where the store cannot be written.
     """
     options = SearchOptions(
@@ -192,30 +209,58 @@ def explore(  # noqa: D417, PLR0913 (SearchOptions describes the options of the 
     network = read_network(
         workload, accelerator, mapping, dims=dims, store=store, static_energy=static_energy
     )
-    return explore_network(network, chosen, store=store, recording=recording, progress=progress)
+    return explore_network(
+        network,
+        chosen,
+        store=store,
+        label=label_of_run(name, tags, store),
+        recording=recording,
+        progress=progress,
+    )
 
 
-def explore_networks(
+def label_of_run(
+    name: str | None, tags: Sequence[str], store: Store | Path | str | None
+) -> RunLabel:
+    """The label of a run that a store records.
+
+    Raises:
+        InputError: if the name or a tag is not valid, or there is no store.
+    """
+    label = RunLabel.of(name, tags)
+    if store is None and label != UNLABELED:
+        hint = "only recorded runs have names and tags: give a store"
+        raise InputError.conflict("name or tags", "no store", hint)
+    return label
+
+
+def explore_networks(  # noqa: PLR0913 (keywords, as in explore)
     workloads: Iterable[GivenWorkload],
     accelerator: GivenAccelerator,
     mapping: GivenMapping | None = None,
     *,
     plan: SearchPlan | None = None,
     store: Store | Path | str | None = None,
+    name: str | None = None,
+    tags: Sequence[str] = (),
     recording: Recording | None = None,
 ) -> tuple[Exploration, ...]:
     """Explores several networks on one accelerator, one after the other; see :func:`explore`.
 
-    All inputs are read and checked before anything is explored. A layer that an earlier network has
+    All inputs are read and checked before anything is explored. All runs get the name and the tags.
+    A layer that an earlier network has
     as well is not searched again, if there is a store.
 
     Raises:
         InputError: where an argument is invalid.
-        InfeasibleError: where no mapping of a layer fits.
+        InfeasibleError: where no layer has a mapping that fits.
         StoreError: where the store cannot be written.
     """
     networks = [read_network(x, accelerator, mapping, store=store) for x in workloads]
-    return tuple(explore_network(x, plan, store=store, recording=recording) for x in networks)
+    label = label_of_run(name, tags, store)
+    return tuple(
+        explore_network(x, plan, store=store, label=label, recording=recording) for x in networks
+    )
 
 
 def read_network(
@@ -254,17 +299,20 @@ def explore_network(
     plan: SearchPlan | None = None,
     *,
     store: Store | Path | str | None = None,
+    label: RunLabel | None = None,
     recording: Recording | None = None,
     progress: Progress | None = None,
 ) -> Exploration:
     """Finds the best mapping of every layer of a network problem.
 
+    ``label`` is what the store calls the run.
+
     Raises:
         InputError: where the constraints do not suit a layer.
-        InfeasibleError: where no mapping of a layer fits.
+        InfeasibleError: where no layer has a mapping that fits.
         StoreError: where the store cannot be written.
     """
-    job = Job(network, plan or SearchPlan())
+    job = Job(network, plan or SearchPlan(), label=label or UNLABELED)
     with _open_run(job, store, recording, progress) as run:
         return run_exploration(job, run, progress)
 
@@ -294,7 +342,7 @@ def run_exploration(job: Job, run: ExplorationRun, progress: Progress | None) ->
 
     Raises:
         InputError: where the constraints do not suit a layer.
-        InfeasibleError: where no mapping of a layer fits.
+        InfeasibleError: where no layer has a mapping that fits.
         StoreError: where the store cannot be written.
     """
     pipeline = exploration_pipeline(job.plan, _observers(progress), run.ledger)
@@ -314,6 +362,7 @@ def explore_front(
     plan: SearchPlan | None = None,
     *,
     store: Store | Path | str | None = None,
+    label: RunLabel | None = None,
     recording: Recording | None = None,
     progress: Progress | None = None,
 ) -> FrontExploration:
@@ -324,10 +373,10 @@ def explore_front(
 
     Raises:
         InputError: where the constraints do not suit a layer, or the plan prunes.
-        InfeasibleError: where no mapping of a layer fits.
+        InfeasibleError: where no layer has a mapping that fits.
         StoreError: where the store cannot be written.
     """
-    job = Job(network, plan or SearchPlan(), pareto=True)
+    job = Job(network, plan or SearchPlan(), pareto=True, label=label or UNLABELED)
     check_front_plan(job.plan)
     with _open_run(job, store, recording, progress) as run:
         return run_front_exploration(job, run, progress)
@@ -351,7 +400,7 @@ def run_front_exploration(
 
     Raises:
         InputError: where the constraints do not suit a layer.
-        InfeasibleError: where no mapping of a layer fits.
+        InfeasibleError: where no layer has a mapping that fits.
         StoreError: where the store cannot be written.
     """
     pipeline = front_pipeline(job.plan, _observers(progress), run.ledger)
@@ -363,6 +412,11 @@ def run_front_exploration(
         accelerator=job.network.accelerator.name,
         front=front,
     )
+
+
+def _layers(layers: Sequence[object], infeasible: Sequence[InfeasibleLayer]) -> str:
+    more = f", {len(infeasible)} infeasible" if infeasible else ""
+    return f"{len(layers)} layers{more}"
 
 
 def _observers(progress: Progress | None) -> tuple[Observer, ...]:

@@ -59,9 +59,11 @@ _NOTES: Final = (
     "to and from the level above.",
     "ACCESSES  Tiles: how many an instance holds one after the other. To and from below and above: "
     "accesses of a port's full width, of all instances.",
-    "WHAT IF  Each row is evaluated. 2x width: the largest width of a port, with the same energy a "
-    "bit. 2x capacity: with the same ports, leakage and energy an access, and the same mapping, or "
-    "the same order of loops and the memories filled anew for it as LOMA does.",
+    "WHAT IF  Each row is evaluated. Spatial mapping: the best of those with the lowest bounds, "
+    "with LOMA's orders of six factors, whatever the mapping file fixes. 2x width: the largest "
+    "width of a port, with the same energy a bit. 2x capacity: with the same ports, leakage and "
+    "energy an access, and the same mapping, or the same order of loops and the memories filled "
+    "anew for it as LOMA does.",
 )
 
 
@@ -130,7 +132,8 @@ def explain(
     ``spatial`` is the problem of the evaluation: layer, accelerator and spatial mapping
     (:func:`~nestmap.pipeline.explore.recorded_problem.recorded_problem` finds that of a result).
     ``bound`` is that of the result; it says how far the mapping may be from the optimum.
-    The mapping is also evaluated on a few dozen accelerators with wider ports and larger memories.
+    A few other spatial mappings are tried, and the mapping is evaluated on a few dozen accelerators
+    with wider ports and larger memories.
 
     Raises:
         InputError: where the evaluation is not one of a mapping of this problem.

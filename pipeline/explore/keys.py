@@ -6,7 +6,7 @@ import hashlib
 import json
 
 from nestmap.costmodel.version import VERSION as COST_MODEL_VERSION
-from nestmap.model import SpatialProblem, TemporalMapping
+from nestmap.model import Accelerator, MappingProblem, SpatialProblem, TemporalMapping
 from nestmap.pipeline.stages import ExactStage, LomaStage, SalsaStage
 from nestmap.search.version import VERSION as SEARCH_VERSION
 
@@ -27,6 +27,25 @@ def search_key(spatial: SpatialProblem, options: str) -> str:
     """
     versions: list[Part] = [COST_MODEL_VERSION, SEARCH_VERSION]
     return _key(["search", *_problem(spatial), options, *versions])
+
+
+def exploration_method(accelerator: Accelerator, options: str) -> str:
+    """The key of a way of exploring layers; ``options`` are those of the exploration as JSON."""
+    versions: list[Part] = [COST_MODEL_VERSION, SEARCH_VERSION]
+    return _key(["exploration", accelerator.content_hash, options, *versions])
+
+
+def layer_key(problem: MappingProblem) -> str:
+    """The key of a layer under its constraints, whatever the accelerator."""
+    layer, _, constraints, top_levels = problem.content
+    return _key(
+        [
+            "layer",
+            layer.content_hash,
+            constraints.content_hash,
+            [level.content_hash for level in top_levels],
+        ]
+    )
 
 
 def evaluation_key(spatial: SpatialProblem, mapping: TemporalMapping) -> str:

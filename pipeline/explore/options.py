@@ -86,9 +86,10 @@ class SearchOptions:
     rank: Annotated[
         RankName | StrEnum | None,
         Option(
-            help="How to rank spatial mappings: by how much of the array they use (utilization), "
-            "or the best fifty of these by the lower bound of their cost (bound).",
-            default="utilization",
+            help="How to choose spatial mappings: by the bound of their cost, with the simple "
+            "and the bundled ones always among them (bound), or by the share of the array in use, "
+            "as in ZigZag (utilization). Default: utilization with --search loma or salsa and "
+            "with --lpf-limit alone, else bound.",
         ),
     ] = None
     pad: Annotated[

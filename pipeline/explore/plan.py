@@ -43,13 +43,15 @@ from nestmap.pipeline.stages import (
     ExactWalkStage,
     FlattenStage,
     FrontSumStage,
+    LomaLimitsStage,
     LomaStage,
     OrderedCandidatesStage,
     PaddingStage,
     ParetoStage,
     PinnedTopLevelsStage,
-    RankByBoundStage,
+    PromisingMappingsStage,
     RankCandidatesStage,
+    RecallLayerStage,
     RecallStage,
     RemoveUnusedMemoryStage,
     SearchUnusedMemoryStage,
@@ -62,33 +64,35 @@ from nestmap.pipeline.stages import (
 )
 from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
 from nestmap.pipeline.stages.mapping.observe import Observer, ObserveStage
-from nestmap.pipeline.stages.mapping.recall import Ledger
+from nestmap.pipeline.stages.mapping.recall import LayerLedger, Ledger
 from nestmap.pipeline.stages.mapping.reduce import Costing
 from nestmap.search.parallel import available_workers
 
 
 class Rank(StrEnum):
-    """How spatial mappings are ranked.
+    """How spatial mappings are chosen.
 
-    ``utilization``: by the share of the array in use, then by the number of different dimensions
-    unrolled, as in the reference. ``bound``: the best fifty of these, by the lower bound of their
-    cost.
+    ``utilization``: those that use most of the array, then those that unroll more different
+    dimensions, as in the reference. ``bound``: of all spatial mappings those with the lowest bound
+    of the objective, and always the simple and the bundled ones: see
+    :class:`~nestmap.pipeline.stages.mapping.promising.PromisingMappingsStage`. More spatial
+    mappings, or mixed ones, are then never worse, nor is LOMA with more loop factors: it also tries
+    all lower limits.
     """
 
     UTILIZATION = "utilization"
     BOUND = "bound"
 
 
-CANDIDATE_POOL = 50
-"""The number of spatial mappings that are ranked by bound, unless the user asks for more."""
-
-
 class SearchPlan(Frozen, frozen=True):
     """How an exploration searches.
 
     ``objective``: what to minimize; it overrides the objective of the search. ``search``: how to
-    find temporal mappings. ``spatial``: which spatial mappings to try, ranked by ``rank``; by
-    default the exact search tries all, other searches the three with the highest utilization.
+    find temporal mappings. ``spatial``: which spatial mappings to try, chosen by ``rank``; by
+    default the exact search tries all, other searches the three with the highest utilization, as
+    the reference. The default rank is ``bound`` for the exact search and ``utilization`` for the
+    others; a limit of loop factors with more or mixed spatial mappings, without the name of a
+    search, means LOMA with ``bound``.
     ``padding``: if given, padded layers are tried, too. ``locality``: if given, data stays on chip
     between layers where capacity allows. With ``prune``, spatial mappings are searched in the order
     of their lower bounds, and those whose bound exceeds the best result are skipped: the same
@@ -99,7 +103,7 @@ class SearchPlan(Frozen, frozen=True):
     objective: Objective = Objective.LATENCY
     search: Search = ExactStage()
     spatial: SpatialMappings | None = None
-    rank: Rank = Rank.UTILIZATION
+    rank: Rank | None = None
     padding: PaddingStage | None = None
     locality: SearchUnusedMemoryStage | None = None
     prune: bool = False
@@ -123,7 +127,6 @@ class SearchPlan(Frozen, frozen=True):
         """
         changes = {
             "objective": named(Objective, options.objective, "objective"),
-            "rank": named(Rank, options.rank, "rank"),
             "prune": options.prune,
             "count_vector": options.count_vector,
         }
@@ -133,6 +136,7 @@ class SearchPlan(Frozen, frozen=True):
                 "search": search,
                 "spatial": chosen_spatial(self.spatial, options, search),
                 "padding": chosen_padding(self.padding, options.pad),
+                "rank": _chosen_rank(self, options),
                 "locality": chosen_locality(self.locality, options.keep_on_chip),
             }
             return copy_with(self, given(changes) | fixed)
@@ -154,6 +158,17 @@ class SearchPlan(Frozen, frozen=True):
         return self.effective_search
 
     @property
+    def effective_rank(self) -> Rank:
+        """The rank; by default that of the reference for its own searches."""
+        default = Rank.BOUND if isinstance(self.search, ExactStage) else Rank.UTILIZATION
+        return self.rank or default
+
+    @property
+    def is_greedy(self) -> bool:
+        """Whether the search tries one allocation to memories for each order."""
+        return not isinstance(self.search, ExactStage)
+
+    @property
     def generator(self) -> SpatialMappingGeneratorStage:
         """The spatial mappings of a search that is not exhaustive over them."""
         if isinstance(self.spatial, SpatialMappingGeneratorStage):
@@ -169,16 +184,34 @@ class SearchPlan(Frozen, frozen=True):
         return self
 
 
+def _chosen_rank(plan: SearchPlan, options: SearchOptions) -> Rank | None:
+    """The rank that the options ask for.
+
+    A limit of loop factors without the name of a search does not ask for the way of the reference
+    if the options ask for more spatial mappings than it tries by default.
+    """
+    if options.rank is not None:
+        return named(Rank, options.rank, "rank")
+    if options.search is not None:
+        return None
+    usual, wanted = SpatialMappingGeneratorStage().max_mappings, options.spatial_mappings
+    asks_more = bool(options.mixed) or (isinstance(wanted, int) and wanted > usual)
+    is_implied = options.lpf_limit is not ... and isinstance(plan.search, ExactStage)
+    return Rank.BOUND if is_implied and asks_more else plan.rank
+
+
 def exploration_pipeline(
-    plan: SearchPlan, observers: tuple[Observer, ...] = (), ledger: Ledger | None = None
+    plan: SearchPlan, observers: tuple[Observer, ...] = (), ledger: LayerLedger | None = None
 ) -> Stage[NetworkProblem, NetworkEvaluation]:
     """The main pipeline: all candidates of every layer, the best of each, and their sum.
 
     Vector operators have only one implementation and are added at the end. Results in the ledger
     are not computed again.
     """
-    chosen = EachOnceStage(best_stage(plan, observers, ledger))
-    summed = SumStage(cost_function(ledger), plan.objective)
+    best = best_stage(plan, observers, ledger)
+    explored = RecallLayerStage(best, minimal(plan.objective), ledger, exploration_options(plan))
+    chosen = EachOnceStage(explored)
+    summed = SumStage(cost_function(ledger), plan.objective, plan.is_greedy)
     return VectorStage(layers_stage(plan) >> chosen >> summed, plan.count_vector)
 
 
@@ -189,10 +222,17 @@ def best_stage(
     search = plan.effective_search
     if isinstance(search, ExactStage):
         return _exact_walk(plan, search, observers, ledger) >> minimal(plan.objective)
-    best = evaluation_stage(search, observers, ledger) >> minimal(plan.objective)
+    best = temporal_stage(plan, observers, ledger) >> minimal(plan.objective)
     if plan.prune:
         return candidates_stage(plan) >> BoundedSearchStage(best, plan.objective)
     return candidates_stage(plan) >> each(best) >> minimal(plan.objective)
+
+
+def exploration_options(plan: SearchPlan) -> str:
+    """The options that determine the best evaluation of a layer, as JSON."""
+    changing = {"objective", "spatial", "rank", "padding", "prune"}
+    options = plan.model_dump_json(include=changing)
+    return f'{{"search": {search_options(plan.effective_search)}, "plan": {options}}}'
 
 
 def front_pipeline(
@@ -204,10 +244,11 @@ def front_pipeline(
     if isinstance(search, ExactStage):
         costs = _exact_walk(plan, search, observers, ledger)
     else:
-        every = candidates_stage(plan) >> each(evaluation_stage(search, observers, ledger))
+        every = candidates_stage(plan) >> each(temporal_stage(plan, observers, ledger))
         costs = every >> FlattenStage[EvaluationBatch]()
     fronts = layers_stage(plan) >> EachOnceStage(costs >> ParetoStage())
-    return VectorStage(fronts >> FrontSumStage(cost_function(ledger)), plan.count_vector)
+    summed = FrontSumStage(cost_function(ledger), plan.is_greedy)
+    return VectorStage(fronts >> summed, plan.count_vector)
 
 
 def _exact_walk(
@@ -252,12 +293,29 @@ def candidates_stage(plan: SearchPlan) -> Stage[MappingProblem, Iterator[Spatial
 
 
 def _ranked_candidates(plan: SearchPlan) -> Stage[MappingProblem, Iterator[SpatialProblem]]:
-    if plan.rank is Rank.UTILIZATION:
+    if plan.effective_rank is Rank.UTILIZATION:
         return plan.generator >> OrderedCandidatesStage()
-    most = plan.generator.max_mappings
-    pool = copy_with(plan.generator, {"max_mappings": max(CANDIDATE_POOL, most)})
-    ranked = RankByBoundStage(objective=plan.objective, most=most)
-    return pool >> OrderedCandidatesStage() >> ranked
+    return PromisingMappingsStage(generator=plan.generator, objective=plan.objective)
+
+
+def temporal_stage(
+    plan: SearchPlan, observers: tuple[Observer, ...], ledger: Ledger | None
+) -> Stage[SpatialProblem, Iterator[EvaluationBatch]]:
+    """The search of a spatial mapping by LOMA or SALSA, with the evaluations of all mappings."""
+    search = temporal_search(plan, observers, ledger)
+    if isinstance(search, LomaLimitsStage):
+        return search
+    return evaluation_stage(search, observers, ledger)
+
+
+def temporal_search(
+    plan: SearchPlan, observers: tuple[Observer, ...] = (), ledger: Ledger | None = None
+) -> Search | LomaLimitsStage:
+    """The search of a spatial mapping: LOMA with all limits, unless ranked as in the reference."""
+    search = plan.effective_search
+    if not isinstance(search, LomaStage) or plan.effective_rank is Rank.UTILIZATION:
+        return search
+    return LomaLimitsStage(search, lambda limited: evaluation_stage(limited, observers, ledger))
 
 
 def evaluation_stage(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -18,6 +18,7 @@ from nestmap.model import (
     CostModelEvaluation,
     EvaluationBatch,
     Frozen,
+    MappingProblem,
     Recording,
     SpatialProblem,
     StoreError,
@@ -25,12 +26,24 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.pipeline.describe import describe
-from nestmap.pipeline.explore.keys import evaluation_key, search_key
-from nestmap.pipeline.explore.plan import exploration_pipeline, front_pipeline
+from nestmap.pipeline.explore.keys import (
+    evaluation_key,
+    exploration_method,
+    layer_key,
+    search_key,
+)
+from nestmap.pipeline.explore.plan import (
+    SearchPlan,
+    exploration_options,
+    exploration_pipeline,
+    front_pipeline,
+)
 from nestmap.pipeline.explore.run import ExplorationRun, Job, Progress, RunHandle
+from nestmap.pipeline.explore.size import KnownTries
 from nestmap.pipeline.stages import SalsaStage
+from nestmap.pipeline.stages.mapping.recall import Choose, Explore
 from nestmap.pipeline.util.provenance import command_line, versions
-from nestmap.store import Run, RunInfo, Search, SearchInfo, Store
+from nestmap.store import ExploredLayer, LayerInfo, Run, RunInfo, Search, SearchInfo, Store
 
 Plan = TypeVar("Plan", bound=Frozen)
 
@@ -51,6 +64,26 @@ class RunLedger:
                 self.progress.recall(batch)
         return known
 
+    def explored(
+        self, problem: MappingProblem, options: str, explore: Explore, choose: Choose
+    ) -> EvaluationBatch:
+        """The best evaluation of a layer, from the store or explored."""
+        info = layer_info(problem, options)
+        known = self.run.find_layer(info)
+        if known is None:
+            return self._explored(info, explore)
+        best = choose(known.batches(problem)).with_statistics(known.statistics)
+        if self.progress is not None:
+            self.progress.recall(best)
+        return best
+
+    def _explored(self, info: LayerInfo, explore: Explore) -> EvaluationBatch:
+        first = self.run.position
+        found = explore(info.problem)
+        if not found.statistics.unproven:  # with more time, another run finds more
+            self.run.record_layer(info, first, found)
+        return found
+
     def searching(self, spatial: SpatialProblem, options: str) -> AbstractContextManager[Search]:
         """Records a search; it is complete if the block ends without an error."""
         return self.run.record_search(_info(spatial, options))
@@ -63,6 +96,27 @@ class RunLedger:
         cme = evaluate(spatial, mapping) if known is None else copy_with(known, {"layer": name})
         self.run.report_cme(key, cme)
         return cme
+
+
+def known_tries(store: Store, plan: SearchPlan, recording: Recording) -> KnownTries:
+    """The tries of the layers whose results a run in the store would reuse."""
+    options = exploration_options(plan)
+    explored: dict[str, Mapping[str, ExploredLayer]] = {}
+
+    def known(problem: MappingProblem) -> tuple[int, ...] | None:
+        info = layer_info(problem, options)
+        if info.method not in explored:
+            explored[info.method] = store.explored_layers(info.method, recording)
+        found = explored[info.method].get(info.key)
+        return None if found is None else found.tries
+
+    return known
+
+
+def layer_info(problem: MappingProblem, options: str) -> LayerInfo:
+    """The exploration of a layer as a store identifies it."""
+    method = exploration_method(problem.accelerator, options)
+    return LayerInfo(method=method, key=layer_key(problem), problem=problem)
 
 
 def _info(spatial: SpatialProblem, options: str) -> SearchInfo:
@@ -131,4 +185,5 @@ def run_info(job: Job, recording: Recording) -> RunInfo:
         pareto=job.pareto,
         seed=plan.search.seed if isinstance(plan.search, SalsaStage) else None,
         recording=recording,
+        label=job.label,
     )

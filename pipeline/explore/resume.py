@@ -34,7 +34,7 @@ def resume(
     Raises:
         StoreError: where there is no such run, it is done, or it cannot be resumed.
         InputError: where the constraints do not suit a layer.
-        InfeasibleError: where no mapping of a layer fits.
+        InfeasibleError: where no layer has a mapping that fits.
     """
     with Store.borrow(store) as target:
         job = _job(run, target.info(run), workers)

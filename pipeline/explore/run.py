@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, Self, TypeVar, final
 from uuid import UUID, uuid4
 
-from nestmap.model import EvaluationBatch, NetworkEvaluation, NetworkProblem
+from nestmap.model import EvaluationBatch, NetworkEvaluation, NetworkProblem, RunLabel
+from nestmap.model.run_label import UNLABELED
 from nestmap.pipeline.explore.plan import SearchPlan
-from nestmap.pipeline.stages.mapping.recall import Ledger
+from nestmap.pipeline.stages.mapping.recall import LayerLedger
 
 Result = TypeVar("Result")
 Records = TypeVar("Records")
@@ -50,15 +51,19 @@ def _discard(result: object) -> None:
     """Records nothing."""
 
 
-ExplorationRun = RunHandle[NetworkEvaluation, Ledger]
+ExplorationRun = RunHandle[NetworkEvaluation, LayerLedger]
 """A run on one core; its result is the best mapping of every layer."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The network and plan of an exploration; with ``pareto`` it searches for Pareto fronts."""
+    """The network and plan of an exploration; with ``pareto`` it searches for Pareto fronts.
+
+    ``label`` is what the store calls its run.
+    """
 
     network: NetworkProblem
     plan: SearchPlan
     pareto: bool = False
+    label: RunLabel = UNLABELED

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, final
 
 from nestmap.model import MappingProblem, NetworkProblem, Recording, RecordMode
 from nestmap.model.mapping.problem import ProblemContent
-from nestmap.pipeline.explore.plan import SearchPlan, candidates_stage, layers_stage
+from nestmap.pipeline.explore.plan import (
+    SearchPlan,
+    candidates_stage,
+    layers_stage,
+    temporal_search,
+)
 from nestmap.pipeline.stages import ExactStage
 
 ROW_BYTES: Final = 25
@@ -68,8 +74,16 @@ class ExplorationSize:
         return ROW_BYTES * sum(rows if limit is None else [min(x, limit) for x in rows])
 
 
-def exploration_size(network: NetworkProblem, plan: SearchPlan | None = None) -> ExplorationSize:
+KnownTries = Callable[[MappingProblem], tuple[int, ...] | None]
+"""The number of mappings that each search of a layer tried, if a store holds its result."""
+
+
+def exploration_size(
+    network: NetworkProblem, plan: SearchPlan | None = None, known: KnownTries | None = None
+) -> ExplorationSize:
     """The size of an exploration, without exploring; only spatial mappings are generated.
+
+    Of layers that are ``known``, not even these.
 
     Raises:
         InputError: where the constraints do not suit a layer.
@@ -79,12 +93,15 @@ def exploration_size(network: NetworkProblem, plan: SearchPlan | None = None) ->
     problems: dict[ProblemContent, MappingProblem] = {}
     for problem in layers_stage(chosen)(network):
         problems.setdefault(problem.content, problem)
-    return ExplorationSize(tuple(_layer_size(x, chosen) for x in problems.values()))
+    return ExplorationSize(tuple(_layer_size(x, chosen, known) for x in problems.values()))
 
 
-def _layer_size(problem: MappingProblem, plan: SearchPlan) -> LayerSize:
-    search, name = plan.effective_search, problem.layer.name
+def _layer_size(problem: MappingProblem, plan: SearchPlan, known: KnownTries | None) -> LayerSize:
+    search, name = temporal_search(plan), problem.layer.name
     if isinstance(search, ExactStage):
         return LayerSize(name, None)
-    candidates = candidates_stage(plan)(problem)
-    return LayerSize(name, tuple(search.order_count(spatial) for spatial in candidates))
+    tries = None if known is None else known(problem)
+    if tries is None:
+        candidates = candidates_stage(plan)(problem)
+        tries = tuple(search.order_count(spatial) for spatial in candidates)
+    return LayerSize(name, tries)

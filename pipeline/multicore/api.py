@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +20,7 @@ from nestmap.model.multicore.population import AllocationObjective, Individual
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
 from nestmap.model.multicore.search_result import AllocationSearch
+from nestmap.pipeline.explore.api import label_of_run
 from nestmap.pipeline.frontend.read import read_core_mapping, read_multicore, read_workload
 from nestmap.pipeline.multicore.pipeline import rebuild_problem, split_network, stream_pipeline
 from nestmap.pipeline.multicore.plan import StreamPlan
@@ -120,6 +121,8 @@ def stream(  # noqa: PLR0913 (the single entry point; most arguments have defaul
     plan: StreamPlan | None = None,
     workers: int | None = None,
     store: Store | Path | str | None = None,
+    name: str | None = None,
+    tags: Sequence[str] = (),
     progress: StreamProgress | None = None,
 ) -> StreamResult:
     """Splits a network into computation nodes, allocates them to cores and schedules them.
@@ -140,6 +143,8 @@ def stream(  # noqa: PLR0913 (the single entry point; most arguments have defaul
             depend on their number.
         store: where costs, generations and the schedule are recorded: a store, or a DuckDB file
             (created if missing). Costs that it holds already are not searched again.
+        name: what the store calls the run; other runs may have the same name.
+        tags: tags of the run in the store.
         progress: receives progress updates.
 
     Raises:
@@ -154,7 +159,8 @@ def stream(  # noqa: PLR0913 (the single entry point; most arguments have defaul
         chosen = copy_with(chosen, {"split": split_options(1, hint_loops)})
     problem = read_stream(workload, accelerator, mapping, dims=dims, store=store)
     threads = available_workers() if workers is None else workers
-    return stream_problem(StreamJob(problem, chosen, threads), store=store, progress=progress)
+    job = StreamJob(problem, chosen, threads, label_of_run(name, tags, store))
+    return stream_problem(job, store=store, progress=progress)
 
 
 def read_stream(

@@ -9,11 +9,12 @@ from nestmap.model import EvaluationBatch, InputError
 from nestmap.model.mapping.problem import CoreProblem
 from nestmap.pipeline.explore.keys import search_options
 from nestmap.pipeline.explore.plan import (
+    Rank,
     SearchPlan,
     candidates_stage,
     cost_function,
-    evaluation_stage,
     exact_walk_stage,
+    temporal_stage,
 )
 from nestmap.pipeline.stage_graph import Stage, each
 from nestmap.pipeline.stages.mapping.bounds import BoundedSearchStage
@@ -80,7 +81,7 @@ def core_search(
         ranked = mappings >> RankCandidatesStage(objective=plan.objective)
         walk = exact_walk_stage(search, observers, ledger)
         return ranked >> StreamOfOneStage[RankedCandidates]() >> walk >> minimal(plan.objective)
-    best = evaluation_stage(search, observers, ledger) >> minimal(plan.objective)
+    best = temporal_stage(plan, observers, ledger) >> minimal(plan.objective)
     if plan.prune:
         return mappings >> BoundedSearchStage(best, plan.objective)
     return mappings >> each(best) >> minimal(plan.objective)
@@ -88,5 +89,8 @@ def core_search(
 
 def _options(plan: SearchPlan) -> str:
     """The options of a plan that determine the result."""
-    search = search_options(plan.effective_search)
-    return json.dumps([plan.objective, search, plan.generator.model_dump_json(), plan.rank])
+    search, rank = search_options(plan.effective_search), plan.effective_rank
+    chosen = (
+        "bound of all" if rank is Rank.BOUND else rank
+    )  # "bound" alone: of fifty, in old stores
+    return json.dumps([plan.objective, search, plan.generator.model_dump_json(), chosen])

@@ -61,6 +61,7 @@ def stream_info(job: StreamJob) -> StreamInfo:
         pipeline=json.dumps([stage.as_json() for stage in describe(stream_pipeline(job))]),
         options=plan.model_dump_json(),
         seed=plan.genetic.seed,
+        label=job.label,
     )
 
 

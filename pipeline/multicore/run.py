@@ -7,6 +7,7 @@ from typing import Protocol, final
 
 from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 from nestmap.model.multicore.schedule import Schedule
+from nestmap.model.run_label import UNLABELED, RunLabel
 from nestmap.pipeline.explore.run import RunHandle
 from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.stages.multicore.constraint import BoundLedger, ProofObserver
@@ -45,8 +46,9 @@ ScheduleRun = RunHandle[Schedule, StreamLedger]
 @final
 @dataclass(frozen=True, slots=True)
 class StreamJob:
-    """A problem, the plan for it, and the number of threads or processes."""
+    """A problem, the plan for it, the number of threads or processes, and the name of the run."""
 
     problem: StreamProblem
     plan: StreamPlan
     workers: int = 1
+    label: RunLabel = UNLABELED

@@ -12,13 +12,10 @@ import pytest
 
 from nestmap.pipeline.cli import progress
 from nestmap.store import RunStatus, Store
+from nestmap.store.connection.connect import connect
 from nestmap.store.maintenance.check import check_store
+from tests.faults.interrupts import START
 from tests.pipeline.cli.inputs import Inputs, program, run, run_process, written
-
-START = """
-import os, signal
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job begins without
-"""
 
 AT_THE_SECOND_LAYER = f"""
 {START}
@@ -145,4 +142,16 @@ def test_a_command_that_is_ended_from_outside_is_gone_on_with(
         process.send_signal(number)
         assert process.wait(60) == (130 if number == signal.SIGINT else -number)
     again = run("resume", "last")
+    assert (again.code, again.out) == (0, alone.out)
+
+
+def test_a_run_of_another_machine_is_resumed_by_force(inputs: Inputs) -> None:
+    alone = run(*inputs.explore, "--no-store")
+    assert run_process(*inputs.explore, setup=AT_THE_SECOND_LAYER).code == 130
+    with connect(Path("nestmap.duckdb")) as connection:
+        connection.execute("UPDATE runs SET status = 'running', host = 'elsewhere'")
+    refused = run("resume", "last")
+    assert (refused.code, refused.out) == (2, "")
+    assert "of machine elsewhere may still be running it" in refused.err
+    again = run("resume", "last", "--force")
     assert (again.code, again.out) == (0, alone.out)

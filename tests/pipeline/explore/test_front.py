@@ -105,5 +105,5 @@ def test_pruning_leaves_no_front() -> None:
 def test_a_layer_that_fits_nowhere_is_named() -> None:
     tiny = machine(memory("tiny", size=7, operands="I2", served="D1"), memory("top", served="D1"))
     network = NetworkProblem(workload=PROBLEM.workload, accelerator=tiny)
-    with pytest.raises(InfeasibleError, match="layer first: no loop order fits machine: tiny too"):
+    with pytest.raises(InfeasibleError, match=r"layer first: .* no place .* machine: tiny too"):
         explore_front(network, LOMA_PLAN)

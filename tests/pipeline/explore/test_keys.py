@@ -44,6 +44,7 @@ from nestmap.model import (
     VectorUnit,
 )
 from nestmap.model.base import copy_with
+from nestmap.model.units import AreaUnit
 from nestmap.pipeline.explore import keys
 from nestmap.pipeline.explore.keys import evaluation_key, search_key, search_options
 from nestmap.pipeline.stages import LomaStage, SalsaStage
@@ -139,6 +140,7 @@ ACCELERATOR: Final = Accelerator(
     vector_unit=VectorUnit(lanes=4, operation_energy=0.5, memory="buffer", area=0.5),
     counts_leakage=True,
     unused_leakage=0.5,
+    area_unit=AreaUnit.MM2,
 )
 UNROLLED: Final = SpatialMapping(
     unrollings=(

@@ -191,7 +191,8 @@ def test_a_run_reuses_searches_of_which_enough_is_kept(
     again = explore_network(LARGE, PLAN, store=store, recording=second, progress=seen)
     sufficient = [mode in ENOUGH[second] for mode in KEPT[first]]
     assert recalled(store, again.run) == sufficient
-    assert len(seen.recalled) == sum(sufficient)
+    layers = [sufficient[:2], sufficient[2:]]  # one that is known in full is reused at once
+    assert len(seen.recalled) == sum(1 if all(x) else sum(x) for x in layers)
     assert again.total == alone
 
 
