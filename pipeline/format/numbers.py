@@ -64,6 +64,21 @@ def engineering(value: float, unit: str = "") -> str:
     return f"{text} {_PREFIXES[thousands]}{unit}".strip()
 
 
+def rounded(value: float) -> str:
+    """The value with five significant digits, and an exponent that is a multiple of three.
+
+    Values from a thousandth to a million have no exponent, and all digits before the point.
+
+    >>> rounded(5598921732.656), rounded(0.759435351), rounded(123456.75), rounded(2.5e-05)
+    ('5.5989e9', '0.75944', '123457', '25e-6')
+    """
+    if value == 0 or 1e-3 <= abs(value) < 999_999.5:
+        return f"{value:.{max(len(str(int(abs(value)))), 5)}g}"
+    digits, _, exponent = f"{value:.4e}".partition("e")
+    power, shift = divmod(int(exponent), 3)
+    return f"{float(digits) * 10**shift:.5g}e{3 * power}"
+
+
 def energy(picojoules: float) -> str:
     """An energy given in pJ.
 

@@ -1,26 +1,43 @@
-"""Colours that colour-blind readers can distinguish, and hatches once they run out."""
+"""The colours of figures: each scale has one meaning, in all figures and pages."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 INK: Final = "#222222"
 MUTED: Final = "#666666"
 GRID: Final = "#dddddd"
 
-BLUE: Final = "#0072B2"
-ORANGE: Final = "#E69F00"
-GREEN: Final = "#009E73"
-SKY: Final = "#56B4E9"
-VERMILLION: Final = "#D55E00"
-PURPLE: Final = "#CC79A7"
-YELLOW: Final = "#F0E442"
-
-PALETTE: Final = (BLUE, ORANGE, GREEN, SKY, VERMILLION, PURPLE, YELLOW)
-"""The colours of Okabe and Ito ("Color Universal Design", 2008), without black."""
-
 GREYS: Final = ("#333333", "#777777", "#a6a6a6", "#555555", "#c4c4c4", "#8f8f8f")
-"""The greys of computation and leakage, which leave the colours to memories."""
+"""Computation: its energy by component, ideal cycles, and leakage."""
+
+RAMP: Final = ("#c7e9b4", "#7fcdbb", "#41b6c4", "#1d91c0", "#225ea8", "#0c2c84")
+"""What has an order: memories from the innermost, layers from the first (ColorBrewer's YlGnBu)."""
+
+OUTPUT_COLOR: Final = "#D55E00"
+WEIGHT_COLOR: Final = "#7a3b00"
+INPUT_COLOR: Final = "#E69F00"
+OTHER_OPERANDS: Final = ("#F0E442", "#b2182b", "#CC79A7")
+"""The operands of layers; those besides O, W and I in their order."""
+
+TRANSFERS: Final = ("#F0E442", "#E69F00", "#D55E00", "#7a3b00", "#CC79A7")
+"""What cores send: constants, activations, evictions, results, streams."""
+
+CAUSES: Final = ("#882255", "#bb4d92", "#d98cc0", "#efc6e2")
+"""Why a layer takes longer than computing: stall, on-loading, off-loading, drain."""
+
+WAITS: Final = ("#e9e3ee", "#c9b5d9", "#8a63ad", "#f7f5f9")
+"""Why a core is idle: predecessor, transfer, capacity, nothing left to run."""
+
+RUNS: Final = ("#5a6b1e", "#aebb4e", "#2f3a10", "#d8dfa0")
+"""Compared runs."""
+
+CANDIDATES: Final = ("#332288", "#44AA99", "#CC6677", "#88CCEE", "#117733")
+"""Spatial mappings of one layer (the first ones of Paul Tol's muted scheme, 2021)."""
+
+SERIES: Final = "#5b7083"
+"""A single quantity, which needs no legend."""
 
 _HATCHES: Final = ("", "/////", ".....", "xxxxx", "-----")
 
@@ -32,20 +49,50 @@ class Look(NamedTuple):
     hatch: str = ""
 
 
-def look(position: int) -> Look:
-    """The look of the part at that position: plain colours first, then hatched ones."""
-    return _look(PALETTE, position)
-
-
 def grey_look(position: int) -> Look:
-    """As :func:`look`, in greys."""
+    """The look of a component of computation: plain greys first, then hatched ones."""
     return _look(GREYS, position)
+
+
+def run_look(position: int) -> Look:
+    """The look of a compared run, as in :func:`grey_look`."""
+    return _look(RUNS, position)
+
+
+def operand_looks(operands: Iterable[str]) -> dict[str, Look]:
+    """The look of each operand of layers."""
+    fixed = {"O": Look(OUTPUT_COLOR), "W": Look(WEIGHT_COLOR), "I": Look(INPUT_COLOR)}
+    names = dict.fromkeys(operands)
+    others = [name for name in names if name not in fixed]
+    return {name: fixed.get(name) or _look(OTHER_OPERANDS, others.index(name)) for name in names}
+
+
+def ramp_color(position: int, count: int) -> str:
+    """The colour of one of ``count`` ordered things, from light to dark."""
+    place = (len(RAMP) - 1) * (position / (count - 1) if count > 1 else 0.5)
+    below = min(int(place), len(RAMP) - 2)
+    return mixed(RAMP[below], RAMP[below + 1], place - below)
+
+
+def mixed(color: str, other: str, share: float) -> str:
+    """A colour with that share of another one."""
+    pairs = zip(_channels(color), _channels(other), strict=True)
+    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
+
+
+def _channels(color: str) -> tuple[int, int, int]:
+    return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
 
 
 def on(color: str) -> str:
     """The text colour that is readable on a colour."""
-    red, green, blue = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    return "#ffffff" if 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.45 else INK
+    return "#ffffff" if brightness(color) < 0.45 else INK
+
+
+def brightness(color: str) -> float:
+    """How bright a colour is, from 0 (black) to 1 (white), weighted as the eye does."""
+    red, green, blue = (channel / 255 for channel in _channels(color))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def _look(colors: tuple[str, ...], position: int) -> Look:

@@ -26,6 +26,8 @@ from tests.browser.pages import (
 from tests.browser.samples import MACHINE_NAME, Explored, network
 
 NUMBER = re.compile(r"([\d,.]+) (pJ|cycles|%)$")
+LINES = 66
+"""The height of three more lines of a legend in pixels."""
 CHARTS = ("energy", "latency", "memories", "utilization", "roofline")
 CAUSES: Mapping[str, str] = {
     "stall": "stall",
@@ -60,6 +62,26 @@ def test_all_charts_are_drawn_without_asking_for_anything(
     figures = draw_charts(open_page(run_report))
     names = [figure.get_attribute("data-chart") for figure in figures]
     assert sorted(filter(None, names)) == sorted([*CHARTS, "mappings"])
+
+
+@pytest.mark.parametrize("width", [1200, 360])
+def test_drawing_a_chart_moves_nothing_below_it(
+    open_page: OpenPage, run_report: Path, width: int
+) -> None:
+    """Or else a reader who is about to click something else hits what has moved there."""
+    page = open_page(run_report, Viewing(width))
+    figures = page.locator("figure.chart:visible").all()
+    reserved = [_height(figure) for figure in figures]
+    draw_charts(page)
+    drawn_heights = [_height(figure) for figure in figures]
+    moved = [b - a for a, b in zip(reserved, drawn_heights, strict=True)]
+    assert all(abs(height) <= LINES for height in moved), moved
+
+
+def _height(figure: Locator) -> float:
+    box = figure.bounding_box()
+    assert box is not None
+    return box["height"]
 
 
 def test_energies_are_those_of_the_store(
@@ -131,7 +153,9 @@ def test_mappings_are_those_that_the_store_has_recorded(
     with Store.open_read_only(explored_store.path) as store:
         found = clouds(store.evaluations(run.id, slowest.layer))
     costs = [(e, t) for cloud in found for e, t in zip(cloud.energy, cloud.latency, strict=True)]
-    assert sorted((row["y"], row["x"]) for row in chart_data(figure, "mappings")) == sorted(costs)
+    rows = chart_data(figure, "mappings")
+    shown = [cost for row in rows for cost in [(row["y"], row["x"])] * int(row["count"])]
+    assert sorted(shown) == sorted(costs)
     rows = chart_data(figure, "front")
     (chosen,) = ((row["y"], row["x"]) for row in rows if row["kind"] == "chosen mapping")
     assert chosen == (slowest.energy, slowest.latency)

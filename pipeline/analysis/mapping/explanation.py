@@ -6,7 +6,16 @@ from enum import StrEnum
 
 from pydantic import model_validator
 
-from nestmap.model import Cuts, Frozen, Loop, Movement, PartEnergy, PortKind, StaticEnergy
+from nestmap.model import (
+    Cuts,
+    Frozen,
+    Loop,
+    Movement,
+    PartEnergy,
+    PortKind,
+    SpatialMapping,
+    StaticEnergy,
+)
 from nestmap.model.dims import ArrayDimension, LayerOperand
 from nestmap.model.evaluation.cme import Utilization
 from nestmap.model.units import Bits, Count, Cycles, CyclesShare, PicoJoules, Width
@@ -192,7 +201,10 @@ class EnergyBreakdown(Frozen, frozen=True):
 
 
 class Change(StrEnum):
-    """A change of the accelerator whose effect is evaluated."""
+    """A change of the accelerator or of the mapping whose effect is evaluated."""
+
+    SPATIAL = "spatial mapping"
+    """Unrolls other loops, and orders the rest anew."""
 
     PORT = "port"
     """Doubles the maximum width of one port, at the same energy per bit."""
@@ -211,7 +223,8 @@ class Change(StrEnum):
 class WhatIf(Frozen, frozen=True):
     """The cost of the layer on a changed accelerator, evaluated, not estimated.
 
-    ``cuts`` are those of the mapping if memories were reallocated, else empty.
+    ``cuts`` are those of the mapping if memories were reallocated, else empty. ``spatial_mapping``
+    is given if it differs from that of the layer.
     """
 
     change: Change
@@ -221,3 +234,4 @@ class WhatIf(Frozen, frozen=True):
     energy: PicoJoules
     stall: Cycles
     cuts: tuple[Cuts, ...] = ()
+    spatial_mapping: SpatialMapping | None = None

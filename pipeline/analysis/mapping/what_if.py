@@ -1,4 +1,4 @@
-"""Evaluates a layer on accelerators with wider ports or larger memories."""
+"""Evaluates a layer under other spatial mappings, with wider ports and larger memories."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import Accelerator, CostModelEvaluation, MemoryLevel, SpatialProblem
 from nestmap.model.base import copy_with
 from nestmap.pipeline.analysis.mapping.explanation import Change, PortName, PortTraffic, WhatIf
+from nestmap.pipeline.analysis.mapping.other_mappings import other_spatial_mappings
 from nestmap.search.temporal.pinned_order import allocate_order
 
 FACTOR: Final = 2
@@ -18,11 +19,12 @@ FACTOR: Final = 2
 def what_ifs(
     spatial: SpatialProblem, cme: CostModelEvaluation, ports: Sequence[PortTraffic]
 ) -> tuple[WhatIf, ...]:
-    """All changes: each port in use, successive bottleneck ports, all ports, each memory."""
+    """All changes: other spatial mappings, ports one by one and together, each memory."""
     question = _Question(spatial, cme)
     used = [port.name for port in ports if port.transfers]
     every = tuple(port.name for port in ports)
     return (
+        *other_spatial_mappings(spatial, cme),
         *(question.wider(Change.PORT, (name,)) for name in used),
         *question.wider_while_they_bind(),
         question.wider(Change.EVERY_PORT, every),

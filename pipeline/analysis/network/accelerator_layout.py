@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from nestmap.model import OUTPUT, Accelerator, MemoryLevel
 from nestmap.model.dims import MemoryOperand
 from nestmap.pipeline.analysis.network.memory_hierarchy import (
+    OperandNames,
     Place,
     memory_lines,
     memory_places,
@@ -59,11 +60,11 @@ class MemoryBox(NamedTuple):
 class OperandPath(NamedTuple):
     """The path of an operand from a memory, at ``top``, to the level below, at ``bottom``.
 
-    ``width`` is in bit/cycle, if the path has a port.
+    ``name`` is that of the operand of layers, ``width`` is in bit/cycle, if the path has a port.
     """
 
     operand: MemoryOperand
-    column: int
+    name: str
     middle: float
     bottom: float
     top: float
@@ -84,11 +85,13 @@ class AcceleratorLayout(NamedTuple):
     paths: tuple[OperandPath, ...]
 
 
-def accelerator_layout(accelerator: Accelerator, sizes: Sizes) -> AcceleratorLayout:
-    """The layout of an accelerator for given sizes."""
+def accelerator_layout(
+    accelerator: Accelerator, sizes: Sizes, names: OperandNames
+) -> AcceleratorLayout:
+    """The layout of an accelerator for given sizes, with the names of operands."""
     operands = operand_columns(accelerator)
     places = memory_places(accelerator, operands)
-    lines = [tuple(memory_lines(accelerator, place.level)) for place in places]
+    lines = [tuple(memory_lines(accelerator, place.level, names)) for place in places]
     heights = [sizes.line * (len(x) + 1) + 2 * sizes.pad for x in lines]
     bottoms = _bottoms(places, heights, sizes)
     boxes = tuple(
@@ -104,7 +107,11 @@ def accelerator_layout(accelerator: Accelerator, sizes: Sizes) -> AcceleratorLay
         )
         for place, height, texts in zip(places, heights, lines, strict=True)
     )
-    paths = (x for column in enumerate(operands) for x in _paths(column, boxes, sizes))
+    paths = (
+        path._replace(name=names[path.operand])
+        for column in enumerate(operands)
+        for path in _paths(column, boxes, sizes)
+    )
     height = max(box.top for box in boxes)
     return AcceleratorLayout(sizes.column * len(operands), height, boxes, tuple(paths))
 
@@ -133,5 +140,5 @@ def _paths(
     for box in boxes:
         if operand in box.level.operands:
             middle, width = (place + 0.5) * sizes.column, path_width(box.level, operand)
-            yield OperandPath(operand, place, middle, below, box.bottom, width)
+            yield OperandPath(operand, operand, middle, below, box.bottom, width)
             below = box.top

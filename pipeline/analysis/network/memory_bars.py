@@ -16,7 +16,7 @@ from nestmap.pipeline.analysis.network.stacked_bars import (
     leakage_of,
     memory_looks,
 )
-from nestmap.pipeline.format.palette import GREYS, VERMILLION, Look, look
+from nestmap.pipeline.format.palette import CAUSES, GREYS, Look, operand_looks
 
 ARRAY: Final = "array"
 """The bar of computation, below those of the memories."""
@@ -33,17 +33,17 @@ def stall_bars(cmes: Sequence[CostModelEvaluation]) -> Bars:
     """The stall (cycles) that each memory would cause alone."""
     names = (ARRAY, *memory_looks(cmes))
     values = tuple(float(sum(_stall(cme, name) for cme in cmes)) for name in names)
-    return Bars(names, (Part("stall by itself", Look(VERMILLION), values),))
+    return Bars(names, (Part("stall by itself", Look(CAUSES[0]), values),))
 
 
 def _parts(cmes: Sequence[CostModelEvaluation], names: Sequence[str]) -> Iterator[Part]:
     computation = sum(cme.mac_energy for cme in cmes)
     yield Part("computation", Look(GREYS[0]), (computation, *(0.0 for _ in names[1:])))
-    operands = dict.fromkeys(entry.operand for cme in cmes for entry in cme.levels)
-    for i, operand in enumerate(operands):
+    looks = operand_looks(entry.operand for cme in cmes for entry in cme.levels)
+    for operand, look in looks.items():
         for reads, does, hatch in ((True, "read", ""), (False, "written", "/////")):
             values = tuple(_moved(cmes, name, operand, reads=reads) for name in names)
-            yield Part(f"{operand} {does}", Look(look(i).color, hatch), values)
+            yield Part(f"{operand} {does}", look._replace(hatch=hatch or look.hatch), values)
     leaks = tuple(sum(leakage_of(cme, name) for cme in cmes) for name in names[1:])
     array = sum(array_leakage(cme) for cme in cmes)
     yield Part(LEAKAGE, LEAKAGE_LOOK, (array, *leaks))

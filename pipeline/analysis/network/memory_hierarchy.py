@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import permutations
 from typing import Final, NamedTuple
 
-from nestmap.model import OUTPUT, Accelerator, MemoryLevel, MemoryPort, Movement
-from nestmap.model.dims import MemoryOperand
+from nestmap.model import (
+    OUTPUT,
+    Accelerator,
+    CostModelEvaluation,
+    MemoryLevel,
+    MemoryPort,
+    Movement,
+)
+from nestmap.model.dims import LayerOperand, MemoryOperand
+from nestmap.model.mapping.problem import DEFAULT_LINKS
 from nestmap.pipeline.format.numbers import TIMES, capacity, count
 
 _MOST_SORTED: Final = 5
 """Up to this number of operands, all column orders are tried."""
 
 _MOST_PORTS: Final = 8
+
+
+OperandNames = Mapping[MemoryOperand, str]
+"""The operands of layers that each memory operand carries; the memory operand if it has none."""
 
 
 class Place(NamedTuple):
@@ -23,6 +35,21 @@ class Place(NamedTuple):
     first: int
     last: int
     row: int
+
+
+def operand_names(
+    accelerator: Accelerator, cmes: Iterable[CostModelEvaluation] = ()
+) -> OperandNames:
+    """The operands of layers that each memory operand carries: in these evaluations, or usually."""
+    carried: dict[MemoryOperand, dict[LayerOperand, None]] = {}
+    for cme in cmes:
+        for link in cme.links:
+            carried.setdefault(link.memory_operand, {})[link.operand] = None
+    usual = {memory_operand: operand for operand, memory_operand in DEFAULT_LINKS.items()}
+    return {
+        name: "/".join(carried.get(name, ())) or usual.get(name, name)
+        for name in accelerator.operands
+    }
 
 
 def operand_columns(accelerator: Accelerator) -> tuple[MemoryOperand, ...]:
@@ -48,23 +75,25 @@ def memory_places(
     return tuple(places)
 
 
-def memory_lines(accelerator: Accelerator, level: MemoryLevel) -> Iterator[str]:
+def memory_lines(
+    accelerator: Accelerator, level: MemoryLevel, names: OperandNames
+) -> Iterator[str]:
     """The text below a memory's name: operands, size, instances, ports."""
     instances = accelerator.instances_of(level)
     served = ", ".join(level.served_dimensions)
     shared = f"serves {served}" if served else "one for each unit"
-    yield f"holds {', '.join(level.operands)}"
+    yield f"holds {', '.join(names[operand] for operand in level.operands)}"
     yield f"{capacity(level.instance.size)} {TIMES} {count(instances)}, {shared}"
-    ports = [port_text(port) for port in level.instance.ports]
+    ports = [port_text(port, names) for port in level.instance.ports]
     shown = ports if len(ports) <= _MOST_PORTS else ports[: _MOST_PORTS - 1]
     yield from shown
     if len(shown) < len(ports):
         yield f"{len(ports) - len(shown)} more ports"
 
 
-def port_text(port: MemoryPort) -> str:
+def port_text(port: MemoryPort, names: OperandNames) -> str:
     """A port: kind, width, operands."""
-    operands = ", ".join(dict.fromkeys(use.operand for use in port.allocation))
+    operands = ", ".join(dict.fromkeys(names[use.operand] for use in port.allocation))
     return f"{port.kind.replace('_', '/')} {width_text(port)} bit/cycle: {operands}"
 
 

@@ -16,7 +16,7 @@ from nestmap.pipeline.analysis.network.stacked_bars import (
     energy_parts,
     latency_parts,
 )
-from nestmap.pipeline.format.palette import look
+from nestmap.pipeline.format.palette import run_look
 
 Parts = Callable[[Sequence[CostModelEvaluation]], tuple[Part, ...]]
 
@@ -73,7 +73,7 @@ def _by_layer(runs: Sequence[NamedRun], number: Callable[[CostModelEvaluation], 
     values = [{cme.layer: number(cme) for cme in cmes_of(run.evaluation)} for run in runs]
     names = tuple(dict.fromkeys(name for found in values for name in found))
     parts = (
-        Part(run.name, look(i), tuple(found.get(name, 0.0) for name in names))
+        Part(run.name, run_look(i), tuple(found.get(name, 0.0) for name in names))
         for i, (run, found) in enumerate(zip(runs, values, strict=True))
     )
     return Bars(names, tuple(parts))

@@ -12,6 +12,7 @@ from nestmap.model import EvaluationBatch, SpatialProblem
 from nestmap.pipeline.format.mappings import spatial_text
 
 Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.intp]
 
 _WIDE: Final = 30.0
 
@@ -65,6 +66,13 @@ def clouds(batches: Iterable[EvaluationBatch]) -> tuple[Cloud, ...]:
     for batch in batches:
         costs.observe(batch)
     return costs.clouds
+
+
+def equal_costs(*columns: npt.NDArray[np.generic]) -> tuple[Rows, Rows]:
+    """A row of each combination of values, which are equal to seven digits, and their number."""
+    rounded = np.stack(columns).astype(np.float32)
+    _, rows, counts = np.unique(rounded, axis=1, return_index=True, return_counts=True)
+    return rows, counts
 
 
 def is_wide(values: Floats) -> bool:

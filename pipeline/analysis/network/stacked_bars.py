@@ -14,15 +14,11 @@ from nestmap.model import (
     VectorEvaluation,
 )
 from nestmap.pipeline.format.palette import (
-    BLUE,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILLION,
-    YELLOW,
+    CAUSES,
+    GREYS,
     Look,
     grey_look,
-    look,
+    ramp_color,
 )
 
 VECTOR: Final = "vector operators"
@@ -65,12 +61,12 @@ class Bars(NamedTuple):
 
 
 _CYCLES: Final[tuple[tuple[str, Look, Number], ...]] = (
-    ("ideal", Look(BLUE), lambda cme: cme.ideal_cycles),
-    ("idle units", Look(SKY), lambda cme: cme.ideal_temporal_cycles - cme.ideal_cycles),
-    ("stall", Look(VERMILLION), lambda cme: cme.stall),
-    ("on-loading", Look(ORANGE), lambda cme: cme.onloading),
-    ("off-loading", Look(YELLOW), lambda cme: cme.offloading),
-    ("drain", Look(PURPLE), lambda cme: cme.drain),
+    ("ideal", Look(GREYS[0]), lambda cme: cme.ideal_cycles),
+    ("idle units", Look(GREYS[4]), lambda cme: cme.ideal_temporal_cycles - cme.ideal_cycles),
+    ("stall", Look(CAUSES[0]), lambda cme: cme.stall),
+    ("on-loading", Look(CAUSES[1]), lambda cme: cme.onloading),
+    ("off-loading", Look(CAUSES[2]), lambda cme: cme.offloading),
+    ("drain", Look(CAUSES[3]), lambda cme: cme.drain),
 )
 
 
@@ -123,12 +119,13 @@ def latency_parts(cmes: Sequence[CostModelEvaluation]) -> tuple[Part, ...]:
 
 
 def memory_looks(cmes: Iterable[CostModelEvaluation]) -> dict[str, Look]:
-    """The look of each memory, innermost first; the same in all figures of a network."""
+    """The look of each memory, innermost first and lightest; the same in all figures."""
     depth: dict[str, int] = {}
     for cme in cmes:
         for entry in cme.levels:
             depth[entry.memory] = max(depth.get(entry.memory, 0), entry.level)
-    return {name: look(i) for i, name in enumerate(sorted(depth, key=depth.__getitem__))}
+    names = sorted(depth, key=depth.__getitem__)
+    return {name: Look(ramp_color(i, len(names))) for i, name in enumerate(names)}
 
 
 def memory_energy(cme: CostModelEvaluation, memory: str) -> float:

@@ -11,10 +11,11 @@ from nestmap.model.multicore.schedule import Schedule, ScheduleEnergy, TransferK
 from nestmap.pipeline.analysis.network.stacked_bars import Bars, Part
 from nestmap.pipeline.analysis.schedule.gantt import layers_of_events
 from nestmap.pipeline.analysis.schedule.link_occupancy import FIRST_TRANSFER
+from nestmap.pipeline.analysis.schedule.looks import KIND_LOOKS
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Floats, Ints
-from nestmap.pipeline.format.palette import BLUE, GREEN, GREYS, ORANGE, SKY, VERMILLION, Look
+from nestmap.pipeline.format.palette import Look
 
-_WIRES: Final = "/////"
+_CHANNELS: Final = "/////"
 
 
 class _Kind(NamedTuple):
@@ -22,21 +23,27 @@ class _Kind(NamedTuple):
 
     field: str
     label: str
-    look: Look
+    kind: BarKind
+    hatch: str = ""
+
+    @property
+    def look(self) -> Look:
+        """The colour of the kind, hatched on channels."""
+        return KIND_LOOKS[self.kind]._replace(hatch=self.hatch)
 
 
 _KINDS: Final = (
-    _Kind("computation", "computation", Look(GREYS[0])),
-    _Kind("streaming", "streams: memory off chip", Look(GREEN)),
-    _Kind("streaming_links", "streams: wires", Look(GREEN, _WIRES)),
-    _Kind("constant_memory", "constants: memories", Look(BLUE)),
-    _Kind("constant_links", "constants: wires", Look(BLUE, _WIRES)),
-    _Kind("activation_memory", "activations: memories", Look(ORANGE)),
-    _Kind("activation_links", "activations: wires", Look(ORANGE, _WIRES)),
-    _Kind("eviction_memory", "evictions: memories", Look(VERMILLION)),
-    _Kind("eviction_links", "evictions: wires", Look(VERMILLION, _WIRES)),
-    _Kind("result_memory", "results: memories", Look(SKY)),
-    _Kind("result_links", "results: wires", Look(SKY, _WIRES)),
+    _Kind("computation", "computation", BarKind.NODE),
+    _Kind("streaming", "streams: off-chip memory", BarKind.STREAM),
+    _Kind("streaming_links", "streams: channels", BarKind.STREAM, _CHANNELS),
+    _Kind("constant_memory", "constants: memories", BarKind.CONSTANT),
+    _Kind("constant_links", "constants: channels", BarKind.CONSTANT, _CHANNELS),
+    _Kind("activation_memory", "activations: memories", BarKind.ACTIVATION),
+    _Kind("activation_links", "activations: channels", BarKind.ACTIVATION, _CHANNELS),
+    _Kind("eviction_memory", "evictions: memories", BarKind.EVICTION),
+    _Kind("eviction_links", "evictions: channels", BarKind.EVICTION, _CHANNELS),
+    _Kind("result_memory", "results: memories", BarKind.RESULT),
+    _Kind("result_links", "results: channels", BarKind.RESULT, _CHANNELS),
 )
 _SENT: Final = {
     TransferKind.CONSTANT: ("constant_memory", "constant_links"),

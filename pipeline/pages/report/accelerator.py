@@ -8,8 +8,9 @@ from typing import Final, final
 
 from nestmap.costmodel.area_leakage import areas_of
 from nestmap.costmodel.imc.array import array_areas, array_delays, peak_energies
-from nestmap.model import Accelerator, ArrayPart, MemoryLevel, MemoryPort
-from nestmap.pipeline.analysis.network.memory_hierarchy import width_text
+from nestmap.model import Accelerator, ArrayPart, MemoryLevel, MemoryPort, NetworkEvaluation
+from nestmap.pipeline.analysis.network.memory_hierarchy import operand_names, width_text
+from nestmap.pipeline.analysis.network.stacked_bars import cmes_of
 from nestmap.pipeline.format.mappings import array_text
 from nestmap.pipeline.pages.report.accelerator_drawing import Drawing, accelerator_drawing
 from nestmap.pipeline.render.tables import cells
@@ -20,7 +21,7 @@ from nestmap.pipeline.render.text.accelerator import array_facts
 
 _MEMORIES: Final = (
     Column("Memory"),
-    Column("Holds", hint="memory operands"),
+    Column("Holds", hint="memory operands; usually layers call I1 I, and I2 W"),
     number_column("Size", hint="of one instance"),
     number_column("Instances"),
     Column("Serves", hint="array dimensions that share an instance"),
@@ -64,13 +65,14 @@ class Machine:
     tables: tuple[Table, ...]
 
 
-def machine(accelerator: Accelerator) -> Machine:
-    """The view of an accelerator."""
+def machine(accelerator: Accelerator, evaluation: NetworkEvaluation) -> Machine:
+    """The view of an accelerator, whose operands have the names of those of the layers."""
+    names = operand_names(accelerator, cmes_of(evaluation))
     return Machine(
         name=accelerator.name,
         array=array_text(accelerator),
         facts=" ".join(_facts(accelerator)),
-        drawing=accelerator_drawing(accelerator),
+        drawing=accelerator_drawing(accelerator, names),
         tables=tuple(_tables(accelerator)),
     )
 

@@ -14,9 +14,20 @@ from nestmap.pipeline.analysis.network.accelerator_layout import (
     accelerator_layout,
     units_shown,
 )
-from nestmap.pipeline.analysis.network.memory_hierarchy import memory_lines, path_text
+from nestmap.pipeline.analysis.network.memory_hierarchy import (
+    OperandNames,
+    memory_lines,
+    path_text,
+)
 from nestmap.pipeline.format.mappings import array_text, shortened
 from nestmap.pipeline.format.numbers import count, printable
+from nestmap.pipeline.format.palette import (
+    INPUT_COLOR,
+    OTHER_OPERANDS,
+    OUTPUT_COLOR,
+    WEIGHT_COLOR,
+    operand_looks,
+)
 
 _SIZES: Final = Sizes(column=280, line=18, pad=12, gap=46, margin=8, array=96)
 """The sizes of the drawing, in pixels."""
@@ -83,25 +94,26 @@ class Drawing:
     unit: int = _UNIT - 2
 
 
-def accelerator_drawing(accelerator: Accelerator) -> Drawing:
-    """The picture of an accelerator: a column for each memory operand."""
-    layout = accelerator_layout(accelerator, _SIZES)
+def accelerator_drawing(accelerator: Accelerator, names: OperandNames) -> Drawing:
+    """The picture of an accelerator: a column for each memory operand, named as in layers."""
+    layout = accelerator_layout(accelerator, _SIZES, names)
+    tones = operand_tones(names)
     floor = _SIZES.margin + layout.height
     boxes = [_memory(box, floor - box.top) for box in layout.boxes]
     return Drawing(
         title=f"{accelerator.name}: {array_text(accelerator)}",
-        description=_description(accelerator),
+        description=_description(accelerator, names),
         width=layout.width,
         height=floor + _SIZES.margin,
         boxes=(*boxes, _array(accelerator, layout.width, floor - _SIZES.array)),
-        ways=tuple(_way(path, floor) for path in layout.paths),
+        ways=tuple(_way(path, tones[path.name], floor) for path in layout.paths),
         units=tuple(_units(accelerator, floor - _SIZES.array)),
     )
 
 
-def _description(accelerator: Accelerator) -> str:
+def _description(accelerator: Accelerator, names: OperandNames) -> str:
     levels = reversed(accelerator.memories)
-    texts = (f"{x.name}: {'; '.join(memory_lines(accelerator, x))}" for x in levels)
+    texts = (f"{x.name}: {'; '.join(memory_lines(accelerator, x, names))}" for x in levels)
     return f"Memories from the outermost in. {'. '.join(texts)}. Below: the array."
 
 
@@ -112,7 +124,7 @@ def _memory(box: MemoryBox, top: float) -> Box:
         y=top,
         width=box.width,
         height=box.height,
-        tone=box.row % 3,
+        tone=0,
         name=TextLine(start, y, shortened(printable(box.level.name), 30)),
         lines=tuple(
             TextLine(start, y + _SIZES.line * i, shortened(line, _LETTERS * box.columns))
@@ -130,12 +142,19 @@ def _array(accelerator: Accelerator, width: float, top: float) -> Box:
         y=top,
         width=width - 2 * _SIZES.margin,
         height=_SIZES.array,
-        tone=3,
+        tone=1,
         name=TextLine(start, y, f"array of {count(accelerator.array.units)} units"),
         lines=tuple(
             TextLine(start, y + _SIZES.line * i, text) for i, text in enumerate(sides, start=1)
         ),
     )
+
+
+def operand_tones(names: OperandNames) -> dict[str, int]:
+    """The class of each operand in the style sheet, whose colours are those of the figures."""
+    colors = (OUTPUT_COLOR, WEIGHT_COLOR, INPUT_COLOR, *OTHER_OPERANDS)
+    looks = operand_looks(names.values())
+    return {name: colors.index(look.color) for name, look in looks.items()}
 
 
 def _units(accelerator: Accelerator, top: float) -> list[tuple[float, float]]:
@@ -144,16 +163,16 @@ def _units(accelerator: Accelerator, top: float) -> list[tuple[float, float]]:
     return [(left + x * _UNIT, first + y * _UNIT) for x in range(across) for y in range(down)]
 
 
-def _way(path: OperandPath, floor: float) -> Path:
+def _way(path: OperandPath, tone: int, floor: float) -> Path:
     """The path of an operand between a memory and the level below."""
     top = floor - path.top
-    text = path_text(shortened(path.operand, 12), path.width)
+    text = path_text(shortened(path.name, 12), path.width)
     return Path(
         x=path.middle,
         top=top,
         bottom=floor - path.bottom,
         thickness=round(1 + log2(path.width or 1) / 3, 2),
-        tone=path.column % 6,
+        tone=tone,
         both=path.goes_both_ways,
         label=TextLine(path.middle + 12, top + _SIZES.gap / 2 + 4, text),
     )

@@ -13,7 +13,7 @@ from nestmap.pipeline.analysis.network.stacked_bars import latency_parts
 from nestmap.pipeline.explore.explanation import Explanation
 from nestmap.pipeline.format.mappings import sizes_text, spatial_text
 from nestmap.pipeline.format.numbers import MINUS, count, engineering, with_micro
-from nestmap.pipeline.format.palette import BLUE, Look, grey_look
+from nestmap.pipeline.format.palette import SERIES, Look, grey_look
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, Fact, edp, gap_fact
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.cells import NONE
@@ -171,7 +171,7 @@ def _latency(name: str, explanation: Explanation) -> Table:
             Cell(step.part.value),
             cells.cycles(step.cycles),
             cells.share(step.cycles, whole),
-            cells.bar(step.end - step.cycles, step.end, whole, colors.get(step.part.value, BLUE)),
+            cells.bar(step.end - step.cycles, step.end, whole, colors.get(step.part.value, SERIES)),
         )
         for step in explanation.latency.steps
     ]

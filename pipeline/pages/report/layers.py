@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from nestmap.model import LayerResult, NetworkEvaluation
 from nestmap.pipeline.format import numbers
 from nestmap.pipeline.format.mappings import sizes_text, spatial_text
-from nestmap.pipeline.format.palette import BLUE, VERMILLION
+from nestmap.pipeline.format.palette import SERIES
 from nestmap.pipeline.pages.report.links import Links
 from nestmap.pipeline.pages.report.run import ReportedRun
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, binding_port, edp
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.columns import Column, number_column
-from nestmap.pipeline.render.tables.results import GAP_HINT
+from nestmap.pipeline.render.tables.results import GAP_HINT, total_name
 from nestmap.pipeline.render.tables.table import Cell, Row, Table
 
 _HEADINGS: Final = (
@@ -36,12 +37,16 @@ _HEADINGS: Final = (
 )
 
 
+_FIGURES: Final = 7
+"""The columns from the energy to the multiply-accumulates."""
+
+
 def layer_table(run: ReportedRun, links: Links) -> Table:
     """A row for each layer, and the total; the second cell names it."""
     sizes = {layer.name: sizes_text(layer.loops) for layer in run.network.workload.layers}
     total = run.evaluation
-    energy = _Shares(total.energy, max(x.cme.energy for x in total.layers), VERMILLION)
-    latency = _Shares(total.latency, max(x.cme.latency for x in total.layers), BLUE)
+    energy = _Shares(total.energy, max(x.cme.energy for x in total.layers), SERIES)
+    latency = _Shares(total.latency, max(x.cme.latency for x in total.layers), SERIES)
     rows = [
         Row(
             (
@@ -59,8 +64,28 @@ def layer_table(run: ReportedRun, links: Links) -> Table:
         )
         for position, result in enumerate(total.layers, start=1)
     ]
+    rows += _infeasible_rows(total, sizes)
     vector = _vector_row(total, energy, latency)
     return Table(f"Layers of {run.title}", _HEADINGS, (*rows, *vector), Row(_total(total)), head=1)
+
+
+def _infeasible_rows(total: NetworkEvaluation, sizes: Mapping[str, str]) -> list[Row]:
+    """The rows of the layers without a mapping."""
+    blank, none = Cell(""), Cell(cells.NONE)
+    return [
+        Row(
+            (
+                cells.count(position),
+                Cell(entry.layer),
+                *(none,) * (_FIGURES + 1),
+                *cells.texts(entry.operator, sizes[entry.layer], "no mapping fits"),
+                *(blank, blank, Cell(entry.repeats or "")),
+            ),
+            group=entry.operator,
+            repeats=entry.repeats is not None,
+        )
+        for position, entry in enumerate(total.infeasible, start=len(total.layers) + 1)
+    ]
 
 
 class _Shares(NamedTuple):
@@ -97,7 +122,7 @@ def _vector_row(total: NetworkEvaluation, energy: _Shares, latency: _Shares) -> 
     if not (total.vector and total.vector_counted):
         return ()
     found = (
-        cells.count(len(total.layers) + 1),
+        cells.count(len(total.layers) + len(total.infeasible) + 1),
         Cell("vector operators"),
         cells.energy(total.vector_energy),
         energy.of(total.vector_energy),
@@ -111,8 +136,8 @@ def _vector_row(total: NetworkEvaluation, energy: _Shares, latency: _Shares) -> 
 def _total(total: NetworkEvaluation) -> tuple[Cell, ...]:
     blank = Cell("")
     return (
-        cells.count(len(total.layers)),
-        Cell("total"),
+        cells.count(len(total.layers) + len(total.infeasible)),
+        Cell(total_name(total)),
         cells.energy(total.energy),
         cells.share(total.energy, total.energy),
         cells.cycles(total.latency),

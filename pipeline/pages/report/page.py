@@ -109,7 +109,7 @@ def run_body(run: ReportedRun, links: Links = IN_PAGE, layers: Markup = NOTHING)
         table=layer_table(run, links),
         layers=layers,
         vector=vector,
-        machine=machine(network.accelerator),
+        machine=machine(network.accelerator, run.evaluation),
         stages=pipeline_stages(run.info.pipeline),
         facts=facts(run),
     )

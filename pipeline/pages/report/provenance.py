@@ -68,6 +68,10 @@ def state_text(record: RunRecord) -> str:
 def hosted(record: RunRecord) -> Iterator[Option]:
     """The time, the host and the command of a run."""
     yield Option("Run", str(record.id))
+    if record.label.name is not None:
+        yield Option("Name", record.label.name)
+    if record.label.tags:
+        yield Option("Tags", ", ".join(record.label.tags))
     yield Option("Status", status_text(record))
     yield Option("Command", record.command)
     yield Option("Started", record.started.strftime(_TIME))

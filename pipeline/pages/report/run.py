@@ -16,6 +16,7 @@ from nestmap.model import (
     NetworkProblem,
     StoreError,
 )
+from nestmap.pipeline.format.runs import titled
 from nestmap.store import RunInfo, RunRecord, RunStatus, Store
 
 
@@ -50,8 +51,8 @@ class ReportedRun:
 
     @property
     def title(self) -> str:
-        """The network and the accelerator."""
-        return f"{self.record.workload} on {self.record.accelerator}"
+        """The network and the accelerator, and what the user calls the run."""
+        return titled(f"{self.record.workload} on {self.record.accelerator}", self.record.label)
 
     @property
     def anchor(self) -> str:

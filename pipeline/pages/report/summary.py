@@ -18,6 +18,7 @@ from nestmap.pipeline.render.tables.columns import Column, bar_column, number_co
 from nestmap.pipeline.render.tables.table import Cell, Row, Table
 from nestmap.pipeline.render.text.gap import gap_note
 from nestmap.pipeline.render.text.network import (
+    infeasible_notes,
     machine_note,
     padding_notes,
     pruned_note,
@@ -175,6 +176,7 @@ def parts_table(caption: str, title: str, bars: Bars, of: Callable[[float], Cell
 def _notes(run: ReportedRun) -> Iterator[str]:
     evaluation, workload = run.evaluation, run.network.workload
     candidates = (
+        *infeasible_notes(evaluation.infeasible),
         gap_note(evaluation),
         machine_note(evaluation),
         pruned_note(evaluation),

@@ -7,8 +7,7 @@ from typing import Final
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from nestmap.model import OUTPUT, Accelerator
-from nestmap.model.dims import MemoryOperand
+from nestmap.model import Accelerator, NetworkEvaluation
 from nestmap.pipeline.analysis.network.accelerator_layout import (
     MemoryBox,
     OperandPath,
@@ -16,10 +15,11 @@ from nestmap.pipeline.analysis.network.accelerator_layout import (
     accelerator_layout,
     units_shown,
 )
-from nestmap.pipeline.analysis.network.memory_hierarchy import path_text
+from nestmap.pipeline.analysis.network.memory_hierarchy import operand_names, path_text
+from nestmap.pipeline.analysis.network.stacked_bars import cmes_of
 from nestmap.pipeline.format.mappings import array_text
 from nestmap.pipeline.format.numbers import count
-from nestmap.pipeline.format.palette import BLUE, GREEN, INK, MUTED, VERMILLION, look
+from nestmap.pipeline.format.palette import INK, MUTED, operand_looks
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
 from nestmap.pipeline.render.figures.style import SMALL, new_figure, set_title, styled
 from nestmap.pipeline.render.figures.text_metrics import short_name
@@ -31,17 +31,22 @@ _LETTERS: Final = 36
 _CELLS: Final = 8
 """The maximum number of units drawn along a side of the array."""
 
-_FILLS: Final = ("#dcebf5", "#fbf0d9", "#d9f0ea")
+_FILL: Final = "#f6f7f9"
 
 
 @styled()
-def accelerator_figure(accelerator: Accelerator) -> Figure:
+def accelerator_figure(
+    accelerator: Accelerator, evaluation: NetworkEvaluation | None = None
+) -> Figure:
     """The array and its memories: operands, sizes, instances, served dimensions, port widths.
 
     Each memory operand has a column; a memory spans the columns of its operands. Arrows are the
-    transfers between a memory and the level below.
+    transfers between a memory and the level below. Operands have the names that the layers of the
+    evaluation, or usual ones, have for them.
     """
-    layout = accelerator_layout(accelerator, _SIZES)
+    names = operand_names(accelerator, cmes_of(evaluation) if evaluation else ())
+    looks = operand_looks(names.values())
+    layout = accelerator_layout(accelerator, _SIZES, names)
     figure = new_figure(max(layout.width, 4.6) + 0.2, layout.height + 0.75)
     axes = page_of(figure).add_subplot()
     axes.set_axis_off()
@@ -51,7 +56,7 @@ def accelerator_figure(accelerator: Accelerator) -> Figure:
     for box in layout.boxes:
         _draw_box(axes, box)
     for path in layout.paths:
-        _draw_arrow(axes, path)
+        _draw_arrow(axes, path, looks[path.name].color)
     set_title(figure, f"{short_name(accelerator.name, 40)}: {array_text(accelerator)}")
     return figure
 
@@ -75,8 +80,7 @@ def _draw_array(axes: Plot, accelerator: Accelerator, width: float) -> None:
 
 
 def _draw_box(axes: Plot, box: MemoryBox) -> None:
-    fill = _FILLS[box.row % len(_FILLS)]
-    axes.add_patch(_frame(box.left, box.bottom, box.width, box.height, fill))
+    axes.add_patch(_frame(box.left, box.bottom, box.width, box.height, _FILL))
     top, middle = box.top - _SIZES.pad, box.left + box.width / 2
     name = short_name(box.level.name, 30)
     axes.text(middle, top, name, ha="center", va="top", fontweight="bold")
@@ -92,24 +96,19 @@ def _frame(left: float, bottom: float, width: float, height: float, fill: str) -
     )
 
 
-def _draw_arrow(axes: Plot, path: OperandPath) -> None:
+def _draw_arrow(axes: Plot, path: OperandPath, color: str) -> None:
     """The path of an operand between a memory and the level below."""
     axes.annotate(
         "", (path.middle, path.bottom), (path.middle, path.top),
         arrowprops={
             "arrowstyle": "<|-|>" if path.goes_both_ways else "-|>",
-            "color": _color(path.operand), "linewidth": 1.2,
+            "color": color, "linewidth": 1.2,
             "shrinkA": 0, "shrinkB": 0, "mutation_scale": 8,
         },
         zorder=1,
     )  # fmt: skip
     axes.text(
         path.middle + 0.08, path.top - _SIZES.gap / 2,
-        path_text(short_name(path.operand, 12), path.width),
+        path_text(short_name(path.name, 12), path.width),
         va="center", fontsize=SMALL, color=INK, zorder=3,
     )  # fmt: skip
-
-
-def _color(operand: MemoryOperand) -> str:
-    fixed = {OUTPUT: VERMILLION, "I1": GREEN, "I2": BLUE}
-    return fixed.get(operand, look(5).color)

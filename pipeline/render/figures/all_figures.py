@@ -17,22 +17,22 @@ from nestmap.pipeline.render.figures.roofline import roofline_figure
 
 
 def network_figures(
-    evaluation: NetworkEvaluation, accelerator: Accelerator | None
+    evaluation: NetworkEvaluation, accelerator: Accelerator | None, network: str | None = None
 ) -> Iterator[tuple[str, Figure]]:
     """The figures and their names, one after the other, with the loops of each distinct layer.
 
     ``accelerator`` is the one of the evaluation; some figures cannot be drawn without it.
     """
-    yield "layers", layers_figure(evaluation)
-    yield "memories", memories_figure(evaluation)
-    yield "utilization", utilization_figure(evaluation)
+    yield "layers", layers_figure(evaluation, network)
+    yield "memories", memories_figure(evaluation, network)
+    yield "utilization", utilization_figure(evaluation, network)
     if accelerator is not None:
-        yield "accelerator", accelerator_figure(accelerator)
-        yield "roofline", roofline_figure(evaluation, accelerator)
+        yield "accelerator", accelerator_figure(accelerator, evaluation)
+        yield "roofline", roofline_figure(evaluation, accelerator, network)
     seen: Counter[str] = Counter()
     for result in evaluation.layers:
         if result.repeats is None:
             name = f"loops-{file_name(result.cme.layer)}"
             seen[name] += 1
             number = "" if seen[name] == 1 else f"-{seen[name]}"
-            yield f"{name}{number}", loops_figure(result.cme)
+            yield f"{name}{number}", loops_figure(result.cme, network)

@@ -21,6 +21,12 @@ from nestmap.pipeline.render.figures.text_metrics import (
 MOST_ROWS: Final = 60
 """The maximum number of rows in a panel; more rows go to panels side by side."""
 
+_NARROWEST: Final = 2.0
+"""The width of the narrowest chart (inches), without the names of its rows."""
+
+_LETTER: Final = 0.06
+"""The width of a letter of a row's name (inches)."""
+
 _ROW: Final = 0.135
 _THICK_ROW: Final = 0.26
 _BAR: Final = 0.78
@@ -45,7 +51,10 @@ def bar_figure(title: str, charts: Sequence[Chart]) -> Figure:
     panels = -(-rows // MOST_ROWS)
     each = -(-rows // panels)
     legend = max(legend_rows(chart) for chart in charts)
-    figure = new_figure(WIDTH * panels, each * _row_height(each) + 0.15 * legend + 0.95)
+    figure = new_figure(
+        page_width(panels, len(charts), charts[0].bars.names),
+        each * _row_height(each) + 0.15 * legend + 0.95,
+    )
     axes = [
         page_of(figure).add_subplot(1, panels * len(charts), i + 1)
         for i in range(panels * len(charts))
@@ -58,6 +67,12 @@ def bar_figure(title: str, charts: Sequence[Chart]) -> Figure:
         add_legend(axes[i], chart)
     set_title(figure, title)
     return figure
+
+
+def page_width(panels: int, charts: int, names: Sequence[str]) -> float:
+    """The width (inches) of panels with so many charts: a page if they are wide enough on it."""
+    longest = max(len(short_name(name)) for name in names)
+    return max(WIDTH, panels * (_NARROWEST * charts + _LETTER * longest))
 
 
 def draw_bars(axes: Plot, chart: Chart, shown: slice, *, names: bool) -> None:

@@ -23,10 +23,11 @@ from nestmap.pipeline.render.figures.bars import (
     draw_bars,
     legend_rows,
     name_rows,
+    page_width,
     scale_axis,
 )
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
-from nestmap.pipeline.render.figures.style import SMALL, WIDTH, new_figure, set_title, styled
+from nestmap.pipeline.render.figures.style import SMALL, new_figure, set_title, styled
 from nestmap.pipeline.render.figures.text_metrics import short_name
 
 _BAR: Final = 0.82
@@ -35,10 +36,11 @@ _EDGE: Final = "white"
 
 
 @styled()
-def comparison_figure(runs: Sequence[NamedRun]) -> Figure:
+def comparison_figure(runs: Sequence[NamedRun], networks: str | None = None) -> Figure:
     """Energy and latency of several runs: totals, by component, and by layer.
 
-    Layers are matched by name; a run without a layer has no bar for it.
+    Layers are matched by name; a run without a layer has no bar for it. ``networks`` names the
+    networks, for the title.
 
     Raises:
         ValueError: if there is no run.
@@ -52,7 +54,7 @@ def comparison_figure(runs: Sequence[NamedRun]) -> Figure:
     legend = max(legend_rows(chart) for chart in totals)
     upper = 0.3 * len(runs) + 0.15 * legend + 0.6
     lower = each * (0.07 + 0.085 * len(runs)) + 0.15 * len(runs) + 0.6
-    figure = new_figure(WIDTH * panels, upper + lower + 0.5)
+    figure = new_figure(page_width(panels, 2, layers[0].bars.names), upper + lower + 0.5)
     above, below = page_of(figure).subfigures(2, 1, height_ratios=[upper, lower])
     for i, chart in enumerate(totals):
         axes = above.add_subplot(1, 2, i + 1)
@@ -64,7 +66,8 @@ def comparison_figure(runs: Sequence[NamedRun]) -> Figure:
         _draw_layers(axes, layers[i], slice(panel * each, (panel + 1) * each), names=i == 0)
         if place == 0:
             add_legend(axes, layers[i])
-    set_title(figure, f"{len(runs)} runs compared")
+    title = f"{len(runs)} runs compared"
+    set_title(figure, title if networks is None else f"{short_name(networks, 70)}: {title}")
     return figure
 
 

@@ -24,7 +24,7 @@ _GAP: Final = 0.06
 
 
 @styled()
-def loops_figure(cme: CostModelEvaluation) -> Figure:
+def loops_figure(cme: CostModelEvaluation, network: str | None = None) -> Figure:
     """The loops from the outermost in, with the memory that holds each operand's tile.
 
     A memory's block spans the loops that it adds to those of the memories below. Memories that add
@@ -45,10 +45,17 @@ def loops_figure(cme: CostModelEvaluation) -> Figure:
         _draw_operand(axes, cme, operand, _NEST + i * _COLUMN)
     set_title(
         figure,
-        f"{short_name(cme.layer)} on {short_name(cme.accelerator)}: {energy_text(cme.energy)}, "
+        f"{of_network(cme.layer, network)} on {short_name(cme.accelerator)}: "
+        f"{energy_text(cme.energy)}, "
         f"{cycles(cme.latency)} cycles",
     )
     return figure
+
+
+def of_network(layer: str, network: str | None) -> str:
+    """The layer, and the network that it is of."""
+    name = short_name(layer)
+    return name if network is None else f"{short_name(network)}, {name}"
 
 
 def _draw_nest(axes: Plot, cme: CostModelEvaluation, width: float) -> None:

@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, cast
 
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axis import Axis
 from matplotlib.collections import Collection
 from matplotlib.figure import Figure
+from matplotlib.gridspec import SubplotSpec
 from matplotlib.patches import Patch
 from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FuncFormatter
 from matplotlib.transforms import Bbox, Transform
+from numpy.typing import NDArray
 
 Place = tuple[float, float]
 
@@ -119,7 +122,7 @@ class Plot(Protocol):
         x: object,
         y: object,
         *,
-        s: float,
+        s: float | NDArray[np.float64],
         facecolors: str,
         edgecolors: str,
         linewidths: float,
@@ -174,7 +177,10 @@ class Page(Protocol):
 
     dpi: float
 
-    def add_subplot(self, *args: int) -> Plot: ...
+    def add_subplot(self, *args: int | SubplotSpec) -> Plot: ...
+    def add_gridspec(
+        self, nrows: int, ncols: int, *, height_ratios: Sequence[float]
+    ) -> Sequence[SubplotSpec]: ...
     def subfigures(
         self, nrows: int, ncols: int, *, height_ratios: Sequence[float]
     ) -> Sequence[Page]: ...

@@ -14,7 +14,7 @@ from nestmap.pipeline.render.figures.style import styled
 
 
 @styled()
-def memories_figure(evaluation: NetworkEvaluation) -> Figure:
+def memories_figure(evaluation: NetworkEvaluation, network: str | None = None) -> Figure:
     """The energy of each memory by operand and direction, and the stall that it causes alone.
 
     Values are summed over all layers. Stalls of several memories overlap, so they do not add up to
@@ -25,4 +25,4 @@ def memories_figure(evaluation: NetworkEvaluation) -> Figure:
     charts = [Chart("Energy", energy_unit(max(energies.totals)), energies)]
     if any(stalls.totals):
         charts.append(Chart("Stall", cycles_unit(max(stalls.totals)), stalls))
-    return bar_figure(totals_title(evaluation), charts)
+    return bar_figure(totals_title(evaluation, network), charts)

@@ -15,6 +15,7 @@ from nestmap.pipeline.analysis.network.stacked_bars import cmes_of, memory_looks
 from nestmap.pipeline.format.numbers import TIMES, count
 from nestmap.pipeline.format.palette import INK
 from nestmap.pipeline.render.figures.label_placement import Label, place_labels
+from nestmap.pipeline.render.figures.layers import subject
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, formatter, page_of
 from nestmap.pipeline.render.figures.style import WIDTH, new_figure, set_title, styled
 from nestmap.pipeline.render.figures.text_metrics import short_name, short_numbers
@@ -23,7 +24,9 @@ _STYLES: Final = ("-", "--", "-.")
 
 
 @styled()
-def roofline_figure(evaluation: NetworkEvaluation, accelerator: Accelerator) -> Figure:
+def roofline_figure(
+    evaluation: NetworkEvaluation, accelerator: Accelerator, network: str | None = None
+) -> Figure:
     """MAC per cycle over MAC per byte, with the ceiling of the array and one for each memory.
 
     A layer has a point for each memory: its operational intensity for the bytes read or written
@@ -48,9 +51,9 @@ def roofline_figure(evaluation: NetworkEvaluation, accelerator: Accelerator) -> 
             _draw_ceiling(axes, ceiling, color, _STYLES[i % len(_STYLES)])
             _draw_points(axes, [p for p in every if p.memory == ceiling.memory], color)
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
-    name = short_name(evaluation.layers[0].cme.accelerator)
     different = sum(point.binding for point in every)
-    set_title(figure, f"Roofline of {count(different)} different layers on {name}")
+    title = f"{subject(evaluation, network)}: roofline of {count(different)} different layers"
+    set_title(figure, title)
     place_labels(figure, axes, _labels(evaluation, every), _positions(every))
     return figure
 

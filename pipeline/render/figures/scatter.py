@@ -12,9 +12,16 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from nestmap.model import EvaluationBatch, front_rows
-from nestmap.pipeline.analysis.network.scatter import Cloud, Floats, clouds, is_wide
+from nestmap.pipeline.analysis.network.scatter import (
+    Cloud,
+    Floats,
+    Rows,
+    clouds,
+    equal_costs,
+    is_wide,
+)
 from nestmap.pipeline.format.numbers import Unit, count, cycles_unit, energy_unit
-from nestmap.pipeline.format.palette import INK, VERMILLION, look
+from nestmap.pipeline.format.palette import CANDIDATES, INK, MUTED
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, formatter, page_of
 from nestmap.pipeline.render.figures.style import new_figure, set_title, styled
 from nestmap.pipeline.render.figures.text_metrics import short_name, unit_formatter
@@ -22,7 +29,10 @@ from nestmap.pipeline.render.figures.text_metrics import short_name, unit_format
 MOST_POINTS: Final = 20_000
 """The maximum number of points drawn individually; more points are counted in cells."""
 
-_MOST_COLORS: Final = 5
+_MOST_COLORS: Final = len(CANDIDATES)
+_POINT: Final = 7.0
+"""The area of a point that stands for one mapping (square points)."""
+
 _CELLS: Final = 160
 _ROOM: Final = 0.03
 
@@ -31,7 +41,8 @@ _ROOM: Final = 0.03
 def scatter_figure(batches: Iterable[EvaluationBatch], title: str) -> Figure:
     """Energy and latency of all rows, coloured by spatial mapping, with their Pareto front.
 
-    Points are rasterized, so the file size does not grow with their number; above
+    A point stands for all mappings of the same cost (to seven digits), and its area grows with
+    their number. Points are rasterized, so the file size does not grow with their number; above
     :data:`MOST_POINTS` they are counted in cells. ``title`` describes the mappings.
 
     Raises:
@@ -62,7 +73,7 @@ def draw_scatter(found: tuple[Cloud, ...], title: str) -> Figure:
     _draw_front(axes, latency, energy)
     label_costs(axes, cycles_unit(float(latency.max())), energy_unit(float(energy.max())))
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0))
-    set_title(figure, f"{short_name(title, 34)}: {count(len(energy))} mappings")
+    set_title(figure, f"{short_name(title, 42)}: {count(len(energy))} mappings")
     return figure
 
 
@@ -72,15 +83,17 @@ def scale_costs(set_scale: Callable[[str], object], values: Floats) -> None:
 
 
 def _draw_points(axes: Plot, found: tuple[Cloud, ...]) -> None:
+    most = 0
     for i, cloud in enumerate(found):
         label = short_name(cloud.name, 60) if i < _MOST_COLORS else None
-        color = look(min(i, _MOST_COLORS)).color if i < _MOST_COLORS else "#999999"
+        color = CANDIDATES[i] if i < _MOST_COLORS else "#999999"
         if i == _MOST_COLORS:
             label = f"{len(found) - _MOST_COLORS} more spatial mappings"
+        places, times = equal_costs(cloud.latency, cloud.energy)
         marks = axes.scatter(
-            cloud.latency,
-            cloud.energy,
-            s=7,
+            cloud.latency[places],
+            cloud.energy[places],
+            s=_areas(times),
             facecolors=color,
             edgecolors="none",
             alpha=0.5,
@@ -88,6 +101,22 @@ def _draw_points(axes: Plot, found: tuple[Cloud, ...]) -> None:
             label=label,
         )
         marks.set_rasterized(True)
+        most = max(most, int(times.max()))
+    for number in (1, most) if most > 1 else ():
+        axes.scatter(
+            [], [], s=_areas(np.array([number])), facecolors=MUTED, edgecolors="none",
+            alpha=0.5, linewidths=0, label=_standing_for(number),
+        )  # fmt: skip
+
+
+def _areas(times: Rows) -> Floats:
+    """The areas of points (square points) that stand for so many mappings each."""
+    found: Floats = _POINT * (1 + np.log2(times))
+    return found
+
+
+def _standing_for(number: int) -> str:
+    return f"a point of {count(number)} {'mapping' if number == 1 else 'mappings'}"
 
 
 def _draw_counts(figure: Figure, axes: Plot, latency: Floats, energy: Floats) -> None:
@@ -131,7 +160,7 @@ def _draw_front(axes: Plot, latency: Floats, energy: Floats) -> None:
         drawstyle="steps-post" if latency[rows][0] < latency[rows][-1] else "steps-pre",
         marker="o",
         markersize=3.5,
-        markerfacecolor=VERMILLION,
+        markerfacecolor="white",
         markeredgecolor=INK,
         markeredgewidth=0.5,
         label=f"Pareto front ({count(len(rows))} {'mapping' if len(rows) == 1 else 'mappings'})",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nestmap.pipeline.format.numbers import capacity, cycles, energy, engineering, share
+from nestmap.pipeline.format.numbers import capacity, cycles, energy, engineering, rounded, share
 
 PREFIXES = {"f": -15, "p": -12, "n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9,
             "T": 12, "P": 15}  # fmt: skip
@@ -41,3 +41,14 @@ def test_other_figures() -> None:
     assert share(1.0) == "100.0%"
     assert capacity(10**10) == "1.164 GiB"
     assert capacity(2**33 + 1) == "8589934593 bit"
+
+
+@settings(deadline=None)
+@given(st.floats(-1e300, 1e300))
+def test_rounded_has_five_digits_and_powers_of_a_thousand(value: float) -> None:
+    text = rounded(value)
+    digits, _, exponent = text.partition("e")
+    if abs(value) >= 1e-300:  # below, floats have fewer digits
+        assert float(text) == pytest.approx(value, rel=5.1e-5)
+    assert int(exponent or 0) % 3 == 0
+    assert exponent == "" or 1 <= abs(float(digits)) <= 1000

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from nestmap.model import CostModelEvaluation, EvaluationBatch, front_rows
-from nestmap.pipeline.analysis.network.scatter import Cloud, Floats, clouds, is_wide
+from nestmap.pipeline.analysis.network.scatter import Cloud, Floats, clouds, equal_costs, is_wide
 from nestmap.pipeline.format.numbers import Unit, cycles_unit, energy_unit
-from nestmap.pipeline.format.palette import VERMILLION, Look, look
+from nestmap.pipeline.format.palette import CANDIDATES, Look
 from nestmap.pipeline.pages.report.charts.alt_text import mappings_text
 from nestmap.pipeline.pages.report.charts.chart import Chart
 from nestmap.pipeline.pages.report.charts.vega_spec import (
@@ -85,7 +85,8 @@ def mappings_chart(
 ) -> Chart:
     """Energy and latency of all rows, coloured by spatial mapping, with their Pareto front.
 
-    Above :data:`MOST_POINTS` mappings, a point represents several; the front is always complete.
+    A point represents all mappings of the same cost; above :data:`MOST_POINTS` mappings, also those
+    of similar cost. The front is always complete.
     ``name`` and ``title`` are those of the chart; ``chosen`` is marked with a star.
 
     Raises:
@@ -128,10 +129,9 @@ def _costs(found: Sequence[Cloud]) -> _Costs:
 
 
 def _sampled(costs: _Costs) -> _Shown:
-    """All mappings, or the one with the least energy in each cell of a grid."""
-    total = len(costs.energy)
-    if total <= MOST_POINTS:
-        return _Shown(np.arange(total), np.ones(total, np.intp))
+    """A mapping of each cost, or the one with the least energy in each cell of a grid."""
+    if len(costs.energy) <= MOST_POINTS:
+        return _Shown(*equal_costs(costs.cloud, costs.latency, costs.energy))
     cells = _cells(costs.latency) * _CELLS + _cells(costs.energy)
     order = np.lexsort((costs.latency, costs.energy, cells))
     _, first, counts = np.unique(cells[order], return_index=True, return_counts=True)
@@ -186,7 +186,7 @@ def _chart(costs: _Costs, labels: Sequence[str], *, starred: bool) -> alt.LayerC
 
 
 def _cloud(labels: Sequence[str]) -> alt.Chart:
-    looks = [look(i) if i < _MOST_COLORS else _OTHERS for i in range(len(labels))]
+    looks = [Look(CANDIDATES[i]) if i < _MOST_COLORS else _OTHERS for i in range(len(labels))]
     mark = alt.MarkDef(type="point", filled=True, clip=True, size=22)
     return (
         _plot(_MAPPINGS, mark)
@@ -219,7 +219,7 @@ def _front(*, starred: bool) -> alt.Chart:
         .encode(
             shape=alt.Shape(field="kind", type="nominal", scale=scale, legend=below),
             size=alt.condition(chosen, alt.value(320), alt.value(50)),
-            color=alt.value(VERMILLION),
+            color=alt.value("#ffffff"),
             tooltip=[shown("kind", "mapping"), *_TOLD],
         )
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from nestmap.pipeline.format.palette import GREYS, Look
+from nestmap.pipeline.format.palette import GREYS, WAITS, Look, brightness, mixed
 
-_WHITE: Final = 255
-_BLACK: Final = 0
+_WHITE: Final = "#ffffff"
+_BLACK: Final = "#000000"
 
 _TINTS: Final = {
     "": (_WHITE, 0.0),
@@ -20,6 +20,8 @@ _TINTS: Final = {
 
 _BLANKS: Final = {"/////": "#ffffff", ".....": "#dadada"}
 """The same for hatches on white."""
+
+_SHADE: Final = 0.45
 
 
 class Tone(NamedTuple):
@@ -34,20 +36,18 @@ def tone(look: Look) -> Tone:
     if look.color == "#ffffff":
         blank = _BLANKS.get(look.hatch, look.color)
         return Tone(blank, blank)
-    mixed = _mixed(look.color, *_TINTS[look.hatch])
-    return Tone(mixed, _lighter_grey(mixed) if look.color in GREYS else _mixed(mixed, _WHITE, 0.12))
+    light = mixed(look.color, *_TINTS[look.hatch])
+    if look.color in WAITS:  # idle times are close to the colour of the page
+        return Tone(light, mixed(light, _BLACK, _SHADE))
+    return Tone(light, _lighter_grey(light) if look.color in GREYS else _lighter(light))
 
 
-def _mixed(color: str, other: int, share: float) -> str:
-    parts = (round(x + (other - x) * share) for x in _channels(color))
-    return "#" + "".join(f"{x:02x}" for x in parts)
+def _lighter(color: str) -> str:
+    """A colour that is visible on black: the darker it is, the more white it gets."""
+    return mixed(color, _WHITE, max(0.12, 0.5 - brightness(color)))
 
 
 def _lighter_grey(color: str) -> str:
     """A grey that is visible on black; dark greys become light."""
-    value = 255 - round(_channels(color)[0] * 0.62)
+    value = 255 - round(int(color[1:3], 16) * 0.62)
     return f"#{value:02x}{value:02x}{value:02x}"
-
-
-def _channels(color: str) -> tuple[int, int, int]:
-    return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)

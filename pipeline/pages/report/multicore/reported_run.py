@@ -13,6 +13,7 @@ from nestmap.model.multicore.population import AllocationObjective, Fitness, Gen
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.model.multicore.search_result import AllocationSearch
 from nestmap.model.multicore.top_memories import TopMemories
+from nestmap.pipeline.format.runs import titled
 from nestmap.pipeline.multicore.pipeline import rebuild_problem
 from nestmap.pipeline.multicore.recording import RecordedCosts, read_job
 from nestmap.pipeline.stages.multicore.inter_core import schedule_allocation
@@ -50,9 +51,10 @@ class ReportedStream:
 
     @property
     def title(self) -> str:
-        """The network and the accelerator."""
+        """The network and the accelerator, and what the user calls the run."""
         problem = self.schedule.problem
-        return f"{problem.nodes.name} on {problem.accelerator.name}"
+        subject = f"{problem.nodes.name} on {problem.accelerator.name}"
+        return subject if self.run is None else titled(subject, self.run.record.label)
 
     @property
     def splitting(self) -> str:

@@ -16,7 +16,7 @@ from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, wire_l
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses
 from nestmap.pipeline.format.mappings import array_text
 from nestmap.pipeline.format.numbers import count
-from nestmap.pipeline.format.palette import BLUE
+from nestmap.pipeline.format.palette import SERIES
 from nestmap.pipeline.pages.report.charts.schedule.front import allocation_text
 from nestmap.pipeline.pages.report.multicore.reported_run import ReportedStream
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, edp
@@ -119,7 +119,7 @@ def _layers(names: ScheduleNames) -> Iterator[tuple[Cell, ...]]:
             Cell(_cores_text(schedule.core[here].tolist())),
             cells.cycles(start),
             cells.cycles(end),
-            cells.bar(start, end, schedule.latency, BLUE),
+            cells.bar(start, end, schedule.latency, SERIES),
             cells.cycles(int((schedule.end[here] - schedule.start[here]).sum())),
             cells.energy(sum(names.onchip(x) + names.offchip(x) for x in nodes)),
             cells.capacity(int(schedule.tensors.bits[here].sum())),

@@ -7,6 +7,7 @@
 "use strict";
 (() => {
   const BLIND_WIDTH = 640; // of what is drawn while it is hidden, so that it can be printed
+  const BESIDE = 130; // pixels above and below a chart: legend, axis, the button
   const SAVE = "Save this chart";
   const looks = new Map(); // figure -> how it is drawn
   const night = window.matchMedia("(prefers-color-scheme: dark)");
@@ -61,10 +62,17 @@
     return look.hidden || (!last.hidden && last.columns === look.columns);
   }
 
+  const specOf = (figure) => JSON.parse(figure.querySelector("script.spec").textContent);
+
+  /** Reserves the height of a chart: what is below must not move when it is drawn. */
+  function reserve(figure) {
+    figure.querySelector(".vega").style.minHeight = `${specOf(figure).height + BESIDE}px`;
+  }
+
   /** Draws a chart, unless it is there as it should be. */
   async function draw(figure) {
     const place = figure.querySelector(".vega");
-    const spec = JSON.parse(figure.querySelector("script.spec").textContent);
+    const spec = specOf(figure);
     const look = lookOf(place.clientWidth, spec.usermeta);
     if (stillGood(looks.get(figure), look)) return;
     looks.set(figure, look);
@@ -183,6 +191,7 @@
     { rootMargin: "200px" }, // a little before it is seen
   );
   const every = document.querySelectorAll("figure.chart");
+  for (const figure of every) reserve(figure);
   for (const figure of every) watch.observe(figure);
 
   document.addEventListener("nestmap-theme", () => drawAll(inSight));

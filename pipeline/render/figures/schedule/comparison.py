@@ -25,7 +25,7 @@ from nestmap.pipeline.format.numbers import (
     energy_text,
     energy_unit,
 )
-from nestmap.pipeline.format.palette import BLUE, SKY, Look
+from nestmap.pipeline.format.palette import SERIES, Look
 from nestmap.pipeline.render.figures.bars import Chart, draw_bars
 from nestmap.pipeline.render.figures.matplotlib_types import Page, Plot, page_of
 from nestmap.pipeline.render.figures.schedule.gantt import CELLS, hide_time, scale_time
@@ -83,11 +83,20 @@ def schedules_figure(schedules: Sequence[NamedSchedule]) -> Figure:
     kinds, above, names, parts, below = page_of(figure).subfigures(5, 1, height_ratios=heights)
     draw_kinds(kinds.add_subplot(), charts)
     _draw_charts(above, schedules, charts, layouts)
-    draw_layers(names.add_subplot(), layers)
+    draw_layers(names.add_subplot(), charts)
     draw_fields(parts.add_subplot(), fields)
     _draw_costs(below, schedules, bars)
-    set_title(figure, f"{len(schedules)} schedules compared")
+    set_title(figure, _heading(schedules))
     return figure
+
+
+def _heading(schedules: Sequence[NamedSchedule]) -> str:
+    """The networks, the accelerators and the number of schedules."""
+    problems = [named.schedule.problem for named in schedules]
+    networks = " and ".join(dict.fromkeys(problem.nodes.name for problem in problems))
+    machines = " and ".join(dict.fromkeys(problem.accelerator.name for problem in problems))
+    subject = f"{short_name(networks, 50)} on {short_name(machines, 30)}"
+    return f"{subject}: {len(schedules)} schedules compared"
 
 
 def _draw_charts(
@@ -100,10 +109,9 @@ def _draw_charts(
     longest = max(chart.latency for chart in charts)
     heights = [layout.inches + _CHART for layout in layouts]
     heights[-1] += _AXIS
-    one = len(charts) == 1
-    pages = [page] if one else page.subfigures(len(charts), 1, height_ratios=heights)
+    places = page.add_gridspec(len(charts), 1, height_ratios=heights)  # aligns the time axes
     for i, (named, chart, layout) in enumerate(zip(schedules, charts, layouts, strict=True)):
-        axes = pages[i].add_subplot()
+        axes = page.add_subplot(places[i])
         draw_chart(axes, chart, layout, longest)
         scale_time(axes, longest)
         axes.set_title(_title(named), loc="left", fontsize=SMALL + 0.5, pad=2)
@@ -126,17 +134,17 @@ def _charts(schedules: Sequence[NamedSchedule]) -> tuple[Chart, Chart, Chart]:
     latency = tuple(float(x.latency) for x in found)
     memory = tuple(float(onchip_peak(x)) for x in found)
     unit = bits_unit(max(memory))
-    memories = _single(names, tuple(x / unit.divisor for x in memory), SKY)
+    memories = _single(names, tuple(x / unit.divisor for x in memory))
     energy = energy_bars(names, [x.energy for x in found])
     return (
-        Chart("Latency", cycles_unit(max(latency)), _single(names, latency, BLUE)),
+        Chart("Latency", cycles_unit(max(latency)), _single(names, latency)),
         Chart("Energy", energy_unit(max(energy.totals)), energy),
         Chart("Peaks of memories on chip", unit._replace(divisor=1.0), memories),
     )
 
 
-def _single(names: tuple[str, ...], values: tuple[float, ...], color: str) -> Bars:
-    return Bars(names, (Part("", Look(color), values),))
+def _single(names: tuple[str, ...], values: tuple[float, ...]) -> Bars:
+    return Bars(names, (Part("", Look(SERIES), values),))
 
 
 def _draw_costs(

@@ -9,12 +9,13 @@ from matplotlib.figure import Figure
 
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.network.stacked_bars import Bars, Part
+from nestmap.pipeline.analysis.schedule.looks import KIND_LOOKS
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Traffic
 from nestmap.pipeline.analysis.schedule.traffic import core_traffic, wire_traffic
 from nestmap.pipeline.format.numbers import bits_unit, capacity
 from nestmap.pipeline.render.figures.bars import Chart, draw_bars
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
-from nestmap.pipeline.render.figures.schedule.colors import KIND_LABELS, KIND_LOOKS, core_ranges
+from nestmap.pipeline.render.figures.schedule.colors import KIND_LABELS, core_ranges
 from nestmap.pipeline.render.figures.schedule.gantt import schedule_title
 from nestmap.pipeline.render.figures.schedule.gantt_legend import draw_fields, fields_height
 from nestmap.pipeline.render.figures.style import SMALL, WIDTH, new_figure, set_title, styled
@@ -34,7 +35,7 @@ def data_sent_figure(schedule: Schedule) -> Figure:
     """
     wires, pairs = (_shown(x) for x in (wire_traffic(schedule), core_traffic(schedule)))
     kinds = [kind for kind in BarKind if any(sent.bits[kind] for sent in (*wires, *pairs))]
-    charts = _chart("Over wires", wires, kinds), _chart("From core to core", pairs, kinds)
+    charts = _chart("Over channels", wires, kinds), _chart("From core to core", pairs, kinds)
     rows = max(len(wires), len(pairs))
     fields = [(KIND_LABELS[kind], KIND_LOOKS[kind]) for kind in kinds]
     heights = fields_height(fields), rows * _ROW + 0.6

@@ -45,7 +45,7 @@ def schedule_figure(schedule: Schedule) -> Figure:
     axes = middle.add_subplot()
     draw_chart(axes, chart, layout, chart.latency)
     scale_time(axes, chart.latency)
-    draw_layers(below.add_subplot(), chart.layers)
+    draw_layers(below.add_subplot(), [chart])
     set_title(figure, schedule_title(schedule))
     return figure
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from nestmap.pipeline.analysis.schedule.looks import KIND_LOOKS, STALL_LOOKS
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Gantt, StallReason
 from nestmap.pipeline.format.palette import INK, Look
 from nestmap.pipeline.render.figures.matplotlib_types import Plot
 from nestmap.pipeline.render.figures.schedule.colors import (
     KIND_LABELS,
-    KIND_LOOKS,
     STALL_LABELS,
-    STALL_LOOKS,
     layer_colors,
 )
 from nestmap.pipeline.render.figures.text_metrics import short_name
@@ -29,7 +29,8 @@ _LETTERS: Final = 155
 
 _FIELD: Final = 6
 _LONGEST: Final = 30
-_MOST_LAYERS: Final = 120
+_MOST_LINES: Final = 6
+"""The maximum number of lines of the legend of layers."""
 
 
 Field = tuple[str, Look]
@@ -83,21 +84,34 @@ def _kinds(charts: Sequence[Gantt]) -> list[Artist]:
 
 def layers_height(layers: Sequence[str]) -> float:
     """The height (inches) of the legend of layers."""
-    shown = min(len(layers), _MOST_LAYERS)
-    return -(-shown // _columns(layers)) * _LINE + 0.15
+    return min(-(-len(layers) // _columns(layers)), _MOST_LINES) * _LINE + 0.15
 
 
-def draw_layers(axes: Plot, layers: Sequence[str]) -> None:
-    """The number, name and colour of each layer; only the first ones if there are very many."""
-    handles = [
-        _field(label, Look(color))
-        for label, color in zip(
-            _labels(layers), layer_colors(len(layers))[:_MOST_LAYERS], strict=True
-        )
-    ]
-    if len(layers) > _MOST_LAYERS:
-        handles[-1] = _field(f"and {len(layers) - _MOST_LAYERS + 1} more", Look("#ffffff"))
+def draw_layers(axes: Plot, charts: Sequence[Gantt]) -> None:
+    """The number, name and colour of each layer; of very many, those that take most time."""
+    layers = charts[0].layers
+    labels, colors = _labels(layers), layer_colors(len(layers))
+    shown = _shown_layers(charts)
+    handles = [_field(labels[i], Look(colors[i])) for i in shown]
+    if len(shown) < len(layers):
+        handles.append(_field(f"and {len(layers) - len(shown)} shorter", Look("#ffffff")))
     _put(axes, handles, _columns(layers))
+
+
+def _shown_layers(charts: Sequence[Gantt]) -> list[int]:
+    """The layers in the legend: all, or as many of those with the longest bars as fit."""
+    layers = charts[0].layers
+    most = _MOST_LINES * _columns(layers)
+    if len(layers) <= most:
+        return list(range(len(layers)))
+    taken = np.zeros(len(layers))
+    for chart in charts:
+        bars = chart.bars
+        runs = bars.kind == BarKind.NODE
+        times = (bars.end - bars.start)[runs]
+        taken += np.bincount(bars.layer[runs], weights=times, minlength=len(layers))
+    longest = np.argsort(-taken, kind="stable")[: most - 1]
+    return sorted(longest.tolist())
 
 
 def _put(axes: Plot, handles: Sequence[Artist], columns: int) -> None:
@@ -110,7 +124,7 @@ def _put(axes: Plot, handles: Sequence[Artist], columns: int) -> None:
 
 
 def _labels(layers: Sequence[str]) -> list[str]:
-    return [f"{i} {short_name(name, _LONGEST)}" for i, name in enumerate(layers[:_MOST_LAYERS])]
+    return [f"{i} {short_name(name, _LONGEST)}" for i, name in enumerate(layers)]
 
 
 def _columns(layers: Sequence[str]) -> int:

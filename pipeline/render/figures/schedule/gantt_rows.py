@@ -9,8 +9,8 @@ from nestmap.pipeline.analysis.schedule.tables import Row, RowKind
 
 HEADINGS: Final = {
     RowKind.CORE: "Cores",
-    RowKind.WIRE: "Wires between cores",
-    RowKind.OFFCHIP: "Wires to the memory off the chip",
+    RowKind.WIRE: "Channels between cores",
+    RowKind.OFFCHIP: "Channels to off-chip memory",
 }
 
 _HEADING: Final = 0.17

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.collections import PolyCollection
 
 from nestmap.pipeline.analysis.schedule.critical_path_rows import path_line
+from nestmap.pipeline.analysis.schedule.looks import KIND_LOOKS, STALL_LOOKS
 from nestmap.pipeline.analysis.schedule.tables import (
     NONE,
     BarKind,
@@ -20,8 +21,6 @@ from nestmap.pipeline.analysis.schedule.tables import (
 from nestmap.pipeline.format.palette import INK, MUTED, on
 from nestmap.pipeline.render.figures.matplotlib_types import Plot
 from nestmap.pipeline.render.figures.schedule.colors import (
-    KIND_LOOKS,
-    STALL_LOOKS,
     layer_colors,
     row_label,
 )
@@ -122,33 +121,22 @@ def _draw_stalls(panel: _Panel) -> None:
 
 
 def _draw_bars(panel: _Panel) -> None:
-    """Nodes and transfers in colours; streams are hatched."""
+    """Nodes have the colour of their layer, transfers and streams that of their kind."""
     bars = panel.chart.bars
     edges = np.where(bars.end - bars.start >= panel.until * _EDGED, 0.3, 0.0)
-    plain = np.flatnonzero(bars.kind != BarKind.STREAM)
     filled = PolyCollection(
-        panel.corners(_Boxes(bars.row[plain], bars.start[plain], bars.end[plain]), _BAR),
-        facecolors=_colors(bars, plain, len(panel.chart.layers)),
+        panel.corners(_Boxes(bars.row, bars.start, bars.end), _BAR),
+        facecolors=_colors(bars, len(panel.chart.layers)),
         edgecolors="white",
-        linewidths=edges[plain],
+        linewidths=edges,
     )
     panel.add(filled, len(bars))
-    streams = np.flatnonzero(bars.kind == BarKind.STREAM)
-    color, hatch = KIND_LOOKS[BarKind.STREAM]
-    hatched = PolyCollection(
-        panel.corners(_Boxes(bars.row[streams], bars.start[streams], bars.end[streams]), _BAR),
-        facecolors=color,
-        edgecolors=MUTED,
-        hatch=hatch,
-        linewidths=0.3,
-    )
-    panel.add(hatched, len(bars))
 
 
-def _colors(bars: GanttBars, shown: Ints, layers: int) -> list[str]:
+def _colors(bars: GanttBars, layers: int) -> list[str]:
     of_layers = layer_colors(layers)
     of_kinds = {int(kind): look.color for kind, look in KIND_LOOKS.items()}
-    pairs = zip(bars.kind[shown].tolist(), bars.layer[shown].tolist(), strict=True)
+    pairs = zip(bars.kind.tolist(), bars.layer.tolist(), strict=True)
     return [of_layers[i] if kind == BarKind.NODE else of_kinds[kind] for kind, i in pairs]
 
 

@@ -17,7 +17,7 @@ from nestmap.pipeline.analysis.schedule.search_progress import (
 )
 from nestmap.pipeline.analysis.schedule.tables import FrontView
 from nestmap.pipeline.format.numbers import PERCENT, count, cycles_unit, energy_unit
-from nestmap.pipeline.format.palette import BLUE, GREEN, INK, ORANGE, VERMILLION
+from nestmap.pipeline.format.palette import INK, MUTED, SERIES
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
 from nestmap.pipeline.render.figures.scatter import label_costs, scale_costs
 from nestmap.pipeline.render.figures.style import WIDTH, new_figure, set_title, styled
@@ -26,8 +26,8 @@ from nestmap.pipeline.render.figures.text_metrics import short_name, unit_format
 _FRONTS: Final = 4
 """The number of fronts drawn: the first, the last, and some between."""
 
-_SHADES: Final = ("#cccccc", "#9ecae9", "#56B4E9")
-_LINES: Final = (("latency", BLUE, "-"), ("energy", ORANGE, "--"))
+_SHADES: Final = ("#cccccc", "#9aa8b5", SERIES)
+_LINES: Final = (("latency", INK, "-"), ("energy", MUTED, "--"))
 
 
 @styled()
@@ -92,14 +92,14 @@ def _draw_fronts(axes: Plot, view: FrontView) -> None:
         is_last = place == shown[-1]
         axes.plot(
             latency, energy,
-            color=INK if is_last else GREEN,
+            color=INK if is_last else SERIES,
             linewidth=1.1 if is_last else 0.7,
             linestyle="-" if is_last else ":",
             drawstyle="steps-post",
             marker="o" if is_last else ".",
             markersize=3.5 if is_last else 2.0,
-            markerfacecolor=VERMILLION if is_last else GREEN,
-            markeredgecolor=INK if is_last else GREEN,
+            markerfacecolor="white" if is_last else SERIES,
+            markeredgecolor=INK if is_last else SERIES,
             markeredgewidth=0.5,
             label=_front_label(view, place, is_last=is_last),
         )  # fmt: skip
@@ -115,7 +115,7 @@ def _front_label(view: FrontView, place: int, *, is_last: bool) -> str | None:
 def _mark(axes: Plot, latency: float, energy: float) -> None:
     axes.plot(
         [latency], [energy], color=INK, linewidth=0, marker="*", markersize=11,
-        markerfacecolor="#F0E442", markeredgecolor=INK, markeredgewidth=0.7, label="chosen",
+        markerfacecolor=INK, markeredgecolor=INK, markeredgewidth=0.7, label="chosen",
         zorder=5,
     )  # fmt: skip
 

@@ -8,11 +8,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from nestmap.model.multicore.schedule import Schedule
+from nestmap.pipeline.analysis.schedule.looks import KIND_LOOKS
 from nestmap.pipeline.analysis.schedule.tables import BarKind, WireUse
 from nestmap.pipeline.analysis.schedule.utilization import wire_uses
 from nestmap.pipeline.format.numbers import share
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
-from nestmap.pipeline.render.figures.schedule.colors import KIND_LABELS, KIND_LOOKS, row_label
+from nestmap.pipeline.render.figures.schedule.colors import KIND_LABELS, row_label
 from nestmap.pipeline.render.figures.schedule.gantt import hide_time, scale_time, schedule_title
 from nestmap.pipeline.render.figures.schedule.gantt_legend import draw_fields, fields_height
 from nestmap.pipeline.render.figures.style import SMALL, WIDTH, new_figure, set_title, styled

@@ -12,7 +12,7 @@ from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.schedule.tables import MemoryUse
 from nestmap.pipeline.analysis.schedule.utilization import memory_uses
 from nestmap.pipeline.format.numbers import capacity, share
-from nestmap.pipeline.format.palette import BLUE, SKY, VERMILLION
+from nestmap.pipeline.format.palette import INK, SERIES
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
 from nestmap.pipeline.render.figures.schedule.gantt import hide_time, scale_time, schedule_title
 from nestmap.pipeline.render.figures.style import SMALL, WIDTH, new_figure, set_title, styled
@@ -57,12 +57,12 @@ def _draw(axes: Plot, use: MemoryUse, latency: int) -> None:
     """The usage of a memory as steps, from the first change to the end."""
     times = np.concatenate(([0], use.times, [latency])).astype(np.float64)
     bits = np.concatenate(([0], use.bits, use.bits[-1:])).astype(np.float64)
-    axes.fill_between(times, bits, step="post", facecolor=SKY, linewidth=0)
-    axes.plot(times, bits, color=BLUE, linewidth=0.7, drawstyle="steps-post")
+    axes.fill_between(times, bits, step="post", facecolor=SERIES, linewidth=0)
+    axes.plot(times, bits, color=SERIES, linewidth=0.7, drawstyle="steps-post")
     high = use.peak * _ROOM
     if use.capacity <= _NEAR * use.peak:
         high = max(high, use.capacity * 1.12)
-        axes.plot([0, latency], [use.capacity] * 2, color=VERMILLION, linewidth=0.9, linestyle="--")
+        axes.plot([0, latency], [use.capacity] * 2, color=INK, linewidth=0.9, linestyle="--")
     scale_time(axes, latency)
     axes.set_ylim(0, high)
     ticks = _ticks(int(high))

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
+import nestmap
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import (
     CostModelEvaluation,
+    LayerConstraints,
     MappingType,
     OrderedLoop,
     SpatialProblem,
@@ -18,8 +20,12 @@ from nestmap.model import (
 from nestmap.model.base import copy_with
 from nestmap.pipeline.analysis.mapping.explanation import Change, PortName, WhatIf
 from nestmap.pipeline.analysis.mapping.what_if import what_ifs
+from nestmap.pipeline.explore.api import read_network
 from nestmap.pipeline.explore.explanation import explain
+from nestmap.pipeline.explore.recorded_problem import recorded_problem
+from nestmap.pipeline.format.mappings import spatial_text
 from nestmap.pipeline.format.numbers import cycles
+from nestmap.pipeline.frontend.read import read_workload
 from nestmap.pipeline.render.text.explanation_reasons import matters
 from nestmap.search import loma
 from tests.costmodel.sample import problems
@@ -158,3 +164,46 @@ def test_the_text_tells_them(case: Case) -> None:
             start = f"2x width of {port.memory} {port.port} "
             (row,) = (line for line in lines if line.startswith(start))
             assert row.split()[5] == cycles(answer.latency)
+
+
+def test_another_spatial_mapping_leads_the_advice() -> None:
+    """The mapping bundled with tpu_like unrolls the 3 channels of the first layer over 32 rows."""
+    layer = read_workload("light:resnet50").layers[0].anonymous
+    found = nestmap.explore(layer, "tpu_like", search="loma")
+    (result,) = found.layers
+    spatial = recorded_problem(read_network(layer, "tpu_like"), result.cme)
+    explained = explain(spatial, result.cme)
+    (other, *_) = [x for x in explained.what_ifs if x.change is Change.SPATIAL]
+    assert explained.what_ifs[0] is other
+    assert other.spatial_mapping is not None
+    assert other.latency < result.cme.latency / 6
+    free = nestmap.explore(layer, "tpu_like", "free").latency
+    assert free <= other.latency < 1.2 * free
+    sentence = list(explained.why())[-1]
+    assert sentence.startswith(
+        f"What would help most: latency {other.latency / result.cme.latency - 1:.1%} with spatial "
+        f"mapping {spatial_text(other.spatial_mapping)}"
+    )
+    assert f"spatial mapping {spatial_text(other.spatial_mapping)}" in explained.text(300)
+
+
+@few_examples
+@given(CASES)
+def test_other_spatial_mappings_are_better_and_evaluated(case: Case) -> None:
+    cme = evaluate(case.spatial, case.temporal)
+    for answer in answers(case, Change.SPATIAL):
+        assert answer.latency < cme.latency or answer.energy < cme.energy
+        assert answer.spatial_mapping is not None
+        other = copy_with(case.spatial, {"spatial_mapping": answer.spatial_mapping})
+        free = copy_with(other.problem, {"constraints": unordered(other)})
+        every = [
+            evaluate(other, batch.row(i))
+            for batch in loma(copy_with(other, {"problem": free}), 6, MappingType.UNEVEN)
+            for i in range(len(batch))
+        ]
+        assert (answer.latency, answer.energy) in [(x.latency, x.energy) for x in every]
+
+
+def unordered(spatial: SpatialProblem) -> LayerConstraints:
+    """The constraints without an ordering."""
+    return LayerConstraints(links=spatial.problem.constraints.links)

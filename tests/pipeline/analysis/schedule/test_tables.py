@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -245,9 +246,9 @@ def test_energy_of_layers() -> None:
     parts = {part.label: part.values for part in bars.parts}
     assert parts["computation"] == (15.0, 15.0)
     assert parts["constants: memories"] == (9.0, 3.0)
-    assert parts["activations: wires"] == (1.5, 0.0)
+    assert parts["activations: channels"] == (1.5, 0.0)
     assert parts["results: memories"] == (0.0, 9.0)
-    assert "evictions: wires" not in parts
+    assert "evictions: channels" not in parts
     assert sum(bars.totals) == schedule.energy.total == 65.0
     assert sum(schedule.energy.parts.values()) == 65.0
 
@@ -288,11 +289,16 @@ def test_layers_of_several_charts_are_numbered_together() -> None:
     assert small.path_rows.max() < len(small.rows)
 
 
-@pytest.mark.parametrize("layers", [1, 6, 7, 12, 13, 60, 200])
+@pytest.mark.parametrize("layers", [1, 6, 7, 12, 13, 60, 100])
 def test_layers_have_different_colours(layers: int) -> None:
     colors = layer_colors(layers)
     assert len(set(colors)) == len(colors) == layers
     assert all(len(color) == 7 for color in colors)
+
+
+def test_neighbours_among_very_many_layers_have_different_colours() -> None:
+    colors = layer_colors(1000)
+    assert all(one != other for one, other in pairwise(colors))
 
 
 @pytest.mark.parametrize(

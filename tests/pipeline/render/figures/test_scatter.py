@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -29,10 +31,25 @@ def test_every_mapping_is_a_point() -> None:
     found = batches()
     figure = scatter_figure(found, "layer")
     (axes,) = figure.axes
-    (points,) = (x for x in axes.collections if isinstance(x, PathCollection))
-    rows = sum(map(len, found))
-    assert rows > 1
-    assert len(np.asarray(points.get_offsets())) == rows
+    points, *legend = (x for x in axes.collections if isinstance(x, PathCollection))
+    costs = Counter(
+        (float(np.float32(latency)), float(np.float32(energy)))
+        for batch in found
+        for latency, energy in zip(batch.latency2, batch.energy, strict=True)
+    )
+    assert 1 < len(costs) < costs.total()
+    offsets = np.asarray(points.get_offsets(), np.float32).tolist()
+    drawn = [(float(x), float(y)) for x, y in offsets]
+    assert len(drawn) == len(costs)
+    assert set(drawn) == set(costs)
+    areas = dict(zip(drawn, points.get_sizes(), strict=True))
+    order = sorted(costs, key=costs.__getitem__)
+    assert all(
+        (costs[one] < costs[other]) == bool(areas[one] < areas[other])
+        for one, other in pairwise(order)
+    )
+    labels = [str(x.get_label()) for x in legend]
+    assert labels == ["a point of 1 mapping", f"a point of {max(costs.values())} mappings"]
     (line,) = axes.lines
     energies = np.asarray(line.get_ydata(), np.float64)
     front = pareto_front(found)

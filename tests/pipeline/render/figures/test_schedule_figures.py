@@ -12,6 +12,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from nestmap.model.base import copy_with
+from nestmap.model.multicore.accelerator import ComputeCore
 from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.population import Generation, Individual
 from nestmap.model.multicore.schedule import Schedule
@@ -77,7 +78,7 @@ def test_each_bar_is_drawn_once() -> None:
     figure = schedule_figure(streamed())
     (chart,) = (axes for axes in figure.axes if axes.get_xlabel() == "Time (cycles)")
     counts = [len(x.get_paths()) for x in chart.collections if isinstance(x, PolyCollection)]
-    assert counts == [7, 16, 1, 9]  # idle times with a reason, bars, streams, the critical path
+    assert counts == [7, 17, 9]  # idle times with a reason, bars, the critical path
 
 
 def test_layers_are_in_the_legend_with_their_numbers() -> None:
@@ -86,10 +87,36 @@ def test_layers_are_in_the_legend_with_their_numbers() -> None:
     assert "critical path" in found
 
 
-def test_of_very_many_layers_the_first_are_named() -> None:
-    found = {text for text, _ in texts(schedule_figure(pipelined(150, 1, 3)))}
-    assert "118 n118" in found
-    assert "and 31 more" in found
+def test_of_very_many_layers_the_longest_are_in_the_legend() -> None:
+    schedule = pipelined(150, 1, 3)
+    length = schedule.end - schedule.start
+    late = replace(schedule, end=schedule.end + np.where(np.arange(150) > 120, 1, 0))
+    assert len(set(length.tolist())) == 1
+    found = {text for text, _ in texts(schedule_figure(late))}
+    assert {f"{i} n{i}" for i in range(121, 150)} <= found
+    listed = [text for text in found if text in {f"{i} n{i}" for i in range(150)}]
+    assert f"and {150 - len(listed)} shorter" in found
+    assert len(listed) < 72
+
+
+def test_compared_schedules_have_the_same_time_axis() -> None:
+    short = two_rows()
+    problem, machine = short.problem, short.problem.accelerator
+    named = [
+        copy_with(
+            core, {"accelerator": copy_with(core.accelerator, {"name": "a_rather_long_name"})}
+        )
+        if isinstance(core, ComputeCore)
+        else core
+        for core in machine.cores
+    ]
+    other = replace(problem, accelerator=copy_with(machine, {"cores": tuple(named)}))
+    long = replace(short, problem=other)
+    figure = schedules_figure([NamedSchedule("a", short), NamedSchedule("b", long)])
+    figure.draw_without_rendering()
+    charts = [axes for axes in figure.axes if axes.get_title(loc="left")]
+    assert len({round(axes.bbox.x0) for axes in charts}) == 1
+    assert len({round(axes.bbox.x1) for axes in charts}) == 1
 
 
 def test_peaks_and_capacities_are_told() -> None:

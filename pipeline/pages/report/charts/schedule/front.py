@@ -13,7 +13,6 @@ from nestmap.model.multicore.allocation import Allocation, AllocationSpace
 from nestmap.pipeline.analysis.schedule.tables import FrontView
 from nestmap.pipeline.format.mappings import shortened
 from nestmap.pipeline.format.numbers import count, cycles, energy_text
-from nestmap.pipeline.format.palette import VERMILLION
 from nestmap.pipeline.pages.report.charts.chart import Chart
 from nestmap.pipeline.pages.report.charts.mappings import STAR, energy_axis, latency_axis
 from nestmap.pipeline.pages.report.charts.vega_spec import (
@@ -201,7 +200,7 @@ def _marked() -> alt.Chart:
         .encode(
             shape=alt.Shape(field="kind", type="nominal", scale=scale, legend=below),
             size=_size(alt.expr(f"datum.kind === '{REPORTED}' ? 320 : 60")),
-            color=alt.value(VERMILLION),
+            color=alt.value("#ffffff"),
         )
     )
 

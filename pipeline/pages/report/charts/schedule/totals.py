@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from nestmap.model.multicore.schedule import Schedule, ScheduleEnergy
 from nestmap.pipeline.analysis.network.stacked_bars import Bars, Part
 from nestmap.pipeline.analysis.schedule.energy import energy_bars, layer_energy_bars
+from nestmap.pipeline.analysis.schedule.looks import KIND_LOOKS, STALL_LOOKS
 from nestmap.pipeline.analysis.schedule.resource_loads import core_loads, idle_cycles
-from nestmap.pipeline.analysis.schedule.tables import StallReason, Traffic
+from nestmap.pipeline.analysis.schedule.tables import BarKind, Traffic
 from nestmap.pipeline.analysis.schedule.traffic import core_traffic, wire_traffic
 from nestmap.pipeline.format.numbers import (
     bits_unit,
@@ -18,19 +18,11 @@ from nestmap.pipeline.format.numbers import (
     energy_text,
     energy_unit,
 )
-from nestmap.pipeline.format.palette import BLUE, ORANGE, VERMILLION, YELLOW, Look, grey_look
 from nestmap.pipeline.pages.report.charts.alt_text import bars_text, compared_text, cycles_text
 from nestmap.pipeline.pages.report.charts.bars import Drawing, Exact, stacked_chart
 from nestmap.pipeline.pages.report.charts.chart import Chart
 from nestmap.pipeline.pages.report.charts.schedule.transfer_kinds import SENT_KINDS, sent_parts
 from nestmap.pipeline.render.figures.schedule.colors import STALL_LABELS
-
-_IDLE_LOOKS: Final = {
-    StallReason.PREDECESSOR: Look(ORANGE),
-    StallReason.TRANSFER: Look(VERMILLION),
-    StallReason.MEMORY: Look(YELLOW),
-    StallReason.NOTHING: grey_look(4),
-}
 
 
 def energies_chart(names: Sequence[str], energies: Sequence[ScheduleEnergy]) -> Chart:
@@ -66,10 +58,10 @@ def load_bars(schedule: Schedule) -> Bars:
     """The cycles of each core: busy, or idle by reason."""
     loads, idle = core_loads(schedule), idle_cycles(schedule)
     parts = (
-        Part("busy", Look(BLUE), tuple(float(load.busy) for load in loads)),
+        Part("busy", KIND_LOOKS[BarKind.NODE], tuple(float(load.busy) for load in loads)),
         *(
             Part(STALL_LABELS[reason], look, tuple(map(float, idle[:, reason])))
-            for reason, look in _IDLE_LOOKS.items()
+            for reason, look in STALL_LOOKS.items()
         ),
     )
     return Bars(tuple(f"core {x.core.id}: {x.core.name}" for x in loads), parts)

@@ -1,11 +1,11 @@
-"""Names and colours of the kinds of transfers."""
+"""The kinds of transfers as parts of charts."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from nestmap.pipeline.analysis.schedule.looks import KIND_LOOKS
 from nestmap.pipeline.analysis.schedule.tables import BarKind, Row, RowKind
-from nestmap.pipeline.format.palette import BLUE, GREEN, ORANGE, PURPLE, VERMILLION, Look
 from nestmap.pipeline.pages.report.charts.schedule.strips import Part
 from nestmap.pipeline.render.figures.schedule.colors import KIND_LABELS, row_label
 
@@ -17,17 +17,12 @@ SENT_KINDS: Final = (
     BarKind.STREAM,
 )
 
-_LOOKS: Final = (Look(ORANGE), Look(BLUE), Look(VERMILLION), Look(GREEN), Look(PURPLE))
-"""Colours for light and dark pages; figures on paper have greys."""
-
-
 _PREFIXES: Final = {RowKind.CORE: "core", RowKind.WIRE: "wire", RowKind.OFFCHIP: "off chip"}
 
 
 def sent_parts() -> tuple[Part, ...]:
     """The kinds of transfers as parts of a chart, in their order."""
-    pairs = zip(SENT_KINDS, _LOOKS, strict=True)
-    return tuple(Part(KIND_LABELS[kind], look) for kind, look in pairs)
+    return tuple(Part(KIND_LABELS[kind], KIND_LOOKS[kind]) for kind in SENT_KINDS)
 
 
 def row_name(row: Row) -> str:

@@ -12,7 +12,7 @@ from nestmap.model.multicore.schedule import Schedule
 from nestmap.pipeline.analysis.schedule.tables import Floats, Ints, MemoryUse, WireUse
 from nestmap.pipeline.analysis.schedule.utilization import bin_edges, memory_uses, wire_uses
 from nestmap.pipeline.format.numbers import capacity, count, share
-from nestmap.pipeline.format.palette import BLUE, ORANGE, Look
+from nestmap.pipeline.format.palette import SERIES, Look
 from nestmap.pipeline.pages.report.charts.chart import Chart
 from nestmap.pipeline.pages.report.charts.schedule.strips import (
     MOST_CELLS,
@@ -52,7 +52,7 @@ def overview_chart(schedule: Schedule) -> Chart:
             "choose the time that the other ones show."
         ),
         rows=("cores that run",),
-        parts=(Part("cores that run", Look(BLUE)),),
+        parts=(Part("cores that run", Look(SERIES)),),
         quantity="cores that run",
         text="format(datum.value, '.3~f')",
         latency=schedule.latency,
@@ -89,7 +89,7 @@ def memory_chart(schedule: Schedule) -> Chart | None:
             f"{capacity(fullest.capacity)}. Lines: empty and full."
         ),
         rows=[_memory_name(use) for use in uses],
-        parts=(Part("in use", Look(ORANGE)),),
+        parts=(Part("in use", Look(SERIES)),),
         quantity="in use",
         text=f"{exact('value', 'bit')} + ' (' + {percent('share')} + ')'",
         latency=schedule.latency,

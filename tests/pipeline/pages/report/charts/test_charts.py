@@ -21,7 +21,16 @@ from nestmap.pipeline.analysis.network.stacked_bars import (
     latency_bars,
     share_bars,
 )
-from nestmap.pipeline.format.palette import grey_look, look
+from nestmap.pipeline.format.palette import (
+    CANDIDATES,
+    CAUSES,
+    TRANSFERS,
+    WAITS,
+    Look,
+    grey_look,
+    ramp_color,
+    run_look,
+)
 from nestmap.pipeline.pages.report.charts import (
     Chart,
     NamedRun,
@@ -178,18 +187,24 @@ def contrast(first: int, second: int) -> float:
 
 
 def test_parts_have_colours_of_their_own_on_light_and_dark_pages() -> None:
-    looks = [look(i) for i in range(21)]
-    looks += [*(grey_look(i) for i in range(6)), LEAKAGE_LOOK, VECTOR_LOOK]
+    looks = [*(grey_look(i) for i in range(6)), LEAKAGE_LOOK, VECTOR_LOOK]
+    looks += [Look(ramp_color(i, 8)) for i in range(8)]
+    looks += [*map(Look, (*CAUSES, *CANDIDATES)), *(run_look(i) for i in range(8))]
     tones = [tone(each) for each in looks]
     assert len({x.light for x in tones}) == len({x.dark for x in tones}) == len(looks)
 
 
 def test_colours_can_be_seen_on_dark_pages_and_areas_have_an_outline_on_light_ones() -> None:
-    for i in range(7):
-        assert contrast(int(tone(look(i)).dark[1:], 16), DARK) > 3
-    for i in range(6):
-        assert contrast(int(tone(grey_look(i)).dark[1:], 16), DARK) > 3
-    assert contrast(int(tone(look(0)).light[1:], 16), LIGHT) > 3
+    looks = [*(grey_look(i) for i in range(6)), *(Look(ramp_color(i, 8)) for i in range(8))]
+    looks += [
+        *map(Look, (*CAUSES, *CANDIDATES, *TRANSFERS)),
+        *(run_look(i) for i in (0, 1)),
+    ]
+    for each in looks:
+        assert contrast(int(tone(each).dark[1:], 16), DARK) > 3
+    for color in WAITS:
+        assert 1.2 < contrast(int(tone(Look(color)).dark[1:], 16), DARK) < 8
+    assert contrast(int(tone(grey_look(0)).light[1:], 16), LIGHT) > 3
 
 
 def test_the_script_can_stand_in_a_page() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import altair as alt
 import numpy as np
 import pytest
@@ -32,12 +34,14 @@ def all_of(*clouds: Cloud) -> list[tuple[float, float]]:
     return [(e, t) for x in clouds for e, t in zip(x.energy.tolist(), x.latency, strict=True)]
 
 
-def test_every_mapping_is_a_point() -> None:
+def test_every_cost_is_a_point() -> None:
     found = batches()
     chart = mappings_chart("layer-1", found, "Mappings")
     costs = [(float(e), float(t)) for x in found for e, t in zip(x.energy, x.latency2, strict=True)]
-    assert sorted(pairs(chart, "mappings")) == sorted(costs)
-    assert {row["count"] for row in rows_of(chart, "mappings")} == {1}
+    times = Counter(costs)
+    shown = rows_of(chart, "mappings")
+    assert {(row["y"], row["x"]): row["count"] for row in shown} == times
+    assert len(shown) == len(times) < times.total()
     assert (chart.name, chart.title) == ("layer-1", "Mappings")
     assert chart.summary.startswith(f"{len(costs)} recorded mappings with 1 spatial mapping")
 
@@ -94,6 +98,8 @@ COSTS = st.floats(1e-3, 1e18) | st.sampled_from([0.0, 1.0, 1e6])
 def test_any_costs_can_be_charted(costs: list[tuple[float, float]]) -> None:
     energy, latency = (np.array(column) for column in zip(*costs, strict=True))
     chart = clouds_chart("mappings", (Cloud("", energy, latency),), "Mappings")
-    assert pairs(chart, "mappings") == costs
+    shown = rows_of(chart, "mappings")
+    assert set(pairs(chart, "mappings")) <= set(costs)
+    assert sum(row["count"] for row in shown) == len(costs)
     assert "datasets" in spec_of(chart)
     alt.LayerChart.from_json(chart.spec)
