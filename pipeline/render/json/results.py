@@ -8,6 +8,8 @@ from uuid import UUID
 
 from nestmap.model import (
     CostModelEvaluation,
+    Infeasibility,
+    InfeasibleLayer,
     LayerFront,
     LayerResult,
     NetworkEvaluation,
@@ -25,6 +27,7 @@ def summary_json(evaluation: NetworkEvaluation, run: UUID | None = None) -> Json
         "total": _total(evaluation),
         "layers": layers,
         "vector": _vector_total(evaluation),
+        "infeasible_layers": _infeasible(evaluation.infeasible),
     }
 
 
@@ -44,6 +47,7 @@ def full_json(
         "total": _total(evaluation),
         "layers": layers,
         "vector": vector,
+        "infeasible_layers": _infeasible(evaluation.infeasible),
         "reduced_unrollings": _reduced(reduced),
     }
 
@@ -58,12 +62,31 @@ def front_json(
         "run": _text(run),
         "layers": layers,
         "vector": counted | _vector_nodes(front),
+        "infeasible_layers": _infeasible(front.infeasible),
         "reduced_unrollings": _reduced(reduced),
     }
 
 
 def _reduced(reduced: Sequence[ReducedUnrolling]) -> list[Json]:
     return [entry.model_dump() for entry in reduced]
+
+
+def _infeasible(layers: Sequence[InfeasibleLayer]) -> list[Json]:
+    """The layers without a mapping, which the totals leave out, with the reason of each."""
+    return [
+        {
+            "name": entry.layer,
+            "operator": entry.operator,
+            "reason": entry.reason,
+            "infeasible": _causes(entry.causes),
+            "repeats": entry.repeats,
+        }
+        for entry in layers
+    ]
+
+
+def _causes(causes: Sequence[Infeasibility]) -> Json:
+    return {entry.reason: entry.count for entry in causes}
 
 
 def _front(layer: LayerFront) -> Json:
@@ -154,11 +177,10 @@ def _details(cme: CostModelEvaluation) -> dict[str, Json]:
 
 
 def _statistics(result: LayerResult) -> dict[str, Json]:
-    infeasible: dict[str, Json] = {x.reason: x.count for x in result.statistics.infeasible}
     statistics = result.statistics
     return {
         "evaluations": statistics.evaluations,
-        "infeasible": infeasible,
+        "infeasible": _causes(statistics.infeasible),
         "pruned_spatial_mappings": statistics.pruned,
         "bounds": None if statistics.bounds is None else statistics.bounds.model_dump(),
         "unproven": statistics.unproven,

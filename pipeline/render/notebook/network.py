@@ -20,6 +20,7 @@ from nestmap.pipeline.render.tables.results import (
     repeat_counts,
     result_columns,
     total_figures,
+    total_name,
     vector_figures,
 )
 
@@ -30,18 +31,29 @@ _FRONT: Final = (Column("Layer"), TIMES, *MAPPING_COLUMNS)
 def network_html(evaluation: NetworkEvaluation, caption: str = "Best mappings") -> str:
     """A row for each distinct layer, one for vector operators, and the sum."""
     results = [x for x in evaluation.layers if x.repeats is None]
+    failed = [x for x in evaluation.infeasible if x.repeats is None]
     times = repeat_counts(evaluation)
     rows = [
         (x.cme.layer, x.cme.operator, n, *layer_figures(evaluation, x))
-        for x, n in islice(zip(results, times, strict=True), MOST_ROWS)
+        for x, n in islice(zip(results, times, strict=False), MOST_ROWS)
+    ]
+    rows += [
+        (x.layer, x.operator, n, *_blank(evaluation))
+        for x, n in zip(failed, times[len(results) :], strict=True)
     ]
     counted = "" if evaluation.vector_counted else " (not in the total)"
     if evaluation.vector:
         name, number = f"vector operators{counted}", count(len(evaluation.vector))
         rows.append((name, "", number, *vector_figures(evaluation)))
-    total = ("total", "", count(len(evaluation.layers)), *total_figures(evaluation))
+    layers = len(evaluation.layers) + len(evaluation.infeasible)
+    total = (total_name(evaluation), "", count(layers), *total_figures(evaluation))
     note = cut_note(len(results), "different layers")
     return container(table(caption, (*_NAMES, *result_columns(evaluation)), rows, total, note))
+
+
+def _blank(evaluation: NetworkEvaluation) -> tuple[str, ...]:
+    """The cells of a layer without a mapping."""
+    return ("no mapping fits", *("-",) * (len(result_columns(evaluation)) - 1))
 
 
 def front_html(fronts: Sequence[LayerFront], caption: str = "Energy against latency") -> str:

@@ -7,7 +7,7 @@ from typing import Final
 
 from nestmap.pipeline.format import numbers
 from nestmap.pipeline.format.numbers import MINUS
-from nestmap.pipeline.format.palette import BLUE
+from nestmap.pipeline.format.palette import SERIES
 from nestmap.pipeline.render.tables.table import Bar, Cell
 
 NONE: Final = "\u2013"
@@ -73,7 +73,7 @@ def change(before: float, after: float) -> Cell:
     return Cell(numbers.signed_share(part).replace("-", MINUS), repr(part))
 
 
-def bar(begin: float, end: float, total: float, color: str = BLUE) -> Cell:
+def bar(begin: float, end: float, total: float, color: str = SERIES) -> Cell:
     """A bar from ``begin`` to ``end`` on a scale from 0 to ``total``."""
     if end <= begin or not total:
         return Cell("")

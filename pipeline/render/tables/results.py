@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from nestmap.model.hardware.accelerator import Accelerator
     from nestmap.model.hardware.memory import MemoryInstance, MemoryLevel
     from nestmap.model.mapping.temporal import TemporalMapping
+    from nestmap.model.workload.layer import Layer
 
 TIMES: Final = number_column("Times")
 """The number of layers that share a row."""
@@ -95,6 +96,11 @@ def layer_figures(evaluation: NetworkEvaluation, result: LayerResult) -> tuple[s
     )
 
 
+def infeasible_figures(evaluation: NetworkEvaluation, layer: Layer) -> tuple[str, ...]:
+    """What is known of a layer without a mapping."""
+    return (engineering(layer.macs), "-", "-", "-", "-", *_gap(evaluation, None))
+
+
 def vector_figures(evaluation: NetworkEvaluation) -> tuple[str, ...]:
     """The numbers of all vector operators."""
     costs = (energy(evaluation.vector_energy), cycles(evaluation.vector_latency))
@@ -118,10 +124,23 @@ def _gap(evaluation: NetworkEvaluation, gap: float | None) -> tuple[str, ...]:
 
 
 def repeat_counts(evaluation: NetworkEvaluation) -> list[str]:
-    """The number of layers that share the row of each distinct layer."""
-    results = evaluation.layers
+    """The number of layers that share the row of each distinct layer, then of infeasible ones."""
+    results, failed = evaluation.layers, evaluation.infeasible
     times = Counter(result.repeats or result.cme.layer for result in results)
-    return [count(times[x.cme.layer]) for x in results if x.repeats is None]
+    times.update(entry.repeats or entry.layer for entry in failed)
+    names = [x.cme.layer for x in results if x.repeats is None]
+    names += [x.layer for x in failed if x.repeats is None]
+    return [count(times[name]) for name in names]
+
+
+def total_name(evaluation: NetworkEvaluation) -> str:
+    """The name of the row of totals, which says how many layers it leaves out."""
+    left_out = len(evaluation.infeasible)
+    return f"total without {count(left_out)} of {_layers(evaluation)}" if left_out else "total"
+
+
+def _layers(evaluation: NetworkEvaluation) -> str:
+    return count(len(evaluation.layers) + len(evaluation.infeasible))
 
 
 def mapping_cells(cme: CostModelEvaluation) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from nestmap.model import CostModelEvaluation, Movement
+from nestmap.model import CostModelEvaluation, Movement, SpatialMapping
 from nestmap.pipeline.analysis.mapping.explanation import (
     Binding,
     Bound,
@@ -17,6 +17,7 @@ from nestmap.pipeline.analysis.mapping.explanation import (
     WhatIf,
 )
 from nestmap.pipeline.analysis.mapping.explanation import LatencyPart as Part
+from nestmap.pipeline.format.mappings import spatial_text
 from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, share, signed_share
 from nestmap.pipeline.render.tables.columns import Column, number_column
 from nestmap.pipeline.render.tables.table import table
@@ -29,7 +30,9 @@ _COLUMNS: Final = (
     number_column("Energy"),
     number_column("change"),
 )
+_OTHER_MAPPING: Final = (Change.SPATIAL,)
 _ALONE: Final = (Change.PORT, Change.CAPACITY, Change.CAPACITY_FILLED)
+_TOGETHER: Final = (Change.BINDING_PORTS,)
 _VERBS: Final = {
     Movement.RD_TO_LOW: "read towards the array",
     Movement.WR_BY_LOW: "written from below",
@@ -134,26 +137,26 @@ def energy_reason(cme: CostModelEvaluation) -> Iterator[str]:
 
 
 def advice(cme: CostModelEvaluation, answers: Sequence[WhatIf]) -> str:
-    """The one port or memory that lowers latency and energy most if doubled.
+    """The changes that lower latency and energy most: first those that need no other accelerator.
 
-    Also the best group of ports, if it lowers them more.
+    Then the one port or memory that lowers them further if doubled, and the best group of ports.
     """
-    alone = [answer for answer in answers if answer.change in _ALONE]
-    together = [answer for answer in answers if answer.change is Change.BINDING_PORTS]
-    found: list[str] = []
-    latency = cme.latency
-    for some in (alone, together):
+    latency, spent, found = cme.latency, cme.energy, list[str]()
+    for changes in (_OTHER_MAPPING, _ALONE, _TOGETHER):
+        some = [answer for answer in answers if answer.change in changes]
         fastest = min(some, key=lambda x: (x.latency, x.energy), default=None)
         if fastest is not None and fastest.latency < latency * (1 - _NOTABLE):
             latency = fastest.latency
             found.append(f"latency {_change(cme.latency, latency)} with {described(fastest)}")
-    thriftiest = min(alone, key=lambda x: (x.energy, x.latency), default=None)
-    if thriftiest is not None and thriftiest.energy < cme.energy * (1 - _NOTABLE):
-        change = _change(cme.energy, thriftiest.energy)
-        found.append(f"energy {change} with {described(thriftiest)}")
+        thriftiest = min(some, key=lambda x: (x.energy, x.latency), default=None)
+        if thriftiest is not None and thriftiest.energy < spent * (1 - _NOTABLE):
+            spent = thriftiest.energy
+            found.append(f"energy {_change(cme.energy, spent)} with {described(thriftiest)}")
     if found:
         return f"What would help most: {'; '.join(found)}."
-    return "No port twice as wide and no memory twice as large would help."
+    return (
+        "No other spatial mapping, no port twice as wide and no memory twice as large would help."
+    )
 
 
 def what_if_lines(
@@ -191,6 +194,9 @@ def unchanged(cme: CostModelEvaluation, binding: Binding, answers: Sequence[What
 def described(answer: WhatIf) -> str:
     """A short description of a change."""
     match answer.change:
+        case Change.SPATIAL:
+            mapping = answer.spatial_mapping or SpatialMapping()
+            return f"spatial mapping {spatial_text(mapping)}"
         case Change.PORT | Change.BINDING_PORTS:
             ports = (f"{printable(x.memory)} {printable(x.port)}" for x in answer.ports)
             return f"2x width of {', '.join(ports)}"

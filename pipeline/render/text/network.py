@@ -8,6 +8,7 @@ from typing import Final
 
 from nestmap.model import (
     CostModelEvaluation,
+    InfeasibleLayer,
     Layer,
     LayerResult,
     NetworkEvaluation,
@@ -20,10 +21,12 @@ from nestmap.pipeline.format.numbers import count, cycles, energy, engineering, 
 from nestmap.pipeline.render.tables.columns import Column
 from nestmap.pipeline.render.tables.results import (
     TIMES,
+    infeasible_figures,
     layer_figures,
     repeat_counts,
     result_columns,
     total_figures,
+    total_name,
     vector_figures,
 )
 from nestmap.pipeline.render.text.plain_table import Line, printable
@@ -35,19 +38,22 @@ MOST_NOTES: Final = 10
 MOST_NAMES: Final = 3
 """The maximum number of layers that such a note names."""
 
+_NO_MAPPING: Final = "no mapping fits"
 _NAMES: Final = (Column("Layer"), Column("Operator"))
 
 
 def layer_table(layers: Sequence[Layer], evaluation: NetworkEvaluation, width: int) -> list[Line]:
     """A row for each layer, one for vector operators if totals include them, one for the sum.
 
-    Layers that repeat an earlier one share its row; a column then counts them, and the numbers are
-    those of one layer. If a row is wider than ``width``, dimensions and spatial mapping go to a
+    Layers without a mapping come after the others; the name of the sum says that it leaves them
+    out. Layers that repeat an earlier one share its row; a column then counts them, and the numbers
+    are those of one layer. If a row is wider than ``width``, dimensions and spatial mapping go to a
     line of their own, so that all numbers stay in their columns.
     """
     by_name = {layer.name: layer for layer in layers}
     different = [result for result in evaluation.layers if result.repeats is None]
     rows = [_row(by_name[x.cme.layer], x, layer_figures(evaluation, x)) for x in different]
+    rows += [_infeasible(by_name[x.layer], evaluation) for x in _failed(evaluation)]
     every = [*rows, *_vector(evaluation), _total(evaluation)]
     sides = " | ".join(
         x.array_dimension for x in evaluation.layers[0].cme.spatial_mapping.unrollings
@@ -55,7 +61,7 @@ def layer_table(layers: Sequence[Layer], evaluation: NetworkEvaluation, width: i
     details = (Column("Dimensions"), Column("Spatial", sides))
     figures = result_columns(evaluation)
     columns = RowColumns(_NAMES, details, "Dimensions; spatial mapping", figures)
-    if len(rows) < len(evaluation.layers):
+    if len(rows) < len(evaluation.layers) + len(evaluation.infeasible):
         columns = columns._replace(figures=(TIMES, *figures))
         every = _counted(every, evaluation)
     return rows_table(columns, every, width)
@@ -64,11 +70,29 @@ def layer_table(layers: Sequence[Layer], evaluation: NetworkEvaluation, width: i
 def totals(evaluation: NetworkEvaluation) -> str:
     """The totals in one sentence, with units."""
     edp = engineering(evaluation.energy * 1e-12 * evaluation.latency, "J x cycles")
+    left_out = f" without {_names_of(evaluation)}" if evaluation.infeasible else ""
     return (
-        f"Total: energy {energy(evaluation.energy)}, latency {cycles(evaluation.latency)} cycles, "
+        f"Total{left_out}: energy {energy(evaluation.energy)}, "
+        f"latency {cycles(evaluation.latency)} cycles, "
         f"EDP {edp}, MAC utilization {share(evaluation.utilization)}, "
         f"{count(evaluation.evaluations)} mappings evaluated."
     )
+
+
+def infeasible_notes(infeasible: Sequence[InfeasibleLayer]) -> list[str]:
+    """Why layers have no mapping; the first ten different ones."""
+    notes = [f"No mapping fits: {printable(x.message)}." for x in infeasible if x.repeats is None]
+    more = len(notes) - MOST_NOTES
+    rest = [f"{more} more layers without a mapping are in the JSON file (--json)."]
+    return notes[:MOST_NOTES] + (rest if more > 0 else [])
+
+
+def _names_of(evaluation: NetworkEvaluation) -> str:
+    """The layers that totals leave out: how many, and the first three."""
+    names = [printable(entry.layer) for entry in evaluation.infeasible]
+    more = ", ..." if names[MOST_NAMES:] else ""
+    layers = count(len(evaluation.layers) + len(names))
+    return f"{count(len(names))} of {layers} layers ({', '.join(names[:MOST_NAMES])}{more})"
 
 
 def machine_note(evaluation: NetworkEvaluation) -> str:
@@ -189,11 +213,27 @@ def _row(layer: Layer, result: LayerResult, figures: tuple[str, ...]) -> Row:
     )
 
 
+def _failed(evaluation: NetworkEvaluation) -> list[InfeasibleLayer]:
+    """The different layers without a mapping."""
+    return [entry for entry in evaluation.infeasible if entry.repeats is None]
+
+
+def _infeasible(layer: Layer, evaluation: NetworkEvaluation) -> Row:
+    dimensions = sizes_text(layer.loops)
+    return Row(
+        names=(printable(layer.name), printable(layer.operator)),
+        details=(dimensions, _NO_MAPPING),
+        below=f"{dimensions}; {_NO_MAPPING}",
+        figures=infeasible_figures(evaluation, layer),
+    )
+
+
 def _counted(rows: Sequence[Row], evaluation: NetworkEvaluation) -> list[Row]:
     """The rows with the number of each layer's occurrences before its numbers."""
     counts = repeat_counts(evaluation)
     vector = [count(len(evaluation.vector))] * (len(rows) - len(counts) - 1)  # zero rows or one
-    texts = (*counts, *vector, count(len(evaluation.layers)))
+    layers = len(evaluation.layers) + len(evaluation.infeasible)
+    texts = (*counts, *vector, count(layers))
     return [
         row._replace(figures=(text, *row.figures)) for row, text in zip(rows, texts, strict=True)
     ]
@@ -208,7 +248,7 @@ def _vector(evaluation: NetworkEvaluation) -> list[Row]:
 
 def _total(evaluation: NetworkEvaluation) -> Row:
     return Row(
-        names=("total", ""),
+        names=(total_name(evaluation), ""),
         details=("", ""),
         below="",
         figures=total_figures(evaluation),

@@ -1,9 +1,10 @@
-"""Formats the result of an SQL query: a table for people, CSV and JSON for programs."""
+"""Formats the result of an SQL query: tables for people, CSV and JSON for programs."""
 
 from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, time
 from decimal import Decimal
@@ -11,9 +12,13 @@ from io import StringIO
 from itertools import islice
 from math import isfinite
 from typing import Final, cast
+from unicodedata import normalize
 
+from nestmap.pipeline.format.numbers import rounded
+from nestmap.pipeline.format.runs import short_id
 from nestmap.pipeline.render.tables.columns import Align, Column
-from nestmap.pipeline.render.tables.table import table
+from nestmap.pipeline.render.tables.table import Table, table
+from nestmap.pipeline.render.text.markup_table import latex_lines, markdown_lines
 from nestmap.pipeline.render.text.plain_table import Line, Tone, printable, table_lines
 from nestmap.pipeline.util.json import Json
 from nestmap.store import Relation
@@ -22,19 +27,39 @@ MOST_ROWS: Final = 1000
 """The maximum number of table rows, to keep it readable; CSV and JSON have all rows."""
 
 _END: Final = "\r\n"
+_BYTE_ORDER_MARK: Final = "\ufeff"
+_FORMULA_STARTS: Final = tuple("=+-@")
+_SKIPPED: Final = " \t\r\n\ufeff"
+"""What spreadsheets skip before a formula."""
+
+_RUN: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def answer_table(answer: Relation) -> list[Line]:
     """The first rows as a table, and the total number of rows."""
     if not answer.columns:
         return [Line("The statement gives no rows.", Tone.FAINT)]
-    rows = list(islice(answer_rows(answer), MOST_ROWS))
+    lines = table_lines(_table(answer, MOST_ROWS))
+    return [*lines, Line(_count(len(answer)), Tone.FAINT)]
+
+
+def answer_markdown(answer: Relation) -> Iterator[str]:
+    """All rows as a Markdown table, with the texts of :func:`answer_table`."""
+    return markdown_lines(_table(answer))
+
+
+def answer_latex(answer: Relation) -> Iterator[str]:
+    """All rows as a LaTeX table, with the texts of :func:`answer_table`."""
+    return latex_lines(_table(answer))
+
+
+def _table(answer: Relation, most: int | None = None) -> Table:
+    rows = list(islice(answer_rows(answer), most))
     columns = [
         Column(printable(name), align=_alignment(row[i] for row in rows))
         for i, name in enumerate(answer.columns)
     ]
-    cells = [[cell_text(value) for value in row] for row in rows]
-    return [*table_lines(table(columns, cells)), Line(_count(len(answer)), Tone.FAINT)]
+    return table(columns, ([cell_text(value) for value in row] for row in rows))
 
 
 def answer_csv(answer: Relation) -> Iterator[str]:
@@ -42,6 +67,18 @@ def answer_csv(answer: Relation) -> Iterator[str]:
     yield _csv_line(answer.columns)
     for row in answer_rows(answer):
         yield _csv_line([_field(value) for value in row])
+
+
+def answer_spreadsheet(answer: Relation) -> Iterator[str]:
+    """The lines of :func:`answer_csv`, of which a spreadsheet runs nothing.
+
+    A spreadsheet takes a text such as ``=HYPERLINK(...)`` for a formula: an apostrophe before it
+    makes it text. A byte order mark says that the file is UTF-8.
+    """
+    header = _csv_line([_spreadsheet_field(name) for name in answer.columns])
+    yield _BYTE_ORDER_MARK + header
+    for row in answer_rows(answer):
+        yield _csv_line([_spreadsheet_field(_field(value)) for value in row])
 
 
 def answer_json(answer: Relation) -> Iterator[str]:
@@ -92,13 +129,18 @@ def _alignment(values: Iterable[Json]) -> Align:
 
 
 def cell_text(value: Json) -> str:
-    """A value in a table: ``[K 2, C 3]`` for a list of loops."""
+    """A value in a table: ``[K 2, C 3]`` for a list of loops, the beginning of the id of a run.
+
+    Fractions are rounded; CSV and JSON have all digits.
+    """
     if isinstance(value, float):
-        return f"{value:.10g}"
+        return rounded(value)
     if isinstance(value, list):
         return f"[{', '.join(map(cell_text, value))}]"
     if isinstance(value, dict):
         return " ".join(map(cell_text, value.values()))
+    if isinstance(value, str) and _RUN.fullmatch(value):
+        return short_id(value)
     return "" if value is None else printable(str(value))
 
 
@@ -106,6 +148,13 @@ def _field(value: Json) -> str | int | float | None:
     if isinstance(value, list | dict | bool):
         return json.dumps(value, ensure_ascii=False)
     return value
+
+
+def _spreadsheet_field(field: str | float | None) -> str | int | float | None:
+    if isinstance(field, str):
+        begin = normalize("NFKC", field.lstrip(_SKIPPED)[:1])  # some take characters of full width
+        return f"'{field}" if begin in _FORMULA_STARTS else field
+    return field
 
 
 def _csv_line(fields: Sequence[str | int | float | None]) -> str:

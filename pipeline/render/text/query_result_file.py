@@ -10,7 +10,14 @@ from typing import Final
 import pyarrow as pa
 
 from nestmap.model import InputError
-from nestmap.pipeline.render.text.query_result import answer_csv, answer_json, answer_table
+from nestmap.pipeline.render.text.query_result import (
+    answer_csv,
+    answer_json,
+    answer_latex,
+    answer_markdown,
+    answer_spreadsheet,
+    answer_table,
+)
 from nestmap.pipeline.util.atomic_files import replacing
 from nestmap.store import Relation
 
@@ -19,7 +26,10 @@ class Layout(StrEnum):
     """The format of a result."""
 
     TABLE = "table"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
     CSV = "csv"
+    SPREADSHEET = "spreadsheet"
     JSON = "json"
     PARQUET = "parquet"
     ARROW = "arrow"
@@ -32,6 +42,8 @@ class Layout(StrEnum):
 
 _SUFFIXES: Final = {
     ".txt": Layout.TABLE,
+    ".md": Layout.MARKDOWN,
+    ".tex": Layout.LATEX,
     ".csv": Layout.CSV,
     ".json": Layout.JSON,
     ".parquet": Layout.PARQUET,
@@ -65,7 +77,7 @@ def layout_of(asked: Layout | None, output: Path | None) -> Layout:
 
 
 def answer_text(answer: Relation, layout: Layout) -> Iterable[str]:
-    """The lines of a result as CSV, JSON or a table.
+    """The lines of a result as a table, Markdown, LaTeX, CSV (for spreadsheets too) or JSON.
 
     Raises:
         ValueError: if the format has no lines.
@@ -73,8 +85,14 @@ def answer_text(answer: Relation, layout: Layout) -> Iterable[str]:
     match layout:
         case Layout.TABLE:
             return (line.text for line in answer_table(answer))
+        case Layout.MARKDOWN:
+            return answer_markdown(answer)
+        case Layout.LATEX:
+            return answer_latex(answer)
         case Layout.CSV:
             return answer_csv(answer)
+        case Layout.SPREADSHEET:
+            return answer_spreadsheet(answer)
         case Layout.JSON:
             return answer_json(answer)
         case Layout.PARQUET | Layout.ARROW:

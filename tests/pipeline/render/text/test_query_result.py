@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable, Iterator
 from io import StringIO
 
 import pyarrow as pa
@@ -15,6 +16,9 @@ from nestmap.pipeline.render.text.query_result import (
     MOST_ROWS,
     answer_csv,
     answer_json,
+    answer_latex,
+    answer_markdown,
+    answer_spreadsheet,
     answer_table,
 )
 from nestmap.store import Relation, Store
@@ -63,6 +67,24 @@ def test_csv_and_json_give_back_what_was_asked(rows: list[tuple[int, str]]) -> N
     assert [(int(n), t) for n, t in read] == rows
 
 
+FORMULAS = (
+    "=1+1", "+1", "-1", "@SUM(1)", " =1", "\t=1", "\r=1", "\n-1", "=cmd|' /C calc'!A0",
+    "\uff1d1", "\ufeff=1",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_spreadsheets_run_no_formula(text: str) -> None:
+    answer = Relation(pa.table({text: [text, "layer"], "n": [-1.5, 2.0], "list": [[-1], [2]]}))
+    whole = "".join(line + "\n" for line in answer_spreadsheet(answer))
+    assert whole.startswith("\ufeff")
+    header, *rows = csv.reader(StringIO(whole.removeprefix("\ufeff"), newline=""))
+    assert header == ["'" + text, "n", "list"]
+    assert rows == [["'" + text, "-1.5", "[-1]"], ["layer", "2.0", "[2]"]]
+    plain = "".join(line + "\n" for line in answer_csv(answer))
+    assert list(csv.reader(StringIO(plain, newline="")))[1][0] == text
+
+
 def test_a_table_shows_the_first_rows_and_counts_all(store: Store) -> None:
     lines = answer_table(store.query(f"SELECT * FROM range({MOST_ROWS + 5}) t(i)"))
     assert len(lines) == MOST_ROWS + 3
@@ -78,3 +100,44 @@ def test_a_statement_without_an_answer() -> None:
     (line,) = answer_table(Relation(pa.table({})))
     assert line.text == "The statement gives no rows."
     assert "".join(answer_json(Relation(pa.table({})))) == "[]"
+
+
+def test_tables_round_numbers_and_shorten_ids_but_files_do_not(store: Store) -> None:
+    run = "18f9737a-03c6-4072-8caa-c8dfdcfdf69a"
+    sql = (
+        f"SELECT '{run}'::UUID AS run, 5598921732.656 ::DOUBLE AS energy, 15978 AS n, 2/3 AS share"
+    )
+    answer = store.query(sql)
+    assert answer_table(answer)[2].text == "18f9737a  5.5989e9  15978  0.66667"
+    (row,) = json.loads("".join(answer_json(answer)))
+    assert row == {"run": run, "energy": 5598921732.656, "n": 15978, "share": 2 / 3}
+    assert list(answer_csv(answer))[1] == f"{run},5598921732.656,15978,{2 / 3}"
+
+
+def test_markdown(store: Store) -> None:
+    sql = "SELECT 'a|b' AS layer, 0.5::DOUBLE AS share UNION ALL SELECT '<c>', NULL ORDER BY layer"
+    assert list(answer_markdown(store.query(sql))) == [
+        "| layer | share |",
+        "| --- | ---: |",
+        "| &lt;c&gt; |  |",
+        r"| a\|b | 0.5 |",
+    ]
+
+
+def test_latex(store: Store) -> None:
+    sql = r"SELECT 'rf_1 & 50% \ [x]' AS memory, 1e7::DOUBLE AS bytes"
+    assert list(answer_latex(store.query(sql))) == [
+        r"\begin{tabular}{lr}",
+        r"\hline",
+        r"{memory} & {bytes} \\",
+        r"\hline",
+        r"{rf\_1 \& 50\% \textbackslash{} [x]} & {10e6} \\",
+        r"\hline",
+        r"\end{tabular}",
+    ]
+
+
+@pytest.mark.parametrize("lines", [answer_markdown, answer_latex])
+def test_markup_has_every_row(store: Store, lines: Callable[[Relation], Iterator[str]]) -> None:
+    answer = store.query(f"SELECT * FROM range({MOST_ROWS + 5}) t(i)")
+    assert sum(any(x.isdigit() for x in line) for line in lines(answer)) == MOST_ROWS + 5
