@@ -16,7 +16,8 @@ from starlette.routing import Route
 
 from nestmap.model import NestmapError, StoreError
 from nestmap.pipeline.pages.explorer import pages
-from nestmap.pipeline.pages.explorer.security import Guard, TooLongError, too_long
+from nestmap.pipeline.pages.explorer.access import Access
+from nestmap.pipeline.pages.explorer.security import RETRY, Guard, TooLongError, too_long
 from nestmap.pipeline.pages.explorer.sql_requests import ask_page, sql_page
 from nestmap.pipeline.pages.explorer.static_files import prepare, static_file
 from nestmap.pipeline.pages.explorer.store_site import MissingError, Site
@@ -25,7 +26,7 @@ from nestmap.pipeline.pages.explorer.urls import COMPARE, RUNS, SCHEMA, SQL, STA
 _TITLES: Final = {404: "No such page", 405: "Not allowed here"}
 
 
-def explorer(site: Site) -> Guard:
+def explorer(site: Site, access: Access) -> Guard:
     """The pages of a store as an ASGI application; the end of its lifespan closes the site."""
 
     @asynccontextmanager
@@ -40,7 +41,7 @@ def explorer(site: Site) -> Guard:
 
     return Guard(
         Starlette(
-            routes=_routes(site),
+            routes=_routes(site, access),
             exception_handlers={
                 MissingError: _missing,
                 NestmapError: _not_shown,
@@ -52,11 +53,12 @@ def explorer(site: Site) -> Guard:
                 Exception: _bug,
             },
             lifespan=lifespan,
-        )
+        ),
+        access,
     )
 
 
-def _routes(site: Site) -> list[Route]:
+def _routes(site: Site, access: Access) -> list[Route]:
     def runs(request: Request) -> Response:
         return pages.runs_page(site)
 
@@ -77,7 +79,7 @@ def _routes(site: Site) -> list[Route]:
         return sql_page(site, request)
 
     async def ask(request: Request) -> Response:
-        return await ask_page(site, request)
+        return await ask_page(site, request, access.client(request.scope))
 
     return [
         Route(RUNS, runs),
@@ -96,7 +98,9 @@ def _missing(request: Request, error: Exception) -> Response:
 
 
 def _not_read(request: Request, error: Exception) -> Response:
-    return pages.message("The store cannot be read", str(error), 503)
+    response = pages.message("The store cannot be read", str(error), 503)
+    response.headers.update(RETRY)
+    return response
 
 
 def _not_shown(request: Request, error: Exception) -> Response:

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from pydantic import BaseModel
 from starlette.responses import HTMLResponse
 
-from nestmap.model import InputError
+from nestmap.model import InputError, RunLabel
 from nestmap.pipeline.pages.explorer.render import page, render
 from nestmap.pipeline.pages.explorer.store_site import MissingError, Site, find_layer, find_run
 from nestmap.pipeline.pages.explorer.urls import LINKS, RUNS, SCHEMA, run_address, sql_address
@@ -41,6 +41,8 @@ class _Ran(BaseModel, frozen=True):
     """A row of the named query ``history``."""
 
     run: str
+    name: str | None
+    tags: tuple[str, ...]
     started: datetime
     status: str
     workload: str
@@ -59,6 +61,7 @@ class RunLine:
     """A run in the list of all runs."""
 
     id: str
+    label: str
     address: str
     workload: str
     accelerator: str
@@ -223,6 +226,7 @@ def _layer_view(run: ReportedRun, layer: str, body: Markup) -> LayerView:
 def _line(ran: _Ran) -> RunLine:
     return RunLine(
         id=ran.run,
+        label=str(RunLabel(name=ran.name, tags=ran.tags)),
         address=f"/run/{ran.run}",
         workload=ran.workload,
         accelerator=ran.accelerator,

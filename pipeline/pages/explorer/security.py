@@ -2,17 +2,20 @@
 
 A page of another site can make the browser send requests here. It must not be able to read a
 response (the host is checked, which prevents DNS rebinding), to run queries (they must come from a
-page of the explorer), or to embed the explorer's pages.
+page of the explorer), or to embed the explorer's pages. Other users of the machine must not see
+anything (:mod:`nestmap.pipeline.pages.explorer.access`), and nobody may occupy the server.
 """
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final, final
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from nestmap.pipeline.pages.explorer.access import Access
 from nestmap.pipeline.pages.report.assets import policy
 
 HOSTS: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
@@ -20,6 +23,15 @@ HOSTS: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
 MOST_BODY: Final = 2**17
 MOST_ADDRESS: Final = 2**14
+
+MOST_REQUESTS: Final = 64
+"""The number of requests that are answered at a time."""
+
+WHOLE_SECONDS: Final = 60.0
+"""How long a request may take, until the client has received the response."""
+
+RETRY: Final = {"retry-after": "1"}
+"""Says that the same request may succeed soon (seconds)."""
 
 POLICY: Final = f"{policy(())}; frame-ancestors 'none'"
 """The content that a page may load: only from the explorer itself."""
@@ -39,19 +51,36 @@ _SAID: Final = {
 class Guard:
     """Refuses requests from outside the explorer's pages, and protects responses."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
+        self._access = access
+        self._requests = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return  # no web sockets: the server closes connections that are not accepted
-        protected = _protected(send)
-        if refusal := _refusal(scope):
-            await refusal(scope, receive, protected)
-        else:
-            await self._app(scope, _limited(receive), protected)
+        async with asyncio.timeout(WHOLE_SECONDS):
+            await self._answer(scope, receive, _protected(send))
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if refusal := self._refusal(scope):
+            await refusal(scope, receive, send)
+            return
+        self._requests += 1
+        try:
+            await self._app(scope, _limited(receive), send)
+        finally:
+            self._requests -= 1
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        if refusal := _refusal(scope) or self._access.refusal(scope):
+            return refusal
+        if self._requests >= MOST_REQUESTS:
+            text = f"The explorer is answering {MOST_REQUESTS} requests: try again.\n"
+            return PlainTextResponse(text, 503, RETRY)
+        return None
 
 
 class TooLongError(Exception):

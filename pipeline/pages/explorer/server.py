@@ -9,11 +9,14 @@ import socket
 from contextlib import closing
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlencode
 
 import uvicorn
 
 from nestmap.model import InputError
+from nestmap.pipeline.pages.explorer.access import TOKEN, Access
 from nestmap.pipeline.pages.explorer.app import explorer
+from nestmap.pipeline.pages.explorer.connections import PromptProtocol
 from nestmap.pipeline.pages.explorer.store_site import Site
 
 HOST: Final = "127.0.0.1"
@@ -21,6 +24,7 @@ HOST: Final = "127.0.0.1"
 
 DEFAULT_PORT: Final = 8321
 _LARGEST_HEAD: Final = 2**15
+_MOST_CONNECTIONS: Final = 512
 _PATIENCE: Final = 3
 _TICK: Final = 0.1
 
@@ -50,27 +54,28 @@ def _bound(port: int) -> socket.socket:
         if os.name == "posix":  # on other systems it would let two programs share the port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((HOST, port))
-        listener.listen(64)
+        listener.listen(_MOST_CONNECTIONS)
     except BaseException:
         listener.close()
         raise
     return listener
 
 
-def address(listener: socket.socket) -> str:
-    """The address of the pages."""
-    return f"http://{HOST}:{listener.getsockname()[1]}/"
+def address(listener: socket.socket, token: str = "") -> str:
+    """The address of the pages, with the token that admits to them."""
+    field = f"?{urlencode({TOKEN: token})}" if token else ""
+    return f"http://{HOST}:{listener.getsockname()[1]}/{field}"
 
 
-def server_of(site: Site) -> uvicorn.Server:
-    """The server of a store, not running yet.
+def server_of(site: Site, token: str) -> uvicorn.Server:
+    """The server of a store for those who have the token, not running yet.
 
     It keeps no request log, sends no server header, and limits its resources.
     """
     return uvicorn.Server(
         uvicorn.Config(
-            explorer(site),
-            http="h11",
+            explorer(site, Access(token)),
+            http=PromptProtocol,
             ws="none",
             lifespan="on",
             access_log=False,
@@ -80,22 +85,22 @@ def server_of(site: Site) -> uvicorn.Server:
             server_header=False,
             date_header=False,
             h11_max_incomplete_event_size=_LARGEST_HEAD,
-            limit_concurrency=64,
+            limit_concurrency=_MOST_CONNECTIONS,
             timeout_keep_alive=5,
             timeout_graceful_shutdown=_PATIENCE,
         )
     )
 
 
-def serve(path: Path, listener: socket.socket) -> None:
-    """Serves a store until Ctrl-C.
+def serve(path: Path, listener: socket.socket, token: str) -> None:
+    """Serves a store until Ctrl-C to those who have the token.
 
     Raises:
         KeyboardInterrupt: on Ctrl-C, after everything has been shut down.
     """
     site = Site(path)
     with closing(listener):
-        asyncio.run(_serving(site, server_of(site), listener))
+        asyncio.run(_serving(site, server_of(site, token), listener))
 
 
 async def _serving(site: Site, server: uvicorn.Server, listener: socket.socket) -> None:

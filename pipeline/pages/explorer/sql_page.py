@@ -10,6 +10,7 @@ import pyarrow as pa
 from markupsafe import Markup, escape
 
 from nestmap.model import StoreError
+from nestmap.pipeline.format.runs import short_id, titled
 from nestmap.pipeline.pages.explorer.store_site import Site
 from nestmap.pipeline.pages.explorer.urls import sql_address
 from nestmap.pipeline.render.tables.columns import Align, Column
@@ -18,9 +19,9 @@ from nestmap.pipeline.render.text.plain_table import printable
 from nestmap.pipeline.render.text.query_result import answer_rows, cell_text
 from nestmap.pipeline.util.json import Json
 from nestmap.store import NamedQuery, Parameter, RunRecord, Store
+from nestmap.store.connection.quote import quote_literal, quote_name
 from nestmap.store.sandbox.allow_list import QueryLimits
 from nestmap.store.sandbox.process import SandboxResult
-from nestmap.store.schema.tables import quote_literal, quote_name
 
 SHOWN: Final = QueryLimits(rows=1000)
 """The maximum size of a result on a page."""
@@ -50,35 +51,36 @@ class Example:
 EXAMPLES: Final = (
     Example(
         "The last runs, and what they cost",
-        "SELECT runs.started, totals.workload, totals.accelerator, totals.energy, totals.latency\n"
-        "FROM totals JOIN runs ON runs.id = totals.run\n"
-        "ORDER BY runs.started DESC LIMIT 10",
+        "SELECT started, name, workload, accelerator, energy, latency\n"
+        "FROM totals ORDER BY started DESC LIMIT 10",
     ),
     Example(
         "Where the energy goes, by memory and operand",
         "SELECT part.memory, part.operand, sum(part.energy) AS energy, "
         "sum(part.accesses) AS accesses\n"
         "FROM results JOIN breakdowns AS part ON part.cme = results.cme\n"
+        "WHERE results.run = last_run()\n"
         "GROUP BY ALL ORDER BY energy DESC",
     ),
     Example(
         "Ports that make the array wait",
         "SELECT stalls.memory, stalls.port, sum(stalls.stall) AS cycles, count(*) AS layers\n"
         "FROM results JOIN port_stalls AS stalls ON stalls.cme = results.cme\n"
-        "WHERE stalls.stall > 0\n"
+        "WHERE results.run = last_run() AND stalls.stall > 0\n"
         "GROUP BY ALL ORDER BY cycles DESC",
     ),
     Example(
         "How much the mapping matters, by layer",
         "SELECT layer, count(*) AS mappings, min(latency) AS fastest,\n"
         "  max(latency) / min(latency) AS spread\n"
-        "FROM evaluations GROUP BY layer ORDER BY spread DESC",
+        "FROM evaluations WHERE run = last_run() GROUP BY layer ORDER BY spread DESC",
     ),
     Example(
         "How full the memories are",
         "SELECT usage.memory, avg(usage.shared_utilization) AS used,\n"
         "  max(usage.shared_utilization) AS most\n"
         "FROM results JOIN level_usage AS usage ON usage.cme = results.cme\n"
+        "WHERE results.run = last_run()\n"
         "GROUP BY ALL ORDER BY used",
     ),
 )
@@ -188,7 +190,8 @@ def _choices(runs: tuple[RunRecord, ...]) -> tuple[Choice, ...]:
     return tuple(
         Choice(
             str(run.id),
-            f"{str(run.id)[:8]}: {run.workload} on {run.accelerator}, {run.started:%Y-%m-%d %H:%M}",
+            f"{short_id(run.id)}: {titled(f'{run.workload} on {run.accelerator}', run.label)}, "
+            f"{run.started:%Y-%m-%d %H:%M}",
         )
         for run in runs[: -_MOST_RUNS - 1 : -1]
     )

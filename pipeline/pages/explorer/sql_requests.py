@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 from typing import Final
 from urllib.parse import parse_qsl
 
 import anyio
+import anyio.to_thread
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from nestmap.model import StoreError
 from nestmap.pipeline.pages.explorer.render import page, render
+from nestmap.pipeline.pages.explorer.security import RETRY
 from nestmap.pipeline.pages.explorer.sql_page import SAVED, SHOWN, SqlView, shown, sql_view
 from nestmap.pipeline.pages.explorer.store_site import Site
 from nestmap.pipeline.pages.explorer.urls import SQL
-from nestmap.pipeline.render.text.query_result import answer_csv, answer_json
+from nestmap.pipeline.render.text.query_result import answer_csv, answer_json, answer_spreadsheet
+from nestmap.store.sandbox.pool import BusyError
 from nestmap.store.sandbox.process import SandboxQuery, SandboxResult
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _MOST_FIELDS: Final = 20
+
+BODY_SECONDS: Final = 10.0
+"""How long a client may take to send a query."""
 _FILES: Final = {
-    "csv": ("text/csv; charset=utf-8", answer_csv),
-    "json": ("application/json", answer_json),
+    "csv": ("text/csv; charset=utf-8", "csv", answer_csv),
+    "spreadsheet": ("text/csv; charset=utf-8", "csv", answer_spreadsheet),
+    "json": ("application/json", "json", answer_json),
 }
 
 
@@ -34,24 +43,27 @@ def sql_page(site: Site, request: Request) -> Response:
     return _page(sql_view(site, request.query_params))
 
 
-async def ask_page(site: Site, request: Request) -> Response:
-    """The response to a submitted query: a result below the box, or a file."""
+async def ask_page(site: Site, request: Request, client: str) -> Response:
+    """The response to a submitted query of a client: a result below the box, or a file."""
     given = await _given(request)
     if isinstance(given, Response):
         return given
     kind = given.get("format", "html")
     question = SandboxQuery(given.get("sql", ""), SAVED if kind in _FILES else SHOWN)
     began = monotonic()
-    error, answer = "", None
+    error, answer, status = "", None, 200
     try:
-        answer = await _answered(site, request, question)
+        answer = await _answered(site, request, question, client)
+    except BusyError as told:
+        error, status = str(told), 503
     except StoreError as told:
         error = str(told)
     if kind in _FILES:
-        return await run_in_threadpool(_file, answer, kind, error)
+        return await run_in_threadpool(_file, answer, kind, error, status)
     view = await run_in_threadpool(sql_view, site, {"sql": question.sql})
     table = None if answer is None else await run_in_threadpool(shown, answer, monotonic() - began)
-    return _page(replace(view, answer=table, error=error))
+    response = _page(replace(view, answer=table, error=error))
+    return _with_status(response, status)
 
 
 async def _given(request: Request) -> Mapping[str, str] | Response:
@@ -59,18 +71,24 @@ async def _given(request: Request) -> Mapping[str, str] | Response:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _FORM:
         return PlainTextResponse(f"A query must be sent as {_FORM}.\n", 415)
-    body = await request.body()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            body = await request.body()
+    except TimeoutError:
+        return PlainTextResponse(f"The query took longer than {BODY_SECONDS:g} s to arrive.\n", 408)
     try:
         return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS))
     except ValueError:
         return PlainTextResponse("The form of the query is malformed.\n", 400)
 
 
-async def _answered(site: Site, request: Request, question: SandboxQuery) -> SandboxResult:
+async def _answered(
+    site: Site, request: Request, question: SandboxQuery, client: str
+) -> SandboxResult:
     """The result; cancels the query if the browser disconnects.
 
     Raises:
-        StoreError: as :meth:`nestmap.store.sandbox.process.QuerySandbox.run` does.
+        StoreError: as :meth:`nestmap.store.sandbox.pool.SandboxPool.run` does.
     """
 
     async def watch() -> None:
@@ -78,11 +96,12 @@ async def _answered(site: Site, request: Request, question: SandboxQuery) -> San
             pass
         await run_in_threadpool(question.cancel)
 
+    run = partial(site.queries.run, question, client)
     answers: list[SandboxResult | StoreError] = []
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watch)
         try:
-            answers.append(await run_in_threadpool(site.warden.run, question))
+            answers.append(await anyio.to_thread.run_sync(run, limiter=site.query_threads))
         except StoreError as error:
             answers.append(error)
         tasks.cancel_scope.cancel()
@@ -96,14 +115,21 @@ def _page(view: SqlView) -> Response:
     return page("SQL", render("sql", view), SQL)
 
 
-def _file(answer: SandboxResult | None, kind: str, error: str) -> Response:
+def _with_status(response: Response, status: int) -> Response:
+    response.status_code = status
+    if status == 503:
+        response.headers.update(RETRY)
+    return response
+
+
+def _file(answer: SandboxResult | None, kind: str, error: str, status: int) -> Response:
     """All rows as a file, whose name tells if it has only the first ones."""
     if answer is None:
-        return PlainTextResponse(error + "\n", 400)
-    media_type, lines = _FILES[kind]
+        return _with_status(PlainTextResponse(error + "\n"), 503 if status == 503 else 400)
+    media_type, suffix, lines = _FILES[kind]
     rows = len(answer.relation)
     name = f"answer-first-{rows}-rows" if answer.is_cut else "answer"
-    headers = {"content-disposition": f'attachment; filename="{name}.{kind}"'}
+    headers = {"content-disposition": f'attachment; filename="{name}.{suffix}"'}
     return Response(_joined(lines(answer.relation)), media_type=media_type, headers=headers)
 
 

@@ -10,19 +10,25 @@ from threading import Lock
 from typing import Final, final
 from uuid import UUID
 
+from anyio import CapacityLimiter
 from markupsafe import Markup
 
 from nestmap.model import StoreError
 from nestmap.pipeline.pages.report.run import ReportedRun
 from nestmap.pipeline.render.text.plain_table import printable
 from nestmap.store import Store
-from nestmap.store.sandbox.process import QuerySandbox
+from nestmap.store.sandbox.pool import SandboxPool
 
 PATIENCE: Final = 3.0
 """How long a page waits for a process that writes to the store (s)."""
 
+TIME_LIMIT: Final = 20.0
+"""How long a page may read at a time (s): the macros of a store may be anybody's."""
+
 _MOST_PAGES: Final = 64
 _MOST_NAMES: Final = 12
+_QUERY_THREADS: Final = 32
+"""Threads that wait for answers to queries, apart from those that make pages."""
 
 
 class MissingError(Exception):
@@ -58,11 +64,12 @@ class Kept:
 
 @final
 class Site:
-    """A store, its query sandbox, and a cache of pages."""
+    """A store, its query processes, and a cache of pages."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.warden = QuerySandbox(path)
+        self.queries = SandboxPool(path)
+        self.query_threads = CapacityLimiter(_QUERY_THREADS)
         self.kept = Kept()
 
     def open(self) -> Store:
@@ -71,7 +78,7 @@ class Site:
         Raises:
             StoreError: if it cannot be read.
         """
-        return Store.open_read_only(self.path, PATIENCE)
+        return Store.open_read_only(self.path, PATIENCE, TIME_LIMIT)
 
     def key(self, run: ReportedRun, layer: str) -> Hashable:
         """The cache key of a layer's page; it changes while the run is incomplete."""
@@ -81,8 +88,8 @@ class Site:
         return (file.st_ino, record.id, record.ended, record.resumed, layer, *changing)
 
     def close(self) -> None:
-        """Stops the query sandbox."""
-        self.warden.close()
+        """Stops the query processes."""
+        self.queries.close()
 
 
 def find_run(store: Store, text: str) -> UUID:

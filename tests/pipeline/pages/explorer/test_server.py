@@ -39,7 +39,9 @@ def test_the_socket_is_of_this_machine_only() -> None:
     with closing(listening(None)) as listener:
         assert listener.family == socket.AF_INET
         assert listener.getsockname()[0] == "127.0.0.1"
-        assert address(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        place = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        assert address(listener) == place
+        assert address(listener, "a b") == f"{place}?token=a+b"
 
 
 def test_nobody_can_ask_for_another_interface() -> None:
@@ -94,7 +96,7 @@ def _nothing(name: str) -> None:
 @contextmanager
 def serving(*arguments: str) -> Generator[tuple[subprocess.Popen[str], int]]:
     """``nestmap serve`` as a program, and its port; killed at the end, should it still be there."""
-    command = [sys.executable, "-W", "error", "-c", _MAIN, "serve", *arguments]
+    command = [sys.executable, "-W", "error", "-c", _MAIN, "serve", "--token", "", *arguments]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

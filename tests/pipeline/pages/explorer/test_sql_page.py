@@ -87,6 +87,9 @@ def test_files(visitor: Visitor) -> None:
     assert reply.headers["content-type"] == "text/csv; charset=utf-8"
     assert reply.headers["content-disposition"] == 'attachment; filename="answer.csv"'
     assert list(csv.reader(reply.text.splitlines())) == [["t", "l", "x"], ['a,"b', "[1, 2]", "0.5"]]
+    reply = visitor.ask("SELECT '=1+1' AS t", format="spreadsheet")
+    assert reply.headers["content-disposition"] == 'attachment; filename="answer.csv"'
+    assert reply.text.splitlines() == ["\ufefft", "'=1+1"]
     reply = visitor.ask(sql, format="json")
     assert reply.headers["content-type"] == "application/json"
     assert json.loads(reply.text) == [{"t": 'a,"b', "l": [1, 2], "x": 0.5}]

@@ -84,17 +84,17 @@ def _received(connection: socket.socket) -> bytes:
 
 
 @contextmanager
-def visiting(path: Path) -> Generator[Visitor]:
+def visiting(path: Path, token: str = "") -> Generator[Visitor]:
     """The explorer of a store while it serves; all of it ends with the block."""
     site, listener = Site(path), listening(None)
-    server = server_of(site)
+    server = server_of(site, token)
     thread = Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])))
     with closing(listener):
         thread.start()
         try:
             while thread.is_alive() and not server.started:
                 sleep(0.01)
-            yield Visitor(site, listener.getsockname()[1], address(listener))
+            yield Visitor(site, listener.getsockname()[1], address(listener, token))
         finally:
             server.should_exit = True
             thread.join()
