@@ -63,8 +63,3 @@ commands_explore.register(app)
 commands_multicore.register(app)
 commands_view.register(app)
 commands_db.register(app)
-
-
-def main() -> None:
-    """Runs the command line; the entry point of ``nestmap``."""
-    app()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from nestmap.pipeline.cli.error_handling import report_warnings
 from nestmap.pipeline.cli.options.explore import (
     EvaluateOptions,
     ExploreOptions,
@@ -43,7 +44,7 @@ def register(app: typer.Typer) -> None:
   nestmap evaluate light:alexnet --layer n0 -a tpu_like --order "FX 11, FY 11, OX 54, OY 54, K 3"
   nestmap evaluate layers.yaml --layer fc -a tpu_like --order "C 2, K 4" \\
       --cut O=0,1,2 --cut W=1,2 --cut I=2,2
-  nestmap evaluate light:resnet50 -a tpu_like --mapping-file found.yaml""",
+  nestmap evaluate light:resnet50 -a tpu_like --mapping-file found.yaml --store mine.duckdb""",
     )
     add_command(
         app,
@@ -64,7 +65,8 @@ def explore(options: ExploreOptions) -> None:
     """
     from nestmap.pipeline.cli.explore import run_explore  # noqa: PLC0415 (help is fast)
 
-    run_explore(options)
+    with report_warnings(strict=options.strict):
+        run_explore(options)
 
 
 def resume(options: ResumeOptions) -> None:
@@ -78,10 +80,14 @@ def resume(options: ResumeOptions) -> None:
 
 
 def evaluate(options: EvaluateOptions) -> None:
-    """Evaluate the cost of a given mapping, of one layer or of all layers of a network."""
+    """Evaluate the cost of a given mapping, of one layer or of all layers of a network.
+
+    With --store it is recorded as a run, which other commands explain, plot and compare.
+    """
     from nestmap.pipeline.cli.evaluate import run_evaluate  # noqa: PLC0415 (help is fast)
 
-    run_evaluate(options)
+    with report_warnings(strict=options.strict):
+        run_evaluate(options)
 
 
 def reprice(options: RepriceOptions) -> None:
@@ -92,4 +98,5 @@ def reprice(options: RepriceOptions) -> None:
     """
     from nestmap.pipeline.cli.reprice import run_reprice  # noqa: PLC0415 (help is fast)
 
-    run_reprice(options)
+    with report_warnings(strict=options.strict):
+        run_reprice(options)

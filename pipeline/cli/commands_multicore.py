@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from nestmap.pipeline.cli.error_handling import report_warnings
 from nestmap.pipeline.cli.options.multicore import (
     SplitCommandOptions,
     StreamCommandOptions,
@@ -44,7 +45,8 @@ def split(options: SplitCommandOptions) -> None:
     """
     from nestmap.pipeline.cli.split import run_split  # noqa: PLC0415 (help is fast)
 
-    run_split(options)
+    with report_warnings(strict=options.strict):
+        run_split(options)
 
 
 def stream(options: StreamCommandOptions) -> None:
@@ -58,4 +60,5 @@ def stream(options: StreamCommandOptions) -> None:
     """
     from nestmap.pipeline.cli.stream import run_stream  # noqa: PLC0415 (help is fast)
 
-    run_stream(options)
+    with report_warnings(strict=options.strict):
+        run_stream(options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from nestmap.pipeline.cli.error_handling import report_warnings
 from nestmap.pipeline.cli.options.view import (
     ExplainOptions,
     PlotOptions,
@@ -45,8 +46,9 @@ def register(app: typer.Typer) -> None:
   nestmap query pareto --run last
   nestmap query top --run last --layer conv1 --top 5
   nestmap query compare --run last --against 5f3a91 --output changes.csv
-  nestmap query "SELECT layer, energy, latency FROM best ORDER BY latency DESC LIMIT 5"
-  nestmap query "SELECT layer, count(*), min(latency), max(latency) FROM evaluations GROUP BY layer"
+  nestmap query best --run 5f3a91
+  nestmap query "SELECT layer, energy, latency FROM best WHERE run = last_run() ORDER BY latency"
+  nestmap query 'SELECT layer, energy FROM best WHERE run = $run' --run 5f3a91
   nestmap query "SELECT * FROM totals" --store results.duckdb --output totals.parquet""",
     )
     add_command(
@@ -98,7 +100,8 @@ def show(options: ShowOptions) -> None:
     """
     from nestmap.pipeline.cli.show import run_show  # noqa: PLC0415 (help is fast)
 
-    run_show(options)
+    with report_warnings(strict=options.strict):
+        run_show(options)
 
 
 def schema(options: SchemaOptions) -> None:
@@ -117,8 +120,9 @@ def query(options: QueryOptions) -> None:
     """Query past explorations, by the name of a query or in SQL.
 
     The store is opened read-only. The main views are totals (a row for each run), best (a row for
-    each layer of each run) and evaluations (a row for each mapping that was tried). Energies are in
-    pJ, latencies in cycles.
+    each layer of each run) and evaluations (a row for each mapping that was tried); by their names
+    they show the rows of one run, the last one unless --run names another. In SQL, last_run() is
+    the last run, and $run the one that --run names. Energies are in pJ, latencies in cycles.
     """
     from nestmap.pipeline.cli.query import run_query  # noqa: PLC0415 (help is fast)
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Generator
+import warnings
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TextIO
 
 import typer
 
 BUG: Final = 1
 WRONG_INPUT: Final = 2
-INTERRUPTED: Final = 130  # 128 + the number of SIGINT, as shells report it
+INCOMPLETE: Final = 3  # there are results, but no mapping fits some layers
 
 _HINT: Final = (
     "This is a bug in nestmap. Please report it with the command you gave and the lines above."
@@ -26,15 +27,13 @@ def report_errors() -> Generator[None]:
 
     Raises:
         typer.Exit: if there was an error.
+        KeyboardInterrupt: if the user interrupted it.
     """
     try:
         yield
         typer.echo("", nl=False)  # flushes, so that a full disk or a closed pipe is detected here
     except typer.Exit:
         raise
-    except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
-        raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:
         _drop_output()
         raise typer.Exit(BUG) from None
@@ -42,11 +41,51 @@ def report_errors() -> Generator[None]:
         raise typer.Exit(_told(error)) from None
 
 
+@contextmanager
+def report_warnings(*, strict: bool) -> Generator[None]:
+    """Prints warnings about input within the block as lines; if ``strict``, they are errors.
+
+    Raises:
+        InputWarning: for the first warning, if ``strict``.
+    """
+    from nestmap.model import InputWarning  # noqa: PLC0415 (takes long to import)
+
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if category is InputWarning:
+                typer.echo(f"warning: {message}", err=True)
+            else:
+                usual(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = show
+        warnings.simplefilter("error" if strict else "default", InputWarning)
+        yield
+
+
+def exit_without_mapping(infeasible: Sequence[object]) -> None:
+    """Ends a command that has shown its results if some layers have no mapping.
+
+    Raises:
+        typer.Exit: if there is such a layer.
+    """
+    if infeasible:
+        raise typer.Exit(INCOMPLETE)
+
+
 def _told(error: Exception) -> int:
     """Prints the message for an error; returns the exit code."""
-    from nestmap.model import NestmapError  # noqa: PLC0415 (takes long to import)
+    from nestmap.model import InputWarning, NestmapError  # noqa: PLC0415 (takes long to import)
 
-    if isinstance(error, NestmapError | OSError):
+    if isinstance(error, NestmapError | InputWarning | OSError):
         typer.echo(f"error: {error}", err=True)
         return WRONG_INPUT
     traceback.print_exception(error)

@@ -21,13 +21,19 @@ from nestmap.pipeline.analysis.network.reduced_unrollings import (
     ReducedUnrolling,
     reduced_unrollings,
 )
+from nestmap.pipeline.cli.error_handling import exit_without_mapping
 from nestmap.pipeline.cli.options.common import ResultFileOptions
 from nestmap.pipeline.cli.options.explore import ExploreOptions, RecordingOptions, ResumeOptions
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import output_width, print_note, show, show_prose
 from nestmap.pipeline.cli.progress import ExplorationBar
 from nestmap.pipeline.cli.size_check import check_size
-from nestmap.pipeline.cli.store_target import StoreTarget, chosen_store, print_resume_hint
+from nestmap.pipeline.cli.store_target import (
+    StoreTarget,
+    chosen_label,
+    chosen_store,
+    print_resume_hint,
+)
 from nestmap.pipeline.cli.workload_argument import read_given_workload
 from nestmap.pipeline.explore.api import (
     Exploration,
@@ -38,16 +44,18 @@ from nestmap.pipeline.explore.api import (
     read_network,
 )
 from nestmap.pipeline.explore.plan import SearchPlan
-from nestmap.pipeline.explore.recording import read_plan
+from nestmap.pipeline.explore.recording import known_tries, read_plan
 from nestmap.pipeline.explore.resume import resume
 from nestmap.pipeline.explore.run import Job
 from nestmap.pipeline.explore.size import ExplorationSize, exploration_size
+from nestmap.pipeline.format.runs import short_id
 from nestmap.pipeline.frontend.bundled import default_mapping_for
 from nestmap.pipeline.render.json.results import front_json, full_json
 from nestmap.pipeline.render.text.front import front_table
 from nestmap.pipeline.render.text.gap import gap_note
 from nestmap.pipeline.render.text.network import (
     bundled_mapping_note,
+    infeasible_notes,
     layer_table,
     machine_note,
     padding_notes,
@@ -60,7 +68,6 @@ from nestmap.pipeline.render.text.plain_table import Line, printable
 from nestmap.pipeline.render.text.vector import vector_note
 from nestmap.pipeline.render.text.workload import operator_notes
 from nestmap.pipeline.render.yaml.mapping import write_mapping
-from nestmap.pipeline.stages.mapping.constraint_checks import unused_hint_notes
 from nestmap.pipeline.stages.mapping.imc_skipped import skipped_note
 from nestmap.pipeline.util.json import Json, write_json
 from nestmap.store import Store
@@ -118,6 +125,7 @@ def run_explore(options: ExploreOptions) -> None:
         check_front_plan(plan)
     where = options.recording
     place = chosen_store(where.store, where.no_store, where.record_to)
+    label = chosen_label(where.run_name, where.tags, place)
     path = None if place is None else place.path
     files = ResultFiles(options.files)
     files.check((options.workload.name, options.accelerator, options.mapping, path))
@@ -128,17 +136,13 @@ def run_explore(options: ExploreOptions) -> None:
         store=None if place is None or place.parts else path,
         static_energy=options.static_energy,
     )
-    for note in unused_hint_notes(network):
-        print_note(f"warning: {note}")
-    size = exploration_size(network, plan)
-    recording = None if place is None else _recording(where)
-    check_size(size, recording, agreed=options.yes)
-    found = _explored(options, Job(network, plan), size, place)
+    found = _explored(options, Job(network, plan, label=label), place)
     run = None if place is None else found.run
     _report(found, network, plan.objective, files, run)
     if options.mapping is None and default_mapping_for(options.accelerator) is not None:
         show_prose(bundled_mapping_note(network))
     _print_place(found.run, place)
+    exit_without_mapping(found.infeasible)
 
 
 def resume_exploration(
@@ -155,18 +159,49 @@ def resume_exploration(
         found = resume(number, opened, workers=options.workers, progress=bar)
     _report(found, info.network, info.objective, ResultFiles(options.files), number)
     _print_place(number, place)
+    exit_without_mapping(found.infeasible)
 
 
 def _explored(
-    options: ExploreOptions, job: Job, size: ExplorationSize, place: StoreTarget | None
+    options: ExploreOptions, job: Job, place: StoreTarget | None
 ) -> Exploration | FrontExploration:
     explored = explore_front if options.pareto else explore_network
     if place is None:
+        size = exploration_size(job.network, job.plan)
+        check_size(size, None, agreed=options.yes)
         with ExplorationBar(size) as bar:
             return explored(job.network, job.plan, progress=bar)
+    if place.has_runs:
+        with place.open() as store:
+            return _recorded(options, job, _agreed_size(options, job, store), place, store)
+    size = _agreed_size(options, job, None)  # before the store is created
+    with place.open() as store:
+        return _recorded(options, job, size, place, store)
+
+
+def _agreed_size(options: ExploreOptions, job: Job, store: Store | None) -> ExplorationSize:
+    """The size of a recorded exploration, to which the user agrees if it is large."""
     recording = _recording(options.recording)
-    with place.open() as store, print_resume_hint(store, place), ExplorationBar(size) as bar:
-        return explored(job.network, job.plan, store=store, recording=recording, progress=bar)
+    known = None if store is None else known_tries(store, job.plan, recording)
+    size = exploration_size(job.network, job.plan, known)
+    check_size(size, recording, agreed=options.yes)
+    return size
+
+
+def _recorded(
+    options: ExploreOptions, job: Job, size: ExplorationSize, place: StoreTarget, store: Store
+) -> Exploration | FrontExploration:
+    recording = _recording(options.recording)
+    with print_resume_hint(store, place), ExplorationBar(size) as bar:
+        explored = explore_front if options.pareto else explore_network
+        return explored(
+            job.network,
+            job.plan,
+            store=store,
+            label=job.label,
+            recording=recording,
+            progress=bar,
+        )
 
 
 def _recording(options: RecordingOptions) -> Recording:
@@ -208,7 +243,12 @@ def _print_front(
     show([Line(), *front_table(found.front), Line()])
     left_out = skipped_note(workload.layers, best)
     notes = (*padding_notes(best), *reduced_notes(reduced), *skipped_orders(best))
-    for note in (vector_note(best, _COUNTING), left_out, *notes):
+    for note in (
+        *infeasible_notes(best.infeasible),
+        vector_note(best, _COUNTING),
+        left_out,
+        *notes,
+    ):
         show_prose(note)
 
 
@@ -229,7 +269,8 @@ def _print_results(
         *skipped_orders(exploration.total),
     ]
     total = exploration.total
-    notes = [totals(total), gap_note(total), machine_note(total), pruned_note(total), *notes]
+    notes = [gap_note(total), machine_note(total), pruned_note(total), *notes]
+    notes = [totals(total), *infeasible_notes(total.infeasible), *notes]
     for note in notes:
         show_prose(note)
 
@@ -247,7 +288,7 @@ def _question(run: UUID) -> str:
     """A command that compares the best and the worst mapping of each layer."""
     sql = (
         "SELECT layer, count(*) AS mappings, min(latency) AS best, max(latency) AS worst "
-        f"FROM evaluations WHERE run = '{run}' "
+        f"FROM evaluations WHERE run = run_id('{short_id(run)}') "
         "GROUP BY layer ORDER BY best DESC LIMIT 5"
     )
     return f'nestmap query "{sql}"'

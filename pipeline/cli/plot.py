@@ -36,6 +36,11 @@ class _Run:
     evaluation: NetworkEvaluation
     objective: Objective
 
+    @property
+    def name(self) -> str:
+        """The name of the network."""
+        return self.network.workload.name
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -114,27 +119,29 @@ def _layer(run: _Run, name: str | None) -> LayerResult:
 
 
 def _layers(drawn: _Drawn) -> Figure:
-    return figures.layers_figure(drawn.run.evaluation)
+    return figures.layers_figure(drawn.run.evaluation, drawn.run.name)
 
 
 def _memories(drawn: _Drawn) -> Figure:
-    return figures.memories_figure(drawn.run.evaluation)
+    return figures.memories_figure(drawn.run.evaluation, drawn.run.name)
 
 
 def _utilization(drawn: _Drawn) -> Figure:
-    return figures.utilization_figure(drawn.run.evaluation)
+    return figures.utilization_figure(drawn.run.evaluation, drawn.run.name)
 
 
 def _accelerator(drawn: _Drawn) -> Figure:
-    return figures.accelerator_figure(drawn.run.network.accelerator)
+    run = drawn.run
+    return figures.accelerator_figure(run.network.accelerator, run.evaluation)
 
 
 def _roofline(drawn: _Drawn) -> Figure:
-    return figures.roofline_figure(drawn.run.evaluation, drawn.run.network.accelerator)
+    run = drawn.run
+    return figures.roofline_figure(run.evaluation, run.network.accelerator, run.name)
 
 
 def _loops(drawn: _Drawn) -> Figure:
-    return figures.loops_figure(drawn.result.cme)
+    return figures.loops_figure(drawn.result.cme, drawn.run.name)
 
 
 def _scatter(drawn: _Drawn) -> Figure | None:
@@ -148,17 +155,21 @@ def _scatter(drawn: _Drawn) -> Figure | None:
             raise InputError(f"run {run}", found, "a run explored with --record all")
         print_note(f"No scatter: run {run} has {found}.")
         return None
-    return figures.scatter_figure(batches, f"{name} on {result.cme.accelerator}")
+    return figures.scatter_figure(batches, f"{drawn.run.name}, {name} on {result.cme.accelerator}")
 
 
 def _comparison(drawn: _Drawn) -> Figure:
-    """Two runs side by side, named by accelerator, and by id if the accelerators are the same."""
+    """Two runs side by side, named by what differs: accelerator, network, or else the id."""
     runs = (drawn.run, _read(drawn.store, drawn.options.against or ""))
+    networks = dict.fromkeys(run.name for run in runs)
     names = [run.network.accelerator.name for run in runs]
+    if len(networks) > 1:
+        names = [f"{run.name} on {name}" for name, run in zip(names, runs, strict=True)]
     if names[0] == names[1]:
         names = [f"{name} {str(run.id)[:8]}" for name, run in zip(names, runs, strict=True)]
     return figures.comparison_figure(
-        [NamedRun(name, run.evaluation) for name, run in zip(names, runs, strict=True)]
+        [NamedRun(name, run.evaluation) for name, run in zip(names, runs, strict=True)],
+        " and ".join(networks),
     )
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
 from nestmap.model import InputError
+from nestmap.model.run_label import LAST_RUN
 from nestmap.pipeline.cli.options.view import QueryOptions
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import print_note, show, show_text
+from nestmap.pipeline.format.runs import short_id
 from nestmap.pipeline.render.text.query_result import answer_table
 from nestmap.pipeline.render.text.query_result_file import (
     Layout,
@@ -20,6 +22,9 @@ from nestmap.pipeline.render.text.query_result_file import (
     write_answer,
 )
 from nestmap.store import NamedQuery, Parameter, Relation, RunStatus, Store
+
+if TYPE_CHECKING:  # a query in SQL needs no model
+    from nestmap.store import RunRecord
 
 _NAME: Final = re.compile(r"\s*(\w+)\s*")
 _OPTIONS: Final = {
@@ -92,27 +97,25 @@ def _answer(options: QueryOptions) -> Relation:
     with Store.open_read_only(options.store) as store:
         if name := _NAME.fullmatch(options.question):
             return _named(store, name[1], _given(options))
-        _check_none_given(_given(options), "SQL")
-        return store.query(options.question)
+        return store.query_about(options.question, _given(options))
 
 
 def _named(store: Store, name: str, given: Given) -> Relation:
-    for query in store.named_queries():
-        if query.name == name:
-            _check_options(query, given)
-    runs = {
-        parameter: store.find_run(str(given[parameter]))
-        for parameter in (Parameter.RUN, Parameter.AGAINST)
-        if parameter in given
-    }
-    answer = store.ask(name, {**given, **runs})
-    if not len(answer) and Parameter.RUN in runs:
-        status = store.run(runs[Parameter.RUN]).status
-        if status is not RunStatus.DONE:
-            print_note(
-                f"Run {runs[Parameter.RUN]} is {status}; only runs that are done have results."
-            )
+    query = store.named_query(name)
+    _check_options(query, given)
+    answer = store.ask(name, given)
+    if Parameter.RUN in query.parameters:
+        _tell_run(store.run(store.find_run(str(given.get(Parameter.RUN, LAST_RUN)))), given, answer)
     return answer
+
+
+def _tell_run(run: RunRecord, given: Given, answer: Relation) -> None:
+    """Prints which run is meant if the user named none, and why it has no results."""
+    if Parameter.RUN not in given:
+        label = f" ({run.label})" if str(run.label) else ""
+        print_note(f"Of the last run, {short_id(run.id)}{label}; --run selects another one.")
+    if not len(answer) and run.status is not RunStatus.DONE:
+        print_note(f"Run {short_id(run.id)} is {run.status}; only runs that are done have results.")
 
 
 def _check_none_given(given: Given, other: str) -> None:

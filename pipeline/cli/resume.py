@@ -20,6 +20,8 @@ def run_resume(options: ResumeOptions) -> None:
     place = StoreTarget(options.store)
     with place.open() as opened:
         number = opened.find_run(options.run)
+        if options.force:
+            opened.release_run(number)
         if opened.run(number).kind is RunKind.EXPLORE:
             resume_exploration(number, opened, place, options)
             return

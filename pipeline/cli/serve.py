@@ -18,6 +18,7 @@ def run_serve(options: ServeOptions) -> None:
         KeyboardInterrupt: when the user stops it.
     """
     check_installed("explorer", (*REPORT, "starlette", "uvicorn"), "web")
+    from nestmap.pipeline.pages.explorer.access import new_token  # noqa: PLC0415
     from nestmap.pipeline.pages.explorer.server import (  # noqa: PLC0415 (its packages are optional)
         DEFAULT_PORT,
         address,
@@ -27,11 +28,15 @@ def run_serve(options: ServeOptions) -> None:
 
     Store.open_read_only(options.store).close()
     listener = listening(options.port)
-    place = address(listener)
+    token = new_token() if options.token is None else options.token
+    place = address(listener, token)
     show_text([place])
     if options.port is None and listener.getsockname()[1] != DEFAULT_PORT:
         print_note(f"Port {DEFAULT_PORT} is in use; this one is free.")
-    print_note(f"The explorer of {options.store}, for this machine only. Stop it with Ctrl-C.")
+    print_note(
+        f"The explorer of {options.store}, for everybody on this machine who has the address. Stop "
+        "it with Ctrl-C."
+    )
     if options.open:
         webbrowser.open(place)
-    serve(options.store, listener)
+    serve(options.store, listener, token)

@@ -35,7 +35,7 @@ def run_show(options: ShowOptions) -> None:
     if options.accelerator is None:
         _show_network(options)
         return
-    if options != ShowOptions(accelerator=options.accelerator):
+    if options != ShowOptions(accelerator=options.accelerator, strict=options.strict):
         other = "a network or an option for one"
         raise InputError.conflict("--accelerator", other, "use one of them")
     _show_accelerator(options.accelerator)

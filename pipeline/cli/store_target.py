@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import final
 
-from nestmap.model import InputError
+from nestmap.model import InputError, RunLabel
+from nestmap.model.run_label import UNLABELED
 from nestmap.pipeline.cli.printing import print_note
-from nestmap.store import DEFAULT_PATH, Store
+from nestmap.store import DEFAULT_PATH, RunStatus, Store
 
 
 @final
@@ -27,6 +28,11 @@ class StoreTarget:
     def option(self) -> str:
         """The option that selects it on the command line; empty for the default store."""
         return "" if self.path == DEFAULT_PATH else f" --store {quote(str(self.path))}"
+
+    @property
+    def has_runs(self) -> bool:
+        """Whether it is a store that exists, so that it may hold results to reuse."""
+        return not self.parts and self.path.exists()
 
     @contextmanager
     def open(self) -> Generator[Store]:
@@ -53,13 +59,28 @@ def chosen_store(store: Path, no_store: bool, record_to: Path | None) -> StoreTa
     return None if no_store else StoreTarget(store)
 
 
+def chosen_label(name: str | None, tags: Sequence[str], place: StoreTarget | None) -> RunLabel:
+    """The name and tags of the run that a command records.
+
+    Raises:
+        InputError: if one is not valid, or nothing is recorded.
+    """
+    label = RunLabel.of(name, tags)
+    if place is None and label != UNLABELED:
+        option = "--tag" if name is None else "--name"
+        raise InputError.conflict(option, "--no-store", "only recorded runs have names and tags")
+    return label
+
+
 @contextmanager
 def print_resume_hint(store: Store, place: StoreTarget) -> Generator[None]:
-    """Prints how to resume a run if the user interrupts it."""
+    """Prints how to resume a run if the user interrupts it, or where its results are."""
     try:
         yield
     except KeyboardInterrupt:
         mine = [run for run in store.runs() if run.pid == os.getpid()]
-        if mine and not place.parts:
+        if mine and mine[-1].status is RunStatus.DONE:
+            print_note(f"Complete: nestmap query best --run {mine[-1].id}{place.option}")
+        elif mine and not place.parts:
             print_note(f"To resume: nestmap resume {mine[-1].id}{place.option}")
         raise

@@ -21,7 +21,7 @@ from nestmap.pipeline.cli.split_arguments import (
     read_problem,
     rename_options,
 )
-from nestmap.pipeline.cli.store_target import StoreTarget, print_resume_hint
+from nestmap.pipeline.cli.store_target import StoreTarget, chosen_label, print_resume_hint
 from nestmap.pipeline.cli.stream_progress import StreamBar
 from nestmap.pipeline.format.numbers import count, cycles, energy
 from nestmap.pipeline.multicore.api import StreamResult, resume_stream, stream_problem
@@ -103,13 +103,14 @@ def run_stream(options: StreamCommandOptions) -> None:
     with rename_options():
         plan = StreamPlan.of(options.search)
     place = None if options.no_store else StoreTarget(options.store)
+    label = chosen_label(options.run_name, options.tags, place)
     files = StreamFiles(options.json, options.schedule, options.trace)
     path = None if place is None else place.path
     files.check((options.workload.name, options.cores, options.mapping, path))
     problem = read_problem(options.workload, options.cores, options.mapping)
     plan = copy_with(plan, {"split": chosen_split(options.split, problem)})
     workers = available_workers() if options.workers is None else options.workers
-    job = StreamJob(problem, plan, workers)
+    job = StreamJob(problem, plan, workers, label)
     with rename_options():
         layers = _layer_by_layer(options, job, place) if options.compare_lbl else None
         found = _streamed(job, place)

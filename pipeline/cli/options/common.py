@@ -18,14 +18,18 @@ OUTPUT: Final = "Output"
 
 DEFAULT_STORE: Final = Path("nestmap.duckdb")
 
-_RUN: Final = "last, its id, or enough of the beginning of its id to identify it."
+_RUN: Final = "last, its name, its id, or enough of the beginning of its id to identify it."
 
 Run = Annotated[str, Option(help=f"The run: {_RUN}", metavar="RUN", is_argument=True)]
 OtherRun = Annotated[
     str | None, Option(help="The run to compare with.", flags="--against", metavar="RUN")
 ]
 QueriedRun = Annotated[
-    str | None, Option(help=f"The run that a named query is about: {_RUN}", metavar="RUN")
+    str | None,
+    Option(
+        help=f"The run that a query is about; $run in SQL. Default: the last one. {_RUN}",
+        metavar="RUN",
+    ),
 ]
 PrunedRuns = Annotated[
     tuple[str, ...],
@@ -42,6 +46,20 @@ ReportedRuns = Annotated[
     ),
 ]
 Store = Annotated[Path, Option(help="The DuckDB file with the results.", metavar="FILE")]
+RunName = Annotated[
+    str | None,
+    Option(
+        help="Name the run in the store; other runs may have the same name.",
+        flags="--name",
+        metavar="NAME",
+    ),
+]
+RunTags = Annotated[
+    tuple[str, ...],
+    Option(
+        help="Tag the run in the store. May be given several times.", flags="--tag", metavar="TAG"
+    ),
+]
 NoStore = Annotated[bool, Option(help="Do not record the results in a store.")]
 Accelerator = Annotated[
     str,
@@ -67,6 +85,10 @@ Mapping = Annotated[
 ]
 StaticEnergy = Annotated[
     bool, Option(help="Include the leakage of memories and array in every energy.", group=SEARCH)
+]
+Strict = Annotated[
+    bool,
+    Option(help="Treat warnings about the network, accelerator or mapping as errors.", group=INPUT),
 ]
 Workers = Annotated[
     int | None,

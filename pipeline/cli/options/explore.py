@@ -13,8 +13,11 @@ from nestmap.pipeline.cli.options.common import (
     ResultFileOptions,
     ResultsJson,
     Run,
+    RunName,
+    RunTags,
     StaticEnergy,
     Store,
+    Strict,
     Workers,
     WorkloadOptions,
 )
@@ -31,6 +34,8 @@ class RecordingOptions:
 
     store: Store = DEFAULT_STORE
     no_store: NoStore = False
+    run_name: RunName = None
+    tags: RunTags = ()
     record: Annotated[
         Literal["all", "best", "none"],
         Option(
@@ -68,6 +73,7 @@ class ExploreOptions:
     workload: WorkloadOptions
     accelerator: Accelerator
     mapping: Mapping = None
+    strict: Strict = False
     search: SearchOptions
     static_energy: StaticEnergy = False
     pareto: Annotated[
@@ -94,6 +100,13 @@ class ResumeOptions:
     run: Run
     workers: Workers = None
     store: Store = DEFAULT_STORE
+    force: Annotated[
+        bool,
+        Option(
+            help="Resume a run that another machine was running, or whose process id belongs to "
+            "another program now. Make sure that nothing runs it any more."
+        ),
+    ] = False
     files: ResultFileOptions
 
 
@@ -136,7 +149,18 @@ class EvaluateOptions:
             metavar="FILE",
         ),
     ] = None
+    strict: Strict = False
     static_energy: StaticEnergy = False
+    store: Annotated[
+        Path | None,
+        Option(
+            help="Record the mapping and its costs as a run in this DuckDB file, to explain, plot "
+            "and compare. Default: do not record them.",
+            metavar="FILE",
+        ),
+    ] = None
+    run_name: RunName = None
+    tags: RunTags = ()
     json: ResultsJson = None
 
 
@@ -147,6 +171,7 @@ class RepriceOptions:
 
     run: Run
     accelerator: Accelerator
+    strict: Strict = False
     static_energy: StaticEnergy = False
     store: Store = DEFAULT_STORE
     json: ResultsJson = None

@@ -12,7 +12,10 @@ from nestmap.pipeline.cli.options.common import (
     SEARCH,
     NoStore,
     ReportJson,
+    RunName,
+    RunTags,
     Store,
+    Strict,
     Workers,
     WorkloadOptions,
 )
@@ -100,6 +103,7 @@ class SplitCommandOptions:
     workload: WorkloadOptions
     cores: Cores
     mapping: CoreMapping = None
+    strict: Strict = False
     split: SplitArguments
     graph: Annotated[
         Path | None,
@@ -120,6 +124,7 @@ class StreamCommandOptions:
     workload: WorkloadOptions
     cores: Cores
     mapping: CoreMapping = None
+    strict: Strict = False
     split: SplitArguments
     search: StreamOptions
     compare_lbl: Annotated[
@@ -132,6 +137,8 @@ class StreamCommandOptions:
     workers: Workers = None
     store: Store = DEFAULT_STORE
     no_store: NoStore = False
+    run_name: RunName = None
+    tags: RunTags = ()
     json: ReportJson = None
     schedule: Annotated[
         Path | None,

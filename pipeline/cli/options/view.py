@@ -15,6 +15,7 @@ from nestmap.pipeline.cli.options.common import (
     ReportJson,
     Run,
     Store,
+    Strict,
 )
 from nestmap.pipeline.util.option import Option
 
@@ -49,6 +50,7 @@ class ShowOptions:
         Option(help="Draw the graph of the network into this SVG file.", metavar="FILE"),
     ] = None
     json: ReportJson = None
+    strict: Strict = False
     all_layers: Annotated[
         bool, Option(help="Show every layer, not only distinct ones.", flags="--all")
     ] = False
@@ -97,15 +99,19 @@ class QueryOptions:
     ] = None
     store: Store = DEFAULT_STORE
     format: Annotated[
-        Literal["table", "csv", "json", "parquet", "arrow"] | None,
+        Literal["table", "markdown", "latex", "csv", "spreadsheet", "json", "parquet", "arrow"]
+        | None,
         Option(
-            help="The format of the result. Default: given by the suffix of --output, or a table."
+            help="The format of the result: table, markdown, latex, csv, spreadsheet (CSV whose "
+            "texts a spreadsheet does not take for formulas), json, parquet or arrow. Default: "
+            "given by the suffix of --output, or a table.",
+            metavar="FORMAT",
         ),
     ] = None
     output: Annotated[
         Path | None,
         Option(
-            help="Write the result to this file: .csv, .json, .parquet, .arrow or .txt.",
+            help="Write the result to this file: .csv, .json, .parquet, .arrow, .txt, .md or .tex.",
             flags="--output -o",
             metavar="FILE",
         ),
@@ -193,6 +199,14 @@ class ServeOptions:
             metavar="N",
             minimum=1,
             maximum=65535,
+        ),
+    ] = None
+    token: Annotated[
+        str | None,
+        Option(
+            help="The token in the address, without which nobody sees the pages. Default: a random "
+            "one. An empty token admits every user of this machine.",
+            metavar="TEXT",
         ),
     ] = None
     open: Annotated[bool, Option(help="Open the browser.", flags="--open/--no-open")] = False

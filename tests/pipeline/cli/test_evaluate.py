@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from nestmap.model import NetworkEvaluation
+from nestmap.model import NetworkEvaluation, RunLabel
 from nestmap.pipeline.explore.api import explore
 from nestmap.pipeline.render.yaml.mapping import write_mapping
+from nestmap.store import RunRecord, Store
 from tests.pipeline.cli.inputs import Ended, Inputs, run
 
 CUTS = ("--cut", "O=1,1,3", "--cut", "W=3", "--cut", "I=3")
@@ -130,3 +131,65 @@ def test_given_cuts_need_the_room_of_a_double_buffer(inputs: Inputs) -> None:
     ended = run(*command)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err == "error: --cut: reg too small for O: needs at least 32 bit, has 16\n"
+
+
+def kept(path: str = "kept.duckdb") -> tuple[RunRecord, NetworkEvaluation]:
+    """The last run of a store, and its results."""
+    with Store.open_read_only(Path(path)) as store:
+        record = store.runs()[-1]
+        return record, store.best(record.id)
+
+
+def test_a_mapping_of_ones_own_is_kept_like_a_run(inputs: Inputs) -> None:
+    """Of one layer: explained, plotted, compared with what a search found, and checked."""
+    order = ("--order", "C 5, B 3, K 4", *CUTS)
+    given = ("--store", "kept.duckdb", "--name", "mine", "--tag", "by hand")
+    ended = run(*inputs.evaluate, *order, *given, "--json", "out.json")
+    assert ended.code == 0, ended.err
+    record, found = kept()
+    assert f"Recorded in kept.duckdb as run {record.id}." in ended.err
+    assert record.label == RunLabel(name="mine", tags=("by hand",))
+    (result,) = found.layers
+    assert json.loads(Path("out.json").read_text())["run"] == str(record.id)
+    assert (result.cme.energy, result.cme.latency) == (
+        layer_json(Path("out.json"))["energy"],
+        layer_json(Path("out.json"))["latency"],
+    )
+    layer = result.cme.layer
+    explained = run("explain", "mine", layer, "--store", "kept.duckdb")
+    assert (explained.code, "C 5" in explained.out) == (0, True)
+    assert run("db", "check", "--store", "kept.duckdb").code == 0
+    assert run(*inputs.explore, "--store", "kept.duckdb").code == 0
+    rows = json.loads(
+        run(
+            *("query", "compare", "--against", "mine", "--store", "kept.duckdb"),
+            *("--format", "json"),
+        ).out
+    )
+    (row,) = [row for row in rows if row["layer"] == layer]
+    assert row["energy_before"] == result.cme.energy
+    plotted = run("plot", "mine", "--what", "layers", "--store", "kept.duckdb", "-o", "layers.svg")
+    assert (plotted.code, Path("layers.svg").exists()) == (0, True)
+    reported = run("report", "mine", "last", "--store", "kept.duckdb", "-o", "both.html")
+    assert reported.code == 0, reported.err
+    assert ": mine #by hand" in Path("both.html").read_text()
+
+
+def test_the_mappings_of_a_file_are_kept(inputs: Inputs) -> None:
+    best = explore(inputs.network, inputs.machine, inputs.mapping, search="loma").total
+    write_mapping(Path("best.yaml"), best)
+    arguments = (inputs.network, "-a", inputs.machine, "--mapping-file", "best.yaml")
+    ended = run("evaluate", *arguments, "--store", "kept.duckdb")
+    assert ended.code == 0, ended.err
+    record, found = kept()
+    assert [x.cme for x in found.layers] == [x.cme for x in best.layers]
+    assert record.label == RunLabel()
+    for layer in found.layers:
+        explained = run("explain", "last", layer.cme.layer, "--store", "kept.duckdb")
+        assert explained.code == 0, explained.err
+
+
+def test_a_name_needs_a_store(inputs: Inputs) -> None:
+    ended = run(*inputs.evaluate, "--order", "C 5, B 3, K 4", "--name", "mine")
+    assert ended.code == 2
+    assert "--name cannot be combined with no --store" in ended.err

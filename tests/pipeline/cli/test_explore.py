@@ -69,20 +69,22 @@ def test_reduced_unrollings_are_told_and_written(inputs: Inputs, tmp_path: Path)
 
 
 def test_padded_layers_are_told_and_written(inputs: Inputs, tmp_path: Path) -> None:
-    network, mapping, file = Path(inputs.network), Path(inputs.mapping), tmp_path / "found.json"
-    network.write_text(network.read_text().replace("[3, 6, 8]", "[16, 27, 16]"))
-    mapping.write_text(mapping.read_text().replace('["K, 2"]', '["K, 14"], D2: ["K, 2"]'))
+    network, file = Path(inputs.network), tmp_path / "found.json"
+    network.write_text(network.read_text().replace("[3, 6, 8]", "[31, 62, 61]"))
     command = ("explore", inputs.network, "-a", "tpu_like", "-m", inputs.mapping, "--no-store")
     for pareto in ([], ["--pareto"]):
         ended = run(*command, "--pad", "5", "--json", str(file), *pareto)
         assert (
-            "Layer second is padded: K 27 -> 28 "
-            "(3.7% more multiply-accumulates, in all figures of the layer)."
+            "Layer second is padded: K 62 -> 64 "
+            "(3.2% more multiply-accumulates, in all figures of the layer)."
         ) in " ".join(ended.out.split())
         second = loaded(file)["layers"][1]
-        chosen = second["front"][0] if pareto else second
-        assert chosen["padding"] == [{"dimension": "K", "size": 27, "padded": 28}]
-        assert chosen["macs"] == 16 * 28 * 16
+        (macs,) = {
+            chosen["macs"]
+            for chosen in (second["front"] if pareto else [second])
+            if chosen["padding"] == [{"dimension": "K", "size": 62, "padded": 64}]
+        }
+        assert macs == 31 * 64 * 61
 
 
 def test_mapping_files_have_no_padded_sizes(inputs: Inputs, tmp_path: Path) -> None:
@@ -237,3 +239,49 @@ def test_json_into_a_pipe_is_not_replaced_by_a_file(inputs: Inputs) -> None:
     ended = run(*inputs.explore, "--no-store", "--json", "/dev/null")
     assert ended.code == 0
     assert Path("/dev/null").is_char_device()
+
+
+def unbalanced(inputs: Inputs) -> None:
+    """Makes the second layer of the network fit nowhere: its sums have 32 bit."""
+    network = Path(inputs.network)
+    first, second = network.read_text().split("- id: 1")
+    network.write_text(f"{first}- id: 1{second.replace('O: 16', 'O: 32')}")
+
+
+@pytest.mark.parametrize("pareto", [[], ["--pareto"]])
+def test_a_layer_that_fits_nowhere_ends_neither_the_run_nor_the_report(
+    inputs: Inputs, tmp_path: Path, pareto: list[str]
+) -> None:
+    unbalanced(inputs)
+    file, page = tmp_path / "found.json", tmp_path / "report.html"
+    ended = run(*inputs.explore, "--json", str(file), *pareto)
+    assert ended.code == 3
+    said = " ".join(ended.out.split())
+    assert (
+        "No mapping fits: layer second: the memory allocation of this search found no place for "
+        "any loop order on tiny: reg too small for O: needs at least 32 bit, has 16 ("
+    ) in said
+    found = loaded(file)
+    assert [x["name"] for x in found["layers"]] == ["first"]
+    (failed,) = found["infeasible_layers"]
+    assert (failed["name"], failed["operator"], failed["repeats"]) == ("second", "Gemm", None)
+    assert failed["reason"] in said
+    assert list(failed["infeasible"]) == ["reg too small for O: needs at least 32 bit, has 16"]
+    assert run("report", "last", "--output", str(page)).code == 0
+    assert "No mapping fits: layer second: " in page.read_text()
+    assert "total without 1 of 2" in page.read_text()
+
+
+def test_totals_without_a_layer_say_so(inputs: Inputs) -> None:
+    unbalanced(inputs)
+    ended = run(*inputs.explore, "--no-store")
+    assert "Total without 1 of 2 layers (second): energy " in ended.out
+    assert "no mapping fits" in ended.out
+
+
+def test_no_mapping_of_any_layer_is_an_error(inputs: Inputs) -> None:
+    machine = Path(inputs.machine)
+    machine.write_text(machine.read_text().replace("size: 16\n", "size: 8\n"))
+    ended = run(*inputs.explore, "--no-store")
+    assert (ended.code, ended.out) == (2, "")
+    assert "(and no mapping fits the 1 other layer)" in " ".join(ended.err.split())

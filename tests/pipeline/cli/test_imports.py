@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from benchmarks.startup import LAYER
 
 import nestmap
 from nestmap.store import Store
@@ -20,6 +21,9 @@ HEAVY = frozenset(
     }
 )
 """Packages whose import takes 10 ms or more."""
+
+ON_FIRST_CALL = "numba.np.arrayobj"
+"""The module that Numba imports when a kernel is first called, which takes 0.2 s."""
 
 RUN = """
 import json, sys
@@ -74,7 +78,8 @@ def test_a_query_imports_no_model(store: Path) -> None:
     modules = imported(["query", "SELECT count(*) FROM best", "--store", str(store)], store.parent)
     assert heavy(modules) == {"duckdb", "numpy", "pyarrow", "pydantic", "rich"}
     model = {name for name in modules if name.startswith("nestmap.model.")}
-    assert model == {"nestmap.model.base", "nestmap.model.errors", "nestmap.model.display"}
+    light = ("base", "errors", "display", "run_label")
+    assert model == {f"nestmap.model.{name}" for name in light}
 
 
 def test_showing_an_accelerator_imports_neither_kernels_nor_a_store(tmp_path: Path) -> None:
@@ -99,3 +104,16 @@ def test_an_exploration_imports_what_it_uses(store: Path) -> None:
     modules = imported([*words, "--lpf-limit", "2", "--no-store"], store.parent)
     unused = {"altair", "deap", "jinja2", "matplotlib", "networkx", "ortools", "pandas", "polars"}
     assert not heavy(modules) & unused
+
+
+@pytest.mark.parametrize(
+    "search", [("--search", "loma", "--lpf-limit", "2"), ("--objective", "edp")]
+)
+def test_an_exploration_of_known_layers_calls_no_kernel(
+    search: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "layer.yaml").write_text(LAYER)
+    words = ["explore", "layer.yaml", "-a", "tpu_like", "--store", "runs.duckdb", *search]
+    first, again = (set(imported(words, tmp_path)) for _ in range(2))
+    assert ON_FIRST_CALL in first
+    assert not again & {ON_FIRST_CALL, "pyarrow.compute"}

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from nestmap.pipeline.explore.api import explore_network
@@ -129,6 +130,41 @@ def test_runs_by_the_beginning_of_their_ids(runs: tuple[str, str]) -> None:
     assert changed[0] == {"setting": "objective", "before": "latency", "after": "energy"}
 
 
+def test_without_a_run_it_is_the_last_one(runs: tuple[str, str]) -> None:
+    for name in ("totals", "best", "evaluations", "roofline"):
+        last = json.loads(run("query", name, "--format", "json").out)
+        assert last == asked(name, "--run", runs[1]) != asked(name, "--run", runs[0])
+    ended = run("query", "totals")
+    assert ended.err == f"Of the last run, {runs[1][:8]}; --run selects another one.\n"
+    assert run("query", "totals", "--run", "last").err == ""
+
+
+def test_sql_takes_the_run(runs: tuple[str, str]) -> None:
+    sql = "SELECT DISTINCT run FROM best WHERE run = $run"
+    assert asked(sql) == [{"run": runs[1]}]
+    assert asked(sql, "--run", runs[0][:18]) == [{"run": runs[0]}]
+
+
+def test_names_of_runs(tmp_path: Path) -> None:
+    Path("net.yaml").write_text(
+        "- {id: 0, name: fc, operator_type: Gemm, equation: 'O[b][k]+=W[k][c]*I[b][c]', "
+        "loop_dims: [B, K, C], loop_sizes: [2, 8, 8], "
+        "operand_precision: {W: 8, I: 8, O: 16, O_final: 8}, operand_source: {W: 0, I: 0}}"
+    )
+    given = ("explore", "net.yaml", "-a", "tpu_like")
+    ended = run(*given, "--name", "wide port", "--tag", "sram", "--tag", "week 7")
+    assert ended.code == 0, ended.err
+    run(*given)
+    rows = asked("history")
+    assert [(x["name"], x["tags"]) for x in rows] == [("wide port", ["sram", "week 7"]), (None, [])]
+    (row,) = asked("totals", "--run", "wide port")
+    assert row["run"] == rows[0]["run"]
+    ended = run(*given, "--no-store", "--name", "x")
+    assert (ended.code, "--name cannot be combined with --no-store" in ended.err) == (2, True)
+    ended = run(*given, "--tag", " ")
+    assert (ended.code, "tag of a run: found ' '" in ended.err) == (2, True)
+
+
 def test_the_best_mappings_of_a_layer(runs: tuple[str, str]) -> None:
     rows = asked("top", "--run", "last", "--layer", "second", "--top", "2")
     assert [row["rank"] for row in rows] == [1, 2]
@@ -137,7 +173,7 @@ def test_the_best_mappings_of_a_layer(runs: tuple[str, str]) -> None:
 WRONG: dict[str, tuple[list[str], str]] = {
     "nothing": ([], "query: found no question; expected the name of one (nestmap query --list"),
     "no such query": (["paretto"], "query 'paretto': there is none of that name; expected pareto"),
-    "no run": (["pareto"], "query pareto: found no --run; expected --run"),
+    "no other run": (["compare"], "query compare: found no --against; expected --run, --against"),
     "no layer": (["top", "--run", "last"], "found no --layer; expected --run, --layer, --top"),
     "too much": (
         ["pareto", "--run", "last", "--top", "3"],
@@ -147,7 +183,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
         ["history", "--layer", "x"],
         "--layer cannot be combined with query history; it takes no options",
     ),
-    "SQL with an option": (["SELECT 1", "--run", "last"], "--run cannot be combined with SQL"),
+    "SQL with an option": (["SELECT 1", "--run", "last"], "found no $run in the SQL"),
     "the list with an option": (["--list", "--top", "1"], "--top cannot be combined with --list"),
     "the list and a question": (["--list", "pareto"], "--list cannot be combined with 'pareto'"),
     "no such run": (["pareto", "--run", "xyz"], "run 'xyz': found no such run; expected last"),
@@ -187,13 +223,23 @@ def test_a_store_without_runs_says_so() -> None:
     assert "found no run in this store" in ended.err
 
 
+def test_spreadsheets() -> None:
+    sql = "SELECT '=1+1' AS formula, -2 AS number"
+    header, row = run("query", sql, "--format", "spreadsheet").out.splitlines()
+    assert (header, row) == ("\ufeffformula,number", "'=1+1,-2")
+    assert run("query", sql, "--format", "spreadsheet", "-o", "a.csv").code == 0
+    assert Path("a.csv").read_text(encoding="utf-8-sig").splitlines()[1] == "'=1+1,-2"
+
+
 def test_a_run_without_results_says_so() -> None:
     with Store.open(Path("nestmap.duckdb")) as store, store.start_run(info()) as recorded:
         recorded.fail("enough")
     ended = run("query", "per_layer", "--run", "last")
     assert ended.code == 0
     assert ended.out.splitlines()[-1] == "(0 rows)"
-    assert f"Run {recorded.id} is failed; only runs that are done have results." in ended.err
+    assert (
+        f"Run {str(recorded.id)[:8]} is failed; only runs that are done have results." in ended.err
+    )
 
 
 def test_files(runs: tuple[str, str]) -> None:
@@ -202,12 +248,20 @@ def test_files(runs: tuple[str, str]) -> None:
         ended = run("query", "per_layer", "--run", "last", "--output", name)
         assert (ended.code, ended.out, ended.err) == (0, "", f"Written to {name}.\n")
     assert json.loads(Path("a.json").read_text()) == expected
-    assert asked("FROM read_parquet('a.parquet')") == expected
+    table = pq.read_table("a.parquet")  # pyright: ignore[reportUnknownMemberType]
+    assert table.to_pylist() == expected
+    refused = run("query", "FROM read_parquet('a.parquet')")
+    assert refused.code == 2
+    assert "expected statements on the store alone" in refused.err
     for name in ("a.arrow", "a.feather"):
         with pa.ipc.open_file(name) as file:
             assert file.read_all().to_pylist() == expected
     with Path("a.csv").open(newline="") as csv_file:
         assert [row["layer"] for row in csv.DictReader(csv_file)] == ["first", "second"]
+    for name, layout in (("a.md", "markdown"), ("a.tex", "latex")):
+        run("query", "per_layer", "--run", "last", "--output", name)
+        printed = run("query", "per_layer", "--run", "last", "--format", layout)
+        assert Path(name).read_text() == printed.out != ""
     assert Path("a.txt").read_text() == run("query", "per_layer", "--run", "last").out
 
 
@@ -228,7 +282,7 @@ def test_names_that_look_like_sql_are_only_names() -> None:
     Store.open(Path(name)).close()
     ended = run("query", "history", "--store", name, "--output", f"{name}.csv")
     assert (ended.code, ended.out) == (0, "")
-    assert Path(f"{name}.csv").read_text().startswith("run,started,")
+    assert Path(f"{name}.csv").read_text().startswith("run,name,tags,started,")
     for option in ("--run", "--against", "--layer"):
         given = {"--run": "last", "--against": "last", "--layer": "x"} | {option: NASTY}
         query = ["top", "--top", "1"] if option == "--layer" else ["compare"]

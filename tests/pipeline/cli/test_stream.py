@@ -109,6 +109,20 @@ def test_is_recorded_and_asked(command: tuple[str, ...]) -> None:
                 assert json.loads(ended.out)
 
 
+def test_runs_have_names_and_tags(command: tuple[str, ...]) -> None:
+    assert run(*command, "--name", "two cores", "--tag", "bus").code == 0
+    with Store.open_read_only(Path("nestmap.duckdb")) as store:
+        (record,) = store.runs()
+        assert store.stream_info(record.id).label == record.label
+        assert (record.label.name, record.label.tags) == ("two cores", ("bus",))
+        assert store.find_run("two cores") == record.id
+    ended = run("report", "two cores", "-o", "report.html")
+    assert ended.code == 0, ended.err
+    assert ": two cores #bus</h1>" in Path("report.html").read_text()
+    refused = run(*command, "--no-store", "--tag", "bus")
+    assert (refused.code, "--tag cannot be combined with --no-store" in refused.err) == (2, True)
+
+
 def test_engines_give_bounds(command: tuple[str, ...]) -> None:
     for engine in ("constraint", "both"):
         ended = run(*command, "--engine", engine, "--no-store")

@@ -1,0 +1,177 @@
+"""Ctrl-C and SIGTERM at any moment: 130, ``interrupted``, and a run that can be resumed."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from nestmap.pipeline.cli import progress
+from nestmap.store import RunStatus, Store
+from nestmap.store.maintenance.check import check_store
+from tests.faults.interrupts import START
+from tests.pipeline.cli.inputs import Ended, Inputs, program, run, run_process, written
+from tests.sweeps import every
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="has other signals")
+
+LATER: Final = f"""
+{START}
+import threading
+def later(number, seconds=1.0):
+    threading.Timer(seconds, os.kill, (os.getpid(), number)).start()
+"""
+ENDLESS: Final = "SELECT count(*) FROM range(100000000000)"
+BOTH: Final = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+
+IN_A_STATEMENT: Final = f"""
+{LATER}
+from nestmap.store.record import run as writer
+def endless(run, info):
+    later({{number}})
+    with run._lifecycle.reading() as connection:
+        connection.execute("{ENDLESS}")
+writer.Run.find_search = endless
+"""
+
+AFTER_A_COMMIT: Final = f"""
+{START}
+from contextlib import contextmanager
+from nestmap.store.record import commit_policy, lifecycle
+commit_policy.MAX_COMMIT_INTERVAL = 0  # commits at once
+transaction = lifecycle.transaction
+commits = []
+@contextmanager
+def interrupted(connection):
+    with transaction(connection):
+        yield
+    commits.append(connection)
+    if len(commits) == {{commit}}:
+        os.kill(os.getpid(), signal.SIGINT)
+lifecycle.transaction = interrupted
+"""
+
+SWALLOWED: Final = f"""
+{START}
+from nestmap.pipeline.cli.progress import ExplorationBar
+observe = ExplorationBar.observe
+class Swallows:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(10):
+            pass
+def slow(bar, batch):
+    import time
+    Swallows()
+    time.sleep(1)
+    observe(bar, batch)
+ExplorationBar.observe = slow
+"""
+
+AT_THE_END: Final = f"""
+{START}
+from nestmap.store.record import run as writer
+finish = writer.Run.finish
+def interrupted(*arguments):
+    finish(*arguments)
+    os.kill(os.getpid(), signal.SIGINT)
+writer.Run.finish = interrupted
+"""
+
+
+@pytest.fixture
+def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inputs:
+    """The files of a small exploration, in the current folder; nothing to say on compilation."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(progress, "is_compiled_before", lambda: True)
+    return written(tmp_path)
+
+
+def assert_interrupted(ended: Ended) -> None:
+    assert (ended.code, ended.out) == (130, ""), ended.err
+    assert ended.err.splitlines()[-1] == "interrupted"
+    assert "Traceback" not in ended.err
+    assert "Exception ignored" not in ended.err
+
+
+@BOTH
+@pytest.mark.parametrize("sql", [ENDLESS, "SELECT * FROM range(100000000000) ORDER BY 1 DESC"])
+def test_a_long_query_is_interrupted(inputs: Inputs, number: signal.Signals, sql: str) -> None:
+    Store.open(Path("nestmap.duckdb")).close()
+    setup = f"{LATER}\nlater({int(number)}, 1.5)"
+    assert_interrupted(run_process("query", sql, setup=setup))
+    assert run("query", "SELECT 1 AS x").code == 0
+
+
+@BOTH
+def test_a_run_whose_statement_is_interrupted_can_be_resumed(
+    inputs: Inputs, number: signal.Signals
+) -> None:
+    ended = run_process(*inputs.explore, setup=IN_A_STATEMENT.replace("{number}", str(int(number))))
+    assert_interrupted(ended)
+    assert "To resume: nestmap resume" in ended.err
+    assert run("resume", "last").code == 0
+
+
+def test_an_interrupt_that_a_callback_swallows_comes_again(inputs: Inputs) -> None:
+    ended = run_process(*inputs.explore, setup=SWALLOWED)
+    assert_interrupted(ended)
+    assert "To resume: nestmap resume" in ended.err
+
+
+@pytest.mark.parametrize("commit", range(1, 5))
+def test_what_is_committed_is_not_written_again(inputs: Inputs, commit: int) -> None:
+    ended = run_process(*inputs.explore, setup=AFTER_A_COMMIT.replace("{commit}", str(commit)))
+    assert_interrupted(ended)
+    path = Path("nestmap.duckdb")
+    assert check_store(path).problems == ()
+    if recorded(path) == [RunStatus.INTERRUPTED]:
+        assert run("resume", "last").code == 0
+    assert recorded(path) == [RunStatus.DONE]
+    assert check_store(path).problems == ()
+
+
+def test_a_run_that_is_complete_is_not_to_be_resumed(inputs: Inputs) -> None:
+    ended = run_process(*inputs.explore, setup=AT_THE_END)
+    assert_interrupted(ended)
+    (command,) = (x for x in ended.err.splitlines() if x.startswith("Complete: nestmap "))
+    shown = run(*command.split()[2:])
+    assert "first" in shown.out
+
+
+@pytest.mark.parametrize("seed", every(25, range(200)))
+def test_a_signal_at_any_moment_loses_nothing(inputs: Inputs, seed: int) -> None:
+    draw = random.Random(seed)
+    number = draw.choice([signal.SIGINT, signal.SIGTERM])
+    command = [*program(START), *inputs.explore, "--workers", str(draw.choice([1, 2]))]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        time.sleep(0.2 + draw.uniform(0, 1.5))
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    assert "Traceback" not in err
+    if out:
+        return  # it was done before
+    assert_interrupted(Ended(process.returncode, out, err))
+    path = Path("nestmap.duckdb")
+    if path.exists() and (runs := recorded(path)):
+        (status,) = runs
+        assert check_store(path).problems == ()
+        if status is RunStatus.DONE:
+            return  # while its results were printed
+        assert status is RunStatus.INTERRUPTED
+        assert "To resume: nestmap resume" in err
+        assert run("resume", "last").code == 0
+
+
+def recorded(path: Path) -> list[RunStatus]:
+    with Store.open(path) as store:
+        return [record.status for record in store.runs()]
