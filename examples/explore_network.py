@@ -41,7 +41,7 @@ def main() -> None:
         with Store.open_read_only(path) as store:
             rows = store.query(
                 "SELECT layer, count(*) AS mappings, max(energy) / min(energy) AS spread "
-                "FROM evaluations GROUP BY layer ORDER BY layer"
+                "FROM evaluations WHERE run = last_run() GROUP BY layer ORDER BY layer"
             )
         for row in rows.rows():
             print(row)

@@ -18,13 +18,13 @@ import onnx
 import pytest
 from typer.testing import CliRunner
 
-from nestmap.model import EvaluationBatch, NestmapError
+from nestmap.model import NestmapError
 from nestmap.pipeline.cli.commands import app
-from nestmap.pipeline.cli.progress import ExplorationBar
 from nestmap.store import Store
 from nestmap.store.connection.connect import connect
 from tests.docs.blocks import Block, blocks_in
 from tests.docs_pages.page import Section, text_of, write_files
+from tests.faults.interrupts import CTRL_C
 from tests.faults.processes import HOLD, read_line, running
 from tests.pipeline.cli.inputs import Ended, run_process
 from tests.pipeline.frontend.onnx.build import model, node, one, weights
@@ -187,13 +187,8 @@ def disk_full(patch: pytest.MonkeyPatch) -> Generator[Run]:
 
 @contextmanager
 def ctrl_c(patch: pytest.MonkeyPatch) -> Generator[Run]:
-    """Ctrl-C at the first evaluation."""
-
-    def observe(bar: ExplorationBar, batch: EvaluationBatch) -> None:
-        raise KeyboardInterrupt
-
-    patch.setattr(ExplorationBar, "observe", observe)
-    yield run
+    """Ctrl-C at the first evaluation, in a process of its own."""
+    yield partial(run_process, setup=CTRL_C)
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from nestmap.pipeline.frontend.yaml.field_schema import (
     Part,
     Section,
 )
-from nestmap.pipeline.frontend.yaml.load import DEEPEST
+from nestmap.pipeline.frontend.yaml.load import DEEPEST, LONGEST_TEXT, MOST_VALUES
 from nestmap.pipeline.util.option import Option
 from tests.docs_pages.input_formats import FORMATS, ONNX_ATTRIBUTES, Format
 
@@ -46,7 +46,8 @@ complete example, then a table for each of its parts: what a field means, what m
 in which unit, and what counts where it is left out.
 
 - **Files** are text in UTF-8 with YAML 1.1 in it. Anchors, aliases and merged keys (`<<`) work.
-  Collections are nested at most {DEEPEST} deep; of equal keys the last one counts.
+  Collections are nested at most {DEEPEST} deep, with at most {MOST_VALUES:,} values of at most
+  {LONGEST_TEXT:,} characters; of equal keys the last one counts.
 - **Fields that are not known** are errors, which name the line and the field that was probably
   meant. An optional field without a value counts as left out.
 - **Numbers**: YAML 1.1 reads `1e-3` as a text; write `1.0e-3` or `0.001`. None is above 2^62.
