@@ -28,7 +28,7 @@ LIBRARIES = {
     "costmodel": {"numpy", "numba", "llvmlite"},  # llvmlite comes with numba
     "search": {"numpy", "numba", "pydantic", "deap", "ortools"},  # ortools: optional
     # pandas: only its type
-    "store": {"numpy", "pydantic", "duckdb", "pyarrow", "pandas", "lazy_loader"},
+    "store": {"numpy", "pydantic", "duckdb", "pyarrow", "pandas", "lazy_loader", "psutil"},
 }
 
 # Places that exist on one machine only, and package indexes that not everybody can reach.

@@ -184,3 +184,18 @@ def test_an_array_that_holds_no_inputs_reads_them_for_every_operation(case: Case
     problem = case.spatial.problem.model_copy(update={"accelerator": accelerator})
     spatial = case.spatial.model_copy(update={"problem": problem})
     assert differences(evaluate(spatial, case.temporal), reference) == []
+
+
+def test_unrollings_that_round_up_are_evaluated_as_by_the_reference() -> None:
+    """27 iterations over 2 x 14 units: one iteration in time, 13.5 on average in space."""
+    accelerator = machine(
+        memory("registers", "O", width=32, served=()),
+        memory("top", "I1", "I2", "O", width=64, served=("D1", "D2")),
+        sides={"D1": 2, "D2": 14},
+    )
+    layer = layer_from_equation("O[k]+=W[k][c]*I[c]", {"K": 27, "C": 6}, name="odd")
+    spatial = mapped(layer, accelerator, {"D1": "K 2", "D2": "K 14"})
+    temporal = ordered("C 2 C 3", {"O": (1, 2), "W": (2,), "I": (2,)})
+    ours = evaluate(spatial, temporal)
+    assert differences(ours, reference_evaluation(spatial, temporal)) == []
+    assert ours.ideal_temporal_cycles == 6

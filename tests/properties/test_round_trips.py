@@ -32,6 +32,7 @@ from nestmap.model import (
     ImcSizes,
     Individual,
     Infeasibility,
+    InfeasibleLayer,
     InMemoryCompute,
     LayerConstraints,
     LayerFront,
@@ -198,10 +199,19 @@ def everything(draw: st.DrawFn) -> Everything:
         ),
     )
     front = LayerFront(cmes=(result.cme,), statistics=result.statistics)
+    failed = InfeasibleLayer(
+        layer=draw(st.text()),
+        operator="Conv",
+        accelerator=accelerator.name,
+        causes=(reason,),
+        greedy=draw(st.booleans()),
+        repeats=draw(st.none() | st.text()),
+    )
+    vectors = (evaluate_vector(vector, accelerator),)
     return (
         case.spatial,
         network,
-        NetworkEvaluation(layers=(result,), vector=(evaluate_vector(vector, accelerator),)),
+        NetworkEvaluation(layers=(result,), vector=vectors, infeasible=(failed,)),
         NetworkFront(layers=(front,)),
     )
 
@@ -306,12 +316,16 @@ OF_CORES: Final[set[type[Frozen]]] = {
 """Models that only :func:`several_cores` has."""
 
 
+OF_RUNS: Final[set[type[Frozen]]] = {Frozen, model.Recording, model.RunLabel}
+"""How runs are recorded: no part of a problem (``tests/store`` reads them back)."""
+
+
 @pytest.mark.filterwarnings("ignore:Generating overly large repr")  # of a whole problem
 def test_the_examples_hold_every_model() -> None:
     exported = {
         member
         for _, member in inspect.getmembers(model, inspect.isclass)
-        if issubclass(member, Frozen) and member not in (Frozen, model.Recording)
+        if issubclass(member, Frozen) and member not in OF_RUNS
     }
     assert len(exported) > 30
 
