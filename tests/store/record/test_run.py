@@ -25,6 +25,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.store import ROW_GROUP, Run, RunStatus, Store
+from nestmap.store.record.commit_policy import CommitPolicy
 from tests.store.builders import (
     FACTORS,
     NASTY,
@@ -292,28 +293,28 @@ def test_an_interrupted_run_goes_on_where_it_was() -> None:
             store.resume_run(run.id)
 
 
-@pytest.mark.parametrize(
-    ("recording", "commits"),
-    [(Recording(record=RecordMode.BEST), 1), (Recording(limit=7), 1), (Recording(limit=7), 2)],
-)
+@pytest.mark.parametrize(("first", "commits"), [(0, 1), (5, 1), (5, 2)])
 def test_the_best_of_a_search_are_there_once_if_it_was_killed_between_their_commits(
-    monkeypatch: pytest.MonkeyPatch, recording: Recording, commits: int
+    monkeypatch: pytest.MonkeyPatch, first: int, commits: int
 ) -> None:
-    monkeypatch.setattr("nestmap.store.record.commit_policy.ROW_GROUP", 2)
-    slower = np.linspace(1, 2, 21)
-    given = replace(batch(PROBLEM, 21, seed=3), energy=np.flip(slower), latency2=slower)
+    monkeypatch.setattr("nestmap.store.record.commit_policy.ROW_GROUP", 4)
+    rows = np.arange(41.0)
+    energy = np.where(rows % 2, 100, 41 - rows)  # every other one is in the front
+    given = replace(batch(PROBLEM, 41, seed=3), energy=energy, latency2=rows)
+    recording = Recording(limit=first) if first else Recording(record=RecordMode.BEST)
+    kept = [x for x in rows if x < first or x % 2 == 0]
     with Store.open(None) as store:
         run = store.start_run(copy_with(info(), {"recording": recording}))
         with monkeypatch.context() as patch:
             kill_after(patch, commits)
             with pytest.raises(KilledError), run:
                 record(run, given)
-        assert count(store, "evaluation_rows") < 21
+        assert count(store, "evaluation_rows") in range(1, len(kept))
         with store.resume_run(run.id) as again:
             record(again, given)
             again.finish(result(network()))
         (back,) = store.evaluations(run.id, "fc")
-        np.testing.assert_array_equal(back.latency2, slower)  # all are in the front
+        np.testing.assert_array_equal(back.latency2, kept)
 
 
 class KilledError(Exception):
@@ -322,17 +323,20 @@ class KilledError(Exception):
 
 def kill_after(patch: pytest.MonkeyPatch, commits: int) -> None:
     """From that commit on, nothing is written any more, and then the next thing fails."""
-    commit, left = Run._commit, commits
+    restart, left = CommitPolicy.restart, commits
 
-    def count_down(run: Run, rows: int) -> None:
+    def count_down(policy: CommitPolicy) -> None:
         nonlocal left
-        commit(run, rows)
+        restart(policy)
         left -= 1
         if not left:
             raise KilledError
 
-    patch.setattr(Run, "_commit", count_down)
-    patch.setattr(Run, "_write_rest", lambda *_: None)
+    def write_nothing(run: Run, connection: object) -> None:
+        """The process is gone."""
+
+    patch.setattr(CommitPolicy, "restart", count_down)
+    patch.setattr(Run, "_write_rest", write_nothing)
 
 
 def test_equal_content_is_one_row() -> None:
