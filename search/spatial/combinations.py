@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
 import numpy as np
 
@@ -30,6 +31,7 @@ def best_combinations(
     tables = [_table(options, sizes) for options in choices]
     limits = np.array(list(sizes.values()), np.int64)
     first = np.cumsum([0, *map(len, tables)])
+    count = min(count, prod(map(len, tables)))  # so much room it takes
     by_size = [table[np.argsort(-table.prod(axis=1), kind="stable")] for table in tables]
     worth, _ = _search(np.concatenate(by_size), first, limits, count, 0.0)
     worth, chosen = _search(np.concatenate(tables), first, limits, count, worth[-1])

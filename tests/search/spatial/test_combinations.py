@@ -57,6 +57,11 @@ def test_more_begin_with_the_same(
     assert more[:few] == best_combinations(choices, sizes, few)
 
 
+def test_asking_for_more_than_there_are_takes_no_room() -> None:
+    choices, sizes = [[loops("K 4"), loops("C 4")]] * 2, {"K": 16, "C": 16}
+    assert best_combinations(choices, sizes, 10**15) == best_combinations(choices, sizes, 4)
+
+
 def test_different_dimensions_come_before_the_same() -> None:
     choices = [[loops("K 4"), loops("C 4")]] * 2
     sizes = {"K": 16, "C": 16}
