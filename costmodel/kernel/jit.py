@@ -51,8 +51,17 @@ class Kernel(Generic[R]):
         self._is_inlined = is_inlined
 
     def __call__(self, *args: object) -> R:
-        """Runs the compiled function."""
-        return self._entry(*args)
+        """Runs the compiled function.
+
+        Raises:
+            KeyboardInterrupt: on Ctrl-C; where that comes with the result, Python says SystemError.
+        """
+        try:
+            return self._entry(*args)
+        except SystemError as error:
+            if isinstance(error.__cause__, KeyboardInterrupt):
+                raise KeyboardInterrupt from None
+            raise
 
     @cached_property
     def digest(self) -> str:

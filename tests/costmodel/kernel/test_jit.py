@@ -23,6 +23,7 @@ from nestmap.costmodel.evaluate import factor_table
 from nestmap.costmodel.evaluate_rows import evaluate_row, load_row
 from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.footprint import distinct_values
+from nestmap.costmodel.kernel import jit
 from nestmap.costmodel.kernel.jit import digest_of, kernel_digest
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Totals, Work
@@ -79,6 +80,24 @@ def test_a_kernel_is_its_plain_function(a: float, b: float, step_a: int, step_b:
     assert plain(distinct_values) is affine.distinct_values
     expected = affine.distinct_values(a, b, step_a, step_b)
     assert distinct_values(a, b, step_a, step_b) == expected
+
+
+@pytest.mark.parametrize(
+    ("cause", "raised"),
+    [(KeyboardInterrupt(), KeyboardInterrupt), (MemoryError(), SystemError), (None, SystemError)],
+)
+def test_an_interrupt_that_comes_with_a_result_is_one(
+    monkeypatch: pytest.MonkeyPatch, cause: BaseException | None, raised: type[BaseException]
+) -> None:
+    def interrupted() -> None:
+        raise SystemError("returned a result with an exception set") from cause
+
+    def entry(*_: object) -> Callable[[], None]:
+        return interrupted
+
+    monkeypatch.setattr("nestmap.costmodel.kernel.compiler.entry", entry)
+    with pytest.raises(raised):
+        jit.kernel(interrupted)()
 
 
 def test_the_outer_kernel_can_be_stepped_through() -> None:
