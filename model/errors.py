@@ -47,6 +47,16 @@ class InputError(NestmapError):
         return error
 
 
+def check_kind(where: str, given: object, kinds: tuple[type, ...], expected: str) -> None:
+    """Checks what a Python program gives, which need not be what the signature says.
+
+    Raises:
+        InputError: if it is none of these kinds.
+    """
+    if not isinstance(given, kinds) or (isinstance(given, bool) and bool not in kinds):
+        raise InputError(where, shortened(repr(given)), expected)
+
+
 class InputWarning(UserWarning):
     """Something given to nestmap is valid and probably a mistake: a name that nothing else has.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import NoneType
 from typing import Final
 
 from nestmap.model.base import Frozen
-from nestmap.model.errors import InputError
+from nestmap.model.errors import InputError, check_kind
 
 LAST_RUN: Final = "last"
 """What the run that was started last is called."""
@@ -23,12 +24,15 @@ class RunLabel(Frozen, frozen=True):
         """The label with a name and the different ones of the tags.
 
         Raises:
-            InputError: if the name or a tag is blank, or the name means another run.
+            InputError: if the name or a tag is blank or no text, or the name means another run.
         """
+        check_kind("name of a run", name, (str, NoneType), "a text")
+        check_kind("tags of a run", tags, (list, tuple, set, frozenset), "a list of texts")
         if name is not None and name.strip().lower() in ("", LAST_RUN):
             other = f"a name other than {LAST_RUN!r}, which is the run that was started last"
             raise InputError("name of a run", repr(name), other)
         for tag in tags:
+            check_kind("tag of a run", tag, (str,), "a text")
             if not tag.strip():
                 raise InputError("tag of a run", repr(tag), "a tag that is not blank")
         label = None if name is None else name.strip()

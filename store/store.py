@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, final
 from uuid import UUID, uuid4
 
-from nestmap.model.errors import StoreError
+from nestmap.model.errors import InputError, StoreError, check_kind
 from nestmap.store import read, record, rows
 from nestmap.store.connection.checkpoint_repair import repair_checkpoint
 from nestmap.store.connection.connect import (
@@ -58,6 +58,7 @@ if TYPE_CHECKING:  # loaded when a method uses them: an SQL query needs none of 
 DEFAULT_PATH = Path("nestmap.duckdb")
 """The default store file."""
 
+_A_PATH = "the path of a store"
 PathOrNone = TypeVar("PathOrNone", Path, Path | None)
 
 CommitHooks: TypeAlias = "Callable[[UUID], AfterCommit]"
@@ -98,8 +99,12 @@ class Store:
         long.
 
         Raises:
+            InputError: if the path is none.
             StoreError: if the file is locked, is not a store, is a newer one, or cannot be written.
         """
+        path = None if path is None else _path(path)
+        if path is not None and not path.name:  # a folder, of which there can be parts
+            raise InputError("store", repr(str(path)), _A_PATH)
         name = "in memory" if path is None else str(path)
         shared = path is not None
         database = Database(name, lambda: connect(_repaired(path)), shared, patience)
@@ -137,8 +142,10 @@ class Store:
         this moment. Reading that takes longer than ``time_limit`` (s) is interrupted.
 
         Raises:
+            InputError: if the path is none.
             StoreError: if there is no file, it stays locked, or it is not a store.
         """
+        path = _path(path)
         parts = path.is_dir()
         opening = open_parts if parts else connect_read_only
         database = Database(
@@ -156,12 +163,13 @@ class Store:
         """A store that is given, and stays open; or one opened at a path, and closed again.
 
         Raises:
+            InputError: if it is neither.
             StoreError: where it cannot be opened.
         """
         if isinstance(store, Store):
             yield store
             return
-        with cls.open(Path(store)) as target:
+        with cls.open(_path(store)) as target:
             yield target
 
     def __enter__(self) -> Store:
@@ -447,6 +455,13 @@ def _check_resumable(run: RunRecord) -> None:
     if run.status is RunStatus.DONE:
         raise StoreError(f"run {run.id}: it is done; expected one that was interrupted or failed")
     rows.run_processes.check_not_running(run)
+
+
+def _path(given: Path | str) -> Path:
+    check_kind("store", given, (str, Path), _A_PATH)
+    if not str(given):
+        raise InputError("store", "''", _A_PATH)
+    return Path(given)
 
 
 def _repaired(path: PathOrNone) -> PathOrNone:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from types import NoneType
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from pydantic import ValidationError
 
 from nestmap.model import Accelerator, InputError, Layer, MappingConstraints, Workload
+from nestmap.model.errors import check_kind, shortened
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.model.workload.builders import network
@@ -57,6 +59,7 @@ def read_workload(
     Raises:
         InputError: if the file, the name or a dimension is invalid.
     """
+    _check_dims(dims)
     if isinstance(given, Layer):
         given = _network_of(given)
     if isinstance(given, Workload):
@@ -74,6 +77,9 @@ def read_workload(
             _check_fixed(str(path), dims, float_bits)
             return parse_workload_yaml(path)
         given = path
+    elif not hasattr(given, "graph"):  # importing onnx to ask for its models takes long
+        found = shortened(repr(cast(object, given)))
+        raise InputError("workload", found, "a network, layers, an ONNX model, a file or a name")
     # onnx is slow to import; only commands that use it pay for it
     from nestmap.pipeline.frontend.onnx import parse_onnx  # noqa: PLC0415
 
@@ -87,6 +93,13 @@ def _network_of(layer: Layer) -> Workload:
         return network(layer.name, layer)
     except ValidationError as error:  # its input comes from another layer
         raise InputError.of(f"layer {layer.name}", error) from None
+
+
+def _check_dims(dims: object) -> None:
+    check_kind("dims", dims, (Mapping, NoneType), "sizes by name")
+    sizes = cast("Mapping[object, object]", dims or {})
+    for name, size in sizes.items():
+        check_kind(f"dims of {name}", size, (int,), "a whole number")
 
 
 def _check_fixed(where: str, dims: Mapping[str, int] | None, float_bits: int | None) -> None:
