@@ -65,7 +65,7 @@ def mistaken(inputs: Inputs, kind: str) -> str:
             found = "a second reg, which replaces the first"
             return f"{inputs.machine}:{line}: found {found}; expected one"
         case _:
-            text = LAYER % (2, "third", "3, 6, 8", 1, 2)
+            text = LAYER % (2, "third", "3, 6, 6", 1, 2)
             line = len(Path(inputs.network).read_text().splitlines()) + 3
             add(inputs.network, text.replace("Gemm", "gem"))
             where = f"{inputs.network}:{line}: [2].operator_type"

@@ -51,7 +51,7 @@ _LOOP_SIZES: Final = Field(
     "loop_sizes",
     "iterations of each loop, in the order of `loop_dims`",
     "a list of positive loop sizes",
-    "[1, 16, 8, 14, 14, 3, 3]",
+    "[1, 16, 3, 8, 8, 3, 3]",
 )
 _PRECISION: Final = Field(
     "operand_precision",

@@ -7,6 +7,8 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from nestmap.model import Workload
+from nestmap.model.errors import warn_of_input
+from nestmap.model.workload.link import precision_contradiction, shape_contradiction
 from nestmap.pipeline.frontend.given import FieldValues
 from nestmap.pipeline.frontend.yaml.layer import ID, LAYER, NAME, SOURCE, Fields, parse_layer
 from nestmap.pipeline.frontend.yaml.load import read_source
@@ -32,13 +34,32 @@ def parse_workload_yaml(source: Path | Sequence[FieldValues]) -> Workload:
     sources = {i: _sources(i, layer, names) for i, layer in zip(names, layers, strict=True)}
     _check_acyclic(sources, names, dict(zip(names, layers, strict=True)))
     with root.locate_errors():
-        return Workload.of(
+        workload = Workload.of(
             *(
                 parse_layer(node, fields, names[i], {k: names[v] for k, v in sources[i].items()})
                 for i, node, fields in zip(names, nodes, layers, strict=True)
             ),
             name=source.stem if isinstance(source, Path) else "workload",
         )
+    _check_links(workload, dict(zip(names.values(), layers, strict=True)))
+    return workload
+
+
+def _check_links(workload: Workload, fields: Mapping[str, Fields]) -> None:
+    """Checks that layers read what their sources write; ZigZag's own files differ in precision."""
+    layers = {layer.name: layer for layer in workload.layers}
+    for consumer in layers.values():
+        for operand in consumer.inputs:
+            if operand.source is None:
+                continue
+            producer = layers[operand.source]
+            where = fields[consumer.name][SOURCE].entries()[operand.name]
+            shape = shape_contradiction(producer, consumer, operand)
+            if shape is not None:
+                raise where.error("the same sizes, less the padding", shape)
+            bits = precision_contradiction(producer, consumer, operand)
+            if bits is not None:
+                warn_of_input(where.where, bits, "the same precision")
 
 
 def _names(layers: Collection[Fields]) -> dict[int, str]:

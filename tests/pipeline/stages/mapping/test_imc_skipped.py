@@ -102,7 +102,7 @@ def test_what_is_skipped_costs_nothing(file: Path, tmp_path: Path) -> None:
     found = explore(file, "dimc", search="loma", spatial_mappings=3, lpf_limit=2)
     alone = WORKLOAD[: WORKLOAD.index("- id: 1")] + WORKLOAD[
         WORKLOAD.index("- id: 2") : WORKLOAD.index("- id: 3")
-    ].replace("I: 1", "I: 0")
+    ].replace("I: 1", "I: 2")  # from outside
     (tmp_path / "convolutions.yaml").write_text(alone)
     assert (
         found.layers
