@@ -41,6 +41,7 @@ bench: $(READY)  ## what benchmarks/NOTES.md reports
 	$(PYTHON) -m benchmarks.store_write
 	$(PYTHON) -m benchmarks.recording
 	$(PYTHON) -m benchmarks.store_queries
+	$(PYTHON) -m benchmarks.explorer
 
 wheel: $(READY)  ## a wheel for this platform and Python that contains the compiled kernels, in dist/
 	rm -rf dist/kernels
