@@ -70,7 +70,8 @@ def test_reduced_unrollings_are_told_and_written(inputs: Inputs, tmp_path: Path)
 
 def test_padded_layers_are_told_and_written(inputs: Inputs, tmp_path: Path) -> None:
     network, file = Path(inputs.network), tmp_path / "found.json"
-    network.write_text(network.read_text().replace("[3, 6, 8]", "[31, 62, 61]"))
+    alone = network.read_text().replace("{I: 0, W: 1}", "{I: 1, W: 1}")
+    network.write_text(alone.replace("[3, 6, 8]", "[31, 62, 61]"))
     command = ("explore", inputs.network, "-a", "tpu_like", "-m", inputs.mapping, "--no-store")
     for pareto in ([], ["--pareto"]):
         ended = run(*command, "--pad", "5", "--json", str(file), *pareto)
