@@ -55,7 +55,7 @@ def test_what_is_no_size_is_shown(text: str) -> None:
     with pytest.raises(InputError) as error:
         parse_dims([text])
     assert error.value.where == "--dim"
-    assert error.value.found == repr(text)
+    assert error.value.found[:1000] == repr(text)[:1000]  # of long ones, the beginning
     assert error.value.expected.endswith("as in batch=1")
 
 
