@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from nestmap.model.dims import Dimension, LayerOperand, Loop
-from nestmap.model.errors import InputError
+from nestmap.model.errors import InputError, shortened
 from nestmap.model.workload.affine import AffineIndex, Term
 from nestmap.model.workload.layer import InputOperand, Layer, OutputOperand
 
@@ -103,7 +103,7 @@ def layer_from_equation(  # noqa: PLR0913 (a layer has this many parts; all but 
         axes: length and padding of derived dimensions, where known.
 
     Raises:
-        InputError: where the equation or a relation cannot be read.
+        InputError: where the equation or a relation cannot be read, or contradicts the loops.
         pydantic.ValidationError: where the parts do not make a layer.
     """
     derived = dict(parse_relation(text) for text in relations)
@@ -114,7 +114,7 @@ def layer_from_equation(  # noqa: PLR0913 (a layer has this many parts; all but 
 
     (output, output_names), *inputs = parse_equation(equation)
     final = bits.get(output, 8)
-    return Layer(
+    layer = Layer(
         name=name,
         operator=operator,
         loops=tuple(Loop(dimension=d, size=n) for d, n in sizes.items()),
@@ -135,6 +135,38 @@ def layer_from_equation(  # noqa: PLR0913 (a layer has this many parts; all but 
             for operand, names in inputs
         ),
     )
+    used = [{d for index in x.indices for d in index.dimensions} for x in layer.operands]
+    check_equation(equation, sizes, used, f"layer {name!r}: equation")
+    return layer
+
+
+def check_equation(
+    text: str, sizes: Mapping[Dimension, int], used: Sequence[Collection[Dimension]], where: str
+) -> None:
+    """Checks that the operators of an equation suit its loops.
+
+    A sum over dimensions that the output lacks takes ``+=`` and a product; a loop that indexes no
+    operand would only repeat the work.
+
+    Args:
+        text: the equation.
+        sizes: the size of each loop dimension.
+        used: the loop dimensions of each operand, the output first.
+        where: its place, for errors.
+
+    Raises:
+        InputError: where they do not suit each other.
+    """
+    loops = [d for d, size in sizes.items() if size > 1]
+    for dimension in loops:
+        if not any(dimension in operand for operand in used):
+            found = f"{shortened(repr(text))} for a loop over {dimension}, which indexes no operand"
+            raise InputError(where, found, f"{dimension} as an index, or no such loop")
+    summed = [d for d in loops if d not in used[0]]
+    left, _, right = text.partition("=")
+    if summed and not (left.rstrip().endswith("+") and "+" not in right):
+        found = f"{shortened(repr(text))}, which is no sum of products over {', '.join(summed)}"
+        raise InputError(where, found, EXPECTED_EQUATION)
 
 
 def _index(

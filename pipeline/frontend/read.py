@@ -14,6 +14,7 @@ from nestmap.model.errors import check_kind, shortened
 from nestmap.model.multicore.accelerator import MultiCoreAccelerator
 from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.model.workload.builders import network
+from nestmap.model.workload.consistency import check_workload
 from nestmap.pipeline.frontend.bundled import (
     default_mapping_for,
     resolve_accelerator,
@@ -64,6 +65,7 @@ def read_workload(
         given = _network_of(given)
     if isinstance(given, Workload):
         _check_fixed(f"workload {given.name}", dims, float_bits)
+        check_workload(given)
         return given
     if isinstance(given, Sequence) and not isinstance(given, str):
         _check_fixed("workload", dims, float_bits)

@@ -7,21 +7,28 @@ from typing import Final
 
 from nestmap.model import Layer, layer_from_equation
 from nestmap.model.errors import suggestion
-from nestmap.model.workload.equation import Accesses, AxisExtent, parse_equation, parse_relation
+from nestmap.model.workload.equation import Accesses, check_equation, parse_equation
+from nestmap.pipeline.frontend.yaml.axes import (
+    AXES,
+    AXIS_SIZES,
+    LARGEST_SIZE,
+    PADDING,
+    RELATIONS_FIELD,
+    Fields,
+    Relation,
+    check_axes,
+    parse_axes,
+    parse_relations,
+)
 from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Entries, Field, Form, Need, Section
 from nestmap.pipeline.frontend.yaml.located_node import Node
 from nestmap.pipeline.frontend.yaml.operator_type import operator_type
-
-Fields = Mapping[Field, Node]
-"""The fields of a layer that are present in the file."""
 
 _WEIGHT: Final = "W"
 """The input that is constant unless a layer produces it."""
 
 _FINAL: Final = "_final"
 _SIZE: Final = "a positive loop size"
-_RELATION: Final = "a relation such as ix=2*ox+1*fx"
-_LARGEST_SIZE: Final = 2**31 - 1
 
 ID: Final = Field(
     "id", "the unique number of the layer, as in `operand_source`", "the number of the layer", "0"
@@ -67,14 +74,6 @@ NAME: Final = Field(
     Need.OPTIONAL,
     otherwise="`Layer` followed by its `id`",
 )
-_RELATIONS: Final = Field(
-    "dimension_relations",
-    "how [dimensions](#derived-dimensions) of the equation that are not loops depend on loops",
-    "a list of relations such as ix=2*ox+1*fx",
-    "[ix=2*ox+1*fx, iy=2*oy+1*fy]",
-    Need.OPTIONAL,
-    default="[]",
-)
 SOURCE: Final = Field(
     "operand_source",
     "which layer [produces](#sources) an input",
@@ -83,46 +82,21 @@ SOURCE: Final = Field(
     Need.OPTIONAL,
     default="{}",
 )
-_AXES: Final = Field(
-    "pr_loop_dims",
-    "the derived dimensions that `pr_loop_sizes` and `padding` describe",
-    "a list of derived dimensions such as IX",
-    "[IX, IY]",
-    Need.OPTIONAL,
-    default="[]",
-)
-_AXIS_SIZES: Final = Field(
-    "pr_loop_sizes",
-    "elements of the tensor along each of `pr_loop_dims`, without padding",
-    "a list of positive axis lengths",
-    "[29, 29]",
-    Need.OPTIONAL,
-    otherwise="the elements that the loops reach, minus the padding",
-)
-_PADDING: Final = Field(
-    "padding",
-    "zeros before and after the tensor along each of `pr_loop_dims`, which are read but not stored",
-    "a list of paddings such as [1, 1]",
-    "[[1, 1], [1, 1]]",
-    Need.OPTIONAL,
-    otherwise="none",
-)
-
 LAYER: Final = Section(
     "Layer",
     (ITEM,),
     "A workload file is a list of layers.",
     (
         *(ID, _OPERATOR, _EQUATION, _LOOP_DIMS, _LOOP_SIZES, _PRECISION),
-        *(NAME, _RELATIONS, SOURCE, _AXES, _AXIS_SIZES, _PADDING),
+        *(NAME, RELATIONS_FIELD, SOURCE, AXES, AXIS_SIZES, PADDING),
     ),
 )
 RELATIONS: Final = Entries(
     "Derived dimensions",
-    (*LAYER.at, _RELATIONS.name),
+    (*LAYER.at, RELATIONS_FIELD.name),
     "Each item derives a dimension from two loops, such as the input column `ix` of a convolution "
     "from the output column `ox` and the filter column `fx`.",
-    _RELATIONS.kind,
+    RELATIONS_FIELD.kind,
     (
         Form("ix=2*ox+1*fx", "`ix` steps by 2 with `ox` (the stride), by 1 with `fx`"),
         Form("ix=ox+fx", "the same as `ix=1*ox+1*fx`"),
@@ -172,24 +146,26 @@ def parse_layer(node: Node, fields: Fields, name: str, sources: Mapping[str, str
     equation = fields[_EQUATION]
     accesses = parse_equation(equation.text(_EQUATION.kind), equation.where)
     sizes = _loop_sizes(fields)
-    relations = _relations(fields, sizes)
-    _check_equation(accesses, [*sizes, *relations], equation)
+    relations = parse_relations(fields, sizes)
+    _check_equation(accesses, sizes, relations, equation)
     (output, _), *inputs = accesses
     operands = [operand for operand, _ in inputs]
     _check_operands(fields, operands)
     bits = _precision(fields[_PRECISION], output, operands)
+    axes = parse_axes(fields, relations)
+    check_axes(fields, relations, axes, sizes)
     with node.locate_errors():
         return layer_from_equation(
             equation.text(),
             sizes,
             name=name,
             operator=operator_type(fields[_OPERATOR]),
-            relations=tuple(relations.values()),
+            relations=tuple(relation.node.text() for relation in relations.values()),
             precision=bits | {output: bits.get(output + _FINAL, bits[output])},
             partial_precision=bits[output],
             sources=sources,
             constants=[o for o in operands if o == _WEIGHT and o not in sources],
-            axes=_axes(fields, relations),
+            axes=axes,
         )
 
 
@@ -205,31 +181,20 @@ def _loop_sizes(fields: Fields) -> dict[str, int]:
         dimension = name.name("a loop dimension such as OX").upper()
         if dimension in loops:
             raise name.error("each loop dimension once", f"a second {dimension}")
-        loops[dimension] = size.integer(_SIZE, minimum=1, maximum=_LARGEST_SIZE)
+        loops[dimension] = size.integer(_SIZE, minimum=1, maximum=LARGEST_SIZE)
     if not loops:
         raise fields[_LOOP_DIMS].error("at least one loop dimension")
     return loops
 
 
-def _relations(fields: Fields, loops: Collection[str]) -> dict[str, str]:
-    """The text of each relation, by the dimension it derives."""
-    relations: dict[str, str] = {}
-    for node in _items(fields, _RELATIONS):
-        text = node.text(_RELATION)
-        with node.locate_errors():
-            derived, index = parse_relation(text, node.where)
-        for dimension in index.dimensions:
-            if dimension not in loops:
-                expected = f"loop dimensions on the right: {suggestion(dimension, loops)}"
-                raise node.error(expected, f"{dimension} in {text!r}")
-        if derived in loops or derived in relations:
-            raise node.error("a new dimension on the left", f"a second {derived}")
-        relations[derived] = text
-    return relations
-
-
-def _check_equation(accesses: Accesses, known: Collection[str], equation: Node) -> None:
-    """Checks that operands have different names and that each index is a dimension of the layer."""
+def _check_equation(
+    accesses: Accesses,
+    sizes: Mapping[str, int],
+    relations: Mapping[str, Relation],
+    equation: Node,
+) -> None:
+    """Checks that operands have different names, that indices exist, and what is summed."""
+    known = [*sizes, *relations]
     operands = [operand for operand, _ in accesses]
     for operand, indices in accesses:
         if operands.count(operand) > 1:
@@ -238,6 +203,9 @@ def _check_equation(accesses: Accesses, known: Collection[str], equation: Node) 
             if index not in known:
                 expected = f"a dimension of the layer: {suggestion(index, known)}"
                 raise equation.error(expected, f"the index {index} of {operand}")
+    loops = {name: relation.axis.dimensions for name, relation in relations.items()}
+    used = [{d for i in indices for d in loops.get(i, (i,))} for _, indices in accesses]
+    check_equation(equation.text(), sizes, used, equation.where)
 
 
 def _check_operands(fields: Fields, operands: Collection[str]) -> None:
@@ -251,58 +219,13 @@ def _check_operands(fields: Fields, operands: Collection[str]) -> None:
 
 def _precision(node: Node, output: str, inputs: Collection[str]) -> dict[str, int]:
     """Bits by operand, with those of finished outputs under ``O_final``."""
-    bits = node.fields(precisions(output, inputs))
-    return {field.name: value.integer(field.kind, minimum=0) for field, value in bits.items()}
-
-
-def _axes(fields: Fields, relations: Collection[str]) -> dict[str, AxisExtent]:
-    """The lengths and paddings of derived dimensions that the file states."""
-    names: list[str] = []
-    for node in _items(fields, _AXES):
-        name = node.name("a derived dimension such as IX").upper()
-        if name not in relations or name in names:
-            known = [relation for relation in relations if relation not in names]
-            raise node.error(f"a dimension of dimension_relations: {suggestion(name, known)}")
-        names.append(name)
-    sizes: list[int | None] = [
-        node.integer("a positive axis length", minimum=1, maximum=_LARGEST_SIZE)
-        for node in _matching(fields, _AXIS_SIZES, len(names))
-    ]
-    paddings = [_padding(node) for node in _matching(fields, _PADDING, len(names))]
-    return dict(
-        zip(
-            names,
-            zip(
-                sizes or [None] * len(names),
-                paddings or [(0, 0)] * len(names),
-                strict=True,
-            ),
-            strict=True,
+    given = node.fields(precisions(output, inputs))
+    places = {field.name: value for field, value in given.items()}
+    bits = {field.name: value.integer(field.kind, minimum=0) for field, value in given.items()}
+    final = output + _FINAL
+    if bits.get(final, 0) > bits[output]:
+        found = (
+            f"{bits[final]} bits of a finished output, of which a partial sum has {bits[output]}"
         )
-    )
-
-
-def _padding(node: Node) -> tuple[int, int]:
-    expected = "the padding before and after, such as [1, 1]"
-    items = node.sequence(expected)
-    if len(items) != 2:
-        raise node.error(expected, f"a list of {len(items)} items")
-    before, after = (
-        item.integer("a number of elements, not negative", minimum=0, maximum=_LARGEST_SIZE)
-        for item in items
-    )
-    return before, after
-
-
-def _items(fields: Fields, field: Field) -> tuple[Node, ...]:
-    """The items of an optional list."""
-    return fields[field].sequence() if field in fields else ()
-
-
-def _matching(fields: Fields, field: Field, count: int) -> tuple[Node, ...]:
-    """The items of an optional list with one item for each of ``pr_loop_dims``."""
-    items = _items(fields, field)
-    if field in fields and len(items) != count:
-        expected = f"one item for each of the {count} pr_loop_dims"
-        raise fields[field].error(expected, f"a list of {len(items)} items")
-    return items
+        raise places[final].error("at most the bits of a partial sum", found)
+    return bits

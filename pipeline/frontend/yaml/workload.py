@@ -8,9 +8,11 @@ from pathlib import Path
 
 from nestmap.model import Workload
 from nestmap.model.errors import warn_of_input
+from nestmap.model.workload.consistency import EXPECTED_PRECISION, EXPECTED_SHAPE
 from nestmap.model.workload.link import precision_contradiction, shape_contradiction
 from nestmap.pipeline.frontend.given import FieldValues
-from nestmap.pipeline.frontend.yaml.layer import ID, LAYER, NAME, SOURCE, Fields, parse_layer
+from nestmap.pipeline.frontend.yaml.axes import Fields
+from nestmap.pipeline.frontend.yaml.layer import ID, LAYER, NAME, SOURCE, parse_layer
 from nestmap.pipeline.frontend.yaml.load import read_source
 
 
@@ -56,10 +58,10 @@ def _check_links(workload: Workload, fields: Mapping[str, Fields]) -> None:
             where = fields[consumer.name][SOURCE].entries()[operand.name]
             shape = shape_contradiction(producer, consumer, operand)
             if shape is not None:
-                raise where.error("the same sizes, less the padding", shape)
+                raise where.error(EXPECTED_SHAPE, shape)
             bits = precision_contradiction(producer, consumer, operand)
             if bits is not None:
-                warn_of_input(where.where, bits, "the same precision")
+                warn_of_input(where.where, bits, EXPECTED_PRECISION)
 
 
 def _names(layers: Collection[Fields]) -> dict[int, str]:

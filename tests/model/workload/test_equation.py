@@ -8,9 +8,16 @@ from nestmap.model import InputError, layer_from_equation, parse_equation, parse
 
 EQUATIONS = {
     "O[b][k]+=W[k][c]*I[b][c]": "O[b][k] += W[k][c] * I[b][c]",
-    " O [b] [k] = W[k] [c] * I[b][c] ": "O[b][k] += W[k][c] * I[b][c]",
-    "O[b][k]=W[b][k]+I[b][k]": "O[b][k] += W[b][k] * I[b][k]",
+    " O [b] [k] += W[k] [c] * I[b][c] ": "O[b][k] += W[k][c] * I[b][c]",
+    "O[b][k][c]=W[b][k]*I[b][c]": "O[b][k][c] += W[b][k] * I[b][c]",
+    "O[b][k][c]=W[b][k][c]+I[b][k][c]": "O[b][k][c] += W[b][k][c] * I[b][k][c]",
     "O[b][k]+=I[b][k][c]": "O[b][k] += I[b][k][c]",
+}
+CONTRADICTIONS = {
+    "O[b][k]=W[k][c]*I[b][c]": "no sum of products over C",
+    "O[b][k]+=W[k][c]+I[b][c]": "no sum of products over C",
+    "O[b][k]=I[b][k][c]": "no sum of products over C",
+    "O[b][k]=W[b][k]+I[b][k]": "a loop over C, which indexes no operand",
 }
 
 
@@ -18,6 +25,14 @@ EQUATIONS = {
 def test_equations(text: str, shown: str) -> None:
     layer = layer_from_equation(text, {"B": 2, "K": 3, "C": 5}, name="x")
     assert layer.equation == shown
+
+
+@pytest.mark.parametrize(("text", "found"), CONTRADICTIONS.items())
+def test_equations_that_contradict_their_loops(text: str, found: str) -> None:
+    with pytest.raises(InputError, match=found) as caught:
+        layer_from_equation(text, {"B": 2, "K": 3, "C": 5}, name="x")
+    assert caught.value.where == "layer 'x': equation"
+    assert layer_from_equation(text, {"B": 2, "K": 3, "C": 1}, name="x").macs == 6
 
 
 @pytest.mark.parametrize(
