@@ -58,11 +58,11 @@ def mistaken(inputs: Inputs, kind: str) -> str:
                 f"{inputs.mapping}: name 'frist': found neither a layer of the network nor an "
                 "operator type; expected first"
             )
-        case "memory":
+        case "ports":
             text = Path(inputs.machine).read_text()
             line = len(text.splitlines()) + 1
-            add(inputs.machine, "  reg:" + text.partition("  reg:")[2].partition("  outlet:")[0])
-            found = "a second reg, which replaces the first"
+            add(inputs.machine, "    ports:" + text.rpartition("    ports:")[2])
+            found = "a second ports, which replaces the first"
             return f"{inputs.machine}:{line}: found {found}; expected one"
         case _:
             text = LAYER % (2, "third", "3, 6, 6", 1, 2)
@@ -76,7 +76,7 @@ def explored(inputs: Inputs, *options: str) -> Ended:
     return run(*inputs.explore, "--no-store", *options)
 
 
-@pytest.mark.parametrize("kind", ["entry", "memory", "operator"])
+@pytest.mark.parametrize("kind", ["entry", "ports", "operator"])
 def test_a_mistake_is_one_line_and_an_error_if_strict(inputs: Inputs, kind: str) -> None:
     assert "warning" not in explored(inputs, "--strict").err
     told = mistaken(inputs, kind)
@@ -109,7 +109,7 @@ def test_other_commands_that_read_these_files_warn_too(inputs: Inputs) -> None:
 def test_repricing_warns_of_the_accelerator(inputs: Inputs) -> None:
     store = ("--store", str(inputs.folder / "runs.duckdb"))
     assert run(*inputs.explore, *store).code == 0
-    mistaken(inputs, "memory")
+    mistaken(inputs, "ports")
     command = ("reprice", "last", "-a", inputs.machine, *store)
     assert "warning: " in run(*command).err
     assert run(*command, "--strict").code == 2

@@ -10,7 +10,7 @@ from yaml.constructor import SafeConstructor
 from yaml.representer import RepresenterError, SafeRepresenter
 
 from nestmap.model import InputError
-from nestmap.model.errors import warn_of_input
+from nestmap.model.errors import shortened, warn_of_input
 from nestmap.pipeline.frontend.bounded_files import read_bounded
 from nestmap.pipeline.frontend.yaml.located_node import Node
 
@@ -19,6 +19,9 @@ _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _MERGER: Final = SafeConstructor()
 _TEXT: Final = "tag:yaml.org,2002:str"
+_REPEATED: Final = frozenset({"ports"})
+"""Fields of which the last one counts: a memory of ZigZag's tpu_like.yaml has two lists of ports,
+the first of which is in an older format."""
 
 
 class _Representer(Protocol):
@@ -152,25 +155,28 @@ def _resolve(root: yaml.Node, file: str) -> None:
             sizes[id(node)] = 1 + sum(size(child) for child in _children(node))
             _check_size(sizes[id(node)], file, _line(node))
             if isinstance(node, yaml.MappingNode):
-                _warn_of_repeated_keys(node, file)
+                _check_keys(node, file)
                 _MERGER.flatten_mapping(node)
         return _check_size(sizes[id(node)], file, _line(node))
 
     size(root)
 
 
-def _warn_of_repeated_keys(node: yaml.MappingNode, file: str) -> None:
-    """Warns of names that a mapping has twice: the last one counts; they may replace merged ones.
+def _check_keys(node: yaml.MappingNode, file: str) -> None:
+    """Rejects names that a mapping has twice; they may replace merged ones.
 
     Repeated numbers are errors where numbers are keys.
     """
     seen: set[str] = set()
     for key, _ in node.value:
-        if isinstance(key, yaml.ScalarNode) and key.tag == _TEXT:
-            if key.value in seen:
-                where = f"{file}:{_line(key)}"
-                warn_of_input(where, f"a second {key.value}, which replaces the first", "one")
-            seen.add(key.value)
+        if not isinstance(key, yaml.ScalarNode) or key.tag != _TEXT:
+            continue
+        if key.value in seen:
+            where, found = f"{file}:{_line(key)}", f"a second {shortened(key.value)}"
+            if key.value not in _REPEATED:
+                raise InputError(where, found, "each name once")
+            warn_of_input(where, f"{found}, which replaces the first", "one")
+        seen.add(key.value)
 
 
 def _check_size(size: int | None, file: str, line: int) -> int:

@@ -24,6 +24,8 @@ LARGEST: Final = 2**62
 _TAG: Final = "tag:yaml.org,2002:"
 _READ: Final = SafeConstructor()
 _NAME: Final = pattern(r"[A-Za-z][A-Za-z0-9_]{0,31}")
+_ANOTHER_BASE: Final = pattern(r"[-+]?(0[0-9_]+|[0-9_]+(:[0-9]+)+(\.[0-9_]*)?)")
+"""Numbers that YAML 1.1 takes for octal ones (010) or ones of base 60 (1:30)."""
 
 
 @final
@@ -209,6 +211,9 @@ class Node:
             )
         except (ValueError, OverflowError):  # tagged as a number but not one: 0b, !!int x
             return None
+        if _ANOTHER_BASE.fullmatch(self.value.value):
+            found = f"{shortened(self.value.value)}, which YAML reads as {number}"
+            raise self.error("a decimal number without leading zeros", found)
         return number
 
     def _number_hint(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from nestmap.model import (
@@ -16,7 +16,7 @@ from nestmap.model import (
     PortKind,
     PortUse,
 )
-from nestmap.model.errors import suggestion
+from nestmap.model.errors import suggestion, warn_of_input
 from nestmap.pipeline.frontend.yaml.field_schema import (
     ITEM,
     KEY,
@@ -169,7 +169,23 @@ def _ports(node: Node, operands: Collection[str]) -> tuple[MemoryPort, ...]:
     ports = node.sequence()
     if not ports:
         raise node.error("at least one port")
-    return tuple(_port(port, operands) for port in ports)
+    made = tuple(_port(port, operands) for port in ports)
+    _check_allocations(made, [port.fields(PORT)[_ALLOCATION] for port in ports])
+    return made
+
+
+def _check_allocations(ports: Sequence[MemoryPort], lists: Sequence[Node]) -> None:
+    """Checks that each movement has one port; of several, as in ZigZag's files, the last counts."""
+    taken: dict[PortUse, int] = {}
+    for i, (port, items) in enumerate(zip(ports, lists, strict=True)):
+        for use, item in zip(port.allocation, items.sequence(), strict=True):
+            first = taken.setdefault(use, i)
+            if first != i:
+                found = f"'{use}' at port {port.name}, and at port {ports[first].name} before it"
+                warn_of_input(item.where, found, "one port for each movement: the last one counts")
+                taken[use] = i
+        if len(set(port.allocation)) < len(port.allocation):
+            raise items.error("each movement once", "one movement twice")
 
 
 def _port(node: Node, operands: Collection[str]) -> MemoryPort:

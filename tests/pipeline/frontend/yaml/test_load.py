@@ -93,10 +93,24 @@ def test_untruth_values_of_yaml_1_1(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "number"), [("0x10", 16), ("010", 8), ("1_000", 1000), ("-3", -3), ("1:30", 90)]
+    ("text", "number"), [("0x10", 16), ("0", 0), ("0b11", 3), ("1_000", 1000), ("-3", -3)]
 )
 def test_whole_numbers_of_yaml_1_1(text: str, number: int) -> None:
     assert value(text).integer() == number == yaml.safe_load(text)
+
+
+@pytest.mark.parametrize("text", ["010", "-010", "0_7", "00", "1:30", "-1:30"])
+def test_whole_numbers_that_people_read_otherwise(text: str) -> None:
+    assert (
+        refusal(value(text).integer).found == f"{text}, which YAML reads as {yaml.safe_load(text)}"
+    )
+
+
+@pytest.mark.parametrize("text", ["1:30.5", "1:30:00"])
+def test_numbers_of_base_60_are_no_numbers(text: str) -> None:
+    assert (
+        refusal(value(text).number).found == f"{text}, which YAML reads as {yaml.safe_load(text)}"
+    )
 
 
 @pytest.mark.parametrize("text", ["1.5", "1.0", "'1'", "true", "[1]", "{}", "", "!!int x", "1e3"])
@@ -160,13 +174,18 @@ def test_optional_fields_that_are_null_are_left_out() -> None:
     assert [field.name for field in node.fields(section("a", "b"))] == ["a"]
 
 
-def test_the_last_of_equal_keys_counts() -> None:
+def test_equal_keys_are_an_error() -> None:
+    found = refusal(lambda: parse_yaml("a: 1\nb: 2\na: 3\n", "f.yaml"))
+    assert (found.where, found.found) == ("f.yaml:3", "a second a")
+
+
+def test_the_last_of_equal_lists_of_ports_counts() -> None:
     with pytest.warns(
-        InputWarning, match=r"^f\.yaml:3: found a second a, which replaces the first"
+        InputWarning, match=r"^f\.yaml:3: found a second ports, which replaces the first"
     ):
-        entries = parse_yaml("a: 1\nb: 2\na: 3\n", "f.yaml").entries()
-    assert {name: node.integer() for name, node in entries.items()} == {"a": 3, "b": 2}
-    assert entries["a"].line == 3
+        entries = parse_yaml("ports: 1\nb: 2\nports: 3\n", "f.yaml").entries()
+    assert {name: node.integer() for name, node in entries.items()} == {"ports": 3, "b": 2}
+    assert entries["ports"].line == 3
 
 
 def test_keys_are_texts() -> None:
