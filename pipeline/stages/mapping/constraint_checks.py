@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from math import prod
 
 from nestmap.model import InputError, Layer, LayerConstraints, MappingConstraints, NetworkProblem
 from nestmap.model.base import copy_with
 from nestmap.model.dims import ArrayDimension, Dimension
-from nestmap.model.errors import nearest, warn_of_input
+from nestmap.model.errors import nearest, suggestion, warn_of_input
 from nestmap.model.mapping.constraints import DEFAULT_TARGET
 from nestmap.model.workload.operator_types import is_operator_type
 from nestmap.pipeline.stages.mapping.imc_skipped import counted, mapped_layers
@@ -21,19 +22,21 @@ def check_constraints(network: NetworkProblem, where: str) -> None:
 
     Raises:
         InputError: for an unrolling over a dimension that the array lacks, or over more units than
-            it has, or for an unrolling or a hint over a dimension that every layer of the entry
-            lacks; ``where`` names the file.
+            it has, for an unrolling or a hint over a dimension that every layer of the entry lacks,
+            or for a link of an operand that no layer or no memory has; ``where`` names the file.
     """
     check_layers(network)
     _warn_of_unmatched(network, where)
     _warn_of_unused_hints(network, where)
-    dimensions: dict[str, set[Dimension]] = {}
+    layers: dict[str, list[Layer]] = {}
     for layer in mapped_layers(network):
-        target = network.constraints.of(layer).target
-        dimensions.setdefault(target, set()).update(layer.sizes)
+        layers.setdefault(network.constraints.of(layer).target, []).append(layer)
     for entry in network.constraints.entries:
-        if entry.target in dimensions:
-            _check_entry(network, entry, dimensions[entry.target], f"{where}: {entry.target}")
+        if entry.target in layers:
+            here = f"{where}: {entry.target}"
+            _check_entry(network, entry, {d for x in layers[entry.target] for d in x.sizes}, here)
+            _check_links(network, entry, layers[entry.target], here)
+            _warn_of_repeated_unrollings(entry, layers[entry.target], here)
 
 
 def _warn_of_unmatched(network: NetworkProblem, where: str) -> None:
@@ -137,6 +140,42 @@ def _check_entry(
     for hint in entry.spatial_hints:
         here = f"{where}: spatial_mapping_hint.{hint.array_dimension}"
         _check_dimensions(hint.dimensions, dimensions, here)
+
+
+def _check_links(
+    network: NetworkProblem, entry: LayerConstraints, layers: Sequence[Layer], where: str
+) -> None:
+    operands = dict.fromkeys(operand.name for layer in layers for operand in layer.operands)
+    carriers = dict.fromkeys(x for level in network.accelerator.memories for x in level.operands)
+    for link in entry.links:
+        here = f"{where}: memory_operand_links.{link.operand}"
+        if link.operand not in operands:
+            expected = f"an operand of some layer it is for: {suggestion(link.operand, operands)}"
+            raise InputError(here, f"operand {link.operand}", expected)
+        if link.memory_operand not in carriers:
+            expected = f"one of {', '.join(carriers)}, those of {network.accelerator.name}"
+            raise InputError(here, f"memory operand {link.memory_operand}", expected)
+
+
+def _warn_of_repeated_unrollings(
+    entry: LayerConstraints, layers: Sequence[Layer], where: str
+) -> None:
+    """Warns of dimensions unrolled over several array dimensions, more often than they iterate.
+
+    An unrolling may round up: 27 iterations are unrolled 2 x 14 times.
+    """
+    factors: dict[Dimension, list[int]] = {}
+    for unrolling in entry.spatial_mapping.unrollings if entry.spatial_mapping else ():
+        for loop in unrolling.loops:
+            factors.setdefault(loop.dimension, []).append(loop.size)
+    for dimension, sizes in factors.items():
+        most = max(layer.sizes.get(dimension, 1) for layer in layers)
+        if len(sizes) > 1 and max(sizes[1:]) > -(-most * max(sizes[1:]) // prod(sizes)):
+            warn_of_input(
+                f"{where}: spatial_mapping",
+                f"{dimension} unrolled {' x '.join(map(str, sizes))} times",
+                f"at most the {most} iterations that layers have; the last unrollings are reduced",
+            )
 
 
 def _units(network: NetworkProblem, array_dimension: ArrayDimension, where: str) -> int:
