@@ -47,10 +47,11 @@ in which unit, and what counts where it is left out.
 
 - **Files** are text in UTF-8 with YAML 1.1 in it. Anchors, aliases and merged keys (`<<`) work.
   Collections are nested at most {DEEPEST} deep, with at most {MOST_VALUES:,} values of at most
-  {LONGEST_TEXT:,} characters; of equal keys the last one counts.
+  {LONGEST_TEXT:,} characters. No mapping has a key twice.
 - **Fields that are not known** are errors, which name the line and the field that was probably
   meant. An optional field without a value counts as left out.
 - **Numbers**: YAML 1.1 reads `1e-3` as a text; write `1.0e-3` or `0.001`. None is above 2^62.
+  Octal numbers (`010`) and numbers of base 60 (`1:30`) are errors.
 - **Switches** are `true` or `false`, also `yes`, `no`, `on`, `off`.
 - **Names** of dimensions and operands are a letter, then letters, digits or `_`, at most 32. Small
   letters of loop dimensions count as capitals.
