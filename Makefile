@@ -25,6 +25,11 @@ docs: $(READY)  ## the documentation as a site in site/
 SEED := 0
 stress: $(READY)  ## all tests with their sweeps in full: thousands of random cases, drawn with SEED
 	NESTMAP_STRESS=1 $(PYTHON) -m pytest -q -n 2 --dist loadgroup --hypothesis-seed=$(SEED)
+	$(PYTHON) -m benchmarks.fuzz onnx --cases 13000 --seed $(SEED)
+	$(PYTHON) -m benchmarks.fuzz yaml --cases 26000 --seed $(SEED)
+	$(PYTHON) -m benchmarks.fuzz cores --cases 5000 --seed $(SEED)
+	$(PYTHON) -m benchmarks.fuzz sql --cases 300 --seed $(SEED)
+	$(PYTHON) -m benchmarks.fuzz http --cases 500 --seed $(SEED)
 
 bench: $(READY)  ## what benchmarks/NOTES.md reports
 	$(PYTHON) -m benchmarks.evaluations
@@ -37,7 +42,6 @@ bench: $(READY)  ## what benchmarks/NOTES.md reports
 	$(PYTHON) -m benchmarks.workloads
 	$(PYTHON) -m benchmarks.split
 	$(PYTHON) -m benchmarks.stream
-	$(PYTHON) -m benchmarks.fuzz_onnx --cases 10000
 	$(PYTHON) -m benchmarks.store_write
 	$(PYTHON) -m benchmarks.recording
 	$(PYTHON) -m benchmarks.store_queries

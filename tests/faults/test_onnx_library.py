@@ -1,4 +1,4 @@
-"""What makes the onnx library crash, hang or take all memory; found by benchmarks.fuzz_onnx."""
+"""What makes the onnx library crash, hang or take all memory; found by benchmarks.fuzz."""
 
 from __future__ import annotations
 

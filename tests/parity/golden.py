@@ -78,7 +78,7 @@ class RecordedLayer(Frozen, frozen=True):
     def spatial(self, accelerator: Accelerator) -> SpatialProblem:
         """The layer on the accelerator with the recorded spatial mapping."""
         layer = layer_from_equation(
-            self.equation,
+            self.equation.replace(" = ", " += "),  # ZigZag reports all equations with =
             self.sizes,
             name=self.names[0],
             operator=self.operator,
