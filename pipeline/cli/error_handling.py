@@ -12,6 +12,8 @@ from typing import Final, TextIO
 
 import typer
 
+from nestmap.pipeline.cli.resource_limits import check_address_space, exhausted_resource
+
 BUG: Final = 1
 WRONG_INPUT: Final = 2
 INCOMPLETE: Final = 3  # there are results, but no mapping fits some layers
@@ -30,6 +32,7 @@ def report_errors() -> Generator[None]:
         KeyboardInterrupt: if the user interrupted it.
     """
     try:
+        check_address_space()
         yield
         typer.echo("", nl=False)  # flushes, so that a full disk or a closed pipe is detected here
     except typer.Exit:
@@ -87,6 +90,10 @@ def _told(error: Exception) -> int:
 
     if isinstance(error, NestmapError | InputWarning | OSError):
         typer.echo(f"error: {error}", err=True)
+        return WRONG_INPUT
+    exhausted = exhausted_resource(error)
+    if exhausted is not None:
+        typer.echo(f"error: {exhausted}", err=True)
         return WRONG_INPUT
     traceback.print_exception(error)
     typer.echo(_HINT, err=True)

@@ -36,6 +36,7 @@ INTRODUCTION: Final = text_of(PAGE).partition("\n### ")[0]
 STORE: Final = Path("nestmap.duckdb")
 
 NO_ROOM: Final = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))"
+LITTLE_MEMORY: Final = "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**29, 2**29))"
 
 Run = Callable[..., Ended]
 """Runs the command line."""
@@ -186,6 +187,12 @@ def disk_full(patch: pytest.MonkeyPatch) -> Generator[Run]:
 
 
 @contextmanager
+def little_memory(patch: pytest.MonkeyPatch) -> Generator[Run]:
+    """An address space in which libraries crash."""
+    yield partial(run_process, setup=LITTLE_MEMORY)
+
+
+@contextmanager
 def ctrl_c(patch: pytest.MonkeyPatch) -> Generator[Run]:
     """Ctrl-C at the first evaluation, in a process of its own."""
     yield partial(run_process, setup=CTRL_C)
@@ -259,6 +266,7 @@ GIVEN: Final[dict[str, Given]] = {
     "a store of a later version": store_of_later_version,
     "a store of an earlier version": store_of_earlier_version,
     "a store that is cut off": cut_off,
+    "ulimit -v 524288": little_memory,
     "a disk without room": disk_full,
     "Ctrl-C while it runs": ctrl_c,
     "a store that may only be read": read_only,
