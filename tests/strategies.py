@@ -102,13 +102,14 @@ def layers(draw: st.DrawFn, most_macs: int = MOST_MACS) -> Layer:
     for name, a, b in form.axes:
         stride, dilation = draw(st.integers(1, 4)), draw(st.integers(1, 3))
         relations.append(f"{name.lower()}={stride}*{a.lower()}+{dilation}*{b.lower()}")
-        index = AffineIndex(
-            terms=(Term(dimension=a, coefficient=stride), Term(dimension=b, coefficient=dilation))
-        )
+        reached = 1 + stride * (sizes[a] - 1) + dilation * (sizes[b] - 1)
         whole = (sizes[a], sizes[b])
-        values = index.touched(whole, whole)
+        values = AffineIndex(
+            terms=(Term(dimension=a, coefficient=stride), Term(dimension=b, coefficient=dilation))
+        ).touched(whole, whole)
         padding = (draw(st.integers(0, min(2, values - 1))), 0)
-        length = draw(st.integers(max(1, values - 3), values + 1)) if all_known else None
+        skipped = draw(st.integers(0, stride - 1)) if all_known else 0
+        length = reached - padding[0] + skipped if all_known else None
         axes[name] = (length, padding)
     final = draw(st.sampled_from((4, 8, 16, 32)))
     return layer_from_equation(
