@@ -1,1 +1,1 @@
-"""The sandbox for untrusted SQL."""
+"""The sandbox for untrusted SQL, and processes with limits for what may crash."""

@@ -6,14 +6,10 @@ DuckDB stops when interrupted, and limits its memory, but not within one functio
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
-import sys
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
-from threading import Lock, Timer
-from time import monotonic
+from threading import Lock
 from typing import Final, final
 
 import pyarrow as pa
@@ -28,6 +24,19 @@ from nestmap.store.sandbox.allow_list import (
     memory_error,
     run_query,
     timeout_error,
+)
+from nestmap.store.sandbox.child_process import (
+    ChildEndedError,
+    Frame,
+    address_space,
+    answer_pipe,
+    exchange,
+    kill_child,
+    limit_process,
+    requests,
+    set_alarm,
+    start_child,
+    write_frame,
 )
 
 _PATIENCE: Final = 3.0
@@ -48,9 +57,8 @@ class _Request(Frozen, frozen=True):
 
 
 class _Header(Frozen, frozen=True):
-    """The header before the bytes of an answer; a worn process may lack memory for the next one."""
+    """The head of an answer, before its rows; a worn process may lack memory for the next one."""
 
-    size: int = 0
     is_cut: bool = False
     error: str | None = None
     is_worn: bool = False
@@ -105,7 +113,7 @@ class QuerySandbox:
         self._path = path
         self._lock = Lock()
         self._is_closed = False
-        self._process = _start_process()
+        self._process = start_child(_START)
 
     @property
     def process_id(self) -> int:
@@ -136,37 +144,33 @@ class QuerySandbox:
         self._is_closed = True
         self._process.kill()
         with self._lock:
-            _kill(self._process)
+            kill_child(self._process)
 
     def _restart(self) -> None:
         """Replaces a process that has ended or has to be killed."""
-        _kill(self._process)
+        kill_child(self._process)
         if self._is_closed:
             raise _cancellation()
-        self._process = _start_process()
+        self._process = start_child(_START)
 
     def _run(self, question: SandboxQuery, process: subprocess.Popen[bytes]) -> SandboxResult:
         asked = _Request(path=str(self._path), sql=question.sql, limits=question.limits)
         longest = question.limits.seconds + _PATIENCE + _GRACE_SECONDS
-        end = monotonic() + longest
         question.set_process(process)
-        timer = Timer(longest, process.kill)
-        timer.start()
         try:
-            head, body = _exchange(process, asked)
-        except (OSError, ValueError):  # the process has ended
+            answer = exchange(process, Frame(asked.model_dump_json().encode()), longest)
+        except ChildEndedError as error:
             self._restart()
             if question.is_cancelled:
                 raise _cancellation() from None
-            raise (timeout_error if monotonic() >= end else memory_error)(question.limits) from None
-        finally:
-            timer.cancel()
+            raise (timeout_error if error.is_late else memory_error)(question.limits) from None
         question.set_process(None)
+        head = _Header.model_validate_json(answer.head)
         if head.is_worn:
             self._restart()
         if head.error is not None:
             raise StoreError(head.error)
-        with pa.ipc.open_stream(body) as reader:
+        with pa.ipc.open_stream(answer.body) as reader:
             return SandboxResult(relation=Relation(reader.read_all()), is_cut=head.is_cut)
 
 
@@ -181,57 +185,17 @@ def _cancellation() -> StoreError:
     return StoreError("query: it was cancelled before it was answered")
 
 
-def _start_process() -> subprocess.Popen[bytes]:
-    """A process that waits for queries; Ctrl-C does not reach it."""
-    return subprocess.Popen(
-        [sys.executable, "-c", _START],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        start_new_session=True,
-    )
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
-    process.wait()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with suppress(OSError):  # unwritten data for a process that has ended
-                pipe.close()
-
-
-def _exchange(process: subprocess.Popen[bytes], question: _Request) -> tuple[_Header, bytes]:
-    """The answer of the process.
-
-    Raises:
-        OSError, ValueError: if it ends before it has answered.
-    """
-    if process.stdin is None or process.stdout is None:
-        raise OSError("no pipes")
-    process.stdin.write(question.model_dump_json().encode() + b"\n")
-    process.stdin.flush()
-    head = _Header.model_validate_json(process.stdout.readline())
-    body = process.stdout.read(head.size)
-    if len(body) < head.size:
-        raise OSError("the process has ended")
-    return head, body
-
-
 def serve() -> None:
     """Answers queries until the input ends; the main function of the process."""
-    questions, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # only answers go to the original stdout
+    answers = answer_pipe()
     _warm_up()
-    _restrict_process()
-    before = _address_space()
-    while line := questions.readline():
-        head, body = _answer(_Request.model_validate_json(line))
-        if _address_space() - before > _RETAINED_LIMIT:
+    limit_process(_EXTRA_MEMORY)
+    before = address_space()
+    for request in requests():
+        head, body = _answer(_Request.model_validate_json(request.head))
+        if address_space() - before > _RETAINED_LIMIT:
             head = head.model_copy(update={"is_worn": True})
-        answers.write(head.model_dump_json().encode() + b"\n" + body)
-        answers.flush()
+        write_frame(answers, Frame(head.model_dump_json().encode(), body))
 
 
 def _warm_up() -> None:
@@ -242,11 +206,10 @@ def _warm_up() -> None:
 
 def _answer(question: _Request) -> tuple[_Header, bytes]:
     limits = question.limits
-    _set_alarm(limits.seconds + _PATIENCE + 2 * _GRACE_SECONDS)  # in case the parent has ended
+    set_alarm(limits.seconds + _PATIENCE + 2 * _GRACE_SECONDS)  # in case the parent has ended
     try:
         found = run_query(Path(question.path), question.sql, limits, _PATIENCE)
-        body = _bytes(found)
-        return _Header(size=len(body), is_cut=found.is_cut), body
+        return _Header(is_cut=found.is_cut), _bytes(found)
     except QueryLimitError as error:
         return _Header(error=str(error), is_worn=True), b""
     except NestmapError as error:
@@ -254,7 +217,7 @@ def _answer(question: _Request) -> tuple[_Header, bytes]:
     except MemoryError:
         return _Header(error=str(memory_error(limits)), is_worn=True), b""
     finally:
-        _set_alarm(0)
+        set_alarm(0)
 
 
 def _bytes(found: CutResult) -> bytes:
@@ -262,32 +225,3 @@ def _bytes(found: CutResult) -> bytes:
     with pa.ipc.new_stream(sink, found.table.schema) as writer:
         writer.write_table(found.table)
     return sink.getvalue().to_pybytes()
-
-
-def _restrict_process() -> None:
-    """Forbids writing files and limits memory, where the operating system supports it."""
-    if sys.platform == "win32":
-        return
-    import resource  # noqa: PLC0415 (not on Windows)
-
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if sys.platform == "linux":
-        most = _address_space() + _EXTRA_MEMORY
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
-
-
-def _address_space() -> int:
-    """The address space of this process (bytes), which is limited; 0 where nothing is."""
-    if sys.platform != "linux":
-        return 0
-    import resource  # noqa: PLC0415 (not on Windows)
-
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    return pages * resource.getpagesize()
-
-
-def _set_alarm(seconds: float) -> None:
-    """Ends this process after that time, even within a function call; 0: never."""
-    if sys.platform != "win32":
-        signal.setitimer(signal.ITIMER_REAL, seconds)
