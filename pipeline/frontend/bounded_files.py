@@ -17,30 +17,32 @@ PIPE_SECONDS: Final = 10.0
 _CHUNK: Final = 2**20
 
 
-def read_bounded(path: Path, most: int, expected: str) -> bytes:
+def read_bounded(path: Path, most: int, expected: str, where: str | None = None) -> bytes:
     """The content of a file, pipe or device.
 
     Args:
         path: where it is.
         most: the largest size (bytes).
         expected: what the file should be, for errors: ``a YAML file``.
+        where: its name in errors (default: the path).
 
     Raises:
         InputError: if it is missing, unreadable, a directory, too large, or a pipe that is not
             written to its end in time.
     """
+    name = str(path) if where is None else where
     try:
         file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         try:
-            return _read(file, str(path), most, expected)
+            return _read(file, name, most, expected)
         finally:
             os.close(file)
     except FileNotFoundError:
-        raise InputError(str(path), "no such file", expected) from None
+        raise InputError(name, "no such file", expected) from None
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         reason = error.strerror if isinstance(error, OSError) else str(error)
         found = f"a file that cannot be read ({reason})"
-        raise InputError(str(path), found, expected) from None
+        raise InputError(name, found, expected) from None
 
 
 def _read(file: int, name: str, most: int, expected: str) -> bytes:

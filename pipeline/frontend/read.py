@@ -17,6 +17,7 @@ from nestmap.model.workload.builders import network
 from nestmap.model.workload.consistency import check_workload
 from nestmap.pipeline.frontend.bundled import (
     default_mapping_for,
+    light_names,
     resolve_accelerator,
     resolve_mapping,
     resolve_multicore,
@@ -74,12 +75,8 @@ def read_workload(
         _check_fixed(f"network {str(given)!r}", None, float_bits)
         return generate_workload(str(given), dims or {})
     if isinstance(given, str | Path):
-        path = resolve_workload(str(given))
-        if path.suffix.lower() in (".yaml", ".yml"):
-            _check_fixed(str(path), dims, float_bits)
-            return parse_workload_yaml(path)
-        given = path
-    elif not hasattr(given, "graph"):  # importing onnx to ask for its models takes long
+        return _read_file(str(given), dims, float_bits)
+    if not hasattr(given, "graph"):  # importing onnx to ask for its models takes long
         found = shortened(repr(cast(object, given)))
         raise InputError("workload", found, "a network, layers, an ONNX model, a file or a name")
     # onnx is slow to import; only commands that use it pay for it
@@ -88,6 +85,17 @@ def read_workload(
     if float_bits is None:
         return parse_onnx(given, dims=dims)
     return parse_onnx(given, dims=dims, float_bits=float_bits)
+
+
+def _read_file(given: str, dims: Mapping[str, int] | None, float_bits: int | None) -> Workload:
+    path = resolve_workload(given)
+    if path.suffix.lower() in (".yaml", ".yml"):
+        _check_fixed(str(path), dims, float_bits)
+        return parse_workload_yaml(path)
+    # only commands that read ONNX files pay for the import
+    from nestmap.pipeline.frontend.onnx_process.client import read_onnx  # noqa: PLC0415
+
+    return read_onnx(path, dims, float_bits, is_trusted=given in light_names())
 
 
 def _network_of(layer: Layer) -> Workload:

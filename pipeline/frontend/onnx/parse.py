@@ -30,6 +30,7 @@ from nestmap.pipeline.frontend.onnx.node.reader import GraphFacts, NodeReader
 from nestmap.pipeline.frontend.onnx.resolve.resolve import resolve_graph
 from nestmap.pipeline.frontend.onnx.resolve.unknown_sizes import unknown_sizes_error
 from nestmap.pipeline.frontend.onnx.vector_operators import VECTOR_OPERATORS, vector_node
+from nestmap.pipeline.frontend.onnx_bytes import default_name
 
 _KNOWN: Final = frozenset((*ARRAY_OPERATORS, *VECTOR_OPERATORS, *MOVEMENT_OPERATORS))
 
@@ -40,6 +41,7 @@ def parse_onnx(
     name: str | None = None,
     dims: Mapping[str, int] | None = None,
     float_bits: int = UNSTATED,
+    where: str | None = None,
 ) -> Workload:
     """The workload of an ONNX model: layers, vector operators and data movement.
 
@@ -57,15 +59,17 @@ def parse_onnx(
             (``x[0]``) for dimensions without a name.
         float_bits: the bits counted for a float32 or float64 element: frameworks export networks
             in these types whatever precision they run in.
+        where: the name of the model in messages (default: that of the file or of the graph).
 
     Raises:
         InputError: if the file or the model is invalid; the error names node and tensor.
     """
     if float_bits < 1:
         raise InputError("float_bits", str(float_bits), "at least 1 bit")
-    where, default = _labels(source)
+    own_label, default = _labels(source)
+    where = own_label if where is None else where
     with _collector_paused():
-        small = skeleton(load_model(source) if isinstance(source, Path) else source, where)
+        small = skeleton(load_model(source, where) if isinstance(source, Path) else source, where)
         model = inline_functions(small.model, where)
         set_dimensions(model, small.constants, dims or {}, where)
         return _workload(replace(small, model=model), where, name or default, float_bits)
@@ -86,7 +90,7 @@ def _collector_paused() -> Generator[None]:
 def _labels(source: Path | onnx.ModelProto) -> tuple[str, str]:
     """The name of the model in messages, and the default name of its workload."""
     if isinstance(source, Path):
-        return str(source), source.stem or "onnx"
+        return str(source), default_name(source)
     name = as_text(source.graph.name) or "onnx"
     return f"model {name!r}", name
 

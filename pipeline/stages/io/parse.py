@@ -35,10 +35,10 @@ class ONNXModelParserStage(Frozen, Stage[Sources, ParsedWorkload], frozen=True):
     """
 
     def __call__(self, sources: Sources, /) -> ParsedWorkload:
-        # imported only when an ONNX file is read: onnx takes long to import
-        from nestmap.pipeline.frontend.onnx import parse_onnx  # noqa: PLC0415
+        # imported only when an ONNX file is read
+        from nestmap.pipeline.frontend.onnx_process.client import read_onnx  # noqa: PLC0415
 
-        return ParsedWorkload(workload=parse_onnx(sources.workload), sources=sources)
+        return ParsedWorkload(workload=read_onnx(sources.workload), sources=sources)
 
 
 class WorkloadParserStage(Frozen, Stage[Sources, ParsedWorkload], frozen=True):

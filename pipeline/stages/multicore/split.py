@@ -31,10 +31,10 @@ class StreamONNXModelParserStage(Frozen, Stage[StreamSources, StreamProblem], fr
     """
 
     def __call__(self, sources: StreamSources, /) -> StreamProblem:
-        # imported only when an ONNX file is read: onnx takes long to import
-        from nestmap.pipeline.frontend.onnx import parse_onnx  # noqa: PLC0415
+        # imported only when an ONNX file is read
+        from nestmap.pipeline.frontend.onnx_process.client import read_onnx  # noqa: PLC0415
 
-        return _problem(parse_onnx(sources.workload), sources)
+        return _problem(read_onnx(sources.workload), sources)
 
 
 class UserDefinedModelParserStage(Frozen, Stage[StreamSources, StreamProblem], frozen=True):

@@ -8,26 +8,30 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from nestmap.model import InputError
+from nestmap.pipeline.frontend.onnx_bytes import EXPECTED, read_onnx_bytes
 
-_EXPECTED = "an ONNX model (a file that onnx.save wrote)"
 
-
-def load_model(path: Path) -> onnx.ModelProto:
+def load_model(path: Path, where: str | None = None) -> onnx.ModelProto:
     """Reads the model in a file; external tensor data is not opened.
+
+    Args:
+        path: the file.
+        where: its name in messages (default: the path).
 
     Raises:
         InputError: if the file cannot be read or is not an ONNX model.
     """
-    where = str(path)
+    where = str(path) if where is None else where
+    return model_from(read_onnx_bytes(path, where), where)
+
+
+def model_from(content: bytes, where: str) -> onnx.ModelProto:
+    """The model in the content of a file.
+
+    Raises:
+        InputError: if it is not an ONNX model.
+    """
     try:
-        return onnx.ModelProto.FromString(path.read_bytes())
-    except FileNotFoundError:
-        raise InputError(where, "no such file", _EXPECTED) from None
-    except IsADirectoryError:
-        raise InputError(where, "a directory", _EXPECTED) from None
-    except OSError as error:
-        raise InputError(
-            where, f"a file that cannot be read ({error.strerror})", _EXPECTED
-        ) from None
+        return onnx.ModelProto.FromString(content)
     except DecodeError:
-        raise InputError(where, "data that is truncated or not ONNX", _EXPECTED) from None
+        raise InputError(where, "data that is truncated or not ONNX", EXPECTED) from None

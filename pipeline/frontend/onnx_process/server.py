@@ -1,0 +1,84 @@
+"""The process that reads ONNX files, one after the other."""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from pathlib import Path
+from typing import Final
+
+from nestmap.model import InputError, Workload
+from nestmap.pipeline.frontend.onnx import parse_onnx
+from nestmap.pipeline.frontend.onnx.load.onnx_file import model_from
+from nestmap.pipeline.frontend.onnx_process.messages import (
+    GRACE_SECONDS,
+    READY,
+    OnnxAnswer,
+    OnnxLimits,
+    OnnxRequest,
+    problem_of,
+)
+from nestmap.store.sandbox.child_process import (
+    Frame,
+    address_space,
+    answer_pipe,
+    limit_process,
+    requests,
+    set_alarm,
+    write_frame,
+)
+
+_RETAINED_LIMIT: Final = 2**29
+"""A process whose address space has grown by more (bytes) is replaced: little of it is freed."""
+
+
+def serve(seconds: float, memory: int) -> None:
+    """Reads files until the input ends; the main function of the process."""
+    limits = OnnxLimits(seconds, memory)
+    pipe = answer_pipe()
+    limit_process(limits.memory)
+    before = address_space()
+    write_frame(pipe, Frame(READY))
+    for request in requests():
+        set_alarm(limits.seconds + GRACE_SECONDS)
+        write_frame(pipe, _answer(request, before))
+        set_alarm(0)
+
+
+def _answer(request: Frame, before: int) -> Frame:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        outcome = _outcome(request)
+    lacks_memory = isinstance(outcome, MemoryError)
+    answer = OnnxAnswer(
+        warnings=[_warning(each.message, each.category) for each in caught],
+        problem=problem_of(outcome) if isinstance(outcome, InputError) else None,
+        bug=outcome if isinstance(outcome, str) else None,
+        lacks_memory=lacks_memory,
+        is_worn=lacks_memory or address_space() - before > _RETAINED_LIMIT,
+    )
+    body = outcome.model_dump_json() if isinstance(outcome, Workload) else ""
+    return Frame(answer.to_json(), body.encode())
+
+
+def _outcome(request: Frame) -> Workload | InputError | MemoryError | str:
+    """The workload, what is wrong with the file, or the traceback of a bug."""
+    try:
+        return _workload(OnnxRequest.from_json(request.head), request.body)
+    except (InputError, MemoryError) as error:
+        return error
+    except Exception:
+        return traceback.format_exc()
+
+
+def _workload(asked: OnnxRequest, content: bytes) -> Workload:
+    source = model_from(content, asked.where) if asked.file is None else Path(asked.file)
+    dims = {name: int(size, 16) for name, size in asked.dims.items()}
+    if asked.float_bits is None:
+        return parse_onnx(source, name=asked.name, dims=dims, where=asked.where)
+    bits = int(asked.float_bits, 16)
+    return parse_onnx(source, name=asked.name, dims=dims, float_bits=bits, where=asked.where)
+
+
+def _warning(message: Warning | str, category: type[Warning]) -> tuple[str, str, str]:
+    return category.__module__, category.__qualname__, str(message)
