@@ -89,6 +89,7 @@ def test_a_run_calls_the_functions_of_the_walk_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NESTMAP_ONNX_IN_PROCESS", "1")
     write_conv(tmp_path / "one.onnx")
     steps = {code_of(*step): step for step in walk()}
     with called(set(steps)) as order:

@@ -178,8 +178,8 @@ def _request(path: Path, dims: Mapping[str, int], float_bits: int | None) -> Fra
         where=str(path),
         name=default_name(path),
         file=file,
-        dims={name: hex(size) for name, size in dims.items()},
-        float_bits=None if float_bits is None else hex(float_bits),
+        dims=dict(dims),
+        float_bits=float_bits,
     )
     return Frame(asked.to_json(), read_onnx_bytes(path) if file is None else b"")
 

@@ -31,15 +31,15 @@ class OnnxRequest:
         where: the file as the user names it, for messages.
         name: the name of the workload.
         file: its absolute path; ``None`` if the body of the request holds its content.
-        dims: sizes of symbolic dimensions, in hexadecimal: other integers have limits in JSON.
-        float_bits: the bits of a float element, in hexadecimal, if stated.
+        dims: sizes of symbolic dimensions.
+        float_bits: the bits of a float element, if stated.
     """
 
     where: str
     name: str
     file: str | None
-    dims: dict[str, str]
-    float_bits: str | None
+    dims: dict[str, int]
+    float_bits: int | None
 
     def to_json(self) -> bytes:
         """The request as text; JSON of the standard library also has names that are not UTF-8."""

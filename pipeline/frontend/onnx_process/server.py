@@ -10,6 +10,7 @@ from typing import Final
 from nestmap.model import InputError, Workload
 from nestmap.pipeline.frontend.onnx import parse_onnx
 from nestmap.pipeline.frontend.onnx.load.onnx_file import model_from
+from nestmap.pipeline.frontend.onnx.node.precision import UNSTATED
 from nestmap.pipeline.frontend.onnx_process.messages import (
     GRACE_SECONDS,
     READY,
@@ -41,11 +42,17 @@ def serve(seconds: float, memory: int) -> None:
     write_frame(pipe, Frame(READY))
     for request in requests():
         set_alarm(limits.seconds + GRACE_SECONDS)
-        write_frame(pipe, _answer(request, before))
+        write_frame(pipe, answer_of(request, before))
         set_alarm(0)
 
 
-def _answer(request: Frame, before: int) -> Frame:
+def answer_of(request: Frame, before: int) -> Frame:
+    """What becomes of a file.
+
+    Args:
+        request: which file.
+        before: the address space of the process before its first file (bytes).
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         outcome = _outcome(request)
@@ -73,11 +80,8 @@ def _outcome(request: Frame) -> Workload | InputError | MemoryError | str:
 
 def _workload(asked: OnnxRequest, content: bytes) -> Workload:
     source = model_from(content, asked.where) if asked.file is None else Path(asked.file)
-    dims = {name: int(size, 16) for name, size in asked.dims.items()}
-    if asked.float_bits is None:
-        return parse_onnx(source, name=asked.name, dims=dims, where=asked.where)
-    bits = int(asked.float_bits, 16)
-    return parse_onnx(source, name=asked.name, dims=dims, float_bits=bits, where=asked.where)
+    bits = UNSTATED if asked.float_bits is None else asked.float_bits
+    return parse_onnx(source, name=asked.name, dims=asked.dims, float_bits=bits, where=asked.where)
 
 
 def _warning(message: Warning | str, category: type[Warning]) -> tuple[str, str, str]:
