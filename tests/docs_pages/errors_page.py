@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import shlex
+import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Generator
@@ -22,9 +23,10 @@ from nestmap.model import NestmapError
 from nestmap.pipeline.cli.commands import app
 from nestmap.store import Store
 from nestmap.store.connection.connect import connect
+from nestmap.store.sandbox.child_process import ChildEndedError, Frame, exchange
 from tests.docs.blocks import Block, blocks_in
 from tests.docs_pages.page import Section, text_of, write_files
-from tests.faults.interrupts import CTRL_C
+from tests.faults.interrupts import CTRL_C, ONNX_CRASH
 from tests.faults.processes import HOLD, read_line, running
 from tests.pipeline.cli.inputs import Ended, run_process
 from tests.pipeline.frontend.onnx.build import model, node, one, weights
@@ -199,6 +201,27 @@ def ctrl_c(patch: pytest.MonkeyPatch) -> Generator[Run]:
 
 
 @contextmanager
+def onnx_crash(patch: pytest.MonkeyPatch) -> Generator[Run]:
+    """A model on which the onnx library crashes."""
+    Path("net.onnx").write_bytes(symbolic().SerializeToString())
+    yield partial(run_process, setup=ONNX_CRASH)
+
+
+@contextmanager
+def onnx_hang(patch: pytest.MonkeyPatch) -> Generator[Run]:
+    """A model that the onnx library does not finish in time."""
+    Path("net.onnx").write_bytes(symbolic().SerializeToString())
+
+    def late(process: subprocess.Popen[bytes], request: Frame | None, seconds: float) -> Frame:
+        if request is None:
+            return exchange(process, None, seconds)
+        raise ChildEndedError(is_late=True)
+
+    patch.setattr("nestmap.pipeline.frontend.onnx_process.client.exchange", late)
+    yield run
+
+
+@contextmanager
 def read_only(patch: pytest.MonkeyPatch) -> Generator[Run]:
     """A store that may be read only (the user who runs tests may be root, who may write)."""
     Store.open(STORE).close()
@@ -256,6 +279,8 @@ GIVEN: Final[dict[str, Given]] = {
     "a model with an operator of somebody's own": file_with(custom()),
     "a model of activations only": file_with(only_vectors()),
     "a model whose shapes contradict each other": file_with(channels()),
+    "a model on which the onnx library crashes": onnx_crash,
+    "a model that takes hours": onnx_hang,
     "no package hwcomponents-cacti": without("hwcomponents_cacti"),
     "no matplotlib": without("matplotlib"),
     "no jinja2, no altair": without("jinja2", "altair"),

@@ -10,7 +10,7 @@ import sys
 import warnings
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
-from threading import Thread
+from threading import Thread, Timer
 from time import monotonic, sleep
 
 import onnx
@@ -34,6 +34,7 @@ from nestmap.pipeline.frontend.onnx_process.messages import OnnxAnswer, OnnxLimi
 from nestmap.pipeline.frontend.read import read_workload
 from nestmap.pipeline.stages.io.parse import ONNXModelParserStage, Sources
 from nestmap.store.sandbox.child_process import Frame
+from tests.faults.interrupts import ONNX_CRASH, ONNX_CTRL_C
 from tests.faults.test_bad_onnx import FILES, MODELS
 from tests.pipeline.cli.inputs import program, run_process
 from tests.pipeline.frontend.onnx.build import integers, model, node, weights
@@ -286,7 +287,7 @@ def test_pipes_and_devices(tmp_path: Path, good: Path) -> None:
     keep = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
     writing.start()
     writing.join()
-    Thread(target=lambda: (sleep(0.3), os.close(keep))).start()
+    Timer(0.3, os.close, (keep,)).start()
     assert read_onnx(pipe, DIMS).macs == 2 * 8 * 4
     for command in ("nestmap show /dev/stdin < good.onnx", "cat good.onnx | nestmap show <(cat)"):
         line = command.replace("nestmap", '"$0" -c "$1"') + " --dim N=2"
@@ -316,32 +317,13 @@ def test_the_variable_keeps_reading_in_this_process(
         read_workload(good, DIMS)
 
 
-SIGNALLING = """
-import os, signal
-from threading import Timer
-from nestmap.pipeline.frontend.onnx_process import client
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job begins without
-usual = client.exchange
-def exchange(process, request, seconds):
-    if request is not None:
-        {}
-    return usual(process, request, seconds)
-client.exchange = exchange
-"""
-CRASHING = SIGNALLING.format("os.kill(process.pid, signal.SIGSEGV)")
-INTERRUPTED = SIGNALLING.format(
-    "print(process.pid, flush=True); os.kill(process.pid, signal.SIGSTOP); "
-    "Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()"
-)
-
-
 @pytest.mark.parametrize("command", ["explore", "show", "stream"])
 def test_commands_say_that_the_library_crashes(
     command: str, good: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(good.parent)
     machines = {"explore": ["-a", "tpu_like"], "stream": ["-c", "quad_tpu"], "show": []}
-    ended = run_process(command, good.name, *machines[command], setup=CRASHING)
+    ended = run_process(command, good.name, *machines[command], setup=ONNX_CRASH)
     found = "found a model on which the onnx library crashes (signal SIGSEGV)"
     assert ended.err.startswith(f"error: good.onnx: {found}; expected a valid ONNX model")
     assert (ended.code, ended.out) == (2, "")
@@ -349,7 +331,7 @@ def test_commands_say_that_the_library_crashes(
 
 
 def test_ctrl_c_while_a_file_is_read(good: Path) -> None:
-    ended = run_process("show", str(good), setup=INTERRUPTED)
+    ended = run_process("show", str(good), setup=ONNX_CTRL_C)
     assert ended.code == 130, ended.err
     assert "Traceback" not in ended.err
     assert has_ended(int(ended.out))
