@@ -75,8 +75,10 @@ def test_sizes_that_come_out_negative(makers: tuple[onnx.NodeProto, ...]) -> Non
         node("Cast", "t", "i", {"to": 7}),
         node("GatherND", "x i", "g"),
         node("Split", "t", "a b", {"num_outputs": 2, "axis": 2}),
+        node("Slice", "t zero one two", "c"),
     ]
-    source = model([*makers, *readers], {"x": (2, 3, 8)}, [weights("w", 3, 3, 3)])
+    stored = [integers(name, i) for i, name in enumerate(("zero", "one", "two"))]
+    source = model([*makers, *readers], {"x": (2, 3, 8)}, [weights("w", 3, 3, 3), *stored])
     source.opset_import[0].version = 18
     _parses_or_explains(source)
 
@@ -87,6 +89,21 @@ def test_splits_into_other_than_their_outputs(count: int) -> None:
     for source in (model([split], {"x": (4, 3)}), model([*_odd(), split], {"z": (4, 3)})):
         source.opset_import[0].version = 18
         assert all(tensor.sizes is None for tensor in parse_onnx(source).nodes[-1].outputs)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_splits_into_other_than_their_outputs_beside_functions_of_another_version(
+    inside: bool,
+) -> None:
+    split, relu = node("Split", "a", "b c d", {"num_outputs": 1}), node("Relu", "a", "b")
+    opsets = [helper.make_opsetid("", 18 if inside else 17)]
+    body = split if inside else relu
+    function = helper.make_function("acme", "F", ["a"], list(body.output), [body], opsets)
+    nodes = [relu if inside else split, helper.make_node("F", ["a"], body.output, domain="acme")]
+    nodes[1].output[:] = ["y"]
+    source = model(nodes, {"a": (4, 3)}, functions=[function])
+    source.opset_import[0].version = 17 if inside else 18
+    _parses_or_explains(source)
 
 
 @pytest.mark.parametrize("number", [2**31, 2**63 - 1, -(2**63)])

@@ -9,6 +9,7 @@ import onnx
 from onnx import inliner, shape_inference
 
 from nestmap.model import InputError
+from nestmap.pipeline.frontend.onnx.load.crashing_nodes import is_safe_alone
 from nestmap.pipeline.frontend.onnx.load.errors import LIBRARY_ERRORS, locate_errors
 from nestmap.pipeline.frontend.onnx.load.shapes import stored_type
 from nestmap.pipeline.frontend.onnx.load.skeleton import all_nodes
@@ -50,6 +51,10 @@ def _agree(model: onnx.ModelProto) -> bool:
 
 def _converted(model: onnx.ModelProto) -> onnx.ModelProto | None:
     """The model with functions converted to its versions and inlined; ``None`` if impossible."""
+    if not all(
+        is_safe_alone(node) for part in (model.graph, *model.functions) for node in all_nodes(part)
+    ):
+        return None  # the library infers all shapes before it converts
     typed = onnx.ModelProto()
     typed.CopyFrom(model)
     for tensor in model.graph.initializer:  # the library does not look there for types

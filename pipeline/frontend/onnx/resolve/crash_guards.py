@@ -1,4 +1,4 @@
-"""Finds nodes on which the onnx library crashes instead of rejecting them."""
+"""Finds nodes on which inference of a whole graph crashes the onnx library."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from typing import Final
 
 import onnx
 
+from nestmap.pipeline.frontend.onnx.load.crashing_nodes import is_safe_alone
 from nestmap.pipeline.frontend.onnx.load.skeleton import all_nodes, subgraphs
 
-_LIMIT: Final = 2**31
-_CHECKED: Final = frozenset({"EyeLike", "RegexFullMatch", "GatherND"})
+__all__ = ["is_safe_alone", "is_safe_in_graph"]
+
+_CHECKED: Final = frozenset({"EyeLike", "RegexFullMatch", "GatherND", "Slice"})
 
 
 def is_safe_in_graph(node: onnx.NodeProto) -> bool:
@@ -24,17 +26,3 @@ def is_safe_in_graph(node: onnx.NodeProto) -> bool:
         part.domain or part.op_type in _CHECKED or not is_safe_alone(part)
         for part in (node, *inside)
     )
-
-
-def is_safe_alone(node: onnx.NodeProto) -> bool:
-    """Whether inference handles the node on its own.
-
-    It fails on integers that it silently truncates to 32 bits, on a Split into a number of parts
-    other than its outputs, and on a GatherND with a negative number of batch axes.
-    """
-    numbers = {attribute.name: attribute.i for attribute in node.attribute}
-    if node.op_type == "Split" and "num_outputs" in numbers:
-        return numbers["num_outputs"] == len(node.output)
-    if node.op_type == "GatherND" and numbers.get("batch_dims", 0) < 0:
-        return False
-    return all(-_LIMIT <= number < _LIMIT for number in numbers.values())
