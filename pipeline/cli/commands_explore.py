@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from nestmap.pipeline.cli.early_start import start_reading
 from nestmap.pipeline.cli.error_handling import report_warnings
 from nestmap.pipeline.cli.options.explore import (
     EvaluateOptions,
@@ -63,6 +64,7 @@ def explore(options: ExploreOptions) -> None:
     the loops with the best memory allocation. Prints a table of the best mappings. All evaluations
     are recorded in a DuckDB file; searches that it holds already are not repeated.
     """
+    start_reading(options.workload.name)
     from nestmap.pipeline.cli.explore import run_explore  # noqa: PLC0415 (help is fast)
 
     with report_warnings(strict=options.strict):

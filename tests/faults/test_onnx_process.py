@@ -29,6 +29,7 @@ from nestmap.pipeline.frontend.onnx_process.client import (
     OnnxProcess,
     close_shared,
     read_onnx,
+    start_early,
 )
 from nestmap.pipeline.frontend.onnx_process.messages import OnnxAnswer, OnnxLimits, OnnxRequest
 from nestmap.pipeline.frontend.read import read_workload
@@ -162,6 +163,28 @@ def test_a_process_that_ended_between_two_files(good: Path, reader: OnnxProcess)
     os.kill(first, signal.SIGKILL)
     await_end(first)
     assert started(reader, good) != first
+
+
+def test_a_process_that_is_started_early(good: Path, reader: OnnxProcess) -> None:
+    reader.start()
+    first = reader.process_id
+    reader.start()
+    assert started(reader, good) == first
+
+
+@pytest.mark.parametrize("name", ["none.onnx", "folder.onnx"])
+def test_nothing_is_started_early_without_a_file(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "folder.onnx").mkdir()
+    close_shared()
+    monkeypatch.setattr("nestmap.pipeline.frontend.onnx_process.client.start_child", None)
+    start_early(str(tmp_path / name))
+    light = str(resolve_workload("light:squeezenet"))
+    with pytest.raises(TypeError):
+        start_early(light)
+    monkeypatch.setenv(IN_PROCESS, "1")
+    start_early(light)
 
 
 def test_a_process_that_hangs(good: Path) -> None:

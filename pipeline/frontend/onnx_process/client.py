@@ -56,7 +56,7 @@ def read_onnx(
     Raises:
         InputError: if the file is invalid, or the process crashes or exceeds its limits.
     """
-    if not is_trusted and os.environ.get(IN_PROCESS) != "1":
+    if not is_trusted and _is_separate():
         return _shared.read(path, dims or {}, float_bits)
     # onnx is slow to import; only commands that use it pay for it
     from nestmap.pipeline.frontend.onnx import parse_onnx  # noqa: PLC0415
@@ -78,11 +78,18 @@ class OnnxProcess:
         self._limits = OnnxLimits() if limits is None else limits
         self._lock = Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._is_ready = False
 
     @property
     def process_id(self) -> int | None:
         """The running process, if there is one."""
         return None if self._process is None else self._process.pid
+
+    def start(self) -> None:
+        """Starts the process if there is none; does not wait until it can read files."""
+        with self._lock:
+            if self._process is None:
+                self._start()
 
     def read(self, path: Path, dims: Mapping[str, int], float_bits: int | None = None) -> Workload:
         """The workload of a file.
@@ -129,19 +136,22 @@ class OnnxProcess:
             raise InputError(where, *found) from None
 
     def _running(self, where: str) -> subprocess.Popen[bytes]:
-        """The process, started if there is none."""
-        if self._process is not None and self._process.poll() is None:
-            return self._process
-        self._stop()
-        self._process = start_child(_START.format(*self._limits))
-        try:
-            is_ready = exchange(self._process, None, _START_SECONDS).head == READY
-        except ChildEndedError:
-            is_ready = False
-        if not is_ready:
-            found = "an ONNX file, and a process for the onnx library that does not start"
-            expected = f"a Python that can start processes, or {IN_PROCESS}=1 in the environment"
-            raise InputError(where, found, expected)
+        """The process, started if there is none, that can read files."""
+        process = self._process
+        if process is None or process.poll() is not None:
+            self._stop()
+            process = self._start()
+        if not self._is_ready:
+            try:
+                self._is_ready = exchange(process, None, _START_SECONDS).head == READY
+            except ChildEndedError:
+                found = "an ONNX file, and a process for the onnx library that does not start"
+                expected = f"a Python that can start processes, or {IN_PROCESS}=1"
+                raise InputError(where, found, expected) from None
+        return process
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        self._process, self._is_ready = start_child(_START.format(*self._limits)), False
         return self._process
 
     def _stop(self) -> None:
@@ -220,6 +230,19 @@ _shared: Final = OnnxProcess()
 atexit.register(_shared.close)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_shared.abandon)
+
+
+def start_early(network: str) -> None:
+    """Starts the process if the network, an ONNX file by its name, exists.
+
+    It imports the onnx library while this process imports other packages.
+    """
+    if _is_separate() and os.path.isfile(network):
+        _shared.start()
+
+
+def _is_separate() -> bool:
+    return os.environ.get(IN_PROCESS) != "1"
 
 
 def close_shared() -> None:

@@ -12,6 +12,7 @@ import pytest
 from benchmarks.startup import LAYER
 
 import nestmap
+from nestmap.pipeline.frontend.bundled import resolve_workload
 from nestmap.store import Store
 
 HEAVY = frozenset(
@@ -104,6 +105,17 @@ def test_an_exploration_imports_what_it_uses(store: Path) -> None:
     modules = imported([*words, "--lpf-limit", "2", "--no-store"], store.parent)
     unused = {"altair", "deap", "jinja2", "matplotlib", "networkx", "ortools", "pandas", "polars"}
     assert not heavy(modules) & unused
+
+
+@pytest.mark.parametrize(
+    "words", [("explore", "-a", "tpu_like", "--search", "loma", "--lpf-limit", "2"), ("show",)]
+)
+def test_an_onnx_file_is_read_without_importing_onnx(words: tuple[str, ...], store: Path) -> None:
+    command, *options = words
+    network = str(resolve_workload("light:squeezenet"))
+    store_off = ["--no-store"] if command == "explore" else []
+    modules = imported([command, network, *options, *store_off], store.parent)
+    assert not {name.split(".")[0] for name in modules} & {"onnx", "google"}
 
 
 @pytest.mark.parametrize(

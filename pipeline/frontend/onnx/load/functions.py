@@ -52,9 +52,8 @@ def _agree(model: onnx.ModelProto) -> bool:
 
 def _converted(model: onnx.ModelProto) -> onnx.ModelProto | None:
     """The model with functions converted to its versions and inlined; ``None`` if impossible."""
-    if not all(
-        is_safe_alone(node) for part in (model.graph, *model.functions) for node in all_nodes(part)
-    ):
+    nodes = chain(all_nodes(model.graph), *map(all_nodes, model.functions))
+    if not all(map(is_safe_alone, nodes)):
         return None  # the library infers all shapes before it converts
     typed = onnx.ModelProto()
     typed.CopyFrom(model)
