@@ -62,6 +62,7 @@ def read_workload(
         InputError: if the file, the name or a dimension is invalid.
     """
     _check_dims(dims)
+    check_kind("float_bits", float_bits, (int, NoneType), "a whole number")
     if isinstance(given, Layer):
         given = _network_of(given)
     if isinstance(given, Workload):

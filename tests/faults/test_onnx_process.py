@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from threading import Thread, Timer
 from time import monotonic, sleep
+from typing import cast
 
 import onnx
 import psutil
@@ -214,10 +215,12 @@ def test_a_process_without_memory(tmp_path: Path, good: Path) -> None:
     reader.close()
 
 
+@pytest.mark.parametrize("python", ["/bin/false", "/bin/none", ""])
 def test_a_process_that_does_not_start(
-    good: Path, reader: OnnxProcess, monkeypatch: pytest.MonkeyPatch
+    python: str, good: Path, reader: OnnxProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "executable", "/bin/false")
+    monkeypatch.setattr(sys, "executable", python)
+    reader.start()
     error = refusal(lambda: reader.read(good, DIMS))
     assert error.found == "an ONNX file, and a process for the onnx library that does not start"
     assert IN_PROCESS in error.expected
@@ -274,6 +277,12 @@ def test_dimensions_are_the_same(dims: dict[str, int], good: Path) -> None:
 @pytest.mark.parametrize("bits", [0, -1, 1, 32, 10**30])
 def test_bits_of_floats_are_the_same(bits: int, good: Path) -> None:
     agrees(good, DIMS, bits)
+
+
+def test_bits_of_floats_are_a_whole_number(good: Path) -> None:
+    for bits in ("8", 8.0):
+        error = refusal(lambda: read_workload(good, DIMS, cast("int", bits)))  # noqa: B023
+        assert (error.where, error.expected) == ("float_bits", "a whole number")
 
 
 @pytest.mark.parametrize("name", ["ü net.onnx", os.fsdecode(b"\xff.onnx"), ".onnx", "x" * 300])

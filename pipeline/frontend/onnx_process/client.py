@@ -9,6 +9,7 @@ import signal
 import subprocess
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Final, final
@@ -89,7 +90,8 @@ class OnnxProcess:
         """Starts the process if there is none; does not wait until it can read files."""
         with self._lock:
             if self._process is None:
-                self._start()
+                with suppress(OSError):  # said when a file is read
+                    self._start()
 
     def read(self, path: Path, dims: Mapping[str, int], float_bits: int | None = None) -> Workload:
         """The workload of a file.
@@ -137,17 +139,17 @@ class OnnxProcess:
 
     def _running(self, where: str) -> subprocess.Popen[bytes]:
         """The process, started if there is none, that can read files."""
-        process = self._process
-        if process is None or process.poll() is not None:
-            self._stop()
-            process = self._start()
-        if not self._is_ready:
-            try:
+        try:
+            process = self._process
+            if process is None or process.poll() is not None:
+                self._stop()
+                process = self._start()
+            if not self._is_ready:
                 self._is_ready = exchange(process, None, _START_SECONDS).head == READY
-            except ChildEndedError:
-                found = "an ONNX file, and a process for the onnx library that does not start"
-                expected = f"a Python that can start processes, or {IN_PROCESS}=1"
-                raise InputError(where, found, expected) from None
+        except (ChildEndedError, OSError):
+            found = "an ONNX file, and a process for the onnx library that does not start"
+            expected = f"a Python that can start processes, or {IN_PROCESS}=1"
+            raise InputError(where, found, expected) from None
         return process
 
     def _start(self) -> subprocess.Popen[bytes]:
