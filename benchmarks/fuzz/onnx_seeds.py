@@ -18,12 +18,16 @@ def seed_models() -> list[bytes]:
     files = [path.read_bytes() for path in sorted(data.rglob("*.onnx"))]
     cases = [case.model for case in collect_testcases(None)]
     models = [model.SerializeToString() for model in cases if model is not None]
-    own = [_network(), _control_flow(), _functions(), _computed_shapes()]
     # Ours, and real networks, stand for more than one operator: they come up more often.
     return [
         *(model for model in (*models, *files) if len(model) <= _LARGEST),
-        *(model.SerializeToString() for model in own for _ in range(200)),
+        *(model.SerializeToString() for model in own_models() for _ in range(200)),
     ]
+
+
+def own_models() -> tuple[onnx.ModelProto, ...]:
+    """Small networks: layers, bodies, local functions, computed shapes."""
+    return _network(), _control_flow(), _functions(), _computed_shapes()
 
 
 def _model(
