@@ -114,13 +114,17 @@ def _workload(small: Skeleton, where: str, name: str, float_bits: int) -> Worklo
     unknown: list[UnknownSizesError] = []
     for node in graph.nodes:
         reader = NodeReader(f"{where}: {node}", node, facts)
+        parts: tuple[Node, ...] = ()
         try:
             parts = tuple(_converted(reader, graph.constants))
         except UnknownSizesError as error:
             unknown.append(error)
-            continue
         except ValidationError as error:
             raise reader.error(*violation(error)) from None
+        if node.name in graph.contradictions:  # the converter's own message says more
+            raise graph.contradictions[node.name].error(reader.where)
+        if not parts:
+            continue
         made.extend(parts)
         # The last of several nodes computes the outputs of the ONNX node.
         for output in filter(None, node.proto.output):

@@ -19,12 +19,14 @@ class GraphNode:
     """A node with a unique name and the tensors that it and its subgraphs read.
 
     ``operator`` is its type, with the domain if not in the ONNX standard: ``com.acme.Conv``.
+    ``synthetic`` nodes replace others and need not have what ONNX requires of their operators.
     """
 
     name: str
     operator: str
     proto: onnx.NodeProto
     reads: tuple[str, ...]
+    synthetic: bool = False
 
     def __str__(self) -> str:
         return f"node {self.name!r} ({self.operator})"

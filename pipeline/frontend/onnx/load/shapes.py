@@ -91,6 +91,7 @@ def _types(graph: onnx.GraphProto) -> dict[str, onnx.TypeProto]:
         value.name: value.type
         for values in (graph.value_info, graph.output, graph.input)
         for value in values
+        if value.type.WhichOneof("value")
     }
     types.update((tensor.name, stored_type(tensor)) for tensor in graph.initializer)
     for kind in types.values():

@@ -183,7 +183,7 @@ def _stacks(
         parts = [step[i] for step in steps if i < len(step)]
         if name:
             sizes = scope.known.sizes(parts[0]) if parts else None
-            if sizes is not None and not scope.known.is_known(name):
+            if sizes is not None:
                 _declare(name, parts[0], (len(parts), *sizes), scope)
             yield scope.node(f"{node.name}/{name}", "Concat", parts, [name])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import cast
 
 import onnx
@@ -36,7 +37,8 @@ def decomposed_nodes(node: GraphNode, scope: Scope) -> Iterator[GraphNode]:
     graph = _opened(node, function)
     bound = {value.name: value.name for value in graph.input}
     nodes, outputs = Body(graph, scope).inline(f"{node.name}/", bound)
-    yield from nodes
+    # ONNX defines them, so they fit together, in whatever version of their operators.
+    yield from (replace(inner, synthetic=True) for inner in nodes)
     yield from identity_nodes(node, node.proto.output, outputs, scope)
 
 

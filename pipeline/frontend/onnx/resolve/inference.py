@@ -15,13 +15,13 @@ from nestmap.pipeline.frontend.onnx.load.graph import GraphNode
 from nestmap.pipeline.frontend.onnx.load.opsets import NEWEST, schema_of, version_of
 from nestmap.pipeline.frontend.onnx.load.shapes import (
     Sizes,
-    clear_negative_sizes,
-    is_long,
+    shape_text,
     stored_type,
     tensor_facts,
     whole_sizes,
 )
 from nestmap.pipeline.frontend.onnx.load.skeleton import SMALL
+from nestmap.pipeline.frontend.onnx.resolve.consistency import misfit
 from nestmap.pipeline.frontend.onnx.resolve.crash_guards import is_safe_alone
 from nestmap.pipeline.frontend.onnx.resolve.folding import (
     FOLDED,
@@ -31,17 +31,26 @@ from nestmap.pipeline.frontend.onnx.resolve.folding import (
     fold_node,
     shape_placeholder,
 )
-from nestmap.pipeline.frontend.onnx.resolve.shape_surrogates import Types, shape_surrogates
+from nestmap.pipeline.frontend.onnx.resolve.node_inference import infer_node
+from nestmap.pipeline.frontend.onnx.resolve.shape_surrogates import (
+    SURROGATE_OPERATORS,
+    Types,
+    shape_surrogates,
+)
+from nestmap.pipeline.frontend.onnx.resolve.statements import (
+    Contradiction,
+    Statements,
+    merged_type,
+)
 
 _NEWEST: Final = (helper.make_opsetid("", NEWEST),)
 _NUMBERS: Final = "biuf"
-_BY_SHAPE: Final = {
-    **dict.fromkeys(("ConstantOfShape",), 0),
-    **dict.fromkeys(("Expand", "Reshape", "Tile", "Pad", "Resize", "Upsample", "AffineGrid"), 1),
-    **dict.fromkeys(("Slice", "Split", "Squeeze", "Unsqueeze", "CenterCropPad"), 1),
-}
-"""Operators whose inputs from that position on hold sizes. The library creates at least an axis for
-each element, which exhausts memory for long vectors."""
+_WITH_BODIES: Final = frozenset({"If", "Loop", "Scan", "SequenceMap"})
+_LENIENT: Final = _WITH_BODIES | {"Range", "Einsum"}
+"""Operators that the library rejects although runtimes do not (a Range between vectors of one
+number, an Einsum whose dots stand for different numbers of axes), and those with bodies."""
+_ACCEPTED: Final = "inputs and attributes that fit the operator and each other"
+_SHOWN: Final = 8
 _AXES: Final = 32  # limits of NumPy arrays,
 _ELEMENTS: Final = 2**60  # which hold even for arrays without memory
 
@@ -49,11 +58,17 @@ _ELEMENTS: Final = 2**60  # which hold even for arrays without memory
 @final
 @dataclass
 class TensorKnowledge:
-    """The types of tensors, and the values of small constant ones."""
+    """The types of tensors, and the values of small constant ones.
+
+    ``stated`` is what the model states of its tensors; ``contradictions`` is what is wrong with
+    nodes, by name.
+    """
 
     opsets: tuple[onnx.OperatorSetIdProto, ...]
     types: dict[str, onnx.TypeProto]
+    stated: Statements
     values: dict[str, Array] = field(default_factory=dict[str, Array])
+    contradictions: dict[str, Contradiction] = field(default_factory=dict[str, Contradiction])
 
     @cached_property
     def version(self) -> int:
@@ -68,11 +83,20 @@ class TensorKnowledge:
             self.values[name] = value
 
     def infer(self, node: GraphNode) -> None:
-        """Infers the types and values of a node's outputs from its inputs, as far as possible."""
-        if not all(self.sizes(name) is not None for name in node.proto.output if name):
-            self._infer(node)
+        """Infers the types and values of a node's outputs from its inputs.
+
+        What cannot be inferred is as the model states it.
+        """
+        rejection = self._infer(node)
+        for name in filter(None, node.proto.output):
+            if name in self.stated.types:
+                self.types[name] = merged_type(self.types.get(name), self.stated.types[name])
         if node.operator in FOLDED:
             self._fold(node)
+        misfits = misfit(node.operator, node.proto, self.types, self.version)
+        found = misfits or rejection or self._false_statement(node)
+        if found is not None and not node.synthetic:
+            self.contradictions[node.name] = found
 
     def sizes(self, name: str) -> Sizes | None:
         """The sizes of a tensor, possibly 0; ``None`` if one is unknown."""
@@ -82,7 +106,7 @@ class TensorKnowledge:
     def set_value(self, name: str, value: Array) -> None:
         """Records the value of a tensor."""
         self.values[name] = value
-        if self.sizes(name) is None:
+        if self.sizes(name) != value.shape:
             element = helper.np_dtype_to_tensor_dtype(value.dtype)
             self.types[name] = helper.make_tensor_type_proto(element, value.shape)
 
@@ -106,39 +130,57 @@ class TensorKnowledge:
             return isinstance(error, shape_inference.InferenceError)
         return schema is not None
 
-    def _infer(self, node: GraphNode) -> None:
+    def _false_statement(self, node: GraphNode) -> Contradiction | None:
+        """The first contradiction between what is stated of an output and what is inferred."""
+        names = [name for name in node.proto.output if name in self.types]
+        found = (self.stated.contradiction(name, self.types[name]) for name in names)
+        return next(filter(None, found), None)
+
+    def _infer(self, node: GraphNode) -> Contradiction | None:
+        """Infers the types of a node's outputs; returns why the library rejects the node."""
+        rejection = None
         given = {name: self.types[name] for name in node.reads if name in self.types}
-        if len(given) == len(node.reads):
-            self._infer_as(node.proto, given, self.opsets)
-        if not all(self.is_known(name) for name in node.proto.output if name):
+        is_done = node.operator in _WITH_BODIES and self._is_inferred(node)
+        if len(given) == len(node.reads) and not is_done:
+            found = infer_node(node.proto, given, self.values, self.opsets)
+            self._learn(found.types)
+            if found.rejection and node.operator not in _LENIENT:
+                rejection = self._rejected(node, found.rejection)
+        if node.operator in SURROGATE_OPERATORS and not self._is_inferred(node):
             for stand_in in shape_surrogates(node, self.types):
                 types = {**given, **stand_in.types}
                 if types.keys() >= set(stand_in.proto.input):
-                    self._infer_as(stand_in.proto, types, _NEWEST)
+                    found = infer_node(stand_in.proto, types, self.values, _NEWEST)
+                    self._learn({x: self._of_stand_in(x, kind) for x, kind in found.types.items()})
+        return rejection
 
-    def _infer_as(
-        self, proto: onnx.NodeProto, given: Types, opsets: tuple[onnx.OperatorSetIdProto, ...]
-    ) -> None:
-        schema = schema_of(proto, opsets)
-        asks = proto.input[_BY_SHAPE.get(proto.op_type, len(proto.input)) :]
-        if schema is None or not is_safe_alone(proto):
-            return
-        if any(name in given and is_long(given[name]) for name in asks):
-            return
-        values = {
-            name: numpy_helper.from_array(self.values[name], name)
-            for name in proto.input
-            if name in self.values
-        }
-        try:
-            found = shape_inference.infer_node_outputs(
-                schema, proto, dict(given), values, opset_imports=list(opsets)
-            )
-        except LIBRARY_ERRORS:
-            return  # sizes do not fit; the converter that needs them reports it
-        for name, kind in found.items():
-            clear_negative_sizes(kind)
-            self.types[name] = _merged(self.types.get(name), kind)
+    def _is_inferred(self, node: GraphNode) -> bool:
+        return all(self.is_known(name) for name in node.proto.output if name)
+
+    def _rejected(self, node: GraphNode, reason: str) -> Contradiction:
+        given = ", ".join(self._shown(name) for name in node.proto.input if name)
+        what = f"inputs {given}" if given else "attributes"
+        return Contradiction(f"{what} that the operator rejects ({reason})", _ACCEPTED)
+
+    def _shown(self, name: str) -> str:
+        """Shape and, of a short vector of integers, values of a tensor."""
+        shape, value = tensor_facts(self.types[name]).shape, self.values.get(name)
+        text = "?" if shape is None else shape_text(shape)
+        if value is None or value.dtype.kind != "i" or not 1 <= value.size <= _SHOWN:
+            return text
+        return f"{text} with the values {value.ravel().tolist()}"
+
+    def _learn(self, types: Types) -> None:
+        for name, kind in types.items():
+            old = self.types.get(name)
+            self.types[name] = kind if old is None else merged_type(kind, old)
+
+    def _of_stand_in(self, name: str, kind: onnx.TypeProto) -> onnx.TypeProto:
+        """An inferred type with the stated element type: a stand-in has only the same sizes."""
+        stated = self.stated.types.get(name)
+        if stated is not None and stated.tensor_type.elem_type:
+            kind.tensor_type.elem_type = stated.tensor_type.elem_type
+        return kind
 
     def _fold(self, node: GraphNode) -> None:
         outputs = [name for name in node.proto.output if name]
@@ -173,19 +215,3 @@ def _value(tensor: onnx.TensorProto) -> Array | None:
     except LIBRARY_ERRORS:
         return None
     return value if value.dtype.kind in _NUMBERS else None
-
-
-def _merged(old: onnx.TypeProto | None, new: onnx.TypeProto) -> onnx.TypeProto:
-    """The union of two types; if they differ, the first one wins."""
-    if old is None or not old.tensor_type.HasField("shape"):
-        return new if new.WhichOneof("value") or old is None else old
-    merged = onnx.TypeProto()
-    merged.CopyFrom(old)
-    if not merged.tensor_type.elem_type:
-        merged.tensor_type.elem_type = new.tensor_type.elem_type
-    dims, others = merged.tensor_type.shape.dim, new.tensor_type.shape.dim
-    if len(dims) == len(others):
-        for dim, other in zip(dims, others, strict=True):
-            if not dim.HasField("dim_value") and other.HasField("dim_value"):
-                dim.dim_value = other.dim_value
-    return merged

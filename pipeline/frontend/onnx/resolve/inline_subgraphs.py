@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, final
 
 import onnx
@@ -49,7 +49,8 @@ class Scope:
     ) -> GraphNode:
         """A node that only moves data, under a new name."""
         proto = onnx.NodeProto(op_type=operator, input=reads, output=writes)
-        return graph_node(self.names.fresh(name), proto)
+        made = graph_node(self.names.fresh(name), proto)
+        return made if operator == "Identity" else replace(made, synthetic=True)
 
     def count_nodes(self, count: int) -> None:
         """Counts inlined nodes.
@@ -92,8 +93,8 @@ class Body:
             if name not in called:
                 called[name] = scope.tensors.fresh(prefix + name)
         for value in graph.value_info:
-            if value.name in called:
-                scope.known.types.setdefault(called[value.name], value.type)
+            if value.name in called and value.name not in bound:
+                scope.known.stated.add(called[value.name], value.type)
         protos = [rename_tensors(node, called) for node in graph.node]
         nodes = sort_nodes(protos, scope.where, scope.names, prefix)
         return list(nodes), [called.get(value.name, value.name) for value in graph.output]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
+
+import onnx
 
 from nestmap.model import InputError
 from nestmap.pipeline.frontend.onnx.load.graph import (
@@ -16,12 +18,16 @@ from nestmap.pipeline.frontend.onnx.load.graph import (
 )
 from nestmap.pipeline.frontend.onnx.load.shapes import infer_types
 from nestmap.pipeline.frontend.onnx.load.skeleton import Skeleton, all_nodes, subgraphs
+from nestmap.pipeline.frontend.onnx.resolve.attributes import check_attributes
 from nestmap.pipeline.frontend.onnx.resolve.control_flow import EXPANSIONS
 from nestmap.pipeline.frontend.onnx.resolve.crash_guards import is_safe_in_graph
 from nestmap.pipeline.frontend.onnx.resolve.decompose import decomposed_nodes
 from nestmap.pipeline.frontend.onnx.resolve.equations import check_equations
 from nestmap.pipeline.frontend.onnx.resolve.inference import TensorKnowledge
 from nestmap.pipeline.frontend.onnx.resolve.inline_subgraphs import CannotExpandError, Scope
+from nestmap.pipeline.frontend.onnx.resolve.statements import Contradiction, take_statements
+
+_STORED: Final = "the stored tensor"
 
 
 @final
@@ -36,6 +42,11 @@ class ResolvedGraph:
     known: TensorKnowledge
     origins: dict[str, Origin]
     constants: frozenset[str]
+
+    @property
+    def contradictions(self) -> Mapping[str, Contradiction]:
+        """What is wrong with nodes, by name."""
+        return self.known.contradictions
 
 
 @final
@@ -72,7 +83,8 @@ def resolve_graph(
         raise InputError(where, "a graph without nodes", "an ONNX model with at least one node")
     tensor_origins(graph, nodes, small.constants, where)
     check_equations(nodes, where)
-    known = _knowledge(small, nodes)
+    check_attributes(nodes, small.model.opset_import, where)
+    known = _knowledge(small, nodes, where)
     names = Names(node.name for node in nodes)
     tensors = Names(name for node in nodes for name in (*node.reads, *node.proto.output))
     scope = Scope(where, array, native, known, names, tensors, set(small.constants))
@@ -82,17 +94,39 @@ def resolve_graph(
     return ResolvedGraph(tuple(made), scope.known, origins, frozenset(constants))
 
 
-def _knowledge(small: Skeleton, nodes: Sequence[GraphNode]) -> TensorKnowledge:
-    """The types and values from one pass over the graph; the rest is inferred node by node."""
+def _knowledge(small: Skeleton, nodes: Sequence[GraphNode], where: str) -> TensorKnowledge:
+    """The types and values from one pass over the graph; the rest is inferred node by node.
+
+    The pass knows nothing of what the model states, which may be false.
+    """
     graph = small.model.graph
+    stated = take_statements(graph, where)
     # Inference visits nodes in the given order.
     plain = [node.proto for node in nodes if is_safe_in_graph(node.proto)]
     del graph.node[:]
     graph.node.extend(plain)
-    known = TensorKnowledge(tuple(small.model.opset_import), infer_types(graph, small.model))
+    types = infer_types(graph, small.model)
+    known = TensorKnowledge(tuple(small.model.opset_import), types, stated)
     for tensor in graph.initializer:
         known.store(tensor, tensor.name)
+    _check_sources(graph, known)
     return known
+
+
+def _check_sources(graph: onnx.GraphProto, known: TensorKnowledge) -> None:
+    """Compares what is stated of inputs and stored tensors with their types.
+
+    Raises:
+        InputError: if they contradict each other.
+    """
+    stored, stated = {tensor.name for tensor in graph.initializer}, known.stated
+    for value in graph.input:
+        if value.name in stored:  # a default that may be replaced
+            stated.compare(value.name, value.type, known.types[value.name], _STORED)
+        else:
+            stated.check_source(value.name, value.type, "the input of the graph")
+    for name in sorted(stored & stated.types.keys()):
+        stated.check_source(name, known.types[name], _STORED)
 
 
 def _expanded(nodes: Sequence[GraphNode], scope: Scope) -> list[GraphNode]:

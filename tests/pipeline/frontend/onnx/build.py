@@ -50,9 +50,10 @@ def model(
     outputs: Shapes | None = None,
     functions: Sequence[onnx.FunctionProto] = (),
 ) -> onnx.ModelProto:
-    """A model; by default its output is what the last node makes, of unknown shape."""
-    known = {nodes[-1].output[0]: None} if outputs is None else outputs
-    graph = helper.make_graph(nodes, "net", _values(inputs), _values(known), stored)
+    """A model; by default its output is what the last node makes, of unknown type."""
+    last = [onnx.ValueInfoProto(name=nodes[-1].output[0])]
+    made = last if outputs is None else _values(outputs)
+    graph = helper.make_graph(nodes, "net", _values(inputs), made, stored)
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("acme", 1)]
     return helper.make_model(graph, functions=functions, opset_imports=opsets)
 

@@ -145,10 +145,13 @@ def test_precisions(
     assert (*found, output.precision, output.partial_precision) == bits
 
 
-def test_unknown_attributes_are_ignored() -> None:
-    known = one("Gemm", {"x": (4, 8)}, {"w": (8, 4)})
-    extended = one("Gemm", {"x": (4, 8)}, {"w": (8, 4)}, {"tile": [2, 2], "note": "mine"})
-    assert layer_of(known) == layer_of(extended)
+def test_attributes_of_operators_that_onnx_does_not_define_are_ignored() -> None:
+    attributes: dict[str, Attribute] = {"tile": [2, 2], "note": "mine"}
+    for given in ({}, attributes):
+        nodes = [
+            node("FusedGemm", "x w", "y", given, name="n", domain="com.microsoft"),
+        ]
+        assert layer_of(model(nodes, {"x": (4, 8)}, [weights("w", 8, 4)])).macs == 4 * 8 * 4
 
 
 def test_an_operator_of_another_domain_costs_nothing() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from onnx import helper, numpy_helper
+from onnx import numpy_helper
 
 from nestmap.model import NoCostNode
 from nestmap.pipeline.frontend.onnx import parse_onnx
@@ -118,17 +118,16 @@ def test_large_tensors_are_not_computed(operator: str) -> None:
 
 def test_what_cannot_be_computed_stays_unknown() -> None:
     nodes = [
-        node("Reshape", "c bad", "t", name="n"),  # five elements in rows of two
         node("Range", "zero one zero", "r", name="r"),  # no end
         node("Gather", "c far", "g", name="g"),
         node("Relu", "x", "y"),
     ]
     stored = [
-        *(integers("c", 1, 2, 3, 4, 5), integers("bad", 2, -1), integers("far", 9)),
+        *(integers("c", 1, 2, 3, 4, 5), integers("far", 9)),
         *(_scalar("zero", 0), _scalar("one", 1)),
     ]
     network = parse_onnx(model(nodes, {"x": (2,)}, stored))
-    assert [n.name for n in network.nodes][:3] == ["n", "r", "g"]
+    assert [n.name for n in network.nodes][:2] == ["r", "g"]
 
 
 def test_a_chain_of_blocks_is_followed_to_its_end() -> None:
@@ -137,13 +136,10 @@ def test_a_chain_of_blocks_is_followed_to_its_end() -> None:
         nodes += [
             node("NonZero", f"flags{i}", f"z{i}"),  # [1, 2]: of no size until computed
             node("Shape", f"z{i}", f"s{i}"),
-            node("ConstantOfShape", f"s{i}", f"flags{i + 1}"),
+            node("Sign", f"s{i}", f"flags{i + 1}"),
             node("Expand", f"x{i} s{i}", f"e{i}"),
             node("MatMul", f"e{i} w", f"x{i + 1}"),
         ]
-        nodes[-3].attribute.append(
-            helper.make_attribute("value", helper.make_tensor("", 7, [1], [1]))
-        )
     stored = [integers("flags0", 1, 0, 1), weights("w", 2, 2)]
     layers = parse_onnx(model(nodes, {"x0": (1, 1)}, stored)).layers
     assert layers[0].macs == 1 * 2 * 2

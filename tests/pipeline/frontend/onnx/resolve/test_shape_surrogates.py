@@ -10,6 +10,7 @@ from nestmap.pipeline.frontend.onnx import parse_onnx
 from nestmap.pipeline.frontend.onnx.load.graph import GraphNode
 from nestmap.pipeline.frontend.onnx.resolve.inference import TensorKnowledge
 from nestmap.pipeline.frontend.onnx.resolve.shape_surrogates import SURROGATE_OPERATORS
+from nestmap.pipeline.frontend.onnx.resolve.statements import Statements
 from tests.pipeline.frontend.onnx.written import written
 
 X = "float16[2,3,8] x"
@@ -126,6 +127,6 @@ def test_nodes_that_cannot_be_right_do_no_harm(operator: str, kind: str) -> None
         names = [f"x{i}" for i in range(count)]
         proto = helper.make_node(name, names, ["y"], domain=domain)
         for types in ({}, dict.fromkeys(names, FLOATS[kind])):
-            known = TensorKnowledge(OPSETS, types)
+            known = TensorKnowledge(OPSETS, types, Statements("model"))
             known.infer(GraphNode("n", operator, proto, tuple(names)))
             assert known.sizes("y") is None or kind != "unknown"
