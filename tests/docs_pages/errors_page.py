@@ -29,7 +29,7 @@ from tests.docs_pages.page import Section, text_of, write_files
 from tests.faults.interrupts import CTRL_C, ONNX_CRASH
 from tests.faults.processes import HOLD, read_line, running
 from tests.pipeline.cli.inputs import Ended, run_process
-from tests.pipeline.frontend.onnx.build import model, node, one, weights
+from tests.pipeline.frontend.onnx.build import integers, model, node, one, weights
 
 PAGE: Final = "errors.md"
 INTRODUCTION: Final = text_of(PAGE).partition("\n### ")[0]
@@ -270,6 +270,27 @@ def channels() -> onnx.ModelProto:
     return one("Conv", {"x": (1, 3, 8, 8)}, {"w": (4, 2, 3, 3)})
 
 
+def false_statement() -> onnx.ModelProto:
+    """A convolution behind an activation whose stated output is a hundred times larger."""
+    nodes = [node("Relu", "x", "r", name="act"), node("Conv", "r w", "y", name="conv")]
+    source = model(nodes, {"x": (1, 64, 56, 56)}, [weights("w", 8, 64, 1, 1)])
+    shape = [1, 6400, 56, 56]
+    value = onnx.helper.make_tensor_value_info("r", onnx.TensorProto.FLOAT, shape)
+    source.graph.value_info.append(value)
+    return source
+
+
+def reshape() -> onnx.ModelProto:
+    """A matrix product of more elements than there are."""
+    nodes = [node("Reshape", "x to", "r", name="flat"), node("MatMul", "r w", "y", name="n")]
+    return model(nodes, {"x": (1, 192)}, [integers("to", 1, 768), weights("w", 768, 4)])
+
+
+def misspelled() -> onnx.ModelProto:
+    """A convolution with an attribute that nobody reads."""
+    return one("Conv", {"x": (1, 2, 8, 8)}, {"w": (4, 2, 3, 3)}, {"strydes": [2, 2]})
+
+
 POINTER: Final = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 102532\n"
 
 GIVEN: Final[dict[str, Given]] = {
@@ -281,6 +302,9 @@ GIVEN: Final[dict[str, Given]] = {
     "a model whose shapes contradict each other": file_with(channels()),
     "a model on which the onnx library crashes": onnx_crash,
     "a model that takes hours": onnx_hang,
+    "a model that states a false shape": file_with(false_statement()),
+    "a model with a reshape into more elements": file_with(reshape()),
+    "a model with a misspelled attribute": file_with(misspelled()),
     "no package hwcomponents-cacti": without("hwcomponents_cacti"),
     "no matplotlib": without("matplotlib"),
     "no jinja2, no altair": without("jinja2", "altair"),
