@@ -8,7 +8,7 @@ from pathlib import Path
 import onnx
 import pytest
 import zigzag
-from benchmarks.fuzz_seeds import own_models
+from benchmarks.fuzz.onnx_seeds import own_models
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
