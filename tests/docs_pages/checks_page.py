@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from tests.docs_pages.page import DOCS
-from tests.faults.checks import CHECKS, FILES
+from tests.faults.checks import CHECKS, FILES, Outcome
+from tests.faults.test_inconsistent_onnx import ATTRIBUTES, GOOD, MISFITS, STATEMENTS
 
 PAGE: Final = DOCS / "errors.md"
 BEGIN: Final = "<!-- the tables are written by tests/docs_pages/checks_page.py -->\n"
 END: Final = "<!-- end of the tables -->\n"
 
 
+_ONNX: Final = (
+    *((f"a false statement: {case}", Outcome.ERROR) for case in STATEMENTS),
+    *((f"tensors that do not fit: {case}", Outcome.ERROR) for case in MISFITS),
+    *((f"an attribute that is {case}", Outcome.ERROR) for case in ATTRIBUTES),
+    *((case, Outcome.ACCEPTED) for case in GOOD),
+)
+
+
 def tables() -> str:
     """A table for each kind of file: what it may say, and whether that is an error."""
-    return "\n".join(_table(file) for file in FILES)
+    given = {file: [(x.says, x.outcome) for x in CHECKS if x.file == file] for file in FILES}
+    return "\n".join(_table(file, rows) for file, rows in (given | {"ONNX model": _ONNX}).items())
 
 
-def _table(file: str) -> str:
-    rows = (f"| {check.says} | {check.outcome} |\n" for check in CHECKS if check.file == file)
-    return f"| {file.capitalize()} with | Result |\n| --- | --- |\n{''.join(rows)}"
+def _table(file: str, rows: Iterable[tuple[str, Outcome]]) -> str:
+    lines = (f"| {says} | {outcome} |\n" for says, outcome in rows)
+    return f"| {file[0].upper()}{file[1:]} with | Result |\n| --- | --- |\n{''.join(lines)}"
 
 
 def drawn_tables() -> str:
