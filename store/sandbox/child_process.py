@@ -34,15 +34,15 @@ class ChildEndedError(Exception):
         self.is_late = is_late
 
 
-def start_child(code: str) -> subprocess.Popen[bytes]:
-    """A Python process that runs the code and finds the modules that this one finds.
+def start_child(code: str, *arguments: str) -> subprocess.Popen[bytes]:
+    """A Python process that runs code with arguments (``sys.argv[1:]``) and finds the modules that this one finds.
 
     Ctrl-C does not reach it. It imports nothing from the working directory unless this process
     does, and should end with its input: the input ends when this process ends.
     """
     path = [folder or os.curdir for folder in sys.path]
     return subprocess.Popen(
-        [sys.executable, "-P", "-W", "ignore", "-c", code],
+        [sys.executable, "-P", "-W", "ignore", "-c", code, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -35,7 +35,7 @@ IN_PROCESS: Final = "NESTMAP_ONNX_IN_PROCESS"
 """The environment variable that, if it is 1, keeps reading in the process of the caller."""
 
 _START_SECONDS: Final = 120.0
-_START: Final = "from nestmap.pipeline.frontend.onnx_process.server import serve; serve({!r}, {!r})"
+_START: Final = "from nestmap.pipeline.frontend.onnx_process.server import serve; serve()"
 _VALID: Final = "a valid ONNX model: onnx.checker.check_model(path, full_check=True) accepts it"
 
 
@@ -153,7 +153,7 @@ class OnnxProcess:
         return process
 
     def _start(self) -> subprocess.Popen[bytes]:
-        self._process, self._is_ready = start_child(_START.format(*self._limits)), False
+        self._process, self._is_ready = start_child(_START, *map(str, self._limits)), False
         return self._process
 
     def _stop(self) -> None:

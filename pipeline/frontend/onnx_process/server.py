@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 import warnings
 from pathlib import Path
@@ -33,9 +34,13 @@ _RETAINED_LIMIT: Final = 2**29
 """A process whose address space has grown by more (bytes) is replaced: little of it is freed."""
 
 
-def serve(seconds: float, memory: int) -> None:
-    """Reads files until the input ends; the main function of the process."""
-    limits = OnnxLimits(seconds, memory)
+def serve() -> None:
+    """Reads files until the input ends; the main function of the process.
+
+    Its arguments are the limits.
+    """
+    seconds, memory = sys.argv[1:]
+    limits = OnnxLimits(float(seconds), int(memory))
     pipe = answer_pipe()
     limit_process(limits.memory)
     before = address_space()
