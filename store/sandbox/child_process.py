@@ -35,10 +35,11 @@ class ChildEndedError(Exception):
 
 
 def start_child(code: str, *arguments: str) -> subprocess.Popen[bytes]:
-    """A Python process that runs code with arguments (``sys.argv[1:]``) and finds the modules that this one finds.
+    """A Python process that runs code with arguments (``sys.argv[1:]``).
 
-    Ctrl-C does not reach it. It imports nothing from the working directory unless this process
-    does, and should end with its input: the input ends when this process ends.
+    It finds the modules that this process finds, and none of the working directory unless this
+    process does. Ctrl-C does not reach it. It should end with its input: the input ends when this
+    process ends.
     """
     path = [folder or os.curdir for folder in sys.path]
     return subprocess.Popen(
