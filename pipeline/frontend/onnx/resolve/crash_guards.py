@@ -9,8 +9,6 @@ import onnx
 from nestmap.pipeline.frontend.onnx.load.crashing_nodes import is_safe_alone
 from nestmap.pipeline.frontend.onnx.load.skeleton import all_nodes, subgraphs
 
-__all__ = ["is_safe_alone", "is_safe_in_graph"]
-
 _CHECKED: Final = frozenset({"EyeLike", "RegexFullMatch", "GatherND", "Slice"})
 
 

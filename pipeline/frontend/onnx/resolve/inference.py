@@ -10,6 +10,7 @@ from typing import Final, final
 import onnx
 from onnx import helper, numpy_helper, shape_inference
 
+from nestmap.pipeline.frontend.onnx.load.crashing_nodes import is_safe_alone
 from nestmap.pipeline.frontend.onnx.load.errors import LIBRARY_ERRORS
 from nestmap.pipeline.frontend.onnx.load.graph import GraphNode
 from nestmap.pipeline.frontend.onnx.load.opsets import NEWEST, schema_of, version_of
@@ -22,7 +23,6 @@ from nestmap.pipeline.frontend.onnx.load.shapes import (
 )
 from nestmap.pipeline.frontend.onnx.load.skeleton import SMALL
 from nestmap.pipeline.frontend.onnx.resolve.consistency import misfit
-from nestmap.pipeline.frontend.onnx.resolve.crash_guards import is_safe_alone
 from nestmap.pipeline.frontend.onnx.resolve.folding import (
     FOLDED,
     SHAPE_OPERATORS,

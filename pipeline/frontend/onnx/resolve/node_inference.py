@@ -11,11 +11,11 @@ import numpy as np
 import onnx
 from onnx import TensorProto, checker, defs, helper, numpy_helper, shape_inference
 
+from nestmap.pipeline.frontend.onnx.load.crashing_nodes import is_safe_alone
 from nestmap.pipeline.frontend.onnx.load.errors import LIBRARY_ERRORS
 from nestmap.pipeline.frontend.onnx.load.opsets import schema_of
 from nestmap.pipeline.frontend.onnx.load.shapes import clear_negative_sizes, is_long
 from nestmap.pipeline.frontend.onnx.resolve.attributes import OWN_ATTRIBUTES
-from nestmap.pipeline.frontend.onnx.resolve.crash_guards import is_safe_alone
 from nestmap.pipeline.frontend.onnx.resolve.folding import Array
 from nestmap.pipeline.frontend.onnx.resolve.shape_surrogates import Types
 
