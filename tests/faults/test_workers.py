@@ -145,7 +145,13 @@ EXPLORE = (
 @pytest.mark.parametrize(
     ("error", "code", "told"),
     [
-        ("MemoryError('too much')", 1, "MemoryError: too much"),
+        ("ArithmeticError('too much')", 1, "ArithmeticError: too much"),
+        (
+            "MemoryError('too much')",
+            2,
+            "error: memory: found too little of it; expected more: raise the limits of this "
+            "process (ulimit -v, ulimit -u), or free memory",
+        ),
         ("OSError(28, 'No space left on device')", 2, "error: [Errno 28] No space left on device"),
     ],
 )
