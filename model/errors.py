@@ -39,6 +39,12 @@ class InputError(NestmapError):
         """What a model says about values given at ``where``."""
         return cls(where, *violation(error))
 
+    def inside(self, place: str) -> InputError:
+        """The same error about something that is named at ``place``."""
+        error = InputError(f"{place}: {self.where}", self.found, self.expected)
+        error.args = (f"{place}: {self}",)
+        return error
+
     @classmethod
     def conflict(cls, option: str, other: str, hint: str) -> InputError:
         """The error about options that exclude each other; ``hint`` says what to do instead."""

@@ -16,7 +16,16 @@ from nestmap.model import (
     StorageCore,
     Workload,
 )
+from nestmap.model.design_space.space import DesignSpace
 from nestmap.pipeline.frontend.yaml.core_allocation import TILINGS
+from nestmap.pipeline.frontend.yaml.design_space import (
+    CONDITIONS,
+    DESIGN_SPACE,
+    FIELDS,
+    NETWORKS,
+    PARAMETERS,
+    parse_design_space,
+)
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, Part, Section
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import ACCELERATOR, parse_accelerator
 from nestmap.pipeline.frontend.yaml.hardware.array import ARRAY, IMC_ARRAY
@@ -50,7 +59,8 @@ from nestmap.pipeline.frontend.yaml.temporal_ordering import LEVELS, ORDER
 from nestmap.pipeline.frontend.yaml.workload import parse_workload_yaml
 
 Mapped = tuple[MappingConstraints, CoreMapping]
-Model = Accelerator | ComputeCore | StorageCore | MultiCoreAccelerator | Mapped | Workload
+Hardware = Accelerator | ComputeCore | StorageCore | MultiCoreAccelerator
+Model = Hardware | Mapped | Workload | DesignSpace
 
 _EXAMPLES: Final = Path(__file__).parent / "formats"
 
@@ -138,6 +148,14 @@ FORMATS: Final = (
         _EXAMPLES / "workload.yaml",
         parse_workload_yaml,
         (LAYER, RELATIONS, SOURCES, precisions("O", ("W", "I"))),
+    ),
+    Format(
+        "Design space",
+        "Accelerators that differ in some fields, for `nestmap sweep`: see [sweeps](sweeps.md).",
+        _EXAMPLES / "space.yaml",
+        parse_design_space,
+        (DESIGN_SPACE, PARAMETERS, FIELDS, CONDITIONS, NETWORKS),
+        Origin.NESTMAP,
     ),
 )
 

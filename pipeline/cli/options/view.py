@@ -62,10 +62,10 @@ class SchemaOptions:
     """The options of ``nestmap schema``."""
 
     format: Annotated[
-        Literal["accelerator", "cores", "core", "mapping", "workload"],
+        Literal["accelerator", "cores", "core", "mapping", "workload", "space"],
         Option(
             help="The kind of file: a single-core accelerator, one with several cores, a core of "
-            "those, a mapping, or a network.",
+            "those, a mapping, a network, or a design space.",
             metavar="FORMAT",
             is_argument=True,
         ),

@@ -6,6 +6,13 @@ from enum import StrEnum
 from typing import Final
 
 from nestmap.pipeline.frontend.yaml.core_allocation import TILINGS
+from nestmap.pipeline.frontend.yaml.design_space import (
+    CONDITIONS,
+    DESIGN_SPACE,
+    FIELDS,
+    NETWORKS,
+    PARAMETERS,
+)
 from nestmap.pipeline.frontend.yaml.field_schema import Part
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import ACCELERATOR
 from nestmap.pipeline.frontend.yaml.hardware.array import ARRAY, IMC_ARRAY
@@ -38,6 +45,8 @@ class FileFormat(StrEnum):
     """Constraints on mappings, and core allocations."""
     WORKLOAD = "workload"
     """A network, layer by layer."""
+    SPACE = "space"
+    """A design space: accelerators that a sweep explores."""
 
 
 HARDWARE: Final = (ARRAY, IMC_ARRAY, MEMORY, PORT, MOVEMENTS, VECTOR_UNIT)
@@ -49,6 +58,7 @@ PARTS: Final[dict[FileFormat, tuple[Part, ...]]] = {
     FileFormat.CORE: (CORE, STORAGE_CORE, *HARDWARE),
     FileFormat.MAPPING: (MAPPING, UNROLLED, HINTS, LINKS, ORDER, LEVELS, TILINGS),
     FileFormat.WORKLOAD: (LAYER, RELATIONS, SOURCES),
+    FileFormat.SPACE: (DESIGN_SPACE, PARAMETERS, FIELDS, CONDITIONS, NETWORKS),
 }
 """The parts of each format; sections with the same path are alternatives."""
 

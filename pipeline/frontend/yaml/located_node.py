@@ -160,6 +160,14 @@ class Node:
         """The text; ``None`` if the value is not a text."""
         return str(self.value.value) if self._is("str") else None
 
+    def number_or_none(self) -> int | float | None:
+        """The number; ``None`` if the value is not a number."""
+        return self._number("int", "float")
+
+    def boolean_or_none(self) -> bool | None:
+        """The truth value; ``None`` if the value is not one."""
+        return self.boolean() if self._is("bool") else None
+
     def name(self, expected: str = "a name") -> str:
         """A letter followed by at most 31 letters, digits and underscores."""
         if not is_name(self.text(expected)):

@@ -1,0 +1,1 @@
+"""Design spaces: what varies in an accelerator, over which values, under which constraints."""

@@ -1,0 +1,254 @@
+"""A design space: a base accelerator, what varies, constraints, networks and objectives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from math import prod
+from typing import Annotated, Final, Self, cast
+
+from pydantic import Field, model_validator
+
+from nestmap.model.base import Frozen
+from nestmap.model.design_space.design import Design
+from nestmap.model.design_space.expression import Expression, ExpressionError, Value
+from nestmap.model.design_space.parameters import DERIVED, Parameter
+from nestmap.model.errors import suggestion
+from nestmap.model.units import PositiveCount
+from nestmap.model.workload.graph import Workload
+
+MEMORY_QUANTITIES: Final = ("size", "instances", "total", "area")
+"""What constraints may say of a memory: ``memories.NAME.size`` and the like."""
+
+
+class DesignObjective(StrEnum):
+    """What a sweep minimizes."""
+
+    ENERGY = "energy"
+    LATENCY = "latency"
+    EDP = "edp"
+    AREA = "area"
+
+
+class SpaceError(ValueError):
+    """A part of a design space is wrong; ``part`` is its path, as in a file."""
+
+    def __init__(self, part: str, found: str, expected: str) -> None:
+        self.part = part
+        self.found = found
+        self.expected = expected
+        super().__init__(f"{part}: {found}; expected {expected}")
+
+
+class Description(Frozen, frozen=True):
+    """The values of a YAML description of an accelerator, as JSON."""
+
+    json_text: str
+
+    @classmethod
+    def of(cls, values: Mapping[str, object]) -> Self:
+        """The description with these values: numbers, texts, lists and mappings."""
+        return cls(json_text=json.dumps(values))
+
+    @property
+    def values(self) -> dict[str, object]:
+        """A new copy of the values."""
+        return cast("dict[str, object]", json.loads(self.json_text))
+
+
+class Setting(Frozen, frozen=True):
+    """A field of the accelerator's description, by its path, and the value that it gets.
+
+    ``None``: designs lack the field.
+    """
+
+    field: Annotated[str, Field(min_length=1)]
+    value: Expression | None
+
+
+class Presence(Frozen, frozen=True):
+    """A memory of the base accelerator, and the condition under which designs have it."""
+
+    memory: Annotated[str, Field(min_length=1)]
+    when: Expression
+
+
+class DimensionSize(Frozen, frozen=True):
+    """The size of a dimension that a network leaves open."""
+
+    name: str
+    size: PositiveCount
+
+
+class WeightedNetwork(Frozen, frozen=True):
+    """A network (its name or file, or the network itself), and how often it runs.
+
+    The sums of a design count its energy and latency ``weight`` times.
+    """
+
+    network: str | Workload
+    weight: Annotated[float, Field(gt=0, le=1e12, allow_inf_nan=False)] = 1.0
+    dims: tuple[DimensionSize, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name or file, with the sizes that are given."""
+        name = self.network if isinstance(self.network, str) else self.network.name
+        sizes = ", ".join(f"{x.name}={x.size}" for x in self.dims)
+        return f"{name} ({sizes})" if sizes else name
+
+
+class DesignSpace(Frozen, frozen=True):
+    """Accelerators that differ in the values of parameters.
+
+    ``accelerator`` is the base: its name, its file, or the values of its description. ``mapping``
+    constrains the mappings on all designs; by default nothing does. ``settings`` say which fields
+    get which values, ``presence`` which memories only some designs have. Designs that do not meet
+    all ``constraints`` are left out. ``objectives`` are what the front minimizes.
+
+    Names in settings and conditions are those of parameters; constraints may also name quantities
+    of the accelerator of a design: ``area``, ``units`` (of the array), and of a memory
+    ``memories.NAME.size`` (bits of an instance), ``.instances``, ``.total`` (bits of all instances)
+    and ``.area`` (of all instances), which are 0 where a design lacks the memory.
+    """
+
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+    accelerator: Annotated[str, Field(min_length=1)] | Description
+    mapping: Annotated[str, Field(min_length=1)] | None = None
+    parameters: tuple[Parameter, ...]
+    settings: tuple[Setting, ...] = ()
+    presence: tuple[Presence, ...] = ()
+    constraints: tuple[Expression, ...] = ()
+    networks: tuple[WeightedNetwork, ...]
+    objectives: tuple[DesignObjective, ...] = (DesignObjective.ENERGY, DesignObjective.LATENCY)
+
+    @model_validator(mode="after")
+    def _check(self) -> DesignSpace:
+        self._check_counts()
+        self._check_distinct()
+        for part, expression, known in self._expressions():
+            for name in expression.names:
+                if name not in known and not (part.startswith("constraints") and is_derived(name)):
+                    raise SpaceError(part, f"the unknown name {name}", suggestion(name, known))
+        _ = self._order
+        return self
+
+    def _check_counts(self) -> None:
+        if not self.parameters:
+            raise SpaceError("parameters", "no parameter", "at least one")
+        if not self.settings and not self.presence:
+            raise SpaceError("set", "no field", "at least one field that parameters set, or when")
+        if not self.networks:
+            raise SpaceError("networks", "no network", "at least one")
+        if not self.objectives:
+            raise SpaceError("objectives", "no objective", f"some of {', '.join(DesignObjective)}")
+
+    def _check_distinct(self) -> None:
+        parts = (
+            *(("parameters", x.name) for x in self.parameters),
+            *(("set", x.field) for x in self.settings),
+            *(("when", x.memory) for x in self.presence),
+        )
+        seen: set[tuple[str, str]] = set()
+        for part in parts:
+            if part in seen:
+                raise SpaceError(".".join(part), f"a second {part[1]}", "each once")
+            seen.add(part)
+        for what, items in (("networks", self.networks), ("objectives", self.objectives)):
+            for n, item in enumerate(items):
+                if item in items[:n]:
+                    raise SpaceError(f"{what}[{n}]", "the same as before", "each once")
+
+    def _expressions(self) -> Iterator[tuple[str, Expression, tuple[str, ...]]]:
+        """Each expression: its part of the space, and the names that it may have."""
+        names = tuple(x.name for x in self.parameters)
+        for parameter in self.parameters:
+            if isinstance(parameter.choices, Expression):
+                yield f"parameters.{parameter.name}", parameter.choices, names
+        for setting in self.settings:
+            if setting.value is not None:
+                yield f"set.{setting.field}", setting.value, names
+        for presence in self.presence:
+            yield f"when.{presence.memory}", presence.when, names
+        for n, constraint in enumerate(self.constraints):
+            yield f"constraints[{n}]", constraint, (*names, *DERIVED[:2], "memories.NAME.size")
+
+    @cached_property
+    def _order(self) -> tuple[tuple[str, Expression], ...]:
+        """The parameters that are expressions, each after those that it names."""
+        formulas = {x.name: x.choices for x in self.parameters if isinstance(x.choices, Expression)}
+        graph = {name: [x for x in e.names if x in formulas] for name, e in formulas.items()}
+        try:
+            return tuple((name, formulas[name]) for name in TopologicalSorter(graph).static_order())
+        except CycleError as error:
+            cycle = cast("list[str]", error.args[1])
+            found = f"a cycle: {' -> '.join(reversed(cycle))}"
+            part = f"parameters.{cycle[0]}"
+            raise SpaceError(part, found, "expressions of other parameters") from None
+
+    @property
+    def free(self) -> tuple[Parameter, ...]:
+        """The parameters that are no expressions; those of one value among them."""
+        return tuple(x for x in self.parameters if not isinstance(x.choices, Expression))
+
+    @cached_property
+    def size(self) -> int:
+        """The number of combinations of values, with those that do not meet the constraints."""
+        return prod(len(x.values) for x in self.free)
+
+    def design(self, number: int) -> Design:
+        """The combination with a number, 0 to ``size - 1``; the last parameter varies fastest.
+
+        Raises:
+            IndexError: where there is none with that number.
+            SpaceError: where an expression has no value.
+        """
+        if not 0 <= number < self.size:
+            raise IndexError(f"design {number} of {self.size}")
+        values: dict[str, Value] = {}
+        rest = number
+        for parameter in reversed(self.free):
+            rest, place = divmod(rest, len(parameter.values))
+            values[parameter.name] = parameter.values[place]
+        for name, expression in self._order:
+            values[name] = value_of(f"parameters.{name}", expression, values)
+        return Design(number, tuple((x.name, values[x.name]) for x in self.parameters))
+
+
+def value_of(part: str, expression: Expression, values: Mapping[str, Value]) -> Value:
+    """The value of an expression in a part of a space.
+
+    Raises:
+        SpaceError: where it has none.
+    """
+    try:
+        return expression.value(values)
+    except ExpressionError as error:
+        used = ", ".join(f"{x}={values[x]}" for x in expression.names)
+        where = f" with {used}" if used else ""
+        found = f"{expression}, which is {error.found}{where}"
+        raise SpaceError(part, found, error.expected) from None
+
+
+def condition_of(part: str, expression: Expression, values: Mapping[str, Value]) -> bool:
+    """Whether a condition in a part of a space holds.
+
+    Raises:
+        SpaceError: where it has no value, or one other than true or false.
+    """
+    value = value_of(part, expression, values)
+    if not isinstance(value, bool):
+        raise SpaceError(part, f"{expression}, which is {value!r}", "a condition such as rows <= 8")
+    return value
+
+
+def is_derived(name: str) -> bool:
+    """Whether a name is one of a quantity of the accelerator; the memory may be unknown."""
+    head, _, rest = name.partition(".")
+    if head != DERIVED[2]:
+        return name in DERIVED
+    memory, _, quantity = rest.rpartition(".")
+    return bool(memory) and quantity in MEMORY_QUANTITIES

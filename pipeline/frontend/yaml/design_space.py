@@ -1,0 +1,391 @@
+"""Reads design spaces: the base accelerator, parameters, what they set, constraints, networks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar, final
+
+from pydantic import ValidationError
+
+from nestmap.model import InputError
+from nestmap.model.design_space.expression import LARGEST, Expression, Value
+from nestmap.model.design_space.parameters import (
+    Choices,
+    LinearRange,
+    Parameter,
+    PowerRange,
+    ValueList,
+)
+from nestmap.model.design_space.space import (
+    Description,
+    DesignObjective,
+    DesignSpace,
+    DimensionSize,
+    Presence,
+    Setting,
+    SpaceError,
+    WeightedNetwork,
+)
+from nestmap.model.errors import suggestion
+from nestmap.pipeline.frontend.given import FieldValues
+from nestmap.pipeline.frontend.yaml.field_schema import (
+    Entries,
+    Field,
+    Form,
+    Need,
+    Section,
+    one_of,
+)
+from nestmap.pipeline.frontend.yaml.load import read_source
+from nestmap.pipeline.frontend.yaml.located_node import Node
+
+M = TypeVar("M")
+
+_NAME: Final = Field(
+    "name", "its name; the store tags its runs `sweep:NAME`", "the name of the space", "buffers"
+)
+_ACCELERATOR: Final = Field(
+    "accelerator",
+    "the base: a bundled accelerator, a file (also relative to this one), or the fields themselves",
+    "a bundled name, a file, or the fields of an accelerator",
+    "tpu_like",
+)
+_MAPPING: Final = Field(
+    "mapping",
+    "constraints on the mappings of all designs",
+    "a bundled name or a file",
+    "free",
+    Need.OPTIONAL,
+    otherwise="nothing is fixed",
+)
+_PARAMETERS: Final = Field(
+    "parameters", "the [parameters](#parameters) by name", "parameters by name", ""
+)
+_SET: Final = Field(
+    "set",
+    "the [fields that vary](#fields-that-vary) by path",
+    "expressions by path",
+    "",
+    Need.OPTIONAL,
+    otherwise="no field; then `when` must be there",
+)
+_WHEN: Final = Field(
+    "when",
+    "[conditions](#memories-that-some-designs-have) under which designs have a memory",
+    "conditions by memory",
+    "",
+    Need.OPTIONAL,
+    otherwise="all designs have all memories",
+)
+_CONSTRAINTS: Final = Field(
+    "constraints",
+    "conditions that designs must meet, over parameters, `area`, `units` (of the array) and of a "
+    "memory `memories.NAME.size` (bits of an instance), `.instances`, `.total` (bits of all "
+    "instances) and `.area` (of all instances)",
+    "a list of conditions such as units <= 1024",
+    '["area <= 4", "rows >= columns"]',
+    Need.OPTIONAL,
+    default="[]",
+)
+_NETWORKS: Final = Field(
+    "networks", "the [networks](#networks-of-a-design-space) to map", "a list of networks", ""
+)
+_OBJECTIVES: Final = Field(
+    "objectives",
+    f"what the front minimizes: some of {', '.join(f'`{x}`' for x in DesignObjective)}, over all "
+    "networks together",
+    f"a list, each item {one_of(DesignObjective)}",
+    "[energy, area]",
+    Need.OPTIONAL,
+    default="[energy, latency]",
+)
+
+DESIGN_SPACE: Final = Section(
+    "Root of a design space",
+    (),
+    "Which fields of an accelerator vary, and how.",
+    (
+        *(_NAME, _ACCELERATOR, _MAPPING, _PARAMETERS, _SET, _WHEN, _CONSTRAINTS, _NETWORKS),
+        _OBJECTIVES,
+    ),
+)
+_EXPRESSION: Final = "an expression such as rows * columns"
+_CHOICES: Final = (
+    "a list of values, a range such as {from: 8, to: 64, step: 8} or {from: 8, to: 64, factor: 2}, "
+    f"a value, or {_EXPRESSION}"
+)
+PARAMETERS: Final = Entries(
+    "Parameters",
+    (_PARAMETERS.name,),
+    "Names are a letter, then letters, digits or `_`, at most 32. Expressions consist of numbers, "
+    "texts in quotes, names of parameters, `+ - * / // % **`, comparisons, `and`, `or`, `not`, "
+    "`min`, `max`, `ceil` and `floor`.",
+    _PARAMETERS.kind,
+    (
+        Form("rows: [8, 16, 32]", "each of these values: numbers, texts, or `true` and `false`"),
+        Form("rows: {from: 8, to: 32, step: 8}", "8, 16, 24 and 32"),
+        Form("rows: {from: 8, to: 64, factor: 2}", "8, 16, 32 and 64"),
+        Form("rows: 16", "always 16"),
+        Form("rows: 2 * 8 + 1", "the value of an expression, here without names"),
+    ),
+)
+FIELDS: Final = Entries(
+    "Fields that vary",
+    (_SET.name,),
+    "Any field of the description of an accelerator, by the path that errors show: "
+    "`operational_array.sizes[0]`, `memories.sram.ports[0].bandwidth_max`. The value is that of an "
+    "expression; whole results of a division count as whole numbers.",
+    _SET.kind,
+    (
+        Form("operational_array.sizes[0]: 16", "always 16"),
+        Form("memories.sram_2MB.size: 8192 * 1024", "the value of an expression"),
+        Form("technology: 28", "a field that the base leaves out"),
+        Form("memories.sram_2MB.r_cost: null", "designs lack the field, as if it were left out"),
+    ),
+)
+CONDITIONS: Final = Entries(
+    "Memories that some designs have",
+    (_WHEN.name,),
+    "By the name of a memory of the base: designs that do not meet the condition lack the memory.",
+    _WHEN.kind,
+    (Form("sram_2MB: 1 < 2", "a condition, here one that always holds"),),
+)
+NETWORKS: Final = Entries(
+    "Networks of a design space",
+    (_NETWORKS.name,),
+    "Each item is a network, or a mapping with the fields `network`, `weight` (how often the sums "
+    "count it) and `dims` (sizes that the network leaves open).",
+    _NETWORKS.kind,
+    (
+        Form("light:alexnet", "a network by its name or file"),
+        Form("{network: gpt2, weight: 2.5, dims: {batch: 1}}", "GPT-2, which counts 2.5 times"),
+    ),
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LocatedSpace:
+    """A design space, and where a file has its parts: the place of each by its path."""
+
+    space: DesignSpace
+    places: Mapping[str, str]
+
+    def error(self, part: str, found: str, expected: str) -> InputError:
+        """An error about a part of the space."""
+        return InputError(self.places.get(part) or f"{self._name}: {part}", found, expected)
+
+    def wrong(self, error: SpaceError) -> InputError:
+        """The error about a part that the space itself has found."""
+        return self.error(error.part, error.found, error.expected)
+
+    @property
+    def _name(self) -> str:
+        return f"design space {self.space.name}"
+
+
+def parse_design_space(source: Path | FieldValues) -> DesignSpace:
+    """The design space that a YAML file describes, or its fields.
+
+    Raises:
+        InputError: if it does not match the schema; the error names line and field.
+    """
+    return locate_design_space(source).space
+
+
+def locate_design_space(source: Path | FieldValues) -> LocatedSpace:
+    """The design space of :func:`parse_design_space`, with the places of its parts.
+
+    Raises:
+        InputError: if it does not match the schema; the error names line and field.
+    """
+    root = read_source(source, "design space")
+    folder = source.parent if isinstance(source, Path) else Path()
+    reader = _Reader(folder, {})
+    return LocatedSpace(reader.space(root), reader.places)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads a space; ``places`` collects where its parts are."""
+
+    folder: Path
+    places: dict[str, str]
+
+    def space(self, root: Node) -> DesignSpace:
+        fields = root.fields(DESIGN_SPACE)
+        for field, node in fields.items():
+            self.places[field.name] = node.where
+        parts: dict[str, object] = {
+            "name": fields[_NAME].text(_NAME.kind),
+            "accelerator": self._accelerator(fields[_ACCELERATOR]),
+            "parameters": self._by_name(fields, _PARAMETERS, self._parameter),
+            "settings": self._by_name(fields, _SET, self._setting),
+            "presence": self._by_name(fields, _WHEN, self._presence),
+            "constraints": self._listed(fields, _CONSTRAINTS, _expression),
+            "networks": self._listed(fields, _NETWORKS, self._network),
+        }
+        if _MAPPING in fields:
+            parts["mapping"] = self._file(fields[_MAPPING].text(_MAPPING.kind))
+        if _OBJECTIVES in fields:
+            parts["objectives"] = self._listed(fields, _OBJECTIVES, _objective)
+        try:
+            return DesignSpace.model_validate(parts)
+        except ValidationError as error:
+            raise self._located(error, root) from None
+
+    def _located(self, error: ValidationError, root: Node) -> InputError:
+        cause: object = error.errors()[0].get("ctx", {}).get("error")
+        if isinstance(cause, SpaceError):
+            where = self.places.get(cause.part) or root.where
+            return InputError(where, cause.found, cause.expected)
+        return InputError.of(root.where, error)
+
+    def _by_name(
+        self, fields: Mapping[Field, Node], field: Field, read: Callable[[str, Node], M]
+    ) -> tuple[M, ...]:
+        if field not in fields:
+            return ()
+        nodes = fields[field].entries(field.kind)
+        for name, node in nodes.items():
+            self.places[f"{field.name}.{name}"] = node.where
+        return tuple(read(name, node) for name, node in nodes.items())
+
+    def _listed(
+        self, fields: Mapping[Field, Node], field: Field, read: Callable[[Node], M]
+    ) -> tuple[M, ...]:
+        if field not in fields:
+            return ()
+        nodes = fields[field].sequence(field.kind)
+        for n, node in enumerate(nodes):
+            self.places[f"{field.name}[{n}]"] = node.where
+        return tuple(map(read, nodes))
+
+    def _accelerator(self, node: Node) -> str | Description:
+        if node.is_mapping and node.entries():
+            return Description.of(plain_values(node))
+        return self._file(node.text(_ACCELERATOR.kind))
+
+    def _file(self, name: str) -> str:
+        """The name, or the path of the file that it names in the folder of the space."""
+        path = self.folder / name
+        return str(path) if path.is_file() else name
+
+    def _parameter(self, name: str, node: Node) -> Parameter:
+        choices = _choices(node)
+        with node.locate_errors():
+            return Parameter(name=name, choices=choices)
+
+    def _setting(self, name: str, node: Node) -> Setting:
+        return Setting(field=name, value=None if node.is_null else _expression(node))
+
+    def _presence(self, name: str, node: Node) -> Presence:
+        return Presence(memory=name, when=_expression(node))
+
+    def _network(self, node: Node) -> WeightedNetwork:
+        if not node.is_mapping:
+            return WeightedNetwork(network=self._file(node.text("a network, or a mapping")))
+        entries = _known(node, ("network", "weight", "dims"), ("network",))
+        weight, dims = entries.get("weight"), entries.get("dims")
+        name = self._file(entries["network"].text("a network: its name or file"))
+        factor = weight.number("a weight above 0") if weight else 1.0
+        with (weight or node).locate_errors():
+            return WeightedNetwork(network=name, weight=factor, dims=_dims(dims))
+
+
+def _dims(node: Node | None) -> tuple[DimensionSize, ...]:
+    if node is None:
+        return ()
+    sizes = node.entries("sizes by name, such as {batch: 1}")
+    return tuple(
+        DimensionSize(name=name, size=x.integer("a positive size", minimum=1))
+        for name, x in sizes.items()
+    )
+
+
+def _objective(node: Node) -> DesignObjective:
+    return node.choice(DesignObjective)
+
+
+def _choices(node: Node) -> Choices:
+    if node.is_sequence:
+        values = tuple(_value(item) for item in node.sequence())
+        with node.locate_errors():
+            return ValueList(values=values)
+    if node.is_mapping:
+        return _range(node)
+    if node.text_or_none() is None:
+        return ValueList(values=(_value(node),))
+    return _expression(node)
+
+
+def _range(node: Node) -> LinearRange | PowerRange:
+    entries = _known(node, ("from", "to", "step", "factor"), ("from", "to"))
+    if ("step" in entries) == ("factor" in entries):
+        raise node.error(_CHOICES, "a range with both step and factor" if "step" in entries else
+                         "a range without step or factor")  # fmt: skip
+    numbers = {name: _number(entry) for name, entry in entries.items()}
+    first, last = numbers["from"], numbers["to"]
+    with node.locate_errors():
+        if "step" in numbers:
+            return LinearRange(first=first, last=last, step=numbers["step"])
+        return PowerRange(first=first, last=last, factor=numbers["factor"])
+
+
+def _known(node: Node, known: tuple[str, ...], required: tuple[str, ...]) -> dict[str, Node]:
+    """The entries of a mapping with known names."""
+    entries = node.entries()
+    for name, entry in entries.items():
+        if name not in known:
+            raise entry.error(suggestion(name, known), f"the unknown field {name!r}")
+    for name in required:
+        if name not in entries:
+            raise node.error(f"the field {name}", f"no {name}")
+    return entries
+
+
+def _expression(node: Node) -> Expression:
+    """An expression; numbers and truth values may stand without quotes."""
+    text = node.text_or_none()
+    if text is None:
+        text = repr(_value(node))
+    with node.locate_errors():
+        return Expression(text=text)
+
+
+def _value(node: Node) -> Value:
+    text, truth, number = node.text_or_none(), node.boolean_or_none(), node.number_or_none()
+    if text is not None:
+        return text
+    if truth is not None:
+        return truth
+    if number is None or not -LARGEST <= number <= LARGEST:  # NaN compares false
+        raise node.error("a number, a text, true or false")
+    return number
+
+
+def _number(node: Node) -> int | float:
+    number = node.number_or_none()
+    if number is None or not -LARGEST <= number <= LARGEST:
+        raise node.error("a number")
+    return number
+
+
+def plain_values(node: Node) -> dict[str, object]:
+    """The values of a mapping, as dictionaries, lists, texts and numbers.
+
+    Raises:
+        InputError: if there is another value, such as a date.
+    """
+    return {name: _plain(entry) for name, entry in node.entries().items()}
+
+
+def _plain(node: Node) -> object:
+    if node.is_mapping:
+        return plain_values(node)
+    if node.is_sequence:
+        return [_plain(item) for item in node.sequence()]
+    return None if node.is_null else _value(node)

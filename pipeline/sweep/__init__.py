@@ -1,0 +1,1 @@
+"""Sweeps: explores networks on all or some designs of a design space, and finds the front."""
