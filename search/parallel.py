@@ -23,11 +23,17 @@ def available_workers() -> int:
     return os.cpu_count() or 1
 
 
-def map_in_order(run: Callable[[A], B], items: Iterable[A], workers: int) -> Iterator[B]:
+def map_in_order(
+    run: Callable[[A], B],
+    items: Iterable[A],
+    workers: int,
+    stopping: Callable[[], None] | None = None,
+) -> Iterator[B]:
     """Applies ``run`` to every item on several threads, lazily; yields results in item order.
 
     Threads suffice because kernels run without the GIL. An exception in ``run`` or in the stream is
-    raised at its item's position, so that all earlier results are delivered.
+    raised at its item's position, so that all earlier results are delivered. ``stopping`` is called
+    at the end, before waiting for what still runs, which may be unwanted.
     """
     if workers == 1:
         yield from map(run, items)
@@ -41,6 +47,8 @@ def map_in_order(run: Callable[[A], B], items: Iterable[A], workers: int) -> Ite
             waiting.extend(islice(started, 1))
             yield result
     finally:
+        if stopping is not None:
+            stopping()
         pool.shutdown(cancel_futures=True)
 
 

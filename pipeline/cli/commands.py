@@ -10,6 +10,7 @@ from nestmap.pipeline.cli import (
     commands_db,
     commands_explore,
     commands_multicore,
+    commands_sweep,
     commands_view,
 )
 from nestmap.pipeline.cli.error_handling import report_errors
@@ -61,5 +62,6 @@ def examples() -> None:
 
 commands_explore.register(app)
 commands_multicore.register(app)
+commands_sweep.register(app)
 commands_view.register(app)
 commands_db.register(app)

@@ -230,7 +230,7 @@ def _memories(tree: Mapping[str, Tree]) -> dict[str, Tree]:
 
 
 def check_space(
-    given: GivenSpace,
+    given: GivenSpace | LocatedSpace,
     *,
     static_energy: bool = False,
     store: Store | Path | str | None = None,
@@ -241,10 +241,10 @@ def check_space(
         InputError: where the space, its base, a network or the mapping is invalid.
         StoreError: where the store is needed and cannot be used.
     """
-    located = located_space(given)
-    base = _base(located, store)
+    located = given if isinstance(given, LocatedSpace) else located_space(given)
+    base = _base(located, store, static_energy)
     tree = copied(base.values)
-    fields = _found_fields(located, tree)
+    fields = find_fields(located, tree)
     _check_memories(located, _memories(tree))
     return CheckedSpace(
         located=located,
@@ -268,12 +268,14 @@ def located_space(given: GivenSpace) -> LocatedSpace:
     return locate_design_space(Path(given) if isinstance(given, str) else given)
 
 
-def _base(located: LocatedSpace, store: Store | Path | str | None) -> Description:
+def _base(
+    located: LocatedSpace, store: Store | Path | str | None, static_energy: bool
+) -> Description:
     """The values of the base accelerator, which must be valid by itself."""
     given = located.space.accelerator
     source = given.values if isinstance(given, Description) else given
     try:
-        read_accelerator(source, store)
+        read_accelerator(source, store, static_energy=static_energy)
         if isinstance(source, str):
             return Description.of(plain_values(read_yaml(resolve_accelerator(source))))
     except InputError as error:
@@ -286,7 +288,12 @@ def _inside(located: LocatedSpace, part: str, error: InputError) -> InputError:
     return error.inside(located.error(part, "", "").where)
 
 
-def _found_fields(located: LocatedSpace, tree: dict[str, Tree]) -> tuple[SetField, ...]:
+def find_fields(located: LocatedSpace, tree: dict[str, Tree]) -> tuple[SetField, ...]:
+    """The fields that a space sets, in the order of its settings.
+
+    Raises:
+        InputError: where the base has no such field, or one is set twice.
+    """
     fields: dict[Steps, str] = {}
     for setting in located.space.settings:
         part = f"set.{setting.field}"

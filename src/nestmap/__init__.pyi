@@ -1,3 +1,4 @@
+from .model.design_space.space import DesignSpace as DesignSpace
 from .model.evaluation.recording import Recording as Recording
 from .model.evaluation.recording import RecordMode as RecordMode
 from .model.workload.builders import Precision as Precision
@@ -23,5 +24,7 @@ from .pipeline.multicore.api import resume_stream as resume_stream
 from .pipeline.multicore.api import stream as stream
 from .pipeline.multicore.plan import StreamPlan as StreamPlan
 from .pipeline.multicore.plan import stream_plan as stream_plan
+from .pipeline.sweep.api import sweep as sweep
+from .pipeline.sweep.result import SweepResult as SweepResult
 
 NOTEBOOK_VIEWS: str

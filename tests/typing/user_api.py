@@ -5,7 +5,7 @@ from typing import assert_type
 from uuid import UUID
 
 import nestmap
-from nestmap import Exploration, evaluate, explore
+from nestmap import DesignSpace, Exploration, SweepResult, evaluate, explore, sweep
 from nestmap.model import (
     Accelerator,
     CostModelEvaluation,
@@ -33,6 +33,7 @@ from nestmap.model import (
     Workload,
     layer_from_equation,
 )
+from nestmap.model.design_space.expression import Value
 from nestmap.pipeline.describe import describe, pipeline_graph
 from nestmap.pipeline.explore.accelerator_diff import Difference, differences
 from nestmap.pipeline.explore.api import (
@@ -52,6 +53,7 @@ from nestmap.pipeline.stages import (
     SearchUnusedMemoryStage,
     SpatialMappingGeneratorStage,
 )
+from nestmap.pipeline.sweep.design_result import DesignResult
 from nestmap.store import RunRecord, RunStatus, Store
 from nestmap.store.read.relation import Relation
 
@@ -71,6 +73,20 @@ def by_name() -> None:
         assert_type(result.statistics.evaluations, int)
         assert_type(result.cme.temporal_mapping.order, tuple[Loop, ...])
         assert_type(result.cme.level("W", 0).costs.energy_of(Movement.RD_TO_LOW), float)
+
+
+def swept() -> None:
+    """The designs of a space."""
+    found = sweep("space.yaml", strategy="random", designs=10, objective="energy")
+    assert_type(found, SweepResult)
+    assert_type(found.space, DesignSpace)
+    assert_type(found.front, tuple[DesignResult, ...])
+    best = found.best("area")
+    assert_type(best.energy, float | None)
+    assert_type(best.parameters, tuple[tuple[str, Value], ...])
+    assert_type(found.accelerator_yaml(best), str)
+    assert_type(found.relation(), Relation)
+    sweep({"name": "s", "accelerator": "tpu_like"}, workers=2, store=Path("x.duckdb"))
 
 
 def by_file() -> None:

@@ -1,0 +1,121 @@
+"""The options of the command that explores the designs of a space."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal, final
+
+from nestmap.pipeline.cli.options.common import OUTPUT, SEARCH, StaticEnergy, Strict
+from nestmap.pipeline.explore.options import EveryName, ObjectiveName, SearchName
+from nestmap.pipeline.sweep.options import ChoiceOptions
+from nestmap.pipeline.util.option import Option
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepSearchOptions:
+    """How the mappings of each design are searched."""
+
+    GROUP: ClassVar[str] = SEARCH
+
+    objective: Annotated[
+        ObjectiveName | None,
+        Option(
+            help="Objective to minimize for each layer. Default: the first objective of the space "
+            "that is not the area, or energy."
+        ),
+    ] = None
+    search: Annotated[
+        SearchName | None,
+        Option(help="How to search for temporal mappings, as in nestmap explore. Default: exact."),
+    ] = None
+    time_limit: Annotated[
+        float | None,
+        Option(
+            help="Seconds after which the exact search of a layer searches no further spatial "
+            "mapping. Default: 60.",
+            metavar="SECONDS",
+            minimum=0,
+        ),
+    ] = None
+    lpf_limit: Annotated[
+        int | None,
+        Option(
+            help="Split the loops of a layer into at most N factors and try every order of them: "
+            "--search loma, unless another search is given.",
+            metavar="N",
+            minimum=1,
+        ),
+    ] = None
+    spatial_mappings: Annotated[
+        int | EveryName | None,
+        Option(
+            help="Try the N most promising spatial mappings of each layer, or all. Default: all "
+            "with --search exact, else 3.",
+            metavar="N|all",
+            minimum=1,
+        ),
+    ] = None
+    workers: Annotated[
+        int | None,
+        Option(
+            help="Designs that are explored at a time; with --store, threads for each design. "
+            "Results do not depend on it. Default: one per core.",
+            metavar="N",
+            minimum=1,
+        ),
+    ] = None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepFileOptions:
+    """Where the designs are written."""
+
+    GROUP: ClassVar[str] = OUTPUT
+
+    store: Annotated[
+        Path | None,
+        Option(
+            help="Record a run for each different accelerator and network in this DuckDB file, "
+            "with the tag sweep:NAME. A sweep that was interrupted reuses them when it is started "
+            "again. Default: do not record them.",
+            metavar="FILE",
+        ),
+    ] = None
+    output: Annotated[
+        Path | None,
+        Option(
+            help="Write all designs with all digits to this file, in the format of its suffix: "
+            ".csv, .json, .parquet, .arrow, .md, .tex or .txt.",
+            flags="--output -o",
+            metavar="FILE",
+        ),
+    ] = None
+    format: Annotated[
+        Literal["table", "markdown", "latex", "csv", "spreadsheet", "json", "parquet", "arrow"]
+        | None,
+        Option(help="The format of --output, regardless of its suffix.", metavar="FORMAT"),
+    ] = None
+    save_front: Annotated[
+        Path | None,
+        Option(
+            help="Write the accelerators of the front to this folder, a YAML file for each design: "
+            "NUMBER.yaml, which nestmap explore reads.",
+            metavar="DIR",
+        ),
+    ] = None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepOptions:
+    """The options of ``nestmap sweep``."""
+
+    space: Annotated[
+        str, Option(help="The design space: a YAML file.", metavar="SPACE", is_argument=True)
+    ]
+    strict: Strict = False
+    choice: ChoiceOptions
+    search: SweepSearchOptions
+    static_energy: StaticEnergy = False
+    files: SweepFileOptions

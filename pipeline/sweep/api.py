@@ -1,0 +1,197 @@
+"""The facade: explores the designs of a space in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import EllipsisType
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from nestmap.model import Objective, Recording, RecordMode
+from nestmap.model.base import copy_with
+from nestmap.model.design_space.space import DesignObjective, DesignSpace
+from nestmap.pipeline.explore.choices import member_by_name
+from nestmap.pipeline.explore.options import EveryName, ObjectiveName, SearchName, SearchOptions
+from nestmap.pipeline.explore.plan import SearchPlan
+from nestmap.pipeline.sweep.checked_space import (
+    CheckedSpace,
+    GivenSpace,
+    check_space,
+    located_space,
+)
+from nestmap.pipeline.sweep.choice import ChosenDesigns, choose_designs
+from nestmap.pipeline.sweep.design_result import DesignResult
+from nestmap.pipeline.sweep.explorer import explored_designs, recorded_designs
+from nestmap.pipeline.sweep.options import Strategy, StrategyName
+from nestmap.pipeline.sweep.result import Front, SweepResult, figures_of
+from nestmap.search.parallel import available_workers
+
+if TYPE_CHECKING:
+    from nestmap.store import Store
+
+
+class SweepProgress(Protocol):
+    """Receives the progress of a sweep."""
+
+    def start(self, designs: int) -> None:
+        """The sweep of so many designs begins."""
+
+    def explored(self, design: DesignResult, front: int) -> None:
+        """A design is explored; this many are on the front now."""
+
+
+class SweepJob(NamedTuple):
+    """What a sweep explores: the space, the designs chosen, how to search each."""
+
+    checked: CheckedSpace
+    chosen: ChosenDesigns
+    plan: SearchPlan
+
+
+def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defaults)
+    space: GivenSpace,
+    *,
+    strategy: Strategy | StrategyName = "grid",
+    designs: int | None = None,
+    design_seed: int = 0,
+    plan: SearchPlan | None = None,
+    objective: Objective | ObjectiveName | None = None,
+    search: SearchName | None = None,
+    lpf_limit: int | EllipsisType | None = ...,
+    time_limit: float | None = None,
+    spatial_mappings: int | EveryName | None = None,
+    workers: int | None = None,
+    static_energy: bool = False,
+    store: Store | Path | str | None = None,
+    recording: Recording | None = None,
+    progress: SweepProgress | None = None,
+) -> SweepResult:
+    """Explores networks on the designs of a space, and finds the Pareto front.
+
+    Everything is read and checked before the first design is explored. Results depend neither on
+    the number of workers nor on the store, unless a time limit ends a search.
+
+    Args:
+        space: a design space, a YAML file, or the fields of one as a dictionary.
+        strategy: all designs (``grid``), or ``designs`` of them in random order (``random``).
+        designs: how many designs at random, each once.
+        design_seed: determines which ones.
+        plan: how to search the mappings of each design. The options from ``objective`` to
+            ``spatial_mappings`` override it if given; see
+            :class:`~nestmap.pipeline.explore.options.SearchOptions`.
+        objective: what the mapping of each layer minimizes. Default: that of the plan, otherwise
+            the first objective of the space that is not the area, or energy.
+        search: how to search temporal mappings.
+        lpf_limit: the largest number of loop factors, for LOMA.
+        time_limit: seconds after which the exact search of a layer tries no further spatial
+            mapping.
+        spatial_mappings: how many spatial mappings to try.
+        workers: designs that are explored at a time (``None``: one per core). With a store, the
+            threads for each design.
+        static_energy: whether energies include the leakage of memories and array.
+        store: where each different accelerator and network is recorded as a run, with the tag
+            ``sweep:NAME``: a store, or a DuckDB file (created if missing). Results that it holds
+            already are not computed again, so a sweep that was interrupted is started again.
+        recording: which evaluations are recorded; by default the front of each search.
+        progress: receives progress updates.
+
+    Raises:
+        InputError: where an argument or the space is invalid, or no design meets the constraints.
+        StoreError: where the store cannot be written.
+    """
+    located = located_space(space)
+    chosen = member_by_name(Strategy, strategy, "strategy")
+    options = SearchOptions(
+        objective=objective,
+        search=search,
+        lpf_limit=lpf_limit,
+        time_limit=time_limit,
+        spatial_mappings=spatial_mappings,
+        workers=workers,
+    )
+    searched = plan_of_sweep(located.space, options, plan)
+    checked = check_space(located, static_energy=static_energy, store=store)
+    drawn = choose_designs(checked, chosen, designs, design_seed)
+    return run_sweep(
+        SweepJob(checked, drawn, searched),
+        workers=workers,
+        store=store,
+        recording=recording,
+        progress=progress,
+    )
+
+
+def plan_of_sweep(
+    space: DesignSpace, options: SearchOptions, plan: SearchPlan | None = None
+) -> SearchPlan:
+    """The plan of a sweep: as given, or for the first objective of the space.
+
+    Raises:
+        InputError: where an option is invalid.
+    """
+    if plan is not None:
+        return plan.with_options(options)
+    named = [Objective(x) for x in space.objectives if x is not DesignObjective.AREA]
+    first = named[0] if named else Objective.ENERGY
+    made = SearchPlan.of(options)
+    return made if options.objective is not None else copy_with(made, {"objective": first})
+
+
+def run_sweep(
+    job: SweepJob,
+    *,
+    workers: int | None = None,
+    store: Store | Path | str | None = None,
+    recording: Recording | None = None,
+    progress: SweepProgress | None = None,
+) -> SweepResult:
+    """Explores designs that have been chosen; the arguments are those of :func:`sweep`.
+
+    Raises:
+        StoreError: where the store cannot be written.
+    """
+    space = job.checked.space
+    rows = _unrecorded(job, workers) if store is None else _recorded(job, store, recording)
+    found = tuple(_observed(rows, space, len(job.chosen.designs), progress))
+    return SweepResult(
+        space=space,
+        base=job.checked.base,
+        objective=job.plan.objective,
+        designs=found,
+        rejected=job.chosen.rejected,
+        static_energy=job.checked.static_energy,
+    )
+
+
+def _unrecorded(job: SweepJob, workers: int | None) -> Iterator[DesignResult]:
+    """Several designs at a time, each with one thread."""
+    alone = job.plan.with_options(SearchOptions(workers=1))
+    count = available_workers() if workers is None else workers
+    return explored_designs(job.checked, job.chosen.designs, alone, count)
+
+
+def _recorded(
+    job: SweepJob, store: Store | Path | str, recording: Recording | None
+) -> Iterator[DesignResult]:
+    from nestmap.store import Store  # noqa: PLC0415 (takes long to import)
+
+    kept = recording or Recording(record=RecordMode.BEST)
+    with Store.borrow(store) as target:
+        yield from recorded_designs(job.checked, job.chosen.designs, job.plan, target, kept)
+
+
+def _observed(
+    rows: Iterator[DesignResult],
+    space: DesignSpace,
+    designs: int,
+    progress: SweepProgress | None,
+) -> Iterator[DesignResult]:
+    if progress is None:
+        yield from rows
+        return
+    progress.start(designs)
+    front = Front()
+    for place, row in enumerate(rows):
+        front.add(figures_of(row, space.objectives), place)
+        progress.explored(row, len(front))
+        yield row

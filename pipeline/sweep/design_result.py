@@ -1,0 +1,80 @@
+"""What a sweep finds of one design: its area, and what each network costs on it."""
+
+from __future__ import annotations
+
+from nestmap.model import Frozen
+from nestmap.model.design_space.design import Design
+from nestmap.model.design_space.expression import Value
+from nestmap.model.design_space.space import DesignObjective
+from nestmap.model.units import Area, Count, CyclesShare, PicoJoules
+
+
+class NetworkFigures(Frozen, frozen=True):
+    """What a network costs on a design, once.
+
+    ``gap`` is the share by which the optimum of its mappings may be below, as far as it is known;
+    0 if they are optimal.
+    """
+
+    network: str
+    weight: float
+    energy: PicoJoules
+    latency: CyclesShare
+    gap: float | None = None
+
+
+class DesignResult(Frozen, frozen=True):
+    """A design: its parameters, its area, and what each network costs on it.
+
+    ``number`` is its place among all combinations of values of the space. A design without figures
+    has a ``reason``: its description is refused, or a layer has no mapping. A refused design has no
+    area.
+    """
+
+    number: Count
+    parameters: tuple[tuple[str, Value], ...]
+    area: Area | None = None
+    networks: tuple[NetworkFigures, ...] = ()
+    reason: str | None = None
+
+    @property
+    def is_feasible(self) -> bool:
+        """Whether all networks run on it."""
+        return self.reason is None
+
+    @property
+    def energy(self) -> float | None:
+        """Energy (pJ) of all networks, each counted ``weight`` times."""
+        if not self.is_feasible:
+            return None
+        return sum(x.weight * x.energy for x in self.networks)
+
+    @property
+    def latency(self) -> float | None:
+        """Latency (cycles) of all networks one after the other, each counted ``weight`` times."""
+        if not self.is_feasible:
+            return None
+        return sum(x.weight * x.latency for x in self.networks)
+
+    @property
+    def edp(self) -> float | None:
+        """The product of energy and latency (pJ x cycles)."""
+        energy, latency = self.energy, self.latency
+        return None if energy is None or latency is None else energy * latency
+
+    def figure(self, objective: DesignObjective) -> float | None:
+        """The value of an objective; ``None`` if the design is infeasible."""
+        if not self.is_feasible:
+            return None
+        match objective:
+            case DesignObjective.ENERGY:
+                return self.energy
+            case DesignObjective.LATENCY:
+                return self.latency
+            case DesignObjective.EDP:
+                return self.edp
+            case DesignObjective.AREA:
+                return self.area
+
+    def __str__(self) -> str:
+        return str(Design(self.number, self.parameters))

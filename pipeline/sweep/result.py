@@ -1,0 +1,145 @@
+"""The result of a sweep: the figures of every design, the front, the best one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, final
+
+import yaml
+from pydantic import Field
+
+from nestmap.model import Frozen, InfeasibleError, MappingConstraints, Objective
+from nestmap.model.design_space.design import Design
+from nestmap.model.design_space.space import Description, DesignObjective, DesignSpace
+from nestmap.model.units import Count
+from nestmap.pipeline.frontend.yaml.design_space import LocatedSpace
+from nestmap.pipeline.sweep.checked_space import CheckedSpace, find_fields
+from nestmap.pipeline.sweep.design_result import DesignResult
+from nestmap.pipeline.sweep.field_path import copied
+
+if TYPE_CHECKING:
+    from nestmap.store import Relation
+
+_NO_WRAPPING: Final = 10**6
+
+Figures: TypeAlias = tuple[float, ...]
+"""The values of objectives."""
+
+
+class SweepResult(Frozen, frozen=True):
+    """The designs of a sweep, in the order in which they were chosen.
+
+    ``rejected`` counts the designs that were tried and do not meet the constraints; ``objective``
+    is what the mapping of each layer minimizes; ``base`` is the description of the base
+    accelerator.
+    """
+
+    space: DesignSpace
+    base: Description
+    objective: Objective
+    designs: Annotated[tuple[DesignResult, ...], Field(min_length=1)]
+    rejected: Count = 0
+    static_energy: bool = False
+
+    def __repr__(self) -> str:
+        designs = f"{len(self.designs)} designs, {len(self.front)} on the front"
+        return f"<{type(self).__name__}: {self.space.name}, {designs}>"
+
+    __str__ = __repr__
+
+    @cached_property
+    def front(self) -> tuple[DesignResult, ...]:
+        """The designs that no other one dominates in the objectives of the space.
+
+        Ascending by the objectives. Of designs with equal figures, the first.
+        """
+        front = Front()
+        for place, design in enumerate(self.designs):
+            front.add(figures_of(design, self.space.objectives), place)
+        return tuple(self.designs[place] for place in front.places)
+
+    @property
+    def infeasible(self) -> tuple[DesignResult, ...]:
+        """The designs without figures."""
+        return tuple(x for x in self.designs if not x.is_feasible)
+
+    def best(self, objective: DesignObjective | str) -> DesignResult:
+        """The first design with the lowest value of an objective.
+
+        Raises:
+            InfeasibleError: where no design is feasible.
+            ValueError: where there is no such objective.
+        """
+        chosen = DesignObjective(objective)
+        found = [(value, n) for n, x in enumerate(self.designs)
+                 if (value := x.figure(chosen)) is not None]  # fmt: skip
+        if not found:
+            first = self.designs[0]
+            raise InfeasibleError(f"no design of {self.space.name} is feasible; {first.reason}")
+        return self.designs[min(found)[1]]
+
+    def design(self, number: int) -> DesignResult:
+        """The design with a number.
+
+        Raises:
+            KeyError: where the sweep has none with that number.
+        """
+        found = next((x for x in self.designs if x.number == number), None)
+        if found is None:
+            raise KeyError(number)
+        return found
+
+    def accelerator_yaml(self, design: DesignResult) -> str:
+        """The description of a design's accelerator as the text of a YAML file.
+
+        Without a mapping, ``nestmap explore`` finds the same figures on it.
+        """
+        located = LocatedSpace(self.space, {})
+        fields = find_fields(located, copied(self.base.values))
+        made = CheckedSpace(located, self.base, fields, (), MappingConstraints())
+        tree = made.description(Design(design.number, design.parameters))
+        if self.static_energy:
+            tree["static_energy"] = True
+        text = yaml.safe_dump(tree, sort_keys=False, default_flow_style=None, width=_NO_WRAPPING)
+        return f"# Design {design.number} of {self.space.name!r}: {design}\n{text}"
+
+    def relation(self) -> Relation:
+        """The designs as a table: parameters, figures, whether they are on the front, reasons."""
+        # pyarrow takes long to import
+        from nestmap.pipeline.sweep.result_relation import relation_of  # noqa: PLC0415
+
+        return relation_of(self.space, self.designs, self.front)
+
+
+@final
+class Front:
+    """Non-dominated figures, with the place of each; lower figures are better."""
+
+    def __init__(self) -> None:
+        self._found: dict[Figures, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @property
+    def places(self) -> Iterable[int]:
+        """The places of the figures, in ascending order of these."""
+        return [place for _, place in sorted(self._found.items())]
+
+    def add(self, figures: Figures | None, place: int) -> None:
+        """Adds figures unless others are as good in everything; removes those they dominate."""
+        if figures is None or any(_covers(known, figures) for known in self._found):
+            return
+        kept = {x: n for x, n in self._found.items() if not _covers(figures, x)}
+        self._found = {**kept, figures: place}
+
+
+def _covers(one: Figures, other: Figures) -> bool:
+    return all(x <= y for x, y in zip(one, other, strict=True))
+
+
+def figures_of(design: DesignResult, objectives: tuple[DesignObjective, ...]) -> Figures | None:
+    """The objectives of a design; ``None`` if it is infeasible."""
+    figures = tuple(x for o in objectives if (x := design.figure(o)) is not None)
+    return figures if len(figures) == len(objectives) else None

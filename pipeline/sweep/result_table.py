@@ -1,0 +1,78 @@
+"""The front of a sweep as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nestmap.model.design_space.expression import Value
+from nestmap.model.design_space.space import DesignObjective
+from nestmap.pipeline.format.numbers import count
+from nestmap.pipeline.render.tables import cells
+from nestmap.pipeline.render.tables.columns import Align, Column, number_column
+from nestmap.pipeline.render.tables.table import Cell, Table, table
+from nestmap.pipeline.sweep.design_result import DesignResult
+from nestmap.pipeline.sweep.result import SweepResult
+
+MOST_REASONS = 3
+"""How many reasons of designs without figures are told."""
+
+
+def front_table(result: SweepResult) -> Table:
+    """A row for each design on the front: its number, parameters, and figures."""
+    first = result.front[0].parameters if result.front else ()
+    parameters = [
+        Column(name, align=Align.LEFT if isinstance(value, str | bool) else Align.RIGHT)
+        for name, value in first
+    ]
+    has_edp = DesignObjective.EDP in result.space.objectives
+    figures = [number_column("Energy"), number_column("Latency", "cycles")]
+    edp = [number_column("EDP", "pJ x cycles")] if has_edp else []
+    columns = [number_column("Design"), *parameters, *figures, *edp, number_column("Area")]
+    return table(columns, (tuple(_cells(x, has_edp)) for x in result.front))
+
+
+def _cells(design: DesignResult, has_edp: bool) -> Iterator[Cell]:
+    yield cells.count(design.number)
+    yield from (_value(value) for _, value in design.parameters)
+    yield cells.energy(design.energy or 0)
+    yield cells.cycles(design.latency or 0)
+    if has_edp:
+        yield cells.plain(design.edp or 0)
+    yield cells.plain(design.area or 0)
+
+
+def _value(value: Value) -> Cell:
+    """A parameter as designs are named by it."""
+    return Cell(str(value), repr(value))
+
+
+def heading(result: SweepResult) -> str:
+    """What the table shows."""
+    goals = ", ".join(result.space.objectives)
+    networks = "; ".join(
+        x.name if x.weight == 1 else f"{x.weight:g} x {x.name}" for x in result.space.networks
+    )
+    return f"{result.space.name}: the designs with the lowest {goals} for {networks}"
+
+
+def notes(result: SweepResult) -> Iterator[str]:
+    """How many designs there are, on the front and without figures, and why."""
+    designs = f"{count(len(result.designs))} design{'s' * (len(result.designs) != 1)}"
+    of = "" if len(result.designs) == result.space.size else f" of {count(result.space.size)}"
+    yield (
+        f"{designs}{of} explored, {count(len(result.front))} on the front; each layer is mapped "
+        f"for {result.objective}."
+    )
+    if result.rejected:
+        yield f"{count(result.rejected)} more do not meet the constraints."
+    reasons: dict[str, list[DesignResult]] = {}
+    for design in result.infeasible:
+        reasons.setdefault(design.reason or "", []).append(design)
+    if reasons:
+        yield f"{count(len(result.infeasible))} have no figures:"
+    for reason, some in list(reasons.items())[:MOST_REASONS]:
+        more = f" and {count(len(some) - 1)} more" if len(some) > 1 else ""
+        yield f"  design {count(some[0].number)}{more}: {reason}"
+    if len(reasons) > MOST_REASONS:
+        others = len(reasons) - MOST_REASONS
+        yield f"  {count(others)} more reason{'s' * (others != 1)}: --output FILE has them all."

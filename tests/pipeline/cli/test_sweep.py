@@ -1,0 +1,86 @@
+"""``nestmap sweep``: the table, the files, the exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import nestmap
+from nestmap.pipeline.cli.sweep_progress import SweepBar
+from nestmap.pipeline.render.text.plain_table import table_lines
+from nestmap.pipeline.sweep.result_table import front_table
+from tests.pipeline.cli.inputs import run
+from tests.pipeline.sweep.spaces import SPACE, write_space
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return write_space(tmp_path, SPACE.replace("[1, 2, 4]", "[1, 2]"))
+
+
+def test_prints_the_front_of_the_python_call(file: Path) -> None:
+    ended = run("sweep", str(file))
+    assert ended.code == 0
+    found = nestmap.sweep(file)
+    assert "\n".join(x.text for x in table_lines(front_table(found))) in ended.out
+    assert f"12 designs explored, {len(found.front)} on the front" in ended.out
+    assert "Explored 12 designs in" in ended.err
+
+
+def test_writes_all_designs_and_the_front(file: Path, tmp_path: Path) -> None:
+    table, folder = tmp_path / "designs.json", tmp_path / "front"
+    ended = run("sweep", str(file), "-o", str(table), "--save-front", str(folder))
+    assert ended.code == 0
+    rows = json.loads(table.read_text())
+    assert [x["design"] for x in rows] == list(range(12))
+    front = [x for x in rows if x["on_front"]]
+    assert {x.name for x in folder.iterdir()} == {f"{x['design']}.yaml" for x in front}
+    for row in front:
+        made = folder / f"{row['design']}.yaml"
+        again = nestmap.explore(tmp_path / "net.yaml", made, objective="energy")
+        assert again.energy == row["networks"][0]["energy"]
+
+
+def test_options_of_the_search_and_the_choice_count(file: Path) -> None:
+    words = ("--strategy", "random", "--designs", "3", "--design-seed", "5")
+    ended = run("sweep", str(file), *words, "--lpf-limit", "3", "--objective", "latency")
+    assert "3 designs of 12 explored" in ended.out
+    assert "each layer is mapped for latency" in ended.out
+
+
+def test_without_a_feasible_design_the_exit_code_is_3(tmp_path: Path) -> None:
+    text = SPACE.replace("memories.outlet.size: bits", "memories.reg.size: 8")
+    ended = run("sweep", str(write_space(tmp_path, text)))
+    assert ended.code == 3
+    assert "18 have no figures:" in ended.out
+    assert "reg too small for O" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--designs", "3"), "designs cannot be combined with the strategy grid"),
+        (("--strategy", "random"), "found no number of designs"),
+        (("--format", "csv"), "--format cannot be combined with no --output"),
+        (("-o", "x.pdf"), "the suffix '.pdf'"),
+        (("--save-front", "no/such/folder"), "a folder in one that does not exist"),
+    ],
+)
+def test_wrong_options_are_errors(words: tuple[str, ...], told: str, file: Path) -> None:
+    ended = run("sweep", str(file), *words)
+    assert ended.code == 2
+    assert told in ended.err
+
+
+def test_a_missing_space_is_an_error(tmp_path: Path) -> None:
+    ended = run("sweep", str(tmp_path / "none.yaml"))
+    assert ended.code == 2
+    assert "no such file" in ended.err
+
+
+def test_the_bar_counts_designs(file: Path) -> None:
+    with SweepBar() as bar:
+        found = nestmap.sweep(file, progress=bar)
+    assert len(found.designs) == 12

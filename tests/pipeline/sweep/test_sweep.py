@@ -1,0 +1,281 @@
+"""A sweep finds what ``nestmap.explore`` finds on every design, however it is run."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+from typing import Final
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nestmap
+from nestmap import DesignSpace, SweepResult
+from nestmap.model import InfeasibleError, InputError, MappingProblem
+from nestmap.model.design_space.space import DesignObjective
+from nestmap.pipeline.cli.options.common import DEFAULT_STORE
+from nestmap.pipeline.frontend.yaml.design_space import parse_design_space
+from nestmap.pipeline.render.text.query_result_file import Layout, answer_text
+from nestmap.pipeline.stages import AllSpatialMappingsStage
+from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
+from nestmap.pipeline.sweep.design_result import DesignResult
+from nestmap.pipeline.sweep.result import Figures, Front
+from nestmap.store import RunStatus, Store
+from tests.pipeline.cli.inputs import MACHINE
+from tests.pipeline.sweep.spaces import SPACE, write_space
+
+DESIGNS: Final = list(product((1, 2, 4), (2, 4, 8), (True, False)))
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_space(tmp_path_factory.mktemp("space"))
+
+
+@pytest.fixture(scope="module")
+def swept(file: Path) -> SweepResult:
+    return nestmap.sweep(file)
+
+
+def machine(lanes: int, words: int, has_outlet: bool) -> dict[str, object]:
+    """The description of a design, written out by hand."""
+    tree: dict[str, object] = yaml.safe_load(MACHINE)
+    array, memories = tree["operational_array"], tree["memories"]
+    assert isinstance(array, dict)
+    assert isinstance(memories, dict)
+    array["sizes"] = [lanes]
+    memories["outlet"]["size"] = 8 * words
+    if not has_outlet:
+        del memories["outlet"]
+    return tree
+
+
+def test_every_figure_is_that_of_an_exploration(swept: SweepResult, file: Path) -> None:
+    assert [x.number for x in swept.designs] == list(range(len(DESIGNS)))
+    for design, (lanes, words, has_outlet) in zip(swept.designs, DESIGNS, strict=True):
+        assert dict(design.parameters) == {
+            **{"lanes": lanes, "words": words, "bits": 8 * words, "has_outlet": has_outlet}
+        }
+        tree = machine(lanes, words, has_outlet)
+        first, other = (
+            nestmap.explore(file.parent / f"{name}.yaml", tree, objective="energy", workers=1)
+            for name in ("net", "other")
+        )
+        assert design.reason is None
+        assert [(x.energy, x.latency) for x in design.networks] == [
+            (first.energy, first.latency),
+            (other.energy, other.latency),
+        ]
+        energy, latency = (
+            first.energy + 2.5 * other.energy,
+            first.latency + 2.5 * other.latency,
+        )
+        assert (design.energy, design.latency) == (energy, latency)
+        assert design.edp == energy * latency
+        assert design.area == lanes
+        assert [x.gap for x in design.networks] == [0, 0]
+
+
+def test_the_front_is_that_of_all_pairs(swept: SweepResult) -> None:
+    pairs = {(x.energy, x.latency): x for x in reversed(swept.designs)}
+    expected = [
+        pairs[e, t]
+        for e, t in sorted((e, t) for e, t in pairs if e is not None and t is not None)
+        if not any((x, y) != (e, t) and x <= e and y <= t for x, y in pairs if x and y)
+    ]
+    assert list(swept.front) == expected
+    assert 0 < len(expected) < len(swept.designs)
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 5).map(float)] * 3), max_size=30))
+def test_fronts_are_those_of_comparing_all(rows: list[Figures]) -> None:
+    front = Front()
+    for place, row in enumerate(rows):
+        front.add(row, place)
+    beaten = [
+        any(x != row and all(a <= b for a, b in zip(x, row, strict=True)) for x in rows)
+        for row in rows
+    ]
+    kept = {row for row, is_beaten in zip(rows, beaten, strict=True) if not is_beaten}
+    assert [rows[n] for n in front.places] == sorted(kept)
+    assert [rows.index(rows[n]) for n in front.places] == list(front.places)
+
+
+def test_results_do_not_depend_on_the_number_of_workers(swept: SweepResult, file: Path) -> None:
+    assert nestmap.sweep(file, workers=1) == swept
+    assert nestmap.sweep(file, workers=4) == swept
+
+
+def test_spaces_are_given_as_files_values_or_models(swept: SweepResult, file: Path) -> None:
+    model = parse_design_space(file)
+    values = yaml.safe_load(SPACE.replace("- net.yaml", f"- {file.parent}/net.yaml"))
+    values["networks"][1]["network"] = str(file.parent / "other.yaml")
+    values["accelerator"] = yaml.safe_load(MACHINE)
+    for space in (str(file), model, values):
+        found = nestmap.sweep(space)
+        assert [(x.energy, x.latency) for x in found.designs] == [
+            (x.energy, x.latency) for x in swept.designs
+        ]
+
+
+def test_results_are_values(swept: SweepResult) -> None:
+    assert SweepResult.model_validate_json(swept.model_dump_json()) == swept
+    assert repr(swept) == f"<SweepResult: small, 18 designs, {len(swept.front)} on the front>"
+
+
+def test_random_designs_have_the_figures_of_the_grid(swept: SweepResult, file: Path) -> None:
+    some = nestmap.sweep(file, strategy="random", designs=5, design_seed=3)
+    assert len(some.designs) == 5
+    assert all(x == swept.design(x.number) for x in some.designs)
+    assert some == nestmap.sweep(file, strategy="random", designs=5, design_seed=3)
+    assert some != nestmap.sweep(file, strategy="random", designs=5, design_seed=4)
+
+
+def test_the_best_design_has_the_lowest_figure(swept: SweepResult) -> None:
+    for objective in DesignObjective:
+        best = swept.best(objective.value).figure(objective)
+        assert best == min(x.figure(objective) or 0 for x in swept.designs)
+    with pytest.raises(ValueError, match="speed"):
+        swept.best("speed")
+
+
+def test_the_yaml_of_a_design_is_explored_with_its_figures(
+    swept: SweepResult, file: Path, tmp_path: Path
+) -> None:
+    design = swept.front[0]
+    made = tmp_path / "best.yaml"
+    made.write_text(swept.accelerator_yaml(design))
+    assert made.read_text().startswith(f"# Design {design.number} of 'small': {design}\n")
+    found = nestmap.explore(file.parent / "net.yaml", made, objective="energy")
+    assert (found.energy, found.latency) == (
+        design.networks[0].energy,
+        design.networks[0].latency,
+    )
+
+
+def test_rows_are_exported_with_all_digits(swept: SweepResult) -> None:
+    rows = json.loads("\n".join(answer_text(swept.relation(), Layout.JSON)))
+    front = {x.number for x in swept.front}
+    for row, design in zip(rows, swept.designs, strict=True):
+        assert row == {
+            "design": design.number,
+            **dict(design.parameters),
+            **{"energy": design.energy, "latency": design.latency, "edp": design.edp},
+            **{"area": design.area, "on_front": design.number in front, "reason": None},
+            "networks": [x.model_dump() for x in design.networks],
+        }
+    header = next(iter(answer_text(swept.relation(), Layout.CSV)))
+    assert header == (
+        "design,lanes,words,bits,has_outlet,energy,latency,edp,area,on_front,reason,networks"
+    )
+
+
+def infeasible_space(folder: Path) -> SweepResult:
+    """Designs whose register has room for half a sum, and ones whose port is too narrow."""
+    text = SPACE.replace("  outlet: has_outlet", "  outlet: has_outlet and lanes < 9")
+    text = text.replace("memories.outlet.size: bits", "memories.reg.size: bits - 8")
+    text = text.replace("to: 8", "to: 4").replace("[1, 2, 4]", "[1, 0]")
+    return nestmap.sweep(write_space(folder, text))
+
+
+def test_designs_without_figures_are_rows_with_reasons(tmp_path: Path) -> None:
+    found = infeasible_space(tmp_path)
+    reasons = {(x.parameters[0][1], x.parameters[1][1]): x.reason or "" for x in found.designs}
+    assert "reg too small for O" in reasons[1, 2]
+    assert reasons[1, 4] == ""
+    assert reasons[0, 4].startswith("lanes=0, words=4, bits=32")
+    assert "operational_array.sizes[0]" in reasons[0, 4]
+    refused = next(x for x in found.designs if x.parameters[0][1] == 0)
+    assert (refused.area, refused.energy, refused.networks) == (None, None, ())
+    assert all(x.is_feasible for x in found.front)
+    assert {x.number for x in found.infeasible}.isdisjoint(x.number for x in found.front)
+
+
+def test_without_a_feasible_design_there_is_no_best(tmp_path: Path) -> None:
+    text = SPACE.replace("memories.outlet.size: bits", "memories.reg.size: 8")
+    found = nestmap.sweep(write_space(tmp_path, text))
+    assert found.front == ()
+    with pytest.raises(InfeasibleError, match="no design of small is feasible"):
+        found.best("energy")
+
+
+def test_equal_accelerators_and_layers_are_explored_once(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the outlet its size makes no difference; both networks have the first layer."""
+    explored: list[tuple[str, str]] = []
+    original = AllSpatialMappingsStage.__call__
+
+    def counted(stage: AllSpatialMappingsStage, problem: MappingProblem, /) -> RankedCandidates:
+        explored.append((problem.accelerator.content_hash, problem.layer.name))
+        return original(stage, problem)
+
+    monkeypatch.setattr(AllSpatialMappingsStage, "__call__", counted)
+    nestmap.sweep(file, workers=3)
+    different = {(lanes, words if has_outlet else 0) for lanes, words, has_outlet in DESIGNS}
+    assert len(explored) == len(set(explored)) == 2 * len(different)
+
+
+class KilledError(Exception):
+    """Ends a sweep between two designs."""
+
+
+class Kill:
+    """Progress that ends a sweep after so many designs."""
+
+    def __init__(self, after: int) -> None:
+        self.left = after
+
+    def start(self, designs: int) -> None:
+        assert designs == len(DESIGNS)
+
+    def explored(self, design: DesignResult, front: int) -> None:
+        self.left -= 1
+        if not self.left:
+            raise KilledError
+
+
+def searches(path: Path) -> int:
+    """How many different searches a store has."""
+    with Store.open_read_only(path) as store:
+        return int(str(store.query("SELECT count(*) AS n FROM searches").rows()[0]["n"]))
+
+
+def test_a_sweep_that_was_killed_reuses_what_the_store_has(
+    swept: SweepResult, file: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / DEFAULT_STORE
+    with pytest.raises(KilledError):
+        nestmap.sweep(file, store=path, progress=Kill(7))
+    before = searches(path)
+    assert nestmap.sweep(file, store=path, workers=2) == swept
+    whole = tmp_path / "whole.duckdb"
+    nestmap.sweep(file, store=whole)
+    assert 0 < before < searches(path) == searches(whole)
+    with Store.open_read_only(path) as store:
+        runs = store.runs()
+        assert {x.status for x in runs} == {RunStatus.DONE}
+        assert {x.label.tags for x in runs} == {("sweep:small",)}
+        assert runs[0].label.name == "small/0"
+
+
+def test_networks_may_be_models() -> None:
+    net = nestmap.network("n", nestmap.linear("fc", (4, 16), 8))
+    values = yaml.safe_load(SPACE)
+    model = parse_design_space({**values, "accelerator": yaml.safe_load(MACHINE)})
+    entry = model.networks[0].model_copy(update={"network": net})
+    space = DesignSpace.model_validate(dict(model) | {"networks": (entry,)})
+    found = nestmap.sweep(space)
+    assert found.designs[0].networks[0].network == "n"
+
+
+def test_arguments_are_checked(file: Path) -> None:
+    with pytest.raises(InputError, match="strategy: found 'grit'; expected one of grid, random"):
+        nestmap.sweep(file, strategy="grit")  # type: ignore[arg-type] # what users may write
+    with pytest.raises(InputError, match="workers"):
+        nestmap.sweep(file, workers=0)
+    with pytest.raises(InputError, match=r"space\.yaml:2: accelerator: .*found no leakage"):
+        nestmap.sweep(file, static_energy=True)
