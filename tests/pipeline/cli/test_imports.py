@@ -68,7 +68,9 @@ def rooms(modules: list[str]) -> set[str]:
     return {name.split(".")[1] for name in modules if name.startswith("nestmap.")}
 
 
-@pytest.mark.parametrize("words", [["--help"], ["explore", "--help"], ["stream", "--help"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["explore", "--help"], ["stream", "--help"], ["sweep", "--help"]]
+)
 def test_help_imports_nothing_heavy(words: list[str], tmp_path: Path) -> None:
     modules = imported(words, tmp_path)
     assert heavy(modules) <= {"pydantic"}  # Typer imports it
