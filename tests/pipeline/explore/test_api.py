@@ -30,6 +30,7 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.model.base import copy_with
+from nestmap.model.design_space import space
 from nestmap.model.evaluation import recording as recording_model
 from nestmap.model.workload import builders as build
 from nestmap.pipeline import MainStage, Stage, each
@@ -48,6 +49,8 @@ from nestmap.pipeline.stages import (
     SumStage,
     WorkloadStage,
 )
+from nestmap.pipeline.sweep import api as sweep
+from nestmap.pipeline.sweep import result as sweep_result
 from tests.costmodel.machines import loops, machine, mapped, matmul, memory, ordered
 
 MACHINE = machine(
@@ -358,7 +361,7 @@ def test_the_facade_is_there(name: str) -> None:
         found is getattr(home, name, None)
         for home in (
             *(api, build, explanation, recorded_problem, recording_model),
-            *(resume, stream, stream_plan, torch),
+            *(resume, stream, stream_plan, torch, space, sweep, sweep_result),
         )
     )
 
