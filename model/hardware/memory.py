@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cached_property
 
 from pydantic import Field, model_validator
 
@@ -112,9 +113,15 @@ class MemoryLevel(Frozen, frozen=True):
 
     def port_index(self, operand: MemoryOperand, movement: Movement) -> int | None:
         """The index of the port that serves the movement (the last that lists it), or ``None``."""
-        use = PortUse(operand=operand, movement=movement)
-        serving = [i for i, port in enumerate(self.instance.ports) if use in port.allocation]
-        return serving[-1] if serving else None
+        return self._serving_ports.get((operand, movement))
+
+    @cached_property
+    def _serving_ports(self) -> dict[tuple[MemoryOperand, Movement], int]:
+        return {
+            (use.operand, use.movement): i
+            for i, port in enumerate(self.instance.ports)
+            for use in port.allocation
+        }
 
 
 def needed_movements(operand: MemoryOperand, is_top: bool) -> tuple[Movement, ...]:

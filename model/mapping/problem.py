@@ -195,8 +195,8 @@ class SpatialProblem(Frozen, frozen=True):
 
         Formula: docs/cost-model.md#iterations-left-in-time
         """
-        mapping = self.spatial_mapping
-        return {d: -(-n // mapping.factor_of(d)) for d, n in self.layer.sizes.items()}
+        factors = self.spatial_mapping.factors
+        return {x.dimension: -(-x.size // factors.get(x.dimension, 1)) for x in self.layer.loops}
 
     def check(self, temporal: TemporalMapping) -> None:
         """Checks that a temporal mapping belongs to this problem.

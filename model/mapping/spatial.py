@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import prod
 
 from pydantic import model_validator
@@ -50,5 +51,13 @@ class SpatialMapping(Frozen, frozen=True):
 
     def factor_of(self, dimension: Dimension) -> Count:
         """How often a loop dimension is unrolled over the whole array."""
-        loops = (loop for unrolling in self.unrollings for loop in unrolling.loops)
-        return prod(loop.size for loop in loops if loop.dimension == dimension)
+        return self.factors.get(dimension, 1)
+
+    @cached_property
+    def factors(self) -> dict[Dimension, Count]:
+        """How often each loop dimension is unrolled over the whole array; none if it is not."""
+        factors = dict[Dimension, Count]()
+        for unrolling in self.unrollings:
+            for loop in unrolling.loops:
+                factors[loop.dimension] = factors.get(loop.dimension, 1) * loop.size
+        return factors

@@ -114,6 +114,12 @@ class Workload(Frozen, frozen=True):
 
     @model_validator(mode="after")
     def _check_graph(self) -> Workload:
+        assert self._is_graph
+        return self
+
+    @cached_property
+    def _is_graph(self) -> bool:
+        """Checked once: every model that takes a workload validates it again."""
         names = Counter(node.name for node in self.nodes)
         for name, count in names.items():
             if count > 1:
@@ -131,7 +137,7 @@ class Workload(Frozen, frozen=True):
             cycle: list[str] = error.args[1]
             text = " -> ".join(repr(name) for name in reversed(cycle))
             raise ValueError(f"nodes {text} form a cycle; expected an acyclic graph") from None
-        return self
+        return True
 
     @classmethod
     def of(cls, *parts: Layer | Node, name: str = "workload") -> Workload:

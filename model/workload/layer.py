@@ -176,13 +176,15 @@ class Layer(Frozen, frozen=True):
 
     def relevance(self, operand: LayerOperand, dimension: Dimension) -> Relevance:
         """How the dimension relates to the operand."""
-        if self.sizes[dimension] == 1:
-            return Relevance.NONE
-        for index in self.operand(operand).indices:
-            if dimension in index.dimensions:
-                single = len(index.dimensions) == 1
-                return Relevance.RELEVANT if single else Relevance.PARTIALLY_RELEVANT
-        return Relevance.IRRELEVANT
+        return self._relevance[operand, dimension]
+
+    @cached_property
+    def _relevance(self) -> dict[tuple[LayerOperand, Dimension], Relevance]:
+        return {
+            (operand.name, loop.dimension): _relevance_of(operand, loop)
+            for operand in self.operands
+            for loop in self.loops
+        }
 
     @property
     def equation(self) -> str:
@@ -192,6 +194,16 @@ class Layer(Frozen, frozen=True):
             for operand in self.operands
         ]
         return f"{texts[0]} += {' * '.join(texts[1:])}"
+
+
+def _relevance_of(operand: Operand, loop: Loop) -> Relevance:
+    if loop.size == 1:
+        return Relevance.NONE
+    for index in operand.indices:
+        if loop.dimension in index.dimensions:
+            single = len(index.dimensions) == 1
+            return Relevance.RELEVANT if single else Relevance.PARTIALLY_RELEVANT
+    return Relevance.IRRELEVANT
 
 
 def _padded_operand(operand: AnyOperand, added: Mapping[Dimension, int]) -> AnyOperand:
