@@ -35,8 +35,7 @@ VIEWS = 2
 
 def new_record(declaration: type[R]) -> R:
     """A record of the declared layout, all zero."""
-    array = np.zeros(1, _layout(cast(Hashable, declaration))).view(np.recarray)
-    return cast(R, array[0])
+    return cast(R, np.zeros(1, _layout(cast(Hashable, declaration)))[0])
 
 
 def copy_record(record: R) -> R:
@@ -70,7 +69,8 @@ def check_loops(loops: int) -> None:
 @lru_cache
 def _layout(declaration: Hashable) -> np.dtype[np.void]:
     hints = get_type_hints(declaration, include_extras=True)
-    return np.dtype([_field(name, hint) for name, hint in hints.items()], align=True)
+    fields = np.dtype([_field(name, hint) for name, hint in hints.items()], align=True)
+    return np.dtype((np.record, fields))
 
 
 def _field(name: str, hint: object) -> tuple[str, str, tuple[int, ...]]:
