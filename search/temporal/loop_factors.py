@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from nestmap.costmodel.kernel.jit import kernel
@@ -23,8 +25,13 @@ def prime_factors(number: int) -> list[int]:
     >>> prime_factors(112)
     [2, 2, 2, 2, 7]
     """
+    return list(_prime_factors(number))
+
+
+@lru_cache(maxsize=4096)
+def _prime_factors(number: int) -> tuple[int, ...]:
     powers: list[tuple[int, int]] = prime_powers(number).tolist()
-    return [prime for prime, exponent in powers for _ in range(exponent)]
+    return tuple(prime for prime, exponent in powers for _ in range(exponent))
 
 
 @kernel

@@ -145,6 +145,8 @@ def _needs_loop(spatial: SpatialProblem, item: _Item) -> bool:
 
 def _check_loops(spatial: SpatialProblem, items: Sequence[_Item]) -> None:
     """Checks that sizes divide the temporal iterations, and that the other items have loops."""
+    if not items:
+        return
     left = spatial.temporal_sizes
     for item in items:
         size, iterations = item.loop.size or 1, left[item.loop.dimension]

@@ -32,8 +32,8 @@ class Incumbents:
         """The best of these and of the rows of a batch."""
         if not len(batch):
             return self
-        rows = zip(batch.energy.tolist(), batch.latency2.tolist(), strict=True)
-        return self.with_costs(tuple(rows))
+        best = self._best(batch.energy, batch.latency2)
+        return self.with_costs([(float(batch.energy[i]), float(batch.latency2[i])) for i in best])
 
     def with_costs(self, costs: Sequence[Costs]) -> Incumbents:
         """The best of these and of others."""
@@ -41,13 +41,18 @@ class Incumbents:
         if not every:
             return self
         energy, latency = np.array(every).T
+        best = self._best(energy, latency)
+        return Incumbents(self.objective, tuple(every[row] for row in best))
+
+    def _best(self, energy: Floats, latency: Floats) -> list[int]:
+        """The rows that are the best, or the front."""
         rows: list[int]
         if self.objective is None:
             rows = front_rows(energy, latency).tolist()
         else:
             values = values_of(self.objective, energy, latency)
             rows = np.lexsort((latency, energy, values))[:1].tolist()
-        return Incumbents(self.objective, tuple(every[row] for row in rows))
+        return rows
 
     def improved_by(self, energies: Floats, latencies: Floats) -> bool:
         """Whether any of these costs is better: a lower objective, or a new point of the front."""

@@ -6,6 +6,7 @@ where nothing lies below, to the corner, where everything does; each step adds o
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -34,8 +35,8 @@ class Lattice(NamedTuple):
 def count_points(pinned: PinnedOrder) -> int:
     """The number of points of the lattice of these loops."""
     points = 1
-    for loop in dict.fromkeys(pinned.free):
-        points *= pinned.free.count(loop) + 1
+    for count in Counter(pinned.free).values():
+        points *= count + 1
     return points + len(pinned.inner) + len(pinned.outer)
 
 
@@ -47,7 +48,8 @@ def lattice_of(spatial: SpatialProblem, pinned: PinnedOrder) -> tuple[Lattice, t
     factors = tuple(dict.fromkeys(pinned.loops))
     table = factor_table(spatial, factors)
     inner, outer = _chain(factors, pinned.inner), _chain(factors, pinned.outer)
-    free = grid_of(table, np.array([pinned.free.count(factor) for factor in factors]))
+    counts = Counter(pinned.free)
+    free = grid_of(table, np.array([counts[factor] for factor in factors]))
     first, last = len(inner) - 1, len(inner) - 1 + len(free.depth) - 1
     below = np.concatenate(
         [inner[:-1], free.below + inner[-1], outer[1:] + inner[-1] + free.below[-1]]
