@@ -24,13 +24,15 @@ from nestmap.model.base import copy_with
 from nestmap.model.units import PositiveCount
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.pipeline.stages.mapping.candidates import STARTS, RankedCandidates
-from nestmap.search.temporal.exact.energy_walk import EnergyWalk
+from nestmap.search.temporal.exact.energy_walk import EnergyWalk, LeastEnergy, least_energy_of
 from nestmap.search.temporal.exact.incumbents import Costs, Incumbents
+from nestmap.search.temporal.exact.many import ROUNDING
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact, exact_front
 
 LABELS = ExactOptions().labels
 
-_ROUNDING = 1e-9
+MOST_COMPARED = 32
+"""Candidates that are compared with each other before the first one is searched."""
 
 
 class ExactStage(Frozen, Stage[SpatialProblem, Iterator[EvaluationBatch]], frozen=True):
@@ -103,23 +105,35 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
     def _walk(
         self, candidates: RankedCandidates, known: Incumbents, is_late: Callable[[], bool]
     ) -> _Known:
-        left_out: list[int] = []
+        left_out, worse, first = list[int](), list[int](), self._first(candidates)
         for rank in range(len(candidates)):
-            if rank > 0 and is_late():
+            searched = rank - len(left_out) - len(worse)
+            if searched > 0 and is_late():
                 late = range(rank, len(candidates))
                 yield _left_out(candidates, late, SearchStatistics(unproven=len(late)))
                 break
             if rank == STARTS and candidates.every is not None and self._is_for_energy:
                 walk = EnergyWalk(candidates.every, known.limit, self.search.options, is_late)
-                searched = rank - len(left_out)
                 return (yield from self._walk_energy(candidates, walk, known, searched))
-            if not known.improved_by(*candidates.costs(rank, 1 - _ROUNDING)):
+            if not known.improved_by(*candidates.costs(rank, 1 - ROUNDING)):
                 left_out.append(rank)
-                continue
-            known = yield from self._search(candidates[rank], known, rank < STARTS)
+            elif first.is_worse(rank):
+                worse.append(rank)
+            else:
+                known = yield from self._search(first.problem(rank), known, rank < STARTS)
         if left_out:
             yield _left_out(candidates, left_out, SearchStatistics(pruned=len(left_out)))
+        if worse:
+            yield _proven(candidates, worse, min(known.limit, first.least.energy), len(worse), 0)
         return known
+
+    def _first(self, candidates: RankedCandidates) -> _First:
+        """The first candidates, compared with each other if they are searched for energy."""
+        if not self._is_for_energy:
+            return _First(candidates, (), LeastEnergy())
+        most = MOST_COMPARED if candidates.every is None else STARTS
+        problems = [candidates[rank] for rank in range(min(most, len(candidates)))]
+        return _First(candidates, problems, least_energy_of(problems, self.search.options))
 
     @property
     def _is_for_energy(self) -> bool:
@@ -133,7 +147,8 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
             searched += 1
             known = yield from self._search(spatial, known, False)
         pruned = max(0, len(candidates) - searched - walk.left)
-        yield _proven(candidates, known.limit, pruned, walk.left)
+        every = range(len(candidates))
+        yield _proven(candidates, every, known.limit, pruned, walk.left)
         return known
 
     def _search(self, spatial: SpatialProblem, known: Incumbents, start: bool) -> _Known:
@@ -149,12 +164,32 @@ class ExactWalkStage(Stage[Iterable[RankedCandidates], Iterator[EvaluationBatch]
         return (self.run(self.search),)
 
 
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _First:
+    """The candidates of a walk, the first of them compared with each other."""
+
+    candidates: RankedCandidates
+    compared: Sequence[SpatialProblem]
+    least: LeastEnergy
+
+    def problem(self, rank: int) -> SpatialProblem:
+        """A candidate."""
+        return self.compared[rank] if rank < len(self.compared) else self.candidates[rank]
+
+    def is_worse(self, rank: int) -> bool:
+        """Whether another candidate is known to have less energy."""
+        return rank < len(self.least.may_have_it) and not self.least.may_have_it[rank]
+
+
 _Known = Generator[EvaluationBatch, None, Incumbents]
 
 
-def _proven(candidates: RankedCandidates, least: float, pruned: int, left: int) -> EvaluationBatch:
+def _proven(
+    candidates: RankedCandidates, ranks: Sequence[int], least: float, pruned: int, left: int
+) -> EvaluationBatch:
     """A batch without rows for spatial mappings that cannot have less energy, but for ``left``."""
-    bounds = candidates.bounds_of(range(len(candidates)))
+    bounds = candidates.bounds_of(ranks)
     if not left and least < inf:  # without any mapping there is none to prove
         bounds = copy_with(bounds, {"energy": max(bounds.energy, least)})
     statistics = SearchStatistics(pruned=pruned, bounds=bounds, unproven=left)

@@ -9,21 +9,33 @@ left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from math import inf
-from typing import final
+from collections.abc import Callable, Iterator, Sequence
+from math import inf, isfinite
+from typing import NamedTuple, final
 
 import numpy as np
 
 from nestmap.costmodel.flatten import flatten_problem
 from nestmap.costmodel.kernel.record import copy_record, new_record
 from nestmap.costmodel.kernel.work import Work
-from nestmap.model import LayerConstraints, MappingType, Objective, SpatialProblem
-from nestmap.model.arrays import Floats, Ints
+from nestmap.model import (
+    LayerConstraints,
+    MappingProblem,
+    MappingType,
+    Objective,
+    SpatialProblem,
+)
+from nestmap.model.arrays import Flags, Floats, Ints
 from nestmap.search.parallel import map_in_order
 from nestmap.search.spatial.all_mappings import SpatialCandidates
-from nestmap.search.spatial.unrolling_table import array_energies
-from nestmap.search.temporal.exact.many import RowTable, energy_bounds, least_energies
+from nestmap.search.spatial.lower_bounds import lower_bounds_of
+from nestmap.search.spatial.unrolling_table import UnrollingTable, array_energies
+from nestmap.search.temporal.exact.many import (
+    ROUNDING,
+    RowTable,
+    energy_bounds,
+    least_energies,
+)
 from nestmap.search.temporal.exact.operand_bounds import operand_bounds
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
 
@@ -32,6 +44,12 @@ BLOCK = 32
 
 MOST_BLOCKS = 64
 """Blocks of the largest round."""
+
+COMPARED_LIMITS = (1.5, 4.0, inf)
+"""Limits of the energy when rows are compared, as multiples of the lowest bound.
+
+A row whose optimum is far above its bound takes long, unless the limit is low.
+"""
 
 Block = tuple[Ints, float]
 """Rows, and the energy that they have to be below."""
@@ -75,11 +93,43 @@ def has_order(constraints: LayerConstraints) -> bool:
     )
 
 
-def _is_plain(candidates: SpatialCandidates, options: ExactOptions) -> bool:
+def _is_plain(problem: MappingProblem, options: ExactOptions) -> bool:
     """Whether the kernels find the optimum of a row."""
-    leaks = flatten_problem(candidates.problem).leakage > 0
+    leaks = flatten_problem(problem).leakage > 0
     is_even = options.mapping_type is MappingType.EVEN
-    return not (leaks or is_even or has_order(candidates.problem.constraints))
+    return not (leaks or is_even or has_order(problem.constraints))
+
+
+class LeastEnergy(NamedTuple):
+    """The least energy of some spatial mappings (pJ), and which of them may have it.
+
+    Without flags it is unknown.
+    """
+
+    energy: float = -inf
+    may_have_it: Flags = np.empty(0, np.bool_)  # [i]
+
+
+def least_energy_of(problems: Sequence[SpatialProblem], options: ExactOptions) -> LeastEnergy:
+    """The least energy of some spatial mappings, found without an exact search of each.
+
+    Unknown where the kernels do not find the optimum, or nothing fits.
+    """
+    first = problems[0].problem
+    if any(x.problem is not first for x in problems) or not _is_plain(first, options):
+        return LeastEnergy()
+    table = UnrollingTable.of(first, [x.spatial_mapping for x in problems])
+    cheap, none = lower_bounds_of(first, table).energy, np.zeros(len(problems))
+    known = RowTable(table.unrollings, table.first, array_energies(first, table), cheap, none)
+    flat, work, rows = copy_record(flatten_problem(first)), new_record(Work), np.arange(len(none))
+    for limit in cheap.min() * np.array(COMPARED_LIMITS):
+        found = least_energies(flat, work, known, rows, float(limit), options.labels)
+        least = float(found.min())
+        if isfinite(least):
+            return LeastEnergy(least, found <= least * (1 + ROUNDING))
+        if least == -inf:
+            break
+    return LeastEnergy()
 
 
 @final
@@ -117,7 +167,8 @@ class EnergyWalk:
 
     def rows(self) -> Iterator[int]:
         """The rows that improve, in the order of the walk."""
-        return self._searched() if _is_plain(self._candidates, self._options) else self._bounded()
+        is_plain = _is_plain(self._candidates.problem, self._options)
+        return self._searched() if is_plain else self._bounded()
 
     def _searched(self) -> Iterator[int]:
         """The walk with kernels that search each row."""

@@ -18,6 +18,9 @@ from nestmap.search.temporal.exact.objective_bound import Rule, costs_of
 from nestmap.search.temporal.exact.resources import energy_resource
 from nestmap.search.temporal.exact.space import MOST_CELLS, Space, space_of
 
+ROUNDING = 1e-9
+"""How far energies that are equal may differ because their terms are rounded."""
+
 
 class RowTable(NamedTuple):
     """Spatial mappings, one a row, with what is known of each."""
@@ -57,8 +60,9 @@ def least_energies(
 ) -> Floats:
     """[i] the least energy (pJ) of the uneven mappings of each row; infinite if not ``below``.
 
-    Each energy found lowers the limit for the rows after it. -infinity where the limit on labels
-    ends a search, or where tables would be too large. The records are scratch. Nothing may leak.
+    Each energy found lowers the limit for the rows after it, except for those that are as low up
+    to rounding. -infinity where the limit on labels ends a search, or where tables would be too
+    large. The records are scratch. Nothing may leak.
     """
     least = np.full(len(rows), np.inf)
     for i in range(len(rows)):
@@ -71,7 +75,7 @@ def least_energies(
         space = _energy_space(problem, work, lattice, False)
         least[i] = _least_energy(problem, space, below, labels)
         if least[i] > -np.inf:
-            below = min(below, least[i])
+            below = min(below, least[i] * (1 + ROUNDING))
     return least
 
 

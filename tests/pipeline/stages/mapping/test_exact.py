@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import pytest
@@ -84,7 +84,7 @@ def test_when_the_time_is_up_the_rest_is_left_out_with_its_bounds() -> None:
     stage = ExactWalkStage(ExactStage(objective=Objective.ENERGY, time_limit=1e-9), run)
     best = best_of(stage([candidates]), Objective.ENERGY)
     assert len(walked) == 1
-    assert best.statistics.unproven == len(candidates) - 1
+    assert best.statistics.unproven + best.statistics.pruned == len(candidates) - 1
     assert best.statistics.bounds is not None
     assert best.statistics.bounds.energy <= min(candidates.energy.tolist()[1:])
 
@@ -96,16 +96,51 @@ def test_each_search_gets_the_best_costs_of_those_before() -> None:
         seen.append(stage.incumbents)
         return stage
 
-    plan = SearchPlan.of(SearchOptions(objective="energy"))
+    plan = SearchPlan.of(SearchOptions(objective="latency"))
     candidates = AllSpatialMappingsStage(objective=plan.objective)(LAYERS[1])
     every = RankedCandidates(candidates.energy * 0, candidates.latency * 0, candidates.make)
     stage = ExactWalkStage(copy_with(ExactStage(), {"objective": plan.objective}), run)
-    best = best_of(stage([every]), Objective.ENERGY)
+    best = best_of(stage([every]), Objective.LATENCY)
     assert len(seen) == len(candidates)
     assert not seen[0]
-    energies = [costs[0][0] for costs in seen[1:]]
-    assert energies == sorted(energies, reverse=True)
-    assert energies[-1] >= best.energy[0]
+    latencies = [costs[0][1] for costs in seen[1:]]
+    assert latencies == sorted(latencies, reverse=True)
+    assert latencies[-1] >= best.latency2[0]
+
+
+@pytest.mark.parametrize("problem", LAYERS)
+def test_for_energy_only_spatial_mappings_that_may_be_best_are_searched(
+    problem: MappingProblem,
+) -> None:
+    searched: list[SpatialProblem] = []
+
+    @dataclass(frozen=True)
+    class Noted(Stage[SpatialProblem, Iterator[EvaluationBatch]]):
+        stage: ExactStage
+
+        def __call__(self, spatial: SpatialProblem, /) -> Iterator[EvaluationBatch]:
+            searched.append(spatial)
+            return self.stage(spatial)
+
+    table = AllSpatialMappingsStage(objective=Objective.ENERGY)(problem)
+    some = [table[rank] for rank in range(min(12, len(table)))]
+    every = RankCandidatesStage(objective=Objective.ENERGY)(some)
+    found = list(ExactWalkStage(ExactStage(objective=Objective.ENERGY), Noted)([every]))
+    alone = [best_alone(x) for x in some]
+    least = min(float(x.energy[0]) for x in alone)
+    best = best_of(found, Objective.ENERGY)
+    assert best.energy[0] == least
+    assert best.latency2[0] == min(x.latency2[0] for x in alone if x.energy[0] == least)
+    as_low = [x for x, one in zip(some, alone, strict=True) if one.energy[0] <= least * (1 + 1e-9)]
+    assert len(searched) <= len(as_low) < len(some)
+    assert best.statistics.pruned == len(some) - len(searched)
+    assert best.statistics.bounds is not None
+    assert best.statistics.bounds.energy == pytest.approx(least, rel=1e-9)
+    assert best.statistics.bounds.energy <= least
+
+
+def best_alone(spatial: SpatialProblem) -> EvaluationBatch:
+    return best_of(exact(SearchTask(spatial), Objective.ENERGY, ExactOptions()), Objective.ENERGY)
 
 
 def test_the_walk_for_energy_counts_the_candidates_that_it_leaves_out_before() -> None:

@@ -19,6 +19,7 @@ from nestmap.search.temporal.exact.energy_walk import (
     EnergyWalk,
     bounds_of_rows,
     has_order,
+    least_energy_of,
     row_table,
 )
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
@@ -106,6 +107,31 @@ def test_rows_do_not_depend_on_the_number_of_workers(
             for workers in (1, 2, 7)
         )
         assert others == [one, one]
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_spatial_mappings_are_compared_by_their_optima(kind: Kind) -> None:
+    for seed in range(SEEDS):
+        small = seeded_problem(kind, seed, 2000)
+        options = OPTIONS[small.mapping_type]
+        candidates = candidates_of(small.spatial.problem)
+        rows = range(0, len(candidates), max(1, len(candidates) // 8))
+        found = least_energy_of([candidates.spatial(row) for row in rows], options)
+        if kind not in {Kind.PLAIN, Kind.IMC}:
+            assert not len(found.may_have_it)
+            continue
+        every = np.array([least_energy(candidates, row, options) for row in rows])
+        if every.min() == inf:
+            assert not len(found.may_have_it)
+            continue
+        assert found.energy == pytest.approx(every.min(), rel=ROUNDING)
+        assert found.may_have_it.tolist() == (every <= every.min() * (1 + 1e-9)).tolist()
+
+
+def test_spatial_mappings_on_which_a_limit_ends_the_comparison_are_not_compared() -> None:
+    candidates = candidates_of(seeded_problem(Kind.PLAIN, 1, 2000).spatial.problem)
+    problems = [candidates.spatial(row) for row in range(len(candidates))]
+    assert not len(least_energy_of(problems, ExactOptions(labels=1)).may_have_it)
 
 
 def candidates_of(problem: MappingProblem) -> SpatialCandidates:
