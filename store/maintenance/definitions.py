@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from functools import lru_cache
 from typing import Final
 
 import duckdb
@@ -26,15 +27,19 @@ _WORD: Final = re.compile(r"\w+|\S")
 
 def changed_definitions(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
     """One sentence per view or macro that is missing or differs; others may be a user's own."""
-    with closing(connect(None)) as current:
-        migrate(current, "in memory")
-        expected = _definitions(current)
     found = _definitions(connection)
-    for name, words in sorted(expected.items()):
+    for name, words in sorted(_expected_definitions().items()):
         if name not in found:
             yield f"schema: there is no {name}"
         elif found[name] != words:
             yield f"schema: {name} is not the one that nestmap creates"
+
+
+@lru_cache(maxsize=1)
+def _expected_definitions() -> dict[str, list[str]]:
+    with closing(connect(None)) as current:
+        migrate(current, "in memory")
+        return _definitions(current)
 
 
 def _definitions(connection: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:

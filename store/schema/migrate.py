@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.resources import files
 from typing import final
 
@@ -47,6 +48,7 @@ class Migration:
     sql: str
 
 
+@lru_cache(maxsize=1)
 def migrations() -> tuple[Migration, ...]:
     """All migrations of this version of nestmap, oldest first."""
     found: list[Migration] = []
