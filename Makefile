@@ -3,7 +3,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 READY := $(VENV)/.ready
 
-.PHONY: demo test check docs stress bench wheel lock clean chromium
+.PHONY: demo test check docs stress bench validate wheel lock clean chromium
 
 demo: $(READY)  ## explore a real network and ask the store about it
 	$(VENV)/bin/nestmap explore light:resnet50 --accelerator tpu_like --store demo.duckdb
@@ -46,6 +46,10 @@ bench: $(READY)  ## what benchmarks/NOTES.md reports
 	$(PYTHON) -m benchmarks.recording
 	$(PYTHON) -m benchmarks.store_queries
 	$(PYTHON) -m benchmarks.explorer
+
+validate: $(READY)  ## model against measured chips: the tables of docs/silicon.md and docs/imc.md
+	$(PYTHON) -m benchmarks.silicon
+	$(PYTHON) -m benchmarks.imc_silicon
 
 wheel: $(READY)  ## a wheel for this platform and Python that contains the compiled kernels, in dist/
 	rm -rf dist/kernels

@@ -1,0 +1,1 @@
+"""Published measurements of chips beside what nestmap says of them."""

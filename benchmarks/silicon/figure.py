@@ -1,0 +1,72 @@
+"""Draws measured and modelled figures of a chip side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from matplotlib.figure import Figure
+
+from benchmarks.silicon.eyeriss import Measured, Modelled
+from nestmap.pipeline.format.palette import GREYS, INK, RUNS
+from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
+from nestmap.pipeline.render.figures.style import WIDTH, new_figure, set_title, styled
+
+_HEIGHT: Final = 0.38
+
+
+class _Bars(NamedTuple):
+    """One bar a layer."""
+
+    label: str
+    color: str
+    place: float
+    values: Sequence[float]
+
+
+@styled()
+def eyeriss_figure(measured: Mapping[str, Measured], found: Mapping[str, Modelled]) -> Figure:
+    """Processing time and traffic of the buffer of each layer."""
+    figure = new_figure(WIDTH, 2.9)
+    set_title(figure, "AlexNet on Eyeriss, batch of 4: chip and model")
+    page, names = page_of(figure), list(measured)
+    chips, models = list(measured.values()), [found[name] for name in names]
+    chip, model = ("chip", GREYS[2], -_HEIGHT / 2), ("model", RUNS[0], _HEIGHT / 2)
+    times = (
+        _Bars(*chip, [x.milliseconds for x in chips]),
+        _Bars(*model, [x.milliseconds for x in models]),
+    )
+    traffic = (_Bars(*chip, [x.buffer for x in chips]), _Bars(*model, [x.buffer for x in models]))
+    left = page.add_subplot(1, 2, 1)
+    _draw(left, names, "Processing time (ms)", times)
+    left.plot(
+        [x.ideal for x in models],
+        [n + _HEIGHT / 2 for n in range(len(names))],
+        color=INK,
+        linewidth=0.0,
+        marker="|",
+        markersize=9.0,
+        label="model without stalls",
+    )
+    left.legend(loc="lower right", bbox_to_anchor=(1.0, 0.0))
+    _draw(page.add_subplot(1, 2, 2), names, "Accesses of the buffer (MB)", traffic)
+    return figure
+
+
+def _draw(axes: Plot, names: Sequence[str], title: str, series: Sequence[_Bars]) -> None:
+    """Bars from top to bottom."""
+    for bars in series:
+        axes.barh(
+            [n + bars.place for n in range(len(names))],
+            bars.values,
+            height=_HEIGHT,
+            color=bars.color,
+            hatch="",
+            label=bars.label,
+            edgecolor="white",
+            linewidth=[0.0] * len(names),
+        )
+    axes.set_yticks(range(len(names)), labels=list(names))
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.grid(visible=True, axis="x")
+    axes.set_title(title, loc="left", fontsize=8.0)
