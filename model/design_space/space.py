@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -31,6 +31,19 @@ class DesignObjective(StrEnum):
     LATENCY = "latency"
     EDP = "edp"
     AREA = "area"
+
+
+class Aggregate(StrEnum):
+    """How the figures of several networks become those of a design."""
+
+    SUM = "sum"
+    """All networks run, one after the other."""
+    WORST = "worst"
+    """One of the networks runs, and the design is as good as it is for the worst of them."""
+
+    def of(self, figures: Iterable[float]) -> float:
+        """The sum or the largest of the figures of networks."""
+        return sum(figures) if self is Aggregate.SUM else max(figures)
 
 
 class SpaceError(ValueError):
@@ -86,7 +99,7 @@ class DimensionSize(Frozen, frozen=True):
 class WeightedNetwork(Frozen, frozen=True):
     """A network (its name or file, or the network itself), and how often it runs.
 
-    The sums of a design count its energy and latency ``weight`` times.
+    A design counts its energy and latency ``weight`` times.
     """
 
     network: str | Workload
@@ -107,7 +120,8 @@ class DesignSpace(Frozen, frozen=True):
     ``accelerator`` is the base: its name, its file, or the values of its description. ``mapping``
     constrains the mappings on all designs; by default nothing does. ``settings`` say which fields
     get which values, ``presence`` which memories only some designs have. Designs that do not meet
-    all ``constraints`` are left out. ``objectives`` are what the front minimizes.
+    all ``constraints`` are left out. ``objectives`` are what the front minimizes, and ``aggregate``
+    says whether they are sums over the networks or those of the worst network.
 
     Names in settings and conditions are those of parameters; constraints may also name quantities
     of the accelerator of a design: ``area``, ``units`` (of the array), and of a memory
@@ -124,6 +138,7 @@ class DesignSpace(Frozen, frozen=True):
     constraints: tuple[Expression, ...] = ()
     networks: tuple[WeightedNetwork, ...]
     objectives: tuple[DesignObjective, ...] = (DesignObjective.ENERGY, DesignObjective.LATENCY)
+    aggregate: Aggregate = Aggregate.SUM
 
     @model_validator(mode="after")
     def _check(self) -> DesignSpace:

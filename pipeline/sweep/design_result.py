@@ -5,7 +5,7 @@ from __future__ import annotations
 from nestmap.model import Frozen
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.expression import Value
-from nestmap.model.design_space.space import DesignObjective
+from nestmap.model.design_space.space import Aggregate, DesignObjective
 from nestmap.model.units import Area, Count, CyclesShare, PicoJoules
 
 
@@ -22,15 +22,27 @@ class NetworkFigures(Frozen, frozen=True):
     latency: CyclesShare
     gap: float | None = None
 
+    @property
+    def counted_energy(self) -> float:
+        """Energy (pJ) of ``weight`` times the network."""
+        return self.weight * self.energy
+
+    @property
+    def counted_latency(self) -> float:
+        """Latency (cycles) of ``weight`` times the network, one after the other."""
+        return self.weight * self.latency
+
 
 class DesignResult(Frozen, frozen=True):
     """A design: its parameters, its area, and what each network costs on it.
 
     ``number`` is its place among all combinations of values of the space. A design without figures
     has a ``reason``: its description is refused, or a layer has no mapping. A refused design has no
-    area.
+    area. ``aggregate`` is that of the space: whether energy, latency and energy-delay product are
+    sums over the networks, or those of the worst network, each network counted ``weight`` times.
     """
 
+    aggregate: Aggregate
     number: Count
     parameters: tuple[tuple[str, Value], ...]
     area: Area | None = None
@@ -44,21 +56,23 @@ class DesignResult(Frozen, frozen=True):
 
     @property
     def energy(self) -> float | None:
-        """Energy (pJ) of all networks, each counted ``weight`` times."""
+        """Energy (pJ): the sum over the networks, or the largest."""
         if not self.is_feasible:
             return None
-        return sum(x.weight * x.energy for x in self.networks)
+        return self.aggregate.of(x.counted_energy for x in self.networks)
 
     @property
     def latency(self) -> float | None:
-        """Latency (cycles) of all networks one after the other, each counted ``weight`` times."""
+        """Latency (cycles): the sum over the networks, or the largest."""
         if not self.is_feasible:
             return None
-        return sum(x.weight * x.latency for x in self.networks)
+        return self.aggregate.of(x.counted_latency for x in self.networks)
 
     @property
     def edp(self) -> float | None:
-        """The product of energy and latency (pJ x cycles)."""
+        """Energy-delay product (pJ x cycles): of both sums, or the largest of a network."""
+        if self.aggregate is Aggregate.WORST and self.is_feasible:
+            return max(x.counted_energy * x.counted_latency for x in self.networks)
         energy, latency = self.energy, self.latency
         return None if energy is None or latency is None else energy * latency
 

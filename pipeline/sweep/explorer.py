@@ -118,7 +118,12 @@ class _Explorer:
     lock: Lock = field(default_factory=Lock)
 
     def __call__(self, design: Design) -> DesignResult:
-        row = DesignResult(number=design.number, parameters=design.parameters, reason="")
+        row = DesignResult(
+            aggregate=self.checked.space.aggregate,
+            number=design.number,
+            parameters=design.parameters,
+            reason="",
+        )
         try:
             accelerator = self.checked.accelerator(design)
         except InputError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nestmap.model.design_space.expression import Value
-from nestmap.model.design_space.space import DesignObjective
+from nestmap.model.design_space.space import Aggregate, DesignObjective
 from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.columns import Align, Column, number_column
@@ -52,7 +52,8 @@ def heading(result: SweepResult) -> str:
     networks = "; ".join(
         x.name if x.weight == 1 else f"{x.weight:g} x {x.name}" for x in result.space.networks
     )
-    return f"{result.space.name}: the designs with the lowest {goals} for {networks}"
+    of = "the worst of " if result.space.aggregate is Aggregate.WORST else ""
+    return f"{result.space.name}: the designs with the lowest {goals} for {of}{networks}"
 
 
 def notes(result: SweepResult) -> Iterator[str]:

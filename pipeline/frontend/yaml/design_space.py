@@ -19,6 +19,7 @@ from nestmap.model.design_space.parameters import (
     ValueList,
 )
 from nestmap.model.design_space.space import (
+    Aggregate,
     Description,
     DesignObjective,
     DesignSpace,
@@ -101,6 +102,15 @@ _OBJECTIVES: Final = Field(
     Need.OPTIONAL,
     default="[energy, latency]",
 )
+_AGGREGATE: Final = Field(
+    "aggregate",
+    "what the figures of several networks become: their `sum`, or those of the `worst` network, "
+    "each network counted `weight` times",
+    one_of(Aggregate),
+    "worst",
+    Need.OPTIONAL,
+    default="sum",
+)
 
 DESIGN_SPACE: Final = Section(
     "Root of a design space",
@@ -108,7 +118,7 @@ DESIGN_SPACE: Final = Section(
     "Which fields of an accelerator vary, and how.",
     (
         *(_NAME, _ACCELERATOR, _MAPPING, _PARAMETERS, _SET, _WHEN, _CONSTRAINTS, _NETWORKS),
-        _OBJECTIVES,
+        *(_OBJECTIVES, _AGGREGATE),
     ),
 )
 _EXPRESSION: Final = "an expression such as rows * columns"
@@ -155,8 +165,8 @@ CONDITIONS: Final = Entries(
 NETWORKS: Final = Entries(
     "Networks of a design space",
     (_NETWORKS.name,),
-    "Each item is a network, or a mapping with the fields `network`, `weight` (how often the sums "
-    "count it) and `dims` (sizes that the network leaves open).",
+    "Each item is a network, or a mapping with the fields `network`, `weight` (how often it "
+    "counts) and `dims` (sizes that the network leaves open).",
     _NETWORKS.kind,
     (
         Form("light:alexnet", "a network by its name or file"),
@@ -232,6 +242,8 @@ class _Reader:
             parts["mapping"] = self._file(fields[_MAPPING].text(_MAPPING.kind))
         if _OBJECTIVES in fields:
             parts["objectives"] = self._listed(fields, _OBJECTIVES, _objective)
+        if _AGGREGATE in fields:
+            parts["aggregate"] = fields[_AGGREGATE].choice(Aggregate)
         try:
             return DesignSpace.model_validate(parts)
         except ValidationError as error:
