@@ -12,6 +12,7 @@ from nestmap.pipeline.cli.printing import print_note, show, show_prose
 from nestmap.pipeline.cli.sweep_progress import SweepBar
 from nestmap.pipeline.explore.choices import member_by_name
 from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.render.figures.preconditions import check_matplotlib
 from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 from nestmap.pipeline.render.text.query_result_file import Layout, layout_of, write_answer
 from nestmap.pipeline.sweep.api import SweepJob, plan_of_sweep, run_sweep
@@ -68,10 +69,12 @@ def _search_options(options: SweepSearchOptions) -> SearchOptions:
 def _checked_layout(space: str, files: SweepFileOptions) -> Layout | None:
     """The format of the output, after checks that all files can be written."""
     check_target("--output", files.output, (space, files.store))
-    folder = files.save_front
-    if folder is not None and (folder.is_file() or not folder.parent.is_dir()):
-        found = "a file" if folder.is_file() else "a folder in one that does not exist"
-        raise InputError(f"--save-front {folder}", found, "a folder, which may be new")
+    for option, folder in (("--save-front", files.save_front), ("--plot", files.plot)):
+        if folder is not None and (folder.is_file() or not folder.parent.is_dir()):
+            found = "a file" if folder.is_file() else "a folder in one that does not exist"
+            raise InputError(f"{option} {folder}", found, "a folder, which may be new")
+    if files.plot is not None:
+        check_matplotlib()
     if files.output is None:
         if files.format is not None:
             raise InputError.conflict("--format", "no --output", "give a file to write")
@@ -90,6 +93,11 @@ def _write(found: SweepResult, files: SweepFileOptions, layout: Layout | None) -
             path = Path(files.save_front) / f"{design.number}.yaml"
             write_text(path, found.accelerator_yaml(design))
         print_note(f"Written to {files.save_front}: {len(found.front)} accelerators.")
+    if files.plot is not None and found.front:
+        from nestmap.pipeline.cli.plot_sweep import plot_sweep  # noqa: PLC0415 (slow to import)
+
+        files.plot.mkdir(exist_ok=True)
+        plot_sweep(found.view, files.plot)
 
 
 def _show(found: SweepResult) -> None:

@@ -13,10 +13,12 @@ from nestmap.model import Frozen, InfeasibleError, MappingConstraints, Objective
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.space import Description, DesignObjective, DesignSpace
 from nestmap.model.units import Count
+from nestmap.pipeline.analysis.sweep.designs_view import DesignsView
 from nestmap.pipeline.frontend.yaml.design_space import LocatedSpace
 from nestmap.pipeline.sweep.checked_space import CheckedSpace, find_fields
 from nestmap.pipeline.sweep.design_result import DesignResult
 from nestmap.pipeline.sweep.field_path import copied
+from nestmap.pipeline.sweep.result_view import view_of
 
 if TYPE_CHECKING:
     from nestmap.store import Relation
@@ -103,6 +105,11 @@ class SweepResult(Frozen, frozen=True):
             tree["static_energy"] = True
         text = yaml.safe_dump(tree, sort_keys=False, default_flow_style=None, width=_NO_WRAPPING)
         return f"# Design {design.number} of {self.space.name!r}: {design}\n{text}"
+
+    @cached_property
+    def view(self) -> DesignsView:
+        """The feasible designs as columns, which the figures of ``render.figures`` draw."""
+        return view_of(self.space, self.designs, self.front)
 
     def relation(self) -> Relation:
         """The designs as a table: parameters, figures, whether they are on the front, reasons."""

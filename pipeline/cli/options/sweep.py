@@ -104,6 +104,14 @@ class SweepFileOptions:
             metavar="DIR",
         ),
     ] = None
+    plot: Annotated[
+        Path | None,
+        Option(
+            help="Draw the designs into this folder: the front, objectives by parameter, parallel "
+            "coordinates, and the importance of parameters, which needs Optuna.",
+            metavar="DIR",
+        ),
+    ] = None
 
 
 @final

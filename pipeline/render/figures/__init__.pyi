@@ -15,3 +15,7 @@ from .schedule.gantt import schedule_figure as schedule_figure
 from .schedule.generations import front_figure as front_figure
 from .schedule.link_use import link_use_figure as link_use_figure
 from .schedule.memory_usage import memory_use_figure as memory_use_figure
+from .sweep.front import sweep_front_figure as sweep_front_figure
+from .sweep.importance import sweep_importance_figure as sweep_importance_figure
+from .sweep.parallel import sweep_parallel_figure as sweep_parallel_figure
+from .sweep.parameters import sweep_parameters_figure as sweep_parameters_figure

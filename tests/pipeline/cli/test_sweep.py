@@ -43,6 +43,18 @@ def test_writes_all_designs_and_the_front(file: Path, tmp_path: Path) -> None:
         assert again.energy == row["networks"][0]["energy"]
 
 
+def test_draws_the_figures_for_which_there_are_designs(file: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "figures"
+    ended = run("sweep", str(file), "--plot", str(folder))
+    assert ended.code == 0
+    assert {x.name for x in folder.iterdir()} == {"front.png", "parameters.png", "parallel.png"}
+    assert "No figure of importance: " in ended.err
+    assert "found 12 feasible designs; expected 20 or more" in " ".join(ended.err.split())
+    write_space(tmp_path, SPACE.replace("[1, 2, 4]", "[1, 2, 4, 8]"))
+    assert run("sweep", str(file), "--plot", str(folder)).code == 0
+    assert (folder / "importance.png").is_file()
+
+
 def test_options_of_the_search_and_the_choice_count(file: Path) -> None:
     words = ("--strategy", "random", "--designs", "3", "--design-seed", "5")
     ended = run("sweep", str(file), *words, "--lpf-limit", "3", "--objective", "latency")
@@ -66,6 +78,7 @@ def test_without_a_feasible_design_the_exit_code_is_3(tmp_path: Path) -> None:
         (("--format", "csv"), "--format cannot be combined with no --output"),
         (("-o", "x.pdf"), "the suffix '.pdf'"),
         (("--save-front", "no/such/folder"), "a folder in one that does not exist"),
+        (("--plot", "no/such/folder"), "a folder in one that does not exist"),
     ],
 )
 def test_wrong_options_are_errors(words: tuple[str, ...], told: str, file: Path) -> None:

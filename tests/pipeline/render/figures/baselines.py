@@ -25,6 +25,10 @@ from nestmap.pipeline.render.figures import (
     schedule_energy_figure,
     schedule_figure,
     schedules_figure,
+    sweep_front_figure,
+    sweep_importance_figure,
+    sweep_parallel_figure,
+    sweep_parameters_figure,
     utilization_figure,
 )
 from nestmap.pipeline.render.figures.matplotlib_types import page_of
@@ -32,6 +36,7 @@ from nestmap.pipeline.render.figures.scatter import draw_scatter
 from nestmap.pipeline.render.figures.style import styled
 from tests.pipeline.render.figures.samples import evaluated, machine, network
 from tests.pipeline.render.figures.schedules import pipelined, search, streamed, two_rows
+from tests.pipeline.render.figures.sweeps import AREA, ENERGY, LATENCY, designs
 
 FOLDER = Path(__file__).parent / "baselines"
 DPI = 60
@@ -85,6 +90,11 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "schedule-energy": lambda: schedule_energy_figure(pipelined(4, 3, 4)),
     "schedules": _schedules,
     "front": lambda: front_figure(search(), "net on machine", search()[-1].front[0]),
+    "sweep-front": lambda: sweep_front_figure(designs(40)),
+    "sweep-front-three": lambda: sweep_front_figure(designs(40, (ENERGY, LATENCY, AREA))),
+    "sweep-parameters": lambda: sweep_parameters_figure(designs(40, infeasible=2)),
+    "sweep-parallel": lambda: sweep_parallel_figure(designs(12)),
+    "sweep-importance": lambda: sweep_importance_figure(designs(100)),
     "scatter": lambda: draw_scatter(clouds(200), "conv1 on tpu_like"),
     "scatter-many": lambda: draw_scatter(clouds(30_000), "conv1 on tpu_like"),
 }

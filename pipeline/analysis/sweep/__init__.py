@@ -1,0 +1,1 @@
+"""Computes figures from sweeps: designs as columns, what each parameter is worth."""

@@ -1,0 +1,116 @@
+"""The designs of a sweep as columns: parameters, objectives, which ones are on the front."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+import numpy as np
+import numpy.typing as npt
+
+from nestmap.model import InfeasibleError
+from nestmap.model.design_space.expression import Value
+from nestmap.model.design_space.space import DesignObjective
+from nestmap.pipeline.format.numbers import engineering
+
+Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
+Flags = npt.NDArray[np.bool_]
+
+
+class ParameterColumn(NamedTuple):
+    """A parameter: its different values in order, and the place of each design's among them.
+
+    Numbers are ascending, truth values false first, texts in the order of the designs.
+    """
+
+    name: str
+    values: tuple[Value, ...]
+    places: Places
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the values are numbers."""
+        return not any(isinstance(x, bool | str) for x in self.values)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The values as texts."""
+        return tuple(map(value_text, self.values))
+
+
+class ObjectiveColumn(NamedTuple):
+    """An objective of the sweep and its value for each design: pJ, cycles, pJ x cycles, or area."""
+
+    objective: DesignObjective
+    values: Floats
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DesignsView:
+    """The feasible designs of a sweep in columns.
+
+    ``numbers`` are those of the designs in their space. ``parameters`` are those that differ
+    between the designs and do not follow from others; ``infeasible`` counts the other designs.
+    """
+
+    name: str
+    numbers: tuple[int, ...]
+    parameters: tuple[ParameterColumn, ...]
+    objectives: tuple[ObjectiveColumn, ...]
+    on_front: Flags
+    infeasible: int = 0
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def front_places(self) -> Places:
+        """The places of the designs on the front, by ascending values of the first objective."""
+        places = np.flatnonzero(self.on_front)
+        keys = [column.values[places] for column in reversed(self.objectives)]
+        return places[np.lexsort(keys)]
+
+
+def check_not_empty(view: DesignsView) -> None:
+    """Checks that a sweep has designs to draw.
+
+    Raises:
+        InfeasibleError: if none is feasible.
+    """
+    if not len(view):
+        raise InfeasibleError(
+            f"{view.name}: found {view.infeasible:,} designs without figures; expected at least "
+            "one that is feasible"
+        )
+
+
+def parameter_column(name: str, values: Sequence[Value]) -> ParameterColumn:
+    """The column of a parameter, given its value for each design."""
+    different = {_key(x): x for x in values}
+    keys = list(different)
+    if not any(isinstance(x, str) for x in values):
+        keys = sorted(keys, key=lambda key: float(key[1]))
+    place_of = {key: place for place, key in enumerate(keys)}
+    places = np.array([place_of[_key(x)] for x in values], dtype=np.intp)
+    return ParameterColumn(name, tuple(different[key] for key in keys), places)
+
+
+def _key(value: Value) -> tuple[bool, Value]:
+    """True is not 1."""
+    return isinstance(value, bool), value
+
+
+def value_text(value: Value) -> str:
+    """A value of a parameter; large numbers with a prefix.
+
+    >>> value_text(512), value_text(True), value_text(16777216), value_text(0.5)
+    ('512', 'true', '16.78 M', '0.5')
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return value
+    return engineering(value) if value >= 10_000 else f"{value:.6g}"

@@ -1,0 +1,121 @@
+"""What each parameter of a sweep is worth: Optuna's importances."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from nestmap.model import InputError
+from nestmap.model.design_space.space import DesignObjective
+from nestmap.pipeline.analysis.sweep.designs_view import (
+    DesignsView,
+    ObjectiveColumn,
+    ParameterColumn,
+    check_not_empty,
+)
+from nestmap.pipeline.util.extras import check_installed
+
+if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
+
+FEWEST: Final = 20
+"""The smallest number of designs for which importances mean something."""
+
+_SHARE: Final = 0.1
+_FEWEST_BEST: Final = 5
+"""Optuna advises at least five designs among the best."""
+
+
+class Importance(NamedTuple):
+    """How much each parameter decides whether a design is among the best by an objective.
+
+    ``shares`` are those of the parameters, and add up to 1; ``best`` is the share of the designs
+    that count as the best. ``None`` for an objective that is the same for all designs.
+    """
+
+    objective: DesignObjective
+    shares: tuple[float, ...] | None
+    best: float
+
+
+def check_importances(view: DesignsView) -> None:
+    """Checks that Optuna is installed, and that there are designs enough.
+
+    Raises:
+        InputError: if it is not, and the message says how to install it; if there are fewer than
+            :data:`FEWEST` feasible designs, or no parameter differs between them.
+    """
+    where = f"importances of the parameters of {view.name}"
+    check_installed(where, ("optuna",), "optuna")
+    if not view.parameters:
+        raise InputError(where, "no parameter that differs between the designs", "one or more")
+    if len(view) < FEWEST:
+        raise InputError(where, f"{len(view):,} feasible designs", f"{FEWEST} or more")
+
+
+def importances(view: DesignsView) -> tuple[Importance, ...]:
+    """The importance of each parameter for each objective, by PED-ANOVA.
+
+    A parameter is important if its values among the best designs are distributed otherwise than
+    among all (Watanabe et al., PED-ANOVA, IJCAI 2023). The best are a tenth of the designs, or
+    five. Equal designs give equal numbers.
+
+    Raises:
+        InputError: as :func:`check_importances`.
+        InfeasibleError: if no design is feasible.
+    """
+    check_not_empty(view)
+    check_importances(view)
+    best = max(_SHARE, _FEWEST_BEST / len(view))
+    return tuple(_importance(view, column, best) for column in view.objectives)
+
+
+def _importance(view: DesignsView, column: ObjectiveColumn, best: float) -> Importance:
+    from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances  # noqa: PLC0415
+    from optuna.study import create_study  # noqa: PLC0415 (Optuna is optional and takes long to import)
+    from optuna.trial import create_trial  # noqa: PLC0415
+
+    if column.values.min() == column.values.max():
+        return Importance(column.objective, None, best)
+    distributions = {x.name: _distribution(x) for x in view.parameters}
+    with _quiet():
+        study = create_study(direction="minimize")
+        study.add_trials(
+            create_trial(
+                params={x.name: int(x.places[n]) for x in view.parameters},
+                distributions=distributions,
+                value=float(column.values[n]),
+            )
+            for n in range(len(view))
+        )
+        found = get_param_importances(
+            study, evaluator=PedAnovaImportanceEvaluator(target_quantile=best)
+        )
+    return Importance(column.objective, tuple(found[x.name] for x in view.parameters), best)
+
+
+def _distribution(parameter: ParameterColumn) -> BaseDistribution:
+    """The places of values: near to each other if they are numbers, else unrelated."""
+    from optuna.distributions import CategoricalDistribution, IntDistribution  # noqa: PLC0415
+
+    count = len(parameter.values)
+    if parameter.is_ordered:
+        return IntDistribution(0, count - 1)
+    return CategoricalDistribution(tuple(range(count)))
+
+
+@contextmanager
+def _quiet() -> Generator[None]:
+    """Without the log of studies, and without warnings about many equal designs."""
+    from optuna import logging  # noqa: PLC0415
+
+    before = logging.get_verbosity()
+    logging.set_verbosity(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(before)

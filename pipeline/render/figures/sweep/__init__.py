@@ -1,0 +1,1 @@
+"""Draws sweeps: fronts, parameters, parallel coordinates, what parameters are worth."""

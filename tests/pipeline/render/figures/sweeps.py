@@ -1,0 +1,63 @@
+"""Sweeps to draw: made-up designs whose objectives follow from their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from nestmap.model.design_space.expression import Value
+from nestmap.model.design_space.space import DesignObjective
+from nestmap.pipeline.analysis.sweep.designs_view import (
+    DesignsView,
+    Floats,
+    ObjectiveColumn,
+    parameter_column,
+)
+
+PARAMETERS: Final[Mapping[str, Sequence[Value]]] = {
+    "rows": (8, 16, 32, 64),
+    "has_buffer": (True, False),
+    "sram": tuple(2**n for n in range(20, 25)),
+}
+"""The first one decides most."""
+
+HOSTILE: Final[Mapping[str, Sequence[Value]]] = {
+    "a_parameter_of_thirty_two_letter": (0.125, 8, 16),
+    "kind": ("$x_1$", "a_memory_of_a_long_name" * 4, "\u4e2d\u6587", " ", "edram"),
+    **{f"p{n}": tuple(range(n, 40 * (n + 1), n + 1)) for n in range(4)},
+}
+"""Names and values that could trip over one another."""
+
+ENERGY, LATENCY, EDP, AREA = DesignObjective
+
+
+def designs(
+    number: int,
+    objectives: Sequence[DesignObjective] = (ENERGY, LATENCY),
+    parameters: Mapping[str, Sequence[Value]] = PARAMETERS,
+    infeasible: int = 0,
+) -> DesignsView:
+    """So many designs, always the same ones."""
+    steps = np.arange(1, number + 1, dtype=np.float64)
+    columns = tuple(
+        parameter_column(name, [values[int(x)] for x in steps * (0.7548776662 + n) % len(values)])
+        for n, (name, values) in enumerate(parameters.items())
+    )
+    first, second, *_ = (x.places / max(1, len(x.values) - 1) for x in columns)
+    noise = steps * 0.5698402910 % 1
+    energy: Floats = 1e9 * (1 + 0.8 * first + 0.1 * second + 0.2 * noise)
+    latency: Floats = 1e6 * 40 ** (1 - first) * (1 + 0.1 * noise)
+    figures = {
+        ENERGY: energy,
+        LATENCY: latency,
+        EDP: energy * latency,
+        AREA: 1 + 3 * first + second,
+    }
+    chosen = tuple(ObjectiveColumn(x, figures[x]) for x in objectives)
+    rows = np.stack([x.values for x in chosen], axis=1)
+    beaten = [bool(((rows <= row).all(axis=1) & (rows < row).any(axis=1)).any()) for row in rows]
+    return DesignsView(
+        "arrays", tuple(range(number)), columns, chosen, ~np.array(beaten, np.bool_), infeasible
+    )
