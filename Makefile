@@ -38,6 +38,7 @@ bench: $(READY)  ## what benchmarks/NOTES.md reports
 	$(PYTHON) -m benchmarks.search
 	$(PYTHON) -m benchmarks.salsa
 	$(PYTHON) -m benchmarks.exact
+	$(PYTHON) -m benchmarks.sweep
 	$(PYTHON) -m benchmarks.imc
 	$(PYTHON) -m benchmarks.workloads
 	$(PYTHON) -m benchmarks.split
