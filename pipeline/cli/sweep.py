@@ -22,6 +22,7 @@ from nestmap.pipeline.sweep.options import Strategy
 from nestmap.pipeline.sweep.result import SweepResult
 from nestmap.pipeline.sweep.result_table import front_table, heading, notes
 from nestmap.pipeline.util.atomic_files import write_text
+from nestmap.pipeline.util.extras import REPORT, check_installed
 
 
 def run_sweep_command(options: SweepOptions) -> None:
@@ -75,6 +76,9 @@ def _checked_layout(space: str, files: SweepFileOptions) -> Layout | None:
             raise InputError(f"{option} {folder}", found, "a folder, which may be new")
     if files.plot is not None:
         check_matplotlib()
+    if files.report is not None:
+        check_installed("--report", REPORT, "report")
+        check_target("--report", files.report, (space, files.store, files.output))
     if files.output is None:
         if files.format is not None:
             raise InputError.conflict("--format", "no --output", "give a file to write")
@@ -98,6 +102,11 @@ def _write(found: SweepResult, files: SweepFileOptions, layout: Layout | None) -
 
         files.plot.mkdir(exist_ok=True)
         plot_sweep(found.view, files.plot)
+    if files.report is not None:
+        from nestmap.pipeline.pages.report.sweep_page import sweep_document  # noqa: PLC0415 (slow)
+
+        write_text(files.report, sweep_document(found))
+        print_note(f"Written to {files.report}.")
 
 
 def _show(found: SweepResult) -> None:

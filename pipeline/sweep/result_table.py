@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from nestmap.model.design_space.expression import Value
 from nestmap.model.design_space.space import Aggregate, DesignObjective
@@ -17,8 +18,11 @@ MOST_REASONS = 3
 """How many reasons of designs without figures are told."""
 
 
-def front_table(result: SweepResult) -> Table:
-    """A row for each design on the front: its number, parameters, and figures."""
+def front_table(result: SweepResult, link: Callable[[int], str] = lambda _: "") -> Table:
+    """A row for each design on the front: its number, parameters, and figures.
+
+    ``link`` gives the address of what is known of the design with a number.
+    """
     first = result.front[0].parameters if result.front else ()
     parameters = [
         Column(name, align=Align.LEFT if isinstance(value, str | bool) else Align.RIGHT)
@@ -28,11 +32,11 @@ def front_table(result: SweepResult) -> Table:
     figures = [number_column("Energy"), number_column("Latency", "cycles")]
     edp = [number_column("EDP", "pJ x cycles")] if has_edp else []
     columns = [number_column("Design"), *parameters, *figures, *edp, number_column("Area")]
-    return table(columns, (tuple(_cells(x, has_edp)) for x in result.front))
+    return table(columns, (tuple(_cells(x, has_edp, link)) for x in result.front))
 
 
-def _cells(design: DesignResult, has_edp: bool) -> Iterator[Cell]:
-    yield cells.count(design.number)
+def _cells(design: DesignResult, has_edp: bool, link: Callable[[int], str]) -> Iterator[Cell]:
+    yield replace(cells.count(design.number), link=link(design.number))
     yield from (_value(value) for _, value in design.parameters)
     yield cells.energy(design.energy or 0)
     yield cells.cycles(design.latency or 0)
@@ -42,8 +46,8 @@ def _cells(design: DesignResult, has_edp: bool) -> Iterator[Cell]:
 
 
 def _value(value: Value) -> Cell:
-    """A parameter as designs are named by it."""
-    return Cell(str(value), repr(value))
+    """A parameter as designs are named by it; texts have no exact value."""
+    return Cell(str(value), "" if isinstance(value, str | bool) else repr(value))
 
 
 def heading(result: SweepResult) -> str:

@@ -104,6 +104,13 @@ class SweepFileOptions:
             metavar="DIR",
         ),
     ] = None
+    report: Annotated[
+        Path | None,
+        Option(
+            help="Write a report to this HTML file: the front as charts and as a table.",
+            metavar="FILE",
+        ),
+    ] = None
     plot: Annotated[
         Path | None,
         Option(

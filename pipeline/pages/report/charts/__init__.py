@@ -8,6 +8,7 @@ from nestmap.pipeline.pages.report.charts.chart import Chart
 from nestmap.pipeline.pages.report.charts.comparison import comparison_charts
 from nestmap.pipeline.pages.report.charts.mappings import mappings_chart
 from nestmap.pipeline.pages.report.charts.run import run_charts
+from nestmap.pipeline.pages.report.charts.sweep import sweep_charts
 from nestmap.pipeline.pages.report.charts.vega_bundle import vega_script
 
 __all__ = [
@@ -16,5 +17,6 @@ __all__ = [
     "comparison_charts",
     "mappings_chart",
     "run_charts",
+    "sweep_charts",
     "vega_script",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import altair as alt
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from nestmap.model import CostModelEvaluation, EvaluationBatch, front_rows
 from nestmap.pipeline.analysis.network.scatter import Cloud, Floats, clouds, equal_costs, is_wide
-from nestmap.pipeline.format.numbers import Unit, cycles_unit, energy_unit
+from nestmap.pipeline.format.numbers import cycles_unit, energy_unit
 from nestmap.pipeline.format.palette import CANDIDATES, Look
 from nestmap.pipeline.pages.report.charts.alt_text import mappings_text
 from nestmap.pipeline.pages.report.charts.chart import Chart
@@ -20,14 +20,13 @@ from nestmap.pipeline.pages.report.charts.vega_spec import (
     INK,
     OUTLINED,
     Row,
-    Side,
-    axis,
+    cost_axis,
+    cost_scale,
     described,
     exact,
     faded,
     legend,
     letters,
-    log_axis,
     parameter,
     picked,
     plain,
@@ -48,7 +47,6 @@ _CELLS: Final = 45
 _MOST_COLORS: Final = 5
 _OTHERS: Final = Look("#8f8f8f")
 _HEIGHT: Final = 400
-_ROOM: Final = 0.04
 STAR: Final = (
     "M0,-1L0.235,-0.324L0.951,-0.309L0.38,0.124L0.588,0.809L0,0.4L-0.588,0.809L-0.38,0.124"
     "L-0.951,-0.309L-0.235,-0.324Z"
@@ -240,8 +238,8 @@ def latency_axis(latency: Floats) -> alt.X:
     return alt.X(
         field="x",
         type="quantitative",
-        scale=_scale(latency),
-        axis=_axis(latency)("Latency", unit, "bottom"),
+        scale=cost_scale(latency),
+        axis=cost_axis(latency)("Latency", unit, "bottom"),
     )
 
 
@@ -251,20 +249,6 @@ def energy_axis(energy: Floats) -> alt.Y:
     return alt.Y(
         field="y",
         type="quantitative",
-        scale=_scale(energy),
-        axis=_axis(energy)("Energy", unit, "left"),
+        scale=cost_scale(energy),
+        axis=cost_axis(energy)("Energy", unit, "left"),
     )
-
-
-def _axis(values: Floats) -> Callable[[str, Unit, Side], alt.Axis]:
-    return log_axis if is_wide(values) else axis
-
-
-def _scale(values: Floats) -> alt.Scale:
-    """Logarithmic if values differ much, with a small margin."""
-    low, high = float(values.min()), float(values.max())
-    if is_wide(values):
-        room = (high / low) ** _ROOM
-        return alt.Scale(type="log", domain=[low / room, high * room], nice=False)
-    room = (high - low) * _ROOM or high * _ROOM or 1.0
-    return alt.Scale(type="linear", domain=[low - room, high + room], nice=False, zero=False)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
+from nestmap.pipeline.analysis.network.scatter import Floats, is_wide
 from nestmap.pipeline.format.numbers import Unit
 from nestmap.pipeline.format.palette import Look
 from nestmap.pipeline.pages.report.charts.palette import tone
@@ -35,6 +36,7 @@ ZOOM: Final = "zoom"
 
 _PICKED: Final = "picked"
 _FADED: Final = 0.12
+_MARGIN: Final = 0.04
 
 
 def exact(field: str, unit: str) -> str:
@@ -79,6 +81,21 @@ def log_axis(title: str, unit: Unit, orient: Side) -> alt.Axis:
         tickOpacity=only,
         tickCount=ticks(orient),
     )
+
+
+def cost_axis(values: Floats) -> Callable[[str, Unit, Side], alt.Axis]:
+    """Makes the axis of costs: :func:`log_axis` if they differ much, else :func:`axis`."""
+    return log_axis if is_wide(values) else axis
+
+
+def cost_scale(values: Floats) -> alt.Scale:
+    """The scale of costs: logarithmic if they differ much, with a small margin."""
+    low, high = float(values.min()), float(values.max())
+    if is_wide(values):
+        room = (high / low) ** _MARGIN
+        return alt.Scale(type="log", domain=[low / room, high * room], nice=False)
+    room = (high - low) * _MARGIN or high * _MARGIN or 1.0
+    return alt.Scale(type="linear", domain=[low - room, high + room], nice=False, zero=False)
 
 
 def ticks(orient: Side) -> alt.ExprRef:

@@ -94,6 +94,7 @@
       place.querySelector("summary").setAttribute("aria-label", SAVE);
       if (spec.usermeta.time) share(figure);
       figure.classList.add("drawn");
+      markIn(figure);
     } catch (error) {
       place.textContent = `This chart cannot be drawn: ${error.message}`;
     }
@@ -172,6 +173,53 @@
       if (kind) showSpan(home, stepped(shown.get(home) ?? [0, all], kind, all));
     });
     tellSpan(home);
+  }
+
+  // --- charts and tables of the same designs -------------------------------------------------------
+
+  const marked = new Map(); // section -> numbers of the designs that are marked
+
+  /** Shows in all charts and tables of a section which designs are marked. */
+  function showMarked(home) {
+    const chosen = [...marked.get(home)].sort((a, b) => a - b);
+    for (const { nestmapView } of home.querySelectorAll("figure.drawn")) {
+      nestmapView.signal("chosen", chosen).runAsync();
+    }
+    for (const row of home.querySelectorAll("table.sortable tbody tr")) {
+      row.classList.toggle("marked", chosen.includes(Number(row.cells[0].dataset.value)));
+    }
+    home.querySelector(".unmark").disabled = !chosen.length;
+    const told = chosen.length ? `design ${chosen.join(", ")} marked` : "no design marked";
+    home.querySelector(".switch output").value = told;
+  }
+
+  /** Marks a design, or no longer. */
+  function mark(home, design) {
+    const chosen = marked.get(home);
+    if (!chosen.delete(design)) chosen.add(design);
+    showMarked(home);
+  }
+
+  /** Connects a chart that has just been drawn with the table and the other charts. */
+  function markIn(figure) {
+    const home = figure.closest(".designs");
+    if (!home) return;
+    figure.nestmapView.addEventListener("click", (_, item) => {
+      if (item?.datum?.design !== undefined) mark(home, item.datum.design);
+    });
+    if (marked.get(home).size) showMarked(home);
+  }
+
+  for (const home of document.querySelectorAll(".designs")) {
+    marked.set(home, new Set());
+    home.querySelector(".unmark").addEventListener("click", () => {
+      marked.get(home).clear();
+      showMarked(home);
+    });
+    home.querySelector("table.sortable tbody").addEventListener("click", ({ target }) => {
+      const row = target.closest("tr");
+      if (row && !target.closest("a")) mark(home, Number(row.cells[0].dataset.value));
+    });
   }
 
   /** Draws charts, each after those that are being drawn. */

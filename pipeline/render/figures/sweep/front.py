@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 from math import ceil
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from nestmap.pipeline.analysis.sweep.designs_view import (
     DesignsView,
     ObjectiveColumn,
-    Places,
     check_not_empty,
 )
+from nestmap.pipeline.analysis.sweep.dominated import dominated_shown
 from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.format.palette import INK, SERIES
 from nestmap.pipeline.render.figures.label_placement import Label, place_labels
@@ -109,22 +109,6 @@ def draw_designs(axes: Plot, view: DesignsView, x: object, y: object) -> None:
         across[front], up[front], s=15, facecolors="white", edgecolors=INK, linewidths=0.8,
         alpha=1.0, label=f"Pareto front ({count(len(front))})", zorder=4,
     )  # fmt: skip
-
-
-class Dominated(NamedTuple):
-    """The dominated designs that are drawn, and what the legend says of them."""
-
-    places: Places
-    label: str
-
-
-def dominated_shown(view: DesignsView, most: int) -> Dominated:
-    """The dominated designs, or of more than ``most`` some at equal distances."""
-    places = np.flatnonzero(~view.on_front)
-    if len(places) <= most:
-        return Dominated(places, f"dominated ({count(len(places))})")
-    some = places[np.linspace(0, len(places) - 1, most).astype(np.intp)]
-    return Dominated(some, f"dominated ({count(len(some))} of {count(len(places))})")
 
 
 def _stairs(points: Sequence[Place]) -> Iterator[Place]:

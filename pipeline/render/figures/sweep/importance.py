@@ -10,12 +10,12 @@ from matplotlib.ticker import MaxNLocator
 
 from nestmap.pipeline.analysis.sweep.designs_view import DesignsView
 from nestmap.pipeline.analysis.sweep.importance import Importance, importances
+from nestmap.pipeline.analysis.sweep.objective_units import NAMES
 from nestmap.pipeline.format.numbers import PERCENT, count, share
 from nestmap.pipeline.format.palette import MUTED, SERIES
 from nestmap.pipeline.render.figures.bars import name_rows
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
 from nestmap.pipeline.render.figures.style import SMALL, WIDTH, new_figure, set_title, styled
-from nestmap.pipeline.render.figures.sweep.objective_axes import NAMES
 from nestmap.pipeline.render.figures.text_metrics import short_name, unit_formatter
 
 _ROW: Final = 0.26

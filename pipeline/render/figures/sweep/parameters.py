@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import ceil
 from typing import Final
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from nestmap.model import InputError
@@ -15,15 +14,13 @@ from nestmap.pipeline.analysis.sweep.designs_view import (
     ParameterColumn,
     check_not_empty,
 )
+from nestmap.pipeline.analysis.sweep.parallel_axes import shown_ticks
 from nestmap.pipeline.format.palette import INK
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
 from nestmap.pipeline.render.figures.style import WIDTH, new_figure, set_title, styled
 from nestmap.pipeline.render.figures.sweep.front import draw_designs, sweep_title
 from nestmap.pipeline.render.figures.sweep.objective_axes import set_y_objective
 from nestmap.pipeline.render.figures.text_metrics import short_name
-
-MOST_TICKS: Final = 9
-"""The largest number of values that are written at an axis."""
 
 _IN_A_ROW: Final = 4
 _HEIGHT: Final = 1.75
@@ -95,13 +92,3 @@ def _draw_panel(
     longest = max(4, letters // len(ticks))
     axes.set_xticks(ticks, [short_name(parameter.labels[x], longest) for x in ticks])
     axes.grid(visible=True, axis="y")
-
-
-def shown_ticks(parameter: ParameterColumn, letters: int) -> list[int]:
-    """The places of the values that are written: as many as fit, always the first and the last."""
-    count = len(parameter.values)
-    longest = min(10, max(map(len, parameter.labels))) + 1
-    most = min(count, MOST_TICKS, max(2, letters // longest))
-    if most == 1:
-        return [0]
-    return sorted({round(x) for x in np.linspace(0, count - 1, most).tolist()})

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from nestmap.model import InfeasibleError, InputError
 from nestmap.pipeline.analysis.sweep.designs_view import DesignsView, parameter_column
+from nestmap.pipeline.analysis.sweep.dominated import dominated_shown
 from nestmap.pipeline.analysis.sweep.importance import importances
 from nestmap.pipeline.render.figures import (
     sweep_front_figure,
@@ -22,7 +23,7 @@ from nestmap.pipeline.render.figures import (
     sweep_parallel_figure,
     sweep_parameters_figure,
 )
-from nestmap.pipeline.render.figures.sweep.front import MOST_POINTS, dominated_shown
+from nestmap.pipeline.render.figures.sweep.front import MOST_POINTS
 from nestmap.pipeline.render.figures.sweep.parallel import MOST_LINES
 from tests.pipeline.render.figures.drawn import flaws, texts
 from tests.pipeline.render.figures.sweeps import AREA, EDP, ENERGY, HOSTILE, LATENCY, designs

@@ -1,0 +1,89 @@
+"""The page of a sweep: what was swept, its front as charts and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final, final
+
+from markupsafe import Markup
+
+from nestmap.model import InfeasibleError
+from nestmap.model.design_space.space import DesignObjective
+from nestmap.pipeline.pages.report.charts import sweep_charts
+from nestmap.pipeline.pages.report.charts.chart import Chart
+from nestmap.pipeline.pages.report.page import document
+from nestmap.pipeline.pages.report.render import render
+from nestmap.pipeline.pages.report.summary import EDP_UNIT, Fact, edp
+from nestmap.pipeline.render.tables import cells
+from nestmap.pipeline.render.tables.table import Cell, Table
+from nestmap.pipeline.sweep.result import SweepResult
+from nestmap.pipeline.sweep.result_table import front_table, heading, notes
+
+DesignLink = Callable[[int], str]
+"""The address of what is known of the design with a number; empty if there is none."""
+
+_NAMES: Final = {
+    DesignObjective.ENERGY: "Least energy",
+    DesignObjective.LATENCY: "Least latency",
+    DesignObjective.EDP: "Least EDP",
+    DesignObjective.AREA: "Least area",
+}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _SweepView:
+    """The template's data for a sweep; without charts and table if no design is feasible."""
+
+    title: str
+    facts: tuple[Fact, ...]
+    sentences: tuple[str, ...]
+    charts: tuple[Chart, ...]
+    table: Table | None
+
+
+def sweep_body(result: SweepResult, link: DesignLink = lambda _: "") -> Markup:
+    """The page of a sweep; numbers of designs link to what is known of them."""
+    view = _SweepView(
+        title=f"Sweep {result.space.name}",
+        facts=tuple(_facts(result)),
+        sentences=(*((heading(result),) if result.front else ()), *notes(result)),
+        charts=sweep_charts(result.view) if result.front else (),
+        table=replace(front_table(result, link), caption="Designs on the Pareto front")
+        if result.front
+        else None,
+    )
+    return render("sweep", view)
+
+
+def sweep_document(result: SweepResult) -> str:
+    """The page of a sweep as one self-contained file."""
+    return document(f"Sweep {result.space.name}", sweep_body(result))
+
+
+def _facts(result: SweepResult) -> Iterator[Fact]:
+    yield Fact(
+        "Designs", cells.count(len(result.designs)), f"of {cells.count(result.space.size).text}"
+    )
+    yield Fact("On the front", cells.count(len(result.front)))
+    yield Fact("Infeasible", cells.count(len(result.infeasible)))
+    for objective in result.space.objectives:
+        try:
+            best = result.best(objective)
+        except InfeasibleError:
+            return
+        cell, unit = _figure(objective, best.figure(objective) or 0.0)
+        yield Fact(_NAMES[objective], cell, f"{unit}design {best.number}")
+
+
+def _figure(objective: DesignObjective, value: float) -> tuple[Cell, str]:
+    match objective:
+        case DesignObjective.ENERGY:
+            return cells.energy(value), ""
+        case DesignObjective.LATENCY:
+            return cells.cycles(value), "cycles, "
+        case DesignObjective.EDP:
+            return edp(value), f"{EDP_UNIT}, "
+        case DesignObjective.AREA:
+            return cells.plain(value), ""

@@ -1,0 +1,91 @@
+"""The page of a sweep: its front as a table and as charts, which have the figures of the result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import altair as alt
+import pytest
+
+import nestmap
+from nestmap import SweepResult
+from nestmap.model.design_space.space import DesignObjective
+from nestmap.pipeline.pages.report.charts import sweep_charts
+from nestmap.pipeline.pages.report.charts.sweep import MOST_LINES, MOST_POINTS
+from nestmap.pipeline.pages.report.sweep_page import sweep_body, sweep_document
+from tests.pipeline.cli.inputs import run
+from tests.pipeline.pages.report.charts.read import rows_of
+from tests.pipeline.pages.report.dom import captioned, read
+from tests.pipeline.render.figures.sweeps import AREA, ENERGY, HOSTILE, LATENCY, designs
+from tests.pipeline.sweep.spaces import SPACE, write_space
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
+    return nestmap.sweep(write_space(tmp_path_factory.mktemp("space")))
+
+
+def test_the_table_has_the_front_and_its_links(swept: SweepResult) -> None:
+    page = read(str(sweep_body(swept, lambda number: f"/design/{number}")))
+    table = captioned(page, "Designs on the Pareto front")
+    assert [row[0].text for row in table.rows] == [str(x.number) for x in swept.front]
+    energies = [float(row[-3].attributes["data-value"]) for row in table.rows]
+    assert energies == [x.energy for x in swept.front]
+    links = {x.attributes["href"] for x in page.every("a")}
+    assert links == {f"/design/{x.number}" for x in swept.front}
+    assert "Least energy" in page.text
+
+
+def test_without_links_there_are_none(swept: SweepResult) -> None:
+    assert not list(read(str(sweep_body(swept))).every("a"))
+    assert sweep_document(swept).startswith("<!doctype html>")
+
+
+def test_charts_have_every_design(swept: SweepResult) -> None:
+    front, parallel = sweep_charts(swept.view)
+    rows = rows_of(front, "designs")
+    assert {x["design"]: (x["y"], x["x"]) for x in rows} == {
+        x.number: (x.energy, x.latency) for x in swept.designs
+    }
+    kinds = {x["design"] for x in rows if str(x["kind"]) == "Pareto front"}
+    assert kinds == {x.number for x in swept.front}
+    heights = rows_of(parallel, "places")
+    assert len(heights) == len(swept.designs) * 5  # lanes, words, has_outlet, energy, latency
+    assert all(0 <= x["height"] <= 1 for x in heights)
+    assert f"Least energy: design {swept.best('energy').number}" in front.summary
+
+
+@pytest.mark.parametrize("objectives", [(ENERGY,), (ENERGY, LATENCY), (ENERGY, LATENCY, AREA)])
+@pytest.mark.parametrize("number", [1, 50])
+def test_charts_are_valid(number: int, objectives: tuple[DesignObjective, ...]) -> None:
+    charts = sweep_charts(designs(number, objectives, HOSTILE))
+    assert len(charts) == min(2, len(objectives))
+    for chart in charts:
+        kind = alt.Chart if chart.name == "designs" else alt.LayerChart
+        kind.from_json(chart.spec)  # validates
+
+
+def test_of_many_dominated_designs_some_are_drawn() -> None:
+    view = designs(3 * MOST_POINTS)
+    front, parallel = sweep_charts(view)
+    best = int(view.on_front.sum())
+    assert len(rows_of(front, "designs")) == MOST_POINTS + best
+    assert len(rows_of(parallel, "designs")) == MOST_LINES + best
+    assert f"{MOST_POINTS + best:,} are drawn" in front.summary
+
+
+def test_a_sweep_without_a_feasible_design_has_reasons_only(tmp_path: Path) -> None:
+    text = SPACE.replace("memories.outlet.size: bits", "memories.reg.size: 8")
+    page = read(str(sweep_body(nestmap.sweep(write_space(tmp_path, text)))))
+    assert "18 have no figures:" in page.text
+    assert not list(page.every("table"))
+
+
+def test_the_command_writes_it(tmp_path: Path) -> None:
+    file, report = write_space(tmp_path), tmp_path / "sweep.html"
+    ended = run("sweep", str(file), "--report", str(report))
+    assert ended.code == 0
+    assert "Sweep small" in report.read_text()
+    ended = run("sweep", str(file), "--report", str(file))
+    assert ended.code == 2
+    assert "which is used already" in ended.err
