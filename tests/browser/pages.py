@@ -33,7 +33,7 @@ Row = Mapping[str, str | float | bool]
 NOT_NETWORK: Final = ("data:", "blob:")
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
 _SERIOUS: Final = ("serious", "critical")
-_PATIENCE: Final = 20_000
+_PATIENCE: Final = 60_000
 """Milliseconds until a page that does not do what is expected is given up."""
 
 _AXE: Final = files("axe_playwright_python") / "axe.min.js"
