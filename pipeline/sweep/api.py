@@ -19,9 +19,9 @@ from nestmap.pipeline.sweep.checked_space import (
     check_space,
     located_space,
 )
-from nestmap.pipeline.sweep.choice import ChosenDesigns, choose_designs
+from nestmap.pipeline.sweep.choice import Choice, choose_designs
 from nestmap.pipeline.sweep.design_result import DesignResult
-from nestmap.pipeline.sweep.explorer import explored_designs, recorded_designs
+from nestmap.pipeline.sweep.explorer import recording_explorer, unrecorded_explorer
 from nestmap.pipeline.sweep.options import Strategy, StrategyName
 from nestmap.pipeline.sweep.result import Front, SweepResult, figures_of
 from nestmap.search.parallel import available_workers
@@ -44,7 +44,7 @@ class SweepJob(NamedTuple):
     """What a sweep explores: the space, the designs chosen, how to search each."""
 
     checked: CheckedSpace
-    chosen: ChosenDesigns
+    choice: Choice
     plan: SearchPlan
 
 
@@ -73,8 +73,10 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
 
     Args:
         space: a design space, a YAML file, or the fields of one as a dictionary.
-        strategy: all designs (``grid``), or ``designs`` of them in random order (``random``).
-        designs: how many designs at random, each once.
+        strategy: all designs (``grid``), or ``designs`` of them: in random order (``random``), or
+            sampled by what is known of those before, by Optuna's NSGA-II (``nsga2``) or TPE
+            (``tpe``), which ``pip install 'nestmap[optuna]'`` installs.
+        designs: how many designs, each once, unless all.
         design_seed: determines which ones.
         plan: how to search the mappings of each design. The options from ``objective`` to
             ``spatial_mappings`` override it if given; see
@@ -152,13 +154,13 @@ def run_sweep(
     """
     space = job.checked.space
     rows = _unrecorded(job, workers) if store is None else _recorded(job, store, recording)
-    found = tuple(_observed(rows, space, len(job.chosen.designs), progress))
+    found = tuple(_observed(rows, space, job.choice.most, progress))
     return SweepResult(
         space=space,
         base=job.checked.base,
         objective=job.plan.objective,
         designs=found,
-        rejected=job.chosen.rejected,
+        rejected=job.choice.rejected,
         static_energy=job.checked.static_energy,
     )
 
@@ -167,7 +169,7 @@ def _unrecorded(job: SweepJob, workers: int | None) -> Iterator[DesignResult]:
     """Several designs at a time, each with one thread."""
     alone = job.plan.with_options(SearchOptions(workers=1))
     count = available_workers() if workers is None else workers
-    return explored_designs(job.checked, job.chosen.designs, alone, count)
+    return job.choice.explored(unrecorded_explorer(job.checked, alone, count))
 
 
 def _recorded(
@@ -177,7 +179,8 @@ def _recorded(
 
     kept = recording or Recording(record=RecordMode.BEST)
     with Store.borrow(store) as target:
-        yield from recorded_designs(job.checked, job.chosen.designs, job.plan, target, kept)
+        explore = recording_explorer(job.checked, job.plan, target, kept)
+        yield from job.choice.explored(explore)
 
 
 def _observed(

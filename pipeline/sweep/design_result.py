@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
 from nestmap.model import Frozen
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.expression import Value
@@ -92,3 +95,7 @@ class DesignResult(Frozen, frozen=True):
 
     def __str__(self) -> str:
         return str(Design(self.number, self.parameters))
+
+
+ExploreDesigns: TypeAlias = Callable[[Sequence[Design]], Iterator[DesignResult]]
+"""Explores designs; the results are in their order."""

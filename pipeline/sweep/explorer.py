@@ -26,7 +26,7 @@ from nestmap.model.design_space.space import WeightedNetwork
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline
 from nestmap.pipeline.sweep.checked_space import CheckedSpace
-from nestmap.pipeline.sweep.design_result import DesignResult, NetworkFigures
+from nestmap.pipeline.sweep.design_result import DesignResult, ExploreDesigns, NetworkFigures
 from nestmap.pipeline.sweep.shared_layers import SharedLayers
 from nestmap.search.parallel import map_in_order
 
@@ -47,28 +47,27 @@ class _StoppedError(Exception):
     """The sweep is over: its other results are not wanted."""
 
 
-def explored_designs(
-    checked: CheckedSpace, designs: Sequence[Design], plan: SearchPlan, workers: int
-) -> Iterator[DesignResult]:
-    """The results of designs, in order, explored on several threads without a store."""
+def unrecorded_explorer(checked: CheckedSpace, plan: SearchPlan, workers: int) -> ExploreDesigns:
+    """Explores designs on several threads without a store."""
     stopped = Event()
     explorer = _Explorer(checked, partial(_unrecorded, plan, _StopObserver(stopped)))
-    return map_in_order(explorer, designs, workers, stopped.set)
+
+    def explore(designs: Sequence[Design]) -> Iterator[DesignResult]:
+        stopped.clear()
+        return map_in_order(explorer, designs, workers, stopped.set)
+
+    return explore
 
 
-def recorded_designs(
-    checked: CheckedSpace,
-    designs: Sequence[Design],
-    plan: SearchPlan,
-    store: Store,
-    recording: Recording,
-) -> Iterator[DesignResult]:
-    """The results of designs, in order: each accelerator and network is a run of the store.
+def recording_explorer(
+    checked: CheckedSpace, plan: SearchPlan, store: Store, recording: Recording
+) -> ExploreDesigns:
+    """Explores designs such that each accelerator and network is a run of the store.
 
     Designs follow one another; the plan's own threads explore each. Layers that finished runs have
     explored are reused.
     """
-    return map(_Explorer(checked, partial(_recorded, checked, plan, store, recording)), designs)
+    return partial(map, _Explorer(checked, partial(_recorded, checked, plan, store, recording)))
 
 
 def _unrecorded(

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal, final
 
 from nestmap.pipeline.util.option import Option
 
-StrategyName = Literal["grid", "random"]
+StrategyName = Literal["grid", "random", "nsga2", "tpe"]
 
 
 class Strategy(StrEnum):
@@ -19,6 +19,10 @@ class Strategy(StrEnum):
     """All of them."""
     RANDOM = "random"
     """Some in random order, each once."""
+    NSGA2 = "nsga2"
+    """Bred from the best so far, by Optuna's NSGA-II."""
+    TPE = "tpe"
+    """Near the best so far, by Optuna's tree-structured Parzen estimator."""
 
 
 @final
@@ -30,14 +34,15 @@ class ChoiceOptions:
 
     strategy: Annotated[
         StrategyName | StrEnum,
-        Option(help="Explore all designs (grid), or --designs of them at random (random)."),
+        Option(
+            help="Explore all designs (grid), or --designs of them: at random (random), or such "
+            "that the front gets better, by the samplers NSGA-II (nsga2) or TPE (tpe) of Optuna."
+        ),
     ] = "grid"
     designs: Annotated[
         int | None,
-        Option(
-            help="How many designs --strategy random explores, each once.", metavar="N", minimum=1
-        ),
+        Option(help="How many designs to explore, each once, unless all.", metavar="N", minimum=1),
     ] = None
     design_seed: Annotated[
-        int, Option(help="Random seed for --strategy random.", metavar="N", minimum=0)
+        int, Option(help="Random seed that determines which designs.", metavar="N", minimum=0)
     ] = 0

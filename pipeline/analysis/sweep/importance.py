@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from nestmap.model import InputError
@@ -16,6 +13,7 @@ from nestmap.pipeline.analysis.sweep.designs_view import (
     check_not_empty,
 )
 from nestmap.pipeline.util.extras import check_installed
+from nestmap.pipeline.util.quiet_optuna import quiet_optuna
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -80,7 +78,7 @@ def _importance(view: DesignsView, column: ObjectiveColumn, best: float) -> Impo
     if column.values.min() == column.values.max():
         return Importance(column.objective, None, best)
     distributions = {x.name: _distribution(x) for x in view.parameters}
-    with _quiet():
+    with quiet_optuna():
         study = create_study(direction="minimize")
         study.add_trials(
             create_trial(
@@ -104,18 +102,3 @@ def _distribution(parameter: ParameterColumn) -> BaseDistribution:
     if parameter.is_ordered:
         return IntDistribution(0, count - 1)
     return CategoricalDistribution(tuple(range(count)))
-
-
-@contextmanager
-def _quiet() -> Generator[None]:
-    """Without the log of studies, and without warnings about many equal designs."""
-    from optuna import logging  # noqa: PLC0415
-
-    before = logging.get_verbosity()
-    logging.set_verbosity(logging.WARNING)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.set_verbosity(before)

@@ -11,8 +11,9 @@ from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.space import DesignSpace
 from nestmap.pipeline.frontend.yaml.design_space import parse_design_space
 from nestmap.pipeline.sweep.checked_space import CheckedSpace, check_space
-from nestmap.pipeline.sweep.choice import MOST_DESIGNS, choose_designs, shuffled
+from nestmap.pipeline.sweep.choice import MOST_DESIGNS, ChosenDesigns, choose_designs
 from nestmap.pipeline.sweep.options import Strategy
+from nestmap.pipeline.sweep.random_order import shuffled
 from tests.pipeline.sweep.spaces import SPACE, write_space
 
 
@@ -24,7 +25,9 @@ def checked(tmp_path: Path) -> CheckedSpace:
 
 def chosen(file: Path, strategy: Strategy = Strategy.GRID, count: int | None = None) -> list[int]:
     """The numbers of the designs that would be explored."""
-    return [x.number for x in choose_designs(check_space(file), strategy, count, 0).designs]
+    choice = choose_designs(check_space(file), strategy, count, 0)
+    assert isinstance(choice, ChosenDesigns)
+    return [x.number for x in choice.designs]
 
 
 WRONG = [
@@ -155,6 +158,7 @@ def test_designs_that_do_not_meet_the_constraints_are_left_out(tmp_path: Path) -
     found = choose_designs(checked, Strategy.GRID, None, 0)
     designs = (checked.design(n) for n in range(18))
     kept = [x.number for x in designs if fits(x)]
+    assert isinstance(found, ChosenDesigns)
     assert [x.number for x in found.designs] == kept
     assert found.rejected == 18 - len(kept)
 
