@@ -36,7 +36,13 @@ def run_sweep_command(options: SweepOptions) -> None:
     job = _job(options)
     with SweepBar() as bar:
         try:
-            found = run_sweep(job, workers=options.search.workers, store=files.store, progress=bar)
+            found = run_sweep(
+                job,
+                workers=options.search.workers,
+                on=options.search.on,
+                store=files.store,
+                progress=bar,
+            )
         except KeyboardInterrupt:
             if files.store is not None:
                 print_note("To go on, start the same sweep again with this store.")

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import EllipsisType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from nestmap.model import Objective, Recording, RecordMode
+from nestmap.model import InputError, Objective, Recording, RecordMode
 from nestmap.model.base import copy_with
 from nestmap.model.design_space.space import DesignObjective, DesignSpace
 from nestmap.pipeline.explore.choices import member_by_name
@@ -23,6 +23,7 @@ from nestmap.pipeline.sweep.choice import Choice, choose_designs
 from nestmap.pipeline.sweep.design_result import DesignResult
 from nestmap.pipeline.sweep.explorer import recording_explorer, unrecorded_explorer
 from nestmap.pipeline.sweep.options import Strategy, StrategyName
+from nestmap.pipeline.sweep.place import LocalProcesses, parse_place
 from nestmap.pipeline.sweep.result import Front, SweepResult, figures_of
 from nestmap.search.parallel import available_workers
 
@@ -61,6 +62,7 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
     time_limit: float | None = None,
     spatial_mappings: int | EveryName | None = None,
     workers: int | None = None,
+    on: str | None = None,
     static_energy: bool = False,
     store: Store | Path | str | None = None,
     recording: Recording | None = None,
@@ -90,6 +92,8 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
         spatial_mappings: how many spatial mappings to try.
         workers: designs that are explored at a time (``None``: one per core). With a store, the
             threads for each design.
+        on: ``local:N`` explores designs in N processes instead of threads. A script that asks for
+            it has its code under ``if __name__ == "__main__":``, because each process imports it.
         static_energy: whether energies include the leakage of memories and array.
         store: where each different accelerator and network is recorded as a run, with the tag
             ``sweep:NAME``: a store, or a DuckDB file (created if missing). Results that it holds
@@ -117,6 +121,7 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
     return run_sweep(
         SweepJob(checked, drawn, searched),
         workers=workers,
+        on=on,
         store=store,
         recording=recording,
         progress=progress,
@@ -143,6 +148,7 @@ def run_sweep(
     job: SweepJob,
     *,
     workers: int | None = None,
+    on: str | None = None,
     store: Store | Path | str | None = None,
     recording: Recording | None = None,
     progress: SweepProgress | None = None,
@@ -150,10 +156,14 @@ def run_sweep(
     """Explores designs that have been chosen; the arguments are those of :func:`sweep`.
 
     Raises:
+        InputError: where ``on`` is invalid or excludes another argument, or its processes end.
         StoreError: where the store cannot be written.
     """
-    space = job.checked.space
-    rows = _unrecorded(job, workers) if store is None else _recorded(job, store, recording)
+    space, place = job.checked.space, checked_place(on, workers, store)
+    if place is not None:
+        rows = _in_processes(job, place)
+    else:
+        rows = _unrecorded(job, workers) if store is None else _recorded(job, store, recording)
     found = tuple(_observed(rows, space, job.choice.most, progress))
     return SweepResult(
         space=space,
@@ -163,6 +173,33 @@ def run_sweep(
         rejected=job.choice.rejected,
         static_energy=job.checked.static_energy,
     )
+
+
+def checked_place(
+    on: str | None, workers: int | None, store: Store | Path | str | None
+) -> LocalProcesses | None:
+    """Where designs are explored, unless by this process.
+
+    Raises:
+        InputError: where ``on`` is invalid or excludes another argument.
+    """
+    if on is None:
+        return None
+    place = parse_place(on)
+    if workers is not None:
+        raise InputError.conflict("on", "workers", "it says how many designs at a time")
+    if store is not None:
+        raise InputError.conflict("on", "store", "runs are recorded by the process itself")
+    return place
+
+
+def _in_processes(job: SweepJob, place: LocalProcesses) -> Iterator[DesignResult]:
+    """Several designs at a time, each in a process with one thread."""
+    from nestmap.pipeline.sweep.processes import process_explorer  # noqa: PLC0415 (rarely used)
+
+    alone = job.plan.with_options(SearchOptions(workers=1))
+    with process_explorer(job.checked, alone, place.processes) as explore:
+        yield from job.choice.explored(explore)
 
 
 def _unrecorded(job: SweepJob, workers: int | None) -> Iterator[DesignResult]:

@@ -59,6 +59,11 @@ def unrecorded_explorer(checked: CheckedSpace, plan: SearchPlan, workers: int) -
     return explore
 
 
+def design_explorer(checked: CheckedSpace, plan: SearchPlan) -> Callable[[Design], DesignResult]:
+    """Explores one design after the other, without a store."""
+    return _Explorer(checked, partial(_unrecorded, plan, _StopObserver(Event())))
+
+
 def recording_explorer(
     checked: CheckedSpace, plan: SearchPlan, store: Store, recording: Recording
 ) -> ExploreDesigns:

@@ -64,6 +64,14 @@ class SweepSearchOptions:
             minimum=1,
         ),
     ] = None
+    on: Annotated[
+        str | None,
+        Option(
+            help="Explore designs in N processes of this machine (local:N), each with one thread, "
+            "instead of threads of this one. Results do not depend on it.",
+            metavar="local:N",
+        ),
+    ] = None
 
 
 @final
