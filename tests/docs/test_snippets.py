@@ -49,6 +49,7 @@ ELSEWHERE: Final = MappingProxyType(
         "docs/cost-model.md": "tests/docs_pages/test_cost_model_page.py",
         "docs/errors.md": "tests/docs_pages/test_errors_page.py",
         "docs/input-formats.md": "tests/docs_pages/test_input_formats.py",
+        "docs/study.md": "tests/docs_pages/test_study_page.py",
     }
 )
 """Documents whose snippets another test runs, in ways of their own."""

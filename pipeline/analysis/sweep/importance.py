@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import numpy as np
+
 from nestmap.model import InputError
 from nestmap.model.design_space.space import DesignObjective
 from nestmap.pipeline.analysis.sweep.designs_view import (
     DesignsView,
     ObjectiveColumn,
     ParameterColumn,
+    Places,
     check_not_empty,
 )
 from nestmap.pipeline.util.extras import check_installed
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
 
 FEWEST: Final = 20
 """The smallest number of designs for which importances mean something."""
+
+MOST: Final = 4_000
+"""The largest number of designs that Optuna gets; of more, some at equal distances."""
 
 _SHARE: Final = 0.1
 _FEWEST_BEST: Final = 5
@@ -67,10 +73,13 @@ def importances(view: DesignsView) -> tuple[Importance, ...]:
     check_not_empty(view)
     check_importances(view)
     best = max(_SHARE, _FEWEST_BEST / len(view))
-    return tuple(_importance(view, column, best) for column in view.objectives)
+    places = np.linspace(0, len(view) - 1, min(MOST, len(view))).astype(np.intp)
+    return tuple(_importance(view, column, places, best) for column in view.objectives)
 
 
-def _importance(view: DesignsView, column: ObjectiveColumn, best: float) -> Importance:
+def _importance(
+    view: DesignsView, column: ObjectiveColumn, places: Places, best: float
+) -> Importance:
     from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances  # noqa: PLC0415
     from optuna.study import create_study  # noqa: PLC0415 (Optuna is optional and takes long to import)
     from optuna.trial import create_trial  # noqa: PLC0415
@@ -86,7 +95,7 @@ def _importance(view: DesignsView, column: ObjectiveColumn, best: float) -> Impo
                 distributions=distributions,
                 value=float(column.values[n]),
             )
-            for n in range(len(view))
+            for n in places.tolist()
         )
         found = get_param_importances(
             study, evaluator=PedAnovaImportanceEvaluator(target_quantile=best)

@@ -126,6 +126,6 @@ def _place_labels(figure: Figure, axes: Plot, view: DesignsView) -> None:
     front: list[int] = view.front_places.tolist()
     shown: list[int] = dominated_shown(view, MOST_POINTS).places.tolist()
     if len(front) <= MOST_LABELS:
-        labels = [Label(*points[n], text=f"design {view.numbers[n]}") for n in front]
+        labels = [Label(*points[n], text=f"#{view.numbers[n]}") for n in front]
         line = _stairs([points[n] for n in front])
         place_labels(figure, axes, labels, [*(points[n] for n in (*shown, *front)), *line])

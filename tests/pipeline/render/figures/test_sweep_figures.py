@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nestmap.model import InfeasibleError, InputError
 from nestmap.pipeline.analysis.sweep.designs_view import DesignsView, parameter_column
 from nestmap.pipeline.analysis.sweep.dominated import dominated_shown
-from nestmap.pipeline.analysis.sweep.importance import importances
+from nestmap.pipeline.analysis.sweep.importance import MOST, importances
 from nestmap.pipeline.render.figures import (
     sweep_front_figure,
     sweep_importance_figure,
@@ -62,8 +62,8 @@ def test_every_design_is_a_point_and_the_front_is_marked() -> None:
 def test_designs_on_the_front_are_labelled_beside_their_line() -> None:
     view = designs(40)
     shown = {text for text, _ in texts(sweep_front_figure(view))}
-    named = {x for x in shown if x.startswith("design ")}
-    front = {f"design {view.numbers[place]}" for place in view.front_places}
+    named = {x for x in shown if x.startswith("#")}
+    front = {f"#{view.numbers[place]}" for place in view.front_places}
     assert named
     assert named <= front
 
@@ -162,6 +162,12 @@ def test_the_parameter_that_decides_is_the_most_important() -> None:
         assert importance.shares[0] == max(importance.shares)
         assert importance.best == 0.1
     assert importances(designs(25))[0].best == 0.2
+
+
+def test_importances_of_many_designs_are_those_of_some() -> None:
+    many = importances(designs(2 * MOST))[0].shares
+    assert many is not None
+    assert many[0] > 0.5
 
 
 def test_an_objective_that_is_the_same_for_all_has_no_importances() -> None:
