@@ -41,6 +41,8 @@ GROUPS: Final = (
     ("exact search", ("/search/temporal/exact/",)),
     ("spatial mappings", ("/search/spatial/",)),
     ("cost model", ("/costmodel/",)),
+    ("models", ("/nestmap/model/",)),
+    ("NumPy", ("numpy",)),
 )
 """What the functions of a profile belong to, by parts of their paths or names; the first fits."""
 
