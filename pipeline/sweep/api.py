@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import EllipsisType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -20,10 +21,10 @@ from nestmap.pipeline.sweep.checked_space import (
     located_space,
 )
 from nestmap.pipeline.sweep.choice import Choice, choose_designs
-from nestmap.pipeline.sweep.design_result import DesignResult
+from nestmap.pipeline.sweep.design_result import DesignResult, ExploreDesigns
 from nestmap.pipeline.sweep.explorer import recording_explorer, unrecorded_explorer
 from nestmap.pipeline.sweep.options import Strategy, StrategyName
-from nestmap.pipeline.sweep.place import LocalProcesses, parse_place
+from nestmap.pipeline.sweep.place import LocalProcesses, Place, parse_place
 from nestmap.pipeline.sweep.result import Front, SweepResult, figures_of
 from nestmap.search.parallel import available_workers
 
@@ -94,6 +95,8 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
             threads for each design.
         on: ``local:N`` explores designs in N processes instead of threads. A script that asks for
             it has its code under ``if __name__ == "__main__":``, because each process imports it.
+            The address of a Dask scheduler (``tcp://HOST:PORT``) or its scheduler file explores
+            them on the workers of a cluster (``pip install 'nestmap[cluster]'``).
         static_energy: whether energies include the leakage of memories and array.
         store: where each different accelerator and network is recorded as a run, with the tag
             ``sweep:NAME``: a store, or a DuckDB file (created if missing). Results that it holds
@@ -161,7 +164,7 @@ def run_sweep(
     """
     space, place = job.checked.space, checked_place(on, workers, store)
     if place is not None:
-        rows = _in_processes(job, place)
+        rows = _elsewhere(job, place)
     else:
         rows = _unrecorded(job, workers) if store is None else _recorded(job, store, recording)
     found = tuple(_observed(rows, space, job.choice.most, progress))
@@ -177,7 +180,7 @@ def run_sweep(
 
 def checked_place(
     on: str | None, workers: int | None, store: Store | Path | str | None
-) -> LocalProcesses | None:
+) -> Place | None:
     """Where designs are explored, unless by this process.
 
     Raises:
@@ -193,13 +196,22 @@ def checked_place(
     return place
 
 
-def _in_processes(job: SweepJob, place: LocalProcesses) -> Iterator[DesignResult]:
+def _elsewhere(job: SweepJob, place: Place) -> Iterator[DesignResult]:
     """Several designs at a time, each in a process with one thread."""
-    from nestmap.pipeline.sweep.processes import process_explorer  # noqa: PLC0415 (rarely used)
+    with _explorer_at(place, job.checked, job.plan.with_options(SearchOptions(workers=1))) as there:
+        yield from job.choice.explored(there)
 
-    alone = job.plan.with_options(SearchOptions(workers=1))
-    with process_explorer(job.checked, alone, place.processes) as explore:
-        yield from job.choice.explored(explore)
+
+def _explorer_at(
+    place: Place, checked: CheckedSpace, plan: SearchPlan
+) -> AbstractContextManager[ExploreDesigns]:
+    if isinstance(place, LocalProcesses):
+        from nestmap.pipeline.sweep.processes import process_explorer  # noqa: PLC0415 (rarely used)
+
+        return process_explorer(checked, plan, place.processes)
+    from nestmap.pipeline.sweep.dask_cluster import dask_explorer  # noqa: PLC0415 (rarely used)
+
+    return dask_explorer(checked, plan, place)
 
 
 def _unrecorded(job: SweepJob, workers: int | None) -> Iterator[DesignResult]:

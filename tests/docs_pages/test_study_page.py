@@ -14,7 +14,7 @@ import yaml
 import nestmap
 from nestmap import SweepResult
 from nestmap.pipeline.sweep.checked_space import check_space, located_space
-from nestmap.pipeline.sweep.choice import choose_designs
+from nestmap.pipeline.sweep.choice import ChosenDesigns, choose_designs
 from nestmap.pipeline.sweep.options import Strategy
 from tests.docs.blocks import ROOT, Block, blocks_of, commands_of
 from tests.pipeline.cli.inputs import LAYER, run
@@ -99,6 +99,7 @@ def test_the_table_names_designs_of_the_space(full: dict[str, object]) -> None:
     page = PAGE.read_text(encoding="utf-8")
     checked = check_space(located_space(SPACE))
     chosen = choose_designs(checked, Strategy.GRID, None, 0)
+    assert isinstance(chosen, ChosenDesigns)
     assert f"Of {checked.space.size} designs, {len(chosen.designs)} fill the area." in page
     known = {x.number: x for x in chosen.designs}
     rows = ROW.findall(page)

@@ -67,9 +67,10 @@ class SweepSearchOptions:
     on: Annotated[
         str | None,
         Option(
-            help="Explore designs in N processes of this machine (local:N), each with one thread, "
-            "instead of threads of this one. Results do not depend on it.",
-            metavar="local:N",
+            help="Explore designs elsewhere than on threads of this process: in N processes of "
+            "this machine (local:N), or on the workers of a Dask cluster, whose scheduler is "
+            "tcp://HOST:PORT or has written FILE.json. Results do not depend on it.",
+            metavar="PLACE",
         ),
     ] = None
 

@@ -162,7 +162,8 @@ def is_alive(process: int) -> bool:
 
 
 @pytest.mark.parametrize(
-    "on", ["local", "local:", "local:0", "local:1025", "local:two", "locale:2", "tcp:host"]
+    "on",
+    ["local", "local:", "local:0", "local:1025", "local:two", "locale:2", "tcp:host", "tcp://"],
 )
 def test_other_places_are_errors(file: Path, on: str) -> None:
     with pytest.raises(InputError, match=f"on: found {on!r}; expected local:N, with 1 to 1024"):
