@@ -23,7 +23,7 @@ from typing import Final, cast, final
 
 import nestmap
 from nestmap import SweepResult
-from nestmap.pipeline.sweep.design_result import DesignResult
+from nestmap.model.design_space.result import DesignResult
 
 Space = Mapping[str, object]
 

@@ -20,9 +20,9 @@ from tests.quality.stream_fronts import Cost, hypervolume
 import nestmap
 from nestmap import SweepResult
 from nestmap.model.design_space.design import Design
+from nestmap.model.design_space.result import DesignResult
 from nestmap.pipeline.sweep.checked_space import check_space, located_space
 from nestmap.pipeline.sweep.choice import choose_designs
-from nestmap.pipeline.sweep.design_result import DesignResult
 from nestmap.pipeline.sweep.options import Strategy
 
 SEEDS: Final = 10

@@ -8,10 +8,10 @@ from typing import final
 from rich.console import Console
 
 from nestmap.costmodel.evaluate_rows import is_compiled_before
+from nestmap.model.design_space.result import DesignResult
 from nestmap.pipeline.cli.progress_line import ProgressLine
 from nestmap.pipeline.cli.work_clock import WorkClock
 from nestmap.pipeline.format.numbers import count
-from nestmap.pipeline.sweep.design_result import DesignResult
 
 
 @final

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from nestmap.model import InputError, Objective, Recording, RecordMode
 from nestmap.model.base import copy_with
+from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import DesignObjective, DesignSpace
 from nestmap.pipeline.explore.choices import member_by_name
 from nestmap.pipeline.explore.options import EveryName, ObjectiveName, SearchName, SearchOptions
@@ -21,7 +22,7 @@ from nestmap.pipeline.sweep.checked_space import (
     located_space,
 )
 from nestmap.pipeline.sweep.choice import Choice, choose_designs
-from nestmap.pipeline.sweep.design_result import DesignResult, ExploreDesigns
+from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
 from nestmap.pipeline.sweep.explorer import recording_explorer, unrecorded_explorer
 from nestmap.pipeline.sweep.options import Strategy, StrategyName
 from nestmap.pipeline.sweep.place import LocalProcesses, Place, parse_place

@@ -21,9 +21,10 @@ from typing import Final, NamedTuple, Protocol, cast
 
 from nestmap.model import InputError
 from nestmap.model.design_space.design import Design
+from nestmap.model.design_space.result import DesignResult
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.sweep.checked_space import CheckedSpace
-from nestmap.pipeline.sweep.design_result import DesignResult, ExploreDesigns
+from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
 from nestmap.pipeline.sweep.explorer import design_explorer
 from nestmap.pipeline.sweep.place import DaskScheduler
 from nestmap.pipeline.util.extras import check_installed

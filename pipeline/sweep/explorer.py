@@ -22,11 +22,12 @@ from nestmap.model import (
     RunLabel,
 )
 from nestmap.model.design_space.design import Design
+from nestmap.model.design_space.result import DesignResult, NetworkFigures
 from nestmap.model.design_space.space import WeightedNetwork
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.plan import SearchPlan, exploration_pipeline
 from nestmap.pipeline.sweep.checked_space import CheckedSpace
-from nestmap.pipeline.sweep.design_result import DesignResult, ExploreDesigns, NetworkFigures
+from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
 from nestmap.pipeline.sweep.shared_layers import SharedLayers
 from nestmap.search.parallel import map_in_order
 

@@ -23,9 +23,10 @@ from nestmap.costmodel.evaluate_rows import is_compiled_before
 from nestmap.costmodel.kernel.cache import cache_base
 from nestmap.model import InputError
 from nestmap.model.design_space.design import Design
+from nestmap.model.design_space.result import DesignResult
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.sweep.checked_space import CheckedSpace
-from nestmap.pipeline.sweep.design_result import DesignResult, ExploreDesigns
+from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
 from nestmap.pipeline.sweep.explorer import design_explorer
 
 AHEAD: Final = 2

@@ -11,12 +11,12 @@ from pydantic import Field
 
 from nestmap.model import Frozen, InfeasibleError, MappingConstraints, Objective
 from nestmap.model.design_space.design import Design
+from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import Description, DesignObjective, DesignSpace
 from nestmap.model.units import Count
 from nestmap.pipeline.analysis.sweep.designs_view import DesignsView
 from nestmap.pipeline.frontend.yaml.design_space import LocatedSpace
 from nestmap.pipeline.sweep.checked_space import CheckedSpace, find_fields
-from nestmap.pipeline.sweep.design_result import DesignResult
 from nestmap.pipeline.sweep.field_path import copied
 from nestmap.pipeline.sweep.result_view import view_of
 

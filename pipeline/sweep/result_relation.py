@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from nestmap.model.design_space.expression import Value
+from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import DesignSpace
-from nestmap.pipeline.sweep.design_result import DesignResult
 from nestmap.store import Relation
 
 _NETWORK: pa.DataType = pa.struct(

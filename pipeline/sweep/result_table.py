@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from nestmap.model.design_space.expression import Value
+from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import Aggregate, DesignObjective
 from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.columns import Align, Column, number_column
 from nestmap.pipeline.render.tables.table import Cell, Table, table
-from nestmap.pipeline.sweep.design_result import DesignResult
 from nestmap.pipeline.sweep.result import SweepResult
 
 MOST_REASONS = 3

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import DesignSpace
 from nestmap.pipeline.analysis.sweep.designs_view import (
     DesignsView,
@@ -13,7 +14,6 @@ from nestmap.pipeline.analysis.sweep.designs_view import (
     ParameterColumn,
     parameter_column,
 )
-from nestmap.pipeline.sweep.design_result import DesignResult
 
 
 def view_of(

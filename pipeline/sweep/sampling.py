@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Final, TypeAlias, final
 from nestmap.model import InputError
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.parameters import Parameter
+from nestmap.model.design_space.result import DesignResult
 from nestmap.pipeline.sweep.checked_space import CheckedSpace
 from nestmap.pipeline.sweep.constraint_sieve import ConstraintSieve
-from nestmap.pipeline.sweep.design_result import DesignResult, ExploreDesigns
+from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
 from nestmap.pipeline.sweep.random_order import shuffled
 from nestmap.pipeline.sweep.result import Figures, figures_of
 from nestmap.pipeline.util.extras import check_installed

@@ -34,6 +34,7 @@ from nestmap.model import (
     layer_from_equation,
 )
 from nestmap.model.design_space.expression import Value
+from nestmap.model.design_space.result import DesignResult
 from nestmap.pipeline.describe import describe, pipeline_graph
 from nestmap.pipeline.explore.accelerator_diff import Difference, differences
 from nestmap.pipeline.explore.api import (
@@ -53,7 +54,6 @@ from nestmap.pipeline.stages import (
     SearchUnusedMemoryStage,
     SpatialMappingGeneratorStage,
 )
-from nestmap.pipeline.sweep.design_result import DesignResult
 from nestmap.store import RunRecord, RunStatus, Store
 from nestmap.store.read.relation import Relation
 

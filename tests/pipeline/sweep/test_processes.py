@@ -17,10 +17,10 @@ import pytest
 
 import nestmap
 from nestmap.model import InputError
+from nestmap.model.design_space.result import DesignResult
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.render.text.query_result_file import Layout, answer_text
 from nestmap.pipeline.sweep.checked_space import check_space
-from nestmap.pipeline.sweep.design_result import DesignResult
 from nestmap.pipeline.sweep.explorer import design_explorer
 from nestmap.pipeline.sweep.options import StrategyName
 from nestmap.pipeline.sweep.processes import MOST_ENDED, process_explorer

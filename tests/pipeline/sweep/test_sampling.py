@@ -10,10 +10,11 @@ import pytest
 import nestmap
 from nestmap.model import InputError
 from nestmap.model.design_space.design import Design
+from nestmap.model.design_space.result import DesignResult, NetworkFigures
 from nestmap.model.design_space.space import Aggregate
 from nestmap.pipeline.sweep.checked_space import CheckedSpace, check_space
 from nestmap.pipeline.sweep.choice import choose_designs
-from nestmap.pipeline.sweep.design_result import DesignResult, ExploreDesigns, NetworkFigures
+from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
 from nestmap.pipeline.sweep.options import Strategy
 from tests.pipeline.sweep.spaces import SPACE, write_space
 from tests.quality.stream_fronts import Cost, hypervolume

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 import nestmap
 from nestmap import DesignSpace, SweepResult
 from nestmap.model import InfeasibleError, InputError, MappingProblem
+from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import DesignObjective
 from nestmap.pipeline.cli.options.common import DEFAULT_STORE
 from nestmap.pipeline.frontend.yaml.design_space import parse_design_space
 from nestmap.pipeline.render.text.query_result_file import Layout, answer_text
 from nestmap.pipeline.stages import AllSpatialMappingsStage
 from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
-from nestmap.pipeline.sweep.design_result import DesignResult
 from nestmap.pipeline.sweep.result import Figures, Front
 from nestmap.store import RunStatus, Store
 from tests.pipeline.cli.inputs import MACHINE

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias
-
-from nestmap.model import Frozen
+from nestmap.model.base import Frozen
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.expression import Value
 from nestmap.model.design_space.space import Aggregate, DesignObjective
@@ -95,7 +92,3 @@ class DesignResult(Frozen, frozen=True):
 
     def __str__(self) -> str:
         return str(Design(self.number, self.parameters))
-
-
-ExploreDesigns: TypeAlias = Callable[[Sequence[Design]], Iterator[DesignResult]]
-"""Explores designs; the results are in their order."""
