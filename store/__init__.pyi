@@ -7,6 +7,7 @@ from .record.commit_policy import ROW_GROUP as ROW_GROUP
 from .record.multicore_run import StreamRun as StreamRun
 from .record.run import Run as Run
 from .record.search import Search as Search
+from .record.sweep import RecordedSweep as RecordedSweep
 from .rows.memory_costs import CostQuestion as CostQuestion
 from .rows.run_kinds import RunKind as RunKind
 from .rows.run_kinds import RunStatus as RunStatus
@@ -15,5 +16,8 @@ from .rows.run_records import RunInfo as RunInfo
 from .rows.run_records import RunRecord as RunRecord
 from .rows.run_records import SearchInfo as SearchInfo
 from .rows.run_records import StreamInfo as StreamInfo
+from .rows.sweeps import SweepInfo as SweepInfo
+from .rows.sweeps import SweepRecord as SweepRecord
+from .rows.sweeps import SweepState as SweepState
 from .store import DEFAULT_PATH as DEFAULT_PATH
 from .store import Store as Store

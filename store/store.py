@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # loaded when a method uses them: an SQL query needs none of 
         NetworkProblem,
         Recording,
     )
+    from nestmap.model.design_space.result import DesignResult
     from nestmap.model.multicore.cn_costs import RecordedCost
     from nestmap.model.multicore.population import Generation
     from nestmap.store.read.explored_layers import ExploredLayer
@@ -52,8 +53,10 @@ if TYPE_CHECKING:  # loaded when a method uses them: an SQL query needs none of 
     from nestmap.store.record.lifecycle import AfterCommit
     from nestmap.store.record.multicore_run import StreamRun
     from nestmap.store.record.run import Run
+    from nestmap.store.record.sweep import RecordedSweep
     from nestmap.store.rows.memory_costs import CostQuestion
     from nestmap.store.rows.run_records import RunInfo, RunRecord, StreamInfo
+    from nestmap.store.rows.sweeps import SweepInfo, SweepRecord
 
 DEFAULT_PATH = Path("nestmap.duckdb")
 """The default store file."""
@@ -254,6 +257,40 @@ class Store:
         return record.multicore_run.StreamRun(
             self._database, info, run, resumed=True, after_commit=after
         )
+
+    def start_sweep(self, info: SweepInfo) -> RecordedSweep:
+        """Starts recording a sweep; one that the store has goes on after its designs.
+
+        Raises:
+            StoreError: if it cannot be written.
+        """
+        return record.sweep.RecordedSweep(self._database, info)
+
+    def sweeps(self) -> tuple[SweepRecord, ...]:
+        """All sweeps, the one that was started last first."""
+        with self._database.read() as connection:
+            return read.sweeps.read_sweeps(connection)
+
+    def find_sweep(self, text: str) -> SweepRecord:
+        """The sweep that ``text`` names: ``last``, its name, or the beginning of its key.
+
+        Of several with one name, the one that was started last.
+
+        Raises:
+            StoreError: if there is none.
+        """
+        with self._database.read() as connection:
+            return read.sweeps.find_sweep(connection, text)
+
+    def sweep_designs(
+        self, sweep: SweepRecord, positions: Sequence[int] | None = None
+    ) -> tuple[DesignResult, ...]:
+        """The designs of a sweep at some positions, in this order, or all that are recorded."""
+        with self._database.read() as connection:
+            if positions is None:
+                every = range(sweep.state.designs)
+                return tuple(read.sweeps.read_designs(connection, sweep, every))
+            return tuple(read.sweeps.read_some_designs(connection, sweep, positions))
 
     def query(
         self,

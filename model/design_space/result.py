@@ -37,14 +37,16 @@ class DesignResult(Frozen, frozen=True):
     """A design: its parameters, its area, and what each network costs on it.
 
     ``number`` is its place among all combinations of values of the space. A design without figures
-    has a ``reason``: its description is refused, or a layer has no mapping. A refused design has no
-    area. ``aggregate`` is that of the space: whether energy, latency and energy-delay product are
-    sums over the networks, or those of the worst network, each network counted ``weight`` times.
+    has a ``reason``: its description is refused, or a layer has no mapping. ``accelerator`` is the
+    content hash of its accelerator; a refused design has neither it nor an area. ``aggregate`` is
+    that of the space: whether energy, latency and energy-delay product are sums over the networks,
+    or those of the worst network, each network counted ``weight`` times.
     """
 
     aggregate: Aggregate
     number: Count
     parameters: tuple[tuple[str, Value], ...]
+    accelerator: str | None = None
     area: Area | None = None
     networks: tuple[NetworkFigures, ...] = ()
     reason: str | None = None

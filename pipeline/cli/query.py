@@ -32,6 +32,7 @@ _OPTIONS: Final = {
     Parameter.AGAINST: "--against",
     Parameter.LAYER: "--layer",
     Parameter.K: "--top",
+    Parameter.SWEEP: "--sweep",
 }
 
 Given = Mapping[Parameter, str | int]
@@ -63,6 +64,7 @@ def _given(options: QueryOptions) -> Given:
         Parameter.AGAINST: options.against,
         Parameter.LAYER: options.layer,
         Parameter.K: options.top,
+        Parameter.SWEEP: options.sweep,
     }
     return {parameter: value for parameter, value in values.items() if value is not None}
 

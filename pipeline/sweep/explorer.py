@@ -133,10 +133,11 @@ class _Explorer:
             accelerator = self.checked.accelerator(design)
         except InputError as error:
             return row.model_copy(update={"reason": str(error)})
-        area, outcome = total_area(accelerator), self._outcome(design, accelerator)
+        found: dict[str, object] = {"accelerator": accelerator.content_hash}
+        found["area"], outcome = total_area(accelerator), self._outcome(design, accelerator)
         if isinstance(outcome, str):
-            return row.model_copy(update={"area": area, "reason": outcome})
-        return row.model_copy(update={"area": area, "networks": outcome, "reason": None})
+            return row.model_copy(update={**found, "reason": outcome})
+        return row.model_copy(update={**found, "networks": outcome, "reason": None})
 
     def _outcome(self, design: Design, accelerator: Accelerator) -> Outcome:
         """The outcome of the accelerator; another thread may be about to find it."""

@@ -152,6 +152,39 @@ _RULES = (
     FROM run_searches JOIN searches ON searches.id = search JOIN runs ON runs.id = run
     WHERE status = 'done' AND searches.evaluations IS NULL ORDER BY ALL
     """,
+    # sweeps
+    """
+    SELECT 'sweep ' || hash || ': found ' || count(position) || ' designs, positions '
+      || coalesce(min(position) || ' to ' || max(position), 'none') || '; expected all ' || designs
+    FROM sweeps LEFT JOIN sweep_designs ON sweep = hash GROUP BY hash, designs
+    HAVING count(DISTINCT position) <> designs OR count(position) <> designs
+      OR min(position) <> 0 OR max(position) <> designs - 1
+    ORDER BY hash
+    """,
+    """
+    SELECT 'sweep ' || found.hash || ': the design at position ' || min(found.position)
+      || ' of its front ' || if(any_value(design.position) IS NULL, 'is missing', 'is infeasible')
+    FROM (SELECT hash, unnest(front) AS position FROM sweeps) AS found
+    LEFT JOIN sweep_designs AS design
+      ON design.sweep = found.hash AND design.position = found.position
+    WHERE design.position IS NULL OR design.reason IS NOT NULL
+    GROUP BY found.hash ORDER BY found.hash
+    """,
+    """
+    SELECT 'sweep ' || hash || ': a design is better than all of its front'
+    FROM (
+      SELECT hash, any_value(objectives) AS objectives,
+        min(energy) AS energy, min(latency) AS latency, min(edp) AS edp,
+        min(energy) FILTER (list_contains(front, position)) AS front_energy,
+        min(latency) FILTER (list_contains(front, position)) AS front_latency,
+        min(edp) FILTER (list_contains(front, position)) AS front_edp
+      FROM sweeps JOIN sweep_designs ON sweep = hash WHERE reason IS NULL GROUP BY hash
+    )
+    WHERE list_contains(objectives, 'energy') AND front_energy IS DISTINCT FROM energy
+      OR list_contains(objectives, 'latency') AND front_latency IS DISTINCT FROM latency
+      OR list_contains(objectives, 'edp') AND front_edp IS DISTINCT FROM edp
+    ORDER BY hash
+    """,
     *MULTICORE_RULES,
 )
 

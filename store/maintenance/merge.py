@@ -8,7 +8,13 @@ import duckdb
 
 from nestmap.model import Frozen
 from nestmap.store.connection.connect import query_number
-from nestmap.store.schema.tables import CONTENT_TABLES, EVALUATION_ROWS, RUN_TABLES, SEARCH_TABLES
+from nestmap.store.schema.tables import (
+    CONTENT_TABLES,
+    EVALUATION_ROWS,
+    RUN_TABLES,
+    SEARCH_TABLES,
+    SWEEP_TABLES,
+)
 
 # Of a run in several stores the latest state counts, independently of the order of merging
 _CHOOSE_RUNS = """
@@ -36,6 +42,12 @@ SELECT DISTINCT ON (found.id) found.id, found.origin
 FROM found
 LEFT JOIN counted ON counted.search = found.id AND counted.origin = found.origin
 ORDER BY found.id, found.evaluations IS NULL, counted.count DESC NULLS LAST, found.origin
+"""
+_CHOOSE_SWEEPS = """
+CREATE OR REPLACE TEMP TABLE chosen_sweeps AS
+SELECT DISTINCT ON (sweep.hash) sweep.hash AS id, sweep.origin
+FROM ({sweeps}) AS sweep
+ORDER BY sweep.hash, sweep.designs DESC, sweep.rejected IS NULL, sweep.started, sweep.origin
 """
 _UNION = """
 SELECT *, 0 AS origin FROM {table} UNION ALL BY NAME SELECT *, 1 AS origin FROM {source}.{table}
@@ -87,6 +99,7 @@ def merge(connection: duckdb.DuckDBPyConnection, source: str) -> MergeCounts:
     bred = _UNION.format(table="generations", source=source)
     choose_runs(connection, runs, linked, bred)
     choose_searches(connection, searches, rows)
+    choose_sweeps(connection, _UNION.format(table="sweeps", source=source))
     for table in CONTENT_TABLES:
         connection.execute(_INSERT_MISSING.format(table=table, source=source))
     connection.execute(_SAME_TEXT.format(source=source))
@@ -95,6 +108,7 @@ def merge(connection: duckdb.DuckDBPyConnection, source: str) -> MergeCounts:
     parts += [
         _OwnedTable(table, column, "chosen_searches") for table, column in of_searches.items()
     ]
+    parts += [_OwnedTable(table, column, "chosen_sweeps") for table, column in SWEEP_TABLES.items()]
     counts = {part.table: _replace(connection, source, part) for part in parts}
     return MergeCounts(
         runs=counts["runs"], searches=counts["searches"], evaluations=counts[EVALUATION_ROWS]
@@ -120,6 +134,15 @@ def choose_searches(connection: duckdb.DuckDBPyConnection, searches: str, rows: 
     for all rows of ``searches`` and ``evaluation_rows``, with a column ``origin``.
     """
     connection.execute(_CHOOSE_SEARCHES.format(searches=searches, evaluation_rows=rows))
+
+
+def choose_sweeps(connection: duckdb.DuckDBPyConnection, sweeps: str) -> None:
+    """Creates the table ``chosen_sweeps`` (id, origin): the origin to take each sweep from.
+
+    The one with most designs is preferred. The parameter is a query for all rows of ``sweeps``,
+    with a column ``origin``.
+    """
+    connection.execute(_CHOOSE_SWEEPS.format(sweeps=sweeps))
 
 
 def _replace(connection: duckdb.DuckDBPyConnection, source: str, part: _OwnedTable) -> int:

@@ -24,7 +24,7 @@ from nestmap.store.schema.tables import EVALUATION_ROWS, SEARCH_TABLES, SMALL_TA
 SUFFIX: Final = ".parquet"
 _UNFINISHED = ".part"
 # Rows of these change; the other tables only grow.
-_CHANGING = frozenset({"runs", "run_searches", *SEARCH_TABLES})
+_CHANGING = frozenset({"runs", "run_searches", "sweeps", *SEARCH_TABLES})
 
 
 def row_parts(folder: Path) -> list[Path]:

@@ -16,7 +16,7 @@ import duckdb
 from nestmap.model import StoreError
 from nestmap.store.connection.connect import connect
 from nestmap.store.connection.quote import quote_literal
-from nestmap.store.maintenance.merge import choose_runs, choose_searches
+from nestmap.store.maintenance.merge import choose_runs, choose_searches, choose_sweeps
 from nestmap.store.maintenance.parquet_parts import SUFFIX, row_parts, wrap_folder_errors
 from nestmap.store.schema.migrate import migrate, migrations
 from nestmap.store.schema.tables import (
@@ -26,6 +26,7 @@ from nestmap.store.schema.tables import (
     RUN_TABLES,
     SEARCH_TABLES,
     SMALL_TABLES,
+    SWEEP_TABLES,
     VERSION_TABLE,
 )
 
@@ -273,7 +274,7 @@ def _read_rows(connection: duckdb.DuckDBPyConnection, alias: str, folders: Seque
 
 
 def _choose_latest(connection: duckdb.DuckDBPyConnection, alias: str) -> None:
-    """Takes each run and each search from one folder only, the one with its latest state."""
+    """Takes each run, search and sweep from one folder only, the one with its latest state."""
     # searches whose run was killed after writing them and before linking them
     connection.execute(
         _DROP_ORPHANS.format(
@@ -286,7 +287,12 @@ def _choose_latest(connection: duckdb.DuckDBPyConnection, alias: str) -> None:
     )
     choose_runs(connection, runs, linked, bred)
     choose_searches(connection, searches, rows)
-    for chosen, tables in (("chosen_runs", RUN_TABLES), ("chosen_searches", SEARCH_TABLES)):
+    choose_sweeps(connection, f"FROM {alias}.sweeps")
+    for chosen, tables in (
+        ("chosen_runs", RUN_TABLES),
+        ("chosen_searches", SEARCH_TABLES),
+        ("chosen_sweeps", SWEEP_TABLES),
+    ):
         for table, column in tables.items():
             connection.execute(
                 _DROP_OTHERS.format(to=alias, table=table, column=column, chosen=chosen)

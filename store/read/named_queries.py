@@ -18,6 +18,7 @@ from nestmap.store.connection.quote import quote_name
 from nestmap.store.read.relation import Relation
 from nestmap.store.read.run_lookup import find_run
 from nestmap.store.read.sql import Value, parameter_names, query
+from nestmap.store.read.sweeps import find_sweep
 
 
 class Parameter(StrEnum):
@@ -27,10 +28,11 @@ class Parameter(StrEnum):
     AGAINST = "against"
     LAYER = "layer"
     K = "k"
+    SWEEP = "sweep"
 
 
 Arguments = Mapping[Parameter, Value]
-"""The values of parameters: runs, the name of a layer, a number.
+"""The values of parameters: runs, the name of a layer, a number, a sweep.
 
 A run is its id, or a text that :func:`~nestmap.store.read.run_lookup.find_run` accepts.
 """
@@ -53,8 +55,9 @@ class NamedQuery:
         return f"{self.name}({', '.join(self.parameters)})"
 
     def missing(self, arguments: Arguments) -> tuple[Parameter, ...]:
-        """Parameters of the query that are not given, except the run, which is the last one."""
-        return tuple(x for x in self.parameters if x not in (*arguments, Parameter.RUN))
+        """Parameters of the query that are not given, except run and sweep: the last ones."""
+        known = (*arguments, Parameter.RUN, Parameter.SWEEP)
+        return tuple(x for x in self.parameters if x not in known)
 
     def unknown(self, arguments: Arguments) -> tuple[Parameter, ...]:
         """Given parameters that the query does not have."""
@@ -144,7 +147,7 @@ def ask(connection: duckdb.DuckDBPyConnection, name: str, arguments: Arguments) 
             f"query {name}: found {_join_names(tuple(arguments))}; expected "
             f"{_join_names(wanted.parameters)}"
         )
-    bound = bound_runs(connection, wanted.parameters, arguments)
+    bound = bound_arguments(connection, wanted.parameters, arguments)
     _check_layer(connection, bound)
     return query(connection, wanted.sql, [bound[x] for x in wanted.parameters])
 
@@ -164,19 +167,25 @@ def ask_sql(connection: duckdb.DuckDBPyConnection, sql: str, arguments: Argument
                 "value given"
             )
     wanted = tuple(x for x in Parameter if x in names)
-    bound = bound_runs(connection, wanted, arguments)
+    bound = bound_arguments(connection, wanted, arguments)
     return query(connection, sql, {x.value: bound[x] for x in wanted if x in bound})
 
 
-def bound_runs(
+def bound_arguments(
     connection: duckdb.DuckDBPyConnection, wanted: Sequence[Parameter], arguments: Arguments
 ) -> Arguments:
-    """The arguments with the ids of runs; if a run is wanted and none given, the last one.
+    """The arguments with the ids of runs and the keys of sweeps.
+
+    If a run or a sweep is wanted and none given, it is the last one.
 
     Raises:
-        StoreError: if there is no such run, or there are several.
+        StoreError: if there is no such run or sweep, or there are several.
     """
     bound = dict(arguments)
+    if Parameter.SWEEP in wanted:
+        bound[Parameter.SWEEP] = find_sweep(
+            connection, str(bound.get(Parameter.SWEEP, LAST_RUN))
+        ).info.key
     if Parameter.RUN in wanted:
         bound.setdefault(Parameter.RUN, LAST_RUN)
     for parameter in (Parameter.RUN, Parameter.AGAINST):

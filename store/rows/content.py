@@ -61,6 +61,8 @@ Table = Literal[
     "stream_costs",
     "stream_layers",
     "streams",
+    "sweep_designs",
+    "sweeps",
     "temporal_mappings",
     "vector_results",
     "wires",

@@ -1,4 +1,4 @@
-"""The tables of the store, by what their rows belong to: content, a run or a search."""
+"""The tables of the store, by what their rows belong to: content, a run, a search or a sweep."""
 
 from __future__ import annotations
 
@@ -55,13 +55,16 @@ RUN_TABLES: Final[Mapping[str, str]] = {
 SEARCH_TABLES: Final[Mapping[str, str]] = {"searches": "id", "infeasible": "search"}
 """Tables whose rows belong to a search, except evaluations, and the column with its id."""
 
+SWEEP_TABLES: Final[Mapping[str, str]] = {"sweeps": "hash", "sweep_designs": "sweep"}
+"""Tables whose rows belong to a sweep, and the column with its hash."""
+
 EVALUATION_ROWS: Final = "evaluation_rows"
 """The evaluations of all searches, by far the largest table."""
 
 VERSION_TABLE: Final = "schema_version"
 """The migrations applied to the store."""
 
-SMALL_TABLES: Final = (*RUN_TABLES, *SEARCH_TABLES, *CONTENT_TABLES)
+SMALL_TABLES: Final = (*SWEEP_TABLES, *RUN_TABLES, *SEARCH_TABLES, *CONTENT_TABLES)
 """All tables except evaluations, each before the tables that it refers to and before its parts.
 
 Writing them in the opposite order never exposes a reference whose target is missing.
@@ -69,6 +72,7 @@ Writing them in the opposite order never exposes a reference whose target is mis
 
 PART_OF: Final[Mapping[str, tuple[str, str, str]]] = {
     **{table: ("run", "runs", "id") for table in RUN_TABLES if table != "runs"},
+    "sweep_designs": ("sweep", "sweeps", "hash"),
     "infeasible": ("search", "searches", "id"),
     "breakdowns": ("cme", "cmes", "hash"),
     "level_usage": ("cme", "cmes", "hash"),

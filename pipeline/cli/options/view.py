@@ -97,6 +97,14 @@ class QueryOptions:
     top: Annotated[
         int | None, Option(help="The number of mappings to list.", metavar="K", minimum=1)
     ] = None
+    sweep: Annotated[
+        str | None,
+        Option(
+            help="The sweep that a named query is about: its name, the beginning of its key, or "
+            "last. Default: last.",
+            metavar="SWEEP",
+        ),
+    ] = None
     store: Store = DEFAULT_STORE
     format: Annotated[
         Literal["table", "markdown", "latex", "csv", "spreadsheet", "json", "parquet", "arrow"]

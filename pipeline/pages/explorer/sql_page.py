@@ -217,6 +217,8 @@ def _argument(store: Store, parameter: Parameter, given: Mapping[str, str]) -> s
     match parameter:
         case Parameter.RUN | Parameter.AGAINST:
             return quote_literal(str(store.find_run(text or "last")))
+        case Parameter.SWEEP:
+            return quote_literal(store.find_sweep(text or "last").info.key)
         case Parameter.LAYER:
             return quote_literal(text)
         case Parameter.K:

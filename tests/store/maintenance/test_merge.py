@@ -35,6 +35,7 @@ from nestmap.store.schema.tables import (
     RUN_TABLES,
     SEARCH_TABLES,
     SMALL_TABLES,
+    SWEEP_TABLES,
     VERSION_TABLE,
 )
 from tests.store.builders import NASTY
@@ -59,12 +60,20 @@ STAGES = (
 """How a run goes on: status, resumed, ended, searches; each comes after all before it."""
 
 
+DESIGNS = 3
+"""How many designs each sweep has when it is complete."""
+
+
 @dataclass(frozen=True)
 class Rows:
-    """Per search how many rows (or all), per run its stage; -1: not there. ``layer`` names cmes."""
+    """Per search how many rows (or all), per run its stage, per sweep how many designs.
+
+    -1: not there. ``layer`` names cmes. A sweep of ``DESIGNS`` is complete.
+    """
 
     searches: tuple[int, ...]
     runs: tuple[int, ...]
+    sweeps: tuple[int, ...]
     layer: str
 
 
@@ -72,6 +81,7 @@ rows = st.builds(
     Rows,
     searches=st.tuples(*(st.integers(-1, size + 1) for size in SIZES)),
     runs=st.tuples(*(st.integers(-1, len(STAGES) - 1) for _ in range(2))),
+    sweeps=st.tuples(*(st.integers(-1, DESIGNS) for _ in range(2))),
     layer=st.sampled_from(["a", "b"]),
 )
 
@@ -122,10 +132,28 @@ def write_rows(name: str, made: Rows) -> None:
     for number, stage in enumerate(made.runs):
         if stage >= 0:
             write_run(name, number, stage)
+    for number, designs in enumerate(made.sweeps):
+        if designs >= 0:
+            write_sweep_rows(name, number, designs)
     SCHEMA.execute(
         f"INSERT INTO {name}.cmes SELECT 'h', 'Conv', 1, 's', 't', 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,"
         "1, 1, 1, ?, 0, NULL",
         [json.dumps({"layer": made.layer})],
+    )
+
+
+def write_sweep_rows(name: str, number: int, designs: int) -> None:
+    SCHEMA.execute(
+        f"INSERT INTO {name}.sweeps BY NAME SELECT ? AS hash, 'n' AS name, "
+        "TIMESTAMP '2026-01-01' AS started, 'c' AS command, 'v' AS version, "
+        "'energy' AS objective, ['energy'] AS objectives, 'sum' AS aggregate, [] AS methods, "
+        "'{}' AS question, 3 AS most, ? AS designs, ? AS rejected, [] AS front",
+        [str(number), designs, 0 if designs == DESIGNS else None],
+    )
+    SCHEMA.execute(
+        f"INSERT INTO {name}.sweep_designs BY NAME SELECT ? AS sweep, i AS position, i AS number, "
+        "'{}' AS parameters, [] AS networks FROM range(?) AS numbers(i)",
+        [str(number), designs],
     )
 
 
@@ -190,7 +218,8 @@ def test_merging_again_changes_nothing(one: Rows, two: Rows) -> None:
 def test_everything_is_there_once_in_the_state_that_came_furthest(one: Rows, two: Rows) -> None:
     searches = [max(pair) for pair in zip(one.searches, two.searches, strict=True)]
     stages = [max(pair) for pair in zip(one.runs, two.runs, strict=True)]
-    expected = Rows(tuple(searches), tuple(stages), min(one.layer, two.layer))
+    sweeps = [max(pair) for pair in zip(one.sweeps, two.sweeps, strict=True)]
+    expected = Rows(tuple(searches), tuple(stages), tuple(sweeps), min(one.layer, two.layer))
     with database(one) as a, database(two) as b, database(expected) as c:
         (told,) = merged(a, b)
         assert everything(a) == everything(c)
@@ -222,7 +251,14 @@ def test_every_table_has_its_place(tmp_path: Path) -> None:
         known = {(x.table, x.column, x.owner, x.key) for x in references(connection)}
     assert (
         tables
-        == {*RUN_TABLES, *SEARCH_TABLES, *CONTENT_TABLES, EVALUATION_ROWS, VERSION_TABLE}
+        == {
+            *RUN_TABLES,
+            *SEARCH_TABLES,
+            *SWEEP_TABLES,
+            *CONTENT_TABLES,
+            EVALUATION_ROWS,
+            VERSION_TABLE,
+        }
         == {*SMALL_TABLES, EVALUATION_ROWS, VERSION_TABLE}
     )
     assert {table: keys[table] for table in CONTENT_TABLES} == CONTENT_TABLES

@@ -335,6 +335,7 @@ def test_all_queries_are_known_here(explored: Explored) -> None:
     assert known == {
         "history": (),
         "designs": (),
+        **dict.fromkeys(("sweep_best", "sweep_front", "sweep_parameters"), ("sweep",)),
         **{name: ("run", *more) for name, more in QUERIES.items()},
     }
     assert list(known) == sorted(known)
@@ -403,6 +404,8 @@ def test_names_that_look_like_sql_are_only_names() -> None:
             Parameter.K: 2,
         }
         for query in store.named_queries():
+            if Parameter.SWEEP in query.parameters:  # there is no sweep
+                continue
             answer = store.ask(query.name, {x: given[x] for x in query.parameters})
             if "layer" in answer.columns:
                 assert {row["layer"] for row in answer.rows()} <= {NASTY}

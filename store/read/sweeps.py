@@ -1,0 +1,180 @@
+"""Sweeps and their designs, read from a store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Final, TypeAlias, TypedDict, cast
+
+import duckdb
+
+from nestmap.model import StoreError
+from nestmap.model.design_space.expression import Value
+from nestmap.model.design_space.result import DesignResult, NetworkFigures
+from nestmap.model.design_space.space import Aggregate
+from nestmap.model.run_label import LAST_RUN
+from nestmap.store.rows.sweeps import SweepInfo, SweepRecord, SweepState
+
+KnownFigures: TypeAlias = dict[str, dict[int, NetworkFigures]]
+"""What networks cost, by the content hash of the accelerator and the place of the network."""
+
+_SHOWN: Final = 5
+_SWEEPS: Final = """
+SELECT
+  hash AS key, name, started, command, version, objective, objectives, aggregate, methods,
+  question::VARCHAR AS question, most, designs, rejected, front
+FROM sweeps
+WHERE $beginning = '' OR name = $beginning OR starts_with(hash, $beginning)
+ORDER BY started DESC, hash DESC
+"""
+_COLUMNS: Final = """
+design.number, design.parameters::VARCHAR AS parameters, design.accelerator, design.area,
+design.reason, design.networks
+"""
+_DESIGNS: Final = f"""
+SELECT {_COLUMNS} FROM sweep_designs AS design
+WHERE sweep = $sweep AND position BETWEEN $first AND $last ORDER BY position
+"""
+_SOME: Final = f"""
+SELECT {_COLUMNS}
+FROM (
+  SELECT
+    unnest($positions::BIGINT[]) AS position,
+    generate_subscripts($positions::BIGINT[], 1) AS place
+) AS asked
+JOIN sweep_designs AS design ON design.position = asked.position AND design.sweep = $sweep
+ORDER BY asked.place
+"""
+_KNOWN: Final = """
+SELECT
+  design.accelerator, asked.place,
+  first(
+    design.networks[list_position(sweep.methods, asked.method)]
+    ORDER BY sweep.hash, design.position
+  ) AS figures
+FROM sweep_designs AS design
+JOIN sweeps AS sweep ON sweep.hash = design.sweep
+JOIN (
+  SELECT
+    unnest($methods::VARCHAR[]) AS method, generate_subscripts($methods::VARCHAR[], 1) - 1 AS place
+) AS asked ON list_contains(sweep.methods, asked.method)
+WHERE design.reason IS NULL AND design.accelerator IN (SELECT unnest($accelerators::VARCHAR[]))
+GROUP BY design.accelerator, asked.place
+"""
+_SHARING: Final = """
+SELECT count(*) FROM sweeps
+WHERE hash <> $sweep AND designs > 0 AND list_has_any(methods, $methods::VARCHAR[])
+"""
+
+
+class _Sweep(TypedDict):
+    key: str
+    name: str
+    started: datetime
+    designs: int
+    rejected: int | None
+    front: list[int]
+
+
+class _Figures(TypedDict):
+    network: str
+    weight: float
+    energy: float
+    latency: float
+    gap: float | None
+
+
+_Design = tuple[Decimal, str, str | None, float | None, str | None, list[_Figures]]
+"""A design: number, parameters, accelerator, area, reason and figures of the networks."""
+
+
+def read_sweeps(
+    connection: duckdb.DuckDBPyConnection, beginning: str = ""
+) -> tuple[SweepRecord, ...]:
+    """The sweeps of that name or whose key begins so, or all; the one started last is first."""
+    found = connection.sql(_SWEEPS, params={"beginning": beginning}).to_arrow_table().to_pylist()
+    return tuple(_record(cast("_Sweep", row)) for row in found)
+
+
+def _record(row: _Sweep) -> SweepRecord:
+    known = {name: value for name, value in row.items() if name in SweepInfo.model_fields}
+    state = SweepState(designs=row["designs"], front=tuple(row["front"]), rejected=row["rejected"])
+    info = SweepInfo.model_validate(known, strict=False)
+    return SweepRecord(info=info, started=row["started"], state=state)
+
+
+def find_sweep(connection: duckdb.DuckDBPyConnection, text: str) -> SweepRecord:
+    """The sweep that ``text`` names: ``last``, its name, or its key or the beginning of it.
+
+    Of several with one name, the one that was started last.
+
+    Raises:
+        StoreError: if there is none.
+    """
+    found = read_sweeps(connection, "" if text == LAST_RUN else text.strip() or "?")
+    if found:
+        return found[0]
+    known = ", ".join(dict.fromkeys(x.info.name for x in read_sweeps(connection)[:_SHOWN]))
+    expected = f"{LAST_RUN} or the name of one: {known}" if known else "nestmap sweep to record one"
+    raise StoreError(f"sweep {text!r}: found no such sweep in this store; expected {expected}")
+
+
+def read_state(connection: duckdb.DuckDBPyConnection, key: str) -> SweepRecord | None:
+    """The sweep with a key, if the store has it."""
+    return next((x for x in read_sweeps(connection, key) if x.info.key == key), None)
+
+
+def read_designs(
+    connection: duckdb.DuckDBPyConnection, sweep: SweepRecord, positions: range
+) -> Iterator[DesignResult]:
+    """The designs of a sweep at these positions, in order."""
+    asked = {"sweep": sweep.info.key, "first": positions.start, "last": positions.stop - 1}
+    yield from _designs(connection.execute(_DESIGNS, asked), sweep)
+
+
+def read_some_designs(
+    connection: duckdb.DuckDBPyConnection, sweep: SweepRecord, positions: Sequence[int]
+) -> Iterator[DesignResult]:
+    """The designs of a sweep at these positions, in the order of the positions."""
+    asked = {"sweep": sweep.info.key, "positions": list(positions)}
+    yield from _designs(connection.execute(_SOME, asked), sweep)
+
+
+def read_known_figures(
+    connection: duckdb.DuckDBPyConnection, methods: Sequence[str], accelerators: Sequence[str]
+) -> KnownFigures:
+    """What the networks of these methods cost on accelerators, as far as sweeps have found it."""
+    asked = {"methods": list(methods), "accelerators": list(accelerators)}
+    rows: list[tuple[str, int, _Figures]] = connection.execute(_KNOWN, asked).fetchall()
+    known: KnownFigures = {}
+    for accelerator, place, figures in rows:
+        known.setdefault(accelerator, {})[place] = NetworkFigures(**figures)
+    return known
+
+
+def shares_figures(connection: duckdb.DuckDBPyConnection, info: SweepInfo) -> bool:
+    """Whether another sweep has explored one of the networks in the same way."""
+    asked = {"sweep": info.key, "methods": list(info.methods)}
+    rows: list[tuple[int]] = connection.execute(_SHARING, asked).fetchall()
+    return rows[0][0] > 0
+
+
+def _designs(cursor: duckdb.DuckDBPyConnection, sweep: SweepRecord) -> Iterator[DesignResult]:
+    rows: list[_Design] = cursor.fetchall()
+    return (_design(sweep.info.aggregate, row) for row in rows)
+
+
+def _design(aggregate: Aggregate, row: _Design) -> DesignResult:
+    number, parameters, accelerator, area, reason, networks = row
+    values = cast("dict[str, Value]", json.loads(parameters))
+    return DesignResult(
+        aggregate=aggregate,
+        number=int(number),
+        parameters=tuple(values.items()),
+        accelerator=accelerator,
+        area=area,
+        networks=tuple(NetworkFigures(**x) for x in networks),
+        reason=reason,
+    )

@@ -1,0 +1,131 @@
+"""Rows of sweeps and of their designs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import duckdb
+import pyarrow as pa
+
+from nestmap.model import Frozen, Objective
+from nestmap.model.design_space.result import DesignResult
+from nestmap.model.design_space.space import Aggregate, DesignObjective
+from nestmap.model.units import Count
+from nestmap.store.rows.content import OnConflict, insert
+from nestmap.store.rows.run_records import JsonText
+
+
+class SweepInfo(Frozen, frozen=True):
+    """The description of a sweep, known before it starts.
+
+    ``key`` is the content hash of everything that determines its designs and their figures, and
+    ``methods`` those of what determines the figures of each network on an accelerator; ``question``
+    is what the sweep asks, as JSON. ``objective`` is that of the mapping of each layer. At most
+    ``most`` designs are explored.
+    """
+
+    key: str
+    name: str
+    command: str
+    version: str
+    objective: Objective
+    objectives: tuple[DesignObjective, ...]
+    aggregate: Aggregate
+    methods: tuple[str, ...]
+    question: JsonText
+    most: Count
+
+
+class SweepState(Frozen, frozen=True):
+    """How far a sweep is: its designs, and the positions of those on the front.
+
+    ``rejected`` counts the designs that were tried and do not meet the constraints; ``None`` until
+    the sweep is complete.
+    """
+
+    designs: Count = 0
+    front: tuple[Count, ...] = ()
+    rejected: Count | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all designs are explored."""
+        return self.rejected is not None
+
+
+class SweepRecord(Frozen, frozen=True):
+    """A sweep as the store has it; ``started`` is UTC."""
+
+    info: SweepInfo
+    started: datetime
+    state: SweepState
+
+
+_NETWORK: pa.DataType = pa.struct(
+    [
+        pa.field("network", pa.string()),
+        pa.field("weight", pa.float64()),
+        pa.field("energy", pa.float64()),
+        pa.field("latency", pa.float64()),
+        pa.field("gap", pa.float64()),
+    ]
+)
+
+
+def write_sweep(
+    connection: duckdb.DuckDBPyConnection, info: SweepInfo, started: datetime, state: SweepState
+) -> None:
+    """Writes a sweep, in place of an earlier state of it."""
+    row = {
+        "hash": info.key,
+        "name": info.name,
+        "started": started,
+        "command": info.command,
+        "version": info.version,
+        "objective": info.objective.value,
+        "objectives": [x.value for x in info.objectives],
+        "aggregate": info.aggregate.value,
+        "methods": list(info.methods),
+        "question": info.question,
+        "most": info.most,
+        "designs": state.designs,
+        "rejected": state.rejected,
+        "front": list(state.front),
+    }
+    insert(connection, "sweeps", [row], OnConflict.REPLACE)
+
+
+def utc_now() -> datetime:
+    """The time without its zone, as the store has it."""
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
+def write_designs(
+    connection: duckdb.DuckDBPyConnection, key: str, first: int, designs: Sequence[DesignResult]
+) -> None:
+    """Writes the designs of a sweep from the position ``first`` on."""
+    connection.register("incoming", _table(key, first, designs))
+    connection.execute("INSERT INTO sweep_designs BY NAME FROM incoming")
+    connection.unregister("incoming")
+
+
+def _table(key: str, first: int, designs: Sequence[DesignResult]) -> pa.Table:
+    figures = pa.float64()
+    networks = [[network.model_dump() for network in x.networks] for x in designs]
+    return pa.table(
+        {
+            "sweep": pa.array([key] * len(designs), pa.string()),
+            "position": pa.array(range(first, first + len(designs)), pa.int64()),
+            "number": pa.array([x.number for x in designs], pa.decimal128(38)),
+            "parameters": pa.array([json.dumps(dict(x.parameters)) for x in designs], pa.string()),
+            "accelerator": pa.array([x.accelerator for x in designs], pa.string()),
+            "area": pa.array([x.area for x in designs], figures),
+            "energy": pa.array([x.energy for x in designs], figures),
+            "latency": pa.array([x.latency for x in designs], figures),
+            "edp": pa.array([x.edp for x in designs], figures),
+            "reason": pa.array([x.reason for x in designs], pa.string()),
+            "networks": pa.array(networks, pa.list_(_NETWORK)),
+        }
+    )

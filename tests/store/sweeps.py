@@ -1,0 +1,48 @@
+"""Sweeps without a search: a question, and designs with figures by number."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from nestmap.model import Objective
+from nestmap.model.design_space.result import DesignResult, NetworkFigures
+from nestmap.model.design_space.space import Aggregate, DesignObjective
+from nestmap.store import SweepInfo
+from tests.store.builders import NASTY
+
+KEY: Final = "0123456789abcdef" * 2
+INFO: Final = SweepInfo(
+    key=KEY,
+    name="arrays",
+    command="nestmap sweep",
+    version="1",
+    objective=Objective.ENERGY,
+    objectives=(DesignObjective.ENERGY, DesignObjective.AREA),
+    aggregate=Aggregate.SUM,
+    methods=("first", "second"),
+    question='{"asked": 1}',
+    most=10,
+)
+
+
+def design(number: int, energy: float, area: float = 1.0, gap: float | None = None) -> DesignResult:
+    """A design with two networks; the second has twice the energy and counts half."""
+    return DesignResult(
+        aggregate=Aggregate.SUM,
+        number=number,
+        parameters=(("rows", number), (NASTY, number % 2 == 0), ("kind", "a\"b'c")),
+        accelerator=f"machine {number}",
+        area=area,
+        networks=(
+            NetworkFigures(network="net", weight=1.0, energy=energy, latency=7.0, gap=gap),
+            NetworkFigures(network=NASTY, weight=0.5, energy=2 * energy, latency=3.0),
+        ),
+    )
+
+
+def infeasible(number: int) -> DesignResult:
+    """A design whose description is refused."""
+    parameters = (("rows", number), (NASTY, True), ("kind", 0.25))
+    return DesignResult(
+        aggregate=Aggregate.SUM, number=number, parameters=parameters, reason="too small"
+    )

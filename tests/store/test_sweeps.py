@@ -1,0 +1,164 @@
+"""Sweeps are recorded once, go on where they ended, and are found again."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nestmap.model import StoreError
+from nestmap.model.base import copy_with
+from nestmap.model.design_space.result import DesignResult, NetworkFigures
+from nestmap.store import Parameter, RecordedSweep, Store, SweepState
+from nestmap.store.maintenance.check import check_store
+from nestmap.store.maintenance.combine import merge_stores
+from nestmap.store.maintenance.export import export_store
+from nestmap.store.maintenance.prune import PruneSelection, prune
+from tests.store.builders import NASTY
+from tests.store.filled import content, sql
+from tests.store.sweeps import INFO, KEY, design, infeasible
+from tests.sweeps import some_of
+
+DESIGNS: Final = (design(4, 5.0, 1.0), design(0, 3.0, 2.0), infeasible(10**30), design(7, 9.0, 3.0))
+FRONT: Final = (1, 0)
+
+
+def record(store: Store, designs: tuple[DesignResult, ...] = DESIGNS) -> None:
+    sweep = store.start_sweep(INFO)
+    for one in designs[sweep.recorded :]:
+        sweep.add(one)
+    sweep.commit(FRONT, rejected=2)
+
+
+@pytest.fixture(name="path")
+def _path(tmp_path: Path) -> Path:
+    path = tmp_path / "s.duckdb"
+    with Store.open(path) as store:
+        record(store)
+    return path
+
+
+def test_designs_are_read_as_they_were_recorded(path: Path) -> None:
+    with Store.open_read_only(path) as store:
+        (sweep,) = store.sweeps()
+        assert sweep.info == INFO
+        assert sweep.state == SweepState(designs=4, front=FRONT, rejected=2)
+        assert store.sweep_designs(sweep) == DESIGNS
+        assert store.sweep_designs(sweep, (3, 0)) == (DESIGNS[3], DESIGNS[0])
+
+
+@pytest.mark.parametrize("text", ["last", "arrays", KEY, KEY[:5], f" {KEY[:5]} "])
+def test_sweeps_are_found(path: Path, text: str) -> None:
+    with Store.open_read_only(path) as store:
+        assert store.find_sweep(text).info == INFO
+
+
+@pytest.mark.parametrize("text", ["", "arr", NASTY])
+def test_others_are_told(path: Path, text: str) -> None:
+    with (
+        Store.open_read_only(path) as store,
+        pytest.raises(StoreError, match=r"no such sweep in this store; expected last or .*arrays"),
+    ):
+        store.find_sweep(text)
+    with Store.open(None) as store, pytest.raises(StoreError, match="expected nestmap sweep to"):
+        store.find_sweep("last")
+
+
+@settings(max_examples=some_of(40), deadline=None)
+@given(st.lists(st.integers(0, len(DESIGNS)), max_size=5), st.booleans())
+def test_each_design_is_recorded_once_however_the_sweep_is_cut(cuts: list[int], two: bool) -> None:
+    """``two``: a second process has begun the same sweep before the first one wrote."""
+    with Store.open(None) as store:
+        other = store.start_sweep(INFO)
+        for start, end in pairwise([0, *sorted(cuts), len(DESIGNS)]):
+            sweep = store.start_sweep(INFO)
+            assert sweep.recorded == start
+            assert sweep.designs(range(start)) == DESIGNS[:start]
+            for one in DESIGNS[start:end]:
+                sweep.add(one)
+            sweep.commit((0,))
+        if two:
+            _record_all(other)
+        store.start_sweep(INFO).commit(FRONT, rejected=0)
+        (known,) = store.sweeps()
+        assert store.sweep_designs(known) == DESIGNS
+        assert known.state == SweepState(designs=len(DESIGNS), front=FRONT, rejected=0)
+
+
+def _record_all(sweep: RecordedSweep) -> None:
+    for one in DESIGNS:
+        sweep.add(one)
+        sweep.commit((0,))
+
+
+def test_figures_are_shared_with_sweeps_of_other_networks(path: Path) -> None:
+    with Store.open(path) as store:
+        other = copy_with(INFO, {"key": "f" * 32, "methods": ("third", "second")})
+        sweep = store.start_sweep(other)
+        assert sweep.is_sharing
+        second = NetworkFigures(network=NASTY, weight=0.5, energy=6.0, latency=3.0)
+        assert sweep.known_figures(["machine 0", "machine 1"]) == {"machine 0": {1: second}}
+        none = copy_with(INFO, {"key": "e" * 32, "methods": ("third", "fourth")})
+        assert not store.start_sweep(none).is_sharing
+
+
+def test_queries_answer_about_the_sweep(path: Path) -> None:
+    with Store.open_read_only(path) as store:
+        front = store.ask("sweep_front").rows()
+        assert [(int(str(x["design"])), x["energy"], x["area"]) for x in front] == [
+            (0, 6.0, 2.0),
+            (4, 10.0, 1.0),
+        ]
+        best = store.ask("sweep_best", {Parameter.SWEEP: "arrays"}).rows()
+        assert [(x["objective"], int(str(x["design"]))) for x in best] == [
+            ("energy", 0),
+            ("area", 4),
+        ]
+        values = store.ask("sweep_parameters", {Parameter.SWEEP: KEY[:4]}).rows()
+        told = [
+            (x["parameter"], x["value"], x["designs"], x["feasible"], x["on_front"]) for x in values
+        ]
+        assert told == [
+            ("rows", "4", 1, 1, 1),
+            ("rows", "0", 1, 1, 1),
+            ("rows", str(10**30), 1, 0, 0),
+            ("rows", "7", 1, 1, 0),
+            (NASTY, "true", 3, 2, 2),
+            (NASTY, "false", 1, 1, 0),
+            ("kind", "a\"b'c", 3, 3, 2),
+            ("kind", "0.25", 1, 0, 0),
+        ]
+        with pytest.raises(StoreError, match="found no such sweep"):
+            store.ask("sweep_front", {Parameter.SWEEP: "no"})
+
+
+def test_sweeps_are_merged_exported_and_stay_when_runs_are_removed(
+    path: Path, tmp_path: Path
+) -> None:
+    before = content(path)
+    export_store(path, tmp_path / "parts")
+    merge_stores(tmp_path / "into.duckdb", [tmp_path / "parts", path])
+    assert content(tmp_path / "into.duckdb") == before
+    prune(path, PruneSelection(best_only=True))
+    assert content(path) == before
+    assert check_store(path).is_sound
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("DELETE FROM sweep_designs WHERE position = 1", "found 3 designs, positions 0 to 3"),
+        ("INSERT INTO sweep_designs FROM sweep_designs WHERE position = 1", "found 5 designs"),
+        ("UPDATE sweeps SET front = [2]", "position 2 of its front is infeasible"),
+        ("UPDATE sweeps SET front = [9]", "position 9 of its front is missing"),
+        ("UPDATE sweeps SET front = [0]", "a design is better than all of its front"),
+        ("UPDATE sweep_designs SET sweep = 'x'", "a sweep that is not in sweeps.hash"),
+    ],
+)
+def test_damage_is_found(path: Path, change: str, told: str) -> None:
+    sql(path, change)
+    assert any(told in x for x in check_store(path).problems)
