@@ -28,6 +28,7 @@ from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.sweep.checked_space import CheckedSpace
 from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
 from nestmap.pipeline.sweep.explorer import design_explorer
+from nestmap.store.connection.interrupts import defer_interrupts
 
 AHEAD: Final = 2
 """Designs per worker that are handed out before their results are needed."""
@@ -119,7 +120,8 @@ class _Pool:
 
     def _submit(self, design: Design) -> _InHand:
         try:
-            return _InHand(design, self._pool.submit(_explore, design))
+            with defer_interrupts():  # a worker that is started half would print a traceback
+                return _InHand(design, self._pool.submit(_explore, design))
         except BrokenProcessPool as error:  # noticed when its result is needed
             failed = Future[DesignResult]()
             failed.set_exception(error)
