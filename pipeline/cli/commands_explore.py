@@ -35,7 +35,8 @@ def register(app: typer.Typer) -> None:
         ResumeOptions,
         """\
   nestmap resume last
-  nestmap resume 5f3a91 --store results.duckdb""",
+  nestmap resume 5f3a91 --store results.duckdb
+  nestmap resume arrays --store sweeps.duckdb""",
     )
     add_command(
         app,
@@ -72,9 +73,10 @@ def explore(options: ExploreOptions) -> None:
 
 
 def resume(options: ResumeOptions) -> None:
-    """Resume an exploration that was interrupted or has failed.
+    """Resume an exploration or a sweep that was interrupted or has failed.
 
-    Completed searches are not repeated. The result is the same as that of an uninterrupted run.
+    Completed searches and designs are not repeated. The result is the same as that of an
+    uninterrupted run.
     """
     from nestmap.pipeline.cli.resume import run_resume  # noqa: PLC0415 (help is fast)
 

@@ -1,4 +1,4 @@
-"""``nestmap plot``: draws figures of a recorded run."""
+"""``nestmap plot``: draws figures of a recorded run or sweep."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from nestmap.pipeline.cli.plot_request import (
     save_figure,
 )
 from nestmap.pipeline.cli.printing import print_note
+from nestmap.pipeline.cli.recorded_sweep import is_sweep, plot_recorded
 from nestmap.pipeline.render import figures
 from nestmap.pipeline.render.figures.preconditions import check_matplotlib
 from nestmap.store import RunKind, Store
@@ -62,6 +63,9 @@ def run_plot(options: PlotOptions) -> None:
     """
     check_matplotlib()
     with Store.open_read_only(options.store) as store:
+        if is_sweep(store, options.run):
+            plot_recorded(options, store)
+            return
         run = store.find_run(options.run)
         if store.run(run).kind is RunKind.STREAM:
             from nestmap.pipeline.cli.plot_stream import plot_stream  # noqa: PLC0415 (slow to import)

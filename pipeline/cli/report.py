@@ -5,6 +5,7 @@ from __future__ import annotations
 from nestmap.pipeline.cli.options.view import ReportOptions
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import print_note
+from nestmap.pipeline.cli.recorded_sweep import is_sweep, sweep_report
 from nestmap.pipeline.util.atomic_files import write_text
 from nestmap.pipeline.util.extras import REPORT, check_installed
 from nestmap.store import Store
@@ -20,6 +21,10 @@ def run_report(options: ReportOptions) -> None:
     check_installed("report", REPORT, "report")
     check_target("--output", options.output, (options.store,))
     with Store.open_read_only(options.store) as store:
+        if len(options.runs) == 1 and is_sweep(store, options.runs[0]):
+            write_text(options.output, sweep_report(options.runs[0], store))
+            print_note(f"Written to {options.output}.")
+            return
         runs = [store.find_run(text) for text in options.runs]
         from nestmap.pipeline.pages.report.page import report  # noqa: PLC0415 (takes long to import)
 

@@ -1,16 +1,17 @@
-"""``nestmap resume``: resumes an interrupted run of either kind."""
+"""``nestmap resume``: resumes an interrupted run of either kind, or a sweep."""
 
 from __future__ import annotations
 
 from nestmap.model import InputError
 from nestmap.pipeline.cli.explore import ResultFiles, resume_exploration
 from nestmap.pipeline.cli.options.explore import ResumeOptions
+from nestmap.pipeline.cli.recorded_sweep import is_sweep
 from nestmap.pipeline.cli.store_target import StoreTarget
 from nestmap.store import RunKind, Store
 
 
 def run_resume(options: ResumeOptions) -> None:
-    """Resumes a run, writes the files, prints the results.
+    """Resumes a run or a sweep, writes the files, prints the results.
 
     Raises:
         NestmapError: where an option is invalid, or no mapping fits.
@@ -19,6 +20,9 @@ def run_resume(options: ResumeOptions) -> None:
     Store.open_read_only(options.store).close()  # a missing store is not created
     place = StoreTarget(options.store)
     with place.open() as opened:
+        if is_sweep(opened, options.run):
+            _resume_sweep(opened, options)
+            return
         number = opened.find_run(options.run)
         if options.force:
             opened.release_run(number)
@@ -32,3 +36,13 @@ def run_resume(options: ResumeOptions) -> None:
         from nestmap.pipeline.cli.stream import resume_multicore  # noqa: PLC0415
 
         resume_multicore((number, opened, place), options.workers, options.files.json)
+
+
+def _resume_sweep(store: Store, options: ResumeOptions) -> None:
+    """Goes on with a sweep; only its store is written."""
+    if options.force or any((options.files.json, options.files.save_mapping)):
+        raise InputError.conflict(f"the sweep {options.run}", "options for runs", "leave them out")
+    # sweeps take long to import
+    from nestmap.pipeline.cli.sweep import resume_recorded  # noqa: PLC0415
+
+    resume_recorded(options.run, store, options.workers)

@@ -1,4 +1,4 @@
-"""``nestmap show``: a workload or an accelerator as tables and as a picture."""
+"""``nestmap show``: a workload, an accelerator or a sweep as tables and as a picture."""
 
 from __future__ import annotations
 
@@ -27,11 +27,16 @@ from nestmap.pipeline.util.json import write_json
 
 
 def run_show(options: ShowOptions) -> None:
-    """Shows the accelerator or the network.
+    """Shows the sweep, the accelerator or the network.
 
     Raises:
         NestmapError: where an option is invalid.
     """
+    if options.sweep is not None:
+        _show_sweep(options, options.sweep)
+        return
+    if options.design is not None:
+        raise InputError("--design", "no sweep", "--sweep SWEEP")
     if options.accelerator is None:
         _show_network(options)
         return
@@ -39,6 +44,19 @@ def run_show(options: ShowOptions) -> None:
         other = "a network or an option for one"
         raise InputError.conflict("--accelerator", other, "use one of them")
     _show_accelerator(options.accelerator)
+
+
+def _show_sweep(options: ShowOptions, name: str) -> None:
+    """Prints the front of a recorded sweep, or the accelerator of one of its designs."""
+    alone = ShowOptions(
+        sweep=name, design=options.design, store=options.store, strict=options.strict
+    )
+    if options != alone:
+        other = "a network, an accelerator or an option for one"
+        raise InputError.conflict("--sweep", other, "use one of them")
+    from nestmap.pipeline.cli.recorded_sweep import show_sweep  # noqa: PLC0415 (imports the store)
+
+    show_sweep(name, options.design, options.store)
 
 
 def _show_accelerator(given: str) -> None:

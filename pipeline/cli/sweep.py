@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nestmap.model import InputError
 from nestmap.pipeline.cli.error_handling import exit_without_mapping
+from nestmap.pipeline.cli.options.common import DEFAULT_STORE
 from nestmap.pipeline.cli.options.sweep import SweepFileOptions, SweepOptions, SweepSearchOptions
 from nestmap.pipeline.cli.output_checks import check_target
-from nestmap.pipeline.cli.printing import print_note, show, show_prose
+from nestmap.pipeline.cli.printing import print_note
+from nestmap.pipeline.cli.sweep_front import show_front
 from nestmap.pipeline.cli.sweep_progress import SweepBar
 from nestmap.pipeline.explore.choices import member_by_name
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.render.figures.preconditions import check_matplotlib
-from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 from nestmap.pipeline.render.text.query_result_file import Layout, layout_of, write_answer
-from nestmap.pipeline.sweep.api import SweepJob, plan_of_sweep, run_sweep
+from nestmap.pipeline.sweep.api import plan_of_sweep, resume_sweep
 from nestmap.pipeline.sweep.checked_space import check_space, located_space
 from nestmap.pipeline.sweep.choice import choose_designs
 from nestmap.pipeline.sweep.options import Strategy
+from nestmap.pipeline.sweep.question import SweepJob
 from nestmap.pipeline.sweep.result import SweepResult
-from nestmap.pipeline.sweep.result_table import front_table, heading, notes
+from nestmap.pipeline.sweep.run import Execution, run_sweep
 from nestmap.pipeline.util.atomic_files import write_text
 from nestmap.pipeline.util.extras import REPORT, check_installed
+
+if TYPE_CHECKING:
+    from nestmap.store import Store
 
 
 def run_sweep_command(options: SweepOptions) -> None:
@@ -36,20 +43,41 @@ def run_sweep_command(options: SweepOptions) -> None:
     job = _job(options)
     with SweepBar() as bar:
         try:
-            found = run_sweep(
-                job,
-                workers=options.search.workers,
-                on=options.search.on,
-                store=files.store,
-                progress=bar,
-            )
+            found = run_sweep(job, _execution(options), bar)
         except KeyboardInterrupt:
             if files.store is not None:
-                print_note("To go on, start the same sweep again with this store.")
+                print_note(_going_on(job.checked.space.name, files.store))
             raise
     _write(found, files, layout)
-    _show(found)
+    show_front(found)
     exit_without_mapping(() if found.front else found.infeasible)
+
+
+def resume_recorded(name: str, store: Store, workers: int | None) -> None:
+    """Goes on with a recorded sweep, and prints the front.
+
+    Raises:
+        NestmapError: where there is no such sweep, or the store cannot be written.
+    """
+    with SweepBar() as bar:
+        found = resume_sweep(name, store, workers=workers, progress=bar)
+    show_front(found)
+    exit_without_mapping(() if found.front else found.infeasible)
+
+
+def _going_on(name: str, store: Path) -> str:
+    command = [
+        "nestmap",
+        "resume",
+        name,
+        *(["--store", str(store)] if store != DEFAULT_STORE else []),
+    ]
+    return f"To go on: {shlex.join(command)}"
+
+
+def _execution(options: SweepOptions) -> Execution:
+    files, search = options.files, options.search
+    return Execution(workers=search.workers, on=search.on, store=files.store, runs=files.runs)
 
 
 def _job(options: SweepOptions) -> SweepJob:
@@ -59,7 +87,7 @@ def _job(options: SweepOptions) -> SweepJob:
     checked = check_space(located, static_energy=options.static_energy, store=files.store)
     strategy = member_by_name(Strategy, choice.strategy, "--strategy")
     chosen = choose_designs(checked, strategy, choice.designs, choice.design_seed)
-    return SweepJob(checked, chosen, plan)
+    return SweepJob(checked, chosen, choice, plan)
 
 
 def _search_options(options: SweepSearchOptions) -> SearchOptions:
@@ -113,11 +141,3 @@ def _write(found: SweepResult, files: SweepFileOptions, layout: Layout | None) -
 
         write_text(files.report, sweep_document(found))
         print_note(f"Written to {files.report}.")
-
-
-def _show(found: SweepResult) -> None:
-    if found.front:
-        show_prose(printable(heading(found)))
-        show([Line(), *table_lines(front_table(found)), Line()])
-    for note in notes(found):
-        show_prose(printable(note))

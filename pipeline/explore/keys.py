@@ -26,19 +26,19 @@ def search_key(spatial: SpatialProblem, options: str) -> str:
     It depends neither on names of layers nor on the number of threads.
     """
     versions: list[Part] = [COST_MODEL_VERSION, SEARCH_VERSION]
-    return _key(["search", *_problem(spatial), options, *versions])
+    return key_of(["search", *_problem(spatial), options, *versions])
 
 
 def exploration_method(accelerator: Accelerator, options: str) -> str:
     """The key of a way of exploring layers; ``options`` are those of the exploration as JSON."""
     versions: list[Part] = [COST_MODEL_VERSION, SEARCH_VERSION]
-    return _key(["exploration", accelerator.content_hash, options, *versions])
+    return key_of(["exploration", accelerator.content_hash, options, *versions])
 
 
 def layer_key(problem: MappingProblem) -> str:
     """The key of a layer under its constraints, whatever the accelerator."""
     layer, _, constraints, top_levels = problem.content
-    return _key(
+    return key_of(
         [
             "layer",
             layer.content_hash,
@@ -50,7 +50,7 @@ def layer_key(problem: MappingProblem) -> str:
 
 def evaluation_key(spatial: SpatialProblem, mapping: TemporalMapping) -> str:
     """The key of the evaluation of a mapping."""
-    return _key(["evaluation", *_problem(spatial), mapping.content_hash, COST_MODEL_VERSION])
+    return key_of(["evaluation", *_problem(spatial), mapping.content_hash, COST_MODEL_VERSION])
 
 
 def _problem(spatial: SpatialProblem) -> list[Part]:
@@ -65,6 +65,6 @@ def _problem(spatial: SpatialProblem) -> list[Part]:
     ]
 
 
-def _key(parts: list[Part]) -> str:
+def key_of(parts: list[Part]) -> str:
     """32 hex digits that identify the parts; JSON distinguishes lists from texts."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]

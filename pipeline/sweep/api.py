@@ -1,54 +1,26 @@
-"""The facade: explores the designs of a space in one call."""
+"""The facade: explores the designs of a space in one call, goes on, and reads what is recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
 from types import EllipsisType
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING
 
-from nestmap.model import InputError, Objective, Recording, RecordMode
+from nestmap.model import Objective, Recording
 from nestmap.model.base import copy_with
-from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import DesignObjective, DesignSpace
 from nestmap.pipeline.explore.choices import member_by_name
 from nestmap.pipeline.explore.options import EveryName, ObjectiveName, SearchName, SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
-from nestmap.pipeline.sweep.checked_space import (
-    CheckedSpace,
-    GivenSpace,
-    check_space,
-    located_space,
-)
-from nestmap.pipeline.sweep.choice import Choice, choose_designs
-from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
-from nestmap.pipeline.sweep.explorer import recording_explorer, unrecorded_explorer
-from nestmap.pipeline.sweep.options import Strategy, StrategyName
-from nestmap.pipeline.sweep.place import LocalProcesses, Place, parse_place
-from nestmap.pipeline.sweep.result import Front, SweepResult, figures_of
-from nestmap.search.parallel import available_workers
+from nestmap.pipeline.sweep.checked_space import GivenSpace, check_space, located_space
+from nestmap.pipeline.sweep.choice import choose_designs
+from nestmap.pipeline.sweep.options import ChoiceOptions, RunsName, Strategy, StrategyName
+from nestmap.pipeline.sweep.question import SweepJob, SweepQuestion
+from nestmap.pipeline.sweep.result import SweepResult
+from nestmap.pipeline.sweep.run import Execution, SweepProgress, run_sweep
 
 if TYPE_CHECKING:
     from nestmap.store import Store
-
-
-class SweepProgress(Protocol):
-    """Receives the progress of a sweep."""
-
-    def start(self, designs: int) -> None:
-        """The sweep of so many designs begins."""
-
-    def explored(self, design: DesignResult, front: int) -> None:
-        """A design is explored; this many are on the front now."""
-
-
-class SweepJob(NamedTuple):
-    """What a sweep explores: the space, the designs chosen, how to search each."""
-
-    checked: CheckedSpace
-    choice: Choice
-    plan: SearchPlan
 
 
 def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defaults)
@@ -67,6 +39,7 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
     on: str | None = None,
     static_energy: bool = False,
     store: Store | Path | str | None = None,
+    runs: RunsName = "front",
     recording: Recording | None = None,
     progress: SweepProgress | None = None,
 ) -> SweepResult:
@@ -92,17 +65,20 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
         time_limit: seconds after which the exact search of a layer tries no further spatial
             mapping.
         spatial_mappings: how many spatial mappings to try.
-        workers: designs that are explored at a time (``None``: one per core). With a store, the
-            threads for each design.
+        workers: designs that are explored at a time (``None``: one per core).
         on: ``local:N`` explores designs in N processes instead of threads. A script that asks for
             it has its code under ``if __name__ == "__main__":``, because each process imports it.
             The address of a Dask scheduler (``tcp://HOST:PORT``) or its scheduler file explores
             them on the workers of a cluster (``pip install 'nestmap[cluster]'``).
         static_energy: whether energies include the leakage of memories and array.
-        store: where each different accelerator and network is recorded as a run, with the tag
-            ``sweep:NAME``: a store, or a DuckDB file (created if missing). Results that it holds
-            already are not computed again, so a sweep that was interrupted is started again.
-        recording: which evaluations are recorded; by default the front of each search.
+        store: where the sweep and its designs are recorded: a store, or a DuckDB file (created if
+            missing). A sweep that was interrupted goes on when it is started again, and designs
+            whose networks another sweep has explored in the same way are not explored again.
+        runs: of which designs runs with their layers and mappings are recorded, with the tag
+            ``sweep:NAME``: of those on the front, at the end (``front``), of ``all``, one after the
+            other, or of ``none``.
+        recording: which evaluations of these runs are recorded; by default the front of each
+            search.
         progress: receives progress updates.
 
     Raises:
@@ -122,14 +98,9 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
     searched = plan_of_sweep(located.space, options, plan)
     checked = check_space(located, static_energy=static_energy, store=store)
     drawn = choose_designs(checked, chosen, designs, design_seed)
-    return run_sweep(
-        SweepJob(checked, drawn, searched),
-        workers=workers,
-        on=on,
-        store=store,
-        recording=recording,
-        progress=progress,
-    )
+    asked = ChoiceOptions(strategy=chosen, designs=designs, design_seed=design_seed)
+    execution = Execution(workers=workers, on=on, store=store, runs=runs, recording=recording)
+    return run_sweep(SweepJob(checked, drawn, asked, searched), execution, progress)
 
 
 def plan_of_sweep(
@@ -148,103 +119,50 @@ def plan_of_sweep(
     return made if options.objective is not None else copy_with(made, {"objective": first})
 
 
-def run_sweep(
-    job: SweepJob,
+def resume_sweep(
+    sweep: str,
+    store: Store | Path | str,
     *,
     workers: int | None = None,
     on: str | None = None,
-    store: Store | Path | str | None = None,
-    recording: Recording | None = None,
+    runs: RunsName = "front",
     progress: SweepProgress | None = None,
 ) -> SweepResult:
-    """Explores designs that have been chosen; the arguments are those of :func:`sweep`.
+    """Goes on with a recorded sweep; of a complete one, records the runs that are missing.
+
+    It explores what it was started for, whatever has become of the files. The other arguments are
+    those of :func:`sweep`.
+
+    Args:
+        sweep: its name, the beginning of its key, or ``last``.
+        store: where it is recorded.
+        workers: designs that are explored at a time (``None``: one per core).
+        on: where designs are explored, unless on threads of this process.
+        runs: of which designs runs are recorded.
+        progress: receives progress updates.
 
     Raises:
-        InputError: where ``on`` is invalid or excludes another argument, or its processes end.
-        StoreError: where the store cannot be written.
+        InputError: where an argument is invalid.
+        StoreError: where there is no such sweep, or the store cannot be written.
     """
-    space, place = job.checked.space, checked_place(on, workers, store)
-    if place is not None:
-        rows = _elsewhere(job, place)
-    else:
-        rows = _unrecorded(job, workers) if store is None else _recorded(job, store, recording)
-    found = tuple(_observed(rows, space, job.choice.most, progress))
-    return SweepResult(
-        space=space,
-        base=job.checked.base,
-        objective=job.plan.objective,
-        designs=found,
-        rejected=job.choice.rejected,
-        static_energy=job.checked.static_energy,
-    )
-
-
-def checked_place(
-    on: str | None, workers: int | None, store: Store | Path | str | None
-) -> Place | None:
-    """Where designs are explored, unless by this process.
-
-    Raises:
-        InputError: where ``on`` is invalid or excludes another argument.
-    """
-    if on is None:
-        return None
-    place = parse_place(on)
-    if workers is not None:
-        raise InputError.conflict("on", "workers", "it says how many designs at a time")
-    if store is not None:
-        raise InputError.conflict("on", "store", "runs are recorded by the process itself")
-    return place
-
-
-def _elsewhere(job: SweepJob, place: Place) -> Iterator[DesignResult]:
-    """Several designs at a time, each in a process with one thread."""
-    with _explorer_at(place, job.checked, job.plan.with_options(SearchOptions(workers=1))) as there:
-        yield from job.choice.explored(there)
-
-
-def _explorer_at(
-    place: Place, checked: CheckedSpace, plan: SearchPlan
-) -> AbstractContextManager[ExploreDesigns]:
-    if isinstance(place, LocalProcesses):
-        from nestmap.pipeline.sweep.processes import process_explorer  # noqa: PLC0415 (rarely used)
-
-        return process_explorer(checked, plan, place.processes)
-    from nestmap.pipeline.sweep.dask_cluster import dask_explorer  # noqa: PLC0415 (rarely used)
-
-    return dask_explorer(checked, plan, place)
-
-
-def _unrecorded(job: SweepJob, workers: int | None) -> Iterator[DesignResult]:
-    """Several designs at a time, each with one thread."""
-    alone = job.plan.with_options(SearchOptions(workers=1))
-    count = available_workers() if workers is None else workers
-    return job.choice.explored(unrecorded_explorer(job.checked, alone, count))
-
-
-def _recorded(
-    job: SweepJob, store: Store | Path | str, recording: Recording | None
-) -> Iterator[DesignResult]:
     from nestmap.store import Store  # noqa: PLC0415 (takes long to import)
 
-    kept = recording or Recording(record=RecordMode.BEST)
     with Store.borrow(store) as target:
-        explore = recording_explorer(job.checked, job.plan, target, kept)
-        yield from job.choice.explored(explore)
+        job = SweepQuestion.read(target.find_sweep(sweep)).job
+        execution = Execution(workers=workers, on=on, store=target, runs=runs)
+        return run_sweep(job, execution, progress)
 
 
-def _observed(
-    rows: Iterator[DesignResult],
-    space: DesignSpace,
-    designs: int,
-    progress: SweepProgress | None,
-) -> Iterator[DesignResult]:
-    if progress is None:
-        yield from rows
-        return
-    progress.start(designs)
-    front = Front()
-    for place, row in enumerate(rows):
-        front.add(figures_of(row, space.objectives), place)
-        progress.explored(row, len(front))
-        yield row
+def recorded_sweep(sweep: str, store: Store | Path | str) -> SweepResult:
+    """A sweep as far as it is recorded.
+
+    Args:
+        sweep: its name, the beginning of its key, or ``last``.
+        store: where it is recorded.
+
+    Raises:
+        StoreError: where there is no such sweep, or it has no design yet.
+    """
+    from nestmap.pipeline.sweep.recorded import read_result  # noqa: PLC0415 (imports the store)
+
+    return read_result(sweep, store)

@@ -66,14 +66,19 @@ def design_explorer(checked: CheckedSpace, plan: SearchPlan) -> Callable[[Design
 
 
 def recording_explorer(
-    checked: CheckedSpace, plan: SearchPlan, store: Store, recording: Recording
+    checked: CheckedSpace,
+    plan: SearchPlan,
+    store: Store,
+    recording: Recording,
+    tags: tuple[str, ...],
 ) -> ExploreDesigns:
     """Explores designs such that each accelerator and network is a run of the store.
 
     Designs follow one another; the plan's own threads explore each. Layers that finished runs have
-    explored are reused.
+    explored are reused. ``tags`` are those of the runs.
     """
-    return partial(map, _Explorer(checked, partial(_recorded, checked, plan, store, recording)))
+    named = (checked.space.name, tags)
+    return partial(map, _Explorer(checked, partial(_recorded, named, plan, store, recording)))
 
 
 def _unrecorded(
@@ -85,15 +90,15 @@ def _unrecorded(
 
 
 def _recorded(
-    checked: CheckedSpace,
+    named: tuple[str, tuple[str, ...]],
     plan: SearchPlan,
     store: Store,
     recording: Recording,
     design: Design,
     problems: Sequence[NetworkProblem],
 ) -> Iterator[NetworkEvaluation]:
-    name = checked.space.name
-    label = RunLabel.of(f"{name}/{design.number}", (f"{TAG}{name}",))
+    name, tags = named
+    label = RunLabel.of(f"{name}/{design.number}", tags)
     for problem in problems:
         found = explore_network(problem, plan, store=store, label=label, recording=recording)
         yield found.total

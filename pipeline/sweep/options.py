@@ -25,6 +25,20 @@ class Strategy(StrEnum):
     """Near the best so far, by Optuna's tree-structured Parzen estimator."""
 
 
+RunsName = Literal["front", "all", "none"]
+
+
+class RecordedRuns(StrEnum):
+    """Of which designs a sweep with a store records runs, with their layers and mappings."""
+
+    FRONT = "front"
+    """Those on the front, at the end."""
+    ALL = "all"
+    """All, each as it is explored."""
+    NONE = "none"
+    """None."""
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceOptions:

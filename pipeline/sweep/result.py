@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import yaml
 from pydantic import Field
@@ -18,15 +17,13 @@ from nestmap.pipeline.analysis.sweep.designs_view import DesignsView
 from nestmap.pipeline.frontend.yaml.design_space import LocatedSpace
 from nestmap.pipeline.sweep.checked_space import CheckedSpace, find_fields
 from nestmap.pipeline.sweep.field_path import copied
+from nestmap.pipeline.sweep.front import Front, figures_of
 from nestmap.pipeline.sweep.result_view import view_of
 
 if TYPE_CHECKING:
     from nestmap.store import Relation
 
 _NO_WRAPPING: Final = 10**6
-
-Figures: TypeAlias = tuple[float, ...]
-"""The values of objectives."""
 
 
 class SweepResult(Frozen, frozen=True):
@@ -117,36 +114,3 @@ class SweepResult(Frozen, frozen=True):
         from nestmap.pipeline.sweep.result_relation import relation_of  # noqa: PLC0415
 
         return relation_of(self.space, self.designs, self.front)
-
-
-@final
-class Front:
-    """Non-dominated figures, with the place of each; lower figures are better."""
-
-    def __init__(self) -> None:
-        self._found: dict[Figures, int] = {}
-
-    def __len__(self) -> int:
-        return len(self._found)
-
-    @property
-    def places(self) -> Iterable[int]:
-        """The places of the figures, in ascending order of these."""
-        return [place for _, place in sorted(self._found.items())]
-
-    def add(self, figures: Figures | None, place: int) -> None:
-        """Adds figures unless others are as good in everything; removes those they dominate."""
-        if figures is None or any(_covers(known, figures) for known in self._found):
-            return
-        kept = {x: n for x, n in self._found.items() if not _covers(figures, x)}
-        self._found = {**kept, figures: place}
-
-
-def _covers(one: Figures, other: Figures) -> bool:
-    return all(x <= y for x, y in zip(one, other, strict=True))
-
-
-def figures_of(design: DesignResult, objectives: tuple[DesignObjective, ...]) -> Figures | None:
-    """The objectives of a design; ``None`` if it is infeasible."""
-    figures = tuple(x for o in objectives if (x := design.figure(o)) is not None)
-    return figures if len(figures) == len(objectives) else None

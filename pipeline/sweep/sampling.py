@@ -21,8 +21,8 @@ from nestmap.model.design_space.result import DesignResult
 from nestmap.pipeline.sweep.checked_space import CheckedSpace
 from nestmap.pipeline.sweep.constraint_sieve import ConstraintSieve
 from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
+from nestmap.pipeline.sweep.front import Figures, figures_of
 from nestmap.pipeline.sweep.random_order import shuffled
-from nestmap.pipeline.sweep.result import Figures, figures_of
 from nestmap.pipeline.util.extras import check_installed
 from nestmap.pipeline.util.quiet_optuna import quiet_optuna
 

@@ -24,6 +24,8 @@ from .pipeline.multicore.api import resume_stream as resume_stream
 from .pipeline.multicore.api import stream as stream
 from .pipeline.multicore.plan import StreamPlan as StreamPlan
 from .pipeline.multicore.plan import stream_plan as stream_plan
+from .pipeline.sweep.api import recorded_sweep as recorded_sweep
+from .pipeline.sweep.api import resume_sweep as resume_sweep
 from .pipeline.sweep.api import sweep as sweep
 from .pipeline.sweep.result import SweepResult as SweepResult
 

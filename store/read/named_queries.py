@@ -18,7 +18,7 @@ from nestmap.store.connection.quote import quote_name
 from nestmap.store.read.relation import Relation
 from nestmap.store.read.run_lookup import find_run
 from nestmap.store.read.sql import Value, parameter_names, query
-from nestmap.store.read.sweeps import find_sweep
+from nestmap.store.read.sweep_lookup import find_sweep_key
 
 
 class Parameter(StrEnum):
@@ -183,9 +183,8 @@ def bound_arguments(
     """
     bound = dict(arguments)
     if Parameter.SWEEP in wanted:
-        bound[Parameter.SWEEP] = find_sweep(
-            connection, str(bound.get(Parameter.SWEEP, LAST_RUN))
-        ).info.key
+        asked = str(bound.get(Parameter.SWEEP, LAST_RUN))
+        bound[Parameter.SWEEP] = find_sweep_key(connection, asked)
     if Parameter.RUN in wanted:
         bound.setdefault(Parameter.RUN, LAST_RUN)
     for parameter in (Parameter.RUN, Parameter.AGAINST):

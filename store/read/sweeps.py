@@ -10,23 +10,21 @@ from typing import Final, TypeAlias, TypedDict, cast
 
 import duckdb
 
-from nestmap.model import StoreError
 from nestmap.model.design_space.expression import Value
 from nestmap.model.design_space.result import DesignResult, NetworkFigures
 from nestmap.model.design_space.space import Aggregate
-from nestmap.model.run_label import LAST_RUN
+from nestmap.store.read.sweep_lookup import find_sweep_key
 from nestmap.store.rows.sweeps import SweepInfo, SweepRecord, SweepState
 
 KnownFigures: TypeAlias = dict[str, dict[int, NetworkFigures]]
 """What networks cost, by the content hash of the accelerator and the place of the network."""
 
-_SHOWN: Final = 5
 _SWEEPS: Final = """
 SELECT
   hash AS key, name, started, command, version, objective, objectives, aggregate, methods,
   question::VARCHAR AS question, most, designs, rejected, front
 FROM sweeps
-WHERE $beginning = '' OR name = $beginning OR starts_with(hash, $beginning)
+WHERE $key = '' OR hash = $key
 ORDER BY started DESC, hash DESC
 """
 _COLUMNS: Final = """
@@ -90,11 +88,9 @@ _Design = tuple[Decimal, str, str | None, float | None, str | None, list[_Figure
 """A design: number, parameters, accelerator, area, reason and figures of the networks."""
 
 
-def read_sweeps(
-    connection: duckdb.DuckDBPyConnection, beginning: str = ""
-) -> tuple[SweepRecord, ...]:
-    """The sweeps of that name or whose key begins so, or all; the one started last is first."""
-    found = connection.sql(_SWEEPS, params={"beginning": beginning}).to_arrow_table().to_pylist()
+def read_sweeps(connection: duckdb.DuckDBPyConnection, key: str = "") -> tuple[SweepRecord, ...]:
+    """All sweeps, or the one with that key; the one that was started last is first."""
+    found = connection.sql(_SWEEPS, params={"key": key}).to_arrow_table().to_pylist()
     return tuple(_record(cast("_Sweep", row)) for row in found)
 
 
@@ -113,17 +109,13 @@ def find_sweep(connection: duckdb.DuckDBPyConnection, text: str) -> SweepRecord:
     Raises:
         StoreError: if there is none.
     """
-    found = read_sweeps(connection, "" if text == LAST_RUN else text.strip() or "?")
-    if found:
-        return found[0]
-    known = ", ".join(dict.fromkeys(x.info.name for x in read_sweeps(connection)[:_SHOWN]))
-    expected = f"{LAST_RUN} or the name of one: {known}" if known else "nestmap sweep to record one"
-    raise StoreError(f"sweep {text!r}: found no such sweep in this store; expected {expected}")
+    key = find_sweep_key(connection, text)
+    return read_sweeps(connection, key)[0]
 
 
 def read_state(connection: duckdb.DuckDBPyConnection, key: str) -> SweepRecord | None:
     """The sweep with a key, if the store has it."""
-    return next((x for x in read_sweeps(connection, key) if x.info.key == key), None)
+    return next(iter(read_sweeps(connection, key)), None)
 
 
 def read_designs(

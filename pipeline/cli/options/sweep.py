@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, final
 
 from nestmap.pipeline.cli.options.common import OUTPUT, SEARCH, StaticEnergy, Strict
 from nestmap.pipeline.explore.options import EveryName, ObjectiveName, SearchName
-from nestmap.pipeline.sweep.options import ChoiceOptions
+from nestmap.pipeline.sweep.options import ChoiceOptions, RunsName
 from nestmap.pipeline.util.option import Option
 
 
@@ -58,8 +58,8 @@ class SweepSearchOptions:
     workers: Annotated[
         int | None,
         Option(
-            help="Designs that are explored at a time; with --store, threads for each design. "
-            "Results do not depend on it. Default: one per core.",
+            help="Designs that are explored at a time. Results do not depend on it. Default: one "
+            "per core.",
             metavar="N",
             minimum=1,
         ),
@@ -85,12 +85,18 @@ class SweepFileOptions:
     store: Annotated[
         Path | None,
         Option(
-            help="Record a run for each different accelerator and network in this DuckDB file, "
-            "with the tag sweep:NAME. A sweep that was interrupted reuses them when it is started "
-            "again. Default: do not record them.",
+            help="Record the sweep and its designs in this DuckDB file. A sweep that was "
+            "interrupted goes on when it is started again. Default: do not record them.",
             metavar="FILE",
         ),
     ] = None
+    runs: Annotated[
+        RunsName,
+        Option(
+            help="With --store, record runs with layers and mappings, tagged sweep:NAME: of the "
+            "designs on the front, at the end (front), of all, one after the other, or of none.",
+        ),
+    ] = "front"
     output: Annotated[
         Path | None,
         Option(

@@ -31,7 +31,7 @@ Drawing = Literal[
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowOptions:
-    """The options of ``nestmap show``: a network, or an accelerator."""
+    """The options of ``nestmap show``: a network, an accelerator, or a recorded sweep."""
 
     workload: Annotated[str | None, WORKLOAD] = None
     accelerator: Annotated[
@@ -54,6 +54,23 @@ class ShowOptions:
     all_layers: Annotated[
         bool, Option(help="Show every layer, not only distinct ones.", flags="--all")
     ] = False
+    sweep: Annotated[
+        str | None,
+        Option(
+            help="The recorded sweep to show instead: its name, the beginning of its key, or last.",
+            metavar="SWEEP",
+        ),
+    ] = None
+    design: Annotated[
+        int | None,
+        Option(
+            help="The design of the sweep whose accelerator to print, as YAML that nestmap explore "
+            "reads.",
+            metavar="N",
+            minimum=0,
+        ),
+    ] = None
+    store: Store = DEFAULT_STORE
 
 
 @final

@@ -170,8 +170,8 @@ def test_other_places_are_errors(file: Path, on: str) -> None:
         nestmap.sweep(file, on=on)
 
 
-def test_places_exclude_threads_and_stores(file: Path, tmp_path: Path) -> None:
+def test_places_exclude_threads_and_runs_of_all_designs(file: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="on cannot be combined with workers"):
         nestmap.sweep(file, on="local:2", workers=2)
-    with pytest.raises(InputError, match="on cannot be combined with store"):
-        nestmap.sweep(file, on="local:2", store=tmp_path / "x.duckdb")
+    with pytest.raises(InputError, match="on cannot be combined with runs all"):
+        nestmap.sweep(file, on="local:2", store=tmp_path / "x.duckdb", runs="all")

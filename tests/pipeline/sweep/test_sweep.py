@@ -15,15 +15,12 @@ from hypothesis import strategies as st
 import nestmap
 from nestmap import DesignSpace, SweepResult
 from nestmap.model import InfeasibleError, InputError, MappingProblem
-from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import DesignObjective
-from nestmap.pipeline.cli.options.common import DEFAULT_STORE
 from nestmap.pipeline.frontend.yaml.design_space import parse_design_space
 from nestmap.pipeline.render.text.query_result_file import Layout, answer_text
 from nestmap.pipeline.stages import AllSpatialMappingsStage
 from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
-from nestmap.pipeline.sweep.result import Figures, Front
-from nestmap.store import RunStatus, Store
+from nestmap.pipeline.sweep.front import Figures, Front
 from tests.pipeline.cli.inputs import MACHINE
 from tests.pipeline.sweep.spaces import SPACE, write_space
 
@@ -217,49 +214,6 @@ def test_equal_accelerators_and_layers_are_explored_once(
     nestmap.sweep(file, workers=3)
     different = {(lanes, words if has_outlet else 0) for lanes, words, has_outlet in DESIGNS}
     assert len(explored) == len(set(explored)) == 2 * len(different)
-
-
-class KilledError(Exception):
-    """Ends a sweep between two designs."""
-
-
-class Kill:
-    """Progress that ends a sweep after so many designs."""
-
-    def __init__(self, after: int) -> None:
-        self.left = after
-
-    def start(self, designs: int) -> None:
-        assert designs == len(DESIGNS)
-
-    def explored(self, design: DesignResult, front: int) -> None:
-        self.left -= 1
-        if not self.left:
-            raise KilledError
-
-
-def searches(path: Path) -> int:
-    """How many different searches a store has."""
-    with Store.open_read_only(path) as store:
-        return int(str(store.query("SELECT count(*) AS n FROM searches").rows()[0]["n"]))
-
-
-def test_a_sweep_that_was_killed_reuses_what_the_store_has(
-    swept: SweepResult, file: Path, tmp_path: Path
-) -> None:
-    path = tmp_path / DEFAULT_STORE
-    with pytest.raises(KilledError):
-        nestmap.sweep(file, store=path, progress=Kill(7))
-    before = searches(path)
-    assert nestmap.sweep(file, store=path, workers=2) == swept
-    whole = tmp_path / "whole.duckdb"
-    nestmap.sweep(file, store=whole)
-    assert 0 < before < searches(path) == searches(whole)
-    with Store.open_read_only(path) as store:
-        runs = store.runs()
-        assert {x.status for x in runs} == {RunStatus.DONE}
-        assert {x.label.tags for x in runs} == {("sweep:small",)}
-        assert runs[0].label.name == "small/0"
 
 
 def test_networks_may_be_models() -> None:

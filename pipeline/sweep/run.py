@@ -1,0 +1,168 @@
+"""Runs a sweep: explores the designs that are chosen, somewhere, and records them if asked to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, final
+
+from nestmap.model import InputError, Recording
+from nestmap.model.design_space.result import DesignResult
+from nestmap.model.design_space.space import DesignSpace
+from nestmap.pipeline.explore.choices import member_by_name
+from nestmap.pipeline.explore.options import SearchOptions
+from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
+from nestmap.pipeline.sweep.explorer import unrecorded_explorer
+from nestmap.pipeline.sweep.front import Front, figures_of
+from nestmap.pipeline.sweep.options import RecordedRuns, RunsName
+from nestmap.pipeline.sweep.place import LocalProcesses, Place, parse_place
+from nestmap.pipeline.sweep.question import SweepJob, sweep_info
+from nestmap.pipeline.sweep.result import SweepResult
+from nestmap.search.parallel import available_workers
+
+if TYPE_CHECKING:
+    from nestmap.store import Store
+
+
+class SweepProgress(Protocol):
+    """Receives the progress of a sweep."""
+
+    def start(self, designs: int) -> None:
+        """The sweep of so many designs begins."""
+
+    def explored(self, design: DesignResult, front: int) -> None:
+        """A design is explored; this many are on the front now."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """Where a sweep runs and what it records; the fields are those of :func:`sweep`."""
+
+    workers: int | None = None
+    on: str | None = None
+    store: Store | Path | str | None = None
+    runs: RecordedRuns | RunsName = "front"
+    recording: Recording | None = None
+
+    @property
+    def recorded_runs(self) -> RecordedRuns:
+        """Of which designs runs are recorded.
+
+        Raises:
+            InputError: where there is no such choice.
+        """
+        return member_by_name(RecordedRuns, self.runs, "runs")
+
+    @property
+    def place(self) -> Place | None:
+        """Where designs are explored, unless by this process.
+
+        Raises:
+            InputError: where ``on`` is invalid or excludes another argument.
+        """
+        if self.on is None:
+            return None
+        place = parse_place(self.on)
+        if self.workers is not None:
+            raise InputError.conflict("on", "workers", "it says how many designs at a time")
+        if self.store is not None and self.recorded_runs is RecordedRuns.ALL:
+            hint = "this process records runs, of the designs on the front after the sweep"
+            raise InputError.conflict("on", "runs all", hint)
+        return place
+
+
+def run_sweep(
+    job: SweepJob, execution: Execution, progress: SweepProgress | None = None
+) -> SweepResult:
+    """Explores the designs of a job.
+
+    Raises:
+        InputError: where ``on`` is invalid or excludes another argument, or its processes end.
+        StoreError: where the store cannot be written.
+    """
+    observed = _Observed(job.checked.space, progress)
+    where, _ = execution.place, execution.recorded_runs
+    if execution.store is not None:
+        return _recorded(job, execution, observed)
+    with _explorer(job, where, execution.workers) as explore:
+        return sweep_result(job, observed(job.choice.explored(explore), job.choice.most))
+
+
+def sweep_result(job: SweepJob, designs: Iterator[DesignResult]) -> SweepResult:
+    """The result of a job with these designs."""
+    return SweepResult(
+        space=job.checked.space,
+        base=job.checked.base,
+        objective=job.plan.objective,
+        designs=tuple(designs),
+        rejected=job.choice.rejected,
+        static_energy=job.checked.static_energy,
+    )
+
+
+def _recorded(job: SweepJob, execution: Execution, observed: _Observed) -> SweepResult:
+    from nestmap.pipeline.sweep.recorded_runs import (  # noqa: PLC0415 (the store takes long to import)
+        record_missing_runs,
+        run_recorder,
+    )
+    from nestmap.pipeline.sweep.recorder import SweepRecorder  # noqa: PLC0415 (as above)
+    from nestmap.store import Store  # noqa: PLC0415 (as above)
+
+    runs, info = execution.recorded_runs, sweep_info(job)
+    with Store.borrow(execution.store or "") as store:
+        recording = run_recorder(job, info.key, store, execution.recording)
+        one_by_one = nullcontext(recording)
+        everywhere = _explorer(job, execution.place, execution.workers)
+        with (
+            one_by_one if runs is RecordedRuns.ALL else everywhere as explore,
+            SweepRecorder(job.checked, store.start_sweep(info)) as recorder,
+        ):
+            rows = job.choice.explored(recorder.recording(explore))
+            found = sweep_result(job, observed(rows, job.choice.most))
+            recorder.finish(job.choice.rejected)
+        wanted = found.designs if runs is RecordedRuns.ALL else found.front
+        if runs is not RecordedRuns.NONE:
+            record_missing_runs(wanted, job, info.key, store, recording)
+    return found
+
+
+def _explorer(
+    job: SweepJob, place: Place | None, workers: int | None
+) -> AbstractContextManager[ExploreDesigns]:
+    """Explores several designs at a time, each with one thread."""
+    plan = job.plan.with_options(SearchOptions(workers=1))
+    if place is None:
+        count = available_workers() if workers is None else workers
+        return nullcontext(unrecorded_explorer(job.checked, plan, count))
+    checked = replace(job.checked, store=None)  # another process cannot share it
+    if isinstance(place, LocalProcesses):
+        from nestmap.pipeline.sweep.processes import process_explorer  # noqa: PLC0415 (rarely used)
+
+        return process_explorer(checked, plan, place.processes)
+    from nestmap.pipeline.sweep.dask_cluster import dask_explorer  # noqa: PLC0415 (rarely used)
+
+    return dask_explorer(checked, plan, place)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Observed:
+    """Tells of designs that are explored."""
+
+    space: DesignSpace
+    progress: SweepProgress | None
+
+    def __call__(self, rows: Iterator[DesignResult], most: int) -> Iterator[DesignResult]:
+        """The same designs, each told when it is explored."""
+        if self.progress is None:
+            yield from rows
+            return
+        self.progress.start(most)
+        front = Front()
+        for place, row in enumerate(rows):
+            front.add(figures_of(row, self.space.objectives), place)
+            self.progress.explored(row, len(front))
+            yield row
