@@ -11,6 +11,7 @@ from nestmap.pipeline.cli.plot_request import FOLDER
 from nestmap.pipeline.cli.printing import show_text
 from nestmap.pipeline.cli.sweep_front import show_front
 from nestmap.pipeline.sweep.recorded import read_result
+from nestmap.pipeline.sweep.recorded_summary import read_summary
 from nestmap.pipeline.util.atomic_files import os_errors_as_input_errors
 from nestmap.store import Store
 
@@ -36,10 +37,11 @@ def show_sweep(name: str, number: int | None, path: Path) -> None:
     Raises:
         NestmapError: where there is no such sweep or design.
     """
-    found = read_result(name, path)
     if number is None:
-        show_front(found)
+        with Store.open_read_only(path) as store:
+            show_front(read_summary(name, store))
         return
+    found = read_result(name, path)
     try:
         design = found.design(number)
     except KeyError:
@@ -67,7 +69,7 @@ def plot_recorded(options: PlotOptions, store: Store) -> None:
 
     with os_errors_as_input_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    plot_sweep(read_result(options.run, store).view, folder)
+    plot_sweep(read_summary(options.run, store).view, folder)
 
 
 def sweep_report(name: str, store: Store) -> str:
@@ -79,4 +81,4 @@ def sweep_report(name: str, store: Store) -> str:
     # charts take long to import
     from nestmap.pipeline.pages.report.sweep_page import sweep_document  # noqa: PLC0415
 
-    return sweep_document(read_result(name, store))
+    return sweep_document(read_summary(name, store))

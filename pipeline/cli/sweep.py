@@ -49,7 +49,7 @@ def run_sweep_command(options: SweepOptions) -> None:
                 print_note(_going_on(job.checked.space.name, files.store))
             raise
     _write(found, files, layout)
-    show_front(found)
+    show_front(found.summary)
     exit_without_mapping(() if found.front else found.infeasible)
 
 
@@ -61,7 +61,7 @@ def resume_recorded(name: str, store: Store, workers: int | None) -> None:
     """
     with SweepBar() as bar:
         found = resume_sweep(name, store, workers=workers, progress=bar)
-    show_front(found)
+    show_front(found.summary)
     exit_without_mapping(() if found.front else found.infeasible)
 
 
@@ -139,5 +139,5 @@ def _write(found: SweepResult, files: SweepFileOptions, layout: Layout | None) -
     if files.report is not None:
         from nestmap.pipeline.pages.report.sweep_page import sweep_document  # noqa: PLC0415 (slow)
 
-        write_text(files.report, sweep_document(found))
+        write_text(files.report, sweep_document(found.summary))
         print_note(f"Written to {files.report}.")

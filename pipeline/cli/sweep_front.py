@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from nestmap.pipeline.cli.printing import show, show_prose
 from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
-from nestmap.pipeline.sweep.result import SweepResult
 from nestmap.pipeline.sweep.result_table import front_table, heading, notes
+from nestmap.pipeline.sweep.summary import SweepSummary
 
 
-def show_front(found: SweepResult) -> None:
+def show_front(found: SweepSummary) -> None:
     """Prints the front as a table."""
     if found.front:
         show_prose(printable(heading(found)))

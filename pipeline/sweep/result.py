@@ -19,6 +19,7 @@ from nestmap.pipeline.sweep.checked_space import CheckedSpace, find_fields
 from nestmap.pipeline.sweep.field_path import copied
 from nestmap.pipeline.sweep.front import Front, figures_of
 from nestmap.pipeline.sweep.result_view import view_of
+from nestmap.pipeline.sweep.summary import Reason, SweepSummary
 
 if TYPE_CHECKING:
     from nestmap.store import Relation
@@ -107,6 +108,24 @@ class SweepResult(Frozen, frozen=True):
     def view(self) -> DesignsView:
         """The feasible designs as columns, which the figures of ``render.figures`` draw."""
         return view_of(self.space, self.designs, self.front)
+
+    @property
+    def summary(self) -> SweepSummary:
+        """The front, and what is to be said of the other designs."""
+        reasons: dict[str, list[DesignResult]] = {}
+        for design in self.infeasible:
+            reasons.setdefault(design.reason or "", []).append(design)
+        is_feasible = len(self.infeasible) < len(self.designs)
+        return SweepSummary(
+            space=self.space,
+            objective=self.objective,
+            designs=len(self.designs),
+            rejected=self.rejected,
+            front=self.front,
+            best={x: self.best(x) for x in self.space.objectives} if is_feasible else {},
+            reasons=tuple(Reason(x, some[0].number, len(some)) for x, some in reasons.items()),
+            columns=lambda: self.view,
+        )
 
     def relation(self) -> Relation:
         """The designs as a table: parameters, figures, whether they are on the front, reasons."""

@@ -12,13 +12,13 @@ from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.columns import Align, Column, number_column
 from nestmap.pipeline.render.tables.table import Cell, Table, table
-from nestmap.pipeline.sweep.result import SweepResult
+from nestmap.pipeline.sweep.summary import SweepSummary
 
 MOST_REASONS = 3
 """How many reasons of designs without figures are told."""
 
 
-def front_table(result: SweepResult, link: Callable[[int], str] = lambda _: "") -> Table:
+def front_table(result: SweepSummary, link: Callable[[int], str] = lambda _: "") -> Table:
     """A row for each design on the front: its number, parameters, and figures.
 
     ``link`` gives the address of what is known of the design with a number.
@@ -50,7 +50,7 @@ def _value(value: Value) -> Cell:
     return Cell(str(value), "" if isinstance(value, str | bool) else repr(value))
 
 
-def heading(result: SweepResult) -> str:
+def heading(result: SweepSummary) -> str:
     """What the table shows."""
     goals = ", ".join(result.space.objectives)
     networks = "; ".join(
@@ -60,24 +60,21 @@ def heading(result: SweepResult) -> str:
     return f"{result.space.name}: the designs with the lowest {goals} for {of}{networks}"
 
 
-def notes(result: SweepResult) -> Iterator[str]:
+def notes(result: SweepSummary) -> Iterator[str]:
     """How many designs there are, on the front and without figures, and why."""
-    designs = f"{count(len(result.designs))} design{'s' * (len(result.designs) != 1)}"
-    of = "" if len(result.designs) == result.space.size else f" of {count(result.space.size)}"
+    designs = f"{count(result.designs)} design{'s' * (result.designs != 1)}"
+    of = "" if result.designs == result.space.size else f" of {count(result.space.size)}"
     yield (
         f"{designs}{of} explored, {count(len(result.front))} on the front; each layer is mapped "
         f"for {result.objective}."
     )
     if result.rejected:
         yield f"{count(result.rejected)} more do not meet the constraints."
-    reasons: dict[str, list[DesignResult]] = {}
-    for design in result.infeasible:
-        reasons.setdefault(design.reason or "", []).append(design)
-    if reasons:
-        yield f"{count(len(result.infeasible))} have no figures:"
-    for reason, some in list(reasons.items())[:MOST_REASONS]:
-        more = f" and {count(len(some) - 1)} more" if len(some) > 1 else ""
-        yield f"  design {count(some[0].number)}{more}: {reason}"
-    if len(reasons) > MOST_REASONS:
-        others = len(reasons) - MOST_REASONS
+    if result.reasons:
+        yield f"{count(result.infeasible)} have no figures:"
+    for reason in result.reasons[:MOST_REASONS]:
+        more = f" and {count(reason.designs - 1)} more" if reason.designs > 1 else ""
+        yield f"  design {count(reason.first)}{more}: {reason.text}"
+    if len(result.reasons) > MOST_REASONS:
+        others = len(result.reasons) - MOST_REASONS
         yield f"  {count(others)} more reason{'s' * (others != 1)}: --output FILE has them all."

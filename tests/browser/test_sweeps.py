@@ -18,7 +18,8 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sweep")
     file = folder / "sweep.html"
     text = SPACE.replace("[energy, latency]", "[energy, latency, area]")
-    file.write_text(sweep_document(nestmap.sweep(write_space(folder, text))), encoding="utf-8")
+    found = nestmap.sweep(write_space(folder, text))
+    file.write_text(sweep_document(found.summary), encoding="utf-8")
     return file
 
 

@@ -8,7 +8,6 @@ from typing import Final, final
 
 from markupsafe import Markup
 
-from nestmap.model import InfeasibleError
 from nestmap.model.design_space.space import DesignObjective
 from nestmap.pipeline.pages.report.charts import sweep_charts
 from nestmap.pipeline.pages.report.charts.chart import Chart
@@ -17,8 +16,8 @@ from nestmap.pipeline.pages.report.render import render
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, Fact, edp
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.table import Cell, Table
-from nestmap.pipeline.sweep.result import SweepResult
 from nestmap.pipeline.sweep.result_table import front_table, heading, notes
+from nestmap.pipeline.sweep.summary import SweepSummary
 
 DesignLink = Callable[[int], str]
 """The address of what is known of the design with a number; empty if there is none."""
@@ -43,7 +42,7 @@ class _SweepView:
     table: Table | None
 
 
-def sweep_body(result: SweepResult, link: DesignLink = lambda _: "") -> Markup:
+def sweep_body(result: SweepSummary, link: DesignLink = lambda _: "") -> Markup:
     """The page of a sweep; numbers of designs link to what is known of them."""
     view = _SweepView(
         title=f"Sweep {result.space.name}",
@@ -57,22 +56,16 @@ def sweep_body(result: SweepResult, link: DesignLink = lambda _: "") -> Markup:
     return render("sweep", view)
 
 
-def sweep_document(result: SweepResult) -> str:
+def sweep_document(result: SweepSummary) -> str:
     """The page of a sweep as one self-contained file."""
     return document(f"Sweep {result.space.name}", sweep_body(result))
 
 
-def _facts(result: SweepResult) -> Iterator[Fact]:
-    yield Fact(
-        "Designs", cells.count(len(result.designs)), f"of {cells.count(result.space.size).text}"
-    )
+def _facts(result: SweepSummary) -> Iterator[Fact]:
+    yield Fact("Designs", cells.count(result.designs), f"of {cells.count(result.space.size).text}")
     yield Fact("On the front", cells.count(len(result.front)))
-    yield Fact("Infeasible", cells.count(len(result.infeasible)))
-    for objective in result.space.objectives:
-        try:
-            best = result.best(objective)
-        except InfeasibleError:
-            return
+    yield Fact("Infeasible", cells.count(result.infeasible))
+    for objective, best in result.best.items():
         cell, unit = _figure(objective, best.figure(objective) or 0.0)
         yield Fact(_NAMES[objective], cell, f"{unit}design {best.number}")
 

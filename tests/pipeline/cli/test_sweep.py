@@ -24,7 +24,7 @@ def test_prints_the_front_of_the_python_call(file: Path) -> None:
     ended = run("sweep", str(file))
     assert ended.code == 0
     found = nestmap.sweep(file)
-    assert "\n".join(x.text for x in table_lines(front_table(found))) in ended.out
+    assert "\n".join(x.text for x in table_lines(front_table(found.summary))) in ended.out
     assert f"12 designs explored, {len(found.front)} on the front" in ended.out
     assert "Explored 12 designs in" in ended.err
 

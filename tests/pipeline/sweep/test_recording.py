@@ -7,20 +7,25 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 import nestmap
 from nestmap import SweepResult
 from nestmap.model import InputError, MappingProblem, StoreError
 from nestmap.model.design_space.result import DesignResult
+from nestmap.pipeline.analysis.sweep.designs_view import DesignsView
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.render.text.query_result_file import Layout, answer_text
 from nestmap.pipeline.stages import AllSpatialMappingsStage
 from nestmap.pipeline.stages.mapping.candidates import RankedCandidates
 from nestmap.pipeline.sweep.options import RunsName, StrategyName
+from nestmap.pipeline.sweep.recorded_summary import read_summary
 from nestmap.store import RunStatus, Store
 from nestmap.store.maintenance.check import check_store
 from tests.pipeline.sweep.spaces import SPACE, write_space
@@ -243,3 +248,31 @@ def test_what_cannot_be_read_is_told(file: Path, path: Path) -> None:
         store.query("UPDATE sweep_designs SET number = 9 - number")
         with pytest.raises(StoreError, match="sweep small: found design 9 at position 0; expect"):
             nestmap.sweep(file, store=path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("objectives: [energy, latency]", "objectives: [energy, area, edp]"),
+        ("memories.outlet.size: bits", "memories.reg.size: words * 4"),  # some are too small
+        ("memories.outlet.size: bits", "memories.reg.size: 8"),  # all are
+    ],
+)
+def test_a_recorded_sweep_in_brief_is_that_of_the_result(
+    tmp_path: Path, path: Path, old: str, new: str
+) -> None:
+    found = nestmap.sweep(write_space(tmp_path, SPACE.replace(old, new)), store=path, runs="none")
+    expected = found.summary
+    with Store.open_read_only(path) as store:
+        summary = read_summary("small", store)
+        assert replace(summary, columns=expected.columns) == expected
+        for one, other in zip(_columns(summary.view), _columns(expected.view), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def _columns(view: DesignsView) -> Iterator[npt.ArrayLike]:
+    yield from (view.name, view.numbers, view.infeasible, view.on_front)
+    for parameter in view.parameters:
+        yield from (parameter.name, parameter.places, list(map(str, parameter.values)))
+    for objective in view.objectives:
+        yield from (objective.objective.value, objective.values)

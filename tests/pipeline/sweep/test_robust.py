@@ -83,7 +83,9 @@ def test_the_front_of_worst_cases_is_that_of_all_pairs(robust: SweepResult) -> N
 
 
 def test_the_heading_says_that_figures_are_of_the_worst(robust: SweepResult) -> None:
-    assert ": the designs with the lowest energy, latency for the worst of " in heading(robust)
+    assert ": the designs with the lowest energy, latency for the worst of " in heading(
+        robust.summary
+    )
 
 
 def test_unknown_aggregates_are_errors(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
 
 
 def test_the_table_has_the_front_and_its_links(swept: SweepResult) -> None:
-    page = read(str(sweep_body(swept, lambda number: f"/design/{number}")))
+    page = read(str(sweep_body(swept.summary, lambda number: f"/design/{number}")))
     table = captioned(page, "Designs on the Pareto front")
     assert [row[0].text for row in table.rows] == [str(x.number) for x in swept.front]
     energies = [float(row[-3].attributes["data-value"]) for row in table.rows]
@@ -37,8 +37,8 @@ def test_the_table_has_the_front_and_its_links(swept: SweepResult) -> None:
 
 
 def test_without_links_there_are_none(swept: SweepResult) -> None:
-    assert not list(read(str(sweep_body(swept))).every("a"))
-    assert sweep_document(swept).startswith("<!doctype html>")
+    assert not list(read(str(sweep_body(swept.summary))).every("a"))
+    assert sweep_document(swept.summary).startswith("<!doctype html>")
 
 
 def test_charts_have_every_design(swept: SweepResult) -> None:
@@ -76,7 +76,7 @@ def test_of_many_dominated_designs_some_are_drawn() -> None:
 
 def test_a_sweep_without_a_feasible_design_has_reasons_only(tmp_path: Path) -> None:
     text = SPACE.replace("memories.outlet.size: bits", "memories.reg.size: 8")
-    page = read(str(sweep_body(nestmap.sweep(write_space(tmp_path, text)))))
+    page = read(str(sweep_body(nestmap.sweep(write_space(tmp_path, text)).summary)))
     assert "18 have no figures:" in page.text
     assert not list(page.every("table"))
 
