@@ -18,7 +18,7 @@ from nestmap.costmodel.kernel.work import Totals, Work
 from nestmap.costmodel.loading import load_ports, offloading, onloading
 from nestmap.costmodel.reuse import compare_loops, count_cycles, measure_tops, place_loops
 from nestmap.costmodel.stall import time_transfers, worst_stall
-from nestmap.costmodel.transfers import measure_transfers
+from nestmap.costmodel.transfers import count_first_sums, measure_transfers
 from nestmap.costmodel.utilization import find_double_buffers, utilize_memories
 from nestmap.model.arrays import Codes, Floats, Ints
 
@@ -68,6 +68,7 @@ def evaluate_row(problem: FlatProblem, work: Work) -> Totals:
     measure_tops(problem, work)
     count_elements(problem, work)
     find_partial_sums(problem, work)
+    count_first_sums(problem, work)
     count_bits(problem, work)
     measure_transfers(problem, work)
     count_accesses(problem, work)

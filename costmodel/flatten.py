@@ -82,6 +82,7 @@ def _flatten_problem(same: _Identity[MappingProblem]) -> FlatProblem:
     flat.leakage = leakage_of(problem.accelerator)
     flat.cycles_per_operation = array.operation_cycles
     flat.holds_inputs = int(array.holds_inputs)
+    flat.free_first_sum = int(problem.accelerator.free_first_sum)
     flat.ideal_cycles = ceil(ceil(problem.layer.macs / array.units) * array.operation_cycles)
     return flat
 

@@ -7,7 +7,7 @@ import numpy as np
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.work import Work
-from nestmap.costmodel.transfers import link_of
+from nestmap.costmodel.transfers import later_periods, link_of
 from nestmap.costmodel.window_union import window_union
 
 
@@ -48,7 +48,7 @@ def worst_stall(problem: FlatProblem, work: Work) -> float:
 
     Formula: docs/cost-model.md#stall
 
-    Reads: cycles, times, allowed, needed, same_port.
+    Reads: cycles, bits, times, allowed, needed, same_port.
     Fills: port_stall, sequence, periods, windows, gain, rest.
     """
     worst = 0.0
@@ -61,12 +61,15 @@ def worst_stall(problem: FlatProblem, work: Work) -> float:
 
 @kernel
 def _port_stall(problem: FlatProblem, work: Work, port: int) -> float:
-    """Stall of one port: its overdue transfers, and those that exceed the free time."""
+    """Stall of one port: its overdue transfers, and those that exceed the free time.
+
+    Sums that would come back, but for first sums without a read, leave their windows to the others.
+    """
     view = problem.views - 1
     active, overdue, slack, windows = 0, 0.0, 0.0, 0.0
     for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
-        if work.times[view, t] > 0:
-            repeats = work.times[view, t] - 1
+        if work.times[view, t] > 0 or work.bits[view, t] > 0:
+            repeats = later_periods(problem, work, t)
             late = (work.needed[t] - work.allowed[t]) * repeats
             overdue += max(0.0, late)
             slack += min(0.0, late)

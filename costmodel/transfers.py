@@ -13,6 +13,7 @@ from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.axes import OUT, RD_LOW, WR_HIGH, WR_LOW
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.work import Work
+from nestmap.costmodel.reuse import IRRELEVANT
 
 
 @kernel
@@ -31,12 +32,46 @@ def is_backward(problem: FlatProblem, transfer: int) -> bool:
 
 
 @kernel
+def count_first_sums(problem: FlatProblem, work: Work) -> None:
+    """Periods of each link of the output whose sums were not there before; 0 if these are read too.
+
+    A period finds its sums again where an ir loop above the link has turned, so the first ones are
+    those in which no ir loop has: the product of all other loops above.
+
+    Formula: docs/cost-model.md#first-sums
+
+    Reads: loops, dimension, factor, stationary_cut.
+    Fills: first_sums, same_data.
+    """
+    if problem.free_first_sum == 0:
+        return
+    for link in range(problem.levels[OUT]):
+        first = 1.0
+        for n in range(work.stationary_cut[OUT, link], work.loops):
+            if problem.relevance[OUT, work.dimension[n]] != IRRELEVANT:
+                first *= work.factor[n]
+        if first != work.first_sums[link]:
+            work.same_data[OUT, link] = 0
+        work.first_sums[link] = first
+
+
+@kernel
+def later_periods(problem: FlatProblem, work: Work, transfer: int) -> float:
+    """The periods of a transfer during computation: all but the first, or the last for outputs.
+
+    Of the sums that come back none comes before computation, if zeros are not read.
+    """
+    is_later = problem.free_first_sum == 1 and is_backward(problem, transfer)
+    return float(work.times[problem.views - 1, transfer] - (0.0 if is_later else 1.0))
+
+
+@kernel
 def measure_transfers(problem: FlatProblem, work: Work) -> None:
     """Bits that every transfer moves in one period, and its number of periods.
 
     Formula: docs/cost-model.md#bits-of-a-period-and-periods
 
-    Reads: elements, psum_above, cycles, same_data.
+    Reads: elements, psum_above, first_sums, cycles, same_data.
     Fills: bits, times.
     """
     for x in range(problem.operands):
@@ -52,6 +87,8 @@ def measure_transfers(problem: FlatProblem, work: Work) -> None:
                     words = work.elements[view, x, link]
                     if link < problem.transfer_level[t]:
                         words *= problem.boost[view, x, link]
-                    happens = unfinished or not is_backward(problem, t)
+                    is_back = is_backward(problem, t)
+                    happens = unfinished or not is_back
+                    again = periods - (work.first_sums[link] if is_back else 0.0)
                     work.bits[view, t] = words * precision if happens else 0.0
-                    work.times[view, t] = periods if happens else 0.0
+                    work.times[view, t] = again if happens else 0.0

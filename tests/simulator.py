@@ -67,6 +67,10 @@ class Traffic:
             counts.append(self.moved[key] + (self.zeros[key] if link in self.unfinished else 0))
         return tuple(counts)
 
+    def without_zeros(self, operand: str, level: int) -> tuple[int, ...]:
+        """Elements by movement where sums begin without a read."""
+        return tuple(self.moved[(operand, level), movement] for movement in Movement)
+
 
 def simulate(spatial: SpatialProblem, temporal: TemporalMapping) -> Traffic:
     """Runs the mapping and counts."""

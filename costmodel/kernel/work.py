@@ -57,6 +57,8 @@ class Work:
     elements: Annotated[Floats, (VIEWS, OPERANDS, LEVELS)]  # [v, x, l] held by one instance
     # [v, l] 1 where partial sums of the output cross the link above level l
     psum_above: Annotated[Ints, (VIEWS, LEVELS)]
+    # [l] periods of the link above level l whose sums begin without a read
+    first_sums: Annotated[Floats, (LEVELS,)]
     held: Annotated[Floats, (VIEWS, OPERANDS, LEVELS)]  # [v, x, l] bits that one instance holds
     utilization: Annotated[Floats, (OPERANDS, LEVELS)]  # [x, l] held bits over memory size
     effective: Annotated[Floats, (OPERANDS, LEVELS)]  # [x, l] the same for bits live at once

@@ -3,97 +3,13 @@
 from __future__ import annotations
 
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from nestmap.costmodel.evaluate import evaluate
-from nestmap.model import (
-    OUTPUT,
-    Accelerator,
-    ArraySide,
-    Loop,
-    MappingProblem,
-    MemoryInstance,
-    MemoryLevel,
-    MemoryPort,
-    Movement,
-    OperationalArray,
-    PortKind,
-    PortUse,
-    SpatialMapping,
-    SpatialProblem,
-    Unrolling,
-    layer_from_equation,
-)
 from tests.parity.reference import reference_evaluation
 from tests.simulator import simulate
-from tests.strategies import Case, subsets, temporal_mappings
+from tests.strategies import Case
 from tests.sweeps import some_of
-
-BITS = 8
-EQUATIONS = (
-    ("O[b][k]+=W[k][c]*I[b][c]", "B K C"),
-    ("O[m][n]+=I[m][c]*W[c][n]", "M N C"),
-    ("O[b][k]+=I[b][k][c]", "B K C"),
-    ("O[b][g][k]+=W[g][k][c]*I[b][g][c]", "B G K C"),
-    ("O[b][k]+=W[b][k]*I[b][k]", "B K"),
-)
-
-
-def memory(name: str, operands: tuple[str, ...], served: tuple[str, ...]) -> MemoryLevel:
-    """A memory whose port moves exactly one element at a time."""
-    port = MemoryPort(
-        name="rw_port_1",
-        kind=PortKind.READ_WRITE,
-        width_min=BITS,
-        width_max=BITS,
-        allocation=tuple(PortUse(operand=x, movement=m) for x in operands for m in Movement),
-    )
-    instance = MemoryInstance(
-        name=name, size=2**20, read_energy=1.0, write_energy=1.0, ports=(port,)
-    )
-    return MemoryLevel(instance=instance, operands=operands, served_dimensions=served)
-
-
-@st.composite
-def tiny_cases(draw: st.DrawFn) -> Case:
-    """Layers of a few hundred operations, every element as wide as every port."""
-    equation, dimensions = draw(st.sampled_from(EQUATIONS))
-    sizes = {d: draw(st.sampled_from((1, 2, 3, 4, 6))) for d in dimensions.split()}
-    layer = layer_from_equation(
-        equation,
-        sizes,
-        name="tiny",
-        precision={"W": BITS, "I": BITS, "O": BITS},
-        partial_precision=BITS,
-    )
-    names = ("D1", "D2")
-    array = OperationalArray(
-        sides=tuple(ArraySide(name=name, size=6) for name in names), unit_energy=1.0
-    )
-    registers = [
-        memory(f"register_{x}", (x,), draw(subsets(names)))
-        for x in draw(subsets(("I1", "I2", OUTPUT)))
-    ]
-    everything = ("I1", "I2", OUTPUT)
-    buffers = [memory("buffer", everything, names)] if draw(st.booleans()) else []
-    memories = (*registers, *buffers, memory("dram", everything, names))
-    left, unrollings = dict(sizes), list[Unrolling]()
-    for name in names:
-        dimension = draw(st.sampled_from(list(sizes)))
-        divisors = [n for n in range(1, left[dimension] + 1) if left[dimension] % n == 0]
-        factor = draw(st.sampled_from(divisors))
-        left[dimension] //= factor
-        unrollings.append(
-            Unrolling(array_dimension=name, loops=(Loop(dimension=dimension, size=factor),))
-        )
-    spatial = SpatialProblem(
-        problem=MappingProblem(
-            layer=layer,
-            accelerator=Accelerator(name="machine", array=array, memories=memories),
-        ),
-        spatial_mapping=SpatialMapping(unrollings=tuple(unrollings)),
-    )
-    return Case(spatial, draw(temporal_mappings(spatial)))
+from tests.tiny_cases import tiny_cases
 
 
 @settings(max_examples=some_of(100), deadline=None)

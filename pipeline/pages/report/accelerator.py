@@ -87,6 +87,8 @@ def _facts(accelerator: Accelerator) -> Iterator[str]:
         )
     if accelerator.counts_leakage:
         yield "Energies include leakage."
+    if accelerator.free_first_sum:
+        yield "Sums begin without a read of zeros."
 
 
 def _tables(accelerator: Accelerator) -> Iterator[Table]:

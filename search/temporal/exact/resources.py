@@ -36,7 +36,13 @@ from nestmap.costmodel.loading import (
 )
 from nestmap.costmodel.reuse import count_cycles
 from nestmap.costmodel.stall import time_transfers
-from nestmap.costmodel.transfers import is_backward, link_of, measure_transfers
+from nestmap.costmodel.transfers import (
+    count_first_sums,
+    is_backward,
+    later_periods,
+    link_of,
+    measure_transfers,
+)
 from nestmap.model.arrays import Floats, Ints
 from nestmap.search.temporal.exact.lattice import Lattice, load_point
 
@@ -159,6 +165,7 @@ def _add_energy(problem: FlatProblem, work: Work, p: int, spent: Floats) -> None
     count_cycles(problem, work)
     count_elements(problem, work)
     find_partial_sums(problem, work)
+    count_first_sums(problem, work)
     measure_transfers(problem, work)
     count_accesses(problem, work)
     memory_energy(problem, work)
@@ -171,7 +178,7 @@ def _add_stalls(problem: FlatProblem, work: Work, p: int, spent: Floats) -> None
     """Cycles by which transfers are late, and cycles that they need, port by port."""
     for port in range(problem.ports):
         for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
-            if work.times[problem.views - 1, t] > 1:
+            if later_periods(problem, work, t) > 0:
                 _add_stall(problem, work, (port, t), p, spent)
 
 
@@ -186,7 +193,7 @@ def _add_stall(
     """
     port, t = place
     x, link = problem.transfer_operand[t], link_of(problem, t)
-    repeats = work.times[problem.views - 1, t] - 1
+    repeats = later_periods(problem, work, t)
     spent[1 + port, x, link, p] += max(0.0, work.needed[t] - work.allowed[t]) * repeats
     is_whole = problem.cycles_per_operation == np.floor(problem.cycles_per_operation)
     needed = work.needed[t] * repeats if is_whole else 0.0

@@ -141,6 +141,7 @@ ACCELERATOR: Final = Accelerator(
     counts_leakage=True,
     unused_leakage=0.5,
     area_unit=AreaUnit.MM2,
+    free_first_sum=True,
 )
 UNROLLED: Final = SpatialMapping(
     unrollings=(

@@ -280,6 +280,10 @@ REFUSED: Final = {
         with_array(MACHINE, {"holds_inputs": False}),
         Difference(where="array", field="holds_inputs", before="True", after="False"),
     ),
+    "first sums": (
+        copy_with(MACHINE, {"free_first_sum": True}),
+        Difference(where="", field="free_first_sum", before="False", after="True"),
+    ),
     "lanes": (
         copy_with(MACHINE, {"vector_unit": VectorUnit(lanes=5, operation_energy=9.0)}),
         Difference(where="vector unit", field="lanes", before="4", after="5"),

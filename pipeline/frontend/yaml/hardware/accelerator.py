@@ -85,6 +85,16 @@ AREA_UNIT: Final = Field(
     otherwise="areas without a unit, as in ZigZag",
     origin=Origin.NESTMAP,
 )
+FREE_FIRST_SUM: Final = Field(
+    "free_first_sum",
+    "whether sums begin without a read: no memory reads a partial sum before it was written; with "
+    "`false` the zeros that sums begin with are read wherever partial sums are, as in ZigZag",
+    SWITCH,
+    "true",
+    Need.OPTIONAL,
+    default="false",
+    origin=Origin.NESTMAP,
+)
 
 _SEVERAL_CORES: Final = "cores"
 
@@ -101,6 +111,7 @@ ACCELERATOR: Final = Section(
         TECHNOLOGY,
         STATIC_ENERGY,
         AREA_UNIT,
+        FREE_FIRST_SUM,
     ),
 )
 
@@ -144,6 +155,7 @@ def accelerator_of(root: Node, fields: Mapping[Field, Node], cacti: CactiClient)
     sources = CostSources(fields.get(TECHNOLOGY), cacti)
     memories = tuple(parse_memory(memory, node, array, sources) for memory, node in nodes.items())
     counts_leakage = _counts_leakage(fields.get(STATIC_ENERGY), array, memories)
+    free_first = fields.get(FREE_FIRST_SUM)
     unit = (
         parse_vector_unit(fields[VECTOR_UNIT_FIELD], memories)
         if VECTOR_UNIT_FIELD in fields
@@ -157,6 +169,7 @@ def accelerator_of(root: Node, fields: Mapping[Field, Node], cacti: CactiClient)
             vector_unit=unit,
             counts_leakage=counts_leakage,
             area_unit=fields[AREA_UNIT].choice(AreaUnit) if AREA_UNIT in fields else None,
+            free_first_sum=free_first.boolean() if free_first else False,
         )
     except ValidationError as error:
         found, expected = violation(error)

@@ -14,6 +14,7 @@ from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, Sec
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import (
     AREA_UNIT,
     ARRAY_FIELD,
+    FREE_FIRST_SUM,
     MEMORIES,
     NAME,
     STATIC_ENERGY,
@@ -119,7 +120,15 @@ CORE: Final = Section(
     "are on-chip; the outermost one of each memory operand holds the tensors that cores exchange.",
     (
         *(NAME, MEMORIES, ARRAY_FIELD, _TYPE, _OPERATORS, _DATAFLOWS),
-        *(VECTOR_UNIT_FIELD, TECHNOLOGY, STATIC_ENERGY, AREA_UNIT, _PRECISION, _BANKS),
+        *(
+            VECTOR_UNIT_FIELD,
+            TECHNOLOGY,
+            STATIC_ENERGY,
+            AREA_UNIT,
+            FREE_FIRST_SUM,
+            _PRECISION,
+            _BANKS,
+        ),
     ),
 )
 STORAGE_CORE: Final = Section(

@@ -29,6 +29,7 @@ from nestmap.model import (
     Unrolling,
     layer_from_equation,
 )
+from nestmap.model.base import copy_with
 from nestmap.search.temporal.loop_factors import loop_factors
 from tests.search.temporal.exact.oracle import count_mappings
 from tests.search.temporal.exact.random_machines import imc_machine, leaking, plain_machine
@@ -52,6 +53,7 @@ class Kind(StrEnum):
     PINNED = "pinned"
     LEAKING = "leaking"
     IMC = "imc"
+    FREE_SUMS = "free_sums"
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,8 @@ def draw_problem(random: Random, kind: Kind, most: int) -> Small:
     machine = imc_machine(random) if kind is Kind.IMC else plain_machine(random)
     if kind is Kind.LEAKING:
         machine = leaking(random, machine)
+    elif kind is Kind.FREE_SUMS:
+        machine = copy_with(machine, {"free_first_sum": True})
     form = random.choice(FORMS)
     dimensions = form.dimensions.split()
     mapping = draw_unrolling(random, machine.array.sizes, dimensions)

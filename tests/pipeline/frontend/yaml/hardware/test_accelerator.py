@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 import pytest
 import yaml
@@ -76,6 +76,7 @@ class AcceleratorText(TypedDict):
     name: str
     memories: dict[str, MemoryText]
     operational_array: ArrayText
+    free_first_sum: NotRequired[bool]
 
 
 FILES = zigzag_inputs("hardware")
@@ -101,6 +102,7 @@ def written(accelerator: Accelerator) -> AcceleratorText:
             "unit_energy": array.unit_energy,
             "unit_area": array.unit_area,
         },
+        "free_first_sum": accelerator.free_first_sum,
     }
 
 
@@ -323,7 +325,12 @@ def accelerators(draw: st.DrawFn) -> Accelerator:
     )
     names = (*(f"m{i}" for i in range(draw(st.integers(0, 4)))), "top")
     levels = tuple(draw(memories(name, dimensions)) for name in names)
-    return Accelerator(name=draw(st.text("abc é", min_size=1)), array=array, memories=levels)
+    return Accelerator(
+        name=draw(st.text("abc é", min_size=1)),
+        array=array,
+        memories=levels,
+        free_first_sum=draw(st.booleans()),
+    )
 
 
 @pytest.fixture(scope="module")
