@@ -16,7 +16,7 @@ def count_accesses(problem: FlatProblem, work: Work) -> None:
 
     Formula: docs/cost-model.md#word-accesses
 
-    Reads: bits, times, same_data.
+    Reads: slides, bits, fresh_bits, times, same_data.
     Fills: accesses.
     """
     for x in range(problem.operands):
@@ -27,9 +27,13 @@ def count_accesses(problem: FlatProblem, work: Work) -> None:
                 t = problem.link_transfer[x, link, i]
                 port, level = problem.transfer_port[t], problem.transfer_level[t]
                 narrow, wide = problem.port_min[port], problem.port_max[port]
+                slides, units = work.slides[x, link], problem.units[FRACTIONAL, x, level]
                 # from left to right: the order decides how 6.999... is truncated
                 words = np.ceil(work.bits[FRACTIONAL, t] / narrow) * (narrow / wide)
-                words = words * work.times[FRACTIONAL, t] * problem.units[FRACTIONAL, x, level]
+                words = words * (work.times[FRACTIONAL, t] - slides) * units
+                if slides > 0:
+                    fresh = np.ceil(work.fresh_bits[FRACTIONAL, t] / narrow) * (narrow / wide)
+                    words += fresh * slides * units
                 work.accesses[t] = np.trunc(words)
 
 

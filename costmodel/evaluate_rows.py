@@ -17,6 +17,7 @@ from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Totals, Work
 from nestmap.costmodel.loading import load_ports, offloading, onloading
 from nestmap.costmodel.reuse import compare_loops, count_cycles, measure_tops, place_loops
+from nestmap.costmodel.sliding import measure_slides
 from nestmap.costmodel.stall import time_transfers, worst_stall
 from nestmap.costmodel.transfers import count_first_sums, measure_transfers
 from nestmap.costmodel.utilization import find_double_buffers, utilize_memories
@@ -67,6 +68,7 @@ def evaluate_row(problem: FlatProblem, work: Work) -> Totals:
     count_cycles(problem, work)
     measure_tops(problem, work)
     count_elements(problem, work)
+    measure_slides(problem, work)
     find_partial_sums(problem, work)
     count_first_sums(problem, work)
     count_bits(problem, work)

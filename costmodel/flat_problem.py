@@ -64,6 +64,7 @@ class FlatProblem:
     slot_operand: Annotated[Ints, (MEMORIES, OPERANDS)]
     slot_level: Annotated[Ints, (MEMORIES, OPERANDS)]
     double_buffered: Annotated[Ints, (MEMORIES,)]  # [m] 1 if the description forces it
+    reuses_windows: Annotated[Ints, (MEMORIES,)]  # [m] 1 if it loads only what slides in
     transfer_operand: Annotated[Ints, (TRANSFERS,)]  # [t]
     transfer_level: Annotated[Ints, (TRANSFERS,)]  # [t] memory level whose port serves it
     transfer_movement: Annotated[Ints, (TRANSFERS,)]  # [t]

@@ -156,6 +156,7 @@ def _put_memories(flat: FlatProblem, problem: MappingProblem) -> None:
         flat.memory_size, [m.size for m in memories], f"accelerator {accelerator.name}: memories"
     )
     fill_corner(flat.double_buffered, [m.double_buffered for m in memories], "memories")
+    fill_corner(flat.reuses_windows, [m.window_reuse for m in memories], "memories")
     fill_corner(flat.memory, _memory_of_level(problem), where)
     for m, level in enumerate(accelerator.memories):
         for operand in level.operands:

@@ -42,13 +42,13 @@ def tile_elements(problem: FlatProblem, work: Work, x: int) -> float:
     for i in range(problem.first_r[x], problem.first_r[x + 1]):
         count *= work.extent[problem.r_dimension[i]]
     for index in range(problem.first_pr[x], problem.first_pr[x + 1]):
-        count *= _length(problem, work, index)
+        count *= axis_elements(problem, work, index)
     return float(count)
 
 
 @kernel
-def _length(problem: FlatProblem, work: Work, index: int) -> float:
-    """Elements along a pr index that the tile touches.
+def axis_elements(problem: FlatProblem, work: Work, index: int) -> float:
+    """Elements along a pr index that the tile of ``extent`` touches.
 
     Formula: docs/cost-model.md#values-of-an-affine-index
     """
@@ -75,9 +75,9 @@ def _growth(problem: FlatProblem, work: Work, x: int, dimension: int, factor: fl
     if kind != PARTIALLY_RELEVANT:
         return 1.0
     index = problem.pr_index[x, dimension]
-    before = _length(problem, work, index)
+    before = axis_elements(problem, work, index)
     work.extent[dimension] *= factor
-    return float(_length(problem, work, index) / before)
+    return float(axis_elements(problem, work, index) / before)
 
 
 @kernel

@@ -20,7 +20,7 @@ def load_ports(problem: FlatProblem, work: Work, compute_cycles: float) -> None:
 
     Formula: docs/cost-model.md#cycles-of-loading
 
-    Reads: cycles, held, bits, times, needed, same_data, same_port.
+    Reads: cycles, slides, held, bits, fresh_bits, times, needed, same_data, same_port.
     Fills: loading, sequence, once, compute_cycles.
     """
     is_same = work.compute_cycles == compute_cycles
@@ -51,7 +51,10 @@ def average_width(problem: FlatProblem, work: Work, t: int) -> float:
     view = problem.views - 1
     x, link = problem.transfer_operand[t], link_of(problem, t)
     boost = problem.boost[view, x, link] if link < problem.transfer_level[t] else 1.0
-    return float(np.trunc(work.bits[view, t] / boost / work.cycles[x, link] * boost))
+    bits, slides = work.bits[view, t], work.slides[x, link]
+    if slides > 0:
+        bits -= (bits - work.fresh_bits[view, t]) * slides / work.times[view, t]
+    return float(np.trunc(bits / boost / work.cycles[x, link] * boost))
 
 
 @kernel

@@ -20,8 +20,8 @@ def time_transfers(problem: FlatProblem, work: Work) -> None:
 
     Formula: docs/cost-model.md#cycles-that-a-transfer-needs-and-may-take
 
-    Reads: cycles, top_irrelevant, doubled, bits, same_data, same_window.
-    Fills: allowed, needed, same_port.
+    Reads: cycles, slides, top_irrelevant, doubled, bits, fresh_bits, same_data, same_window.
+    Fills: allowed, needed, fresh_needed, same_port.
     """
     view = problem.views - 1
     for port in range(problem.ports):
@@ -39,6 +39,10 @@ def time_transfers(problem: FlatProblem, work: Work) -> None:
                 port = problem.transfer_port[t]
                 work.allowed[t] = allowed
                 work.needed[t] = np.ceil(work.bits[view, t] / problem.port_max[port])
+                if work.slides[x, link] > 0:
+                    work.fresh_needed[t] = np.ceil(
+                        work.fresh_bits[view, t] / problem.port_max[port]
+                    )
                 work.same_port[port] = 0
 
 
@@ -48,7 +52,7 @@ def worst_stall(problem: FlatProblem, work: Work) -> float:
 
     Formula: docs/cost-model.md#stall
 
-    Reads: cycles, bits, times, allowed, needed, same_port.
+    Reads: cycles, slides, bits, times, allowed, needed, fresh_needed, same_port.
     Fills: port_stall, sequence, periods, windows, gain, rest.
     """
     worst = 0.0
@@ -70,16 +74,21 @@ def _port_stall(problem: FlatProblem, work: Work, port: int) -> float:
     for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
         if work.times[view, t] > 0 or work.bits[view, t] > 0:
             repeats = later_periods(problem, work, t)
-            late = (work.needed[t] - work.allowed[t]) * repeats
+            slides = work.slides[problem.transfer_operand[t], link_of(problem, t)]
+            late = (work.needed[t] - work.allowed[t]) * (repeats - slides)
             overdue += max(0.0, late)
             slack += min(0.0, late)
+            if slides > 0:
+                late = (work.fresh_needed[t] - work.allowed[t]) * slides
+                overdue += max(0.0, late)
+                slack += min(0.0, late)
             windows += work.allowed[t] * repeats
             work.sequence[active] = t
             active += 1
     if active == 0:
         return 0.0
     if active == 1:
-        return overdue + slack
+        return overdue if overdue > 0 else slack  # nothing early makes up for what is late
     return overdue + max(0.0, slack + windows - _shared_time(problem, work, active))
 
 

@@ -71,8 +71,8 @@ def measure_transfers(problem: FlatProblem, work: Work) -> None:
 
     Formula: docs/cost-model.md#bits-of-a-period-and-periods
 
-    Reads: elements, psum_above, first_sums, cycles, same_data.
-    Fills: bits, times.
+    Reads: elements, slides, fresh, psum_above, first_sums, cycles, same_data.
+    Fills: bits, fresh_bits, times.
     """
     for x in range(problem.operands):
         for link in range(problem.levels[x]):
@@ -84,11 +84,13 @@ def measure_transfers(problem: FlatProblem, work: Work) -> None:
                 precision = problem.partial_precision[x] if unfinished else problem.precision[x]
                 for i in range(problem.link_transfers[x, link]):
                     t = problem.link_transfer[x, link, i]
-                    words = work.elements[view, x, link]
-                    if link < problem.transfer_level[t]:
-                        words *= problem.boost[view, x, link]
+                    below = link < problem.transfer_level[t]
+                    boost = problem.boost[view, x, link] if below else 1.0
+                    words = work.elements[view, x, link] * boost
                     is_back = is_backward(problem, t)
                     happens = unfinished or not is_back
                     again = periods - (work.first_sums[link] if is_back else 0.0)
                     work.bits[view, t] = words * precision if happens else 0.0
                     work.times[view, t] = again if happens else 0.0
+                    if work.slides[x, link] > 0:
+                        work.fresh_bits[view, t] = work.fresh[view, x, link] * boost * precision

@@ -15,6 +15,9 @@ loops and served dimensions that only grow from a level to the next:
   fetches apart for which nothing was written before. The reference counts them too on every link
   that partial sums go up, be it only because several units make parts of one sum.
 
+A memory with ``window_reuse`` keeps its last tile and loads only the elements that this does not
+hold, while no other loops turn than those of :meth:`_Run.steady_loops`; else it forgets its tile.
+
 Elements equal word accesses where every precision is that of the ports, which have one width.
 """
 
@@ -87,9 +90,15 @@ def simulate(spatial: SpatialProblem, temporal: TemporalMapping) -> Traffic:
 def _count_input(run: _Run, traffic: Traffic) -> None:
     for link in range(run.levels):
         held: dict[Unit, Tile] = {}
-        for tiles in run.tiles_in_time(link):
-            fetched = {unit: tile for unit, tile in tiles.items() if held.get(unit) != tile}
-            held |= fetched
+        steady = run.steady_loops(link)
+        digits = run.digits_in_time(link)
+        before = next(run.digits_in_time(link))
+        for tiles, now in zip(run.tiles_in_time(link), digits, strict=True):
+            moved = {n for n in range(len(now)) if now[n] != before[n]}
+            if not moved <= steady:
+                held = {}
+            fetched = {unit: tile - held.get(unit, frozenset()) for unit, tile in tiles.items()}
+            held, before = tiles, now
             _count_down(run, traffic.moved, link, fetched)
 
 
@@ -157,7 +166,7 @@ class _Run:
 
     def tiles_in_time(self, link: int) -> Iterator[dict[Unit, Tile]]:
         """What each instance below the link has to hold, one step of the outer loops at a time."""
-        inner = self.temporal.cuts_of(self.operand)[link - 1] if link > 0 else 0
+        inner = self._loops_inside(link)
         cycles = prod(loop.size for loop in self.temporal.order[:inner])
         for start in range(0, self.temporal.cycles, cycles):
             touched: dict[Unit, set[Element]] = {}
@@ -166,6 +175,44 @@ class _Run:
                     element = self._element(cycle, unit)
                     touched.setdefault(self._instance(link - 1, unit), set()).add(element)
             yield {instance: frozenset(elements) for instance, elements in touched.items()}
+
+    def digits_in_time(self, link: int) -> Iterator[tuple[int, ...]]:
+        """The iteration of every loop, in the same steps; those inside a step stay at 0."""
+        inner = self._loops_inside(link)
+        sizes = [loop.size for loop in self.temporal.order]
+        for step in product(*(range(size) for size in reversed(sizes[inner:]))):
+            yield (*(0 for _ in range(inner)), *reversed(step))
+
+    def reuses_windows(self, link: int) -> bool:
+        """Whether the memory below the link keeps the part of its tile that it needs again."""
+        levels = self.spatial.problem.levels(self.operand)
+        return link > 0 and levels[link - 1].instance.window_reuse
+
+    def steady_loops(self, link: int) -> set[int]:
+        """The loops that turn while the memory remembers its tile.
+
+        The innermost ones, which leave all tiles where they are, and with window reuse the next
+        loop with all loops over the same dimension right above it.
+        """
+        order, inner = self.temporal.order, self._loops_inside(link)
+        start, *_ = tiles = list(self.tiles_in_time(link))
+        found, step, n = set(range(inner)), 1, inner
+        while n < len(order) and (order[n].size == 1 or tiles[step] == start):
+            found.add(n)
+            step *= order[n].size
+            n += 1
+        first = n
+        while (
+            self.reuses_windows(link)
+            and n < len(order)
+            and order[n].dimension == order[first].dimension
+        ):
+            found.add(n)
+            n += 1
+        return found
+
+    def _loops_inside(self, link: int) -> int:
+        return self.temporal.cuts_of(self.operand)[link - 1] if link > 0 else 0
 
     def crossing(self, link: int, tiles: dict[Unit, Tile]) -> list[Element]:
         """Elements that cross the link, each once for every instance above it."""

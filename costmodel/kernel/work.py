@@ -55,6 +55,9 @@ class Work:
     top_relevant: Annotated[Floats, (OPERANDS, LEVELS)]
     top_irrelevant: Annotated[Floats, (OPERANDS, LEVELS)]
     elements: Annotated[Floats, (VIEWS, OPERANDS, LEVELS)]  # [v, x, l] held by one instance
+    # [x, l] periods of the link above level l that load only what slides in, and its elements
+    slides: Annotated[Floats, (OPERANDS, LEVELS)]
+    fresh: Annotated[Floats, (VIEWS, OPERANDS, LEVELS)]
     # [v, l] 1 where partial sums of the output cross the link above level l
     psum_above: Annotated[Ints, (VIEWS, LEVELS)]
     # [l] periods of the link above level l whose sums begin without a read
@@ -68,10 +71,12 @@ class Work:
     doubled: Annotated[Ints, (OPERANDS, LEVELS)]  # [x, l] 1 where the level double-buffers
     bits: Annotated[Floats, (VIEWS, TRANSFERS)]  # [v, t] bits that a transfer moves in one period
     times: Annotated[Floats, (VIEWS, TRANSFERS)]  # [v, t] periods in the whole run; 0: never
+    fresh_bits: Annotated[Floats, (VIEWS, TRANSFERS)]  # [v, t] bits of a period that slides
     accesses: Annotated[Floats, (TRANSFERS,)]  # [t] word accesses
     energy: Annotated[Floats, (TRANSFERS,)]  # [t] pJ
     allowed: Annotated[Floats, (TRANSFERS,)]  # [t] cycles of the window in which it must happen
     needed: Annotated[Floats, (TRANSFERS,)]  # [t] cycles that it takes
+    fresh_needed: Annotated[Floats, (TRANSFERS,)]  # [t] the same in a period that slides
     # [t] cycles that the first (inputs) or last (output) transfer costs
     loading: Annotated[Floats, (TRANSFERS,)]
     # [x, sharing] cycles of an input's links, by how many of their ends serve both inputs

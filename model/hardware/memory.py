@@ -79,6 +79,8 @@ class MemoryInstance(Frozen, frozen=True):
     ports: tuple[MemoryPort, ...] = Field(min_length=1)
     double_buffered: bool = False
     """Whether the memory always holds two copies of a tile, which takes twice the capacity."""
+    window_reuse: bool = False
+    """Whether the memory loads only what slides in when a loop moves a window of the inputs."""
 
 
 class MemoryLevel(Frozen, frozen=True):

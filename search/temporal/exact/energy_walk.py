@@ -38,6 +38,7 @@ from nestmap.search.temporal.exact.many import (
 )
 from nestmap.search.temporal.exact.operand_bounds import operand_bounds
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
+from nestmap.search.temporal.exact.supported import check_supported
 
 BLOCK = 32
 """Rows that a thread takes at a time."""
@@ -59,8 +60,13 @@ Result = tuple[Ints, Floats]
 
 
 def row_table(candidates: SpatialCandidates, workers: int = 1) -> RowTable:
-    """The rows as kernels read them, with the better of two lower bounds."""
+    """The rows as kernels read them, with the better of two lower bounds.
+
+    Raises:
+        InputError: if a memory reuses windows.
+    """
     problem, table = candidates.problem, candidates.table
+    check_supported(problem)
     computation, cheap = array_energies(problem, table), candidates.bounds()
     leakage = flatten_problem(problem).leakage * cheap.latency
     bounds = operand_bounds(problem, table, workers) + computation + leakage
@@ -114,8 +120,12 @@ def least_energy_of(problems: Sequence[SpatialProblem], options: ExactOptions) -
     """The least energy of some spatial mappings, found without an exact search of each.
 
     Unknown where the kernels do not find the optimum, or nothing fits.
+
+    Raises:
+        InputError: if a memory reuses windows.
     """
     first = problems[0].problem
+    check_supported(first)
     if any(x.problem is not first for x in problems) or not _is_plain(first, options):
         return LeastEnergy()
     table = UnrollingTable.of(first, [x.spatial_mapping for x in problems])

@@ -84,6 +84,7 @@ def memory(name: str, operands: str, allocation: str) -> MemoryLevel:
             for x, kind, text in ports
         ),
         double_buffered=True,
+        window_reuse=True,
     )
     return MemoryLevel(
         instance=instance, operands=tuple(operands.split()), served_dimensions=("D1", "D2")

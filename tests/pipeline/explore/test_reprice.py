@@ -280,6 +280,10 @@ REFUSED: Final = {
         with_array(MACHINE, {"holds_inputs": False}),
         Difference(where="array", field="holds_inputs", before="True", after="False"),
     ),
+    "window reuse": (
+        with_instance(MACHINE, 1, {"window_reuse": True}),
+        Difference(where="memory buffer", field="window_reuse", before="False", after="True"),
+    ),
     "first sums": (
         copy_with(MACHINE, {"free_first_sum": True}),
         Difference(where="", field="free_first_sum", before="False", after="True"),

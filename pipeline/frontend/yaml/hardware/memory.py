@@ -24,6 +24,7 @@ from nestmap.pipeline.frontend.yaml.field_schema import (
     Field,
     Form,
     Need,
+    Origin,
     Section,
     one_of,
 )
@@ -72,6 +73,16 @@ _DOUBLE_BUFFERING: Final = Field(
     Need.OPTIONAL,
     default="false",
 )
+_WINDOW_REUSE: Final = Field(
+    "window_reuse",
+    "whether the memory loads only what slides in when a loop moves a window of the inputs, as "
+    "`OX` does over `FX`; not with the exact search",
+    SWITCH,
+    "true",
+    Need.OPTIONAL,
+    default="false",
+    origin=Origin.NESTMAP,
+)
 
 MEMORY: Final = Section(
     "Memory",
@@ -81,6 +92,7 @@ MEMORY: Final = Section(
     "of an access, or it is computed: see [What memories cost](memory-costs.md).",
     (
         *(_SIZE, _OPERANDS, _PORTS, SERVED_DIMENSIONS, _LATENCY, _DOUBLE_BUFFERING),
+        _WINDOW_REUSE,
         *COST_FIELDS,
     ),
 )
@@ -150,7 +162,7 @@ def _instance(
     name: str, fields: Mapping[Field, Node], built: MemoryDescription, cost: MemoryCost
 ) -> MemoryInstance:
     latency = fields.get(_LATENCY)
-    doubled = fields.get(_DOUBLE_BUFFERING)
+    doubled, reuse = fields.get(_DOUBLE_BUFFERING), fields.get(_WINDOW_REUSE)
     with built.node.locate_errors():
         return MemoryInstance(
             name=name,
@@ -162,6 +174,7 @@ def _instance(
             latency=latency.integer(_LATENCY.kind, minimum=0) if latency else 1,
             ports=tuple(built.ports),
             double_buffered=doubled.boolean() if doubled else False,
+            window_reuse=reuse.boolean() if reuse else False,
         )
 
 

@@ -48,6 +48,7 @@ class MemoryText(TypedDict, total=False):
     ports: list[PortText]
     served_dimensions: list[str]
     force_double_buffering: bool
+    window_reuse: bool
 
 
 class ArrayText(TypedDict, total=False):
@@ -127,6 +128,7 @@ def _memory_text(level: MemoryLevel) -> MemoryText:
         ],
         "served_dimensions": list(level.served_dimensions),
         "force_double_buffering": instance.double_buffered,
+        "window_reuse": instance.window_reuse,
     }
 
 
@@ -137,7 +139,14 @@ def test_zigzag_accelerators_load_field_by_field(path: Path) -> None:
     assert list(text["memories"]) == list(data["memories"])
     for name, memory in data["memories"].items():
         known = {k: v for k, v in memory.items() if k != "auto_cost_extraction"}
-        assert text["memories"][name] == {"force_double_buffering": False} | known
+        assert (
+            text["memories"][name]
+            == {
+                "force_double_buffering": False,
+                "window_reuse": False,
+            }
+            | known
+        )
     array = {k: v for k, v in data["operational_array"].items() if k != "input_precision"}
     assert text["operational_array"] == {"systolic_dimensions": []} | array
 
@@ -157,7 +166,8 @@ def test_zigzag_imc_accelerators_load_field_by_field(path: Path) -> None:
     assert list(array.sizes.values()) == given.get("sizes")
     assert array.operation_cycles == {"aimc": 4, "dimc": 8}[path.stem]
     assert written(accelerator)["memories"]["cells"] == data["memories"]["cells"] | {
-        "force_double_buffering": False
+        "force_double_buffering": False,
+        "window_reuse": False,
     }
 
 
@@ -306,6 +316,7 @@ def memories(draw: st.DrawFn, name: str, dimensions: tuple[str, ...]) -> MemoryL
         latency=draw(st.integers(0, 10)),
         ports=tuple(ports),
         double_buffered=draw(st.booleans()),
+        window_reuse=draw(st.booleans()),
     )
     served = draw(st.lists(st.sampled_from(dimensions), unique=True))
     return MemoryLevel(instance=instance, operands=operands, served_dimensions=tuple(served))
