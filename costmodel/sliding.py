@@ -42,11 +42,11 @@ def measure_slides(problem: FlatProblem, work: Work) -> None:
         for link in range(1, problem.levels[x]):
             if problem.reuses_windows[problem.memory[x, link]] == 0:
                 continue
-            at, run = work.stationary_cut[x, link], 1.0
-            moved = work.dimension[at] if at < work.loops else -1
+            at, run = int(work.stationary_cut[x, link]), 1.0
+            moved = int(work.dimension[at]) if at < work.loops else -1
             if moved >= 0 and can_slide(problem, x, link, moved):
                 while at < work.loops and work.dimension[at] == moved:
-                    run *= work.factor[at]
+                    run *= float(work.factor[at])
                     at += 1
             put_slides(problem, work, (x, link), moved, run)
 

@@ -8,8 +8,9 @@ from typing import Final
 from benchmarks.silicon.eyeriss import Measured, Modelled
 
 _HEAD: Final = """\
-| layer | units: chip | model | ms: chip | model | error | no stalls | MB: chip | model | error |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
+| layer | units: chip | model | ms: chip | model | error | whole tiles | no stalls | \
+MB: chip | model | error | whole tiles |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
 
 
 def eyeriss_table(measured: Mapping[str, Measured], found: Mapping[str, Modelled]) -> str:
@@ -19,40 +20,34 @@ def eyeriss_table(measured: Mapping[str, Measured], found: Mapping[str, Modelled
 
 
 def _row(name: str, chip: Measured, model: Modelled) -> str:
-    units = (f"{chip.units}", f"{model.units}")
-    return _line(name, units, (chip.milliseconds, model.milliseconds, model.ideal),
-                 (chip.buffer, model.buffer))  # fmt: skip
+    return _line((name, f"{chip.units}", f"{model.units}"), chip, model)
 
 
 def _sum(measured: Iterable[Measured], found: Iterable[Modelled]) -> str:
     chips, models = tuple(measured), tuple(found)
-    times = (
-        sum(x.milliseconds for x in chips),
-        sum(x.milliseconds for x in models),
-        sum(x.ideal for x in models),
+    chip = Measured(0, sum(x.milliseconds for x in chips), sum(x.buffer for x in chips))
+    model = Modelled(
+        units=0,
+        milliseconds=sum(x.milliseconds for x in models),
+        ideal=sum(x.ideal for x in models),
+        buffer=sum(x.buffer for x in models),
+        whole=(sum(x.whole[0] for x in models), sum(x.whole[1] for x in models)),
     )
-    return _line(
-        "sum", ("", ""), times, (sum(x.buffer for x in chips), sum(x.buffer for x in models))
-    )
+    return _line(("sum", "", ""), chip, model)
 
 
-def _line(
-    name: str,
-    units: tuple[str, str],
-    times: tuple[float, float, float],
-    buffer: tuple[float, float],
-) -> str:
-    (chip, model, ideal), (chip_bytes, model_bytes) = times, buffer
+def _line(first: tuple[str, str, str], chip: Measured, model: Modelled) -> str:
     cells = (
-        name,
-        *units,
-        f"{chip:.1f}",
-        f"{model:.1f}",
-        error(chip, model),
-        f"{ideal:.1f}",
-        f"{chip_bytes:.1f}",
-        f"{model_bytes:.1f}",
-        error(chip_bytes, model_bytes),
+        *first,
+        f"{chip.milliseconds:.1f}",
+        f"{model.milliseconds:.1f}",
+        error(chip.milliseconds, model.milliseconds),
+        f"{model.whole[0]:.1f}",
+        f"{model.ideal:.1f}",
+        f"{chip.buffer:.1f}",
+        f"{model.buffer:.1f}",
+        error(chip.buffer, model.buffer),
+        f"{model.whole[1]:.1f}",
     )
     return f"| {' | '.join(cells)} |"
 
