@@ -78,7 +78,7 @@ def windows(draw: st.DrawFn) -> Case:
     return Case(spatial, draw(temporal_mappings(spatial)))
 
 
-@settings(max_examples=some_of(400), deadline=None)
+@settings(max_examples=some_of(1600), deadline=None)
 @given(windows(), subsets(("m0", "m1")))
 def test_accesses_are_those_counted_cycle_by_cycle(case: Case, names: tuple[str, ...]) -> None:
     reuse = with_reuse(case, names)
