@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
-import yaml
 from pydantic import Field
 
-from nestmap.model import Frozen, InfeasibleError, MappingConstraints, Objective
-from nestmap.model.design_space.design import Design
+from nestmap.model import Frozen, InfeasibleError, Objective
 from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import Description, DesignObjective, DesignSpace
 from nestmap.model.units import Count
 from nestmap.pipeline.analysis.sweep.designs_view import DesignsView
-from nestmap.pipeline.frontend.yaml.design_space import LocatedSpace
-from nestmap.pipeline.sweep.checked_space import CheckedSpace, find_fields
-from nestmap.pipeline.sweep.field_path import copied
+from nestmap.pipeline.sweep.design_yaml import design_yaml
 from nestmap.pipeline.sweep.front import Front, figures_of
 from nestmap.pipeline.sweep.result_view import view_of
 from nestmap.pipeline.sweep.summary import Reason, SweepSummary
 
 if TYPE_CHECKING:
     from nestmap.store import Relation
-
-_NO_WRAPPING: Final = 10**6
 
 
 class SweepResult(Frozen, frozen=True):
@@ -95,14 +89,7 @@ class SweepResult(Frozen, frozen=True):
 
         Without a mapping, ``nestmap explore`` finds the same figures on it.
         """
-        located = LocatedSpace(self.space, {})
-        fields = find_fields(located, copied(self.base.values))
-        made = CheckedSpace(located, self.base, fields, (), MappingConstraints())
-        tree = made.description(Design(design.number, design.parameters))
-        if self.static_energy:
-            tree["static_energy"] = True
-        text = yaml.safe_dump(tree, sort_keys=False, default_flow_style=None, width=_NO_WRAPPING)
-        return f"# Design {design.number} of {self.space.name!r}: {design}\n{text}"
+        return design_yaml(self.space, self.base, self.static_energy, design)
 
     @cached_property
     def view(self) -> DesignsView:

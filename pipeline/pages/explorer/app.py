@@ -15,13 +15,13 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from nestmap.model import NestmapError, StoreError
-from nestmap.pipeline.pages.explorer import pages
+from nestmap.pipeline.pages.explorer import pages, sweep_pages
 from nestmap.pipeline.pages.explorer.access import Access
 from nestmap.pipeline.pages.explorer.security import RETRY, Guard, TooLongError, too_long
 from nestmap.pipeline.pages.explorer.sql_requests import ask_page, sql_page
 from nestmap.pipeline.pages.explorer.static_files import prepare, static_file
 from nestmap.pipeline.pages.explorer.store_site import MissingError, Site
-from nestmap.pipeline.pages.explorer.urls import COMPARE, RUNS, SCHEMA, SQL, STATIC
+from nestmap.pipeline.pages.explorer.urls import COMPARE, RUNS, SCHEMA, SQL, STATIC, SWEEPS
 
 _TITLES: Final = {404: "No such page", 405: "Not allowed here"}
 
@@ -86,10 +86,29 @@ def _routes(site: Site, access: Access) -> list[Route]:
         Route("/run/{run}", run),
         Route("/run/{run}/layer", layer),
         Route(COMPARE, compare),
+        *_sweep_routes(site),
         Route(SCHEMA, schema),
         Route(SQL, sql),
         Route(SQL, ask, methods=["POST"]),
         Route(STATIC + "{name}", static_file),
+    ]
+
+
+def _sweep_routes(site: Site) -> list[Route]:
+    def sweeps(request: Request) -> Response:
+        return sweep_pages.sweeps_page(site)
+
+    def sweep(request: Request) -> Response:
+        return sweep_pages.sweep_page(site, request.path_params["key"])
+
+    def design(request: Request) -> Response:
+        path = request.path_params
+        return sweep_pages.design_page(site, path["key"], path["number"])
+
+    return [
+        Route(SWEEPS, sweeps),
+        Route("/sweep/{key}", sweep),
+        Route("/sweep/{key}/{number}", design),
     ]
 
 

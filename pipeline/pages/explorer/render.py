@@ -10,7 +10,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
-from nestmap.pipeline.pages.explorer.urls import RUNS, SCHEMA, SQL, STATIC
+from nestmap.pipeline.pages.explorer.urls import RUNS, SCHEMA, SQL, STATIC, SWEEPS
 from nestmap.pipeline.pages.report.assets import Assets
 from nestmap.pipeline.pages.report.page import document
 from nestmap.pipeline.pages.report.render import templates
@@ -19,7 +19,7 @@ STYLE: Final = "explorer.css"
 SCRIPT: Final = "explorer.js"
 
 _ASSETS: Final = Assets(STATIC, styles=(STYLE,), scripts=(SCRIPT,))
-_PLACES: Final = ((RUNS, "Runs"), (SQL, "SQL"), (SCHEMA, "Schema"))
+_PLACES: Final = ((RUNS, "Runs"), (SWEEPS, "Sweeps"), (SQL, "SQL"), (SCHEMA, "Schema"))
 
 
 def page(title: str, body: Markup, at: str = "", status: int = 200) -> HTMLResponse:

@@ -11,6 +11,7 @@ from nestmap.pipeline.pages.report.links import Links
 RUNS: Final = "/"
 COMPARE: Final = "/compare"
 SQL: Final = "/sql"
+SWEEPS: Final = "/sweeps"
 SCHEMA: Final = "/schema"
 STATIC: Final = "/static/"
 
@@ -35,6 +36,16 @@ LINKS: Final = Links(
 def compare_address(*runs: UUID) -> str:
     """The page that compares runs; changes are from the first one."""
     return f"{COMPARE}?{urlencode([('run', str(run)) for run in runs])}"
+
+
+def sweep_address(key: str) -> str:
+    """The page of a sweep."""
+    return f"/sweep/{key}"
+
+
+def design_address(key: str, number: int) -> str:
+    """The page of a design of a sweep."""
+    return f"{sweep_address(key)}/{number}"
 
 
 def sql_address(sql: str) -> str:

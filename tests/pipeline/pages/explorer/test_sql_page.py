@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
+from pathlib import Path
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import pytest
 
 from nestmap.pipeline.pages.explorer.sql_page import EXAMPLES, SAVED, SHOWN
-from nestmap.store import Store
+from nestmap.store import Parameter, Store
 from tests.pipeline.pages.explorer.conftest import Explored
 from tests.pipeline.pages.explorer.stores import MARKUP, NASTY
-from tests.pipeline.pages.explorer.visits import FORM, Reply, Visitor
+from tests.pipeline.pages.explorer.visits import FORM, Reply, Visitor, visiting
 from tests.pipeline.pages.report.dom import grid
+from tests.store.sweeps import INFO
 
 
 def box(reply: Reply) -> str:
@@ -127,7 +129,7 @@ def test_every_named_query_is_written_out_and_answered(
     visitor: Visitor, explored: Explored
 ) -> None:
     with Store.open_read_only(explored.path) as store:
-        queries = store.named_queries()
+        queries = [x for x in store.named_queries() if Parameter.SWEEP not in x.parameters]
     given = {"run": explored.nasty, "against": explored.small, "layer": NASTY[0], "k": "2"}
     for query in queries:
         sql = box(visitor.get(f"/sql?{urlencode({'query': query.name, **given})}"))
@@ -137,9 +139,22 @@ def test_every_named_query_is_written_out_and_answered(
         assert grid(page.by_id("answer")).titles
 
 
+def test_queries_about_sweeps_are_written_out_and_answered(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s.duckdb") as store:
+        store.start_sweep(INFO)
+        queries = [x for x in store.named_queries() if Parameter.SWEEP in x.parameters]
+    assert len(queries) == 3
+    with visiting(tmp_path / "s.duckdb") as visitor:
+        for query in queries:
+            sql = box(visitor.get(f"/sql?{urlencode({'query': query.name, 'sweep': 'arrays'})}"))
+            assert INFO.key in sql
+            assert grid(visitor.ask(sql).page.by_id("answer")).titles
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
+        ({"query": "sweep_front"}, "sweep 'last': found no such sweep in this store"),
         ({"query": "'"}, "there is none of that name; expected one of areas"),
         ({"query": "top", "k": "0); DROP"}, "k: found '0); DROP'; expected a number from 1"),
         ({"query": "pareto", "run": "zz"}, "run 'zz': found no such run"),

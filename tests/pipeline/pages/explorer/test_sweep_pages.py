@@ -1,0 +1,112 @@
+"""The pages of sweeps show what is recorded, and lead from a design to its layers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import nestmap
+from nestmap import SweepResult
+from nestmap.pipeline.pages.explorer.urls import design_address, sweep_address
+from nestmap.store import Store
+from tests.pipeline.pages.explorer.visits import Visitor, visiting
+from tests.pipeline.pages.report.dom import captioned, grid
+from tests.pipeline.sweep.spaces import SPACE, write_space
+from tests.store.sweeps import INFO, infeasible
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture(name="path", scope="module")
+def _path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sweeps")
+    path = folder / "store.duckdb"
+    text = SPACE.replace("name: small", f"name: '{HOSTILE}'")
+    nestmap.sweep(write_space(folder, text), store=path)
+    with Store.open(path) as store:
+        begun = store.start_sweep(INFO)
+        begun.add(infeasible(3))
+        begun.commit(())
+    return path
+
+
+@pytest.fixture(name="swept", scope="module")
+def _swept(path: Path) -> SweepResult:
+    return nestmap.recorded_sweep(HOSTILE, path)
+
+
+@pytest.fixture(name="key", scope="module")
+def _key(path: Path) -> str:
+    with Store.open_read_only(path) as store:
+        return store.find_sweep(HOSTILE).info.key
+
+
+@pytest.fixture(name="visitor", scope="module")
+def _visitor(path: Path) -> Iterator[Visitor]:
+    with visiting(path) as visitor:
+        yield visitor
+
+
+def test_all_sweeps_are_listed(visitor: Visitor, key: str, swept: SweepResult) -> None:
+    page = visitor.get("/sweeps").page
+    table = grid(page.by_id("sweeps"))
+    assert table.texts("Sweep") == ["arrays", HOSTILE]
+    assert table.texts("Status") == ["incomplete", "done"]
+    assert table.values("Designs") == [1, len(swept.designs)]
+    assert table.values("Front") == [0, len(swept.front)]
+    links = [cell.one("a").attributes["href"] for cell in table.column("Sweep")]
+    assert links == [sweep_address(INFO.key), sweep_address(key)]
+
+
+def test_a_sweep_leads_to_its_designs_and_their_runs(
+    visitor: Visitor, key: str, swept: SweepResult, path: Path
+) -> None:
+    page = visitor.get(sweep_address(key)).page
+    rows = captioned(page, "Designs on the Pareto front").rows
+    assert [row[0].text for row in rows] == [str(x.number) for x in swept.front]
+    first = rows[0][0].one("a").attributes["href"]
+    assert first == design_address(key, swept.front[0].number)
+    design = visitor.get(first).page
+    runs = [x.attributes["href"] for x in design.every("a")]
+    with Store.open_read_only(path) as store:
+        recorded = {f"/run/{run.id}" for run in store.runs()}
+    assert recorded <= set(runs)
+    assert len(recorded) == 2
+    assert all(visitor.get(x).status == 200 for x in recorded)
+
+
+def test_a_design_has_its_figures_and_its_accelerator(
+    visitor: Visitor, key: str, swept: SweepResult
+) -> None:
+    for design in (swept.front[0], swept.designs[-1]):
+        page = visitor.get(design_address(key, design.number)).page
+        table = grid(page.by_id("networks"))
+        assert table.values("Energy") == [x.energy for x in design.networks]
+        values = grid(page.by_id("parameters"))
+        assert values.texts("Value") == [str(x) for _, x in design.parameters]
+        shown = page.one("pre").text
+        assert shown.split() == swept.accelerator_yaml(design).split()
+
+
+def test_a_design_that_is_refused_has_its_reason(visitor: Visitor) -> None:
+    assert "too small" in visitor.get(design_address(INFO.key, 3)).told
+
+
+def test_names_are_never_markup(visitor: Visitor, key: str) -> None:
+    for at in ("/sweeps", sweep_address(key), design_address(key, 0), f"/sweep/{HOSTILE}"):
+        assert "<script>alert" not in visitor.get(at.replace(HOSTILE, "%3Cscript%3Ealert")).text
+
+
+@pytest.mark.parametrize("rest", ["no", "0" * 32, "KEY/99", "KEY/x", "KEY/-1", "KEY/" + "9" * 50])
+def test_what_is_not_there_is_told(visitor: Visitor, key: str, rest: str) -> None:
+    reply = visitor.get(f"/sweep/{rest.replace('KEY', key)}")
+    assert reply.status == 404
+    assert "expected" in reply.told
+
+
+def test_a_store_without_sweeps_says_so(tmp_path: Path) -> None:
+    Store.open(tmp_path / "s.duckdb").close()
+    with visiting(tmp_path / "s.duckdb") as visitor:
+        assert "There is no sweep in this store yet." in visitor.get("/sweeps").told
