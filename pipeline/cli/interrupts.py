@@ -8,14 +8,20 @@ import sys
 from _thread import interrupt_main
 from collections.abc import Generator
 from contextlib import contextmanager
+from importlib.machinery import ExtensionFileLoader
 from threading import Timer
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
+    from types import FrameType
 
 INTERRUPTED: Final = 130  # 128 + the number of SIGINT, as shells report it
 _PAUSE: Final = 0.05
+_LOADERS: Final = (
+    ExtensionFileLoader.create_module.__code__,
+    ExtensionFileLoader.exec_module.__code__,
+)
 
 
 @contextmanager
@@ -27,9 +33,11 @@ def exit_if_interrupted() -> Generator[None]:
     Raises:
         SystemExit: with exit code 130 if the block was interrupted.
     """
-    before, hook = signal.getsignal(signal.SIGTERM), sys.unraisablehook
-    if before is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    hook = sys.unraisablehook
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    before = {number: x for number, x in usual.items() if signal.getsignal(number) is x}
+    for number in before:
+        signal.signal(number, _interrupt)
     sys.unraisablehook = _raise_again
     try:
         yield
@@ -40,15 +48,36 @@ def exit_if_interrupted() -> Generator[None]:
             _end()
         raise
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         sys.unraisablehook = hook
-        for number in (signal.SIGINT, signal.SIGTERM):  # what is left takes milliseconds
+        for number in usual:  # what is left takes milliseconds
             atexit.register(signal.signal, number, signal.SIG_IGN)
 
 
 def _end() -> None:
     sys.stderr.write("interrupted\n")
     raise SystemExit(INTERRUPTED) from None
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Interrupts what runs; later, while a compiled module is loaded.
+
+    Such modules call Python functions while they fill their tables, and crash if one of them fails:
+    DuckDB's aborts at once, or the tables are freed twice when the process ends.
+    """
+    while frame is not None:
+        if frame.f_code in _LOADERS:
+            _interrupt_later()
+            return
+        frame = frame.f_back
+    raise KeyboardInterrupt
+
+
+def _interrupt_later() -> None:
+    again = Timer(_PAUSE, interrupt_main)
+    again.daemon = True
+    again.start()
 
 
 def _raise_again(ignored: UnraisableHookArgs) -> None:
@@ -58,8 +87,6 @@ def _raise_again(ignored: UnraisableHookArgs) -> None:
     garbage collector calls, which cannot pass the exception on.
     """
     if isinstance(ignored.exc_value, KeyboardInterrupt):
-        again = Timer(_PAUSE, interrupt_main)
-        again.daemon = True
-        again.start()
+        _interrupt_later()
     else:
         sys.__unraisablehook__(ignored)

@@ -74,6 +74,17 @@ def slow(bar, batch):
 ExplorationBar.observe = slow
 """
 
+LOADING: Final = f"""
+{START}
+import enum, sys
+construct = enum.EnumMeta.__call__
+def interrupted(cls, value, *names, **options):
+    if names and "duckdb" in sys.modules:  # DuckDB's compiled module makes an enumeration
+        os.kill(os.getpid(), signal.SIGINT)
+    return construct(cls, value, *names, **options)
+enum.EnumMeta.__call__ = interrupted
+"""
+
 AT_THE_END: Final = f"""
 {START}
 from nestmap.store.record import run as writer
@@ -123,6 +134,10 @@ def test_an_interrupt_that_a_callback_swallows_comes_again(inputs: Inputs) -> No
     ended = run_process(*inputs.explore, setup=SWALLOWED)
     assert_interrupted(ended)
     assert "To resume: nestmap resume" in ended.err
+
+
+def test_an_interrupt_waits_for_a_compiled_module(inputs: Inputs) -> None:
+    assert_interrupted(run_process(*inputs.explore, setup=LOADING))
 
 
 @pytest.mark.parametrize("commit", range(1, 5))
