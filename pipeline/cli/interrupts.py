@@ -8,7 +8,6 @@ import sys
 from _thread import interrupt_main
 from collections.abc import Generator
 from contextlib import contextmanager
-from importlib.machinery import ExtensionFileLoader
 from threading import Timer
 from typing import TYPE_CHECKING, Final
 
@@ -18,10 +17,11 @@ if TYPE_CHECKING:
 
 INTERRUPTED: Final = 130  # 128 + the number of SIGINT, as shells report it
 _PAUSE: Final = 0.05
-_LOADERS: Final = (
-    ExtensionFileLoader.create_module.__code__,
-    ExtensionFileLoader.exec_module.__code__,
-)
+_IMPORTS: Final = "<frozen importlib._bootstrap>"
+"""The file of the functions that import modules."""
+
+_BUILDERS: Final = ("llvmlite.binding.", "pydantic.plugin.")
+"""Modules whose functions call compiled code that calls Python functions."""
 
 
 @contextmanager
@@ -61,13 +61,15 @@ def _end() -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Interrupts what runs; later, while a compiled module is loaded.
+    """Interrupts what runs; later, while a module is imported, or LLVM or Pydantic builds.
 
-    Such modules call Python functions while they fill their tables, and crash if one of them fails:
-    DuckDB's aborts at once, or the tables are freed twice when the process ends.
+    Compiled code that calls Python functions meanwhile does not expect them to fail: DuckDB's
+    module aborts, or frees its tables twice when the process ends, LLVM returns addresses of
+    nothing, and Pydantic blames the schema.
     """
     while frame is not None:
-        if frame.f_code in _LOADERS:
+        module: object = frame.f_globals.get("__name__")
+        if frame.f_code.co_filename == _IMPORTS or str(module).startswith(_BUILDERS):
             _interrupt_later()
             return
         frame = frame.f_back

@@ -85,6 +85,30 @@ def interrupted(cls, value, *names, **options):
 enum.EnumMeta.__call__ = interrupted
 """
 
+IN_LLVM: Final = f"""
+{START}
+from llvmlite.binding import executionengine
+find = executionengine.ExecutionEngine._find_module_ptr
+calls = []
+def interrupted(engine, pointer):  # LLVM asks for a kernel in the cache
+    calls.append(pointer)
+    if len(calls) == 8:
+        os.kill(os.getpid(), signal.SIGINT)
+    return find(engine, pointer)
+executionengine.ExecutionEngine._find_module_ptr = interrupted
+"""
+
+IN_PYDANTIC: Final = f"""
+{START}
+import enum
+get = enum.property.__get__
+def interrupted(member, instance, owner=None):  # Pydantic asks for the values of an enumeration
+    if owner is not None and owner.__name__ == "AreaUnit":
+        os.kill(os.getpid(), signal.SIGINT)
+    return get(member, instance, owner)
+enum.property.__get__ = interrupted
+"""
+
 AT_THE_END: Final = f"""
 {START}
 from nestmap.store.record import run as writer
@@ -136,8 +160,9 @@ def test_an_interrupt_that_a_callback_swallows_comes_again(inputs: Inputs) -> No
     assert "To resume: nestmap resume" in ended.err
 
 
-def test_an_interrupt_waits_for_a_compiled_module(inputs: Inputs) -> None:
-    assert_interrupted(run_process(*inputs.explore, setup=LOADING))
+@pytest.mark.parametrize("setup", [LOADING, IN_LLVM, IN_PYDANTIC])
+def test_an_interrupt_waits_for_compiled_code(inputs: Inputs, setup: str) -> None:
+    assert_interrupted(run_process(*inputs.explore, setup=setup))
 
 
 @pytest.mark.parametrize("commit", range(1, 5))
