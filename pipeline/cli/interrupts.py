@@ -20,8 +20,8 @@ _PAUSE: Final = 0.05
 _IMPORTS: Final = "<frozen importlib._bootstrap>"
 """The file of the functions that import modules."""
 
-_BUILDERS: Final = ("llvmlite.binding.", "pydantic.plugin.")
-"""Modules whose functions call compiled code that calls Python functions."""
+_BUILDERS: Final = ("llvmlite.binding.", "numba.core.serialize", "pydantic.plugin.")
+"""Modules with functions that compiled code calls, or that call it meanwhile."""
 
 
 @contextmanager
@@ -61,11 +61,11 @@ def _end() -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Interrupts what runs; later, while a module is imported, or LLVM or Pydantic builds.
+    """Interrupts what runs; later, while a module is imported, or compiled code calls Python.
 
-    Compiled code that calls Python functions meanwhile does not expect them to fail: DuckDB's
-    module aborts, or frees its tables twice when the process ends, LLVM returns addresses of
-    nothing, and Pydantic blames the schema.
+    That does not expect the functions to fail: DuckDB's module aborts, or frees its tables twice
+    when the process ends, LLVM returns addresses of nothing, kernels return results that do not
+    exist, and Pydantic blames the schema.
     """
     while frame is not None:
         module: object = frame.f_globals.get("__name__")

@@ -109,6 +109,18 @@ def interrupted(member, instance, owner=None):  # Pydantic asks for the values o
 enum.property.__get__ = interrupted
 """
 
+IN_A_RESULT: Final = f"""
+{START}
+from numba.core import serialize
+vars(serialize)["os"], vars(serialize)["signal"] = os, signal
+exec('''
+_unpickle = _numba_unpickle
+def _numba_unpickle(*arguments):  # kernels that return arrays call it
+    os.kill(os.getpid(), signal.SIGINT)
+    return _unpickle(*arguments)
+''', vars(serialize))
+"""
+
 AT_THE_END: Final = f"""
 {START}
 from nestmap.store.record import run as writer
@@ -160,7 +172,7 @@ def test_an_interrupt_that_a_callback_swallows_comes_again(inputs: Inputs) -> No
     assert "To resume: nestmap resume" in ended.err
 
 
-@pytest.mark.parametrize("setup", [LOADING, IN_LLVM, IN_PYDANTIC])
+@pytest.mark.parametrize("setup", [LOADING, IN_LLVM, IN_PYDANTIC, IN_A_RESULT])
 def test_an_interrupt_waits_for_compiled_code(inputs: Inputs, setup: str) -> None:
     assert_interrupted(run_process(*inputs.explore, setup=setup))
 
