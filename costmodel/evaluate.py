@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from nestmap.costmodel.area_leakage import areas_of, clock_period_of, static_energies, sum_areas
+from nestmap.costmodel.busy_ports import busy_cycles, stall_of
 from nestmap.costmodel.evaluate_rows import (
     Columns,
     evaluate_row,
@@ -104,7 +105,7 @@ def _evaluation(
         mac_energy=totals.mac_energy,
         memory_energy=totals.memory_energy,
         levels=_levels(spatial, problem, work),
-        port_stalls=_port_stalls(spatial, work),
+        port_stalls=_port_stalls(spatial, problem, work),
         ideal_cycles=int(problem.ideal_cycles),
         ideal_temporal_cycles=int(totals.ideal_temporal),
         stall=int(totals.stall),
@@ -195,10 +196,16 @@ def port_names(accelerator: Accelerator) -> list[tuple[str, str]]:
     ]
 
 
-def _port_stalls(spatial: SpatialProblem, work: Work) -> tuple[PortStall, ...]:
+def _port_stalls(
+    spatial: SpatialProblem, problem: FlatProblem, work: Work
+) -> tuple[PortStall, ...]:
     names = port_names(spatial.accelerator)
-    stalls = work.port_stall[: len(names)].tolist()
     return tuple(
-        PortStall(memory=memory, port=port, stall=int(stall))
-        for (memory, port), stall in zip(names, stalls, strict=True)
+        PortStall(
+            memory=memory,
+            port=port,
+            stall=int(stall_of(problem, work, i)),
+            busy=int(busy_cycles(problem, work, i)),
+        )
+        for i, (memory, port) in enumerate(names)
     )

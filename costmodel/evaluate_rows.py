@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nestmap.costmodel.busy_ports import wait_for_ports
 from nestmap.costmodel.energy import count_accesses, memory_energy
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.footprint import count_bits, count_elements, find_partial_sums
@@ -80,13 +81,17 @@ def evaluate_row(problem: FlatProblem, work: Work) -> Totals:
     stall = worst_stall(problem, work)
     cycles = work.cycles[0, problem.levels[0]] * problem.cycles_per_operation
     load_ports(problem, work, np.ceil(cycles) + stall)
+    first, last = onloading(problem, work), offloading(problem, work)
+    if problem.strict_ports == 1:
+        others = np.ceil(cycles) + first + last + problem.drain
+        stall = wait_for_ports(problem, work, stall, others)
     return Totals(
         memory_energy(problem, work),
         problem.computation,
         np.ceil(cycles),
         stall,
-        onloading(problem, work),
-        offloading(problem, work),
+        first,
+        last,
     )
 
 

@@ -40,6 +40,7 @@ class FlatProblem:
     views: int  # 1 if both views are equal, else 2
     holds_inputs: int  # 1 if the array reuses an input word while it does not change
     free_first_sum: int  # 1 if sums begin without a read of zeros
+    strict_ports: int  # 1 if latency is at least what each port is busy
     relevance: Annotated[Ints, (OPERANDS, DIMENSIONS)]  # [x, d] Relevance
     levels: Annotated[Ints, (OPERANDS,)]  # [x] number of memory levels
     precision: Annotated[Floats, (OPERANDS,)]  # [x] bits of an element (of the output: finished)

@@ -83,6 +83,7 @@ def _flatten_problem(same: _Identity[MappingProblem]) -> FlatProblem:
     flat.cycles_per_operation = array.operation_cycles
     flat.holds_inputs = int(array.holds_inputs)
     flat.free_first_sum = int(problem.accelerator.free_first_sum)
+    flat.strict_ports = int(problem.accelerator.strict_ports)
     flat.ideal_cycles = ceil(ceil(problem.layer.macs / array.units) * array.operation_cycles)
     return flat
 

@@ -148,6 +148,4 @@ def _levels(
 def _port_stalls(cme: CostModelEvaluation, accelerator: Accelerator) -> tuple[PortStall, ...]:
     """The port stalls with the current names of memories and ports."""
     pairs = zip(port_names(accelerator), cme.port_stalls, strict=True)
-    return tuple(
-        PortStall(memory=memory, port=port, stall=old.stall) for (memory, port), old in pairs
-    )
+    return tuple(copy_with(old, {"memory": memory, "port": port}) for (memory, port), old in pairs)

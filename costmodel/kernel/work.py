@@ -84,6 +84,8 @@ class Work:
     once: Annotated[Ints, (PORTS,)]  # [p] transfers that can hide behind computation
     compute_cycles: float  # cycles of computation with stalls
     port_stall: Annotated[Floats, (PORTS,)]  # [p] stall (positive) or slack of a port
+    # [p] the same where latency is at least what the port is busy
+    port_wait: Annotated[Floats, (PORTS,)]
     sequence: Annotated[Ints, (TRANSFERS,)]  # scratch: transfers of a port in some order
     # scratch of the window union, in ascending order of periods
     periods: Annotated[Floats, (TRANSFERS,)]

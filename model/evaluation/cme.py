@@ -64,11 +64,15 @@ class LevelEvaluation(Frozen, frozen=True):
 
 
 class PortStall(Frozen, frozen=True):
-    """Stall (positive) or slack (negative) of a physical port, in cycles."""
+    """Stall (positive) or slack (negative) of a physical port, in cycles.
+
+    ``busy`` is how long it needs for all that it moves; ``None``: recorded before this was counted.
+    """
 
     memory: str
     port: str
     stall: int
+    busy: Cycles | None = None
 
 
 class CostModelEvaluation(Frozen, frozen=True):
@@ -153,6 +157,18 @@ class CostModelEvaluation(Frozen, frozen=True):
     def latency(self) -> CyclesShare:
         """The total latency, ``latency2``."""
         return self.latency2
+
+    @property
+    def overloaded_port(self) -> PortStall | None:
+        """The port that is busy for longer than the latency, the busiest; ``None``: there is none.
+
+        Loads that share it overlap in the model, unless the accelerator has ``strict_ports``.
+        Source: docs/cost-model.md#busy-ports.
+        """
+        busiest = max(self.port_stalls, key=lambda port: port.busy or 0, default=None)
+        if busiest is None or (busiest.busy or 0) <= self.latency:
+            return None
+        return busiest
 
     @property
     def spatial_utilization(self) -> Utilization:

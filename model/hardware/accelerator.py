@@ -116,7 +116,8 @@ class Accelerator(Frozen, frozen=True):
     With ``counts_leakage`` the energy of a layer includes leakage while it runs; ``unused_leakage``
     (mW) is the leakage of memories that a layer does not use. ``area_unit`` is the unit of all
     areas; ``None``: they have none. With ``free_first_sum`` sums begin without a read: no memory
-    sends a partial sum down before a part of it came up.
+    sends a partial sum down before a part of it came up. With ``strict_ports`` a layer takes at
+    least as long as each port needs for all that it moves.
     """
 
     name: str = Field(min_length=1)
@@ -127,6 +128,7 @@ class Accelerator(Frozen, frozen=True):
     unused_leakage: MilliWatts = 0.0
     area_unit: AreaUnit | None = None
     free_first_sum: bool = False
+    strict_ports: bool = False
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Accelerator:

@@ -61,6 +61,8 @@ def _facts(accelerator: Accelerator) -> Iterator[str]:
         yield "Energies include leakage."
     if accelerator.free_first_sum:
         yield "Sums begin without a read of zeros."
+    if accelerator.strict_ports:
+        yield "Layers take at least as long as each port is busy."
 
 
 def _units(array: OperationalArray) -> str:

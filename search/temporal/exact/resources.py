@@ -10,8 +10,10 @@ Latency is not a sum over boundaries, but it is bounded by sums:
 - What happens once on a port hides behind the share of all cycles in which the port is not busy
   with what happens again and again. So latency is at least what happens once in full, with the
   cycles that the rest needs, or its share of all cycles, whichever is less.
+- With strict ports latency is at least what all transfers of a port need.
 
-Formulas: docs/cost-model.md#stall, docs/cost-model.md#cycles-of-loading
+Formulas: docs/cost-model.md#stall, docs/cost-model.md#cycles-of-loading,
+docs/cost-model.md#busy-ports
 """
 
 from __future__ import annotations
@@ -88,18 +90,20 @@ def all_resources(problem: FlatProblem, lattice: Lattice) -> Resources:
     """Energy, and the resources of latency (cycles) that can matter.
 
     In this order: energy; by port late cycles, needed cycles and busy bits; by port and input the
-    cycles of loading with what happens once in full, alone and with the other cycles; the loads.
-    Sums of these follow: a stall with the loads.
+    cycles of loading with what happens once in full, alone and with the other cycles; the loads;
+    by port all that it is busy, if ports are strict. Sums of these follow: a stall with the loads.
     """
     ports, loads = problem.ports, [LOAD + i for i in range(LOADS)]
     several = SEQUENCES * ports
     counts = {STALL: 2 * ports, BUSY: ports, ONCE: several, TOTAL: several}
-    kind = np.array([ENERGY, *(k for k, n in counts.items() for _ in range(n)), *loads])
+    strict = [TOTAL] * (ports if problem.strict_ports == 1 else 0)
+    kind = np.array([ENERGY, *(k for k, n in counts.items() for _ in range(n)), *loads, *strict])
     shape = len(kind), problem.operands, problem.levels.max() + 1, len(lattice.depth)
     spent = np.zeros(shape)
     cycles = _fill_all(problem, new_record(Work), lattice, spent)
     offset, width, busy = np.zeros(len(kind)), np.ones(len(kind)), np.zeros(len(kind), np.int64)
     offset[1 + ports : 1 + 2 * ports] = cycles
+    offset[len(kind) - len(strict) :] = problem.drain
     width[kind == ONCE] = np.tile(problem.port_max[:ports], SEQUENCES)
     busy[kind == ONCE] = np.tile(np.flatnonzero(kind == BUSY), SEQUENCES)
     most = spent.max(axis=3).sum(axis=(1, 2))
@@ -146,6 +150,8 @@ def _fill_all(problem: FlatProblem, work: Work, lattice: Lattice, spent: Floats)
                 least[x] = work.elements[problem.views - 1, x, 1] * precision
         _add_stalls(problem, work, p, spent)
         _add_loads(problem, work, least, p, spent)
+        if problem.strict_ports == 1:
+            _add_busy(problem, work, p, spent[len(spent) - problem.ports :])
     return float(np.ceil(work.cycles[0, problem.levels[0]] * problem.cycles_per_operation))
 
 
@@ -206,6 +212,15 @@ def _add_stall(
         for which in range(SEQUENCES):
             k = 1 + (3 + SEQUENCES + which) * problem.ports + port
             spent[k, x, link, p] += share
+
+
+@kernel
+def _add_busy(problem: FlatProblem, work: Work, p: int, spent: Floats) -> None:
+    """Adds all cycles in which ports are busy."""
+    for port in range(problem.ports):
+        for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
+            cycles = work.needed[t] * work.times[problem.views - 1, t]
+            spent[port, problem.transfer_operand[t], link_of(problem, t), p] += cycles
 
 
 @kernel

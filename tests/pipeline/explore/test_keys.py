@@ -143,6 +143,7 @@ ACCELERATOR: Final = Accelerator(
     unused_leakage=0.5,
     area_unit=AreaUnit.MM2,
     free_first_sum=True,
+    strict_ports=True,
 )
 UNROLLED: Final = SpatialMapping(
     unrollings=(

@@ -288,6 +288,10 @@ REFUSED: Final = {
         copy_with(MACHINE, {"free_first_sum": True}),
         Difference(where="", field="free_first_sum", before="False", after="True"),
     ),
+    "strict ports": (
+        copy_with(MACHINE, {"strict_ports": True}),
+        Difference(where="", field="strict_ports", before="False", after="True"),
+    ),
     "lanes": (
         copy_with(MACHINE, {"vector_unit": VectorUnit(lanes=5, operation_energy=9.0)}),
         Difference(where="vector unit", field="lanes", before="4", after="5"),

@@ -95,6 +95,16 @@ FREE_FIRST_SUM: Final = Field(
     default="false",
     origin=Origin.NESTMAP,
 )
+STRICT_PORTS: Final = Field(
+    "strict_ports",
+    "whether a layer takes at least as many cycles as each port is busy; with `false` loads may "
+    "overlap on a port, as in ZigZag",
+    SWITCH,
+    "true",
+    Need.OPTIONAL,
+    default="false",
+    origin=Origin.NESTMAP,
+)
 
 _SEVERAL_CORES: Final = "cores"
 
@@ -112,6 +122,7 @@ ACCELERATOR: Final = Section(
         STATIC_ENERGY,
         AREA_UNIT,
         FREE_FIRST_SUM,
+        STRICT_PORTS,
     ),
 )
 
@@ -155,7 +166,7 @@ def accelerator_of(root: Node, fields: Mapping[Field, Node], cacti: CactiClient)
     sources = CostSources(fields.get(TECHNOLOGY), cacti)
     memories = tuple(parse_memory(memory, node, array, sources) for memory, node in nodes.items())
     counts_leakage = _counts_leakage(fields.get(STATIC_ENERGY), array, memories)
-    free_first = fields.get(FREE_FIRST_SUM)
+    free_first, strict = fields.get(FREE_FIRST_SUM), fields.get(STRICT_PORTS)
     unit = (
         parse_vector_unit(fields[VECTOR_UNIT_FIELD], memories)
         if VECTOR_UNIT_FIELD in fields
@@ -170,6 +181,7 @@ def accelerator_of(root: Node, fields: Mapping[Field, Node], cacti: CactiClient)
             counts_leakage=counts_leakage,
             area_unit=fields[AREA_UNIT].choice(AreaUnit) if AREA_UNIT in fields else None,
             free_first_sum=free_first.boolean() if free_first else False,
+            strict_ports=strict.boolean() if strict else False,
         )
     except ValidationError as error:
         found, expected = violation(error)

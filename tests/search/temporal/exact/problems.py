@@ -54,6 +54,7 @@ class Kind(StrEnum):
     LEAKING = "leaking"
     IMC = "imc"
     FREE_SUMS = "free_sums"
+    STRICT_PORTS = "strict_ports"
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,8 @@ def draw_problem(random: Random, kind: Kind, most: int) -> Small:
         machine = leaking(random, machine)
     elif kind is Kind.FREE_SUMS:
         machine = copy_with(machine, {"free_first_sum": True})
+    elif kind is Kind.STRICT_PORTS:
+        machine = copy_with(leaking(random, machine), {"strict_ports": True})
     form = random.choice(FORMS)
     dimensions = form.dimensions.split()
     mapping = draw_unrolling(random, machine.array.sizes, dimensions)

@@ -34,7 +34,9 @@ ROUNDING = 1e-12
 OPTIONS = {kind: ExactOptions(mapping_type=kind) for kind in MappingType}
 
 
-@pytest.mark.parametrize("kind", [Kind.PLAIN, Kind.EVEN, Kind.LEAKING, Kind.IMC, Kind.FREE_SUMS])
+@pytest.mark.parametrize(
+    "kind", [Kind.PLAIN, Kind.EVEN, Kind.LEAKING, Kind.IMC, Kind.FREE_SUMS, Kind.STRICT_PORTS]
+)
 def test_the_rows_lead_to_the_optimum_of_all_rows(kind: Kind) -> None:
     for seed in range(SEEDS):
         small = seeded_problem(kind, seed, 2000)

@@ -78,6 +78,7 @@ class AcceleratorText(TypedDict):
     memories: dict[str, MemoryText]
     operational_array: ArrayText
     free_first_sum: NotRequired[bool]
+    strict_ports: NotRequired[bool]
 
 
 FILES = zigzag_inputs("hardware")
@@ -104,6 +105,7 @@ def written(accelerator: Accelerator) -> AcceleratorText:
             "unit_area": array.unit_area,
         },
         "free_first_sum": accelerator.free_first_sum,
+        "strict_ports": accelerator.strict_ports,
     }
 
 
@@ -341,6 +343,7 @@ def accelerators(draw: st.DrawFn) -> Accelerator:
         array=array,
         memories=levels,
         free_first_sum=draw(st.booleans()),
+        strict_ports=draw(st.booleans()),
     )
 
 
