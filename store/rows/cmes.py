@@ -106,7 +106,8 @@ def _level_key(key: str, level: LevelEvaluation) -> Row:
 
 def _stall_rows(key: str, cme: CostModelEvaluation) -> Iterator[Row]:
     for port in cme.port_stalls:
-        yield {"cme": key, "memory": port.memory, "port": port.port, "stall": port.stall}
+        costs = {"stall": port.stall, "busy": port.busy}
+        yield {"cme": key, "memory": port.memory, "port": port.port, **costs}
 
 
 def _array_rows(key: str, cme: CostModelEvaluation) -> Iterator[Row]:

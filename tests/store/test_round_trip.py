@@ -257,4 +257,4 @@ def level_usage(cme: CostModelEvaluation) -> Table:
 
 
 def port_stalls(cme: CostModelEvaluation) -> Table:
-    return sorted((x.memory, x.port, x.stall) for x in cme.port_stalls)
+    return sorted((x.memory, x.port, x.stall, x.busy) for x in cme.port_stalls)

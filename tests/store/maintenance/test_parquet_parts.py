@@ -224,7 +224,7 @@ def test_only_what_has_changed_is_written_again(folder: Path) -> None:
         writer = PartsWriter(folder, run)
         writer.write(connection)
         before = {path.name: path.stat().st_ino for path in (folder / str(run)).iterdir()}
-        connection.execute("INSERT INTO port_stalls VALUES ('cme', 'memory', 'port', 1)")
+        connection.execute("INSERT INTO port_stalls VALUES ('cme', 'memory', 'port', 1, 2)")
         writer.write(connection)
         after = {path.name: path.stat().st_ino for path in (folder / str(run)).iterdir()}
     changed = {name.removesuffix(".parquet") for name in after if after[name] != before[name]}

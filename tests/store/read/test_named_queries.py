@@ -34,6 +34,7 @@ from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.store import Parameter, Store
 from nestmap.store.read.named_queries import Arguments
 from nestmap.store.read.relation import Row
+from tests.costmodel.test_busy_ports import BOTH, SHARED
 from tests.loma import LOMA
 from tests.pipeline.networks import FIRST, MACHINE, PROBLEM, SECOND
 from tests.store.builders import NASTY, info
@@ -153,6 +154,24 @@ def test_stalls_are_the_ports_that_stall(explored: Explored) -> None:
     assert {tuple(row[name] for name in columns) for row in rows} == expected
     order = list(zip(numbers(rows, "layer_stall"), numbers(rows, "stall"), strict=True))
     assert [x for x, _ in order] == sorted((x for x, _ in order), reverse=True)
+
+
+def test_overloaded_ports_are_those_that_are_busy_for_longer() -> None:
+    with Store.open(None) as store:
+        workload = Workload.of(BOTH.layer, name="overlapping")
+        narrow = copy_with(PROBLEM, {"workload": workload, "accelerator": SHARED})
+        found = explore_network(narrow, SearchPlan.of(LOMA), store=store)
+        rows = store.ask("overloaded_ports", {Parameter.RUN: found.run}).rows()
+    (result,) = found.total.layers
+    overloaded = result.cme.overloaded_port
+    assert overloaded is not None
+    assert overloaded.busy is not None
+    (row,) = rows
+    assert row == {
+        **{"layer": result.cme.layer, "memory": overloaded.memory, "port": overloaded.port},
+        **{"busy": overloaded.busy, "latency": result.cme.latency},
+        "load": overloaded.busy / result.cme.latency,
+    }
 
 
 def test_usage_is_what_levels_hold(explored: Explored) -> None:
@@ -309,6 +328,7 @@ QUERIES = {
     "energy_by_part": (),
     "energy_by_memory": (),
     "network_totals": (),
+    "overloaded_ports": (),
     "pareto": (),
     "per_layer": (),
     "roofline": (),
