@@ -8,24 +8,33 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from random import Random
+from typing import Final, NamedTuple
 
 import pytest
 
 import nestmap
+from nestmap import SweepResult
 from nestmap.model import InputError
+from nestmap.model.design_space.result import DesignResult
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.render.text.query_result_file import Layout, answer_text
 from nestmap.pipeline.sweep import dask_cluster
 from nestmap.pipeline.sweep.checked_space import check_space
 from nestmap.pipeline.sweep.dask_cluster import dask_explorer
 from nestmap.pipeline.sweep.place import DaskScheduler
+from nestmap.store import Store
+from nestmap.store.maintenance.check import check_store
 from tests.pipeline.sweep.spaces import SPACE, write_space
+from tests.sweeps import STRESS
 
 pytestmark = pytest.mark.xdist_group("dask")
+
+KILLS: Final = 20 if STRESS else 2
+DESIGNS: Final = 18
 
 SCHEDULER = "distributed.cli.dask_scheduler"
 WORKER = "distributed.cli.dask_worker"
@@ -101,13 +110,79 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 120.0)
 
 
-def test_a_cluster_finds_what_threads_find(cluster: Cluster, file: Path) -> None:
-    def exported(on: str | None) -> str:
-        return "".join(answer_text(nestmap.sweep(file, on=on).relation(), Layout.CSV))
+def exported(result: SweepResult) -> str:
+    return "".join(answer_text(result.relation(), Layout.CSV))
 
-    threads = exported(None)
-    assert exported(cluster.address) == threads
-    assert exported(str(cluster.file)) == threads
+
+def test_a_cluster_finds_what_threads_find(cluster: Cluster, file: Path) -> None:
+    threads = exported(nestmap.sweep(file))
+    assert exported(nestmap.sweep(file, on=cluster.address)) == threads
+    assert exported(nestmap.sweep(file, on=str(cluster.file))) == threads
+
+
+class After:
+    """Progress that does something after so many designs."""
+
+    def __init__(self, designs: int, act: Callable[[], None]) -> None:
+        self._left, self._act = designs, act
+
+    def start(self, designs: int) -> None:
+        """It begins."""
+
+    def explored(self, design: DesignResult, front: int) -> None:
+        """One less is left."""
+        self._left -= 1
+        if not self._left:
+            self._act()
+
+
+def recorded(path: Path) -> int:
+    """How many designs the sweep in a sound store has, each once."""
+    assert check_store(path).is_sound
+    with Store.open_read_only(path) as store:
+        (sweep,) = store.sweeps()
+        (row,) = store.query("SELECT count(*) AS designs FROM sweep_designs").rows()
+        assert row["designs"] == sweep.state.designs
+        return sweep.state.designs
+
+
+@pytest.mark.parametrize("seed", range(KILLS))
+def test_a_cluster_whose_workers_die_records_what_threads_find(
+    cluster: Cluster, file: Path, tmp_path: Path, seed: int
+) -> None:
+    draw = Random(seed)
+    path, threads = tmp_path / "s.duckdb", nestmap.sweep(file)
+
+    def kill() -> None:
+        alive = [x for x in cluster.workers if x.poll() is None]
+        draw.choice(alive).kill()
+        cluster.start_worker()
+
+    killed = After(draw.randrange(1, DESIGNS), kill)
+    on = cluster.address
+    assert nestmap.sweep(file, on=on, store=path, runs="none", progress=killed) == threads
+    assert recorded(path) == DESIGNS
+    found = nestmap.recorded_sweep("small", path)
+    assert exported(found) == exported(threads)
+
+
+def test_a_sweep_goes_on_with_another_scheduler(file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    with started(tmp_path, 1) as lost:
+
+        def kill() -> None:
+            lost.scheduler.kill()
+            lost.workers[0].kill()
+
+        with pytest.raises(InputError, match="the scheduler was lost after"):
+            nestmap.sweep(file, on=lost.address, store=path, runs="none", progress=After(4, kill))
+    before = recorded(path)
+    assert 4 <= before < DESIGNS
+    (folder := tmp_path / "again").mkdir()
+    with started(folder, 1) as restarted:
+        found = nestmap.sweep(file, on=restarted.address, store=path, runs="none")
+    assert exported(found) == exported(nestmap.sweep(file))
+    assert recorded(path) == DESIGNS
 
 
 def test_samplers_choose_the_same_designs(cluster: Cluster, file: Path) -> None:
