@@ -51,6 +51,7 @@ from nestmap.pipeline.explore.size import ExplorationSize, exploration_size
 from nestmap.pipeline.format.runs import short_id
 from nestmap.pipeline.frontend.bundled import default_mapping_for
 from nestmap.pipeline.render.json.results import front_json, full_json
+from nestmap.pipeline.render.text.busy_ports import overload_note
 from nestmap.pipeline.render.text.front import front_table
 from nestmap.pipeline.render.text.gap import gap_note
 from nestmap.pipeline.render.text.network import (
@@ -269,7 +270,7 @@ def _print_results(
         *skipped_orders(exploration.total),
     ]
     total = exploration.total
-    notes = [gap_note(total), machine_note(total), pruned_note(total), *notes]
+    notes = [gap_note(total), overload_note(total), machine_note(total), pruned_note(total), *notes]
     notes = [totals(total), *infeasible_notes(total.infeasible), *notes]
     for note in notes:
         show_prose(note)

@@ -139,13 +139,14 @@ class PortTransfer(Frozen, frozen=True):
 
 
 class PortTraffic(Frozen, frozen=True):
-    """A port and its transfers; a negative ``stall`` is slack (cycles)."""
+    """A port and its transfers, which keep it ``busy``; a negative ``stall`` is slack (cycles)."""
 
     name: PortName
     kind: PortKind
     width_min: Width
     width_max: Width
     stall: int
+    busy: Cycles
     transfers: tuple[PortTransfer, ...]
 
 

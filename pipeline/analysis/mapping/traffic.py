@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from nestmap.costmodel.busy_ports import busy_cycles, stall_of
 from nestmap.costmodel.evaluate import factor_table, port_names
 from nestmap.costmodel.evaluate_rows import evaluate_row, load_row
 from nestmap.costmodel.flat_problem import FlatProblem
@@ -46,7 +47,8 @@ def port_traffic(spatial: SpatialProblem, records: Evaluated) -> tuple[PortTraff
             kind=port.kind,
             width_min=port.width_min,
             width_max=port.width_max,
-            stall=int(records.work.port_stall[p]),
+            stall=int(stall_of(*records, p)),
+            busy=int(busy_cycles(*records, p)),
             transfers=tuple(
                 _transfer(spatial, records, t)
                 for t in range(int(first[p]), int(first[p + 1]))

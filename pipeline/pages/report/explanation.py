@@ -46,6 +46,7 @@ _PORTS: Final = (
     number_column(
         "Stall", "cycles", hint="what the array would wait for this port alone; less: slack"
     ),
+    number_column("Busy", "cycles", hint="how long the port moves data"),
     Column("Carries", hint="operand and movement"),
 )
 _LEVELS: Final = (
@@ -233,6 +234,7 @@ def _port(port: PortTraffic) -> tuple[Cell, ...]:
         Cell(port.name.memory),
         cells.count(port.width_max),
         Cell(count(port.stall).replace("-", MINUS), repr(port.stall)),
+        cells.count(port.busy),
         Cell(", ".join(carried)),
     )
 

@@ -16,6 +16,7 @@ from nestmap.pipeline.pages.report.run import ReportedRun
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.columns import Column, bar_column, number_column
 from nestmap.pipeline.render.tables.table import Cell, Row, Table
+from nestmap.pipeline.render.text.busy_ports import overload_note
 from nestmap.pipeline.render.text.gap import gap_note
 from nestmap.pipeline.render.text.network import (
     infeasible_notes,
@@ -178,6 +179,7 @@ def _notes(run: ReportedRun) -> Iterator[str]:
     candidates = (
         *infeasible_notes(evaluation.infeasible),
         gap_note(evaluation),
+        overload_note(evaluation),
         machine_note(evaluation),
         pruned_note(evaluation),
         vector_note(evaluation),

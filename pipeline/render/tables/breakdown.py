@@ -19,7 +19,7 @@ from nestmap.pipeline.format.numbers import (
 from nestmap.pipeline.render.tables.columns import Column, number_column
 
 if TYPE_CHECKING:
-    from nestmap.model.evaluation.cme import CostModelEvaluation, LevelEvaluation
+    from nestmap.model.evaluation.cme import CostModelEvaluation, LevelEvaluation, PortStall
 
 LEVEL_COLUMNS: Final = (
     Column("Operand"),
@@ -86,6 +86,9 @@ def _latency_parts(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
     yield "  on-loading", cycles(cme.onloading), "the first data on their way in"
     yield "  off-loading", cycles(cme.offloading), "the last results on their way out"
     yield "  drain", cycles(cme.drain), "the systolic array runs empty"
+    port = cme.overloaded_port
+    if port is not None:
+        yield "Busiest port", cycles(port.busy or 0), f"{_named(port)}: more than the latency"
 
 
 def _utilizations(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
@@ -98,7 +101,11 @@ def _blamed(cme: CostModelEvaluation) -> str:
     worst = max(cme.port_stalls, key=lambda port: port.stall, default=None)
     if worst is None or worst.stall <= 0:
         return "no memory port makes the array wait"
-    return f"waiting for {printable(worst.memory)}, port {printable(worst.port)}"
+    return f"waiting for {_named(worst)}"
+
+
+def _named(port: PortStall) -> str:
+    return f"{printable(port.memory)}, port {printable(port.port)}"
 
 
 def level_cells(entry: LevelEvaluation) -> tuple[str, ...]:

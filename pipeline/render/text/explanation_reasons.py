@@ -58,13 +58,20 @@ def headline(cme: CostModelEvaluation) -> str:
 def latency_reason(
     binding: Binding, latency: Waterfall, ports: Sequence[PortTraffic]
 ) -> Iterator[str]:
-    """The bottleneck and its size; causes with more cycles come first."""
+    """The bottleneck and its size, causes with more cycles first; then an overloaded port."""
     idle = latency.cycles_of(Part.IDLE_UNITS)
     reasons = [(binding.cycles, list(_bound(binding, latency, ports)))]
     if idle:
         reasons.append((idle, [_idle(latency, idle)]))
     for _, sentences in sorted(reasons, key=lambda reason: -reason[0]):
         yield from sentences
+    busiest = max(ports, key=lambda port: port.busy, default=None)
+    if busiest is not None and busiest.busy > latency.total:
+        yield (
+            f"The {_named([busiest.name])} is busy for {count(busiest.busy)} cycles, "
+            f"{share(busiest.busy / latency.total - 1)} more than the latency: its loads overlap, "
+            "unless the accelerator has strict_ports: true."
+        )
 
 
 def _bound(binding: Binding, latency: Waterfall, ports: Sequence[PortTraffic]) -> Iterator[str]:

@@ -43,6 +43,7 @@ _PORTS: Final = (
     Column("Memory"),
     number_column("Width", "bit/cycle"),
     number_column("Stall", "cycles"),
+    number_column("Busy", "cycles"),
     Column("Carries"),
 )
 _STEPS: Final = (Column("part"), number_column("cycles"), number_column("share"), Column("bar"))
@@ -174,6 +175,7 @@ def _port_row(port: PortTraffic) -> tuple[str, ...]:
         printable(port.name.memory),
         count(port.width_max),
         count(port.stall),
+        count(port.busy),
         ", ".join(carried),
     )
 

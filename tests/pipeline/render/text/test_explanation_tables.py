@@ -88,8 +88,9 @@ def test_ports(case: Case) -> None:
     for row, stall in zip(rows, stalls, strict=True):
         port = used[row[0], row[1]]
         assert (port.stall, row[2]) == (stall, f"{port.width_max:,}")
+        assert row[4] == f"{port.busy:,}"
         for transfer in port.transfers:
-            assert transfer.movement.value in row[4]
+            assert transfer.movement.value in row[5]
 
 
 @few_examples
