@@ -52,6 +52,38 @@ def measure_slides(problem: FlatProblem, work: Work) -> None:
 
 
 @kernel
+def bound_slides(problem: FlatProblem, work: Work) -> None:
+    """The most slides of each link, and the fewest new elements, in any order of the loops above.
+
+    All loops over one dimension may follow each other there, whatever comes first.
+
+    Reads: loops, dimension, factor, stationary_cut, cycles, elements, level_extent.
+    Fills: slides, fresh, extent, same_data.
+    """
+    for x in range(1, problem.operands):
+        for link in range(1, problem.levels[x]):
+            if problem.reuses_windows[problem.memory[x, link]] == 1:
+                _bound_slides_of(problem, work, (x, link))
+
+
+@kernel
+def _bound_slides_of(problem: FlatProblem, work: Work, place: tuple[int, int]) -> None:
+    slides, fresh = 0.0, np.full(problem.views, np.inf)
+    for d in range(problem.dimensions):
+        run = 1.0
+        for n in range(work.stationary_cut[place], work.loops):
+            run *= work.factor[n] if work.dimension[n] == d else 1.0
+        if run > 1.0 and can_slide(problem, place[0], place[1], d):
+            put_slides(problem, work, place, d, run)
+            slides = max(slides, work.slides[place])
+            for view in range(problem.views):
+                fresh[view] = min(fresh[view], work.fresh[view, place[0], place[1]])
+    work.slides[place] = slides
+    for view in range(problem.views):
+        work.fresh[view, place[0], place[1]] = fresh[view]
+
+
+@kernel
 def can_slide(problem: FlatProblem, x: int, link: int, dimension: int) -> bool:
     """Whether a loop over a dimension moves the tile of a level over elements that it holds."""
     if problem.relevance[x, dimension] != PARTIALLY_RELEVANT:

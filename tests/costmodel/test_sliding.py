@@ -9,15 +9,12 @@ from hypothesis import strategies as st
 from nestmap.costmodel.evaluate import evaluate, evaluate_batch
 from nestmap.model import (
     Accelerator,
-    InputError,
     MappingType,
-    Objective,
     layer_from_equation,
 )
 from nestmap.model.base import copy_with
 from nestmap.search import loma
 from nestmap.search.spatial.lower_bounds import lower_bounds
-from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
 from tests.costmodel.machines import convolution, machine, mapped, memory, ordered
 from tests.simulator import simulate
 from tests.strategies import Case, evaluated_cases, subsets, temporal_mappings
@@ -142,8 +139,3 @@ def test_rows_of_a_batch_are_those_of_single_mappings() -> None:
         for row in range(len(mappings)):
             one = evaluate(ROW, mappings.row(row))
             assert (batch.energy[row], batch.latency2[row]) == (one.energy, one.latency)
-
-
-def test_the_exact_search_refuses_what_it_cannot_prove() -> None:
-    with pytest.raises(InputError, match=r"window_reuse: found true .*--search loma or --search"):
-        list(exact(SearchTask(ROW), Objective.ENERGY, ExactOptions()))

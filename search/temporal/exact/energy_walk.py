@@ -38,7 +38,7 @@ from nestmap.search.temporal.exact.many import (
 )
 from nestmap.search.temporal.exact.operand_bounds import operand_bounds
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
-from nestmap.search.temporal.exact.supported import check_supported
+from nestmap.search.temporal.exact.space import reuses_windows
 
 BLOCK = 32
 """Rows that a thread takes at a time."""
@@ -60,13 +60,8 @@ Result = tuple[Ints, Floats]
 
 
 def row_table(candidates: SpatialCandidates, workers: int = 1) -> RowTable:
-    """The rows as kernels read them, with the better of two lower bounds.
-
-    Raises:
-        InputError: if a memory reuses windows.
-    """
+    """The rows as kernels read them, with the better of two lower bounds."""
     problem, table = candidates.problem, candidates.table
-    check_supported(problem)
     computation, cheap = array_energies(problem, table), candidates.bounds()
     leakage = flatten_problem(problem).leakage * cheap.latency
     bounds = operand_bounds(problem, table, workers) + computation + leakage
@@ -103,7 +98,7 @@ def _is_plain(problem: MappingProblem, options: ExactOptions) -> bool:
     """Whether the kernels find the optimum of a row."""
     leaks = flatten_problem(problem).leakage > 0
     is_even = options.mapping_type is MappingType.EVEN
-    return not (leaks or is_even or has_order(problem.constraints))
+    return not (leaks or is_even or has_order(problem.constraints) or reuses_windows(problem))
 
 
 class LeastEnergy(NamedTuple):
@@ -120,12 +115,8 @@ def least_energy_of(problems: Sequence[SpatialProblem], options: ExactOptions) -
     """The least energy of some spatial mappings, found without an exact search of each.
 
     Unknown where the kernels do not find the optimum, or nothing fits.
-
-    Raises:
-        InputError: if a memory reuses windows.
     """
     first = problems[0].problem
-    check_supported(first)
     if any(x.problem is not first for x in problems) or not _is_plain(first, options):
         return LeastEnergy()
     table = UnrollingTable.of(first, [x.spatial_mapping for x in problems])

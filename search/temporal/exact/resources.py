@@ -10,6 +10,8 @@ Latency is not a sum over boundaries, but it is bounded by sums:
 - What happens once on a port hides behind the share of all cycles in which the port is not busy
   with what happens again and again. So latency is at least what happens once in full, with the
   cycles that the rest needs, or its share of all cycles, whichever is less.
+- A memory that reuses windows loads at least what it does if all loops over one dimension follow
+  each other right above its tile.
 - With strict ports latency is at least what all transfers of a port need.
 
 Formulas: docs/cost-model.md#stall, docs/cost-model.md#cycles-of-loading,
@@ -37,6 +39,7 @@ from nestmap.costmodel.loading import (
     link_cost,
 )
 from nestmap.costmodel.reuse import count_cycles
+from nestmap.costmodel.sliding import bound_slides
 from nestmap.costmodel.stall import time_transfers
 from nestmap.costmodel.transfers import (
     count_first_sums,
@@ -170,6 +173,7 @@ def _add_energy(problem: FlatProblem, work: Work, p: int, spent: Floats) -> None
     """The energy of all links, for the boundaries in the work arrays."""
     count_cycles(problem, work)
     count_elements(problem, work)
+    bound_slides(problem, work)
     find_partial_sums(problem, work)
     count_first_sums(problem, work)
     measure_transfers(problem, work)
@@ -199,10 +203,16 @@ def _add_stall(
     """
     port, t = place
     x, link = problem.transfer_operand[t], link_of(problem, t)
-    repeats = later_periods(problem, work, t)
-    spent[1 + port, x, link, p] += max(0.0, work.needed[t] - work.allowed[t]) * repeats
-    is_whole = problem.cycles_per_operation == np.floor(problem.cycles_per_operation)
-    needed = work.needed[t] * repeats if is_whole else 0.0
+    slides = work.slides[x, link]
+    whole = later_periods(problem, work, t) - slides
+    late = max(0.0, work.needed[t] - work.allowed[t]) * whole
+    needed = work.needed[t] * whole
+    if slides > 0:
+        late += max(0.0, work.fresh_needed[t] - work.allowed[t]) * slides
+        needed += work.fresh_needed[t] * slides
+    spent[1 + port, x, link, p] += late
+    if problem.cycles_per_operation != np.floor(problem.cycles_per_operation):
+        needed = 0.0
     spent[1 + problem.ports + port, x, link, p] += needed
     if not is_backward(problem, t):
         width = np.ceil(average_width(problem, work, t) / problem.cycles_per_operation)
@@ -219,8 +229,12 @@ def _add_busy(problem: FlatProblem, work: Work, p: int, spent: Floats) -> None:
     """Adds all cycles in which ports are busy."""
     for port in range(problem.ports):
         for t in range(problem.first_transfer[port], problem.first_transfer[port + 1]):
-            cycles = work.needed[t] * work.times[problem.views - 1, t]
-            spent[port, problem.transfer_operand[t], link_of(problem, t), p] += cycles
+            x, link = problem.transfer_operand[t], link_of(problem, t)
+            slides = work.slides[x, link]
+            cycles = work.needed[t] * (work.times[problem.views - 1, t] - slides)
+            if slides > 0:
+                cycles += work.fresh_needed[t] * slides
+            spent[port, x, link, p] += cycles
 
 
 @kernel

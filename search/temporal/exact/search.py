@@ -37,7 +37,6 @@ from nestmap.search.temporal.exact.limits import limits_between
 from nestmap.search.temporal.exact.passes import Passed, pass_depth_first, pass_with_dominance
 from nestmap.search.temporal.exact.space import Prepared, is_too_large, origin_bound, prepare
 from nestmap.search.temporal.exact.start import best_orders, in_primes, loma_batches, more_batches
-from nestmap.search.temporal.exact.supported import check_supported
 from nestmap.search.temporal.ordering import PinnedOrder, pinned_orders
 from nestmap.search.temporal.pinned import pinned_batch
 
@@ -90,7 +89,7 @@ def exact(
     limit ended the search.
 
     Raises:
-        InputError: if the user's temporal ordering is unsatisfiable, or a memory reuses windows.
+        InputError: if the user's temporal ordering is unsatisfiable.
     """
     return _Run(task, objective, options).search()
 
@@ -102,7 +101,7 @@ def exact_front(task: SearchTask, options: ExactOptions) -> Iterator[EvaluationB
     them that no incumbent equals or beats.
 
     Raises:
-        InputError: if the user's temporal ordering is unsatisfiable, or a memory reuses windows.
+        InputError: if the user's temporal ordering is unsatisfiable.
     """
     return _Run(task, None, options).search()
 
@@ -130,7 +129,6 @@ class _Run:
         if pinned is not None:
             yield self._noted(evaluate_batch(pinned))
         else:
-            check_supported(self._spatial.problem)
             prepared = [self._prepared(way) for way in self._ways]
             yield from self._start(prepared)
             for one in prepared:

@@ -13,7 +13,7 @@ from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT
-from nestmap.model import Loop, MappingType, Objective, SpatialProblem
+from nestmap.model import Loop, MappingProblem, MappingType, Objective, SpatialProblem
 from nestmap.model.arrays import Floats
 from nestmap.search.temporal.exact.capacity import Capacity, capacity_of, forbid
 from nestmap.search.temporal.exact.lattice import Lattice, count_points, lattice_of
@@ -74,7 +74,14 @@ def prepare(
     else:
         resources = all_resources(flat, lattice)
     space = space_of(flat, work, lattice, resources, rule, is_even)
-    return Prepared(spatial, flat, factors, space, is_even, energy_alone and not is_even)
+    is_sum = energy_alone and not is_even and not reuses_windows(spatial.problem)
+    return Prepared(spatial, flat, factors, space, is_even, is_sum)
+
+
+def reuses_windows(problem: MappingProblem) -> bool:
+    """Whether what a tile of the layer loads depends on the order of the loops above it."""
+    levels = (level for x in problem.layer.inputs for level in problem.levels(x.name))
+    return any(level.instance.window_reuse for level in levels)
 
 
 @kernel

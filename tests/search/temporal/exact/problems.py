@@ -32,7 +32,12 @@ from nestmap.model import (
 from nestmap.model.base import copy_with
 from nestmap.search.temporal.loop_factors import loop_factors
 from tests.search.temporal.exact.oracle import count_mappings
-from tests.search.temporal.exact.random_machines import imc_machine, leaking, plain_machine
+from tests.search.temporal.exact.random_machines import (
+    imc_machine,
+    leaking,
+    plain_machine,
+    window_machine,
+)
 from tests.search.temporal.orderings import constrained
 from tests.strategies import FORMS, LayerForm
 
@@ -55,6 +60,7 @@ class Kind(StrEnum):
     IMC = "imc"
     FREE_SUMS = "free_sums"
     STRICT_PORTS = "strict_ports"
+    WINDOWS = "windows"
 
 
 @dataclass(frozen=True)
@@ -89,11 +95,14 @@ def draw_problem(random: Random, kind: Kind, most: int) -> Small:
         machine = copy_with(machine, {"free_first_sum": True})
     elif kind is Kind.STRICT_PORTS:
         machine = copy_with(leaking(random, machine), {"strict_ports": True})
-    form = random.choice(FORMS)
+    elif kind is Kind.WINDOWS:
+        machine = window_machine(random)
+    form = random.choice([x for x in FORMS if x.axes or kind is not Kind.WINDOWS])
     dimensions = form.dimensions.split()
     mapping = draw_unrolling(random, machine.array.sizes, dimensions)
+    moving = [d for _, *axis in form.axes for d in axis] if kind is Kind.WINDOWS else []
     temporal = [
-        Loop(dimension=random.choice(dimensions), size=random.choice(PRIMES))
+        Loop(dimension=random.choice(dimensions + 3 * moving), size=random.choice(PRIMES))
         for _ in range(random.choice(FACTORS))
     ]
     look = Look.drawn(random, dimensions)

@@ -91,6 +91,25 @@ def leaking(random: Random, machine: Accelerator) -> Accelerator:
     return copy_with(machine, updates)
 
 
+def window_machine(random: Random) -> Accelerator:
+    """Memories of inputs that load only what slides in, below one of everything."""
+    plain = plain_machine(random)
+    names, served = [side.name for side in plain.array.sides], set[str]()
+    memories: list[MemoryLevel] = []
+    for number in range(random.randint(1, 2)):
+        operands = ("I1",) if number == 0 or random.random() < 0.5 else MEMORY_OPERANDS
+        served |= set(some(random, names))
+        size = int(2 ** (4 + 6 * random.random()))
+        level = memory(random, f"m{number}", operands, size, sorted(served))
+        reuses: dict[str, object] = {"window_reuse": not number or random.random() < 0.7}
+        memories.append(copy_with(level, {"instance": copy_with(level.instance, reuses)}))
+    top = memory(random, "top", MEMORY_OPERANDS, 2**30, names)
+    return copy_with(
+        plain,
+        {"memories": (*memories, top), "strict_ports": random.random() < 0.2},
+    )
+
+
 def sides(sizes: Mapping[str, int]) -> tuple[ArraySide, ...]:
     """The array dimensions."""
     return tuple(ArraySide(name=name, size=n) for name, n in sizes.items())

@@ -35,7 +35,16 @@ OPTIONS = {kind: ExactOptions(mapping_type=kind) for kind in MappingType}
 
 
 @pytest.mark.parametrize(
-    "kind", [Kind.PLAIN, Kind.EVEN, Kind.LEAKING, Kind.IMC, Kind.FREE_SUMS, Kind.STRICT_PORTS]
+    "kind",
+    [
+        Kind.PLAIN,
+        Kind.EVEN,
+        Kind.LEAKING,
+        Kind.IMC,
+        Kind.FREE_SUMS,
+        Kind.STRICT_PORTS,
+        Kind.WINDOWS,
+    ],
 )
 def test_the_rows_lead_to_the_optimum_of_all_rows(kind: Kind) -> None:
     for seed in range(SEEDS):
