@@ -11,6 +11,7 @@ from nestmap.costmodel.imc.array import array_areas, array_delays, peak_energies
 from nestmap.model import Accelerator, ArrayPart, MemoryLevel, MemoryPort, NetworkEvaluation
 from nestmap.pipeline.analysis.network.memory_hierarchy import operand_names, width_text
 from nestmap.pipeline.analysis.network.stacked_bars import cmes_of
+from nestmap.pipeline.format.chosen_models import chosen_models
 from nestmap.pipeline.format.mappings import array_text
 from nestmap.pipeline.pages.report.accelerator_drawing import Drawing, accelerator_drawing
 from nestmap.pipeline.render.tables import cells
@@ -85,12 +86,7 @@ def _facts(accelerator: Accelerator) -> Iterator[str]:
             f"A vector unit of {unit.lanes} lanes, {unit.operation_energy:.4g} pJ an operation, "
             f"reads from and writes to {accelerator.vector_memory.name}."
         )
-    if accelerator.counts_leakage:
-        yield "Energies include leakage."
-    if accelerator.free_first_sum:
-        yield "Sums begin without a read of zeros."
-    if accelerator.strict_ports:
-        yield "Layers take at least as long as each port is busy."
+    yield from chosen_models(accelerator)
 
 
 def _tables(accelerator: Accelerator) -> Iterator[Table]:

@@ -8,6 +8,7 @@ from typing import Final
 from nestmap.model.hardware.accelerator import Accelerator, OperationalArray
 from nestmap.model.hardware.imc import InMemoryCompute
 from nestmap.model.hardware.memory import MemoryLevel, MemoryPort
+from nestmap.pipeline.format.chosen_models import chosen_models
 from nestmap.pipeline.format.mappings import array_text
 from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.render.notebook.markup import Cell, container, table
@@ -57,12 +58,7 @@ def _facts(accelerator: Accelerator) -> Iterator[str]:
             f"Vector unit of {count(unit.lanes)} lanes, {unit.operation_energy:.4g} pJ an "
             "operation."
         )
-    if accelerator.counts_leakage:
-        yield "Energies include leakage."
-    if accelerator.free_first_sum:
-        yield "Sums begin without a read of zeros."
-    if accelerator.strict_ports:
-        yield "Layers take at least as long as each port is busy."
+    yield from chosen_models(accelerator)
 
 
 def _units(array: OperationalArray) -> str:

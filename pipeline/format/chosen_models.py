@@ -1,0 +1,21 @@
+"""Says what an accelerator chooses of the cost model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nestmap.model.hardware.accelerator import Accelerator
+
+
+def chosen_models(accelerator: Accelerator) -> Iterator[str]:
+    """A sentence for each choice that is not ZigZag's."""
+    if accelerator.counts_leakage:
+        yield "Energies include leakage."
+    if accelerator.free_first_sum:
+        yield "Sums begin without a read of zeros."
+    if accelerator.strict_ports:
+        yield "Layers take at least as long as each port is busy."
+    names = [level.name for level in accelerator.memories if level.instance.window_reuse]
+    if names:
+        verb = "loads" if len(names) == 1 else "load"
+        yield f"Of windows that slide, {', '.join(names)} {verb} only what is new."

@@ -1,0 +1,27 @@
+"""Each choice of the cost model is said, in notebooks and reports; the usual ones are not."""
+
+from __future__ import annotations
+
+from nestmap.model import Accelerator
+from nestmap.model.base import copy_with
+from nestmap.pipeline.format.chosen_models import chosen_models
+from nestmap.pipeline.render.notebook.accelerator import accelerator_html
+from tests.costmodel.test_busy_ports import SHARED
+from tests.costmodel.test_sliding import reusing
+
+CHOICES = {"counts_leakage": True, "free_first_sum": True, "strict_ports": True}
+
+
+def chosen(machine: Accelerator, *names: str) -> str:
+    return " ".join(chosen_models(copy_with(machine, {x: CHOICES[x] for x in names})))
+
+
+def test_each_choice_is_a_sentence() -> None:
+    assert chosen(SHARED) == ""
+    assert chosen(SHARED, "free_first_sum") == "Sums begin without a read of zeros."
+    assert chosen(SHARED, "strict_ports") == "Layers take at least as long as each port is busy."
+    both = reusing(SHARED, ("inputs", "top"))
+    assert chosen(both) == "Of windows that slide, inputs, top load only what is new."
+    one = reusing(SHARED, ("inputs",))
+    assert chosen(one) == "Of windows that slide, inputs loads only what is new."
+    assert chosen(one) in accelerator_html(one)
