@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from nestmap.model import InputError
 from nestmap.pipeline.cli.explore import ResultFiles, resume_exploration
 from nestmap.pipeline.cli.options.explore import ResumeOptions
 from nestmap.pipeline.cli.recorded_sweep import is_sweep
 from nestmap.pipeline.cli.store_target import StoreTarget
 from nestmap.store import RunKind, Store
+
+_OF_SWEEPS: Final = "leave them out: they are for sweeps"
 
 
 def run_resume(options: ResumeOptions) -> None:
@@ -24,6 +28,8 @@ def run_resume(options: ResumeOptions) -> None:
             _resume_sweep(opened, options)
             return
         number = opened.find_run(options.run)
+        if options.sweeps.on or options.sweeps.runs:
+            raise InputError.conflict(f"the run {options.run}", "--on and --runs", _OF_SWEEPS)
         if options.force:
             opened.release_run(number)
         if opened.run(number).kind is RunKind.EXPLORE:
@@ -45,4 +51,4 @@ def _resume_sweep(store: Store, options: ResumeOptions) -> None:
     # sweeps take long to import
     from nestmap.pipeline.cli.sweep import resume_recorded  # noqa: PLC0415
 
-    resume_recorded(options.run, store, options.workers)
+    resume_recorded(options.run, store, options.workers, options.sweeps)

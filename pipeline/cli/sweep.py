@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 from nestmap.model import InputError
 from nestmap.pipeline.cli.error_handling import exit_without_mapping
 from nestmap.pipeline.cli.options.common import DEFAULT_STORE
-from nestmap.pipeline.cli.options.sweep import SweepFileOptions, SweepOptions, SweepSearchOptions
+from nestmap.pipeline.cli.options.sweep import (
+    ResumeSweepOptions,
+    SweepFileOptions,
+    SweepOptions,
+    SweepSearchOptions,
+)
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import print_note
 from nestmap.pipeline.cli.sweep_front import show_front
@@ -53,14 +58,23 @@ def run_sweep_command(options: SweepOptions) -> None:
     exit_without_mapping(() if found.front else found.infeasible)
 
 
-def resume_recorded(name: str, store: Store, workers: int | None) -> None:
+def resume_recorded(
+    name: str, store: Store, workers: int | None, options: ResumeSweepOptions
+) -> None:
     """Goes on with a recorded sweep, and prints the front.
 
     Raises:
         NestmapError: where there is no such sweep, or the store cannot be written.
     """
     with SweepBar() as bar:
-        found = resume_sweep(name, store, workers=workers, progress=bar)
+        found = resume_sweep(
+            name,
+            store,
+            workers=workers,
+            on=options.on,
+            runs=options.runs or "front",
+            progress=bar,
+        )
     show_front(found.summary)
     exit_without_mapping(() if found.front else found.infeasible)
 

@@ -21,6 +21,7 @@ from nestmap.pipeline.cli.options.common import (
     Workers,
     WorkloadOptions,
 )
+from nestmap.pipeline.cli.options.sweep import ResumeSweepOptions
 from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.util.option import Option
 
@@ -108,6 +109,7 @@ class ResumeOptions:
         ),
     ] = False
     files: ResultFileOptions
+    sweeps: ResumeSweepOptions
 
 
 @final

@@ -9,6 +9,33 @@ from nestmap.pipeline.explore.options import EveryName, ObjectiveName, SearchNam
 from nestmap.pipeline.sweep.options import ChoiceOptions, RunsName
 from nestmap.pipeline.util.option import Option
 
+On = Annotated[
+    str | None,
+    Option(
+        help="Explore designs elsewhere than on threads of this process: in N processes of this "
+        "machine (local:N), or on the workers of a Dask cluster, whose scheduler is "
+        "tcp://HOST:PORT or has written FILE.json. Results do not depend on it.",
+        metavar="PLACE",
+    ),
+]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeSweepOptions:
+    """How a sweep goes on."""
+
+    GROUP: ClassVar[str] = "Sweeps"
+
+    on: On = None
+    runs: Annotated[
+        RunsName | None,
+        Option(
+            help="Record runs of the designs on the front, at the end (front, the default), of "
+            "all, one after the other, or of none."
+        ),
+    ] = None
+
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,15 +91,7 @@ class SweepSearchOptions:
             minimum=1,
         ),
     ] = None
-    on: Annotated[
-        str | None,
-        Option(
-            help="Explore designs elsewhere than on threads of this process: in N processes of "
-            "this machine (local:N), or on the workers of a Dask cluster, whose scheduler is "
-            "tcp://HOST:PORT or has written FILE.json. Results do not depend on it.",
-            metavar="PLACE",
-        ),
-    ] = None
+    on: On = None
 
 
 @final

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,10 @@ from nestmap.pipeline.cli.options.common import DEFAULT_STORE
 from tests.pipeline.cli.inputs import run
 from tests.pipeline.sweep.spaces import SPACE, write_space
 
+COUNT = (
+    "SELECT count(*) AS runs, count(DISTINCT accelerator) AS machines, "
+    "min(id)::VARCHAR AS id FROM runs"
+)
 LANES = SPACE.replace("objectives: [energy, latency]", "objectives: [energy, area]")
 
 
@@ -30,6 +35,16 @@ def test_the_front_is_shown_and_resumed_as_it_was(swept: str) -> None:
     assert "18 designs explored" in swept
     assert run("show", "--sweep", "small").out == swept
     assert run("resume", "small").out == swept
+
+
+def test_it_goes_on_elsewhere_or_with_runs_of_other_designs(swept: str) -> None:
+    assert run("resume", "small", "--on", "local:1").out == swept
+    before = json.loads(run("query", COUNT, "--format", "json").out)
+    assert run("resume", "small", "--runs", "all").out == swept
+    after = json.loads(run("query", COUNT, "--format", "json").out)
+    assert after[0]["runs"] == 2 * after[0]["machines"] > before[0]["runs"]
+    ended = run("resume", after[0]["id"], "--on", "local:1")
+    assert (ended.code, "--on and --runs; leave them out: they are for" in ended.err) == (2, True)
 
 
 def test_a_design_is_printed_as_yaml_that_runs(swept: str, tmp_path: Path) -> None:
