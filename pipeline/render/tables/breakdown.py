@@ -49,6 +49,7 @@ def cost_parts(cme: CostModelEvaluation) -> list[tuple[str, str, str]]:
         *_energy_parts(cme),
         *_latency_parts(cme),
         *_utilizations(cme),
+        *_overload(cme),
         *_machine_parts(cme),
     ]
 
@@ -86,14 +87,17 @@ def _latency_parts(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
     yield "  on-loading", cycles(cme.onloading), "the first data on their way in"
     yield "  off-loading", cycles(cme.offloading), "the last results on their way out"
     yield "  drain", cycles(cme.drain), "the systolic array runs empty"
-    port = cme.overloaded_port
-    if port is not None:
-        yield "Busiest port", cycles(port.busy or 0), f"{_named(port)}: more than the latency"
 
 
 def _utilizations(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
     yield "MAC utilization", share(cme.utilization), "ideal cycles over latency"
     yield "  spatial", share(cme.spatial_utilization), "without stall, loading and drain"
+
+
+def _overload(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
+    port = cme.overloaded_port
+    if port is not None:
+        yield "Busiest port", cycles(port.busy or 0), f"{_named(port)}: more than the latency"
 
 
 def _blamed(cme: CostModelEvaluation) -> str:
