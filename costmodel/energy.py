@@ -8,21 +8,26 @@ from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.axes import FRACTIONAL
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.work import Work
+from nestmap.costmodel.zeros import share_of_accesses
 
 
 @kernel
 def count_accesses(problem: FlatProblem, work: Work) -> None:
     """Accesses in full-width words; a period's data is rounded up to minimal-width words.
 
-    Formula: docs/cost-model.md#word-accesses
+    Those at the array that gated operations alone would need do not happen.
 
-    Reads: slides, bits, fresh_bits, times, same_data.
-    Fills: accesses.
+    Formula: docs/cost-model.md#word-accesses, docs/cost-model.md#gated-operations
+
+    Reads: slides, bits, fresh_bits, times, same_data, dimension, factor, stationary_cut.
+    Fills: accesses, extent.
     """
     for x in range(problem.operands):
         for link in range(problem.levels[x]):
-            if work.same_data[x, link] == 1:
+            is_gated = link == 0 and problem.least_share[x] < 1.0
+            if work.same_data[x, link] == 1 and not is_gated:
                 continue
+            share = share_of_accesses(problem, work, x) if is_gated else 1.0
             for i in range(problem.link_transfers[x, link]):
                 t = problem.link_transfer[x, link, i]
                 port, level = problem.transfer_port[t], problem.transfer_level[t]
@@ -34,7 +39,7 @@ def count_accesses(problem: FlatProblem, work: Work) -> None:
                 if slides > 0:
                     fresh = np.ceil(work.fresh_bits[FRACTIONAL, t] / narrow) * (narrow / wide)
                     words += fresh * slides * units
-                work.accesses[t] = np.trunc(words)
+                work.accesses[t] = np.trunc(words * share)
 
 
 @kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 from typing import TypeVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.kernel.record import check_loops, new_record
 from nestmap.costmodel.kernel.work import Totals, Work
 from nestmap.costmodel.mac_energy import computation_energies
+from nestmap.costmodel.zeros import gated_macs
 from nestmap.model import (
     MOVEMENTS,
     Accelerator,
@@ -121,6 +123,7 @@ def _evaluation(
             OperandLink(operand=operand, memory_operand=memory_operand)
             for operand, memory_operand in spatial.problem.links.items()
         ),
+        gated_macs=gated_macs(spatial.problem),
         padding=spatial.layer.padding,
     )
 
@@ -151,7 +154,7 @@ def _level(
         level=place[1] - 1,
         costs=costs,
         elements=int(work.elements[0][place]),
-        bits=int(work.held[0][place]),
+        bits=ceil(work.held[0][place]),
         utilization=float(work.utilization[place]),
         shared_utilization=float(work.shared[position]),
         effective_utilization=float(work.effective[place]),

@@ -43,10 +43,11 @@ class FlatProblem:
     strict_ports: int  # 1 if latency is at least what each port is busy
     relevance: Annotated[Ints, (OPERANDS, DIMENSIONS)]  # [x, d] Relevance
     levels: Annotated[Ints, (OPERANDS,)]  # [x] number of memory levels
-    precision: Annotated[Floats, (OPERANDS,)]  # [x] bits of an element (of the output: finished)
-    partial_precision: Annotated[
-        Floats, (OPERANDS,)
-    ]  # [x] bits of a partial sum (inputs: the same)
+    # [x, l] bits of an element as it is stored: of the output finished, and of a partial sum
+    element_bits: Annotated[Floats, (OPERANDS, LEVELS)]
+    partial_bits: Annotated[Floats, (OPERANDS, LEVELS)]
+    gating_density: Annotated[Floats, (OPERANDS,)]  # [x] share of elements that gate no operation
+    least_share: Annotated[Floats, (OPERANDS,)]  # [x] least share of its accesses at the array
     r_dimension: Annotated[Ints, (OPERANDS * DIMENSIONS,)]  # r dimensions, operand by operand
     first_r: Annotated[Ints, (OPERANDS + 1,)]  # [x + 1] where those of an operand begin
     first_pr: Annotated[Ints, (OPERANDS + 1,)]  # [x + 1] where the pr indices of an operand begin

@@ -11,6 +11,7 @@ import numpy as np
 
 from nestmap.costmodel.area_leakage import leakage_of
 from nestmap.costmodel.flat_problem import FlatProblem
+from nestmap.costmodel.kernel.axes import OUT
 from nestmap.costmodel.kernel.record import (
     copy_record,
     fill_corner,
@@ -20,6 +21,7 @@ from nestmap.costmodel.mac_energy import computation_energy
 from nestmap.costmodel.ports import Transfer, link_ends, link_sharing, port_transfers
 from nestmap.costmodel.spatial import put_unrollings, unrollings_of
 from nestmap.costmodel.transfers import link_of
+from nestmap.costmodel.zeros import gating_densities, least_shares, stored_bits
 from nestmap.model import Layer, MappingProblem, Relevance, SpatialProblem
 from nestmap.model.arrays import Ints
 from nestmap.model.dims import ArrayDimension, LayerOperand
@@ -77,6 +79,7 @@ def _flatten_problem(same: _Identity[MappingProblem]) -> FlatProblem:
     _put_indices(flat, problem)
     _put_sides(flat, problem)
     _put_memories(flat, problem)
+    _put_bits(flat, problem)
     _put_transfers(flat, problem)
     array = problem.accelerator.array
     flat.leakage = leakage_of(problem.accelerator)
@@ -94,13 +97,8 @@ def _put_layer(flat: FlatProblem, problem: MappingProblem) -> None:
     relevance = np.array(
         [[layer.relevance(o.name, loop.dimension) for loop in layer.loops] for o in layer.operands]
     )
-    inputs = [operand.precision for operand in layer.inputs]
     flat.operands, flat.dimensions = relevance.shape
     fill_corner(flat.relevance, relevance, f"{where}: loop dimensions")
-    fill_corner(flat.precision, [layer.output.precision, *inputs], f"{where}: operands")
-    fill_corner(
-        flat.partial_precision, [layer.output.partial_precision, *inputs], f"{where}: operands"
-    )
     relevant = relevance == Relevance.RELEVANT
     fill_corner(flat.r_dimension, np.nonzero(relevant)[1], f"{where}: indices")
     fill_corner(flat.first_r, np.append(0, np.cumsum(relevant.sum(axis=1))), f"{where}: operands")
@@ -166,6 +164,23 @@ def _put_memories(flat: FlatProblem, problem: MappingProblem) -> None:
                 flat.slot_level[m, flat.slots[m]] = list(flat.memory[x]).index(m)
                 flat.slots[m] += 1
     fill_corner(flat.levels, [len(problem.levels(o.name)) for o in problem.layer.operands], where)
+
+
+def _put_bits(flat: FlatProblem, problem: MappingProblem) -> None:
+    """Writes how many bits an element takes at each level, and which zeros gate operations.
+
+    Partial sums are never compressed.
+    """
+    gating = gating_densities(problem)
+    fill_corner(flat.gating_density, gating, "operands")
+    fill_corner(flat.least_share, least_shares(gating), "operands")
+    for x, operand in enumerate(problem.layer.operands):
+        levels = problem.levels(operand.name)
+        stored = [level.compression_of(problem.links[operand.name]) for level in levels]
+        bits = [stored_bits(operand.precision, operand.density, x) for x in (None, *stored)]
+        sums = problem.layer.output.partial_precision
+        flat.element_bits[x, : len(bits)] = bits
+        flat.partial_bits[x, : len(bits)] = sums if x == OUT else bits
 
 
 def _put_transfers(flat: FlatProblem, problem: MappingProblem) -> None:

@@ -169,7 +169,7 @@ def find_partial_sums(problem: FlatProblem, work: Work) -> None:
 
 @kernel
 def count_bits(problem: FlatProblem, work: Work) -> None:
-    """Bits that one instance holds: elements times the precision they have at that level.
+    """Bits that one instance holds: elements times the bits that each takes at that level.
 
     Formula: docs/cost-model.md#bits
 
@@ -182,5 +182,5 @@ def count_bits(problem: FlatProblem, work: Work) -> None:
                 continue
             for view in range(problem.views):
                 unfinished = x == OUT and work.psum_above[view, level] == 1
-                precision = problem.partial_precision[x] if unfinished else problem.precision[x]
-                work.held[view, x, level] = work.elements[view, x, level] * precision
+                each = problem.partial_bits if unfinished else problem.element_bits
+                work.held[view, x, level] = work.elements[view, x, level] * each[x, level]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from nestmap.costmodel.imc.layer import array_energies
-from nestmap.model import PartEnergy, SpatialProblem
+from nestmap.costmodel.zeros import gated_macs
+from nestmap.model import MappingProblem, PartEnergy, SpatialProblem
 
 
 def computation_energies(spatial: SpatialProblem) -> tuple[PartEnergy, ...]:
@@ -16,9 +17,15 @@ def computation_energy(spatial: SpatialProblem) -> float:
     parts = computation_energies(spatial)
     if parts:
         return sum(part.energy for part in parts)
-    return plain_energy(spatial.problem.layer.macs, spatial.accelerator.array.unit_energy)
+    return plain_computation_energy(spatial.problem)
 
 
-def plain_energy(macs: int, unit_energy: float) -> float:
-    """The same for an array whose units take ``unit_energy`` pJ per multiply-accumulate."""
-    return float(macs) * unit_energy
+def plain_computation_energy(problem: MappingProblem) -> float:
+    """The same for an array that does not compute in memory, whatever the spatial mapping."""
+    unit_energy = problem.accelerator.array.unit_energy
+    return plain_energy(problem.layer.macs, gated_macs(problem), unit_energy)
+
+
+def plain_energy(macs: int, gated: float, unit_energy: float) -> float:
+    """The same where ``gated`` operations do nothing and all others take ``unit_energy`` pJ."""
+    return (float(macs) - gated) * unit_energy

@@ -81,16 +81,19 @@ def measure_transfers(problem: FlatProblem, work: Work) -> None:
             periods = work.cycles[x, problem.levels[x]] / work.cycles[x, link]
             for view in range(problem.views):
                 unfinished = x == OUT and work.psum_above[view, link] == 1
-                precision = problem.partial_precision[x] if unfinished else problem.precision[x]
+                each = problem.partial_bits if unfinished else problem.element_bits
                 for i in range(problem.link_transfers[x, link]):
                     t = problem.link_transfer[x, link, i]
-                    below = link < problem.transfer_level[t]
+                    stored, below = (
+                        each[x, problem.transfer_level[t]],
+                        link < problem.transfer_level[t],
+                    )
                     boost = problem.boost[view, x, link] if below else 1.0
                     words = work.elements[view, x, link] * boost
                     is_back = is_backward(problem, t)
                     happens = unfinished or not is_back
                     again = periods - (work.first_sums[link] if is_back else 0.0)
-                    work.bits[view, t] = words * precision if happens else 0.0
+                    work.bits[view, t] = words * stored if happens else 0.0
                     work.times[view, t] = again if happens else 0.0
                     if work.slides[x, link] > 0:
-                        work.fresh_bits[view, t] = work.fresh[view, x, link] * boost * precision
+                        work.fresh_bits[view, t] = work.fresh[view, x, link] * boost * stored

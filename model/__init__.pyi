@@ -36,6 +36,7 @@ from .hardware.components import PartArea as PartArea
 from .hardware.components import PartEnergy as PartEnergy
 from .hardware.components import PartKind as PartKind
 from .hardware.components import StaticEnergy as StaticEnergy
+from .hardware.compression import Compression as Compression
 from .hardware.imc import IMC_CELLS as IMC_CELLS
 from .hardware.imc import ArrayPart as ArrayPart
 from .hardware.imc import ImcKind as ImcKind

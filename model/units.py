@@ -10,6 +10,9 @@ from pydantic import Field
 Bits = Annotated[int, Field(ge=0)]
 """A number of bits."""
 
+Density = Annotated[float, Field(gt=0, le=1)]
+"""The share of a tensor's elements that are not zero."""
+
 Width = Annotated[int, Field(gt=0)]
 """A transfer rate in bit per cycle."""
 

@@ -24,7 +24,7 @@ Elements equal word accesses where every precision is that of the ports, which h
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -85,6 +85,34 @@ def simulate(spatial: SpatialProblem, temporal: TemporalMapping) -> Traffic:
         else:
             _count_input(run, traffic)
     return traffic
+
+
+def simulate_gating(
+    spatial: SpatialProblem, temporal: TemporalMapping, operand: str, gating: Sequence[str]
+) -> list[int]:
+    """For each access of an operand at the array, the different operations that it serves.
+
+    Operations are different if the elements of the operands in ``gating`` are. An input word
+    serves all operations until the next word comes, a sum those of one cycle.
+    """
+    run = _Run(spatial, temporal, operand)
+    others = [_Run(spatial, temporal, x) for x in gating if x != operand]
+    is_output = operand == spatial.layer.output.name
+    steady, before = run.steady_loops(0), next(run.digits_in_time(0))
+    served, current = list[set[tuple[Element, ...]]](), dict[tuple[Unit, Element], int]()
+    steps = zip(run.tiles_in_time(0), run.digits_in_time(0), strict=True)
+    for cycle, (tiles, now) in enumerate(steps):
+        moved = {n for n in range(len(now)) if now[n] != before[n]}
+        before = now
+        if is_output or not run.spatial.accelerator.array.holds_inputs or not moved <= steady:
+            current = {}
+        for unit, (element,) in tiles.items():
+            place = run.instance(0, unit), element
+            if place not in current:
+                current[place] = len(served)
+                served.append(set())
+            served[current[place]].add(tuple(x.element(cycle, unit) for x in others))
+    return [len(operations) for operations in served]
 
 
 def _count_input(run: _Run, traffic: Traffic) -> None:
@@ -172,8 +200,8 @@ class _Run:
             touched: dict[Unit, set[Element]] = {}
             for cycle in range(start, start + cycles):
                 for unit in self._units:
-                    element = self._element(cycle, unit)
-                    touched.setdefault(self._instance(link - 1, unit), set()).add(element)
+                    element = self.element(cycle, unit)
+                    touched.setdefault(self.instance(link - 1, unit), set()).add(element)
             yield {instance: frozenset(elements) for instance, elements in touched.items()}
 
     def digits_in_time(self, link: int) -> Iterator[tuple[int, ...]]:
@@ -218,10 +246,10 @@ class _Run:
         """Elements that cross the link, each once for every instance above it."""
         above: dict[Unit, set[Element]] = {}
         for instance, tile in tiles.items():
-            above.setdefault(self._instance(link, instance), set()).update(tile)
+            above.setdefault(self.instance(link, instance), set()).update(tile)
         return [element for elements in above.values() for element in elements]
 
-    def _instance(self, level: int, unit: Unit) -> Unit:
+    def instance(self, level: int, unit: Unit) -> Unit:
         """The instance of a level that serves the unit; below level 0 that is the unit itself."""
         if level < 0:
             return unit
@@ -231,7 +259,7 @@ class _Run:
             0 if name in served else place for name, place in zip(names, unit, strict=True)
         )
 
-    def _element(self, cycle: int, unit: Unit) -> Element:
+    def element(self, cycle: int, unit: Unit) -> Element:
         """The element of the operand that the unit works on in a cycle."""
         values = dict.fromkeys(self.spatial.layer.sizes, 0)
         steps = dict.fromkeys(self.spatial.layer.sizes, 1)

@@ -111,6 +111,8 @@ class CostModelEvaluation(Frozen, frozen=True):
     clock_period: NanoSeconds | None = None
     links: tuple[OperandLink, ...] = ()
     """The memory operand that carried each operand."""
+    gated_macs: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    """Of ``macs``, those that are expected to do nothing because an input is zero."""
     padding: tuple[PaddedLoop, ...] = ()
     """The loops that iterate more often than the network needs; all costs include this work."""
 

@@ -31,6 +31,8 @@ class OperationalArray(Frozen, frozen=True):
     ``cycles_per_operation`` is 1 except for bit-serial arrays. With ``holds_inputs`` a unit holds
     an input word while the loops do not change it; without, it reads the word from the innermost
     memory for every operation (the reference's ``access_same_data_considered_as_no_access``).
+    Where an element of an operand in ``zero_gating`` is zero, its operations do nothing: they take
+    their cycles, but no energy, nor do the accesses that they alone need at the innermost memories.
 
     With ``imc`` the units compute in memory: energy, area and clock follow from the circuits and
     must not be given here. Dimensions sorted by name are columns, rows and, from the third on,
@@ -45,6 +47,7 @@ class OperationalArray(Frozen, frozen=True):
     systolic_dimensions: tuple[ArrayDimension, ...] = ()
     cycles_per_operation: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     holds_inputs: bool = True
+    zero_gating: tuple[MemoryOperand, ...] = ()
     imc: InMemoryCompute | None = None
 
     @model_validator(mode="after")
@@ -58,6 +61,10 @@ class OperationalArray(Frozen, frozen=True):
                     f"systolic dimension {name} is not in the array; expected one of "
                     f"{', '.join(names)}"
                 )
+        if OUTPUT in self.zero_gating or len(set(self.zero_gating)) < len(self.zero_gating):
+            raise ValueError(
+                f"zeros of {', '.join(self.zero_gating)} gate operations; expected different inputs"
+            )
         if self.imc is not None:
             self._check_imc(self.imc)
         return self
@@ -70,6 +77,7 @@ class OperationalArray(Frozen, frozen=True):
             ("cycles_per_operation", self.cycles_per_operation, 1.0),
             ("holds_inputs", self.holds_inputs, True),
             ("systolic_dimensions", self.systolic_dimensions, ()),
+            ("zero_gating", self.zero_gating, ()),
         )
         for name, found, expected in decided:
             if found != expected:
@@ -150,6 +158,12 @@ class Accelerator(Frozen, frozen=True):
                     )
         for operand in self.operands:
             self._check_ports(operand)
+        for operand in self.array.zero_gating:
+            if operand not in self.operands:
+                raise ValueError(
+                    f"zeros of {operand} gate operations, which no memory holds; expected some of "
+                    f"{', '.join(x for x in self.operands if x != OUTPUT)}"
+                )
         self._check_vector_unit()
         self._check_cells()
         self._check_leakage()

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen
 from nestmap.model.dims import OUTPUT, ArrayDimension, MemoryOperand, Movement
+from nestmap.model.hardware.compression import Compression
 from nestmap.model.units import Area, Bits, MilliWatts, PicoJoules, Width
 
 
@@ -87,18 +88,31 @@ class MemoryLevel(Frozen, frozen=True):
     """A memory in the hierarchy: the operands it holds, and the array dimensions that share it.
 
     One instance serves all units along ``served_dimensions``; along every other array dimension
-    there is one instance per unit.
+    there is one instance per unit. Operands in ``compression`` are stored compressed, unless that
+    takes more bits.
     """
 
     instance: MemoryInstance
     operands: tuple[MemoryOperand, ...] = Field(min_length=1)
     served_dimensions: tuple[ArrayDimension, ...] = ()
+    compression: tuple[Compression, ...] = ()
 
     @model_validator(mode="after")
     def _check_operands(self) -> MemoryLevel:
-        for names, what in ((self.operands, "operand"), (self.served_dimensions, "dimension")):
+        compressed = tuple(x.operand for x in self.compression)
+        for names, what in (
+            (self.operands, "operand"),
+            (self.served_dimensions, "dimension"),
+            (compressed, "compressed operand"),
+        ):
             if len(set(names)) != len(names):
                 raise ValueError(f"memory {self.name} names one {what} twice: {', '.join(names)}")
+        for name in compressed:
+            if name not in self.operands:
+                raise ValueError(
+                    f"memory {self.name} compresses {name}; expected one of the memory's operands: "
+                    f"{', '.join(self.operands)}"
+                )
         for port in self.instance.ports:
             for use in port.allocation:
                 if use.operand not in self.operands:
@@ -112,6 +126,10 @@ class MemoryLevel(Frozen, frozen=True):
     def name(self) -> str:
         """The name of the memory."""
         return self.instance.name
+
+    def compression_of(self, operand: MemoryOperand) -> Compression | None:
+        """The format in which the memory stores an operand; ``None``: as it is."""
+        return next((x for x in self.compression if x.operand == operand), None)
 
     def port_index(self, operand: MemoryOperand, movement: Movement) -> int | None:
         """The index of the port that serves the movement (the last that lists it), or ``None``."""

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen, copy_with
 from nestmap.model.dims import Dimension, LayerOperand, Loop, PaddedLoop, Relevance
-from nestmap.model.units import Bits, Count
+from nestmap.model.units import Bits, Count, Density
 from nestmap.model.workload.affine import AffineIndex
 
 MAX_MACS = 2**53
@@ -22,7 +22,8 @@ class InputOperand(Frozen, frozen=True):
     """A tensor that the layer reads.
 
     ``precision`` is bits per element; ``source`` the node that produces the tensor (``None``: an
-    input of the network); ``constant``: whether it is known before the network runs (weights).
+    input of the network); ``constant``: whether it is known before the network runs (weights);
+    ``density`` is the share of elements that are not zero, which lie anywhere.
     """
 
     name: LayerOperand
@@ -30,18 +31,21 @@ class InputOperand(Frozen, frozen=True):
     precision: Bits
     source: str | None = None
     constant: bool = False
+    density: Density = 1.0
 
 
 class OutputOperand(Frozen, frozen=True):
     """The tensor that the layer writes.
 
-    ``precision`` is the bits of a finished element, ``partial_precision`` those of a partial sum.
+    ``precision`` is the bits of a finished element, ``partial_precision`` those of a partial sum;
+    ``density`` is the share of finished elements that are not zero.
     """
 
     name: LayerOperand
     indices: tuple[AffineIndex, ...]
     precision: Bits
     partial_precision: Bits
+    density: Density = 1.0
 
 
 Operand = InputOperand | OutputOperand

@@ -145,8 +145,9 @@ def _energy_once(problem: FlatProblem, t: int, sizes: Floats, extent: Floats) ->
     """Every word crosses the link once, and once more for every copy of it above."""
     x, level = problem.transfer_operand[t], problem.transfer_level[t]
     words = _words(problem, x, int(problem.levels[x]) + 1, sizes, extent)
-    bits = words * _copies(problem, x, level) * _precision(problem, x)
-    accesses = max(0.0, bits / problem.port_max[_port(problem, t)] - 1.0)
+    bits = words * _copies(problem, x, level) * _least_bits(problem, t)
+    share = problem.least_share[x] if link_of(problem, t) == ARRAY else 1.0
+    accesses = max(0.0, bits / problem.port_max[_port(problem, t)] * share - 1.0)
     return float(accesses * problem.transfer_energy[t])
 
 
@@ -163,7 +164,7 @@ def _cycles_once(problem: FlatProblem, t: int, sizes: Floats, extent: Floats) ->
     if level != problem.levels[x] or (x != OUT and alone):
         return 0.0
     words = _words(problem, x, level, sizes, extent)
-    return float(words * _precision(problem, x) / problem.port_max[_port(problem, t)])
+    return float(words * _least_bits(problem, t) / problem.port_max[_port(problem, t)])
 
 
 @kernel
@@ -171,10 +172,10 @@ def _energy_always(problem: FlatProblem, t: int, total: float) -> float:
     """The energy of the array's words in one cycle, times the number of cycles."""
     x, level, port = problem.transfer_operand[t], problem.transfer_level[t], _port(problem, t)
     narrow, wide = problem.port_min[port], problem.port_max[port]
-    bits = problem.boost[FRACTIONAL, x, ARRAY] * _precision(problem, x)
+    bits = problem.boost[FRACTIONAL, x, ARRAY] * _least_bits(problem, t)
     accesses = (
         np.ceil(bits / narrow) * (narrow / wide) * total * problem.units[FRACTIONAL, x, level]
-    )
+    ) * problem.least_share[x]
     return float(max(0.0, accesses - 1.0) * problem.transfer_energy[t])
 
 
@@ -184,7 +185,7 @@ def _cycles_always(problem: FlatProblem, t: int, total: float) -> float:
     if np.floor(problem.cycles_per_operation) != problem.cycles_per_operation:
         return 0.0  # windows are rounded up, so their sum may exceed all cycles
     x = problem.transfer_operand[t]
-    bits = problem.boost[problem.views - 1, x, ARRAY] * _precision(problem, x)
+    bits = problem.boost[problem.views - 1, x, ARRAY] * _least_bits(problem, t)
     return float(np.ceil(bits / problem.port_max[_port(problem, t)]) * (total - 1.0))
 
 
@@ -198,9 +199,10 @@ def _port(problem: FlatProblem, t: int) -> int:
 
 
 @kernel
-def _precision(problem: FlatProblem, x: int) -> float:
-    """The smallest precision of an element of the operand at any level."""
-    return float(min(problem.precision[x], problem.partial_precision[x]))
+def _least_bits(problem: FlatProblem, t: int) -> float:
+    """The fewest bits of an element that the transfer's memory may hold."""
+    place = problem.transfer_operand[t], problem.transfer_level[t]
+    return float(min(problem.element_bits[place], problem.partial_bits[place]))
 
 
 @kernel

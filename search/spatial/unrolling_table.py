@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nestmap.costmodel.mac_energy import computation_energy, plain_energy
+from nestmap.costmodel.mac_energy import computation_energy, plain_computation_energy
 from nestmap.costmodel.spatial import DIMENSION, FACTOR, SIDE
 from nestmap.model import Loop, MappingProblem, SpatialMapping, SpatialProblem, Unrolling
 from nestmap.model.arrays import Flags, Floats, Ints
@@ -91,7 +91,7 @@ def array_energy(problem: MappingProblem, unrollings: Ints) -> float:
     """
     array = problem.accelerator.array
     if array.imc is None:
-        return plain_energy(problem.layer.macs, array.unit_energy)
+        return plain_computation_energy(problem)
     mapping = mapping_of(problem, unrollings)
     return computation_energy(SpatialProblem(problem=problem, spatial_mapping=mapping))
 

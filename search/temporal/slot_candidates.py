@@ -117,7 +117,7 @@ def _list_slot(
     """Lists the prefixes of a slot; returns the longest that was examined."""
     x, level = problem.slot_operand[memory, i], problem.slot_level[memory, i]
     first, is_top = candidates.first[i], level == problem.levels[x]
-    precision = _precision(problem, work, x, level, int(candidates.below[x]))
+    each = _element_bits(problem, work, x, level, int(candidates.below[x]))
     whole = whole_tensor(problem, work, x) if problem.double_buffered[memory] == 1 else 0.0
     least, extended = np.inf, NO_PREFIX
     candidates.last[i] = first - 1
@@ -132,7 +132,7 @@ def _list_slot(
             candidates.last_known[memory, i] = prefix
         elements = candidates.elements[memory, i, prefix]
         is_last_tile = prefix == work.loops or elements >= whole
-        bits = elements * precision if is_last_tile else 2 * (elements * precision)
+        bits = elements * each if is_last_tile else 2 * (elements * each)
         accesses = 0.0 if is_top else candidates.above[prefix] * bits
         least = min(least, accesses)
         candidates.bits[i, prefix], candidates.accesses[i, prefix] = bits, accesses
@@ -156,15 +156,15 @@ def _keep_elements(
 
 
 @kernel
-def _precision(problem: FlatProblem, work: Work, x: int, level: int, below: int) -> float:
-    """The precision of an element: that of a partial sum while an ir loop remains above it."""
+def _element_bits(problem: FlatProblem, work: Work, x: int, level: int, below: int) -> float:
+    """The bits of an element: those of a partial sum while an ir loop remains above it."""
     if x == OUT:
         if problem.reduced_from[FRACTIONAL, level] == 1:
-            return float(problem.partial_precision[x])
+            return float(problem.partial_bits[x, level])
         for n in range(below, work.loops):
             if problem.relevance[x, work.dimension[n]] == IRRELEVANT:
-                return float(problem.partial_precision[x])
-    return float(problem.precision[x])
+                return float(problem.partial_bits[x, level])
+    return float(problem.element_bits[x, level])
 
 
 @kernel
@@ -187,7 +187,7 @@ def slot_bits(
     elements = tile_elements(problem, work, x)
     doubled = problem.double_buffered[memory] == 1
     copies = 2 if doubled and cut < work.loops and elements < whole else 1
-    return copies * elements * _precision(problem, work, x, level, below)
+    return copies * elements * _element_bits(problem, work, x, level, below)
 
 
 @kernel

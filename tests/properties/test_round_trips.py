@@ -17,6 +17,7 @@ from nestmap.costmodel.imc.array import peak_performance
 from nestmap.costmodel.memory_cost.sram import fitted_cost
 from nestmap.costmodel.vector_unit import evaluate_vector
 from nestmap.model import (
+    OUTPUT,
     Bus,
     CnEdge,
     CnTensor,
@@ -77,9 +78,10 @@ from tests.in_memory import imc_cases
 from tests.properties.variants import examples, few_examples, with_accelerator
 from tests.search.multicore.split.networks import networks
 from tests.store.builders import cost_bounds
-from tests.strategies import Case, evaluated_cases
+from tests.strategies import Case, evaluated_cases, subsets
 from tests.sweeps import some_of
 from tests.vectors import vector_nodes, vector_units
+from tests.zeros import bitmask, run_length, with_zeros
 
 
 @st.composite
@@ -158,13 +160,28 @@ def machinery(draw: st.DrawFn) -> Machinery:
     )
 
 
+@st.composite
+def sparse_cases(draw: st.DrawFn) -> Case:
+    """A mapping of a layer with zeros, on a machine that compresses operands and gates zeros."""
+    case = draw(evaluated_cases())
+    spatial, machine = case.spatial, case.spatial.accelerator
+    shares = {x.name: draw(st.floats(0.01, 1)) for x in spatial.layer.operands}
+    formats = {
+        level.name: tuple(draw(st.sampled_from((bitmask(x), run_length(x, 5)))) for x in held)
+        for level in machine.memories
+        for held in [draw(subsets(level.operands))]
+    }
+    gating = draw(subsets([x for x in machine.operands if x != OUTPUT]))
+    return Case(with_zeros(spatial, shares, gating=gating, formats=formats), case.temporal)
+
+
 Everything = tuple[SpatialProblem, NetworkProblem, NetworkEvaluation, NetworkFront]
 
 
 @st.composite
 def everything(draw: st.DrawFn) -> Everything:
     """Two questions and two answers that together can hold an instance of every other model."""
-    case = draw(evaluated_cases())
+    case = draw(sparse_cases())
     layer = case.spatial.layer
     source = NoCostNode(name=draw(st.text(min_size=1, max_size=9)), operator="Relu")
     first = copy_with(layer.inputs[0], {"source": source.name, "constant": True})

@@ -135,7 +135,7 @@ def operand_energies(
     Zero if a table would be too large. The records are scratch; ``problem`` describes the layer.
     """
     energies = np.zeros((len(rows), 2))
-    if x == OUT and problem.partial_precision[x] < problem.precision[x]:
+    if x == OUT and problem.partial_bits[x, 0] < problem.element_bits[x, 0]:
         return energies  # moving a boundary above an ir loop may cost energy
     sizes = np.empty(problem.dimensions)
     for i in range(len(rows)):

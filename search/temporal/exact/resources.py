@@ -149,8 +149,8 @@ def _fill_all(problem: FlatProblem, work: Work, lattice: Lattice, spent: Floats)
         time_transfers(problem, work)
         if p == 0:
             for x in range(problem.operands):
-                precision = min(problem.precision[x], problem.partial_precision[x])
-                least[x] = work.elements[problem.views - 1, x, 1] * precision
+                each = min(problem.element_bits[x, 1], problem.partial_bits[x, 1])
+                least[x] = work.elements[problem.views - 1, x, 1] * each
         _add_stalls(problem, work, p, spent)
         _add_loads(problem, work, least, p, spent)
         if problem.strict_ports == 1:

@@ -52,6 +52,7 @@ from tests.costmodel.machines import loops, ordered
 from tests.leaves import Changed, Field, changed, untouched
 from tests.strategies import spatial_problems, temporal_mappings
 from tests.sweeps import some_of
+from tests.zeros import run_length
 
 # A problem in which every field is set and every tuple has items. What is called Q9 or OTHER is
 # referred to by nothing, so that it can be renamed, and so that other names can become it.
@@ -87,7 +88,10 @@ def memory(name: str, operands: str, allocation: str) -> MemoryLevel:
         window_reuse=True,
     )
     return MemoryLevel(
-        instance=instance, operands=tuple(operands.split()), served_dimensions=("D1", "D2")
+        instance=instance,
+        operands=tuple(operands.split()),
+        served_dimensions=("D1", "D2"),
+        compression=(run_length("I1", 5),) if "OTHER" in operands else (),
     )
 
 
@@ -100,6 +104,7 @@ LAYER: Final = Layer(
         indices=(index(Term(dimension="K")), index(Term(dimension="OX"))),
         precision=8,
         partial_precision=24,
+        density=0.5,
     ),
     inputs=(
         InputOperand(
@@ -108,6 +113,7 @@ LAYER: Final = Layer(
             precision=4,
             source="before",
             constant=True,
+            density=0.25,
         ),
         InputOperand(
             name="I",
@@ -130,6 +136,7 @@ ACCELERATOR: Final = Accelerator(
         systolic_dimensions=("D1", "D2"),
         cycles_per_operation=2.0,
         holds_inputs=False,
+        zero_gating=("I1", "I2"),
         unit_leakage=0.01,
         clock_period=2.0,
     ),

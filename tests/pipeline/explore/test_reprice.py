@@ -41,6 +41,7 @@ from nestmap.search.spatial.weight_diagonal import weight_diagonal
 from tests.costmodel.machines import convolution, machine, mapped, matmul, memory
 from tests.loma import LOMA, LOMA_PLAN
 from tests.search.cells import array_of_cells
+from tests.zeros import bitmask, run_length
 
 
 def with_instance(
@@ -283,6 +284,19 @@ REFUSED: Final = {
     "window reuse": (
         with_instance(MACHINE, 1, {"window_reuse": True}),
         Difference(where="memory buffer", field="window_reuse", before="False", after="True"),
+    ),
+    "compression": (
+        with_level(MACHINE, 2, {"compression": (bitmask("I1"), run_length("O", 5))}),
+        Difference(
+            where="memory top",
+            field="compression",
+            before="none",
+            after="I1 bitmask, O run_length 5",
+        ),
+    ),
+    "gating": (
+        with_array(MACHINE, {"zero_gating": ("I1",)}),
+        Difference(where="array", field="zero_gating", before="none", after="I1"),
     ),
     "first sums": (
         copy_with(MACHINE, {"free_first_sum": True}),

@@ -36,10 +36,12 @@ from tests.search.temporal.exact.random_machines import (
     imc_machine,
     leaking,
     plain_machine,
+    sparse_machine,
     window_machine,
 )
 from tests.search.temporal.orderings import constrained
 from tests.strategies import FORMS, LayerForm
+from tests.zeros import with_densities
 
 PRIMES: Final = (2, 2, 2, 2, 2, 3, 3, 5, 7)
 FACTORS: Final = (0, 1, 2, *[3, 4, 5, 6] * 5)
@@ -61,6 +63,7 @@ class Kind(StrEnum):
     FREE_SUMS = "free_sums"
     STRICT_PORTS = "strict_ports"
     WINDOWS = "windows"
+    ZEROS = "zeros"
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,8 @@ def draw_problem(random: Random, kind: Kind, most: int) -> Small:
         machine = copy_with(leaking(random, machine), {"strict_ports": True})
     elif kind is Kind.WINDOWS:
         machine = window_machine(random)
+    elif kind is Kind.ZEROS:
+        machine = sparse_machine(random, machine)
     form = random.choice([x for x in FORMS if x.axes or kind is not Kind.WINDOWS])
     dimensions = form.dimensions.split()
     mapping = draw_unrolling(random, machine.array.sizes, dimensions)
@@ -106,8 +111,11 @@ def draw_problem(random: Random, kind: Kind, most: int) -> Small:
         for _ in range(random.choice(FACTORS))
     ]
     look = Look.drawn(random, dimensions)
+    shares = {x: random.choice((1.0, random.uniform(0.01, 1))) for x in "WIO"}
+    densities = shares if kind is Kind.ZEROS else {}
     while True:
-        problem = MappingProblem(layer=layer_of(form, look, temporal, mapping), accelerator=machine)
+        layer = with_densities(layer_of(form, look, temporal, mapping), densities)
+        problem = MappingProblem(layer=layer, accelerator=machine)
         spatial = SpatialProblem(problem=problem, spatial_mapping=mapping)
         spatial = constrained(spatial, draw_constraints(random, kind, spatial))
         if count_mappings(spatial) <= most:

@@ -12,6 +12,7 @@ from nestmap.model import (
     OUTPUT,
     Accelerator,
     ArraySide,
+    Compression,
     ImcKind,
     InMemoryCompute,
     MemoryInstance,
@@ -24,6 +25,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from tests.strategies import MEMORY_OPERANDS
+from tests.zeros import bitmask, run_length
 
 T = TypeVar("T")
 
@@ -108,6 +110,22 @@ def window_machine(random: Random) -> Accelerator:
         plain,
         {"memories": (*memories, top), "strict_ports": random.random() < 0.2},
     )
+
+
+def sparse_machine(random: Random, machine: Accelerator) -> Accelerator:
+    """The machine with memories that compress, and operations that zeros gate."""
+    memories = tuple(
+        copy_with(level, {"compression": tuple(compression(random, x) for x in held)})
+        for level in machine.memories
+        for held in [some(random, level.operands)]
+    )
+    array = copy_with(machine.array, {"zero_gating": some(random, ("I1", "I2"))})
+    return copy_with(machine, {"memories": memories, "array": array})
+
+
+def compression(random: Random, operand: str) -> Compression:
+    """Any format."""
+    return random.choice((bitmask(operand), run_length(operand, random.randint(1, 6))))
 
 
 def sides(sizes: Mapping[str, int]) -> tuple[ArraySide, ...]:
