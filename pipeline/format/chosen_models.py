@@ -15,7 +15,17 @@ def chosen_models(accelerator: Accelerator) -> Iterator[str]:
         yield "Sums begin without a read of zeros."
     if accelerator.strict_ports:
         yield "Layers take at least as long as each port is busy."
+    yield from _zeros(accelerator)
     names = [level.name for level in accelerator.memories if level.instance.window_reuse]
     if names:
         verb = "loads" if len(names) == 1 else "load"
         yield f"Of windows that slide, {', '.join(names)} {verb} only what is new."
+
+
+def _zeros(accelerator: Accelerator) -> Iterator[str]:
+    """What zeros save: compressed operands, and gated operations."""
+    for level in accelerator.memories:
+        if level.compression:
+            yield f"Memory {level.name} compresses {', '.join(map(str, level.compression))}."
+    if accelerator.array.zero_gating:
+        yield f"Zeros of {', '.join(accelerator.array.zero_gating)} gate operations."

@@ -29,6 +29,7 @@ from nestmap.pipeline.frontend.yaml.design_space import (
 from nestmap.pipeline.frontend.yaml.field_schema import Field, Need, Origin, Part, Section
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import ACCELERATOR, parse_accelerator
 from nestmap.pipeline.frontend.yaml.hardware.array import ARRAY, IMC_ARRAY
+from nestmap.pipeline.frontend.yaml.hardware.compression import COMPRESSION
 from nestmap.pipeline.frontend.yaml.hardware.connections import CONNECTION, CORE_PAIRS
 from nestmap.pipeline.frontend.yaml.hardware.core import (
     CORE,
@@ -46,7 +47,7 @@ from nestmap.pipeline.frontend.yaml.hardware.multicore import (
     parse_multicore,
 )
 from nestmap.pipeline.frontend.yaml.hardware.vector_unit import VECTOR_UNIT
-from nestmap.pipeline.frontend.yaml.layer import LAYER, RELATIONS, SOURCES, precisions
+from nestmap.pipeline.frontend.yaml.layer import DENSITIES, LAYER, RELATIONS, SOURCES, precisions
 from nestmap.pipeline.frontend.yaml.mapping import (
     HINTS,
     LINKS,
@@ -90,7 +91,7 @@ FORMATS: Final = (
         "`nestmap show --accelerator FILE` prints what was read.",
         _EXAMPLES / "accelerator.yaml",
         parse_accelerator,
-        (ACCELERATOR, ARRAY, MEMORY, PORT, MOVEMENTS, VECTOR_UNIT),
+        (ACCELERATOR, ARRAY, MEMORY, COMPRESSION, PORT, MOVEMENTS, VECTOR_UNIT),
     ),
     Format(
         "In-memory computing",
@@ -147,7 +148,7 @@ FORMATS: Final = (
         "[ONNX models](#onnx-models) instead.",
         _EXAMPLES / "workload.yaml",
         parse_workload_yaml,
-        (LAYER, RELATIONS, SOURCES, precisions("O", ("W", "I"))),
+        (LAYER, RELATIONS, SOURCES, DENSITIES, precisions("O", ("W", "I"))),
     ),
     Format(
         "Design space",

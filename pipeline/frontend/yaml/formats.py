@@ -16,6 +16,7 @@ from nestmap.pipeline.frontend.yaml.design_space import (
 from nestmap.pipeline.frontend.yaml.field_schema import Part
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import ACCELERATOR
 from nestmap.pipeline.frontend.yaml.hardware.array import ARRAY, IMC_ARRAY
+from nestmap.pipeline.frontend.yaml.hardware.compression import COMPRESSION
 from nestmap.pipeline.frontend.yaml.hardware.connections import CONNECTION, CORE_PAIRS
 from nestmap.pipeline.frontend.yaml.hardware.core import CORE, STORAGE_CORE
 from nestmap.pipeline.frontend.yaml.hardware.memory import MEMORY, MOVEMENTS, PORT
@@ -27,7 +28,7 @@ from nestmap.pipeline.frontend.yaml.hardware.multicore import (
     SHARED,
 )
 from nestmap.pipeline.frontend.yaml.hardware.vector_unit import VECTOR_UNIT
-from nestmap.pipeline.frontend.yaml.layer import LAYER, RELATIONS, SOURCES
+from nestmap.pipeline.frontend.yaml.layer import DENSITIES, LAYER, RELATIONS, SOURCES
 from nestmap.pipeline.frontend.yaml.mapping import HINTS, LINKS, MAPPING, UNROLLED
 from nestmap.pipeline.frontend.yaml.temporal_ordering import LEVELS, ORDER
 
@@ -49,7 +50,7 @@ class FileFormat(StrEnum):
     """A design space: accelerators that a sweep explores."""
 
 
-HARDWARE: Final = (ARRAY, IMC_ARRAY, MEMORY, PORT, MOVEMENTS, VECTOR_UNIT)
+HARDWARE: Final = (ARRAY, IMC_ARRAY, MEMORY, COMPRESSION, PORT, MOVEMENTS, VECTOR_UNIT)
 """The parts that accelerators and cores have in common."""
 
 PARTS: Final[dict[FileFormat, tuple[Part, ...]]] = {
@@ -57,7 +58,7 @@ PARTS: Final[dict[FileFormat, tuple[Part, ...]]] = {
     FileFormat.CORES: (MULTICORE, CORES, CONNECTION, SHARED, COORDINATES),
     FileFormat.CORE: (CORE, STORAGE_CORE, *HARDWARE),
     FileFormat.MAPPING: (MAPPING, UNROLLED, HINTS, LINKS, ORDER, LEVELS, TILINGS),
-    FileFormat.WORKLOAD: (LAYER, RELATIONS, SOURCES),
+    FileFormat.WORKLOAD: (LAYER, RELATIONS, SOURCES, DENSITIES),
     FileFormat.SPACE: (DESIGN_SPACE, PARAMETERS, FIELDS, CONDITIONS, NETWORKS),
 }
 """The parts of each format; sections with the same path are alternatives."""

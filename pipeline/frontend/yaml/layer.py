@@ -20,7 +20,15 @@ from nestmap.pipeline.frontend.yaml.axes import (
     parse_axes,
     parse_relations,
 )
-from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Entries, Field, Form, Need, Section
+from nestmap.pipeline.frontend.yaml.field_schema import (
+    ITEM,
+    Entries,
+    Field,
+    Form,
+    Need,
+    Origin,
+    Section,
+)
 from nestmap.pipeline.frontend.yaml.located_node import Node
 from nestmap.pipeline.frontend.yaml.operator_type import operator_type
 
@@ -66,6 +74,16 @@ _PRECISION: Final = Field(
     "a mapping",
     "{W: 8, I: 8, O: 16, O_final: 8}",
 )
+_DENSITY: Final = Field(
+    "operand_density",
+    "the [share of elements](#densities) of each operand that are not zero, of the output when it "
+    "is finished; memories that compress and arrays that gate operations make use of it",
+    "a mapping",
+    "{I: 0.42, O: 0.3}",
+    Need.OPTIONAL,
+    default="{}",
+    origin=Origin.NESTMAP,
+)
 NAME: Final = Field(
     "name",
     "the name of the layer in reports and mapping entries; unique",
@@ -88,7 +106,7 @@ LAYER: Final = Section(
     "A workload file is a list of layers.",
     (
         *(ID, _OPERATOR, _EQUATION, _LOOP_DIMS, _LOOP_SIZES, _PRECISION),
-        *(NAME, RELATIONS_FIELD, SOURCE, AXES, AXIS_SIZES, PADDING),
+        *(NAME, RELATIONS_FIELD, SOURCE, AXES, AXIS_SIZES, PADDING, _DENSITY),
     ),
 )
 RELATIONS: Final = Entries(
@@ -109,6 +127,15 @@ SOURCES: Final = Entries(
     "an input of the network. Layers may be listed in any order but must not form a cycle.",
     SOURCE.kind,
     (Form("I: 0", "the output of layer 0; in layer 0 itself, an input from outside"),),
+)
+
+_SHARE: Final = "a share of elements, above 0 and at most 1"
+DENSITIES: Final = Entries(
+    "Densities",
+    (*LAYER.at, _DENSITY.name),
+    "By operand; one that is not listed has no zeros. Zeros are anywhere in the tensor.",
+    _DENSITY.kind,
+    (Form("I: 0.42", "58 % of the elements of `I` are zero"),),
 )
 
 
@@ -163,6 +190,7 @@ def parse_layer(node: Node, fields: Fields, name: str, sources: Mapping[str, str
             relations=tuple(relation.node.text() for relation in relations.values()),
             precision=bits | {output: bits.get(output + _FINAL, bits[output])},
             partial_precision=bits[output],
+            density=_densities(fields, [output, *operands]),
             sources=sources,
             constants=[o for o in operands if o == _WEIGHT and o not in sources],
             axes=axes,
@@ -215,6 +243,21 @@ def _check_operands(fields: Fields, operands: Collection[str]) -> None:
             if operand not in operands:
                 expected = f"an input of the equation: {suggestion(operand, operands)}"
                 raise node.error(expected, f"the operand {operand!r}")
+
+
+def _densities(fields: Fields, operands: Collection[str]) -> dict[str, float]:
+    """Shares of elements that are not zero, by operand."""
+    if _DENSITY not in fields:
+        return {}
+    found: dict[str, float] = {}
+    for operand, node in fields[_DENSITY].named(_DENSITY.kind).items():
+        if operand not in operands:
+            expected = f"an operand of the equation: {suggestion(operand, operands)}"
+            raise node.error(expected, f"the operand {operand!r}")
+        found[operand] = node.number(_SHARE, minimum=0)
+        if not 0 < found[operand] <= 1:
+            raise node.error(_SHARE)
+    return found
 
 
 def _precision(node: Node, output: str, inputs: Collection[str]) -> dict[str, int]:

@@ -8,6 +8,7 @@ from nestmap.pipeline.format.chosen_models import chosen_models
 from nestmap.pipeline.render.notebook.accelerator import accelerator_html
 from tests.costmodel.test_busy_ports import SHARED
 from tests.costmodel.test_sliding import reusing
+from tests.zeros import bitmask, run_length
 
 CHOICES = {"counts_leakage": True, "free_first_sum": True, "strict_ports": True}
 
@@ -20,6 +21,13 @@ def test_each_choice_is_a_sentence() -> None:
     assert chosen(SHARED) == ""
     assert chosen(SHARED, "free_first_sum") == "Sums begin without a read of zeros."
     assert chosen(SHARED, "strict_ports") == "Layers take at least as long as each port is busy."
+    packed = (bitmask("I1"), run_length("O", 5))
+    memories = tuple(copy_with(x, {"compression": packed}) for x in SHARED.memories[-1:])
+    array = copy_with(SHARED.array, {"zero_gating": ("I1",)})
+    sparse: dict[str, object] = {"array": array, "memories": (*SHARED.memories[:-1], *memories)}
+    assert chosen(copy_with(SHARED, sparse)) == (
+        "Memory top compresses I1 bitmask, O run_length 5. Zeros of I1 gate operations."
+    )
     both = reusing(SHARED, ("inputs", "top"))
     assert chosen(both) == "Of windows that slide, inputs, top load only what is new."
     one = reusing(SHARED, ("inputs",))

@@ -92,6 +92,16 @@ _HOLDS_INPUTS: Final = Field(
     default="true",
     origin=Origin.NESTMAP,
 )
+_ZERO_GATING: Final = Field(
+    "zero_gating",
+    "the inputs whose zeros [gate operations](cost-model.md#gated-operations), which saves energy; "
+    "`operand_density` of a layer says how many there are",
+    "a list of memory operands such as I1",
+    "[I1]",
+    Need.OPTIONAL,
+    default="[]",
+    origin=Origin.NESTMAP,
+)
 _IS_IMC: Final = Field(
     "is_imc",
     "whether the array [computes in memory](#array-that-computes-in-memory)",
@@ -119,7 +129,7 @@ ARRAY: Final = Section(
     "The multiply-accumulate units.",
     (
         *(_DIMENSIONS, _SIZES, _UNIT_ENERGY, _UNIT_AREA, _UNIT_LEAKAGE, _CLOCK_PERIOD),
-        *(_SYSTOLIC_DIMENSIONS, _HOLDS_INPUTS, _IS_IMC),
+        *(_SYSTOLIC_DIMENSIONS, _HOLDS_INPUTS, _ZERO_GATING, _IS_IMC),
         *(_NO_IMC_TYPE, _not_here(INPUT_PRECISION, Need.IGNORED, "only for IMC")),
         *(_NO_SLICES, _NO_CONVERTERS, _NO_TECHNOLOGY, _NO_VOLTAGE),
     ),
@@ -167,7 +177,7 @@ def parse_array(node: Node) -> OperationalArray:
     fields = node.fields(ARRAY)
     _check_no_imc(fields)
     sides = _sides(fields[_DIMENSIONS], fields[_SIZES])
-    holds_inputs = fields.get(_HOLDS_INPUTS)
+    holds_inputs, gating = fields.get(_HOLDS_INPUTS), fields.get(_ZERO_GATING)
     with node.locate_errors():
         return OperationalArray(
             sides=sides,
@@ -177,6 +187,7 @@ def parse_array(node: Node) -> OperationalArray:
             clock_period=period(fields[_CLOCK_PERIOD]) if _CLOCK_PERIOD in fields else None,
             systolic_dimensions=_systolic(fields.get(_SYSTOLIC_DIMENSIONS), sides),
             holds_inputs=holds_inputs.boolean() if holds_inputs else True,
+            zero_gating=gating.names("a memory operand such as I1") if gating else (),
         )
 
 

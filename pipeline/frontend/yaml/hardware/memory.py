@@ -28,6 +28,10 @@ from nestmap.pipeline.frontend.yaml.field_schema import (
     Section,
     one_of,
 )
+from nestmap.pipeline.frontend.yaml.hardware.compression import (
+    COMPRESSION_FIELD,
+    parse_compression,
+)
 from nestmap.pipeline.frontend.yaml.hardware.imc_cells import Bank
 from nestmap.pipeline.frontend.yaml.hardware.memory_cost import (
     COST_FIELDS,
@@ -76,7 +80,7 @@ _DOUBLE_BUFFERING: Final = Field(
 _WINDOW_REUSE: Final = Field(
     "window_reuse",
     "whether the memory loads only what slides in when a loop moves a window of the inputs, as "
-    "`OX` does over `FX`; not with the exact search",
+    "`OX` does over `FX`",
     SWITCH,
     "true",
     Need.OPTIONAL,
@@ -92,7 +96,7 @@ MEMORY: Final = Section(
     "of an access, or it is computed: see [What memories cost](memory-costs.md).",
     (
         *(_SIZE, _OPERANDS, _PORTS, SERVED_DIMENSIONS, _LATENCY, _DOUBLE_BUFFERING),
-        _WINDOW_REUSE,
+        *(_WINDOW_REUSE, COMPRESSION_FIELD),
         *COST_FIELDS,
     ),
 )
@@ -154,8 +158,14 @@ def parse_memory(
     built = MemoryDescription(node, size, _ports(fields[_PORTS], operands), bank)
     instance = _instance(name, fields, built, memory_cost(fields, built, sources))
     served = fields[SERVED_DIMENSIONS].names(ARRAY_DIMENSION, array.sizes)
+    formats = fields.get(COMPRESSION_FIELD)
     with node.locate_errors():
-        return MemoryLevel(instance=instance, operands=operands, served_dimensions=served)
+        return MemoryLevel(
+            instance=instance,
+            operands=operands,
+            served_dimensions=served,
+            compression=parse_compression(formats, operands) if formats else (),
+        )
 
 
 def _instance(

@@ -101,6 +101,13 @@ def test_precisions(network: Workload) -> None:
     assert bits == [(4, 8, 16, 6), (0, 6, 16, 8), (8, 8, 16, 8)]
 
 
+def test_densities(tmp_path: Path) -> None:
+    text = NETWORK.replace("O_final: 6}", "O_final: 6}\n  operand_density: {I: 0.25, O: 1}")
+    stem, *others = parsed(tmp_path, text).layers
+    assert [x.density for x in stem.operands] == [1.0, 1.0, 0.25]
+    assert {x.density for layer in others for x in layer.operands} == {1.0}
+
+
 def test_sources_and_constants(network: Workload) -> None:
     sources = [{x.name: (x.source, x.constant) for x in layer.inputs} for layer in network.layers]
     assert sources == [

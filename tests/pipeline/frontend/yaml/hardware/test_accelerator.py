@@ -24,6 +24,7 @@ from nestmap.model import (
 )
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
 from tests.pipeline.frontend.yaml.zigzag_files import zigzag_inputs
+from tests.zeros import bitmask, run_length
 
 
 class PortText(TypedDict):
@@ -49,6 +50,7 @@ class MemoryText(TypedDict, total=False):
     served_dimensions: list[str]
     force_double_buffering: bool
     window_reuse: bool
+    compression: dict[str, str]
 
 
 class ArrayText(TypedDict, total=False):
@@ -67,6 +69,7 @@ class ArrayText(TypedDict, total=False):
     dimensions: list[str]
     sizes: list[int]
     systolic_dimensions: list[str]
+    zero_gating: list[str]
     unit_energy: float
     unit_area: float
 
@@ -83,6 +86,8 @@ class AcceleratorText(TypedDict):
 
 FILES = zigzag_inputs("hardware")
 IMC = ("aimc", "dimc")
+UNSAID: MemoryText = {"force_double_buffering": False, "window_reuse": False, "compression": {}}
+"""What a memory is that says nothing about these."""
 
 
 def loaded(path: Path) -> AcceleratorText:
@@ -101,6 +106,7 @@ def written(accelerator: Accelerator) -> AcceleratorText:
             "dimensions": list(array.sizes),
             "sizes": list(array.sizes.values()),
             "systolic_dimensions": list(array.systolic_dimensions),
+            "zero_gating": list(array.zero_gating),
             "unit_energy": array.unit_energy,
             "unit_area": array.unit_area,
         },
@@ -131,6 +137,7 @@ def _memory_text(level: MemoryLevel) -> MemoryText:
         "served_dimensions": list(level.served_dimensions),
         "force_double_buffering": instance.double_buffered,
         "window_reuse": instance.window_reuse,
+        "compression": {x.operand: str(x).removeprefix(f"{x.operand} ") for x in level.compression},
     }
 
 
@@ -141,16 +148,16 @@ def test_zigzag_accelerators_load_field_by_field(path: Path) -> None:
     assert list(text["memories"]) == list(data["memories"])
     for name, memory in data["memories"].items():
         known = {k: v for k, v in memory.items() if k != "auto_cost_extraction"}
-        assert (
-            text["memories"][name]
-            == {
-                "force_double_buffering": False,
-                "window_reuse": False,
-            }
-            | known
-        )
+        assert text["memories"][name] == UNSAID | known
     array = {k: v for k, v in data["operational_array"].items() if k != "input_precision"}
-    assert text["operational_array"] == {"systolic_dimensions": []} | array
+    assert (
+        text["operational_array"]
+        == {
+            "systolic_dimensions": [],
+            "zero_gating": [],
+        }
+        | array
+    )
 
 
 @pytest.mark.parametrize("path", [f for f in FILES if f.stem in IMC], ids=lambda f: f.stem)
@@ -167,10 +174,7 @@ def test_zigzag_imc_accelerators_load_field_by_field(path: Path) -> None:
     assert list(array.sizes) == given.get("dimensions")
     assert list(array.sizes.values()) == given.get("sizes")
     assert array.operation_cycles == {"aimc": 4, "dimc": 8}[path.stem]
-    assert written(accelerator)["memories"]["cells"] == data["memories"]["cells"] | {
-        "force_double_buffering": False,
-        "window_reuse": False,
-    }
+    assert written(accelerator)["memories"]["cells"] == UNSAID | data["memories"]["cells"]
 
 
 @pytest.fixture
@@ -321,7 +325,14 @@ def memories(draw: st.DrawFn, name: str, dimensions: tuple[str, ...]) -> MemoryL
         window_reuse=draw(st.booleans()),
     )
     served = draw(st.lists(st.sampled_from(dimensions), unique=True))
-    return MemoryLevel(instance=instance, operands=operands, served_dimensions=tuple(served))
+    packed = draw(st.lists(st.sampled_from(operands), unique=True))
+    formats = tuple(draw(st.sampled_from((bitmask(x), run_length(x, 16)))) for x in packed)
+    return MemoryLevel(
+        instance=instance,
+        operands=operands,
+        served_dimensions=tuple(served),
+        compression=formats,
+    )
 
 
 @st.composite
@@ -335,6 +346,7 @@ def accelerators(draw: st.DrawFn) -> Accelerator:
         unit_energy=draw(energies),
         unit_area=draw(energies),
         systolic_dimensions=tuple(draw(st.lists(st.sampled_from(dimensions), unique=True))),
+        zero_gating=tuple(draw(st.lists(st.sampled_from(("I1", "I2")), unique=True))),
     )
     names = (*(f"m{i}" for i in range(draw(st.integers(0, 4)))), "top")
     levels = tuple(draw(memories(name, dimensions)) for name in names)
