@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 
 from matplotlib.figure import Figure
 
-from benchmarks.silicon.eyeriss import Measured, Modelled
+from benchmarks.silicon.eyeriss import Modelled
+from benchmarks.silicon.measured import Network
 from nestmap.pipeline.format.palette import GREYS, INK, RUNS
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
 from nestmap.pipeline.render.figures.style import WIDTH, new_figure, set_title, styled
@@ -25,19 +26,23 @@ class _Bars(NamedTuple):
 
 
 @styled()
-def eyeriss_figure(measured: Mapping[str, Measured], found: Mapping[str, Modelled]) -> Figure:
-    """Processing time and traffic of the buffer of each layer."""
-    figure = new_figure(WIDTH, 2.9)
-    set_title(figure, "AlexNet on Eyeriss, batch of 4: chip and model")
-    page, names = page_of(figure), list(measured)
-    chips, models = list(measured.values()), [found[name] for name in names]
+def eyeriss_figure(network: Network, found: Mapping[str, Modelled]) -> Figure:
+    """Processing time and traffic of buffer and DRAM of each layer."""
+    figure = new_figure(WIDTH, 1.1 + 0.36 * len(network.layers))
+    set_title(figure, f"{network.title} on Eyeriss: chip and model")
+    page, names = page_of(figure), list(network.layers)
+    chips, models = list(network.layers.values()), [found[name] for name in names]
     chip, model = ("chip", GREYS[2], -_HEIGHT / 2), ("model", RUNS[0], _HEIGHT / 2)
     times = (
         _Bars(*chip, [x.milliseconds for x in chips]),
-        _Bars(*model, [x.milliseconds for x in models]),
+        _Bars(*model, [x.costs.milliseconds for x in models]),
     )
-    traffic = (_Bars(*chip, [x.buffer for x in chips]), _Bars(*model, [x.buffer for x in models]))
-    left = page.add_subplot(1, 2, 1)
+    buffer = (
+        _Bars(*chip, [x.buffer for x in chips]),
+        _Bars(*model, [x.costs.buffer for x in models]),
+    )
+    dram = (_Bars(*chip, [x.dram for x in chips]), _Bars(*model, [x.costs.dram for x in models]))
+    left = page.add_subplot(1, 3, 1)
     _draw(left, names, "Processing time (ms)", times)
     left.plot(
         [x.ideal for x in models],
@@ -49,7 +54,8 @@ def eyeriss_figure(measured: Mapping[str, Measured], found: Mapping[str, Modelle
         label="model without stalls",
     )
     left.legend(loc="lower right", bbox_to_anchor=(1.0, 0.0))
-    _draw(page.add_subplot(1, 2, 2), names, "Accesses of the buffer (MB)", traffic)
+    _draw(page.add_subplot(1, 3, 2), names, "Accesses of the buffer (MB)", buffer)
+    _draw(page.add_subplot(1, 3, 3), names, "Accesses of DRAM (MB)", dram)
     return figure
 
 

@@ -1,54 +1,59 @@
-"""Measured and modelled figures of a chip as a table in Markdown."""
+"""Measured and modelled figures of a chip as tables in Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from benchmarks.silicon.eyeriss import Measured, Modelled
+from benchmarks.silicon.eyeriss import Costs, Modelled
+from benchmarks.silicon.measured import Measured
 
-_HEAD: Final = """\
-| layer | units: chip | model | ms: chip | model | error | whole tiles | no stalls | \
-MB: chip | model | error | whole tiles |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
-
-
-def eyeriss_table(measured: Mapping[str, Measured], found: Mapping[str, Modelled]) -> str:
-    """A row for each layer, and the sum."""
-    rows = [_row(name, measured[name], found[name]) for name in measured]
-    return "\n".join((_HEAD, *rows, _sum(measured.values(), found.values())))
+_TIMES: Final = """\
+| layer | units: chip | model | ms: chip | model | error | plain | no stalls |
+| --- | --- | --- | --- | --- | --- | --- | --- |"""
+_TRAFFIC: Final = """\
+| layer | buffer, MB: chip | model | error | plain | DRAM, MB: chip | model | error | plain |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
+_SUM: Final = "sum"
 
 
-def _row(name: str, chip: Measured, model: Modelled) -> str:
-    return _line((name, f"{chip.units}", f"{model.units}"), chip, model)
-
-
-def _sum(measured: Iterable[Measured], found: Iterable[Modelled]) -> str:
-    chips, models = tuple(measured), tuple(found)
-    chip = Measured(0, sum(x.milliseconds for x in chips), sum(x.buffer for x in chips))
-    model = Modelled(
+def eyeriss_tables(measured: Mapping[str, Measured], found: Mapping[str, Modelled]) -> str:
+    """A row for each layer, and the sum: units and time, then traffic."""
+    chips, models = dict(measured), dict(found)
+    columns = zip(*(x[1:] for x in measured.values()), strict=True)
+    chips[_SUM] = Measured(0, *(sum(column) for column in columns))
+    models[_SUM] = Modelled(
         units=0,
-        milliseconds=sum(x.milliseconds for x in models),
-        ideal=sum(x.ideal for x in models),
-        buffer=sum(x.buffer for x in models),
-        whole=(sum(x.whole[0] for x in models), sum(x.whole[1] for x in models)),
+        ideal=sum(x.ideal for x in found.values()),
+        costs=_total(x.costs for x in found.values()),
+        plain=_total(x.plain for x in found.values()),
     )
-    return _line(("sum", "", ""), chip, model)
+    times = [_time(name, chip, models[name]) for name, chip in chips.items()]
+    traffic = [_traffic(name, chip, models[name]) for name, chip in chips.items()]
+    return "\n".join((_TIMES, *times, "", _TRAFFIC, *traffic))
 
 
-def _line(first: tuple[str, str, str], chip: Measured, model: Modelled) -> str:
-    cells = (
-        *first,
-        f"{chip.milliseconds:.1f}",
-        f"{model.milliseconds:.1f}",
-        error(chip.milliseconds, model.milliseconds),
-        f"{model.whole[0]:.1f}",
-        f"{model.ideal:.1f}",
-        f"{chip.buffer:.1f}",
-        f"{model.buffer:.1f}",
-        error(chip.buffer, model.buffer),
-        f"{model.whole[1]:.1f}",
-    )
+def _total(parts: Iterable[Costs]) -> Costs:
+    columns = zip(*parts, strict=True)
+    return Costs(*(sum(column) for column in columns))
+
+
+def _time(name: str, chip: Measured, model: Modelled) -> str:
+    units = ("", "") if name == _SUM else (f"{chip.units}", f"{model.units}")
+    compared = _compared(chip.milliseconds, model.costs.milliseconds, model.plain.milliseconds)
+    return _line(name, *units, *compared, f"{model.ideal:.1f}")
+
+
+def _traffic(name: str, chip: Measured, model: Modelled) -> str:
+    buffer = _compared(chip.buffer, model.costs.buffer, model.plain.buffer)
+    return _line(name, *buffer, *_compared(chip.dram, model.costs.dram, model.plain.dram))
+
+
+def _compared(chip: float, model: float, plain: float) -> tuple[str, ...]:
+    return f"{chip:.1f}", f"{model:.1f}", error(chip, model), f"{plain:.1f}"
+
+
+def _line(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
