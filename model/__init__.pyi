@@ -98,6 +98,7 @@ from .multicore.split_options import SplitOptions as SplitOptions
 from .run_label import RunLabel as RunLabel
 from .workload.affine import AffineIndex as AffineIndex
 from .workload.affine import Term as Term
+from .workload.densities import with_densities as with_densities
 from .workload.equation import layer_from_equation as layer_from_equation
 from .workload.equation import parse_equation as parse_equation
 from .workload.equation import parse_relation as parse_relation

@@ -74,7 +74,13 @@ def _show_network(options: ShowOptions) -> None:
         raise InputError("nestmap show", "nothing to show", "a network, or --accelerator")
     check_target("--json", options.json, (options.workload,))
     check_target("--graph", options.graph, (options.workload, options.json))
-    given = WorkloadOptions(name=options.workload, dims=options.dims, float_bits=options.float_bits)
+    given = WorkloadOptions(
+        name=options.workload,
+        dims=options.dims,
+        float_bits=options.float_bits,
+        density=options.density,
+        measure_density=options.measure_density,
+    )
     workload = read_given_workload(given)
     _write_files(options, workload)
     _print_report(options, workload)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from nestmap.model import InputError, Workload
+from nestmap.model import InputError, Workload, with_densities
 from nestmap.pipeline.cli.options.common import WorkloadOptions
 from nestmap.pipeline.frontend.read import read_workload
 
 OPTION: Final = "--dim"
 
+DENSITY: Final = "--density"
+
+_EXPECTED_DENSITY: Final = "a name and a share above 0 and at most 1, as in I=0.4 or conv1.W=0.3"
 _EXPECTED: Final = "a name and a whole number from 1 to 2147483647, as in batch=1"
 
 
@@ -20,7 +23,34 @@ def read_given_workload(options: WorkloadOptions) -> Workload:
     Raises:
         InputError: where the file, the name or an option is invalid.
     """
-    return read_workload(options.name, parse_dims(options.dims), options.float_bits)
+    workload = read_workload(
+        options.name,
+        parse_dims(options.dims),
+        options.float_bits,
+        measures_density=options.measure_density,
+    )
+    return with_densities(workload, parse_densities(options.density))
+
+
+def parse_densities(texts: Sequence[str]) -> dict[str, float]:
+    """The densities by name in ``["I=0.4", "conv1.W=0.3"]``.
+
+    Raises:
+        InputError: where a text cannot be parsed, or two texts contradict each other.
+    """
+    densities: dict[str, float] = {}
+    for text in texts:
+        name, _, number = (part.strip() for part in text.rpartition("="))
+        try:
+            density = float(number)
+        except ValueError:
+            density = 0.0
+        if not name or not 0 < density <= 1:
+            raise InputError(DENSITY, repr(text), _EXPECTED_DENSITY)
+        if densities.setdefault(name, density) != density:
+            found = f"{name}={densities[name]:g} and {name}={density:g}"
+            raise InputError(DENSITY, found, "one density for a name")
+    return densities
 
 
 def parse_dims(texts: Sequence[str]) -> dict[str, int]:

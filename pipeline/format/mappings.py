@@ -8,7 +8,7 @@ from typing import Final
 from nestmap.model.dims import Loop
 from nestmap.model.hardware.accelerator import Accelerator
 from nestmap.model.mapping.spatial import SpatialMapping, Unrolling
-from nestmap.model.workload.layer import Layer
+from nestmap.model.workload.layer import Layer, Operand
 from nestmap.pipeline.format.numbers import count
 
 LONGEST: Final = 26
@@ -43,10 +43,16 @@ def unrolled_text(unrolling: Unrolling) -> str:
 
 
 def precisions_text(layer: Layer) -> str:
-    """Bits per element of each operand: ``W 8, I 8, O 8``."""
+    """Bits per element of each operand: ``W 8, I 8 (40 % not zero), O 8``."""
     inputs = sorted(layer.inputs, key=lambda operand: not operand.constant)
     names = (*(operand.name for operand in inputs), layer.output.name)
-    return ", ".join(f"{name} {layer.operand(name).precision}" for name in names)
+    return ", ".join(f"{name} {bits_text(layer.operand(name))}" for name in names)
+
+
+def bits_text(operand: Operand) -> str:
+    """Bits per element of an operand, and how many elements are not zero if some are."""
+    share = f" ({100 * operand.density:.3g} % not zero)" if operand.density < 1 else ""
+    return f"{operand.precision}{share}"
 
 
 def array_text(accelerator: Accelerator) -> str:

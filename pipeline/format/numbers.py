@@ -138,10 +138,10 @@ def gap_text(gap: float | None) -> str:
 def capacity(bits: int) -> str:
     """A memory size given in bits.
 
-    >>> capacity(16777216), capacity(1024), capacity(12)
-    ('2 MiB', '128 B', '12 bit')
+    >>> capacity(16777216), capacity(1024), capacity(12), capacity(3008103)
+    ('2 MiB', '128 B', '12 bit', '367.2 KiB')
     """
-    if bits % 8:
+    if bits % 8 and bits < 8 * 1024:
         return f"{bits} bit"
     value, step = bits / 8, 0
     while value >= 1024 and step + 1 < len(_BINARY):

@@ -49,6 +49,8 @@ def read_workload(
     given: GivenWorkload,
     dims: Mapping[str, int] | None = None,
     float_bits: int | None = None,
+    *,
+    measures_density: bool = False,
 ) -> Workload:
     """Reads a workload from a model, an ONNX model, layers, a file or a bundled name.
 
@@ -57,46 +59,51 @@ def read_workload(
             bundled name.
         dims: sizes of the network's open dimensions, by name.
         float_bits: bits counted for each float32 or float64 of an ONNX model (``None``: 8).
+        measures_density: whether to count the zeros in the weights of an ONNX model.
 
     Raises:
         InputError: if the file, the name or a dimension is invalid.
     """
     _check_dims(dims)
     check_kind("float_bits", float_bits, (int, NoneType), "a whole number")
+    stated = _onnx_options(float_bits, measures_density)
     if isinstance(given, Layer):
         given = _network_of(given)
     if isinstance(given, Workload):
-        _check_fixed(f"workload {given.name}", dims, float_bits)
+        _check_fixed(f"workload {given.name}", dims, stated)
         check_workload(given)
         return given
     if isinstance(given, Sequence) and not isinstance(given, str):
-        _check_fixed("workload", dims, float_bits)
+        _check_fixed("workload", dims, stated)
         return parse_workload_yaml(given)
     if given in network_names():
-        _check_fixed(f"network {str(given)!r}", None, float_bits)
+        _check_fixed(f"network {str(given)!r}", None, stated)
         return generate_workload(str(given), dims or {})
     if isinstance(given, str | Path):
-        return _read_file(str(given), dims, float_bits)
+        return _read_file(str(given), dims, float_bits, measures_density)
     if not hasattr(given, "graph"):  # importing onnx to ask for its models takes long
         found = shortened(repr(cast(object, given)))
         raise InputError("workload", found, "a network, layers, an ONNX model, a file or a name")
     # onnx is slow to import; only commands that use it pay for it
     from nestmap.pipeline.frontend.onnx import parse_onnx  # noqa: PLC0415
+    from nestmap.pipeline.frontend.onnx.node.precision import UNSTATED  # noqa: PLC0415
 
-    if float_bits is None:
-        return parse_onnx(given, dims=dims)
-    return parse_onnx(given, dims=dims, float_bits=float_bits)
+    bits = UNSTATED if float_bits is None else float_bits
+    return parse_onnx(given, dims=dims, float_bits=bits, measures_density=measures_density)
 
 
-def _read_file(given: str, dims: Mapping[str, int] | None, float_bits: int | None) -> Workload:
+def _read_file(
+    given: str, dims: Mapping[str, int] | None, float_bits: int | None, measures_density: bool
+) -> Workload:
     path = resolve_workload(given)
     if path.suffix.lower() in (".yaml", ".yml"):
-        _check_fixed(str(path), dims, float_bits)
+        _check_fixed(str(path), dims, _onnx_options(float_bits, measures_density))
         return parse_workload_yaml(path)
     # only commands that read ONNX files pay for the import
     from nestmap.pipeline.frontend.onnx_process.client import read_onnx  # noqa: PLC0415
 
-    return read_onnx(path, dims, float_bits, is_trusted=given in light_names())
+    is_light = given in light_names()
+    return read_onnx(path, dims, float_bits, measures_density=measures_density, is_trusted=is_light)
 
 
 def _network_of(layer: Layer) -> Workload:
@@ -113,12 +120,18 @@ def _check_dims(dims: object) -> None:
         check_kind(f"dims of {name}", size, (int,), "a whole number")
 
 
-def _check_fixed(where: str, dims: Mapping[str, int] | None, float_bits: int | None) -> None:
+def _onnx_options(float_bits: int | None, measures_density: bool) -> dict[str, str]:
+    """The options given that are for ONNX models, and what other networks have instead."""
+    options = {f"--float-bits {float_bits}": "precisions"} if float_bits is not None else {}
+    return options | ({"--measure-density": "densities"} if measures_density else {})
+
+
+def _check_fixed(where: str, dims: Mapping[str, int] | None, stated: Mapping[str, str]) -> None:
     for name in dims or ():
         raise InputError.conflict(f"--dim {name}", where, "all its sizes are fixed")
-    if float_bits is not None:
-        hint = "it is for ONNX models, others state their precisions"
-        raise InputError.conflict(f"--float-bits {float_bits}", where, hint)
+    for option, what in stated.items():
+        hint = f"it is for ONNX models, others state their {what}"
+        raise InputError.conflict(option, where, hint)
 
 
 def read_accelerator(

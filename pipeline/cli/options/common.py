@@ -132,6 +132,19 @@ FloatBits = Annotated[
         maximum=128,
     ),
 ]
+Densities = Annotated[
+    tuple[str, ...],
+    Option(
+        help="The share of elements of an operand that are not zero: of all layers (I=0.4), of an "
+        "operator type or of a layer (Conv.W=0.3, conv1.I=0.5). May be given several times.",
+        flags="--density",
+        metavar="NAME=SHARE",
+    ),
+]
+MeasureDensity = Annotated[
+    bool,
+    Option(help="Count the zeros in the weights of an ONNX model; --density overrides the result."),
+]
 WORKLOAD: Final = Option(
     help="The network: an ONNX file, a YAML list of layers, or a bundled name such as "
     "light:resnet50.",
@@ -151,6 +164,8 @@ class WorkloadOptions:
     name: Annotated[str, WORKLOAD]
     dims: Dims = ()
     float_bits: FloatBits = None
+    density: Densities = ()
+    measure_density: MeasureDensity = False
 
 
 @final

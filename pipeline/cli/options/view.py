@@ -7,8 +7,10 @@ from typing import Annotated, Final, Literal, final
 from nestmap.pipeline.cli.options.common import (
     DEFAULT_STORE,
     WORKLOAD,
+    Densities,
     Dims,
     FloatBits,
+    MeasureDensity,
     OtherRun,
     QueriedRun,
     ReportedRuns,
@@ -45,6 +47,8 @@ class ShowOptions:
     ] = None
     dims: Dims = ()
     float_bits: FloatBits = None
+    density: Densities = ()
+    measure_density: MeasureDensity = False
     graph: Annotated[
         Path | None,
         Option(help="Draw the graph of the network into this SVG file.", metavar="FILE"),

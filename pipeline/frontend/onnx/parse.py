@@ -17,6 +17,7 @@ from nestmap.model.errors import violation
 from nestmap.model.workload.graph import Node
 from nestmap.pipeline.frontend.onnx.access.routes import routes_of
 from nestmap.pipeline.frontend.onnx.array_operators import ARRAY_OPERATORS
+from nestmap.pipeline.frontend.onnx.densities import with_measured_densities
 from nestmap.pipeline.frontend.onnx.load.dims import set_dimensions
 from nestmap.pipeline.frontend.onnx.load.functions import inline_functions
 from nestmap.pipeline.frontend.onnx.load.onnx_file import load_model
@@ -42,10 +43,11 @@ def parse_onnx(
     dims: Mapping[str, int] | None = None,
     float_bits: int = UNSTATED,
     where: str | None = None,
+    measures_density: bool = False,
 ) -> Workload:
     """The workload of an ONNX model: layers, vector operators and data movement.
 
-    Missing shapes are inferred. The data of weights is neither needed nor kept. The bits per
+    Missing shapes are inferred. The data of weights is not kept. The bits per
     element follow from the types of tensors and from QuantizeLinear and DequantizeLinear around
     them; integer attributes of a node override them: ``weight_size`` for ``W``, ``act_size`` for
     ``I`` and the final ``O``, ``output_size`` for partial sums of ``O`` (default: 32 for quantized
@@ -60,6 +62,7 @@ def parse_onnx(
         float_bits: the bits counted for a float32 or float64 element: frameworks export networks
             in these types whatever precision they run in.
         where: the name of the model in messages (default: that of the file or of the graph).
+        measures_density: whether to count the zeros of constants, whose data is needed then.
 
     Raises:
         InputError: if the file or the model is invalid; the error names node and tensor.
@@ -69,10 +72,12 @@ def parse_onnx(
     own_label, default = _labels(source)
     where = own_label if where is None else where
     with _collector_paused():
-        small = skeleton(load_model(source, where) if isinstance(source, Path) else source, where)
+        whole = load_model(source, where) if isinstance(source, Path) else source
+        small = skeleton(whole, where)
         model = inline_functions(small.model, where)
         set_dimensions(model, small.constants, dims or {}, where)
-        return _workload(replace(small, model=model), where, name or default, float_bits)
+        made = _workload(replace(small, model=model), where, name or default, float_bits)
+        return with_measured_densities(made, whole, where) if measures_density else made
 
 
 @contextmanager

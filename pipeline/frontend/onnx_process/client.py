@@ -44,6 +44,7 @@ def read_onnx(
     dims: Mapping[str, int] | None = None,
     float_bits: int | None = None,
     *,
+    measures_density: bool = False,
     is_trusted: bool = False,
 ) -> Workload:
     """The workload of an ONNX file, read in a process that may crash.
@@ -52,19 +53,20 @@ def read_onnx(
         path: the file.
         dims: sizes of symbolic dimensions.
         float_bits: the bits counted for a float element (``None``: 8).
+        measures_density: whether to count the zeros of constants.
         is_trusted: whether the file is known to be harmless: it is read in this process.
 
     Raises:
         InputError: if the file is invalid, or the process crashes or exceeds its limits.
     """
     if not is_trusted and _is_separate():
-        return _shared.read(path, dims or {}, float_bits)
+        return _shared.read(path, dims or {}, float_bits, measures_density=measures_density)
     # onnx is slow to import; only commands that use it pay for it
     from nestmap.pipeline.frontend.onnx import parse_onnx  # noqa: PLC0415
+    from nestmap.pipeline.frontend.onnx.node.precision import UNSTATED  # noqa: PLC0415
 
-    if float_bits is None:
-        return parse_onnx(path, dims=dims)
-    return parse_onnx(path, dims=dims, float_bits=float_bits)
+    bits = UNSTATED if float_bits is None else float_bits
+    return parse_onnx(path, dims=dims, float_bits=bits, measures_density=measures_density)
 
 
 @final
@@ -93,14 +95,21 @@ class OnnxProcess:
                 with suppress(OSError):  # said when a file is read
                     self._start()
 
-    def read(self, path: Path, dims: Mapping[str, int], float_bits: int | None = None) -> Workload:
+    def read(
+        self,
+        path: Path,
+        dims: Mapping[str, int],
+        float_bits: int | None = None,
+        *,
+        measures_density: bool = False,
+    ) -> Workload:
         """The workload of a file.
 
         Raises:
             InputError: if the file is invalid, or the process crashes or exceeds its limits.
             RuntimeError: if there is a bug in the front-end.
         """
-        request = _request(path, dims, float_bits)
+        request = _request(path, dims, float_bits, measures_density)
         with self._lock:
             try:
                 frame = self._exchange(request, str(path))
@@ -183,7 +192,9 @@ class OnnxProcess:
         return found, f"a model that takes at most {limit}, or {IN_PROCESS}=1 for one without limit"
 
 
-def _request(path: Path, dims: Mapping[str, int], float_bits: int | None) -> Frame:
+def _request(
+    path: Path, dims: Mapping[str, int], float_bits: int | None, measures_density: bool
+) -> Frame:
     """Asks for a file by its path; what only this process can open is read here."""
     file = _file_for_all(path)
     asked = OnnxRequest(
@@ -192,6 +203,7 @@ def _request(path: Path, dims: Mapping[str, int], float_bits: int | None) -> Fra
         file=file,
         dims=dict(dims),
         float_bits=float_bits,
+        measures_density=measures_density,
     )
     return Frame(asked.to_json(), read_onnx_bytes(path) if file is None else b"")
 

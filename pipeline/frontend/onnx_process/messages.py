@@ -33,6 +33,7 @@ class OnnxRequest:
         file: its absolute path; ``None`` if the body of the request holds its content.
         dims: sizes of symbolic dimensions.
         float_bits: the bits of a float element, if stated.
+        measures_density: whether to count the zeros of constants.
     """
 
     where: str
@@ -40,6 +41,7 @@ class OnnxRequest:
     file: str | None
     dims: dict[str, int]
     float_bits: int | None
+    measures_density: bool = False
 
     def to_json(self) -> bytes:
         """The request as text; JSON of the standard library also has names that are not UTF-8."""

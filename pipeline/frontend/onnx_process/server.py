@@ -86,7 +86,14 @@ def _outcome(request: Frame) -> Workload | InputError | MemoryError | str:
 def _workload(asked: OnnxRequest, content: bytes) -> Workload:
     source = model_from(content, asked.where) if asked.file is None else Path(asked.file)
     bits = UNSTATED if asked.float_bits is None else asked.float_bits
-    return parse_onnx(source, name=asked.name, dims=asked.dims, float_bits=bits, where=asked.where)
+    return parse_onnx(
+        source,
+        name=asked.name,
+        dims=asked.dims,
+        float_bits=bits,
+        where=asked.where,
+        measures_density=asked.measures_density,
+    )
 
 
 def _warning(message: Warning | str, category: type[Warning]) -> tuple[str, str, str]:

@@ -7,7 +7,7 @@ from typing import Final
 
 from nestmap.model.workload.graph import Workload
 from nestmap.model.workload.layer import Layer, Operand
-from nestmap.pipeline.format.mappings import precisions_text, sizes_text
+from nestmap.pipeline.format.mappings import bits_text, precisions_text, sizes_text
 from nestmap.pipeline.format.numbers import capacity, count, engineering
 from nestmap.pipeline.render.notebook.markup import MOST_ROWS, container, cut_note, paragraph, table
 from nestmap.pipeline.render.tables.columns import Column, number_column
@@ -88,7 +88,7 @@ def _operand(layer: Layer, operand: Operand) -> tuple[str, ...]:
         operand.name,
         operand.name + "".join(f"[{index}]" for index in operand.indices),
         count(elements),
-        str(operand.precision),
+        bits_text(operand),
         capacity(elements * operand.precision),
         _origin(layer, operand),
     )

@@ -137,6 +137,7 @@ def _group_json(group: LayerGroup) -> Json:
     layer, names = group.layer, group.names
     sizes: dict[str, Json] = dict(layer.sizes)
     precisions: dict[str, Json] = {x.name: x.precision for x in layer.operands}
+    densities: dict[str, Json] = {x.name: x.density for x in layer.operands}
     weights, activations = weight_bits(layer), activation_bits(layer)
     return {
         "name": layer.name,
@@ -144,6 +145,7 @@ def _group_json(group: LayerGroup) -> Json:
         "equation": layer.equation,
         "sizes": sizes,
         "precision": precisions,
+        "density": densities,
         "macs": layer.macs,
         "weight_bits": weights,
         "activation_bits": activations,

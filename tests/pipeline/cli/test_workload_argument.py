@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from onnx import numpy_helper
 
 from nestmap.model import InputError
-from nestmap.pipeline.cli.workload_argument import parse_dims
+from nestmap.pipeline.cli.workload_argument import parse_densities, parse_dims
 from nestmap.pipeline.explore.api import explore
 from nestmap.pipeline.frontend.read import read_workload
 from tests.pipeline.cli.inputs import Inputs, run
@@ -144,3 +147,35 @@ def test_floats_of_what_is_no_onnx_model(inputs: Inputs) -> None:
         ended = run("show", name, "--float-bits", "4")
         assert ended.code == 2
         assert "--float-bits 4 cannot be combined with" in ended.err
+
+
+def test_densities_are_read_as_written() -> None:
+    assert parse_densities(["I=0.4", " Conv.W = 1 ", "a=b.I=.5", "I=0.4"]) == {
+        "I": 0.4,
+        "Conv.W": 1.0,
+        "a=b.I": 0.5,
+    }
+
+
+@pytest.mark.parametrize("text", ["I", "=0.5", "I=", "I=0", "I=1.5", "I=nan", "I=half"])
+def test_other_densities_are_errors(text: str) -> None:
+    with pytest.raises(InputError, match="expected a name and a share above 0 and at most 1"):
+        parse_densities([text])
+
+
+def test_two_densities_for_a_name_are_an_error() -> None:
+    with pytest.raises(InputError, match=r"I=0\.5 and I=0\.4; expected one density for a name"):
+        parse_densities(["I=0.5", "I=0.4"])
+
+
+def test_densities_are_shown_and_those_given_come_first(tmp_path: Path) -> None:
+    values = np.array([[0, 1, 0, 0]] * 8, np.float32)
+    sparse = onnx.ModelProto.FromString(OPEN.SerializeToString())
+    sparse.graph.initializer[0].CopyFrom(numpy_helper.from_array(values, "w"))
+    file = tmp_path / "sparse.onnx"
+    file.write_bytes(sparse.SerializeToString())
+    options = ("show", str(file), "--dim", "batch=2", "--dim", "seq=3", "--measure-density")
+    assert (
+        "W 8 (25 % not zero), I 8 (50 % not zero), O 8" in run(*options, "--density", "I=0.5").out
+    )
+    assert "W 8 (75 % not zero), I 8, O 8" in run(*options, "--density", "product.W=0.75").out

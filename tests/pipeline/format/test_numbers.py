@@ -40,7 +40,8 @@ def test_other_figures() -> None:
     assert cycles(0.5) == "0.50"
     assert share(1.0) == "100.0%"
     assert capacity(10**10) == "1.164 GiB"
-    assert capacity(2**33 + 1) == "8589934593 bit"
+    assert capacity(2**13 - 1) == "8191 bit"
+    assert capacity(2**33 + 1) == "1 GiB"
 
 
 @settings(deadline=None)
