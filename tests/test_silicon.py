@@ -6,11 +6,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from benchmarks.silicon.__main__ import DOCUMENT, END, begin, figure_of
+from benchmarks.silicon import tpu
+from benchmarks.silicon.__main__ import DOCUMENT, END, Comparison, comparisons
 from benchmarks.silicon.eyeriss import Modelled, modelled
-from benchmarks.silicon.figure import eyeriss_figure
 from benchmarks.silicon.measured import ALEXNET, DATA, NETWORKS, VGG16, Network
-from benchmarks.silicon.table import error, eyeriss_tables
+from benchmarks.silicon.table import error
 
 from nestmap.pipeline.frontend.read import read_workload
 from nestmap.pipeline.render.figures import save
@@ -38,18 +38,22 @@ def found(network: Network) -> dict[str, Modelled]:
     return of_title(network.title)
 
 
-@both
-def test_the_document_has_the_tables_of_today(network: Network) -> None:
+@pytest.fixture(name="compared", scope="module")
+def _compared() -> list[Comparison]:
+    """All comparisons of the page."""
+    return list(comparisons())
+
+
+def test_the_document_has_the_tables_of_today(compared: list[Comparison]) -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
-    tables = text.partition(begin(network))[2].partition(END)[0].strip()
-    assert tables == eyeriss_tables(network.layers, found(network))
+    for each in compared:
+        assert text.partition(each.begin)[2].partition(END)[0].strip() == each.tables
 
 
-@both
-def test_the_picture_is_that_of_today(network: Network, tmp_path: Path) -> None:
-    picture = figure_of(network)
-    save(eyeriss_figure(network, found(network)), tmp_path / picture.name)
-    assert labels(tmp_path / picture.name) == labels(picture)
+def test_the_pictures_are_those_of_today(compared: list[Comparison], tmp_path: Path) -> None:
+    for each in compared:
+        save(each.figure, tmp_path / each.picture.name)
+        assert labels(tmp_path / each.picture.name) == labels(each.picture)
 
 
 @both
@@ -102,3 +106,16 @@ def test_the_plain_model_moves_more(network: Network, layer: str) -> None:
     assert model.plain.buffer > model.costs.buffer
     assert model.plain.dram > model.costs.dram
     assert model.plain.milliseconds >= model.costs.milliseconds
+
+
+def test_rates_of_the_tpu_are_those_that_the_page_explains() -> None:
+    errors = {
+        name: error(chip.teraops, tpu.modelled()[name].teraops)
+        for name, chip in tpu.MEASURED.items()
+    }
+    assert errors == {"MLP0": "+4%", "MLP1": "-13%", "LSTM0": "+6%", "LSTM1": "+33%"}
+
+
+def test_no_rate_of_the_tpu_is_above_what_its_weight_memory_allows() -> None:
+    for name, chip in tpu.MEASURED.items():
+        assert tpu.modelled()[name].teraops < 2 * chip.batch * 34e9 / 1e12

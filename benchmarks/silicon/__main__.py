@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
+from matplotlib.figure import Figure
+
+from benchmarks.silicon import tpu
 from benchmarks.silicon.eyeriss import modelled
-from benchmarks.silicon.figure import eyeriss_figure
-from benchmarks.silicon.measured import NETWORKS, Network
+from benchmarks.silicon.figure import eyeriss_figure, tpu_figure
+from benchmarks.silicon.measured import NETWORKS
 from benchmarks.silicon.table import eyeriss_tables
 from nestmap.pipeline.render.figures import save
 
@@ -16,29 +20,44 @@ DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "silicon.md"
 END: Final = "<!-- end -->"
 
 
-def begin(network: Network) -> str:
-    """What stands before the tables of a network in the document."""
-    return f"<!-- python -m benchmarks.silicon --write: {network.title} -->"
+class Comparison(NamedTuple):
+    """The tables and the figure of what ran on a chip, and where they stand in the docs."""
+
+    title: str
+    tables: str
+    figure: Figure
+    picture: Path
+
+    @property
+    def begin(self) -> str:
+        """What stands before the tables in the document."""
+        return f"<!-- python -m benchmarks.silicon --write: {self.title} -->"
 
 
-def figure_of(network: Network) -> Path:
-    """The figure of a network."""
-    return DOCUMENT.parent / "images" / f"silicon-eyeriss-{Path(network.workload).stem}.svg"
+def comparisons() -> Iterator[Comparison]:
+    """All comparisons, in the order of the document."""
+    images = DOCUMENT.parent / "images"
+    for network in NETWORKS:
+        found = modelled(network)
+        tables, figure = eyeriss_tables(network.layers, found), eyeriss_figure(network, found)
+        picture = images / f"silicon-eyeriss-{Path(network.workload).stem}.svg"
+        yield Comparison(network.title, tables, figure, picture)
+    rates = tpu.modelled()
+    picture = images / "silicon-tpu.svg"
+    yield Comparison("TPU v1", tpu.tpu_table(rates), tpu_figure(rates), picture)
 
 
 def main() -> None:
     """Prints the tables, or writes them into the document, with the figures beside them."""
-    for network in NETWORKS:
-        found = modelled(network)
-        tables = eyeriss_tables(network.layers, found)
+    for each in comparisons():
         if "--write" not in sys.argv:
-            print(tables)
+            print(each.tables)
             continue
-        before, rest = DOCUMENT.read_text(encoding="utf-8").split(begin(network))
+        before, rest = DOCUMENT.read_text(encoding="utf-8").split(each.begin)
         _, end, after = rest.partition(END)
-        text = f"{before}{begin(network)}\n{tables}\n{end}{after}"
+        text = f"{before}{each.begin}\n{each.tables}\n{end}{after}"
         DOCUMENT.write_text(text, encoding="utf-8")
-        save(eyeriss_figure(network, found), figure_of(network))
+        save(each.figure, each.picture)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from matplotlib.figure import Figure
 
 from benchmarks.silicon.eyeriss import Modelled
 from benchmarks.silicon.measured import Network
+from benchmarks.silicon.tpu import MEASURED as TPU
+from benchmarks.silicon.tpu import Modelled as TpuModelled
 from nestmap.pipeline.format.palette import GREYS, INK, RUNS
 from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
 from nestmap.pipeline.render.figures.style import WIDTH, new_figure, set_title, styled
@@ -56,6 +58,28 @@ def eyeriss_figure(network: Network, found: Mapping[str, Modelled]) -> Figure:
     left.legend(loc="lower right", bbox_to_anchor=(1.0, 0.0))
     _draw(page.add_subplot(1, 3, 2), names, "Accesses of the buffer (MB)", buffer)
     _draw(page.add_subplot(1, 3, 3), names, "Accesses of DRAM (MB)", dram)
+    return figure
+
+
+@styled()
+def tpu_figure(found: Mapping[str, TpuModelled]) -> Figure:
+    """Operations a second, and the share of cycles in which the array is idle, of each network."""
+    figure = new_figure(WIDTH, 2.4)
+    set_title(figure, "TPU v1: chip and model")
+    page, names = page_of(figure), list(TPU)
+    chip, model = ("chip", GREYS[2], -_HEIGHT / 2), ("model", RUNS[0], _HEIGHT / 2)
+    rates = (
+        _Bars(*chip, [x.teraops for x in TPU.values()]),
+        _Bars(*model, [found[name].teraops for name in names]),
+    )
+    idle = (
+        _Bars(*chip, [100 * x.idle for x in TPU.values()]),
+        _Bars(*model, [100 * found[name].idle for name in names]),
+    )
+    left = page.add_subplot(1, 2, 1)
+    _draw(left, names, "8-bit operations (10^12 a second)", rates)
+    left.legend(loc="lower right", bbox_to_anchor=(1.0, 0.0))
+    _draw(page.add_subplot(1, 2, 2), names, "Idle cycles of the array (%)", idle)
     return figure
 
 
