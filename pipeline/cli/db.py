@@ -20,7 +20,13 @@ from nestmap.store.maintenance.check import CheckReport, check_store
 from nestmap.store.maintenance.combine import merge_stores
 from nestmap.store.maintenance.export import export_store
 from nestmap.store.maintenance.merge import MergeCounts
-from nestmap.store.maintenance.prune import PruneReport, PruneSelection, find_runs, prune
+from nestmap.store.maintenance.prune import (
+    PruneReport,
+    PruneSelection,
+    find_runs,
+    find_sweeps,
+    prune,
+)
 
 
 def run_check(options: CheckOptions) -> None:
@@ -80,9 +86,10 @@ def run_import(options: ImportOptions) -> None:
 
 
 def _told(store: Path, merged: MergeCounts) -> str:
+    sweeps = f"{_many(merged.sweeps, 'sweep')}, " if merged.sweeps else ""
     return (
-        f"{store}: {_many(merged.runs, 'run')}, {_many(merged.searches, 'search', 'es')} and "
-        f"{_many(merged.evaluations, 'evaluation')} new or updated"
+        f"{store}: {sweeps}{_many(merged.runs, 'run')}, {_many(merged.searches, 'search', 'es')} "
+        f"and {_many(merged.evaluations, 'evaluation')} new or updated"
     )
 
 
@@ -93,10 +100,13 @@ def run_prune(options: PruneOptions) -> None:
         InputError: if nothing is to be removed.
         StoreError: if there is no such store or run, or it cannot be written.
     """
-    if not (options.runs or options.keep_best):
-        raise InputError("nestmap db prune", "nothing to remove", "--run RUN, --keep-best or both")
+    if not (options.runs or options.sweeps or options.keep_best):
+        expected = "some of --run RUN, --sweep NAME and --keep-best"
+        raise InputError("nestmap db prune", "nothing to remove", expected)
     pruning = PruneSelection(
-        runs=find_runs(options.store, options.runs), best_only=options.keep_best
+        runs=find_runs(options.store, options.runs),
+        sweeps=find_sweeps(options.store, options.sweeps),
+        best_only=options.keep_best,
     )
     show_text(_pruned(options, prune(options.store, pruning, dry_run=options.dry_run)))
 

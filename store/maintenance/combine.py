@@ -92,6 +92,7 @@ def _merge_all(
         runs=sum(x.runs for x in counts),
         searches=sum(x.searches for x in counts),
         evaluations=sum(x.evaluations for x in counts),
+        sweeps=sum(x.sweeps for x in counts),
     )
 
 

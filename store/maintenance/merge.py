@@ -68,7 +68,7 @@ WHERE theirs.hash = cmes.hash AND theirs.json::VARCHAR < cmes.json::VARCHAR
 
 
 class MergeCounts(Frozen, frozen=True):
-    """The number of runs, searches and evaluations taken from the source.
+    """The number of runs, searches, evaluations and sweeps taken from the source.
 
     Those that replaced an earlier state in this store count as well.
     """
@@ -76,6 +76,7 @@ class MergeCounts(Frozen, frozen=True):
     runs: int
     searches: int
     evaluations: int
+    sweeps: int = 0
 
 
 class _OwnedTable(NamedTuple):
@@ -111,7 +112,10 @@ def merge(connection: duckdb.DuckDBPyConnection, source: str) -> MergeCounts:
     parts += [_OwnedTable(table, column, "chosen_sweeps") for table, column in SWEEP_TABLES.items()]
     counts = {part.table: _replace(connection, source, part) for part in parts}
     return MergeCounts(
-        runs=counts["runs"], searches=counts["searches"], evaluations=counts[EVALUATION_ROWS]
+        runs=counts["runs"],
+        searches=counts["searches"],
+        evaluations=counts[EVALUATION_ROWS],
+        sweeps=counts["sweeps"],
     )
 
 

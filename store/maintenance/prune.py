@@ -20,6 +20,7 @@ from nestmap.store.connection.errors import wrap_errors
 from nestmap.store.connection.quote import quote_literal, quote_name
 from nestmap.store.maintenance.combine import open_store
 from nestmap.store.read.run_lookup import find_run
+from nestmap.store.read.sweep_lookup import find_sweep_key
 from nestmap.store.rows.run_processes import mark_interrupted
 from nestmap.store.schema.references import Reference, references
 from nestmap.store.schema.tables import (
@@ -32,13 +33,16 @@ from nestmap.store.schema.tables import (
 
 
 class PruneSelection(Frozen, frozen=True):
-    """What to remove: runs, and with ``best_only`` dominated evaluations.
+    """What to remove: runs, sweeps (by their keys), and with ``best_only`` dominated evaluations.
+
+    Of a sweep the designs are removed; runs that recorded their layers stay.
 
     ``best_only`` leaves the Pareto front (energy and latency) of each complete search, and all
     evaluations of an interrupted search.
     """
 
     runs: tuple[UUID, ...] = ()
+    sweeps: tuple[str, ...] = ()
     best_only: bool = False
 
 
@@ -52,6 +56,7 @@ class PruneReport(Frozen, frozen=True):
 
 _RUNNING = "SELECT id, pid FROM runs WHERE status = 'running' AND host = ?"
 _UNKNOWN = "SELECT id FROM (SELECT unnest(?::UUID[]) AS id) WHERE id NOT IN (SELECT id FROM runs)"
+_DROPPED_SWEEPS = "CREATE TEMP TABLE dropped_sweeps AS SELECT unnest(?::VARCHAR[]) AS hash"
 _DROPPED = "CREATE TEMP TABLE dropped_runs AS SELECT unnest(?::UUID[]) AS id"
 _NEW: Final = quote_name("pruned/store")  # no file can have this name
 _COPY = f"INSERT INTO {_NEW}.{{table}} BY NAME SELECT * FROM {{table}} WHERE {{condition}}"
@@ -89,7 +94,7 @@ WHERE database_name = current_database() AND NOT internal AND NOT temporary
 
 
 def prune(path: Path, pruning: PruneSelection, *, dry_run: bool = False) -> PruneReport:
-    """Removes runs and evaluations from a store, and everything that nothing refers to any more.
+    """Removes runs, sweeps and evaluations from a store, and all that nothing refers to any more.
 
     Results, fronts and what later runs need for reuse stay for the remaining runs. The new store is
     written to a second file that replaces the old one at the end: after an error, or if the process
@@ -131,6 +136,19 @@ def find_runs(path: Path, names: Sequence[str]) -> tuple[UUID, ...]:
         return tuple(find_run(connection, text) for text in names)
 
 
+def find_sweeps(path: Path, names: Sequence[str]) -> tuple[str, ...]:
+    """The keys of the named sweeps: each name is ``last``, a name, or the beginning of a key.
+
+    Raises:
+        StoreError: if there is no such store, or a name matches no sweep.
+    """
+    if not names:
+        return ()
+    opened = open_with_retry(lambda: connect_read_only(path), PATIENCE)
+    with closing(opened) as connection, wrap_errors(str(path)):
+        return tuple(find_sweep_key(connection, text) for text in names)
+
+
 def _check(connection: duckdb.DuckDBPyConnection, path: Path, pruning: PruneSelection) -> None:
     for run, pid in connection.execute(_RUNNING, [socket.gethostname()]).fetchall():
         raise StoreError(
@@ -168,6 +186,7 @@ def _copy(
     old: list[tuple[str]] = connection.execute("SELECT current_database()").fetchall()
     connection.execute(f"COPY FROM DATABASE {quote_name(old[0][0])} TO {_NEW} (SCHEMA)")
     connection.execute(_DROPPED, [[str(run) for run in pruning.runs]])
+    connection.execute(_DROPPED_SWEEPS, [list(pruning.sweeps)])
     if pruning.best_only:
         connection.execute(_FRONTS)
     known = references(connection)
@@ -194,6 +213,8 @@ def _condition(table: str, known: Sequence[Reference]) -> str:
         return "true"
     if table == "runs":
         return "id NOT IN (SELECT id FROM dropped_runs)"
+    if table == "sweeps":
+        return "hash NOT IN (SELECT hash FROM dropped_sweeps)"
     if table in PART_OF:
         column, owner, key = PART_OF[table]
         return f"{column} IN (SELECT {key} FROM {_NEW}.{owner})"

@@ -53,6 +53,15 @@ class PruneOptions:
     """The options of ``nestmap db prune``."""
 
     runs: PrunedRuns = ()
+    sweeps: Annotated[
+        tuple[str, ...],
+        Option(
+            help="Remove this sweep with its designs: last, its name, or the beginning of its key. "
+            "Runs of its designs stay. May be given several times.",
+            flags="--sweep",
+            metavar="NAME",
+        ),
+    ] = ()
     keep_best: Annotated[
         bool,
         Option(

@@ -130,10 +130,11 @@ def sizes(ended: Ended) -> str:
 
 
 def test_pruning_nothing_or_what_is_not_there() -> None:
-    refused(run("db", "prune"), "found nothing to remove; expected --run RUN, --keep-best or both")
+    refused(run("db", "prune"), "found nothing to remove; expected some of --run RUN")
     refused(run("db", "prune", "--keep-best"), "no such file")
     filled(STORE, "a")
     refused(run("db", "prune", "--run", "zzz"), "no such run")
+    refused(run("db", "prune", "--sweep", "zzz"), "no such sweep")
     assert count(STORE, "runs") == 1
 
 

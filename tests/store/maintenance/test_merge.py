@@ -40,6 +40,7 @@ from nestmap.store.schema.tables import (
 )
 from tests.store.builders import NASTY
 from tests.store.filled import Content, content, content_of, count, fill, filled, sql
+from tests.store.sweeps import INFO, infeasible
 from tests.sweeps import some_of
 
 RELEASED = Path(__file__).parent.parent / "released"
@@ -279,6 +280,17 @@ def test_two_stores_become_one(tmp_path: Path, into: Path) -> None:
     assert check_store(into).is_sound
     merge_stores(into, [two, one])
     assert content(into) == together
+
+
+def test_sweeps_are_counted(tmp_path: Path, into: Path) -> None:
+    source = tmp_path / "source.duckdb"
+    with Store.open(source) as store:
+        sweep = store.start_sweep(INFO)
+        sweep.add(infeasible(1))
+        sweep.commit(())
+    counts = MergeCounts(runs=0, searches=0, evaluations=0, sweeps=1)
+    assert merge_stores(into, [source]) == counts
+    assert merge_stores(into, [source]).sweeps == 0
 
 
 def test_names_of_files_are_no_sql(tmp_path: Path) -> None:

@@ -15,13 +15,22 @@ import duckdb
 import pytest
 
 from nestmap.model import StoreError
+from nestmap.model.base import copy_with
 from nestmap.store import Store
 from nestmap.store.maintenance.check import check_store
 from nestmap.store.maintenance.combine import merge_stores
-from nestmap.store.maintenance.prune import PruneReport, PruneSelection, find_runs, prune
+from nestmap.store.maintenance.prune import (
+    PruneReport,
+    PruneSelection,
+    find_runs,
+    find_sweeps,
+    prune,
+)
 from nestmap.store.schema.tables import EVALUATION_ROWS
 from tests.store.builders import NASTY, info
 from tests.store.filled import REAL, content, count, fill, filled, sql
+from tests.store.sweeps import INFO as SWEEP
+from tests.store.sweeps import design, infeasible
 
 BEST = PruneSelection(best_only=True)
 
@@ -59,6 +68,36 @@ def test_without_a_run_a_store_is_as_if_it_had_never_been(path: Path, tmp_path: 
     with Store.open_read_only(path) as store:
         assert [len(x) for x in store.evaluations(second, NASTY)] == [7, 7]
     assert check_store(path).is_sound
+
+
+def swept(path: Path, name: str) -> None:
+    """Records a sweep of two designs, of which one has a machine."""
+    with Store.open(path) as store:
+        sweep = store.start_sweep(copy_with(SWEEP, {"key": name.ljust(32, "0"), "name": name}))
+        sweep.add(infeasible(1))
+        sweep.add(design(2, 5.0))
+        sweep.commit((1,))
+
+
+def test_without_a_sweep_a_store_is_as_if_it_had_never_been(path: Path, tmp_path: Path) -> None:
+    filled(path, "a")
+    swept(path, "first")
+    other = tmp_path / "other.duckdb"
+    merge_stores(other, [path])
+    swept(path, "second")
+    pruned = prune(path, PruneSelection(sweeps=find_sweeps(path, ["second"])))
+    assert content(path) == content(other)
+    assert (removed(pruned)["sweeps"], removed(pruned)["sweep_designs"]) == (1, 2)
+    assert check_store(path).is_sound
+    prune(path, PruneSelection(sweeps=find_sweeps(path, ["last"])))
+    assert (count(path, "sweeps"), count(path, "sweep_designs"), count(path, "runs")) == (0, 0, 1)
+
+
+def test_a_sweep_that_is_not_there_is_an_error(path: Path) -> None:
+    swept(path, "first")
+    assert find_sweeps(path, []) == ()
+    with pytest.raises(StoreError, match=r"sweep 'third': found no such sweep.*: first"):
+        find_sweeps(path, ["third"])
 
 
 def test_what_another_run_uses_stays(path: Path) -> None:
@@ -226,6 +265,7 @@ FULL = """
 import resource, signal, sys
 from pathlib import Path
 from nestmap.model import StoreError
+from nestmap.model.base import copy_with
 from nestmap.store.maintenance.prune import PruneSelection, prune
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 path = Path(sys.argv[1])
