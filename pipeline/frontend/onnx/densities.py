@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -37,7 +37,13 @@ def with_measured_densities(workload: Workload, model: onnx.ModelProto, where: s
     Raises:
         InputError: if the data of a constant is in another file, or does not have its shape.
     """
-    reads = {x.name for node in _layer_nodes(workload) for x in node.inputs if x.constant}
+    reads = {
+        _tensor_of(node, operand)
+        for node in workload.nodes
+        if isinstance(node, LayerNode)
+        for operand in node.layer.inputs
+        if operand.constant
+    }
     densities = _densities(model.graph, reads, where)
     unknown = sorted(reads - densities.keys())
     if unknown:
@@ -50,10 +56,6 @@ def with_measured_densities(workload: Workload, model: onnx.ModelProto, where: s
         return densities.get(_tensor_of(node, operand))
 
     return set_densities(workload, density_of)
-
-
-def _layer_nodes(workload: Workload) -> Iterator[LayerNode]:
-    return (node for node in workload.nodes if isinstance(node, LayerNode))
 
 
 def _tensor_of(node: LayerNode, operand: InputOperand) -> str:

@@ -93,6 +93,15 @@ def test_computed_constants_are_not_measured() -> None:
         assert density(added) == 1.0
 
 
+def test_biases_are_not_measured() -> None:
+    biased = model(
+        [node("Gemm", "x w b", "y")],
+        SHAPE,
+        [stored(SPARSE.astype(np.float32), "w"), weights("b", 2)],  # without data
+    )
+    assert density(biased) == 0.375
+
+
 def test_a_constant_of_zeros_has_one_that_is_not() -> None:
     zeros = stored(np.zeros((4, 2), np.float32), "w")
     assert density(model([node("MatMul", "x w", "y")], SHAPE, [zeros])) == 1 / 8
