@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nestmap.model import Compression, Layer, MappingProblem, SpatialProblem
+from nestmap.model import Compression, MappingProblem, SpatialProblem
 from nestmap.model.base import copy_with
+from nestmap.model.workload.densities import set_layer_densities
 
 NO_COMPRESSION: Mapping[str, tuple[Compression, ...]] = {}
 
@@ -18,13 +19,6 @@ def bitmask(operand: str) -> Compression:
 def run_length(operand: str, run_bits: int) -> Compression:
     """The zeros before each element in so many bits."""
     return Compression(operand=operand, run_bits=run_bits)
-
-
-def with_densities(layer: Layer, densities: Mapping[str, float]) -> Layer:
-    """The layer with shares of elements that are not zero, by operand."""
-    output = copy_with(layer.output, {"density": densities.get(layer.output.name, 1.0)})
-    inputs = tuple(copy_with(x, {"density": densities.get(x.name, 1.0)}) for x in layer.inputs)
-    return copy_with(layer, {"output": output, "inputs": inputs})
 
 
 def with_zeros(
@@ -45,7 +39,7 @@ def with_zeros(
     )
     array = copy_with(machine.array, {"zero_gating": gating})
     changed = MappingProblem(
-        layer=with_densities(problem.layer, densities),
+        layer=set_layer_densities(problem.layer, densities),
         accelerator=copy_with(machine, {"array": array, "memories": memories}),
         constraints=problem.constraints,
     )

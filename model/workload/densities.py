@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from nestmap.model.base import copy_with
+from nestmap.model.dims import LayerOperand
 from nestmap.model.errors import InputError, suggestion
 from nestmap.model.workload.graph import LayerNode, Workload
-from nestmap.model.workload.layer import Operand
+from nestmap.model.workload.layer import Layer, Operand
 
 DensityOf = Callable[[LayerNode, Operand], float | None]
 """The density of an operand; ``None`` leaves it as it is."""
@@ -44,15 +45,17 @@ def set_densities(workload: Workload, density_of: DensityOf) -> Workload:
 
 
 def _set(node: LayerNode, density_of: DensityOf) -> LayerNode:
-    found = [density_of(node, operand) for operand in node.layer.operands]
-    if all(density is None for density in found):
-        return node
+    found = {x.name: density_of(node, x) for x in node.layer.operands}
+    known = {name: density for name, density in found.items() if density is not None}
+    return copy_with(node, {"layer": set_layer_densities(node.layer, known)}) if known else node
+
+
+def set_layer_densities(layer: Layer, densities: Mapping[LayerOperand, float]) -> Layer:
+    """The layer with the densities of some of its operands."""
     output, *inputs = (
-        operand if density is None else copy_with(operand, {"density": density})
-        for operand, density in zip(node.layer.operands, found, strict=True)
+        copy_with(x, {"density": densities.get(x.name, x.density)}) for x in layer.operands
     )
-    layer = copy_with(node.layer, {"output": output, "inputs": tuple(inputs)})
-    return copy_with(node, {"layer": layer})
+    return copy_with(layer, {"output": output, "inputs": tuple(inputs)})
 
 
 def _check(workload: Workload, densities: Mapping[str, float]) -> None:

@@ -84,7 +84,6 @@ def layer_from_equation(  # noqa: PLR0913 (a layer has this many parts; all but 
     relations: Sequence[str] = (),
     precision: Mapping[LayerOperand, int] | None = None,
     partial_precision: int | None = None,
-    density: Mapping[LayerOperand, float] | None = None,
     sources: Mapping[LayerOperand, str] | None = None,
     constants: Sequence[LayerOperand] = (),
     axes: Mapping[Dimension, AxisExtent] | None = None,
@@ -99,7 +98,6 @@ def layer_from_equation(  # noqa: PLR0913 (a layer has this many parts; all but 
         relations: affine relations of derived dimensions: ``ix=2*ox+1*fx``.
         precision: bits an element by operand (default 8).
         partial_precision: bits of a partial sum (default 16, never less than the output's).
-        density: share of elements that are not zero by operand (default 1).
         sources: the node that produces an input.
         constants: the inputs that are known before the network runs.
         axes: length and padding of derived dimensions, where known.
@@ -109,8 +107,7 @@ def layer_from_equation(  # noqa: PLR0913 (a layer has this many parts; all but 
         pydantic.ValidationError: where the parts do not make a layer.
     """
     derived = dict(parse_relation(text) for text in relations)
-    bits, shares = precision or {}, density or {}
-    come_from, facts = sources or {}, axes or {}
+    bits, come_from, facts = precision or {}, sources or {}, axes or {}
 
     def indices(names: tuple[Dimension, ...]) -> tuple[AffineIndex, ...]:
         return tuple(_index(name, derived, facts) for name in names)
@@ -126,7 +123,6 @@ def layer_from_equation(  # noqa: PLR0913 (a layer has this many parts; all but 
             indices=indices(output_names),
             precision=final,
             partial_precision=max(16, final) if partial_precision is None else partial_precision,
-            density=shares.get(output, 1.0),
         ),
         inputs=tuple(
             InputOperand(
@@ -135,7 +131,6 @@ def layer_from_equation(  # noqa: PLR0913 (a layer has this many parts; all but 
                 precision=bits.get(operand, 8),
                 source=come_from.get(operand),
                 constant=operand in constants,
-                density=shares.get(operand, 1.0),
             )
             for operand, names in inputs
         ),

@@ -7,6 +7,7 @@ from typing import Final
 
 from nestmap.model import Layer, layer_from_equation
 from nestmap.model.errors import suggestion
+from nestmap.model.workload.densities import set_layer_densities
 from nestmap.model.workload.equation import Accesses, check_equation, parse_equation
 from nestmap.pipeline.frontend.yaml.axes import (
     AXES,
@@ -182,7 +183,7 @@ def parse_layer(node: Node, fields: Fields, name: str, sources: Mapping[str, str
     axes = parse_axes(fields, relations)
     check_axes(fields, relations, axes, sizes)
     with node.locate_errors():
-        return layer_from_equation(
+        layer = layer_from_equation(
             equation.text(),
             sizes,
             name=name,
@@ -190,11 +191,12 @@ def parse_layer(node: Node, fields: Fields, name: str, sources: Mapping[str, str
             relations=tuple(relation.node.text() for relation in relations.values()),
             precision=bits | {output: bits.get(output + _FINAL, bits[output])},
             partial_precision=bits[output],
-            density=_densities(fields, [output, *operands]),
             sources=sources,
             constants=[o for o in operands if o == _WEIGHT and o not in sources],
             axes=axes,
         )
+    densities = _densities(fields, [output, *operands])
+    return set_layer_densities(layer, densities) if densities else layer
 
 
 def _loop_sizes(fields: Fields) -> dict[str, int]:

@@ -30,6 +30,7 @@ from nestmap.model import (
     layer_from_equation,
 )
 from nestmap.model.base import copy_with
+from nestmap.model.workload.densities import set_layer_densities
 from nestmap.search.temporal.loop_factors import loop_factors
 from tests.search.temporal.exact.oracle import count_mappings
 from tests.search.temporal.exact.random_machines import (
@@ -41,7 +42,6 @@ from tests.search.temporal.exact.random_machines import (
 )
 from tests.search.temporal.orderings import constrained
 from tests.strategies import FORMS, LayerForm
-from tests.zeros import with_densities
 
 PRIMES: Final = (2, 2, 2, 2, 2, 3, 3, 5, 7)
 FACTORS: Final = (0, 1, 2, *[3, 4, 5, 6] * 5)
@@ -114,7 +114,7 @@ def draw_problem(random: Random, kind: Kind, most: int) -> Small:
     shares = {x: random.choice((1.0, random.uniform(0.01, 1))) for x in "WIO"}
     densities = shares if kind is Kind.ZEROS else {}
     while True:
-        layer = with_densities(layer_of(form, look, temporal, mapping), densities)
+        layer = set_layer_densities(layer_of(form, look, temporal, mapping), densities)
         problem = MappingProblem(layer=layer, accelerator=machine)
         spatial = SpatialProblem(problem=problem, spatial_mapping=mapping)
         spatial = constrained(spatial, draw_constraints(random, kind, spatial))
