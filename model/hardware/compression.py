@@ -11,6 +11,7 @@ from nestmap.model.dims import MemoryOperand
 
 BITMASK: Final = "bitmask"
 RUN_LENGTH: Final = "run_length"
+MOST_RUN_BITS: Final = 16
 
 
 class Compression(Frozen, frozen=True):
@@ -23,7 +24,7 @@ class Compression(Frozen, frozen=True):
     """
 
     operand: MemoryOperand
-    run_bits: int | None = Field(default=None, ge=1, le=16)
+    run_bits: int | None = Field(default=None, ge=1, le=MOST_RUN_BITS)
 
     def __str__(self) -> str:
         form = BITMASK if self.run_bits is None else f"{RUN_LENGTH} {self.run_bits}"

@@ -7,12 +7,14 @@ from typing import Final
 
 from nestmap.model import Compression
 from nestmap.model.errors import suggestion
-from nestmap.model.hardware.compression import BITMASK, RUN_LENGTH
+from nestmap.model.hardware.compression import BITMASK, MOST_RUN_BITS, RUN_LENGTH
 from nestmap.pipeline.frontend.yaml.field_schema import KEY, Entries, Field, Form, Need, Origin
 from nestmap.pipeline.frontend.yaml.located_node import Node
 
-_FORMAT: Final = "bitmask, or run_length and the bits of a run (1 to 16) such as 'run_length 5'"
-_MOST_RUN_BITS: Final = 16
+_FORMAT: Final = (
+    f"{BITMASK}, or {RUN_LENGTH} and the bits of a run (1 to {MOST_RUN_BITS}) such as "
+    f"'{RUN_LENGTH} 5'"
+)
 
 COMPRESSION_FIELD: Final = Field(
     "compression",
@@ -56,6 +58,6 @@ def _compression(operand: str, node: Node, operands: Collection[str]) -> Compres
     if form == BITMASK and not bits:
         return Compression(operand=operand)
     run_bits = int(bits) if bits.isascii() and bits.isdecimal() and len(bits) <= 2 else 0
-    if form != RUN_LENGTH or not 1 <= run_bits <= _MOST_RUN_BITS:
+    if form != RUN_LENGTH or not 1 <= run_bits <= MOST_RUN_BITS:
         raise node.error(_FORMAT)
     return Compression(operand=operand, run_bits=run_bits)
