@@ -84,11 +84,9 @@ def measure_transfers(problem: FlatProblem, work: Work) -> None:
                 each = problem.partial_bits if unfinished else problem.element_bits
                 for i in range(problem.link_transfers[x, link]):
                     t = problem.link_transfer[x, link, i]
-                    stored, below = (
-                        each[x, problem.transfer_level[t]],
-                        link < problem.transfer_level[t],
-                    )
-                    boost = problem.boost[view, x, link] if below else 1.0
+                    level = problem.transfer_level[t]
+                    stored = each[x, level]
+                    boost = problem.boost[view, x, link] if link < level else 1.0
                     words = work.elements[view, x, link] * boost
                     is_back = is_backward(problem, t)
                     happens = unfinished or not is_back
