@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import socket
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 from uuid import UUID
 
 import duckdb
@@ -30,6 +30,9 @@ from nestmap.store.schema.tables import (
     SMALL_TABLES,
     VERSION_TABLE,
 )
+
+K = TypeVar("K")
+"""The key of what is removed."""
 
 
 class PruneSelection(Frozen, frozen=True):
@@ -129,11 +132,7 @@ def find_runs(path: Path, names: Sequence[str]) -> tuple[UUID, ...]:
     Raises:
         StoreError: if there is no such store, or a name matches no run or several.
     """
-    if not names:
-        return ()
-    opened = open_with_retry(lambda: connect_read_only(path), PATIENCE)
-    with closing(opened) as connection, wrap_errors(str(path)):
-        return tuple(find_run(connection, text) for text in names)
+    return _find(path, names, find_run)
 
 
 def find_sweeps(path: Path, names: Sequence[str]) -> tuple[str, ...]:
@@ -142,11 +141,17 @@ def find_sweeps(path: Path, names: Sequence[str]) -> tuple[str, ...]:
     Raises:
         StoreError: if there is no such store, or a name matches no sweep.
     """
+    return _find(path, names, find_sweep_key)
+
+
+def _find(
+    path: Path, names: Sequence[str], find: Callable[[duckdb.DuckDBPyConnection, str], K]
+) -> tuple[K, ...]:
     if not names:
         return ()
     opened = open_with_retry(lambda: connect_read_only(path), PATIENCE)
     with closing(opened) as connection, wrap_errors(str(path)):
-        return tuple(find_sweep_key(connection, text) for text in names)
+        return tuple(find(connection, text) for text in names)
 
 
 def _check(connection: duckdb.DuckDBPyConnection, path: Path, pruning: PruneSelection) -> None:
