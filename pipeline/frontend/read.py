@@ -66,18 +66,17 @@ def read_workload(
     """
     _check_dims(dims)
     check_kind("float_bits", float_bits, (int, NoneType), "a whole number")
-    stated = _onnx_options(float_bits, measures_density)
     if isinstance(given, Layer):
         given = _network_of(given)
     if isinstance(given, Workload):
-        _check_fixed(f"workload {given.name}", dims, stated)
+        _check_fixed(f"workload {given.name}", dims, float_bits, measures_density)
         check_workload(given)
         return given
     if isinstance(given, Sequence) and not isinstance(given, str):
-        _check_fixed("workload", dims, stated)
+        _check_fixed("workload", dims, float_bits, measures_density)
         return parse_workload_yaml(given)
     if given in network_names():
-        _check_fixed(f"network {str(given)!r}", None, stated)
+        _check_fixed(f"network {str(given)!r}", None, float_bits, measures_density)
         return generate_workload(str(given), dims or {})
     if isinstance(given, str | Path):
         return _read_file(str(given), dims, float_bits, measures_density)
@@ -97,7 +96,7 @@ def _read_file(
 ) -> Workload:
     path = resolve_workload(given)
     if path.suffix.lower() in (".yaml", ".yml"):
-        _check_fixed(str(path), dims, _onnx_options(float_bits, measures_density))
+        _check_fixed(str(path), dims, float_bits, measures_density)
         return parse_workload_yaml(path)
     # only commands that read ONNX files pay for the import
     from nestmap.pipeline.frontend.onnx_process.client import read_onnx  # noqa: PLC0415
@@ -120,18 +119,17 @@ def _check_dims(dims: object) -> None:
         check_kind(f"dims of {name}", size, (int,), "a whole number")
 
 
-def _onnx_options(float_bits: int | None, measures_density: bool) -> dict[str, str]:
-    """The options given that are for ONNX models, and what other networks have instead."""
-    options = {f"--float-bits {float_bits}": "precisions"} if float_bits is not None else {}
-    return options | ({"--measure-density": "densities"} if measures_density else {})
-
-
-def _check_fixed(where: str, dims: Mapping[str, int] | None, stated: Mapping[str, str]) -> None:
+def _check_fixed(
+    where: str, dims: Mapping[str, int] | None, float_bits: int | None, measures_density: bool
+) -> None:
     for name in dims or ():
         raise InputError.conflict(f"--dim {name}", where, "all its sizes are fixed")
-    for option, what in stated.items():
-        hint = f"it is for ONNX models, others state their {what}"
-        raise InputError.conflict(option, where, hint)
+    if float_bits is not None:
+        hint = "it is for ONNX models, others state their precisions"
+        raise InputError.conflict(f"--float-bits {float_bits}", where, hint)
+    if measures_density:
+        hint = "it is for ONNX models, others state their densities"
+        raise InputError.conflict("--measure-density", where, hint)
 
 
 def read_accelerator(
