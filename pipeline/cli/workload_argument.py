@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, TypeVar
 
 from nestmap.model import InputError, Workload, with_densities
 from nestmap.pipeline.cli.options.common import WorkloadOptions
 from nestmap.pipeline.frontend.read import read_workload
 
-OPTION: Final = "--dim"
+N = TypeVar("N", int, float)
 
-DENSITY: Final = "--density"
 
-_EXPECTED_DENSITY: Final = "a name and a share above 0 and at most 1, as in I=0.4 or conv1.W=0.3"
-_EXPECTED: Final = "a name and a whole number from 1 to 2147483647, as in batch=1"
+class _Option(NamedTuple):
+    """An option that gives numbers by name, and what is right for it."""
+
+    flag: str
+    expected: str
+    once: str
+
+
+DIM: Final = _Option(
+    "--dim",
+    "a name and a whole number from 1 to 2147483647, as in batch=1",
+    "one size for a dimension",
+)
+DENSITY: Final = _Option(
+    "--density",
+    "a name and a share above 0 and at most 1, as in I=0.4 or conv1.W=0.3",
+    "one density for a name",
+)
 
 
 def read_given_workload(options: WorkloadOptions) -> Workload:
@@ -38,19 +53,7 @@ def parse_densities(texts: Sequence[str]) -> dict[str, float]:
     Raises:
         InputError: where a text cannot be parsed, or two texts contradict each other.
     """
-    densities: dict[str, float] = {}
-    for text in texts:
-        name, _, number = (part.strip() for part in text.rpartition("="))
-        try:
-            density = float(number)
-        except ValueError:
-            density = 0.0
-        if not name or not 0 < density <= 1:
-            raise InputError(DENSITY, repr(text), _EXPECTED_DENSITY)
-        if densities.setdefault(name, density) != density:
-            found = f"{name}={densities[name]:g} and {name}={density:g}"
-            raise InputError(DENSITY, found, "one density for a name")
-    return densities
+    return _by_name(DENSITY, texts, _density)
 
 
 def parse_dims(texts: Sequence[str]) -> dict[str, int]:
@@ -59,19 +62,33 @@ def parse_dims(texts: Sequence[str]) -> dict[str, int]:
     Raises:
         InputError: where a text cannot be parsed, or two texts contradict each other.
     """
-    dims: dict[str, int] = {}
+    return _by_name(DIM, texts, _size)
+
+
+def _by_name(
+    option: _Option, texts: Sequence[str], parse: Callable[[str], N | None]
+) -> dict[str, N]:
+    """The numbers by name; a name may contain an equals sign (``2*n=m``), a number does not."""
+    found: dict[str, N] = {}
     for text in texts:
-        name, size = _dim(text)
-        if dims.setdefault(name, size) != size:
-            found = f"{name}={dims[name]} and {name}={size}"
-            raise InputError(OPTION, found, "one size for a dimension")
-    return dims
+        name, _, written = (part.strip() for part in text.rpartition("="))
+        number = parse(written)
+        if not name or number is None:
+            raise InputError(option.flag, repr(text), option.expected)
+        if found.setdefault(name, number) != number:
+            both = f"{name}={found[name]} and {name}={number}"
+            raise InputError(option.flag, both, option.once)
+    return found
 
 
-def _dim(text: str) -> tuple[str, int]:
-    """A dimension and its size; a name may contain an equals sign (``2*n=m``), a size does not."""
-    name, _, number = (part.strip() for part in text.rpartition("="))
-    digits = number.isascii() and number.isdigit() and len(number) <= 10
-    if not name or not digits or not 0 < int(number) < 2**31:
-        raise InputError(OPTION, repr(text), _EXPECTED)
-    return name, int(number)
+def _size(text: str) -> int | None:
+    digits = text.isascii() and text.isdigit() and len(text) <= 10
+    return int(text) if digits and 0 < int(text) < 2**31 else None
+
+
+def _density(text: str) -> float | None:
+    try:
+        density = float(text)
+    except ValueError:
+        return None
+    return density if 0 < density <= 1 else None
