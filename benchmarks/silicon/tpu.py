@@ -7,6 +7,7 @@ tables 1 (networks), 2 (chip) and 3 (counters); section 7 (matrices of LSTM1).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import sqrt
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -27,22 +28,27 @@ _WEIGHT_STATIONARY: Final = [
 class Application(NamedTuple):
     """What the paper reports: weights, batch, TOPS, and the share of cycles in which no unit works.
 
-    ``width`` are rows and columns of its matrices, all of which are assumed to be alike: as many
-    weights as the network has, on its number of fully connected layers.
+    ``known_width`` are rows and columns of its matrices, where the paper says how many.
     """
 
-    width: int
+    matrices: int
     weights: float
     batch: int
     teraops: float
     idle: float
+    known_width: int | None = None
+
+    @property
+    def width(self) -> int:
+        """Rows and columns of its matrices; all of them are assumed to be alike and square."""
+        return self.known_width or round(sqrt(self.weights / self.matrices))
 
 
 MEASURED: Final = {
-    "MLP0": Application(2000, 20e6, 200, 12.3, 0.873),
-    "MLP1": Application(1118, 5e6, 168, 9.7, 0.894),
-    "LSTM0": Application(1472, 52e6, 64, 3.7, 0.918),
-    "LSTM1": Application(600, 34e6, 96, 2.8, 0.895),
+    "MLP0": Application(5, 20e6, 200, 12.3, 0.873),
+    "MLP1": Application(4, 5e6, 168, 9.7, 0.894),
+    "LSTM0": Application(24, 52e6, 64, 3.7, 0.918),
+    "LSTM1": Application(37, 34e6, 96, 2.8, 0.895, known_width=600),
 }
 
 
