@@ -9,7 +9,7 @@ from _thread import interrupt_main
 from collections.abc import Generator
 from contextlib import contextmanager
 from threading import Timer
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, final
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
@@ -28,7 +28,8 @@ _BUILDERS: Final = ("llvmlite.binding.", "numba.core.serialize", "pydantic.plugi
 def exit_if_interrupted() -> Generator[None]:
     """Raises KeyboardInterrupt in the block on SIGINT and SIGTERM; ends the process if it does.
 
-    A signal that a parent told this process to ignore stays ignored.
+    A signal that a parent told this process to ignore stays ignored. Once the process ends, which
+    takes milliseconds, it ignores them all.
 
     Raises:
         SystemExit: with exit code 130 if the block was interrupted.
@@ -36,44 +37,56 @@ def exit_if_interrupted() -> Generator[None]:
     hook = sys.unraisablehook
     usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
     before = {number: x for number, x in usual.items() if signal.getsignal(number) is x}
-    for number in before:
-        signal.signal(number, _interrupt)
-    sys.unraisablehook = _raise_again
+    interrupts = _Interrupts()
+    for number in usual:
+        atexit.register(signal.signal, number, signal.SIG_IGN)
     try:
+        for number in before:
+            signal.signal(number, interrupts.receive)
+        sys.unraisablehook = _raise_again
         yield
     except KeyboardInterrupt:
-        _end()
+        interrupts.end()
     except SystemExit as error:  # Typer ends with this code if a command is interrupted
         if error.code == INTERRUPTED:
-            _end()
+            interrupts.end()
         raise
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        if not interrupts.is_ending:
+            for number, handler in before.items():
+                signal.signal(number, handler)
         sys.unraisablehook = hook
-        for number in usual:  # what is left takes milliseconds
-            atexit.register(signal.signal, number, signal.SIG_IGN)
 
 
-def _end() -> None:
-    sys.stderr.write("interrupted\n")
-    raise SystemExit(INTERRUPTED) from None
+@final
+class _Interrupts:
+    """What happens on a signal: KeyboardInterrupt, until one has ended the block."""
 
+    def __init__(self) -> None:
+        self.is_ending = False
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Interrupts what runs; later, while a module is imported, or compiled code calls Python.
+    def receive(self, number: int, frame: FrameType | None) -> None:
+        """Interrupts what runs; later, while a module is imported, or compiled code calls Python.
 
-    That does not expect the functions to fail: DuckDB's module aborts, or frees its tables twice
-    when the process ends, LLVM returns addresses of nothing, kernels return results that do not
-    exist, and Pydantic blames the schema.
-    """
-    while frame is not None:
-        module: object = frame.f_globals.get("__name__")
-        if frame.f_code.co_filename == _IMPORTS or str(module).startswith(_BUILDERS):
-            _interrupt_later()
+        That does not expect the functions to fail: DuckDB's module aborts, or frees its tables
+        twice when the process ends, LLVM returns addresses of nothing, kernels return results that
+        do not exist, and Pydantic blames the schema.
+        """
+        if self.is_ending:
             return
-        frame = frame.f_back
-    raise KeyboardInterrupt
+        while frame is not None:
+            module: object = frame.f_globals.get("__name__")
+            if frame.f_code.co_filename == _IMPORTS or str(module).startswith(_BUILDERS):
+                _interrupt_later()
+                return
+            frame = frame.f_back
+        raise KeyboardInterrupt
+
+    def end(self) -> None:
+        """Ends the process."""
+        self.is_ending = True
+        sys.stderr.write("interrupted\n")
+        raise SystemExit(INTERRUPTED) from None
 
 
 def _interrupt_later() -> None:

@@ -121,6 +121,31 @@ def _numba_unpickle(*arguments):  # kernels that return arrays call it
 ''', vars(serialize))
 """
 
+TWICE: Final = f"""
+{START}
+import sys
+class Twice:
+    def __getattr__(self, name):
+        return getattr(sys.__stderr__, name)
+    def write(self, text):
+        if text == "interrupted\\n":
+            os.kill(os.getpid(), signal.SIGINT)
+        return sys.__stderr__.write(text)
+sys.stderr = Twice()
+set_handler = signal.signal
+def pressed(number, handler):
+    if handler == signal.SIG_IGN:
+        os.kill(os.getpid(), signal.SIGINT)  # before the handler changes
+    before = set_handler(number, handler)
+    os.kill(os.getpid(), signal.SIGINT)
+    return before
+def finished(*arguments):
+    signal.signal = pressed
+    os.kill(os.getpid(), signal.SIGINT)
+from nestmap.pipeline.cli.progress import ExplorationBar
+ExplorationBar.observe = finished
+"""
+
 AT_THE_END: Final = f"""
 {START}
 from nestmap.store.record import run as writer
@@ -175,6 +200,10 @@ def test_an_interrupt_that_a_callback_swallows_comes_again(inputs: Inputs) -> No
 @pytest.mark.parametrize("setup", [LOADING, IN_LLVM, IN_PYDANTIC, IN_A_RESULT])
 def test_an_interrupt_waits_for_compiled_code(inputs: Inputs, setup: str) -> None:
     assert_interrupted(run_process(*inputs.explore, setup=setup))
+
+
+def test_a_second_interrupt_does_not_change_how_the_first_ends(inputs: Inputs) -> None:
+    assert_interrupted(run_process(*inputs.explore, setup=TWICE))
 
 
 @pytest.mark.parametrize("commit", range(1, 5))
