@@ -42,6 +42,8 @@ class FlatProblem:
     free_first_sum: int  # 1 if sums begin without a read of zeros
     strict_ports: int  # 1 if latency is at least what each port is busy
     relevance: Annotated[Ints, (OPERANDS, DIMENSIONS)]  # [x, d] Relevance
+    # [x, d] 1 if all iterations have to lie at or below the innermost memory
+    held: Annotated[Ints, (OPERANDS, DIMENSIONS)]
     levels: Annotated[Ints, (OPERANDS,)]  # [x] number of memory levels
     # [x, l] bits of an element as it is stored: of the output finished, and of a partial sum
     element_bits: Annotated[Floats, (OPERANDS, LEVELS)]

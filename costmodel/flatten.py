@@ -99,6 +99,10 @@ def _put_layer(flat: FlatProblem, problem: MappingProblem) -> None:
     )
     flat.operands, flat.dimensions = relevance.shape
     fill_corner(flat.relevance, relevance, f"{where}: loop dimensions")
+    held = problem.held_dimensions
+    for x, operand in enumerate(layer.operands):
+        held_here = held.get(operand.name, ())
+        flat.held[x, : flat.dimensions] = [loop.dimension in held_here for loop in layer.loops]
     relevant = relevance == Relevance.RELEVANT
     fill_corner(flat.r_dimension, np.nonzero(relevant)[1], f"{where}: indices")
     fill_corner(flat.first_r, np.append(0, np.cumsum(relevant.sum(axis=1))), f"{where}: operands")

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen
 from nestmap.model.dims import ArrayDimension, Dimension, LayerOperand, MemoryOperand
+from nestmap.model.mapping.dataflow import Dataflow
 from nestmap.model.mapping.spatial import SpatialMapping
 from nestmap.model.units import Count, Size
 from nestmap.model.workload.layer import Layer
@@ -67,7 +68,8 @@ class LayerConstraints(Frozen, frozen=True):
 
     ``temporal_ordering`` pins the innermost loops, ``outer_ordering`` the outermost ones; both
     start with the inner loop, and loops that neither names lie between them in any order.
-    ``memory_levels`` requires a complete ordering, whose items it counts.
+    ``memory_levels`` requires a complete ordering, whose items it counts. ``dataflow`` limits both
+    the unrollings that are searched and the loops that memories hold.
     """
 
     target: str = "default"
@@ -77,6 +79,7 @@ class LayerConstraints(Frozen, frozen=True):
     temporal_ordering: tuple[OrderedLoop, ...] = ()
     outer_ordering: tuple[OrderedLoop, ...] = ()
     memory_levels: tuple[PinnedLevels, ...] = ()
+    dataflow: Dataflow | None = None
 
     @model_validator(mode="after")
     def _check_unique_operands(self) -> LayerConstraints:

@@ -14,6 +14,7 @@ from nestmap.model.errors import InputError
 from nestmap.model.hardware.accelerator import Accelerator
 from nestmap.model.hardware.memory import MemoryLevel
 from nestmap.model.mapping.constraints import LayerConstraints, MappingConstraints
+from nestmap.model.mapping.dataflow import held_dimensions, least_unrollings
 from nestmap.model.mapping.spatial import SpatialMapping
 from nestmap.model.mapping.temporal import TemporalMapping
 from nestmap.model.mapping.top_levels import LayerTopLevels, TopLevel
@@ -95,6 +96,17 @@ class MappingProblem(Frozen, frozen=True):
         names = [operand.name for operand in self.layer.operands]
         links = resolve_links(names, known, {self.layer.output.name: OUTPUT} | fixed)
         return {name: link or "(none is left)" for name, link in links.items()}
+
+    @property
+    def held_dimensions(self) -> dict[LayerOperand, tuple[Dimension, ...]]:
+        """What the innermost memories have to hold for the dataflow of the constraints."""
+        dataflow = self.constraints.dataflow
+        return {} if dataflow is None else held_dimensions(dataflow, self.layer, self.links)
+
+    @property
+    def least_unrollings(self) -> dict[Dimension, int]:
+        """How often the dataflow of the constraints unrolls loop dimensions at least."""
+        return least_unrollings(self.constraints.dataflow, self.layer)
 
     @property
     def content(self) -> ProblemContent:

@@ -12,10 +12,10 @@ from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.flatten import flatten_problem
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import copy_record
-from nestmap.costmodel.spatial import FACTOR, put_unrollings, temporal_sizes
+from nestmap.costmodel.spatial import DIMENSION, FACTOR, put_unrollings, temporal_sizes
 from nestmap.model import MappingProblem, SpatialMapping, SpatialProblem
 from nestmap.model.arrays import Flags, Ints
-from nestmap.search.spatial.candidates import choices_by_side, most_unrolled
+from nestmap.search.spatial.candidates import check_any_unrolls, choices_by_side, most_unrolled
 from nestmap.search.spatial.capacity import reduce_to_capacity
 from nestmap.search.spatial.combinations import Choice, all_combinations
 from nestmap.search.spatial.lower_bounds import BoundColumns, lower_bounds_of
@@ -74,11 +74,29 @@ def all_spatial_mappings(problem: MappingProblem, mixed: bool = False) -> Spatia
     The user's unrollings and hints restrict them in the same way, and unrollings that exceed the
     capacity of the innermost memories are reduced. The order is that of the choices for each array
     dimension, the last array dimension first.
+
+    Raises:
+        InputError: if none has the unrollings that the dataflow of the constraints asks for.
     """
     choices = [_without_ones(options) for options in choices_by_side(problem, mixed)]
     rows = all_combinations(choices, most_unrolled(problem))
-    table = _table_of(problem, choices, rows)
-    return SpatialCandidates(problem, _without_duplicates(reduce_to_capacity(problem, table)))
+    table = reduce_to_capacity(problem, _table_of(problem, choices, rows))
+    table = table.where(_unrolls_enough(problem, table))
+    check_any_unrolls(problem, table.rows)
+    return SpatialCandidates(problem, _without_duplicates(table))
+
+
+def _unrolls_enough(problem: MappingProblem, table: UnrollingTable) -> Flags:
+    """[row] whether the row has the unrollings that the dataflow asks for."""
+    enough = np.ones(table.rows, np.bool_)
+    rows = np.repeat(np.arange(table.rows), np.diff(table.first))
+    for dimension, least in problem.least_unrollings.items():
+        number = np.ones(table.rows, np.int64)
+        d = list(problem.layer.sizes).index(dimension)
+        is_meant = table.unrollings[:, DIMENSION] == d
+        np.multiply.at(number, rows[is_meant], table.unrollings[is_meant, FACTOR])
+        enough &= number >= least
+    return enough
 
 
 def _without_ones(options: Sequence[Choice]) -> list[Choice]:

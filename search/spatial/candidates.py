@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from nestmap.model import ArraySide, Loop, MappingProblem, SpatialMapping, Unrolling
+from nestmap.model import ArraySide, InputError, Loop, MappingProblem, SpatialMapping, Unrolling
 from nestmap.model.dims import ArrayDimension, Dimension
 from nestmap.search.spatial.capacity import within_capacity
 from nestmap.search.spatial.combinations import Choice, best_combinations
@@ -49,11 +49,37 @@ def spatial_mappings(
     unroll more different dimensions (see :mod:`nestmap.search.spatial.combinations`). Unrollings
     that exceed the capacity of the innermost memories are reduced last; mappings that become equal
     count once.
+
+    Raises:
+        InputError: if none has the unrollings that the dataflow of the constraints asks for.
     """
-    choices = choices_by_side(problem, mixed)
-    chosen = best_combinations(choices, most_unrolled(problem), count)
-    mappings = (within_capacity(problem, _mapping(problem, loops)) for loops in chosen)
+    choices, least = choices_by_side(problem, mixed), problem.least_unrollings
+    chosen = best_combinations(choices, most_unrolled(problem), count, least)
+    every = [within_capacity(problem, _mapping(problem, loops)) for loops in chosen]
+    mappings = [x for x in every if unrolls_enough(problem, x)]
+    check_any_unrolls(problem, len(mappings))
     return tuple(dict.fromkeys(mappings))
+
+
+def unrolls_enough(problem: MappingProblem, mapping: SpatialMapping) -> bool:
+    """Whether a mapping has the unrollings that the dataflow of the constraints asks for."""
+    return all(mapping.factor_of(d) >= n for d, n in problem.least_unrollings.items())
+
+
+def check_any_unrolls(problem: MappingProblem, mappings: int) -> None:
+    """Checks that some spatial mappings are left where a dataflow restricts them.
+
+    Raises:
+        InputError: if none is, with what the dataflow asks for.
+    """
+    if mappings or not problem.least_unrollings:
+        return
+    least = " and ".join(f"{d} {n} times" for d, n in problem.least_unrollings.items())
+    raise InputError(
+        f"dataflow {problem.constraints.dataflow} for layer {problem.layer.name}",
+        f"no spatial mapping that unrolls {least}",
+        "room for them on the array, within the spatial_mapping and the hints",
+    )
 
 
 def most_unrolled(problem: MappingProblem) -> dict[Dimension, int]:

@@ -17,19 +17,23 @@ Choice = tuple[Loop, ...]
 
 
 def best_combinations(
-    choices: Sequence[Sequence[Choice]], sizes: Mapping[Dimension, int], count: int
+    choices: Sequence[Sequence[Choice]],
+    sizes: Mapping[Dimension, int],
+    count: int,
+    least: Mapping[Dimension, int] | None = None,
 ) -> list[tuple[Choice, ...]]:
     """The ``count`` best combinations of one choice per array dimension, the best first.
 
     The score of a combination is its utilization (units in use) plus its diversity: utilization
     over the largest unrolling of any one loop dimension, minus 1. No dimension may be unrolled
-    beyond its size. Ties go to the first combination in the order of the choices.
+    beyond its size, nor fewer times than its ``least``, if any. Ties go to the first combination in
+    the order of the choices.
 
     Two depth-first searches prune what cannot be among the best: the first, with the largest
     choices first, determines the lowest score among the best; the second collects the mappings.
     """
     tables = [_table(options, sizes) for options in choices]
-    limits = np.array(list(sizes.values()), np.int64)
+    limits = np.array([((least or {}).get(d, 1), size) for d, size in sizes.items()], np.int64)
     first = np.cumsum([0, *map(len, tables)])
     count = min(count, prod(map(len, tables)))  # so much room it takes
     by_size = [table[np.argsort(-table.prod(axis=1), kind="stable")] for table in tables]
@@ -70,10 +74,12 @@ def _search(
 ) -> tuple[Floats, Ints]:
     """The best scores, descending (0: none), and the option chosen on each side.
 
-    ``table`` has the options of all sides, those of side ``s`` from ``first[s]`` on. Combinations
+    ``table`` has the options of all sides, those of side ``s`` from ``first[s]`` on; ``limits``
+    [d, 2] the fewest and the most unrollings of a dimension. Combinations
     with a score below ``floor`` may be omitted.
     """
     sides, dimensions = len(first) - 1, len(limits)
+    most = limits[:, 1]
     worths, chosen = np.zeros(count), np.zeros((count, sides), np.int64)
     totals = np.ones((sides + 1, dimensions), np.int64)
     reached = np.ones((sides + 1, 2))
@@ -87,7 +93,7 @@ def _search(
             continue
         row = first[side] + at[side]
         at[side] += 1
-        if not _add(table, row, limits, totals, side, reached):
+        if not _add(table, row, most, totals, side, reached):
             continue
         units, largest = reached[side + 1, 0], reached[side + 1, 1]
         bound = _worth(units * rest[side + 1], largest, dimensions)
@@ -97,7 +103,8 @@ def _search(
             side += 1
             continue
         value = units + units / largest - 1.0
-        if value >= floor and value > worths[count - 1]:
+        is_enough = bool(np.all(totals[sides] >= limits[:, 0]))
+        if is_enough and value >= floor and value > worths[count - 1]:
             _keep(worths, chosen, at, value)
     return worths, chosen
 

@@ -5,16 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from nestmap.model import Infeasibility, SearchStatistics, SpatialProblem
-from nestmap.search.temporal.memory_allocation import Failures
+from nestmap.search.temporal.memory_allocation import NOT_HELD, Failures
 
 
 def infeasibility_statistics(spatial: SpatialProblem, failures: Failures) -> SearchStatistics:
     """The failures in words: the memory, the operands that exceed it, and the bits required."""
+    dataflow = spatial.problem.constraints.dataflow
     by_memory_operand = {m: operand for operand, m in spatial.problem.links.items()}
     reasons: list[Infeasibility] = []
     for m, memory in enumerate(spatial.accelerator.memories):
         names = [by_memory_operand[o] for o in memory.operands if o in by_memory_operand]
         for i in np.flatnonzero(failures.orders[m]):
+            if i == NOT_HELD:
+                reason = f"{memory.name} does not hold the loops that {dataflow} keeps in it"
+                reasons.append(Infeasibility(reason=reason, count=int(failures.orders[m, i])))
+                continue
             what = names[i] if i < len(names) else " and ".join(names)
             reason = (
                 f"{memory.name} too small for {what}: "

@@ -10,7 +10,7 @@ Source: LOMA (Symons et al., AICAS 2021). Formulas: docs/cost-model.md#memory-al
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple, final
+from typing import Annotated, Final, NamedTuple, final
 
 import numpy as np
 
@@ -25,11 +25,15 @@ from nestmap.search.temporal.slot_candidates import (
     Candidates,
     compare_order,
     forget_from,
+    held_loops,
     is_chosen,
     list_candidates,
     slot_bits,
     whole_tensor,
 )
+
+NOT_HELD: Final = OPERANDS + 1
+"""The column of failures of the dataflow."""
 
 assert OPERANDS == 3, "_choose has a loop for each slot of a memory"
 
@@ -38,11 +42,12 @@ assert OPERANDS == 3, "_choose has a loop for each slot of a memory"
 class Failures:
     """Counts of failed orders by memory and slot.
 
-    The column after the last slot counts all together.
+    The column after the last slot counts all together; the last one, cuts below what the dataflow
+    wants the memory to hold.
     """
 
-    orders: Annotated[Ints, (MEMORIES, OPERANDS + 1)]
-    need: Annotated[Floats, (MEMORIES, OPERANDS + 1)]  # fewest bits required
+    orders: Annotated[Ints, (MEMORIES, OPERANDS + 2)]
+    need: Annotated[Floats, (MEMORIES, OPERANDS + 2)]  # fewest bits required
 
 
 class Scratch(NamedTuple):
@@ -153,12 +158,21 @@ def _fits(
             total += bits
             if bits > capacity and failure == NO_FAILURE:
                 failure = i
+            if not _holds_enough(problem, scratch.work, memory, i):
+                failure = NOT_HELD
         if failure == NO_FAILURE and total > capacity:
             failure = slots
         if failure != NO_FAILURE:
             _count_failure(problem, scratch, memory, failure)
             return False
     return True
+
+
+@kernel
+def _holds_enough(problem: FlatProblem, work: Work, memory: int, i: int) -> bool:
+    """Whether a slot, if it is the innermost of its operand, holds what the dataflow wants."""
+    x, level = problem.slot_operand[memory, i], problem.slot_level[memory, i]
+    return level > 1 or bool(work.cut[x, 1] >= held_loops(problem, work, x))
 
 
 @kernel

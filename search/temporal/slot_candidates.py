@@ -97,7 +97,8 @@ def list_candidates(
     for i in range(problem.slots[memory]):
         x, level = problem.slot_operand[memory, i], problem.slot_level[memory, i]
         below = int(candidates.below[x])
-        candidates.first[i] = work.loops if level == problem.levels[x] else below
+        first = max(below, held_loops(problem, work, x)) if level == 1 else below
+        candidates.first[i] = work.loops if level == problem.levels[x] else first
         _keep_elements(problem, candidates, (memory, i), same)
         examined = _list_slot(problem, work, candidates, memory, i)
         if candidates.last[i] < candidates.first[i]:
@@ -106,8 +107,22 @@ def list_candidates(
             examined = below  # products of whole numbers: the same in any order
         if problem.views > 1 and problem.double_buffered[memory] == 1:
             examined = work.loops  # the whole tensor
+        if level == 1 and first > below:
+            examined = work.loops  # any loop may be one that is held
         candidates.reach[memory] = max(candidates.reach[memory], examined)
     return NO_FAILURE
+
+
+@kernel
+def held_loops(problem: FlatProblem, work: Work, x: int) -> int:
+    """The innermost loops up to the last one that the innermost memory of an operand has to hold.
+
+    Formula: docs/cost-model.md#dataflows
+    """
+    for n in range(work.loops - 1, -1, -1):
+        if problem.held[x, work.dimension[n]] == 1:
+            return n + 1
+    return 0
 
 
 @kernel

@@ -193,8 +193,10 @@ def forbid(problem: FlatProblem, lattice: Lattice, capacity: Capacity, spent: Fl
     """Makes it infinitely costly to cross a boundary where it may not be.
 
     The array holds one word: the innermost boundary of an input is crossed while all loops below
-    are ir to it, that of the output at the origin. No cut may exceed its memory.
+    are ir to it, that of the output at the origin. No cut may exceed its memory, and those of
+    innermost memories lie above what these have to hold.
     """
+    _forbid_early_cuts(problem, lattice, spent)
     for x in range(problem.operands):
         for p in range(1, len(lattice.depth)):
             for f in range(len(lattice.factors)):
@@ -212,3 +214,15 @@ def forbid(problem: FlatProblem, lattice: Lattice, capacity: Capacity, spent: Fl
                 least = min(capacity.bits[m, i, 0, p], capacity.bits[m, i, 1, p])
                 if least > problem.memory_size[m]:
                     spent[:, x, level, p] = np.inf
+
+
+@kernel
+def _forbid_early_cuts(problem: FlatProblem, lattice: Lattice, spent: Floats) -> None:
+    """Makes it infinitely costly to leave the innermost memory before what it has to hold."""
+    last = len(lattice.depth) - 1
+    for x in range(problem.operands):
+        for f in range(len(lattice.factors)):
+            if problem.held[x, lattice.factors[f, 0]] == 1:
+                for p in range(len(lattice.depth)):
+                    if lattice.below[p, f] < lattice.below[last, f]:
+                        spent[:, x, 1, p] = np.inf

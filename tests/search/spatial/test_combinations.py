@@ -18,6 +18,7 @@ DIMENSIONS = ("K", "C", "OX")
 LOOP = st.builds(Loop, dimension=st.sampled_from(DIMENSIONS), size=st.integers(1, 9))
 CHOICE = st.lists(LOOP, max_size=2).map(tuple)
 SIDES = st.lists(st.lists(CHOICE, min_size=1, max_size=7), min_size=1, max_size=4)
+LEAST = st.dictionaries(st.sampled_from(DIMENSIONS), st.integers(1, 4), max_size=2)
 SIZES = st.fixed_dictionaries({d: st.integers(1, 40) for d in DIMENSIONS})
 
 
@@ -33,19 +34,24 @@ def worth(combination: tuple[Choice, ...]) -> float:
 
 
 def brute_force(
-    choices: list[list[Choice]], sizes: dict[str, int], count: int
+    choices: list[list[Choice]], sizes: dict[str, int], count: int, least: dict[str, int]
 ) -> list[tuple[Choice, ...]]:
     """The best of all combinations; of equals the first."""
-    possible = [x for x in product(*choices) if all(unrolled(x, d) <= sizes[d] for d in DIMENSIONS)]
+    possible = [
+        x
+        for x in product(*choices)
+        if all(least.get(d, 1) <= unrolled(x, d) <= sizes[d] for d in DIMENSIONS)
+    ]
     return sorted(possible, key=worth, reverse=True)[:count]
 
 
 @settings(examples, max_examples=some_of(300))
-@given(SIDES, SIZES, st.integers(1, 30))
+@given(SIDES, SIZES, st.integers(1, 30), LEAST)
 def test_the_best_are_those_of_all_combinations_in_the_same_order(
-    choices: list[list[Choice]], sizes: dict[str, int], count: int
+    choices: list[list[Choice]], sizes: dict[str, int], count: int, least: dict[str, int]
 ) -> None:
-    assert best_combinations(choices, sizes, count) == brute_force(choices, sizes, count)
+    found = best_combinations(choices, sizes, count, least)
+    assert found == brute_force(choices, sizes, count, least)
 
 
 @examples

@@ -15,12 +15,15 @@ from typing import Final
 
 from hypothesis import strategies as st
 
+from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.model import (
+    Dataflow,
     Layer,
     LayerConstraints,
     Loop,
     MappingProblem,
     MappingType,
+    Objective,
     OrderedLoop,
     PinnedLevels,
     PinnedMemory,
@@ -31,6 +34,7 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.model.workload.densities import set_layer_densities
+from nestmap.search import best_of, loma
 from nestmap.search.temporal.loop_factors import loop_factors
 from tests.search.temporal.exact.oracle import count_mappings
 from tests.search.temporal.exact.random_machines import (
@@ -38,9 +42,11 @@ from tests.search.temporal.exact.random_machines import (
     leaking,
     plain_machine,
     sparse_machine,
+    stationary_machine,
     window_machine,
 )
 from tests.search.temporal.orderings import constrained
+from tests.search.temporal.stationary import has_dataflow
 from tests.strategies import FORMS, LayerForm
 
 PRIMES: Final = (2, 2, 2, 2, 2, 3, 3, 5, 7)
@@ -64,6 +70,7 @@ class Kind(StrEnum):
     STRICT_PORTS = "strict_ports"
     WINDOWS = "windows"
     ZEROS = "zeros"
+    DATAFLOW = "dataflow"
 
 
 @dataclass(frozen=True)
@@ -100,9 +107,11 @@ def draw_problem(random: Random, kind: Kind, most: int) -> Small:
         machine = copy_with(leaking(random, machine), {"strict_ports": True})
     elif kind is Kind.WINDOWS:
         machine = window_machine(random)
+    elif kind is Kind.DATAFLOW:
+        machine = stationary_machine(random)
     elif kind is Kind.ZEROS:
         machine = sparse_machine(random, machine)
-    form = random.choice([x for x in FORMS if x.axes or kind is not Kind.WINDOWS])
+    form = random.choice([x for x in FORMS if suits(kind, x)])
     dimensions = form.dimensions.split()
     mapping = draw_unrolling(random, machine.array.sizes, dimensions)
     moving = [d for _, *axis in form.axes for d in axis] if kind is Kind.WINDOWS else []
@@ -122,6 +131,17 @@ def draw_problem(random: Random, kind: Kind, most: int) -> Small:
             break
         temporal.pop()
     return Small(spatial, MappingType.EVEN if kind is Kind.EVEN else MappingType.UNEVEN)
+
+
+def suits(kind: Kind, form: LayerForm) -> bool:
+    """Whether such a layer has what is special about the problem."""
+    match kind:
+        case Kind.WINDOWS:
+            return bool(form.axes)
+        case Kind.DATAFLOW:  # each operand is used again
+            return form.operator in {"Gemm", "MatMul", "Conv"}
+        case _:
+            return True
 
 
 def draw_unrolling(
@@ -192,8 +212,21 @@ def draw_constraints(random: Random, kind: Kind, spatial: SpatialProblem) -> Lay
             return draw_ordering(random, spatial)
         case Kind.PINNED:
             return draw_levels(random, spatial)
+        case Kind.DATAFLOW:
+            return LayerConstraints(dataflow=draw_dataflow(random, spatial))
         case _:
             return LayerConstraints()
+
+
+def draw_dataflow(random: Random, spatial: SpatialProblem) -> Dataflow:
+    """Mostly one that the best mapping does not have by itself."""
+    batches = map(evaluate_batch, loma(spatial, 4, MappingType.UNEVEN))
+    best = best_of(batches, random.choice(list(Objective)))
+    if not len(best) or random.random() < 0.2:
+        return random.choice(list(Dataflow))
+    mapping = best.mappings.row(0)
+    others = [x for x in Dataflow if not has_dataflow(spatial, mapping, x)]
+    return random.choice(others or list(Dataflow))
 
 
 def draw_ordering(random: Random, spatial: SpatialProblem) -> LayerConstraints:

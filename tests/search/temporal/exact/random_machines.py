@@ -112,6 +112,17 @@ def window_machine(random: Random) -> Accelerator:
     )
 
 
+def stationary_machine(random: Random) -> Accelerator:
+    """Each operand has a memory of a few words of its own, so that it matters which one stays."""
+    plain = plain_machine(random)
+    names, memories = [side.name for side in plain.array.sides], list[MemoryLevel]()
+    for operand in MEMORY_OPERANDS:
+        size, served = int(2 ** (5 + 3 * random.random())), some(random, names)
+        memories.append(memory(random, f"m{operand}", (operand,), size, served))
+    top = memory(random, "top", MEMORY_OPERANDS, 2**30, names)
+    return copy_with(plain, {"memories": (*memories, top)})
+
+
 def sparse_machine(random: Random, machine: Accelerator) -> Accelerator:
     """The machine with memories that compress, and operations that zeros gate."""
     memories = tuple(

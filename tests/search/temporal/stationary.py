@@ -1,0 +1,32 @@
+"""What a dataflow says of a temporal mapping, independently of the searches."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from nestmap.model import Dataflow, Relevance, SpatialProblem, TemporalMapping
+
+ROWS: Final = {"W": {"FX", "OX"}, "O": {"FX"}}
+STAYS: Final = {
+    Dataflow.WEIGHT_STATIONARY: "W",
+    Dataflow.INPUT_STATIONARY: "I",
+    Dataflow.OUTPUT_STATIONARY: "O",
+}
+
+
+def has_dataflow(spatial: SpatialProblem, mapping: TemporalMapping, dataflow: Dataflow) -> bool:
+    """Whether no loop that an operand has to hold lies above its innermost memory."""
+    layer = spatial.layer
+    for cuts in mapping.cuts:
+        above = {loop.dimension for loop in mapping.order[cuts.positions[0] :] if loop.size > 1}
+        if dataflow is Dataflow.ROW_STATIONARY:
+            held = ROWS.get(cuts.operand, set[str]())
+        elif STAYS[dataflow] == cuts.operand:
+            held = {
+                d for d in layer.sizes if layer.relevance(cuts.operand, d) is Relevance.IRRELEVANT
+            }
+        else:
+            continue
+        if above & held:
+            return False
+    return True
