@@ -26,6 +26,7 @@ from nestmap.model import (
     CoreAllocation,
     CoreMapping,
     CostModelEvaluation,
+    Dataflow,
     Fitness,
     Frozen,
     Generation,
@@ -106,6 +107,7 @@ def constraints(draw: st.DrawFn, case: Case) -> MappingConstraints:
         temporal_ordering=inner,
         outer_ordering=outer,
         memory_levels=(PinnedLevels(operand="W", memories=(draw(held),)),),
+        dataflow=draw(st.none() | st.sampled_from(Dataflow)),
     )
     return MappingConstraints(entries=(entry,))
 

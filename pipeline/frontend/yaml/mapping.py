@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from nestmap.model import (
+    Dataflow,
     LayerConstraints,
     Loop,
     MappingConstraints,
@@ -19,7 +20,16 @@ from nestmap.model import (
 from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.pipeline.frontend.given import FieldValues
 from nestmap.pipeline.frontend.yaml.core_allocation import ALLOCATION_FIELDS, parse_allocation
-from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Entries, Field, Form, Need, Section
+from nestmap.pipeline.frontend.yaml.field_schema import (
+    ITEM,
+    Entries,
+    Field,
+    Form,
+    Need,
+    Origin,
+    Section,
+    one_of,
+)
 from nestmap.pipeline.frontend.yaml.load import read_source
 from nestmap.pipeline.frontend.yaml.located_node import Node, is_name
 from nestmap.pipeline.frontend.yaml.temporal_ordering import (
@@ -67,13 +77,23 @@ _LINKS: Final = Field(
     otherwise="`{O: O, W: I2, I: I1}` as far as the accelerator has these; other inputs take the "
     "remaining memory operands in order",
 )
+_DATAFLOW: Final = Field(
+    "dataflow",
+    "what stays in the [innermost memories](cost-model.md#dataflows): `weight_stationary`, "
+    "`input_stationary`, `output_stationary` or `row_stationary`",
+    one_of([str(x) for x in Dataflow]),
+    "weight_stationary",
+    Need.OPTIONAL,
+    otherwise="the search decides",
+    origin=Origin.NESTMAP,
+)
 MAPPING: Final = Section(
     "Mapping entry",
     (ITEM,),
     "A mapping file is a list of entries with different names. Whatever an entry does not fix is "
     "searched.",
     (
-        *(_NAME, _SPATIAL_MAPPING, _HINTS, _LINKS),
+        *(_NAME, _DATAFLOW, _SPATIAL_MAPPING, _HINTS, _LINKS),
         *(TEMPORAL_ORDERING, MEMORY_LEVELS, *ALLOCATION_FIELDS),
     ),
 )
@@ -153,7 +173,7 @@ def _entry(node: Node) -> LayerConstraints:
     spatial, hints = fields.get(_SPATIAL_MAPPING), fields.get(_HINTS)
     links, ordering = fields.get(_LINKS), fields.get(TEMPORAL_ORDERING)
     inner, outer = parse_ordering(ordering) if ordering else ((), ())
-    levels = fields.get(MEMORY_LEVELS)
+    levels, dataflow = fields.get(MEMORY_LEVELS), fields.get(_DATAFLOW)
     with node.locate_errors():
         return LayerConstraints(
             target=_target(fields),
@@ -163,6 +183,7 @@ def _entry(node: Node) -> LayerConstraints:
             temporal_ordering=inner,
             outer_ordering=outer,
             memory_levels=parse_levels(levels, len(inner) + len(outer)) if levels else (),
+            dataflow=dataflow.choice(Dataflow) if dataflow else None,
         )
 
 

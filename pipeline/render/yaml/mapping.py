@@ -84,6 +84,8 @@ def _memories(cme: CostModelEvaluation, operand: str) -> tuple[PinnedMemory, ...
 
 def _entry(entry: LayerConstraints) -> Value:
     fields: dict[str, Value] = {"name": entry.target}
+    if entry.dataflow is not None:
+        fields["dataflow"] = str(entry.dataflow)
     if entry.spatial_mapping is not None:
         fields["spatial_mapping"] = _unrollings(entry.spatial_mapping)
     if entry.spatial_hints:

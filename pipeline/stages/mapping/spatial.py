@@ -9,6 +9,7 @@ from pydantic import PositiveInt, ValidationError
 from nestmap.model import Frozen, InputError, MappingProblem, SpatialMapping, SpatialProblem
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.search import meets_constraints, spatial_mappings
+from nestmap.search.spatial.candidates import check_any_unrolls, unrolls_enough
 from nestmap.search.spatial.weight_diagonal import weight_diagonal
 
 
@@ -16,14 +17,16 @@ class SpatialMappingConversionStage(Frozen, Stage[MappingProblem, SpatialProblem
     """The user's spatial mapping, limited to the layer's sizes; by default the most promising.
 
     Raises:
-        InputError: where it does not fit the array.
+        InputError: where it does not fit the array, or not the dataflow.
     """
 
     def __call__(self, problem: MappingProblem, /) -> SpatialProblem:
         wanted = problem.constraints.spatial_mapping
         if wanted is None:
             return _spatial_problem(problem, spatial_mappings(problem, 1)[0])
-        return _spatial_problem(problem, meets_constraints(problem, wanted))
+        fitted = meets_constraints(problem, wanted)
+        check_any_unrolls(problem, int(unrolls_enough(problem, fitted)))
+        return _spatial_problem(problem, fitted)
 
 
 class SpatialMappingGeneratorStage(

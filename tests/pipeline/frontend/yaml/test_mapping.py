@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nestmap.model import (
+    Dataflow,
     InputError,
     LayerConstraints,
     Loop,
@@ -47,6 +48,7 @@ def test_every_field(tmp_path: Path) -> None:
   spatial_mapping: {D1: ["K, 32", "OX,2"], D2: []}
   spatial_mapping_hint: {D3: [K, OX]}
   core_allocation: [0, 1]
+  dataflow: output_stationary
   name: conv1
 """
     (entry,) = parsed(tmp_path, text).entries
@@ -70,6 +72,7 @@ def test_every_field(tmp_path: Path) -> None:
             OrderedLoop(dimension="FX"),
             OrderedLoop(dimension="OX", size=2),
         ),
+        dataflow=Dataflow.OUTPUT_STATIONARY,
     )
 
 

@@ -1,0 +1,50 @@
+"""Dataflows on the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.pipeline.cli.inputs import Inputs, run
+
+
+def test_the_command_line_reads_it_from_a_mapping_file(inputs: Inputs) -> None:
+    mapping = inputs.folder / "mapping.yaml"
+    mapping.write_text(mapping.read_text() + "  dataflow: output_stationary\n")
+    assert run(*inputs.explore).code == 0
+    ended = run("explain", "last", "first")
+    assert ended.code == 0
+    assert "LOOP NEST\n# output stationary" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("output_stationery", "'output_stationery'; expected output_stationary (one of weight_"),
+        ("[K]", "a list; expected one of weight_stationary, input_stationary, output_stationary,"),
+    ],
+)
+def test_an_unknown_one_is_wrong_input(inputs: Inputs, value: str, found: str) -> None:
+    mapping = inputs.folder / "mapping.yaml"
+    mapping.write_text(mapping.read_text() + f"  dataflow: {value}\n")
+    ended = run(*inputs.explore)
+    assert ended.code == 2
+    assert f"mapping.yaml:4: [0].dataflow: found {found}" in ended.err
+
+
+def test_an_array_without_room_is_wrong_input(inputs: Inputs) -> None:
+    mapping = inputs.folder / "mapping.yaml"
+    mapping.write_text("- {name: default, dataflow: row_stationary}\n")
+    network = inputs.folder / "net.yaml"
+    network.write_text(
+        network.read_text()
+        .replace("C]", "C, FY]", 1)
+        .replace("3, 8, 5", "3, 8, 5, 7", 1)
+        .replace("W[k][c]", "W[k][c][fy]", 1)
+        .replace("I[b][c]", "I[b][c][fy]", 1)
+    )
+    ended = run("explore", inputs.network, "-a", inputs.machine, "-m", str(mapping))
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == (
+        "error: dataflow row_stationary for layer first: found no spatial mapping that unrolls FY "
+        "7 times; expected room for them on the array, within the spatial_mapping and the hints\n"
+    )
