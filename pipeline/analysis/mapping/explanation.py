@@ -8,6 +8,7 @@ from pydantic import model_validator
 
 from nestmap.model import (
     Cuts,
+    Dataflow,
     Frozen,
     Loop,
     Movement,
@@ -54,12 +55,17 @@ class Tile(Frozen, frozen=True):
 
 
 class LoopNest(Frozen, frozen=True):
-    """The mapping as a loop nest; ``order`` starts with the innermost temporal loop."""
+    """The mapping as a loop nest; ``order`` starts with the innermost temporal loop.
+
+    ``dataflows`` are those that it has in memories of which the array has several, if any loop runs
+    for which data has to stay.
+    """
 
     statement: str
     order: tuple[Loop, ...]
     parallel: tuple[ParallelLoops, ...]
     tiles: tuple[Tile, ...]
+    dataflows: tuple[Dataflow, ...] = ()
 
 
 class LatencyPart(StrEnum):

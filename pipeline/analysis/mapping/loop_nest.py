@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
-from nestmap.model import CostModelEvaluation, LevelEvaluation, SpatialProblem
+from nestmap.model import CostModelEvaluation, Dataflow, LevelEvaluation, SpatialProblem
+from nestmap.model.mapping.dataflow import held_dimensions, least_unrollings
 from nestmap.pipeline.analysis.mapping.explanation import LoopNest, ParallelLoops, Tile
 from nestmap.pipeline.analysis.mapping.traffic import Evaluated, stays
 
@@ -12,15 +14,36 @@ from nestmap.pipeline.analysis.mapping.traffic import Evaluated, stays
 def loop_nest(spatial: SpatialProblem, cme: CostModelEvaluation, records: Evaluated) -> LoopNest:
     """The loop nest; tiles are sorted by operand (output first), then innermost level first."""
     rows = {operand.name: x for x, operand in enumerate(spatial.layer.operands)}
+    tiles = tuple(
+        _tile(spatial, cme, entry, stays(records, rows[entry.operand], entry.level))
+        for entry in cme.levels
+    )
     return LoopNest(
         statement=spatial.layer.equation,
         order=cme.temporal_mapping.order,
         parallel=_parallel(spatial),
-        tiles=tuple(
-            _tile(spatial, cme, entry, stays(records, rows[entry.operand], entry.level))
-            for entry in cme.levels
-        ),
+        tiles=tiles,
+        dataflows=tuple(x for x in Dataflow if _has(spatial, cme, tiles, x)),
     )
+
+
+def _has(
+    spatial: SpatialProblem, cme: CostModelEvaluation, tiles: Sequence[Tile], dataflow: Dataflow
+) -> bool:
+    """Whether all loops stay that have to, and some in a memory of which the array has several."""
+    layer, unrolled = spatial.layer, spatial.spatial_mapping
+    held = held_dimensions(dataflow, layer, spatial.problem.links)
+    least = least_unrollings(dataflow, layer)
+    order, is_chosen = cme.temporal_mapping.order, False
+    for tile in tiles:
+        dimensions = held.get(tile.operand, ())
+        if tile.level:
+            continue
+        if any(loop.dimension in dimensions for loop in order[tile.stays :]):
+            return False
+        stay = any(loop.dimension in dimensions for loop in order)
+        is_chosen |= stay and tile.instances > 1
+    return is_chosen and all(unrolled.factor_of(d) >= n for d, n in least.items())
 
 
 def _parallel(spatial: SpatialProblem) -> tuple[ParallelLoops, ...]:

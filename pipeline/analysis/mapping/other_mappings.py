@@ -64,12 +64,13 @@ def _candidates(problem: MappingProblem) -> SpatialCandidates:
 
 
 def _unfixed(problem: MappingProblem) -> MappingProblem:
-    """The layer without the spatial mapping and the ordering that the user fixed."""
+    """The layer without the spatial mapping, ordering and dataflow that the user fixed."""
     freed: dict[str, object] = {
         "spatial_mapping": None,
         "temporal_ordering": (),
         "outer_ordering": (),
         "memory_levels": (),
+        "dataflow": None,
     }
     return copy_with(problem, {"constraints": copy_with(problem.constraints, freed)})
 

@@ -56,8 +56,9 @@ def title(text: str) -> Line:
 
 
 def nest_lines(nest: LoopNest) -> list[Line]:
-    """The loops, outermost first; a tile is above the loops that reuse it."""
-    lines: list[Line] = []
+    """The dataflows, and the loops, outermost first; a tile is above the loops that reuse it."""
+    names = ", ".join(x.replace("_", " ") for x in nest.dataflows)
+    lines = [Line(f"# {names}", Tone.FAINT)] if names else []
     depth = 0
     for inner in range(len(nest.order), -1, -1):
         begun = [tile for tile in nest.tiles if tile.stays == inner]
