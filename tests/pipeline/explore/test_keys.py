@@ -13,6 +13,7 @@ from nestmap.model import (
     Accelerator,
     AffineIndex,
     ArraySide,
+    Dataflow,
     Frozen,
     ImcKind,
     InMemoryCompute,
@@ -168,6 +169,7 @@ CONSTRAINTS: Final = LayerConstraints(
     ),
     temporal_ordering=(OrderedLoop(dimension="K", size=2), OrderedLoop(dimension="OX", size=2)),
     outer_ordering=(OrderedLoop(dimension="FX", size=3), OrderedLoop(dimension="K", size=2)),
+    dataflow=Dataflow.WEIGHT_STATIONARY,
     memory_levels=(
         PinnedLevels(
             operand="W",
