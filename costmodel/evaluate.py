@@ -19,6 +19,7 @@ from nestmap.costmodel.evaluate_rows import (
 )
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.flatten import flatten
+from nestmap.costmodel.hops import hop_energy
 from nestmap.costmodel.kernel.record import check_loops, new_record
 from nestmap.costmodel.kernel.work import Totals, Work
 from nestmap.costmodel.mac_energy import computation_energies
@@ -124,6 +125,7 @@ def _evaluation(
             for operand, memory_operand in spatial.problem.links.items()
         ),
         gated_macs=gated_macs(spatial.problem),
+        hop_energy=float(hop_energy(problem, work)),
         padding=spatial.layer.padding,
     )
 

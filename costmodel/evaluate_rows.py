@@ -13,6 +13,7 @@ from nestmap.costmodel.busy_ports import wait_for_ports
 from nestmap.costmodel.energy import count_accesses, memory_energy
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.footprint import count_bits, count_elements, find_partial_sums
+from nestmap.costmodel.hops import hop_energy
 from nestmap.costmodel.kernel.jit import is_compiled, kernel
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Totals, Work
@@ -87,7 +88,7 @@ def evaluate_row(problem: FlatProblem, work: Work) -> Totals:
         stall = wait_for_ports(problem, work, stall, others)
     return Totals(
         memory_energy(problem, work),
-        problem.computation,
+        problem.computation + hop_energy(problem, work),
         np.ceil(cycles),
         stall,
         first,

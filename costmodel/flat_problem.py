@@ -98,6 +98,7 @@ class FlatProblem:
     # [v, x, l] units of level l that get different data from level l + 1
     boost: Annotated[Floats, (VIEWS, OPERANDS, LEVELS)]
     computation: float  # pJ of all multiply-accumulates
+    hop_energy: float  # pJ a bit from unit to unit
     leakage: float  # pJ a cycle
     ideal_cycles: float
     cycles_per_operation: float

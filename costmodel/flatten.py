@@ -83,6 +83,7 @@ def _flatten_problem(same: _Identity[MappingProblem]) -> FlatProblem:
     _put_transfers(flat, problem)
     array = problem.accelerator.array
     flat.leakage = leakage_of(problem.accelerator)
+    flat.hop_energy = array.hop_energy
     flat.cycles_per_operation = array.operation_cycles
     flat.holds_inputs = int(array.holds_inputs)
     flat.free_first_sum = int(problem.accelerator.free_first_sum)

@@ -126,9 +126,9 @@ def _records(cme: CostModelEvaluation, accelerator: Accelerator) -> tuple[FlatPr
 def _mac_energy(cme: CostModelEvaluation, accelerator: Accelerator) -> float:
     """The energy of multiply-accumulates; that of an IMC array cannot differ."""
     array = accelerator.array
-    return (
-        cme.mac_energy if array.imc else plain_energy(cme.macs, cme.gated_macs, array.unit_energy)
-    )
+    if array.imc:
+        return cme.mac_energy
+    return plain_energy(cme.macs, cme.gated_macs, array.unit_energy) + cme.hop_energy
 
 
 def _levels(

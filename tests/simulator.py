@@ -53,12 +53,14 @@ class Traffic:
     """Elements moved at each site, by movement.
 
     ``zeros``: fetches of sums that are still zero; ``unfinished``: the levels (with the output's
-    name) to which some sum comes up from below in more than one part.
+    name) to which some sum comes up from below in more than one part; ``handed_on``: inputs that
+    instances below pass to the next that needs them too, and sums to the next that adds to them.
     """
 
     moved: Counter[Count] = field(default_factory=_no_counts)
     zeros: Counter[Count] = field(default_factory=_no_counts)
     unfinished: set[Site] = field(default_factory=set[Site])
+    handed_on: Counter[Site] = field(default_factory=Counter[Site])
 
     def as_reference(self, operand: str, level: int) -> tuple[int, ...]:
         """Elements by movement as the reference counts them."""
@@ -127,6 +129,7 @@ def _count_input(run: _Run, traffic: Traffic) -> None:
                 held = {}
             fetched = {unit: tile - held.get(unit, frozenset()) for unit, tile in tiles.items()}
             held, before = tiles, now
+            _count_hops(run, traffic, link, fetched)
             _count_down(run, traffic.moved, link, fetched)
 
 
@@ -138,10 +141,12 @@ def _count_output(run: _Run, traffic: Traffic) -> None:
             # Nothing holds a sum at the units: it leaves in the cycle in which it is made.
             fresh = {u: t for u, t in tiles.items() if link == 0 or held.get(u) != t}
             _count_up(run, traffic, link, {u: held[u] for u in fresh if u in held}, above)
+            _count_hops(run, traffic, link, {u: held[u] for u in fresh if u in held})
             _count_down(run, traffic.moved, link, {u: t & above for u, t in fresh.items()})
             _count_down(run, traffic.zeros, link, {u: t - above for u, t in fresh.items()})
             held |= fresh
         _count_up(run, traffic, link, held, above)
+        _count_hops(run, traffic, link, held)
 
 
 def _count_down(run: _Run, counts: Counter[Count], link: int, tiles: dict[Unit, Tile]) -> None:
@@ -150,6 +155,12 @@ def _count_down(run: _Run, counts: Counter[Count], link: int, tiles: dict[Unit, 
     if link > 0:
         written = sum(len(tile) for tile in tiles.values())
         counts[(run.operand, link - 1), Movement.WR_BY_HIGH] += written
+
+
+def _count_hops(run: _Run, traffic: Traffic, link: int, tiles: dict[Unit, Tile]) -> None:
+    """A word comes to one instance from above, or goes up from one, and to all others by hops."""
+    held = sum(len(tile) for tile in tiles.values())
+    traffic.handed_on[run.operand, link] += held - len(run.crossing(link, tiles))
 
 
 def _count_up(

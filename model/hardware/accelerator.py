@@ -33,6 +33,8 @@ class OperationalArray(Frozen, frozen=True):
     memory for every operation (the reference's ``access_same_data_considered_as_no_access``).
     Where an element of an operand in ``zero_gating`` is zero, its operations do nothing: they take
     their cycles, but no energy, nor do the accesses that they alone need at the innermost memories.
+    A bit that goes from a unit to the next takes ``hop_energy`` pJ: inputs that several share, and
+    sums to which several add.
 
     With ``imc`` the units compute in memory: energy, area and clock follow from the circuits and
     must not be given here. Dimensions sorted by name are columns, rows and, from the third on,
@@ -48,6 +50,7 @@ class OperationalArray(Frozen, frozen=True):
     cycles_per_operation: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     holds_inputs: bool = True
     zero_gating: tuple[MemoryOperand, ...] = ()
+    hop_energy: PicoJoules = 0.0
     imc: InMemoryCompute | None = None
 
     @model_validator(mode="after")
@@ -78,6 +81,7 @@ class OperationalArray(Frozen, frozen=True):
             ("holds_inputs", self.holds_inputs, True),
             ("systolic_dimensions", self.systolic_dimensions, ()),
             ("zero_gating", self.zero_gating, ()),
+            ("hop_energy", self.hop_energy, 0.0),
         )
         for name, found, expected in decided:
             if found != expected:

@@ -46,7 +46,7 @@ BLOCK = 32
 MOST_BLOCKS = 64
 """Blocks of the largest round."""
 
-COMPARED_LIMITS = (1.5, 4.0, inf)
+COMPARED_LIMITS = (1.5, 4.0)
 """Limits of the energy when rows are compared, as multiples of the lowest bound.
 
 A row whose optimum is far above its bound takes long, unless the limit is low.
@@ -123,7 +123,7 @@ def least_energy_of(problems: Sequence[SpatialProblem], options: ExactOptions) -
     cheap, none = lower_bounds_of(first, table).energy, np.zeros(len(problems))
     known = RowTable(table.unrollings, table.first, array_energies(first, table), cheap, none)
     flat, work, rows = copy_record(flatten_problem(first)), new_record(Work), np.arange(len(none))
-    for limit in cheap.min() * np.array(COMPARED_LIMITS):
+    for limit in (*(cheap.min() * x for x in COMPARED_LIMITS), inf):  # the minimum may be 0
         found = least_energies(flat, work, known, rows, float(limit), options.labels)
         least = float(found.min())
         if isfinite(least):

@@ -71,6 +71,7 @@ class Kind(StrEnum):
     WINDOWS = "windows"
     ZEROS = "zeros"
     DATAFLOW = "dataflow"
+    HOPS = "hops"
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,9 @@ def draw_problem(random: Random, kind: Kind, most: int) -> Small:
         machine = window_machine(random)
     elif kind is Kind.DATAFLOW:
         machine = stationary_machine(random)
+    elif kind is Kind.HOPS:
+        array = copy_with(machine.array, {"hop_energy": random.choice((0.01, 1.0, 30.0))})
+        machine = copy_with(machine, {"array": array})
     elif kind is Kind.ZEROS:
         machine = sparse_machine(random, machine)
     form = random.choice([x for x in FORMS if suits(kind, x)])
