@@ -16,6 +16,8 @@ def chosen_models(accelerator: Accelerator) -> Iterator[str]:
     if accelerator.strict_ports:
         yield "Layers take at least as long as each port is busy."
     yield from _zeros(accelerator)
+    if accelerator.array.hop_energy:
+        yield f"A bit that units hand on takes {accelerator.array.hop_energy:.4g} pJ."
     names = [level.name for level in accelerator.memories if level.instance.window_reuse]
     if names:
         verb = "loads" if len(names) == 1 else "load"

@@ -58,6 +58,8 @@ def _energy_parts(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
     yield "Energy", energy(cme.energy), "the sum of"
     gated = f", {share(cme.gated_macs / cme.macs)} of them gated" if cme.gated_macs else ""
     yield "  MACs", energy(cme.mac_energy), f"{count(cme.macs)} multiply-accumulates{gated}"
+    if cme.hop_energy:
+        yield "    hops", energy(cme.hop_energy), "words handed on from unit to unit, included"
     for part in cme.array_energies:
         yield f"    {part.part}", energy(part.energy), _ARRAY_PARTS[part.part]
     yield "  memories", energy(cme.memory_energy), "all word accesses"

@@ -138,6 +138,7 @@ ACCELERATOR: Final = Accelerator(
         cycles_per_operation=2.0,
         holds_inputs=False,
         zero_gating=("I1", "I2"),
+        hop_energy=0.25,
         unit_leakage=0.01,
         clock_period=2.0,
     ),

@@ -298,6 +298,10 @@ REFUSED: Final = {
         with_array(MACHINE, {"zero_gating": ("I1",)}),
         Difference(where="array", field="zero_gating", before="none", after="I1"),
     ),
+    "hops": (
+        with_array(MACHINE, {"hop_energy": 0.5}),
+        Difference(where="array", field="hop_energy", before="0.0", after="0.5"),
+    ),
     "first sums": (
         copy_with(MACHINE, {"free_first_sum": True}),
         Difference(where="", field="free_first_sum", before="False", after="True"),

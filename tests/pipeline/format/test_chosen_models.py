@@ -28,6 +28,8 @@ def test_each_choice_is_a_sentence() -> None:
     assert chosen(copy_with(SHARED, sparse)) == (
         "Memory top compresses I1 bitmask, O run_length 5. Zeros of I1 gate operations."
     )
+    hops = copy_with(SHARED, {"array": copy_with(SHARED.array, {"hop_energy": 0.5})})
+    assert chosen(hops) == "A bit that units hand on takes 0.5 pJ."
     both = reusing(SHARED, ("inputs", "top"))
     assert chosen(both) == "Of windows that slide, inputs, top load only what is new."
     one = reusing(SHARED, ("inputs",))

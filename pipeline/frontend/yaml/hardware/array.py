@@ -102,6 +102,15 @@ _ZERO_GATING: Final = Field(
     default="[]",
     origin=Origin.NESTMAP,
 )
+_HOP_ENERGY: Final = Field(
+    "hop_energy",
+    "energy a bit of [a hop](cost-model.md#hops), from a unit to the next",
+    ENERGY,
+    "0.05",
+    Need.OPTIONAL,
+    default="0",
+    origin=Origin.NESTMAP,
+)
 _IS_IMC: Final = Field(
     "is_imc",
     "whether the array [computes in memory](#array-that-computes-in-memory)",
@@ -129,7 +138,7 @@ ARRAY: Final = Section(
     "The multiply-accumulate units.",
     (
         *(_DIMENSIONS, _SIZES, _UNIT_ENERGY, _UNIT_AREA, _UNIT_LEAKAGE, _CLOCK_PERIOD),
-        *(_SYSTOLIC_DIMENSIONS, _HOLDS_INPUTS, _ZERO_GATING, _IS_IMC),
+        *(_SYSTOLIC_DIMENSIONS, _HOLDS_INPUTS, _ZERO_GATING, _HOP_ENERGY, _IS_IMC),
         *(_NO_IMC_TYPE, _not_here(INPUT_PRECISION, Need.IGNORED, "only for IMC")),
         *(_NO_SLICES, _NO_CONVERTERS, _NO_TECHNOLOGY, _NO_VOLTAGE),
     ),
@@ -188,6 +197,7 @@ def parse_array(node: Node) -> OperationalArray:
             systolic_dimensions=_systolic(fields.get(_SYSTOLIC_DIMENSIONS), sides),
             holds_inputs=holds_inputs.boolean() if holds_inputs else True,
             zero_gating=gating.names("a memory operand such as I1") if gating else (),
+            hop_energy=energy(fields[_HOP_ENERGY]) if _HOP_ENERGY in fields else 0.0,
         )
 
 

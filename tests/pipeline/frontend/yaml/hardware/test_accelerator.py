@@ -70,6 +70,7 @@ class ArrayText(TypedDict, total=False):
     sizes: list[int]
     systolic_dimensions: list[str]
     zero_gating: list[str]
+    hop_energy: float
     unit_energy: float
     unit_area: float
 
@@ -107,6 +108,7 @@ def written(accelerator: Accelerator) -> AcceleratorText:
             "sizes": list(array.sizes.values()),
             "systolic_dimensions": list(array.systolic_dimensions),
             "zero_gating": list(array.zero_gating),
+            "hop_energy": array.hop_energy,
             "unit_energy": array.unit_energy,
             "unit_area": array.unit_area,
         },
@@ -155,6 +157,7 @@ def test_zigzag_accelerators_load_field_by_field(path: Path) -> None:
         == {
             "systolic_dimensions": [],
             "zero_gating": [],
+            "hop_energy": 0.0,
         }
         | array
     )
@@ -347,6 +350,7 @@ def accelerators(draw: st.DrawFn) -> Accelerator:
         unit_area=draw(energies),
         systolic_dimensions=tuple(draw(st.lists(st.sampled_from(dimensions), unique=True))),
         zero_gating=tuple(draw(st.lists(st.sampled_from(("I1", "I2")), unique=True))),
+        hop_energy=draw(energies),
     )
     names = (*(f"m{i}" for i in range(draw(st.integers(0, 4)))), "top")
     levels = tuple(draw(memories(name, dimensions)) for name in names)
