@@ -98,8 +98,11 @@ def test_ports(case: Case) -> None:
 def test_tiles(case: Case) -> None:
     _, found = explained(case)
     held: dict[tuple[str, str, str], int] = {}
-    for line in part(found.text(), "LOOP NEST"):
-        if line.strip().startswith("#"):
+    lines = part(found.text(), "LOOP NEST")
+    names = ", ".join(x.replace("_", " ") for x in found.nest.dataflows)
+    assert (f"# {names}" in lines) is bool(names)
+    for line in lines:
+        if line.strip().startswith("#") and line != f"# {names}":
             memory, _, tiles = line.strip().removeprefix("# ").partition(": ")
             for text in tiles.split(", "):
                 operand, size, unit, of = text.split()
