@@ -11,20 +11,19 @@ from nestmap.search.temporal.memory_allocation import NOT_HELD, Failures
 def infeasibility_statistics(spatial: SpatialProblem, failures: Failures) -> SearchStatistics:
     """The failures in words: the memory, the operands that exceed it, and the bits required."""
     dataflow = spatial.problem.constraints.dataflow
+    wanted = f" with {dataflow}" if dataflow else ""
     by_memory_operand = {m: operand for operand, m in spatial.problem.links.items()}
     reasons: list[Infeasibility] = []
     for m, memory in enumerate(spatial.accelerator.memories):
         names = [by_memory_operand[o] for o in memory.operands if o in by_memory_operand]
         for i in np.flatnonzero(failures.orders[m]):
-            if i == NOT_HELD:
-                reason = f"{memory.name} does not hold the loops that {dataflow} keeps in it"
-                reasons.append(Infeasibility(reason=reason, count=int(failures.orders[m, i])))
-                continue
             what = names[i] if i < len(names) else " and ".join(names)
             reason = (
-                f"{memory.name} too small for {what}: "
+                f"{memory.name} too small for {what}{wanted}: "
                 f"needs at least {int(failures.need[m, i])} bit, has {memory.instance.size}"
             )
+            if i == NOT_HELD:
+                reason = f"{memory.name} does not hold the loops that {dataflow} keeps in it"
             reasons.append(Infeasibility(reason=reason, count=int(failures.orders[m, i])))
     return SearchStatistics(infeasible=tuple(reasons))
 

@@ -8,14 +8,17 @@ from nestmap.model import MappingConstraints, MappingProblem
 from nestmap.model.base import copy_with
 from nestmap.pipeline.frontend.bundled import default_mapping_for
 from nestmap.pipeline.frontend.read import read_mapping
+from nestmap.search import meets_constraints
+from nestmap.search.spatial.candidates import unrolls_enough
 
 
 def suggested_problem(problem: MappingProblem) -> MappingProblem | None:
     """The layer under the spatial mapping bundled with its accelerator.
 
     ``None`` where the user restricts spatial mappings, where nothing is bundled under the name of
-    the accelerator, or where it suits neither the layer nor the array. Bundled mappings may have
-    factors that are not generated, so a search without constraints tries them in addition.
+    the accelerator, or where it does not suit the layer, the array or the dataflow. Bundled
+    mappings may have factors that are not generated, so a search without constraints tries them in
+    addition.
     """
     own = problem.constraints
     if own.spatial_mapping is not None or own.spatial_hints:
@@ -26,7 +29,7 @@ def suggested_problem(problem: MappingProblem) -> MappingProblem | None:
     sizes, dimensions = problem.accelerator.array.sizes, problem.layer.sizes
     fits = all(x.factor <= sizes.get(x.array_dimension, 0) for x in mapping.unrollings)
     known = all(x.dimension in dimensions for u in mapping.unrollings for x in u.loops)
-    if not (fits and known):
+    if not (fits and known and unrolls_enough(problem, meets_constraints(problem, mapping))):
         return None
     constraints = copy_with(own, {"spatial_mapping": mapping})
     return copy_with(problem, {"constraints": constraints})

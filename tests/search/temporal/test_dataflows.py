@@ -131,3 +131,12 @@ def test_a_mapping_that_does_not_have_it_is_refused_with_the_reason() -> None:
     spatial = constrained(spatial, LayerConstraints(dataflow=Dataflow.WEIGHT_STATIONARY))
     (reason,) = place_pinned_levels(spatial, mapping).statistics.infeasible
     assert reason.reason == "small does not hold the loops that weight_stationary keeps in it"
+
+
+def test_too_small_a_memory_is_named_with_the_dataflow() -> None:
+    spatial = mapped(matmul(k=4, c=6, b=3), machine(memory("sums", size=16, operands="O"), TOP))
+    spatial = constrained(spatial, LayerConstraints(dataflow=Dataflow.OUTPUT_STATIONARY))
+    *_, last = feasible_orders(spatial, None, MappingType.UNEVEN)
+    assert {x.reason for x in last.statistics.infeasible} == {
+        "sums too small for O with output_stationary: needs at least 32 bit, has 16"
+    }
