@@ -117,10 +117,12 @@ def list_candidates(
 def held_loops(problem: FlatProblem, work: Work, x: int) -> int:
     """The innermost loops up to the last one that the innermost memory of an operand has to hold.
 
+    The idle loop of a layer without temporal loops, of size 1, is none of them.
+
     Formula: docs/cost-model.md#dataflows
     """
     for n in range(work.loops - 1, -1, -1):
-        if problem.held[x, work.dimension[n]] == 1:
+        if problem.held[x, work.dimension[n]] == 1 and work.factor[n] > 1.0:
             return n + 1
     return 0
 

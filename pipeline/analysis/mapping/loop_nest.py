@@ -39,10 +39,10 @@ def _has(
         dimensions = held.get(tile.operand, ())
         if tile.level:
             continue
-        if any(loop.dimension in dimensions for loop in order[tile.stays :]):
+        places = [n for n, x in enumerate(order) if x.dimension in dimensions and x.size > 1]
+        if places and places[-1] >= tile.stays:
             return False
-        stay = any(loop.dimension in dimensions for loop in order)
-        is_chosen |= stay and tile.instances > 1
+        is_chosen |= bool(places) and tile.instances > 1
     return is_chosen and all(unrolled.factor_of(d) >= n for d, n in least.items())
 
 

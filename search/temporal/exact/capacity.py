@@ -222,7 +222,7 @@ def _forbid_early_cuts(problem: FlatProblem, lattice: Lattice, spent: Floats) ->
     last = len(lattice.depth) - 1
     for x in range(problem.operands):
         for f in range(len(lattice.factors)):
-            if problem.held[x, lattice.factors[f, 0]] == 1:
+            if problem.held[x, lattice.factors[f, 0]] == 1 and lattice.factors[f, 1] > 1:
                 for p in range(len(lattice.depth)):
                     if lattice.below[p, f] < lattice.below[last, f]:
                         spent[:, x, 1, p] = np.inf

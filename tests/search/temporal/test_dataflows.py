@@ -140,3 +140,11 @@ def test_too_small_a_memory_is_named_with_the_dataflow() -> None:
     assert {x.reason for x in last.statistics.infeasible} == {
         "sums too small for O with output_stationary: needs at least 32 bit, has 16"
     }
+
+
+def test_a_layer_without_temporal_loops_has_nothing_to_hold() -> None:
+    wide = machine(SMALL, TOP, sides={"D1": 3})
+    spatial = mapped(matmul(k=1, c=1, b=3), wide, {"D1": "B 3"})
+    spatial = constrained(spatial, LayerConstraints(dataflow=Dataflow.WEIGHT_STATIONARY))
+    (batch,) = all_mappings(spatial)
+    assert all(fitting(batch, spatial))
