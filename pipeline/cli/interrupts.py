@@ -38,8 +38,6 @@ def exit_if_interrupted() -> Generator[None]:
     usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
     before = {number: x for number, x in usual.items() if signal.getsignal(number) is x}
     interrupts = _Interrupts()
-    for number in usual:
-        atexit.register(signal.signal, number, signal.SIG_IGN)
     try:
         for number in before:
             signal.signal(number, interrupts.receive)
@@ -56,6 +54,8 @@ def exit_if_interrupted() -> Generator[None]:
             for number, handler in before.items():
                 signal.signal(number, handler)
         sys.unraisablehook = hook
+        for number in usual:
+            atexit.register(signal.signal, number, signal.SIG_IGN)
 
 
 @final
