@@ -252,7 +252,7 @@ ACCELERATOR_FAULTS = (
 
 MAPPING_FAULTS = (
     Fault(MAPPING, "name: default\n", "1", "a mapping", "a list of mappings"),
-    Fault(MAPPING, "- default\n", "1: [0]", "'default'", "name, spatial_mapping"),
+    Fault(MAPPING, "- default\n", "1: [0]", "'default'", "name, dataflow, spatial_mapping"),
     Fault("- name: default\n  spatial", "- spatial", "1: [0]", "no name", "the field name"),
     Fault("name: default", "name: [a]", "1: [0].name", "a list", "operator type"),
     Fault("name: Add", "name: default", "13: [1]", "second mapping for 'default'", "one mapping"),
