@@ -12,12 +12,13 @@ from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.flatten import flatten_problem
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import copy_record
-from nestmap.costmodel.spatial import DIMENSION, FACTOR, put_unrollings, temporal_sizes
+from nestmap.costmodel.spatial import FACTOR, put_unrollings, temporal_sizes
 from nestmap.model import MappingProblem, SpatialMapping, SpatialProblem
 from nestmap.model.arrays import Flags, Ints
-from nestmap.search.spatial.candidates import check_any_unrolls, choices_by_side, most_unrolled
+from nestmap.search.spatial.candidates import choices_by_side, most_unrolled
 from nestmap.search.spatial.capacity import reduce_to_capacity
 from nestmap.search.spatial.combinations import Choice, all_combinations
+from nestmap.search.spatial.dataflow import with_dataflow
 from nestmap.search.spatial.lower_bounds import BoundColumns, lower_bounds_of
 from nestmap.search.spatial.unrolling_table import UnrollingTable, array_energy, mapping_of
 
@@ -81,22 +82,7 @@ def all_spatial_mappings(problem: MappingProblem, mixed: bool = False) -> Spatia
     choices = [_without_ones(options) for options in choices_by_side(problem, mixed)]
     rows = all_combinations(choices, most_unrolled(problem))
     table = reduce_to_capacity(problem, _table_of(problem, choices, rows))
-    table = table.where(_unrolls_enough(problem, table))
-    check_any_unrolls(problem, table.rows)
-    return SpatialCandidates(problem, _without_duplicates(table))
-
-
-def _unrolls_enough(problem: MappingProblem, table: UnrollingTable) -> Flags:
-    """[row] whether the row has the unrollings that the dataflow asks for."""
-    enough = np.ones(table.rows, np.bool_)
-    rows = np.repeat(np.arange(table.rows), np.diff(table.first))
-    for dimension, least in problem.least_unrollings.items():
-        number = np.ones(table.rows, np.int64)
-        d = list(problem.layer.sizes).index(dimension)
-        is_meant = table.unrollings[:, DIMENSION] == d
-        np.multiply.at(number, rows[is_meant], table.unrollings[is_meant, FACTOR])
-        enough &= number >= least
-    return enough
+    return SpatialCandidates(problem, _without_duplicates(with_dataflow(problem, table)))
 
 
 def _without_ones(options: Sequence[Choice]) -> list[Choice]:

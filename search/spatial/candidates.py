@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from nestmap.model import ArraySide, InputError, Loop, MappingProblem, SpatialMapping, Unrolling
+from nestmap.model import ArraySide, Loop, MappingProblem, SpatialMapping, Unrolling
 from nestmap.model.dims import ArrayDimension, Dimension
 from nestmap.search.spatial.capacity import within_capacity
 from nestmap.search.spatial.combinations import Choice, best_combinations
+from nestmap.search.spatial.dataflow import with_dataflow
 from nestmap.search.spatial.unrolling import (
     of_one_dimension,
     of_several_dimensions,
     unrolling_limits,
 )
+from nestmap.search.spatial.unrolling_table import UnrollingTable, mapping_of
 
 
 def meets_constraints(problem: MappingProblem, wanted: SpatialMapping) -> SpatialMapping:
@@ -56,30 +58,8 @@ def spatial_mappings(
     choices, least = choices_by_side(problem, mixed), problem.least_unrollings
     chosen = best_combinations(choices, most_unrolled(problem), count, least)
     every = [within_capacity(problem, _mapping(problem, loops)) for loops in chosen]
-    mappings = [x for x in every if unrolls_enough(problem, x)]
-    check_any_unrolls(problem, len(mappings))
-    return tuple(dict.fromkeys(mappings))
-
-
-def unrolls_enough(problem: MappingProblem, mapping: SpatialMapping) -> bool:
-    """Whether a mapping has the unrollings that the dataflow of the constraints asks for."""
-    return all(mapping.factor_of(d) >= n for d, n in problem.least_unrollings.items())
-
-
-def check_any_unrolls(problem: MappingProblem, mappings: int) -> None:
-    """Checks that some spatial mappings are left where a dataflow restricts them.
-
-    Raises:
-        InputError: if none is, with what the dataflow asks for.
-    """
-    if mappings or not problem.least_unrollings:
-        return
-    least = " and ".join(f"{d} {n} times" for d, n in problem.least_unrollings.items())
-    raise InputError(
-        f"dataflow {problem.constraints.dataflow} for layer {problem.layer.name}",
-        f"no spatial mapping that unrolls {least}",
-        "room for them on the array, within the spatial_mapping and the hints",
-    )
+    table = with_dataflow(problem, UnrollingTable.of(problem, every))
+    return tuple(dict.fromkeys(mapping_of(problem, table.row(row)) for row in range(table.rows)))
 
 
 def most_unrolled(problem: MappingProblem) -> dict[Dimension, int]:

@@ -9,7 +9,8 @@ from pydantic import PositiveInt, ValidationError
 from nestmap.model import Frozen, InputError, MappingProblem, SpatialMapping, SpatialProblem
 from nestmap.pipeline.stage_graph import Stage
 from nestmap.search import meets_constraints, spatial_mappings
-from nestmap.search.spatial.candidates import check_any_unrolls, unrolls_enough
+from nestmap.search.spatial.dataflow import with_dataflow
+from nestmap.search.spatial.unrolling_table import UnrollingTable
 from nestmap.search.spatial.weight_diagonal import weight_diagonal
 
 
@@ -25,7 +26,7 @@ class SpatialMappingConversionStage(Frozen, Stage[MappingProblem, SpatialProblem
         if wanted is None:
             return _spatial_problem(problem, spatial_mappings(problem, 1)[0])
         fitted = meets_constraints(problem, wanted)
-        check_any_unrolls(problem, int(unrolls_enough(problem, fitted)))
+        with_dataflow(problem, UnrollingTable.of(problem, [fitted]))
         return _spatial_problem(problem, fitted)
 
 

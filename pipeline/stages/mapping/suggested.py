@@ -9,7 +9,8 @@ from nestmap.model.base import copy_with
 from nestmap.pipeline.frontend.bundled import default_mapping_for
 from nestmap.pipeline.frontend.read import read_mapping
 from nestmap.search import meets_constraints
-from nestmap.search.spatial.candidates import unrolls_enough
+from nestmap.search.spatial.dataflow import unrolls_enough
+from nestmap.search.spatial.unrolling_table import UnrollingTable
 
 
 def suggested_problem(problem: MappingProblem) -> MappingProblem | None:
@@ -29,7 +30,10 @@ def suggested_problem(problem: MappingProblem) -> MappingProblem | None:
     sizes, dimensions = problem.accelerator.array.sizes, problem.layer.sizes
     fits = all(x.factor <= sizes.get(x.array_dimension, 0) for x in mapping.unrollings)
     known = all(x.dimension in dimensions for u in mapping.unrollings for x in u.loops)
-    if not (fits and known and unrolls_enough(problem, meets_constraints(problem, mapping))):
+    if not (fits and known):
+        return None
+    table = UnrollingTable.of(problem, [meets_constraints(problem, mapping)])
+    if not unrolls_enough(problem, table).all():
         return None
     constraints = copy_with(own, {"spatial_mapping": mapping})
     return copy_with(problem, {"constraints": constraints})
