@@ -38,6 +38,20 @@ def handed_on_bits(problem: FlatProblem, work: Work, transfer: int) -> float:
 
 
 @kernel
+def hop_energy_of(problem: FlatProblem, work: Work, transfer: int) -> float:
+    """The energy of the hops of one transfer, in pJ.
+
+    Formula: docs/cost-model.md#hops
+
+    Reads: elements, slides, fresh, times, dimension, factor, stationary_cut.
+    Fills: extent.
+    """
+    if problem.hop_energy == 0.0:
+        return 0.0
+    return handed_on_bits(problem, work, transfer) * float(problem.hop_energy)
+
+
+@kernel
 def hop_energy(problem: FlatProblem, work: Work) -> float:
     """The energy of all hops, in pJ.
 
@@ -47,7 +61,6 @@ def hop_energy(problem: FlatProblem, work: Work) -> float:
     Fills: extent.
     """
     total = 0.0
-    if problem.hop_energy > 0.0:
-        for t in range(problem.transfers):
-            total += handed_on_bits(problem, work, t) * problem.hop_energy
+    for t in range(problem.transfers):
+        total += hop_energy_of(problem, work, t)
     return total

@@ -27,7 +27,7 @@ import numpy as np
 from nestmap.costmodel.energy import count_accesses, memory_energy
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.footprint import count_bits, count_elements, find_partial_sums
-from nestmap.costmodel.hops import handed_on_bits
+from nestmap.costmodel.hops import hop_energy_of
 from nestmap.costmodel.kernel.axes import OUT
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import new_record
@@ -181,10 +181,8 @@ def _add_energy(problem: FlatProblem, work: Work, p: int, spent: Floats) -> None
     count_accesses(problem, work)
     memory_energy(problem, work)
     for t in range(problem.transfers):
-        spent[problem.transfer_operand[t], link_of(problem, t), p] += work.energy[t]
-        if problem.hop_energy > 0.0:
-            hops = handed_on_bits(problem, work, t) * problem.hop_energy
-            spent[problem.transfer_operand[t], link_of(problem, t), p] += hops
+        energy = work.energy[t] + hop_energy_of(problem, work, t)
+        spent[problem.transfer_operand[t], link_of(problem, t), p] += energy
 
 
 @kernel
