@@ -103,10 +103,18 @@ def _search(
             side += 1
             continue
         value = units + units / largest - 1.0
-        is_enough = bool(np.all(totals[sides] >= limits[:, 0]))
-        if is_enough and value >= floor and value > worths[count - 1]:
+        if _is_enough(totals[sides], limits) and value >= floor and value > worths[count - 1]:
             _keep(worths, chosen, at, value)
     return worths, chosen
+
+
+@kernel
+def _is_enough(total: Ints, limits: Ints) -> bool:
+    """Whether all dimensions are unrolled as often as they have to be."""
+    missing = 0
+    for d in range(len(total)):
+        missing += total[d] < limits[d, 0]
+    return missing == 0
 
 
 @kernel

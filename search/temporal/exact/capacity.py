@@ -16,7 +16,7 @@ from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.model.arrays import Flags, Floats, Ints
-from nestmap.search.temporal.exact.lattice import Lattice, load_point
+from nestmap.search.temporal.exact.lattice import Lattice, load_point, most_levels
 from nestmap.search.temporal.slot_candidates import slot_bits, whole_tensor
 
 LOOSE = -1
@@ -46,7 +46,7 @@ def capacity_of(problem: FlatProblem, work: Work, lattice: Lattice) -> Capacity:
     bits = np.zeros((problem.memories, operands, 2, points))
     finished = np.zeros(points, np.bool_)
     _fill(problem, work, lattice, bits, finished)
-    slot = np.zeros((operands, problem.levels.max() + 1), np.int64)
+    slot = np.zeros((operands, most_levels(problem) + 1), np.int64)
     tight = np.full(problem.memories, LOOSE, np.int64)
     reserved = np.zeros(problem.memories)
     count = 0
@@ -105,7 +105,8 @@ def _fill(
                 x = problem.slot_operand[m, i]
                 place = (m, x, problem.slot_level[m, i])
                 if same[x, p] >= 0 and p < len(lattice.depth) - 1:  # the corner holds all loops
-                    bits[m, i, :, p] = bits[m, i, :, same[x, p]]
+                    for finished_below in (UNFINISHED, FINISHED):
+                        bits[m, i, finished_below, p] = bits[m, i, finished_below, same[x, p]]
                     continue
                 bits[m, i, UNFINISHED, p], bits[m, i, FINISHED, p] = cut_bits(
                     problem, work, place, lattice.depth[p], float(whole[x])
@@ -115,7 +116,8 @@ def _fill(
 @kernel
 def _same_tiles(problem: FlatProblem, lattice: Lattice) -> Ints:
     """[x, p] a point from which an ir factor leads here, so that tiles are the same; or -1."""
-    same = np.full((problem.operands, len(lattice.depth)), -1, np.int64)
+    same = np.empty((problem.operands, len(lattice.depth)), np.int64)
+    same[:] = -1
     for p in range(len(lattice.depth)):
         for f in range(len(lattice.factors)):
             q = lattice.step[p, f]

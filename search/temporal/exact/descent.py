@@ -16,6 +16,7 @@ from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.axes import OUT
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import new_record
+from nestmap.costmodel.kernel.rows import copy_row
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.model.arrays import Codes, Ints
@@ -78,7 +79,7 @@ def new_descent(problem: FlatProblem, space: Space) -> Descent:
     )
     pool.parent[0] = NONE
     pool.spent[0] = 0.0
-    pool.spent[0, len(space.resources.kind) :] = space.capacity.reserved
+    copy_row(pool.spent[0, len(space.resources.kind) :], space.capacity.reserved)
     return descent
 
 
@@ -129,7 +130,7 @@ def _go_on(
     depth, choice = at
     pool, p, x = descent.pool, descent.point[depth], choice
     finished = descent.finished[depth]
-    pool.crossed[:] = descent.crossed[depth]
+    copy_row(pool.crossed, descent.crossed[depth])
     if choice < problem.operands:
         if not _may_cross(problem, space, descent, depth, x, even):
             return False
@@ -143,13 +144,13 @@ def _go_on(
         p = space.lattice.step[p, move]
         if p < 0 or not (even or _is_canonical(problem, space, descent, depth, move)):
             return False
-        pool.made[:] = pool.spent[depth]
+        copy_row(pool.made, pool.spent[depth])
     if not is_worth_following(problem, space, pool, p, limit):
         return False
     pool.spent[depth + 1] = pool.made
     pool.parent[depth + 1], pool.move[depth + 1] = depth, move
     descent.point[depth + 1], descent.finished[depth + 1] = p, finished
-    descent.crossed[depth + 1] = pool.crossed
+    copy_row(descent.crossed[depth + 1], pool.crossed)
     descent.choice[depth + 1] = 0
     return True
 

@@ -16,6 +16,7 @@ import numpy as np
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.axes import OUT
 from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.rows import copy_row
 from nestmap.model.arrays import Floats, Ints
 from nestmap.search.temporal.exact.capacity import forget, take
 from nestmap.search.temporal.exact.objective_bound import costs_of, is_worth
@@ -50,7 +51,12 @@ def new_pool(problem: FlatProblem, space: Space, labels: int) -> Pool:
     """An empty pool."""
     resources = len(space.resources.kind)
     width = resources + len(space.capacity.reserved)
-    states = int(np.prod(problem.levels[: problem.operands] + 1)) * 2
+    states = 2
+    for x in range(problem.operands):
+        states *= problem.levels[x] + 1
+    compared = space.resources.compared
+    order = np.arange(compared + width - resources)
+    order[compared:] += resources - compared
     return Pool(
         np.empty((labels, width)),
         np.empty(labels, np.int64),
@@ -60,7 +66,7 @@ def new_pool(problem: FlatProblem, space: Space, labels: int) -> Pool:
         np.zeros(problem.operands, np.int64),
         np.zeros(resources),
         np.zeros(width),
-        np.append(np.arange(space.resources.compared), np.arange(resources, width)),
+        order,
     )
 
 
@@ -98,7 +104,7 @@ def find_paths(problem: FlatProblem, space: Space, pool: Pool, limit: float) -> 
     pool.head[0, 0] = 0
     pool.parent[0], pool.move[0], pool.after[0] = NONE, 0, NONE
     pool.spent[0, :resources] = 0.0
-    pool.spent[0, resources:] = space.capacity.reserved
+    copy_row(pool.spent[0, resources:], space.capacity.reserved)
     used, kinds = 1, len(space.lattice.factors)
     for p in range(len(space.lattice.depth)):
         for s in range(pool.head.shape[1]):
@@ -155,7 +161,7 @@ def spend(
         if pool.made[k] == np.inf:
             return False
     taken = pool.made[resources:]
-    taken[:] = pool.spent[n, resources:]
+    copy_row(taken, pool.spent[n, resources:])
     if level > 0 and not take(problem, space.capacity, (x, level, finished, p), taken):
         return False
     top = problem.levels[x]
@@ -179,7 +185,7 @@ def _add_each(
         q = space.lattice.step[p, f]
         if q < 0:
             continue
-        pool.made[:] = pool.spent[n]
+        copy_row(pool.made, pool.spent[n])
         if is_worth_following(problem, space, pool, q, limit):
             used = _add(pool, (q, s), used, (n, f))
     return used

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nestmap.costmodel.evaluate import factor_table
+from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.work import Work
 from nestmap.model import Loop, SpatialProblem
@@ -30,6 +31,15 @@ class Lattice(NamedTuple):
     below: Ints  # [p, f] how many of each factor lie below
     depth: Ints  # [p] how many loops lie below
     step: Ints  # [p, f] the point after that factor is added, -1 where it may not be added
+
+
+@kernel
+def most_levels(problem: FlatProblem) -> int:
+    """The memory levels of the operand that has most."""
+    most = 0
+    for x in range(problem.operands):
+        most = max(most, problem.levels[x])
+    return most
 
 
 def count_points(pinned: PinnedOrder) -> int:

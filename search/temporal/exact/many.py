@@ -12,7 +12,7 @@ from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.spatial import put_unrollings, temporal_sizes
 from nestmap.model.arrays import Floats, Ints
 from nestmap.search.temporal.exact.labels import find_paths, least_leftover, new_pool
-from nestmap.search.temporal.exact.lattice import Lattice, prime_lattice
+from nestmap.search.temporal.exact.lattice import Lattice, most_levels, prime_lattice
 from nestmap.search.temporal.exact.limits import limits_between
 from nestmap.search.temporal.exact.objective_bound import Rule, costs_of
 from nestmap.search.temporal.exact.resources import energy_resource
@@ -93,7 +93,7 @@ def _put_row(problem: FlatProblem, table: RowTable, row: int) -> Lattice:
 
 @kernel
 def _is_too_large(problem: FlatProblem, lattice: Lattice) -> bool:
-    cells = len(lattice.depth) * problem.operands * (problem.levels.max() + 1)
+    cells = len(lattice.depth) * problem.operands * (most_levels(problem) + 1)
     return bool(cells > MOST_CELLS)
 
 

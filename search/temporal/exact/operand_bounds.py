@@ -16,6 +16,7 @@ from nestmap.costmodel.flatten import flatten_problem
 from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import copy_record, new_record
+from nestmap.costmodel.kernel.rows import copy_row
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.reuse import IRRELEVANT
 from nestmap.costmodel.spatial import put_unrollings, temporal_sizes
@@ -24,7 +25,12 @@ from nestmap.model.arrays import Floats, Ints
 from nestmap.search.parallel import map_in_order
 from nestmap.search.spatial.unrolling_table import UnrollingTable
 from nestmap.search.temporal.exact.capacity import cut_bits
-from nestmap.search.temporal.exact.lattice import Lattice, load_point, prime_lattice
+from nestmap.search.temporal.exact.lattice import (
+    Lattice,
+    load_point,
+    most_levels,
+    prime_lattice,
+)
 from nestmap.search.temporal.exact.remainders import accumulate
 from nestmap.search.temporal.exact.resources import energy_resource
 from nestmap.search.temporal.exact.space import MOST_CELLS
@@ -69,7 +75,7 @@ def first_equals(problem: FlatProblem, unrollings: Ints, first: Ints) -> Ints:
     rows, most = len(first) - 1, 0
     for row in range(rows):
         most = max(most, first[row + 1] - first[row])
-    width = 1 + problem.dimensions + 4 * (problem.levels.max() + 2) + 3 * most
+    width = 1 + problem.dimensions + 4 * (most_levels(problem) + 2) + 3 * most
     table = np.zeros((problem.operands, rows, width))
     sizes = np.empty(problem.dimensions)
     for row in range(rows):
@@ -144,7 +150,7 @@ def operand_energies(
         problem.views = 1  # energy and capacity have only the fractional view
         temporal_sizes(problem, unrolled, sizes)
         lattice = _operand_lattice(problem, x, sizes)
-        if len(lattice.depth) * problem.operands * (problem.levels.max() + 1) <= MOST_CELLS:
+        if len(lattice.depth) * problem.operands * (most_levels(problem) + 1) <= MOST_CELLS:
             _least_of(problem, work, lattice, x, energies[i])
     return energies
 
@@ -162,14 +168,19 @@ def _operand_lattice(problem: FlatProblem, x: int, sizes: Floats) -> Lattice:
         return grid
     points, kinds = grid.below.shape
     factors = np.empty((kinds + 1, 2), np.int64)
-    factors[0, 0], factors[0, 1], factors[1:] = kept, int(product), grid.factors
+    factors[0, 0], factors[0, 1] = kept, int(product)
+    for f in range(kinds):
+        copy_row(factors[f + 1], grid.factors[f])
     below = np.zeros((points + 1, kinds + 1), np.int64)
-    below[1:, 0], below[1:, 1:] = 1, grid.below
     depth = np.zeros(points + 1, np.int64)
-    depth[1:] = grid.depth + 1
-    step = np.full((points + 1, kinds + 1), -1, np.int64)
+    step = np.empty((points + 1, kinds + 1), np.int64)
+    step[:] = -1
     step[0, 0] = 1
-    step[1:, 1:] = np.where(grid.step >= 0, grid.step + 1, -1)
+    for p in range(points):
+        below[p + 1, 0], depth[p + 1] = 1, grid.depth[p] + 1
+        for f in range(kinds):
+            below[p + 1, f + 1] = grid.below[p, f]
+            step[p + 1, f + 1] = grid.step[p, f] + 1 if grid.step[p, f] >= 0 else -1
     return Lattice(factors, below, depth, step)
 
 
@@ -204,15 +215,15 @@ def sum_bounds(
     bounds, sizes = np.empty(rows), np.empty(problem.dimensions)
     for row in range(rows):
         temporal_sizes(problem, unrollings[first[row] : first[row + 1]], sizes)
-        least, total = np.inf, 0.0
+        least, total, is_still = np.inf, 0.0, True
         for x in range(problem.operands):
             total += energies[x, equals[x, row], KEPT]
         for d in range(problem.dimensions):
             if sizes[d] > 1.0:
-                some = 0.0
+                is_still, some = False, 0.0
                 for x in range(problem.operands):
                     stays = x != OUT and problem.relevance[x, d] == IRRELEVANT
                     some += energies[x, equals[x, row], KEPT if stays else REREAD]
                 least = min(least, some)
-        bounds[row] = total if sizes.max() == 1.0 else least
+        bounds[row] = total if is_still else least
     return bounds

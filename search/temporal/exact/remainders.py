@@ -31,7 +31,7 @@ def accumulate(lattice: Lattice, spent: Floats, top: int, least: Floats) -> None
     A minimum over all later points, boundary by boundary from the outermost.
     """
     last = len(lattice.depth) - 1
-    least[top, :] = spent[top, last]
+    least[top] = spent[top, last]
     for level in range(top - 1, -1, -1):
         for p in range(last, -1, -1):
             value = spent[level, p] + least[level + 1, p]

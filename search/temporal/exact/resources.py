@@ -50,7 +50,7 @@ from nestmap.costmodel.transfers import (
     measure_transfers,
 )
 from nestmap.model.arrays import Floats, Ints
-from nestmap.search.temporal.exact.lattice import Lattice, load_point
+from nestmap.search.temporal.exact.lattice import Lattice, load_point, most_levels
 
 ENERGY, STALL, BUSY, ONCE, TOTAL, LOAD = 0, 1, 2, 3, 4, 5
 """Kinds of resources; a load is ``LOAD`` plus one of the following."""
@@ -81,7 +81,7 @@ class Resources(NamedTuple):
 @kernel
 def energy_resource(problem: FlatProblem, work: Work, lattice: Lattice) -> Resources:
     """Energy alone (pJ); the work arrays are scratch."""
-    spent = np.zeros((1, problem.operands, problem.levels.max() + 1, len(lattice.depth)))
+    spent = np.zeros((1, problem.operands, most_levels(problem) + 1, len(lattice.depth)))
     for p in range(len(lattice.depth)):
         load_point(work, lattice, p)
         _put_boundaries(problem, work, lattice.depth[p])
