@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from collections.abc import Callable
 from functools import cached_property, lru_cache, update_wrapper
 from importlib.metadata import version
 from pathlib import Path
+from threading import RLock
 from types import FunctionType
-from typing import Final, Generic, ParamSpec, TypeVar, cast, final
+from typing import TYPE_CHECKING, Final, Generic, ParamSpec, TypeVar, cast, final
 
 from nestmap.costmodel.kernel.cache import cached_folders
 from nestmap.costmodel.kernel.shipped import SHIPPED, shipped_machine
+from nestmap.costmodel.kernel.words import Kinds, Words
+
+if TYPE_CHECKING:  # these import LLVM
+    from nestmap.costmodel.kernel.machine_code import Entry, MachineCode
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_IS_COMPILING: Final = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+_LOADING: Final = RLock()
+_COMPILER: Final = ("compiler.py", "entry_code.py", "results.py", "words.py")
+"""The files that say what is in the machine code of a kernel."""
 
 _CONSTANTS: Final = frozenset({bool, int, float, str, tuple})
 
@@ -41,27 +52,53 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 class Kernel(Generic[R]):
     """A function that Numba compiles when Python calls it, or when a kernel that does is compiled.
 
-    Declaring one does not import Numba, which takes longer than many commands. What Python calls
-    and what kernels call is compiled differently: see :mod:`nestmap.costmodel.kernel.compiler`.
+    What was compiled before is loaded and called without Numba, whose import takes longer than
+    many commands.
     """
 
     def __init__(self, function: Callable[..., R], is_inlined: bool) -> None:
         update_wrapper(self, function)
         self.py_func = function
         self._is_inlined = is_inlined
+        self._entries: dict[Kinds, Entry] = {}
 
     def __call__(self, *args: object) -> R:
         """Runs the compiled function.
 
         Raises:
-            KeyboardInterrupt: on Ctrl-C; where that comes with the result, Python says SystemError.
+            MemoryError: if it cannot allocate what it needs.
+            TypeError: if kernels cannot take an argument.
         """
-        try:
-            return self._entry(*args)
-        except SystemError as error:
-            if isinstance(error.__cause__, KeyboardInterrupt):
-                raise KeyboardInterrupt from None
-            raise
+        if not _IS_COMPILING:
+            return self.py_func(*args)
+        words = Words(args)
+        entry = self._entries.get(words.kinds) or self._load(words.kinds, args)
+        return cast(R, entry.call(words))
+
+    def _load(self, kinds: Kinds, args: tuple[object, ...]) -> Entry:
+        """The code for arguments of some kinds, compiled if it is not cached."""
+        from nestmap.costmodel.kernel.kernel_cache import (  # noqa: PLC0415 (imports LLVM)
+            load_code,
+            save_code,
+        )
+        from nestmap.costmodel.kernel.machine_code import Entry  # noqa: PLC0415 (imports LLVM)
+
+        with _LOADING:
+            if kinds not in self._entries:
+                name = self.py_func.__name__
+                code = load_code(name, self.digest, kinds)
+                if code is None:
+                    code = self._compile(args)
+                    save_code(name, self.digest, kinds, code)
+                self._entries[kinds] = Entry(code, kinds)
+            return self._entries[kinds]
+
+    def _compile(self, args: tuple[object, ...]) -> MachineCode:
+        from nestmap.costmodel.kernel.compiler import (  # noqa: PLC0415 (imports numba)
+            compile_entry,
+        )
+
+        return compile_entry(self._callee, args)
 
     @cached_property
     def digest(self) -> str:
@@ -69,13 +106,7 @@ class Kernel(Generic[R]):
         return digest_of(cast(FunctionType, self.py_func))
 
     @cached_property
-    def _entry(self) -> Callable[..., R]:
-        from nestmap.costmodel.kernel.compiler import entry  # noqa: PLC0415 (imports numba)
-
-        return entry(self.py_func, self._is_inlined, self.digest)
-
-    @cached_property
-    def _callee(self) -> Callable[..., R]:
+    def _callee(self) -> Callable[..., object]:
         from nestmap.costmodel.kernel.compiler import callee  # noqa: PLC0415 (imports numba)
 
         return callee(self.py_func, self._is_inlined)
@@ -96,7 +127,7 @@ def is_compiled(kernel: object) -> bool:
     Otherwise its first call does.
     """
     digest = kernel_digest(kernel)
-    if any(any(folder.glob("*.nbc")) for folder in cached_folders(digest)):
+    if any(any(folder.glob("*.kernel")) for folder in cached_folders(digest)):
         return True
     return (SHIPPED / digest).is_dir() and shipped_machine() is not None
 
@@ -110,12 +141,12 @@ def kernel_digest(kernel: object) -> str:
 def digest_of(function: FunctionType) -> str:
     """A digest of everything that determines the compiled code of a function.
 
-    This is Numba's version, the file of the function, and what its module imports from others:
-    kernels (by their digests), constants (by value), classes and functions of this package (by
-    their files).
+    This is Numba's version, how it is used, the file of the function, and what its module imports
+    from others: kernels (by their digests), constants (by value), classes and functions of this
+    package (by their files).
     """
     module = function.__module__
-    digest = hashlib.sha256(_numba_version() + _source(module))
+    digest = hashlib.sha256(_compiler() + _source(module))
     for name, value in sorted(function.__globals__.items()):
         ingredient = b"" if name.startswith("__") else _ingredient(value, module)
         digest.update(name.encode() + ingredient if ingredient else b"")
@@ -135,8 +166,9 @@ def _ingredient(value: object, module: str) -> bytes:
 
 
 @lru_cache
-def _numba_version() -> bytes:
-    return version("numba").encode()
+def _compiler() -> bytes:
+    files = [Path(__file__).with_name(name).read_bytes() for name in _COMPILER]
+    return b"".join([version("numba").encode(), *files])
 
 
 @lru_cache

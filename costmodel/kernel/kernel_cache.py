@@ -1,93 +1,96 @@
-"""The files in which compiled kernels are cached: one for each kernel and signature."""
+"""The files in which compiled kernels are cached: one for each kernel and kinds of arguments."""
 
 from __future__ import annotations
 
 import hashlib
-import pickle
+import json
+import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
-from types import FunctionType
-from typing import Final, Protocol, cast, final
+from typing import cast
 
-from numba.core import serialize
-from numba.core.caching import CompileResultCacheImpl
+import numpy as np
+from llvmlite import binding
 
 from nestmap.costmodel.kernel.cache import cached_folders, save_cached
-from nestmap.costmodel.kernel.shipped import SHIPPED, shipped_machine
+from nestmap.costmodel.kernel.machine_code import MachineCode
+from nestmap.costmodel.kernel.results import kind_of_json, kind_to_json
+from nestmap.costmodel.kernel.shipped import SHIPPED, Machine, shipped_machine
+from nestmap.costmodel.kernel.words import Kinds
 
-_reduce: Final = cast(Callable[[None, object], object], vars(CompileResultCacheImpl)["reduce"])
-_rebuild: Final = cast(
-    Callable[[None, object, object], object], vars(CompileResultCacheImpl)["rebuild"]
-)
-_dumps: Final = cast(Callable[[object], bytes], vars(serialize)["dumps"])
-
-
-class _CodeGenerator(Protocol):
-    def magic_tuple(self) -> tuple[object, ...]: ...
+SUFFIX = ".kernel"
 
 
-class _TargetContext(Protocol):
-    def refresh(self) -> None: ...
-    def codegen(self) -> _CodeGenerator: ...
+def load_code(name: str, digest: str, kinds: Kinds) -> MachineCode | None:
+    """The code of a kernel with this digest for arguments of some kinds; ``None`` if not found."""
+    for path in _paths(name, digest, kinds):
+        with suppress(OSError, ValueError):  # the file may have broken off
+            return _read_code(path.read_bytes())
+    return None
 
 
-class _Compiled(Protocol):
-    """What Numba makes of a function for one signature."""
+def save_code(name: str, digest: str, kinds: Kinds, code: MachineCode) -> None:
+    """Caches the code of a kernel, if a folder can be written."""
+    head = {"image": _checksum(code.image), "result": kind_to_json(code.result)}
+    content = json.dumps(head).encode() + b"\n" + code.image
+    save_cached(Path(digest, _file_name(name, kinds, host_machine())), content)
 
-    @property
-    def codegen(self) -> _CodeGenerator: ...
+
+@lru_cache
+def host_machine() -> Machine:
+    """What code is compiled for here, with the variables by which Numba is told otherwise."""
+    features = os.environ.get("NUMBA_CPU_FEATURES")
+    return Machine(
+        binding.get_process_triple(),
+        os.environ.get("NUMBA_CPU_NAME") or binding.get_host_cpu_name(),
+        binding.get_host_cpu_features().flatten() if features is None else features,
+    )
 
 
-@final
-class KernelCache:
-    """The cache of one kernel, in place of Numba's own.
+def _paths(name: str, digest: str, kinds: Kinds) -> Iterator[Path]:
+    """Where the code may be: what was compiled for exactly this processor comes first."""
+    for folder in cached_folders(digest):
+        yield folder / _file_name(name, kinds, host_machine())
+    shipped = shipped_machine()
+    if shipped is not None:
+        yield SHIPPED / digest / _file_name(name, kinds, shipped)
 
-    Numba's ends the program where a file cannot be written or read, or writes it next to the
-    source, where a change of an inner kernel goes unnoticed. Here the kernel is compiled instead.
+
+def _file_name(name: str, kinds: Kinds, machine: Machine) -> str:
+    """The file of some kinds, for a kind of processor and for this Python."""
+    key = (sys.implementation.cache_tag, *(_kind_text(x) for x in kinds), *machine)
+    digest = hashlib.sha256(repr(key).encode()).hexdigest()
+    return f"{name}-{digest[:16]}{SUFFIX}"
+
+
+def _kind_text(kind: object) -> str:
+    if isinstance(kind, np.dtype):
+        return _layout_text(cast(np.dtype[np.generic], kind))
+    if isinstance(kind, tuple):
+        return f"({', '.join(_kind_text(x) for x in cast(tuple[object, ...], kind))})"
+    return repr(kind)
+
+
+@lru_cache
+def _layout_text(dtype: np.dtype[np.generic]) -> str:
+    return repr(dtype)
+
+
+def _read_code(content: bytes) -> MachineCode:
+    """The code in a file.
+
+    Raises:
+        ValueError: if it is not as it was written.
     """
+    head, _, image = content.partition(b"\n")
+    fields: dict[str, object] = json.loads(head)
+    if fields.get("image") != _checksum(image):
+        raise ValueError("the file is damaged")
+    return MachineCode(image, kind_of_json(fields.get("result")))
 
-    def __init__(self, function: FunctionType, digest: str) -> None:
-        self._name = function.__name__
-        self._digest = digest
 
-    @property
-    def cache_path(self) -> str | None:
-        """The folder in which Numba looks for the kernel, for its statistics."""
-        return next((str(folder) for folder in cached_folders(self._digest)), None)
-
-    def load_overload(self, sig: object, target_context: _TargetContext) -> object | None:
-        """The kernel compiled for a signature; ``None`` if it has to be compiled."""
-        target_context.refresh()
-        for path in self._paths(sig, target_context.codegen().magic_tuple()):
-            with suppress(
-                OSError, EOFError, pickle.UnpicklingError
-            ):  # the file may have broken off
-                return _rebuild(None, target_context, pickle.loads(path.read_bytes()))
-        return None
-
-    def save_overload(self, sig: object, data: _Compiled) -> None:
-        """Caches the kernel compiled for a signature, if a folder can be written."""
-        name = self._file_name(sig, data.codegen.magic_tuple())
-        save_cached(Path(self._digest, name), _dumps(_reduce(None, data)))
-
-    def flush(self) -> None:
-        """Forgets all signatures."""
-        for folder in cached_folders(self._digest):
-            for file in folder.glob(f"{self._name}-*"):
-                file.unlink()
-
-    def _paths(self, sig: object, machine: tuple[object, ...]) -> Iterator[Path]:
-        """Where the kernel may be: what was compiled for exactly this processor comes first."""
-        for folder in cached_folders(self._digest):
-            yield folder / self._file_name(sig, machine)
-        shipped = shipped_machine()
-        if shipped is not None:
-            yield SHIPPED / self._digest / self._file_name(sig, shipped)
-
-    def _file_name(self, sig: object, machine: tuple[object, ...]) -> str:
-        """The file of a signature, for a kind of processor and for this Python."""
-        key = (sys.implementation.cache_tag, str(sig), *machine)
-        digest = hashlib.sha256(repr(key).encode()).hexdigest()
-        return f"{self._name}-{digest[:16]}.nbc"
+def _checksum(image: bytes) -> str:
+    return hashlib.sha256(image).hexdigest()

@@ -40,7 +40,8 @@ def new_record(declaration: type[R]) -> R:
 
 def copy_record(record: R) -> R:
     """Another record with the same content."""
-    return cast(R, cast(np.record, record).copy())
+    whole = cast(npt.NDArray[np.record], cast(np.record, record).base)
+    return cast(R, whole.copy()[0])
 
 
 def fill_corner(target: Ints | Floats, values: npt.ArrayLike, what: str) -> None:

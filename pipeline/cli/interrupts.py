@@ -20,7 +20,7 @@ _PAUSE: Final = 0.05
 _IMPORTS: Final = "<frozen importlib._bootstrap>"
 """The file of the functions that import modules."""
 
-_BUILDERS: Final = ("llvmlite.binding.", "numba.core.serialize", "pydantic.plugin.")
+_BUILDERS: Final = ("llvmlite.binding.", "pydantic.plugin.")
 """Modules with functions that compiled code calls, or that call it meanwhile."""
 
 
@@ -69,8 +69,8 @@ class _Interrupts:
         """Interrupts what runs; later, while a module is imported, or compiled code calls Python.
 
         That does not expect the functions to fail: DuckDB's module aborts, or frees its tables
-        twice when the process ends, LLVM returns addresses of nothing, kernels return results that
-        do not exist, and Pydantic blames the schema.
+        twice when the process ends, LLVM returns addresses of nothing, and Pydantic blames the
+        schema.
         """
         if self.is_ending:
             return

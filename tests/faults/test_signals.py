@@ -87,15 +87,15 @@ enum.EnumMeta.__call__ = interrupted
 
 IN_LLVM: Final = f"""
 {START}
-from llvmlite.binding import executionengine
-find = executionengine.ExecutionEngine._find_module_ptr
+from llvmlite.binding import ffi
+enter = ffi.OutputString.__enter__
 calls = []
-def interrupted(engine, pointer):  # LLVM asks for a kernel in the cache
-    calls.append(pointer)
+def interrupted(output):  # LLVM links a kernel
+    calls.append(output)
     if len(calls) == 8:
         os.kill(os.getpid(), signal.SIGINT)
-    return find(engine, pointer)
-executionengine.ExecutionEngine._find_module_ptr = interrupted
+    return enter(output)
+ffi.OutputString.__enter__ = interrupted
 """
 
 IN_PYDANTIC: Final = f"""
@@ -107,18 +107,6 @@ def interrupted(member, instance, owner=None):  # Pydantic asks for the values o
         os.kill(os.getpid(), signal.SIGINT)
     return get(member, instance, owner)
 enum.property.__get__ = interrupted
-"""
-
-IN_A_RESULT: Final = f"""
-{START}
-from numba.core import serialize
-vars(serialize)["os"], vars(serialize)["signal"] = os, signal
-exec('''
-_unpickle = _numba_unpickle
-def _numba_unpickle(*arguments):  # kernels that return arrays call it
-    os.kill(os.getpid(), signal.SIGINT)
-    return _unpickle(*arguments)
-''', vars(serialize))
 """
 
 TWICE: Final = f"""
@@ -197,7 +185,7 @@ def test_an_interrupt_that_a_callback_swallows_comes_again(inputs: Inputs) -> No
     assert "To resume: nestmap resume" in ended.err
 
 
-@pytest.mark.parametrize("setup", [LOADING, IN_LLVM, IN_PYDANTIC, IN_A_RESULT])
+@pytest.mark.parametrize("setup", [LOADING, IN_LLVM, IN_PYDANTIC])
 def test_an_interrupt_waits_for_compiled_code(inputs: Inputs, setup: str) -> None:
     assert_interrupted(run_process(*inputs.explore, setup=setup))
 

@@ -175,9 +175,9 @@ def test_a_temporary_folder_that_is_a_link_is_not_used(no_home: Places, tmp_path
 @pytest.mark.parametrize("left", [0, 100])
 def test_a_file_that_broke_off_is_compiled_again(places: Places, left: int) -> None:
     places.run()
-    for file in places.home.rglob("*.nbc"):
+    for file in places.home.rglob("*.kernel"):
         os.truncate(file, left)
     assert places.run().errors == []
-    sizes = [file.stat().st_size for file in places.home.rglob("*.nbc")]
+    sizes = [file.stat().st_size for file in places.home.rglob("*.kernel")]
     assert len(sizes) == 1
     assert sizes[0] > left

@@ -23,7 +23,6 @@ from nestmap.costmodel.evaluate import factor_table
 from nestmap.costmodel.evaluate_rows import evaluate_row, load_row
 from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.footprint import distinct_values
-from nestmap.costmodel.kernel import jit
 from nestmap.costmodel.kernel.jit import digest_of, kernel_digest
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Totals, Work
@@ -82,24 +81,6 @@ def test_a_kernel_is_its_plain_function(a: float, b: float, step_a: int, step_b:
     assert distinct_values(a, b, step_a, step_b) == expected
 
 
-@pytest.mark.parametrize(
-    ("cause", "raised"),
-    [(KeyboardInterrupt(), KeyboardInterrupt), (MemoryError(), SystemError), (None, SystemError)],
-)
-def test_an_interrupt_that_comes_with_a_result_is_one(
-    monkeypatch: pytest.MonkeyPatch, cause: BaseException | None, raised: type[BaseException]
-) -> None:
-    def interrupted() -> None:
-        raise SystemError("returned a result with an exception set") from cause
-
-    def entry(*_: object) -> Callable[[], None]:
-        return interrupted
-
-    monkeypatch.setattr("nestmap.costmodel.kernel.compiler.entry", entry)
-    with pytest.raises(raised):
-        jit.kernel(interrupted)()
-
-
 def test_the_outer_kernel_can_be_stepped_through() -> None:
     spatial = sample.problems()[0]
     order = ordered("K 2 C 6", {"O": (1, 2), "W": (0, 1, 2), "I": (2, 2)})
@@ -145,10 +126,16 @@ def test_a_kernel_is_cached_only_where_python_calls_it(tmp_path: Path) -> None:
     program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import callee_kernel"
     (tmp_path / "callee_kernel.py").write_text(CALLEE.rsplit("assert", 1)[0] + "outer(4.0)")
     run(["-c", program], fresh)
-    cached = [file.name.split("-")[0] for file in (tmp_path / "cache").rglob("*.nbc")]
+    cached = [file.name.split("-")[0] for file in (tmp_path / "cache").rglob("*.kernel")]
     assert cached == ["outer"]
     (tmp_path / "callee_kernel.py").write_text(CALLEE)
     run(["-c", program], fresh)
+
+
+def test_what_was_compiled_is_called_without_numba(tmp_path: Path) -> None:
+    fresh = {"XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": ""}
+    program = f"{COMPILE}\nimport sys; print('numba' in sys.modules)"
+    assert [run(["-c", program], fresh).split()[-1] for _ in range(2)] == ["True", "False"]
 
 
 def test_declaring_kernels_does_not_import_numba() -> None:

@@ -74,7 +74,7 @@ TRIPLE = binding.get_process_triple()
 def test_a_shipped_kernel_is_not_compiled(site: Path, tmp_path: Path) -> None:
     assert used(site, tmp_path, Machine(TRIPLE, PROCESSOR, ""), ()) == "True"
     call(site, NOTHING_COMPILES + CALL, {"XDG_CACHE_HOME": str(tmp_path)})
-    assert not list(tmp_path.rglob("*.nbc"))
+    assert not list(tmp_path.rglob("*.kernel"))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_kernel_for_another_machine_is_compiled(
 ) -> None:
     assert used(site, tmp_path, machine, requires) == "False"
     call(site, CALL, {"XDG_CACHE_HOME": str(tmp_path)})
-    assert len(list(tmp_path.rglob("*.nbc"))) == 1
+    assert len(list(tmp_path.rglob("*.kernel"))) == 1
 
 
 def test_a_change_of_the_source_is_noticed(site: Path, tmp_path: Path) -> None:
@@ -110,4 +110,4 @@ def test_no_command_compiles_anything_in_an_installed_wheel(tmp_path: Path) -> N
     variables = {"PYTHONPATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "caches")}
     for command in [*commands("layer.yaml"), ("explore", "light:resnet50", "-a", "tpu_like")]:
         assert "ompiling" not in run(command, tmp_path, variables), command
-        assert not list((tmp_path / "caches").rglob("*.nbc")), command
+        assert not list((tmp_path / "caches").rglob("*.kernel")), command

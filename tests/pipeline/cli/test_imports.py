@@ -23,8 +23,8 @@ HEAVY = frozenset(
 )
 """Packages whose import takes 10 ms or more."""
 
-ON_FIRST_CALL = "numba.np.arrayobj"
-"""The module that Numba imports when a kernel is first called, which takes 0.2 s."""
+ON_FIRST_CALL = "llvmlite.binding"
+"""The module that is imported when a kernel is first called."""
 
 RUN = """
 import json, sys
@@ -104,9 +104,11 @@ def test_drawing_imports_no_kernel(store: Path) -> None:
 
 def test_an_exploration_imports_what_it_uses(store: Path) -> None:
     words = ["explore", "light:squeezenet", "-a", "tpu_like", "--search", "loma"]
-    modules = imported([*words, "--lpf-limit", "2", "--no-store"], store.parent)
+    words += ["--lpf-limit", "2", "--no-store"]
+    imported(words, store.parent)  # the kernels may have to be compiled
+    modules = imported(words, store.parent)
     unused = {"altair", "deap", "jinja2", "matplotlib", "networkx", "ortools", "pandas", "polars"}
-    assert not heavy(modules) & unused
+    assert not heavy(modules) & (unused | {"numba"})
 
 
 @pytest.mark.parametrize(
