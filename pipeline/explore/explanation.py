@@ -20,7 +20,8 @@ from nestmap.pipeline.analysis.mapping.explanation import (
     WhatIf,
 )
 from nestmap.pipeline.analysis.mapping.loop_nest import loop_nest
-from nestmap.pipeline.analysis.mapping.traffic import evaluated, port_traffic
+from nestmap.pipeline.analysis.mapping.records import evaluated
+from nestmap.pipeline.analysis.mapping.traffic import port_traffic
 from nestmap.pipeline.analysis.mapping.what_if import what_ifs
 from nestmap.pipeline.format.mappings import sizes_text
 from nestmap.pipeline.format.numbers import engineering

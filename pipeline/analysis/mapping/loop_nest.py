@@ -8,7 +8,8 @@ from math import prod
 from nestmap.model import CostModelEvaluation, Dataflow, LevelEvaluation, SpatialProblem
 from nestmap.model.mapping.dataflow import held_dimensions, least_unrollings
 from nestmap.pipeline.analysis.mapping.explanation import LoopNest, ParallelLoops, Tile
-from nestmap.pipeline.analysis.mapping.traffic import Evaluated, stays
+from nestmap.pipeline.analysis.mapping.records import Evaluated
+from nestmap.pipeline.analysis.mapping.traffic import stays
 
 
 def loop_nest(spatial: SpatialProblem, cme: CostModelEvaluation, records: Evaluated) -> LoopNest:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Final
 
 import numpy as np
 
-from nestmap.costmodel.evaluate import evaluate, evaluate_batch
+from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.model import (
     CostModelEvaluation,
+    EvaluationBatch,
     MappingProblem,
     MappingType,
     Objective,
@@ -17,9 +19,11 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.pipeline.analysis.mapping.explanation import Change, WhatIf
-from nestmap.search import best_of, loma
+from nestmap.pipeline.analysis.mapping.records import evaluated
+from nestmap.search import best_of
 from nestmap.search.spatial.all_mappings import SpatialCandidates, all_spatial_mappings
 from nestmap.search.temporal.exact.fitting_rows import rows_that_may_fit
+from nestmap.search.temporal.loma import feasible_orders
 
 TRIED: Final = 3
 """Spatial mappings that are tried for latency, and for energy: those with the lowest bounds."""
@@ -37,10 +41,9 @@ def other_spatial_mappings(spatial: SpatialProblem, cme: CostModelEvaluation) ->
     found = [best for other in _promising(spatial) for best in _best_orders(other)]
     answers: list[WhatIf] = []
     for objective in (Objective.LATENCY, Objective.ENERGY):
-        better = [x for x in found if objective.of(x.cme) < objective.of(cme)]
+        better = [x for x in found if x.values(objective)[0] < objective.of(cme)]
         if better:
-            best = min(better, key=lambda x: (objective.of(x.cme), x.cme.latency, x.cme.energy))
-            answers.append(_answer(best))
+            answers.append(_answer(min(better, key=partial(_costs, objective))))
     yield from dict.fromkeys(answers)
 
 
@@ -75,25 +78,26 @@ def _unfixed(problem: MappingProblem) -> MappingProblem:
     return copy_with(problem, {"constraints": copy_with(problem.constraints, freed)})
 
 
-class _Found(NamedTuple):
-    spatial: SpatialProblem
-    cme: CostModelEvaluation
-
-
-def _best_orders(spatial: SpatialProblem) -> Iterator[_Found]:
-    """The fastest and the thriftiest of LOMA's orders; none if none fits."""
-    batches = [evaluate_batch(x) for x in loma(spatial, FACTORS, MappingType.UNEVEN)]
+def _best_orders(spatial: SpatialProblem) -> Iterator[EvaluationBatch]:
+    """The fastest and the thriftiest of LOMA's orders, as batches of one; none if none fits."""
+    batches = [evaluate_batch(x) for x in feasible_orders(spatial, FACTORS, MappingType.UNEVEN)]
     for objective in (Objective.LATENCY, Objective.ENERGY):
         best = best_of(batches, objective)
         if len(best):
-            yield _Found(spatial, evaluate(spatial, best.mappings.row(0)))
+            yield best
 
 
-def _answer(found: _Found) -> WhatIf:
+def _costs(objective: Objective, best: EvaluationBatch) -> tuple[float, float, float]:
+    return float(best.values(objective)[0]), float(best.latency2[0]), float(best.energy[0])
+
+
+def _answer(best: EvaluationBatch) -> WhatIf:
+    spatial = best.mappings.problem
+    records = evaluated(spatial, best.mappings.row(0))
     return WhatIf(
         change=Change.SPATIAL,
-        spatial_mapping=found.spatial.spatial_mapping,
-        latency=found.cme.latency,
-        energy=found.cme.energy,
-        stall=found.cme.stall,
+        spatial_mapping=spatial.spatial_mapping,
+        latency=records.latency,
+        energy=records.dynamic_energy + records.static_energy,
+        stall=records.stall,
     )

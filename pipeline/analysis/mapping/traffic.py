@@ -2,33 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from nestmap.costmodel.busy_ports import busy_cycles, stall_of
-from nestmap.costmodel.evaluate import factor_table, port_names
-from nestmap.costmodel.evaluate_rows import evaluate_row, load_row
+from nestmap.costmodel.busy_ports import busy_cycles
+from nestmap.costmodel.evaluate import port_names
 from nestmap.costmodel.flat_problem import FlatProblem
-from nestmap.costmodel.flatten import flatten
-from nestmap.costmodel.kernel.record import new_record
-from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.transfers import link_of
-from nestmap.model import MOVEMENTS, MappingBatch, Movement, SpatialProblem, TemporalMapping
+from nestmap.model import MOVEMENTS, Movement, SpatialProblem
 from nestmap.pipeline.analysis.mapping.explanation import PortName, PortTraffic, PortTransfer
-
-
-class Evaluated(NamedTuple):
-    """The cost model's records of one mapping."""
-
-    problem: FlatProblem
-    work: Work
-
-
-def evaluated(spatial: SpatialProblem, temporal: TemporalMapping) -> Evaluated:
-    """The records that the cost model's kernels compute for the mapping."""
-    problem, batch, work = flatten(spatial), MappingBatch.of(spatial, temporal), new_record(Work)
-    load_row(work, factor_table(spatial, batch.factors), batch.orders[0], batch.cuts[0])
-    evaluate_row(problem, work)
-    return Evaluated(problem, work)
+from nestmap.pipeline.analysis.mapping.records import Evaluated
 
 
 def stays(records: Evaluated, operand: int, level: int) -> int:
@@ -47,8 +27,8 @@ def port_traffic(spatial: SpatialProblem, records: Evaluated) -> tuple[PortTraff
             kind=port.kind,
             width_min=port.width_min,
             width_max=port.width_max,
-            stall=int(stall_of(*records, p)),
-            busy=int(busy_cycles(*records, p)),
+            stall=records.stall_of(p),
+            busy=int(busy_cycles(records.problem, records.work, p)),
             transfers=tuple(
                 _transfer(spatial, records, t)
                 for t in range(int(first[p]), int(first[p + 1]))
@@ -60,7 +40,7 @@ def port_traffic(spatial: SpatialProblem, records: Evaluated) -> tuple[PortTraff
 
 
 def _transfer(spatial: SpatialProblem, records: Evaluated, t: int) -> PortTransfer:
-    problem, work = records
+    problem, work = records.problem, records.work
     view, x, link = problem.views - 1, int(problem.transfer_operand[t]), int(link_of(problem, t))
     operand, movement = spatial.layer.operands[x].name, MOVEMENTS[int(problem.transfer_movement[t])]
     names = (None, *(level.name for level in spatial.problem.levels(operand)))
