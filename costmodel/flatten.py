@@ -20,7 +20,6 @@ from nestmap.costmodel.kernel.record import (
 from nestmap.costmodel.mac_energy import computation_energy
 from nestmap.costmodel.ports import Transfer, link_ends, link_sharing, port_transfers
 from nestmap.costmodel.spatial import put_unrollings, unrollings_of
-from nestmap.costmodel.transfers import link_of
 from nestmap.costmodel.zeros import gating_densities, least_shares, stored_bits
 from nestmap.model import Layer, MappingProblem, Relevance, SpatialProblem
 from nestmap.model.arrays import Ints
@@ -196,11 +195,12 @@ def _put_transfers(flat: FlatProblem, problem: MappingProblem) -> None:
     fill_corner(flat.port_min, [port.width_min for port in ports], f"{where}: ports")
     fill_corner(flat.port_max, [port.width_max for port in ports], f"{where}: ports")
     put_transfers(flat, transfers, f"{where}: port allocations")
+    fill_corner(flat.transfer_port, [t.port for t in transfers], f"{where}: port allocations")
+    by_link, counts = flat.link_transfer, flat.link_transfers  # reading a record is slow
     for t, transfer in enumerate(transfers):
-        flat.transfer_port[t] = transfer.port
-        place = transfer.operand, link_of(flat, t)
-        flat.link_transfer[place][flat.link_transfers[place]] = t
-        flat.link_transfers[place] += 1
+        place = transfer.operand, transfer.link
+        by_link[place][counts[place]] = t
+        counts[place] += 1
     first = np.searchsorted([t.port for t in transfers], np.arange(len(ports) + 1))
     fill_corner(flat.first_transfer, first, f"{where}: ports")
     fill_corner(flat.link_ends, link_ends(problem, transfers), f"{where}: memory levels")

@@ -37,6 +37,11 @@ class Transfer(NamedTuple):
     movement: int
     energy: float
 
+    @property
+    def link(self) -> int:
+        """The level below the link that it uses, as the kernel ``link_of``."""
+        return self.level - (1 if self.movement in (RD_LOW, WR_LOW) else 0)
+
 
 def port_transfers(problem: MappingProblem) -> list[Transfer]:
     """All movements that the memories' ports serve for this layer."""
