@@ -8,7 +8,7 @@ from typing import Final
 
 from nestmap.model import InputError
 
-REPORT: Final = ("jinja2", "altair", "vl_convert")
+REPORT: Final = ("jinja2", "vl_convert")
 """The import names of the packages that pages need."""
 
 _NAMES: Final = {"vl_convert": "vl-convert-python"}

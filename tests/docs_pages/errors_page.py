@@ -307,7 +307,7 @@ GIVEN: Final[dict[str, Given]] = {
     "a model with a misspelled attribute": file_with(misspelled()),
     "no package hwcomponents-cacti": without("hwcomponents_cacti"),
     "no matplotlib": without("matplotlib"),
-    "no jinja2, no altair": without("jinja2", "altair"),
+    "no jinja2, no vl-convert": without("jinja2", "vl_convert"),
     "no starlette, no uvicorn": without("starlette", "uvicorn"),
     "port 8400 in use": port_in_use,
     "no torch": without("torch", "onnxscript", "onnx_ir"),

@@ -90,7 +90,7 @@ def test_other_commands_do_without_it(inputs: Inputs) -> None:
     explored(inputs)
     check = (
         "import atexit, sys\n"
-        "atexit.register(lambda: print(sorted({'jinja2', 'altair'} & set(sys.modules))))"
+        "atexit.register(lambda: print(sorted({'jinja2', 'vl_convert'} & set(sys.modules))))"
     )
     ended = run_process("explain", "last", "first", setup=check)
     assert ended.out.splitlines()[-1] == "[]"

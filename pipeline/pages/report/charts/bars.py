@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import Final, Literal, NamedTuple
-
-import altair as alt
 
 from nestmap.pipeline.analysis.network.stacked_bars import Bars
 from nestmap.pipeline.format.mappings import shortened
@@ -15,20 +13,25 @@ from nestmap.pipeline.pages.report.charts.chart import Chart
 from nestmap.pipeline.pages.report.charts.vega_spec import (
     DARK,
     Row,
+    Spec,
     axis,
+    calculated,
     described,
     exact,
     faded,
     legend,
     letters,
+    nominal,
+    ordinal,
     parameter,
     percent,
     picked,
     plain,
+    quantitative,
     scale_of,
     shown,
     spec_text,
-    unvalidated,
+    unit_view,
 )
 
 _STEPS: Final = ((8, 24.0), (40, 18.0), (80, 14.0))
@@ -67,98 +70,113 @@ class Drawing(NamedTuple):
     bars: Bars
 
 
-@unvalidated
 def stacked_chart(drawing: Drawing) -> Chart:
     """A row for each name, with its components stacked; empty ones are left out."""
-    chart = (
-        _bars(drawing)
-        .transform_joinaggregate(total="sum(value)", groupby=["row"])
-        .transform_calculate(share="format(datum.value / datum.total, '.1%')")
-        .encode(
-            x=_length(drawing, stack="zero"),
-            order=alt.Order(field="part", type="quantitative"),
-            tooltip=[*_told(drawing, "part"), shown("share", f"share of {drawing.of}")],
-        )
+    total = {"op": "sum", "field": "value", "as": "total"}
+    share = "format(datum.value / datum.total, '.1%')"
+    return _finished(
+        drawing,
+        _step(drawing),
+        {
+            "y": _rows(drawing, _CLOSE),
+            "x": _length(drawing, stack="zero"),
+            "order": quantitative("part"),
+            "tooltip": [*_told(drawing, "part"), shown("share", f"share of {drawing.of}")],
+        },
+        [{"joinaggregate": [total], "groupby": ["row"]}, *calculated(share=share)],
     )
-    return _finished(drawing, chart, _step(drawing))
 
 
-@unvalidated
 def grouped_chart(drawing: Drawing) -> Chart:
     """A group of bars for each name, one for each part (a run), below each other."""
     places = list(range(len(drawing.bars.parts)))
-    offset = alt.YOffset(field="part", type="ordinal", scale=alt.Scale(domain=places))
-    chart = _bars(drawing, _APART).encode(
-        x=_length(drawing, stack=None), yOffset=offset, tooltip=_told(drawing, "run")
+    return _finished(
+        drawing,
+        max(_step(drawing), _THINNEST * len(places)),
+        {
+            "y": _rows(drawing, _APART),
+            "x": _length(drawing, stack=None),
+            "yOffset": ordinal("part", scale={"domain": places}),
+            "tooltip": _told(drawing, "run"),
+        },
     )
-    return _finished(drawing, chart, max(_step(drawing), _THINNEST * len(places)))
 
 
-def _bars(drawing: Drawing, padding: float = _CLOSE) -> alt.Chart:
-    """The bars without their lengths."""
-    bars = drawing.bars
-    labels = _labels(bars)
-    names = [plain(name) for name in bars.names]
-    color = alt.Color(
-        field="label",
-        type="nominal",
-        scale=scale_of(labels, [part.look for part in bars.parts]),
-        legend=legend(),
-    )
-    return (
-        alt.Chart(alt.NamedData(_DATA), mark="bar")
-        .transform_calculate(
-            name=f"{_NAMES}[datum.row]",
-            label=f"{_PARTS}[datum.part]",
-            text=drawing.exact.value,
-        )
-        .transform_calculate(aria="datum.name + ', ' + datum.label + ': ' + datum.text")
-        .encode(y=_rows(len(names), padding), color=color, opacity=faded(), description=described())
-        .add_params(
+def _rows(drawing: Drawing, padding: float) -> Spec:
+    """All rows with their names, including those without length."""
+    count = len(drawing.bars.names)
+    names: Spec = {
+        "title": None,
+        "labelExpr": f"{_SHORT}[datum.value]",
+        "labelFontSize": 11 if count <= _TALL else 9.5,
+        "labelOverlap": False,
+        "ticks": False,
+        "domain": False,
+    }
+    scale: Spec = {"domain": list(range(count)), "paddingInner": padding, "paddingOuter": 0.1}
+    return ordinal("row", axis=names, scale=scale)
+
+
+def _length(drawing: Drawing, stack: Literal["zero"] | None) -> Spec:
+    """The axis is above tall charts, since they begin at the top."""
+    tall = len(drawing.bars.names) > _TALL
+    scale = axis(drawing.quantity, drawing.unit, "top" if tall else "bottom")
+    return quantitative("value", stack=stack, axis=scale)
+
+
+def _told(drawing: Drawing, part: str) -> list[Spec]:
+    return [shown("name", drawing.of), shown("label", part), shown("text", drawing.quantity)]
+
+
+def _finished(
+    drawing: Drawing, step: float, encoding: Spec, transform: Sequence[Spec] = ()
+) -> Chart:
+    """The bars with these channels; ``step`` is the distance between rows, in pixels."""
+    labels, names = _labels(drawing.bars), [plain(name) for name in drawing.bars.names]
+    chart: Spec = {
+        **_bars(drawing, labels, encoding, transform),
+        "params": [
             parameter(DARK, value=False),
             parameter(_NAMES, names),
             parameter(_SHORT, [shortened(name) for name in names]),
             parameter(_PARTS, labels),
             picked("label"),
-        )
-    )
-
-
-def _rows(count: int, padding: float) -> alt.Y:
-    """All rows with their names, including those without length."""
-    names = alt.Axis(
-        title=None,
-        labelExpr=f"{_SHORT}[datum.value]",
-        labelFontSize=11 if count <= _TALL else 9.5,
-        labelOverlap=False,
-        ticks=False,
-        domain=False,
-    )
-    scale = alt.Scale(domain=list(range(count)), paddingInner=padding, paddingOuter=0.1)
-    return alt.Y(field="row", type="ordinal", axis=names, scale=scale)
-
-
-def _length(drawing: Drawing, stack: Literal["zero"] | None) -> alt.X:
-    """The axis is above tall charts, since they begin at the top."""
-    tall = len(drawing.bars.names) > _TALL
-    scale = axis(drawing.quantity, drawing.unit, "top" if tall else "bottom")
-    return alt.X(field="value", type="quantitative", stack=stack, axis=scale)
-
-
-def _told(drawing: Drawing, part: str) -> list[alt.Tooltip]:
-    return [shown("name", drawing.of), shown("label", part), shown("text", drawing.quantity)]
-
-
-def _finished(drawing: Drawing, chart: alt.Chart, step: float) -> Chart:
-    """Sets the distance between rows, in pixels."""
-    height = step * len(drawing.bars.names)  # alt.Step gives a warning together with "container"
-    whole = chart.properties(width="container", height=height, description=drawing.summary)
-    longest = letters(_labels(drawing.bars), map(shortened, drawing.bars.names))
+        ],
+        "height": step * len(names),  # a step gives a warning together with "container"
+        "description": drawing.summary,
+    }
+    longest = letters(labels, map(shortened, drawing.bars.names))
     return Chart(
         name=drawing.name,
         title=drawing.title,
         summary=drawing.summary,
-        spec=spec_text(whole, {_DATA: list(_data(drawing.bars))}, longest),
+        spec=spec_text(chart, {_DATA: list(_data(drawing.bars))}, longest),
+    )
+
+
+def _bars(
+    drawing: Drawing, labels: Sequence[str], encoding: Spec, transform: Sequence[Spec]
+) -> Spec:
+    """The bars in the colours of their parts."""
+    scale = scale_of(labels, [part.look for part in drawing.bars.parts])
+    return unit_view(
+        _DATA,
+        {"type": "bar"},
+        {
+            **encoding,
+            "color": nominal("label", scale=scale, legend=legend()),
+            "opacity": faded(),
+            "description": described(),
+        },
+        [
+            *calculated(
+                name=f"{_NAMES}[datum.row]",
+                label=f"{_PARTS}[datum.part]",
+                text=drawing.exact.value,
+                aria="datum.name + ', ' + datum.label + ': ' + datum.text",
+            ),
+            *transform,
+        ],
     )
 
 

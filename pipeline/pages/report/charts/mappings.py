@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-import altair as alt
 import numpy as np
 import numpy.typing as npt
 
@@ -20,20 +19,27 @@ from nestmap.pipeline.pages.report.charts.vega_spec import (
     INK,
     OUTLINED,
     Row,
+    Spec,
+    calculated,
     cost_axis,
     cost_scale,
     described,
+    either,
     exact,
     faded,
+    in_main_view,
     legend,
     letters,
+    main_view,
+    nominal,
     parameter,
     picked,
     plain,
+    quantitative,
     scale_of,
     shown,
     spec_text,
-    unvalidated,
+    unit_view,
     zoom,
 )
 
@@ -47,14 +53,13 @@ _CELLS: Final = 45
 _MOST_COLORS: Final = 5
 _OTHERS: Final = Look("#8f8f8f")
 _HEIGHT: Final = 400
-STAR: Final = (
+_STAR: Final = (
     "M0,-1L0.235,-0.324L0.951,-0.309L0.38,0.124L0.588,0.809L0,0.4L-0.588,0.809L-0.38,0.124"
     "L-0.951,-0.309L-0.235,-0.324Z"
 )
 _MAPPINGS: Final = "mappings"
 _FRONT: Final = "front"
 _LABELS: Final = "labels"
-_ARIA: Final = "datum.kind + ': ' + datum.energy + ', ' + datum.latency"
 _TOLD: Final = (shown("energy"), shown("latency"))
 
 Rows = npt.NDArray[np.intp]
@@ -93,7 +98,6 @@ def mappings_chart(
     return clouds_chart(name, clouds(batches), title, chosen)
 
 
-@unvalidated
 def clouds_chart(
     name: str, found: Sequence[Cloud], title: str, chosen: CostModelEvaluation | None = None
 ) -> Chart:
@@ -113,8 +117,8 @@ def clouds_chart(
         _FRONT: [*({**_place(costs, row), "kind": FRONT} for row in front), *_star(chosen)],
     }
     labels = _labels(found)
-    chart = _chart(costs, labels, starred=chosen is not None).properties(description=summary)
-    text = spec_text(chart, data, letters(labels))
+    chart = _chart(costs, labels, starred=chosen is not None)
+    text = spec_text({**chart, "description": summary}, data, letters(labels))
     return Chart(name=name, title=title, summary=summary, spec=text)
 
 
@@ -166,89 +170,76 @@ def _labels(found: Sequence[Cloud]) -> list[str]:
     return [*labels, f"{more} more spatial mappings"] if more > 0 else labels
 
 
-def _chart(costs: _Costs, labels: Sequence[str], *, starred: bool) -> alt.LayerChart:
+def _chart(costs: _Costs, labels: Sequence[str], *, starred: bool) -> Spec:
     """Mappings, the front above them, and the chosen one on it."""
-    across, up = latency_axis(costs.latency), energy_axis(costs.energy)
-    line = alt.Chart(
-        alt.NamedData(_FRONT),
-        mark=alt.MarkDef(
-            type="line", interpolate="step-after", clip=True, style=INK, strokeWidth=1.2, aria=False
-        ),
-    ).transform_filter(f"datum.kind === '{FRONT}'")
-    layers = (_cloud(labels).add_params(picked("label"), zoom()), line, _front(starred=starred))
-    return (
-        alt.LayerChart(layer=[layer.encode(x=across, y=up) for layer in layers])
-        .add_params(parameter(DARK, value=False), parameter(_LABELS, list(labels)))
-        .properties(width="container", height=_HEIGHT)
-    )
+    place = cost_axes(costs.latency, costs.energy)
+    line: Spec = {"interpolate": "step-after", "clip": True, "style": INK, "strokeWidth": 1.2}
+    only: Spec = {"filter": f"datum.kind === '{FRONT}'"}
+    front = unit_view(_FRONT, {"type": "line", **line, "aria": False}, place, [only])
+    constants = (parameter(DARK, value=False), parameter(_LABELS, labels))
+    return {
+        "layer": [main_view(_cloud(labels, place)), front, _front(place, starred=starred)],
+        "params": [*in_main_view(picked("label"), zoom()), *constants],
+        "height": _HEIGHT,
+    }
 
 
-def _cloud(labels: Sequence[str]) -> alt.Chart:
+def _cloud(labels: Sequence[str], place: Spec) -> Spec:
     looks = [Look(CANDIDATES[i]) if i < _MOST_COLORS else _OTHERS for i in range(len(labels))]
-    mark = alt.MarkDef(type="point", filled=True, clip=True, size=22)
-    return (
-        _plot(_MAPPINGS, mark)
-        .transform_calculate(label=f"{_LABELS}[datum.cloud]", kind="'mapping'")
-        .transform_calculate(aria=_ARIA)
-        .encode(
-            color=alt.Color(
-                field="label", type="nominal", scale=scale_of(labels, looks), legend=legend()
-            ),
-            opacity=faded(0.6),
-            tooltip=[
+    return unit_view(
+        _MAPPINGS,
+        {"type": "point", "filled": True, "clip": True, "size": 22},
+        {
+            **place,
+            "color": nominal("label", scale=scale_of(labels, looks), legend=legend()),
+            "opacity": faded(0.6),
+            "description": described(),
+            "tooltip": [
                 shown("label", "spatial mapping"),
                 *_TOLD,
                 shown("count", "mappings it stands for"),
             ],
-        )
+        },
+        _calculated(label=f"{_LABELS}[datum.cloud]", kind="'mapping'"),
     )
 
 
-def _front(*, starred: bool) -> alt.Chart:
+def _front(place: Spec, *, starred: bool) -> Spec:
     """The front, and the chosen mapping as a star."""
-    mark = alt.MarkDef(type="point", filled=True, clip=True, style=OUTLINED, opacity=1)
     kinds = [FRONT, CHOSEN] if starred else [FRONT]
-    scale = alt.Scale(domain=kinds, range=["circle", STAR][: len(kinds)])
-    below = alt.Legend(title=None, orient="bottom", direction="horizontal")
-    chosen = f"datum.kind === '{CHOSEN}'"
-    return (
-        _plot(_FRONT, mark)
-        .transform_calculate(aria=_ARIA)
-        .encode(
-            shape=alt.Shape(field="kind", type="nominal", scale=scale, legend=below),
-            size=alt.condition(chosen, alt.value(320), alt.value(50)),
-            color=alt.value("#ffffff"),
-            tooltip=[shown("kind", "mapping"), *_TOLD],
-        )
+    return unit_view(
+        _FRONT,
+        {"type": "point", "filled": True, "clip": True, "style": OUTLINED, "opacity": 1},
+        {
+            **place,
+            "shape": starred_shape(kinds),
+            "size": either(f"datum.kind === '{CHOSEN}'", 320, 50),
+            "color": {"value": "#ffffff"},
+            "description": described(),
+            "tooltip": [shown("kind", "mapping"), *_TOLD],
+        },
+        _calculated(),
     )
 
 
-def _plot(data: str, mark: alt.MarkDef) -> alt.Chart:
-    """Marks with tooltips of their costs."""
-    return (
-        alt.Chart(alt.NamedData(data), mark=mark)
-        .transform_calculate(energy=exact("y", "pJ"), latency=exact("x", "cycles"))
-        .encode(description=described())
-    )
+def _calculated(**more: str) -> list[Spec]:
+    """The texts of the costs, which tooltips and screen readers tell."""
+    costs = calculated(energy=exact("y", "pJ"), latency=exact("x", "cycles"), **more)
+    return [*costs, *calculated(aria="datum.kind + ': ' + datum.energy + ', ' + datum.latency")]
 
 
-def latency_axis(latency: Floats) -> alt.X:
-    """The latency axis, in cycles."""
-    unit = cycles_unit(float(latency.max()))
-    return alt.X(
-        field="x",
-        type="quantitative",
-        scale=cost_scale(latency),
-        axis=cost_axis(latency)("Latency", unit, "bottom"),
-    )
+def starred_shape(kinds: Sequence[str]) -> Spec:
+    """Circles for the first kind of marks, a star for the second one, if any."""
+    scale: Spec = {"domain": kinds, "range": ["circle", _STAR][: len(kinds)]}
+    below: Spec = {"title": None, "orient": "bottom", "direction": "horizontal"}
+    return nominal("kind", scale=scale, legend=below)
 
 
-def energy_axis(energy: Floats) -> alt.Y:
-    """The energy axis, in pJ."""
-    unit = energy_unit(float(energy.max()))
-    return alt.Y(
-        field="y",
-        type="quantitative",
-        scale=cost_scale(energy),
-        axis=cost_axis(energy)("Energy", unit, "left"),
-    )
+def cost_axes(latency: Floats, energy: Floats) -> Spec:
+    """The channels of marks at their energy (pJ) over their latency (cycles)."""
+    across, up = cycles_unit(float(latency.max())), energy_unit(float(energy.max()))
+    x, y = cost_axis(latency)("Latency", across, "bottom"), cost_axis(energy)("Energy", up, "left")
+    return {
+        "x": quantitative("x", scale=cost_scale(latency), axis=x),
+        "y": quantitative("y", scale=cost_scale(energy), axis=y),
+    }

@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-import altair as alt
-
 from nestmap.model import Accelerator, NetworkEvaluation
 from nestmap.pipeline.analysis.network.roofline import Ceiling, Point, ceilings, peak, points
 from nestmap.pipeline.analysis.network.stacked_bars import cmes_of, memory_looks
@@ -20,19 +18,26 @@ from nestmap.pipeline.pages.report.charts.vega_spec import (
     INK,
     Data,
     Row,
+    Spec,
+    calculated,
     described,
+    either,
     exact,
     faded,
+    in_main_view,
     legend,
     letters,
     log_axis,
+    main_view,
+    nominal,
     parameter,
     picked,
     plain,
+    quantitative,
     scale_of,
     shown,
     spec_text,
-    unvalidated,
+    unit_view,
     zoom,
 )
 
@@ -56,7 +61,6 @@ class _Colors(NamedTuple):
     looks: Sequence[Look]
 
 
-@unvalidated
 def roofline_chart(evaluation: NetworkEvaluation, accelerator: Accelerator) -> Chart:
     """MAC per cycle over MAC per byte, a point for each distinct layer and each memory.
 
@@ -78,7 +82,7 @@ def roofline_chart(evaluation: NetworkEvaluation, accelerator: Accelerator) -> C
         "ceilings": [row for each in found for row in _ceiling(x, each, labels[each.memory])],
         "points": [_point(each, labels[each.memory], times[each.layer]) for each in every],
     }
-    chart = _chart(x, y, colors).properties(description=summary)
+    chart: Spec = {**_chart(x, y, colors), "description": summary}
     text = spec_text(chart, data, letters(colors.labels))
     return Chart(name="roofline", title="Roofline of the layers", summary=summary, spec=text)
 
@@ -114,50 +118,49 @@ def _point(point: Point, label: str, times: int) -> Row:
     }
 
 
-def _chart(x: _Span, y: _Span, colors: _Colors) -> alt.LayerChart:
+def _chart(x: _Span, y: _Span, colors: _Colors) -> Spec:
     """Lines and points on the same scales; an item clicked in the legend is highlighted."""
-    roof = _line("peak", INK).encode(tooltip=shown("ceiling"))
-    lines = _line("ceilings", "").encode(
-        stroke=alt.Stroke(
-            field="ceiling", type="nominal", scale=scale_of(*colors), legend=legend()
-        ),
-        opacity=faded(),
-        tooltip=shown("ceiling"),
-    )
-    layers = (roof, lines, _marks(colors).add_params(picked("ceiling"), zoom()))
-    placed = (layer.encode(x=_across(x), y=_up(y)) for layer in layers)
-    return (
-        alt.LayerChart(layer=list(placed))
-        .add_params(parameter(DARK, value=False))
-        .properties(width="container", height=_HEIGHT)
-    )
+    place: Spec = {
+        "x": _scaled("x", x, log_axis("Operational intensity", _INTENSITY, "bottom")),
+        "y": _scaled("y", y, log_axis("Performance", _PERFORMANCE, "left")),
+    }
+    color = nominal("ceiling", scale=scale_of(*colors), legend=legend())
+    ceiling: Spec = {**place, "tooltip": shown("ceiling")}
+    lines: Spec = {**ceiling, "stroke": color, "opacity": faded()}
+    return {
+        "layer": [
+            unit_view("peak", _line(INK), ceiling),
+            unit_view("ceilings", _line(""), lines),
+            main_view(_marks(place, color)),
+        ],
+        "params": [*in_main_view(picked("ceiling"), zoom()), parameter(DARK, value=False)],
+        "height": _HEIGHT,
+    }
 
 
-def _line(data: str, style: str) -> alt.Chart:
-    mark = alt.MarkDef(type="line", clip=True, strokeWidth=2, style=style, aria=False)
-    return alt.Chart(alt.NamedData(data), mark=mark)
+def _scaled(field: str, span: _Span, axis: Spec) -> Spec:
+    scale: Spec = {"type": "log", "domain": list(span), "nice": False}
+    return quantitative(field, scale=scale, axis=axis)
 
 
-def _marks(colors: _Colors) -> alt.Chart:
+def _line(style: str) -> Spec:
+    return {"type": "line", "clip": True, "strokeWidth": 2, "style": style, "aria": False}
+
+
+def _marks(place: Spec, color: Spec) -> Spec:
     """The points."""
-    scale = scale_of(*colors)
-    aria = "datum.layer + ' at ' + datum.ceiling + ': ' + datum.intensity + ', ' + datum.achieved"
-    return (
-        alt.Chart(alt.NamedData("points"), mark=alt.MarkDef(type="point", clip=True))
-        .transform_calculate(
-            intensity=exact("x", "MAC/byte"),
-            achieved=exact("y", "MAC/cycle"),
-            latency=exact("cycles", "cycles"),
-        )
-        .transform_calculate(aria=aria)
-        .encode(
-            stroke=alt.Stroke(field="ceiling", type="nominal", scale=scale, legend=legend()),
-            fill=alt.Fill(field="ceiling", type="nominal", scale=scale, legend=legend()),
-            fillOpacity=alt.condition("datum.binding", alt.value(0.9), alt.value(0)),
-            size=alt.condition("datum.binding", alt.value(80), alt.value(25)),
-            opacity=faded(),
-            description=described(),
-            tooltip=[
+    return unit_view(
+        "points",
+        {"type": "point", "clip": True},
+        {
+            **place,
+            "stroke": color,
+            "fill": color,
+            "fillOpacity": either("datum.binding", 0.9, 0),
+            "size": either("datum.binding", 80, 25),
+            "opacity": faded(),
+            "description": described(),
+            "tooltip": [
                 shown("layer"),
                 shown("times", "layers of this kind"),
                 shown("ceiling", "memory"),
@@ -165,27 +168,12 @@ def _marks(colors: _Colors) -> alt.Chart:
                 shown("achieved", "performance"),
                 shown("latency", "latency of all of its kind"),
             ],
-        )
+        },
+        calculated(
+            intensity=exact("x", "MAC/byte"),
+            achieved=exact("y", "MAC/cycle"),
+            latency=exact("cycles", "cycles"),
+            aria="datum.layer + ' at ' + datum.ceiling + ': ' + datum.intensity + ', ' + "
+            "datum.achieved",
+        ),
     )
-
-
-def _across(span: _Span) -> alt.X:
-    return alt.X(
-        field="x",
-        type="quantitative",
-        scale=_log(span),
-        axis=log_axis("Operational intensity", _INTENSITY, "bottom"),
-    )
-
-
-def _up(span: _Span) -> alt.Y:
-    return alt.Y(
-        field="y",
-        type="quantitative",
-        scale=_log(span),
-        axis=log_axis("Performance", _PERFORMANCE, "left"),
-    )
-
-
-def _log(span: _Span) -> alt.Scale:
-    return alt.Scale(type="log", domain=list(span), nice=False)

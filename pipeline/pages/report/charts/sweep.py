@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import altair as alt
-
 from nestmap.pipeline.analysis.sweep.designs_view import (
     DesignsView,
     ObjectiveColumn,
@@ -24,16 +22,22 @@ from nestmap.pipeline.pages.report.charts.vega_spec import (
     INK,
     Row,
     Side,
+    Spec,
+    calculated,
     cost_axis,
     cost_scale,
     described,
+    either,
     letters,
+    nominal,
+    ordinal,
     parameter,
     plain,
+    quantitative,
     scale_of,
     shown,
     spec_text,
-    unvalidated,
+    unit_view,
 )
 
 MOST_POINTS: Final = 2000
@@ -53,6 +57,7 @@ _NAMES: Final = "names"
 _LOOKS: Final = (Look(SERIES), Look(RAMP[4]))
 _HEIGHT: Final = 360
 _IS_CHOSEN: Final = f"length({CHOSEN}) == 0 || indexof({CHOSEN}, datum.design) >= 0"
+_IS_BEST: Final = f"datum.kind === '{FRONT}'"
 _TOLD: Final = (shown("design"), shown("told", "parameters"), shown("figures"))
 _ARIA: Final = "datum.kind + ', design ' + datum.design + ': ' + datum.told + '; ' + datum.figures"
 
@@ -72,78 +77,34 @@ def sweep_charts(view: DesignsView) -> tuple[Chart, ...]:
     return (_front_chart(view), _parallel_chart(view))
 
 
-@unvalidated
 def _front_chart(view: DesignsView) -> Chart:
     """The designs as points."""
     up, across = view.objectives[:2]
     places = _drawn(view, MOST_POINTS)
-    x = alt.X(
-        field="x",
-        type="quantitative",
-        scale=cost_scale(across.values),
-        axis=_axis(across, "bottom"),
-    )
-    y = alt.Y(field="y", type="quantitative", scale=cost_scale(up.values), axis=_axis(up, "left"))
-    chart = (
-        alt.Chart(alt.NamedData(_DESIGNS), mark=alt.MarkDef(type="point", filled=True, clip=True))
-        .transform_calculate(aria=_ARIA)
-        .encode(
-            x=x,
-            y=y,
-            color=_colors(),
-            size=alt.condition(f"datum.kind === '{FRONT}'", alt.value(55), alt.value(18)),
-            opacity=_clicked(0.8),
-            tooltip=list(_TOLD),
-            description=described(),
-        )
-        .add_params(parameter(DARK, value=False), parameter(CHOSEN, []))
-        .properties(width="container", height=_HEIGHT)
+    marks = unit_view(
+        _DESIGNS,
+        {"type": "point", "filled": True, "clip": True},
+        {
+            "x": quantitative("x", scale=cost_scale(across.values), axis=_axis(across, "bottom")),
+            "y": quantitative("y", scale=cost_scale(up.values), axis=_axis(up, "left")),
+            "size": either(_IS_BEST, 55, 18),
+            **_looks(0.8),
+        },
+        calculated(aria=_ARIA),
     )
     title = f"{labelled(up).label} over {labelled(across).label}"
     summary = _summary(view, up, len(places))
     rows = [
         {**_design(view, n), "x": float(across.values[n]), "y": float(up.values[n])} for n in places
     ]
-    text = spec_text(
-        chart.properties(description=summary), {_DESIGNS: rows}, letters((FRONT, DOMINATED))
-    )
+    text = spec_text({**marks, **_frame(summary)}, {_DESIGNS: rows}, letters((FRONT, DOMINATED)))
     return Chart(name="designs", title=title, summary=summary, spec=text)
 
 
-@unvalidated
 def _parallel_chart(view: DesignsView) -> Chart:
     """The designs as lines."""
     every = parallel_axes(view)
     places = _drawn(view, MOST_LINES)
-    lines = (
-        alt.Chart(alt.NamedData(_PLACES), mark=alt.MarkDef(type="line", clip=True))
-        .transform_lookup(
-            lookup="design",
-            from_=alt.LookupData(
-                data=alt.NamedData(_DESIGNS), key="design", fields=["kind", "told", "figures"]
-            ),
-        )
-        .transform_calculate(aria=_ARIA)
-        .encode(
-            x=_across(len(every)),
-            y=alt.Y(field="height", type="quantitative", axis=None),
-            detail=alt.Detail(field="design", type="nominal"),
-            color=_colors(),
-            strokeWidth=alt.condition(f"datum.kind === '{FRONT}'", alt.value(1.8), alt.value(0.7)),
-            opacity=_clicked(0.7),
-            tooltip=list(_TOLD),
-            description=described(),
-        )
-    )
-    chart = (
-        alt.LayerChart(layer=[lines, *_ticks(len(every))])
-        .add_params(
-            parameter(DARK, value=False),
-            parameter(CHOSEN, []),
-            parameter(_NAMES, [shortened(plain(x.label), 26) for x in every]),
-        )
-        .properties(width="container", height=_HEIGHT)
-    )
     drawn = "" if len(places) == len(view) else f" of {count(len(view))}"
     axes = ", ".join(plain(x.label) for x in every)
     summary = f"A line for each of {count(len(places))}{drawn} designs over {axes}."
@@ -152,8 +113,16 @@ def _parallel_chart(view: DesignsView) -> Chart:
         _PLACES: list(_heights(view, every, places)),
         _TICKS: list(_marks(every)),
     }
-    text = spec_text(chart.properties(description=summary), data, letters((FRONT, DOMINATED)))
+    names = parameter(_NAMES, [shortened(plain(x.label), 26) for x in every])
+    chart: Spec = {"layer": [_lines(len(every)), *_ticks(len(every))], **_frame(summary, names)}
+    text = spec_text(chart, data, letters((FRONT, DOMINATED)))
     return Chart(name="parallel", title="Parallel coordinates", summary=summary, spec=text)
+
+
+def _frame(summary: str, *constants: Spec) -> Spec:
+    """What both charts state besides their marks."""
+    params = [parameter(DARK, value=False), parameter(CHOSEN, []), *constants]
+    return {"params": params, "height": _HEIGHT, "description": summary}
 
 
 def _drawn(view: DesignsView, most: int) -> list[int]:
@@ -195,50 +164,63 @@ def _marks(every: Sequence[ParallelAxis]) -> Iterator[Row]:
             yield {"axis": n, "height": height, "text": shortened(plain(text), 14)}
 
 
-def _across(axes: int) -> alt.X:
+def _lines(axes: int) -> Spec:
+    told: Spec = {
+        "data": {"name": _DESIGNS},
+        "key": "design",
+        "fields": ["kind", "told", "figures"],
+    }
+    return unit_view(
+        _PLACES,
+        {"type": "line", "clip": True},
+        {
+            **_place(axes),
+            "detail": nominal("design"),
+            "strokeWidth": either(_IS_BEST, 1.8, 0.7),
+            **_looks(0.7),
+        },
+        [{"lookup": "design", "from": told}, *calculated(aria=_ARIA)],
+    )
+
+
+def _place(axes: int) -> Spec:
     """The axes side by side, with their names below."""
-    named = alt.Axis(
-        title=None, labelExpr=f"{_NAMES}[datum.value]", labelAngle=0, labelOverlap=False,
-        labelPadding=10, grid=True, ticks=False, domain=False,
-    )  # fmt: skip
-    scale = alt.Scale(domain=list(range(axes)), padding=0.4)
-    return alt.X(field="axis", type="ordinal", axis=named, scale=scale)
+    named: Spec = {
+        "title": None, "labelExpr": f"{_NAMES}[datum.value]", "labelAngle": 0,
+        "labelOverlap": False, "labelPadding": 10, "grid": True, "ticks": False, "domain": False,
+    }  # fmt: skip
+    scale: Spec = {"domain": list(range(axes)), "padding": 0.4}
+    return {
+        "x": ordinal("axis", axis=named, scale=scale),
+        "y": quantitative("height", axis=None),
+    }
 
 
-def _ticks(axes: int) -> Iterator[alt.Chart]:
+def _ticks(axes: int) -> Iterator[Spec]:
     """The values at the axes."""
-    data = alt.NamedData(_TICKS)
-    height = alt.Y(field="height", type="quantitative", axis=None)
-    dots = alt.MarkDef(type="point", filled=True, size=8, style=INK, opacity=1, aria=False)
-    texts = alt.MarkDef(
-        type="text", align="right", dx=-5, fontSize=10, style=INK, strokeWidth=0, aria=False
-    )
-    yield alt.Chart(data, mark=dots).encode(x=_across(axes), y=height)
-    text = alt.Text(field="text", type="nominal")
-    yield alt.Chart(data, mark=texts).encode(x=_across(axes), y=height, text=text)
+    drawn: Spec = {"style": INK, "aria": False}
+    dots: Spec = {"type": "point", "filled": True, "size": 8, "opacity": 1, **drawn}
+    texts: Spec = {"type": "text", "align": "right", "dx": -5, "fontSize": 10, "strokeWidth": 0}
+    yield unit_view(_TICKS, dots, _place(axes))
+    yield unit_view(_TICKS, {**texts, **drawn}, {**_place(axes), "text": nominal("text")})
 
 
-def _colors() -> alt.Color:
-    return alt.Color(
-        field="kind",
-        type="nominal",
-        scale=scale_of((DOMINATED, FRONT), _LOOKS),
-        legend=alt.Legend(
-            title=None, orient="top", direction="horizontal", symbolOpacity=1, symbolStrokeWidth=2
-        ),
-    )
+def _looks(opacity: float) -> Spec:
+    """Colours, tooltips and descriptions; once designs were clicked, the others fade."""
+    above: Spec = {"title": None, "orient": "top", "direction": "horizontal"}
+    symbols: Spec = {**above, "symbolOpacity": 1, "symbolStrokeWidth": 2}
+    scale = scale_of((DOMINATED, FRONT), _LOOKS)
+    return {
+        "color": nominal("kind", scale=scale, legend=symbols),
+        "opacity": either(_IS_CHOSEN, opacity, 0.08),
+        "tooltip": _TOLD,
+        "description": described(),
+    }
 
 
-def _clicked(opacity: float) -> alt.OpacityValue:
-    """Fades the designs that were not clicked, once some were."""
-    return alt.OpacityValue(0.08, condition={"test": _IS_CHOSEN, "value": opacity})
-
-
-def _axis(column: ObjectiveColumn, side: Side) -> alt.Axis:
+def _axis(column: ObjectiveColumn, side: Side) -> Spec:
     label, unit = labelled(column)
-    made = cost_axis(column.values)(label, unit, side)
-    made.title = label
-    return made
+    return {**cost_axis(column.values)(label, unit, side), "title": label}
 
 
 def _summary(view: DesignsView, column: ObjectiveColumn, drawn: int) -> str:

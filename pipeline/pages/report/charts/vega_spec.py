@@ -6,19 +6,20 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
-import altair as alt
-from altair.utils.schemapi import debug_mode
-
 from nestmap.pipeline.analysis.network.scatter import Floats, is_wide
 from nestmap.pipeline.format.numbers import Unit
 from nestmap.pipeline.format.palette import Look
-from nestmap.pipeline.pages.report.charts.palette import tone
+from nestmap.pipeline.pages.report.charts.palette import Tone, tone
 from nestmap.pipeline.render.text.plain_table import printable
 
 Value = str | int | float | bool
 Row = Mapping[str, Value]
 Data = Mapping[str, Sequence[Row]]
 """Named tables, row by row."""
+
+Node = None | bool | int | float | str | Sequence["Node"] | Mapping[str, "Node"]
+Spec = Mapping[str, Node]
+"""An object of a specification: a chart or a part of it; tests validate whole charts."""
 
 Side = Literal["top", "bottom", "left"]
 
@@ -34,6 +35,10 @@ OUTLINED: Final = "outlined"
 ZOOM: Final = "zoom"
 """The parameter for the visible part of the axes, also used in ``charts.js``."""
 
+WHEEL: Final = "wheel![event.ctrlKey || event.metaKey]"
+"""The events that zoom."""
+
+_MAIN: Final = "main"
 _PICKED: Final = "picked"
 _FADED: Final = 0.12
 _MARGIN: Final = 0.04
@@ -54,106 +59,139 @@ def plain(name: str) -> str:
     return printable(name)
 
 
-def axis(title: str, unit: Unit, orient: Side, *, grid: bool = True) -> alt.Axis:
+def axis(title: str, unit: Unit, orient: Side, *, grid: bool = True) -> Spec:
     """A numeric axis with a unit, on a side of the chart."""
-    return alt.Axis(
-        title=f"{title} ({unit.name})",
-        orient=orient,
-        labelExpr=f"format(datum.value / {unit.divisor!r}, ',.4~g')",
-        labelOverlap="greedy",
-        tickCount=ticks(orient),
-        grid=grid,
-    )
+    return {
+        "title": f"{title} ({unit.name})",
+        "orient": orient,
+        "labelExpr": f"format(datum.value / {unit.divisor!r}, ',.4~g')",
+        "labelOverlap": "greedy",
+        "tickCount": ticks(orient),
+        "grid": grid,
+    }
 
 
-def log_axis(title: str, unit: Unit, orient: Side) -> alt.Axis:
+def log_axis(title: str, unit: Unit, orient: Side) -> Spec:
     """As :func:`axis`, for a logarithmic scale: only 1, 2 and 5 have labels and lines."""
     value = f"datum.value / {unit.divisor!r}"
     labelled = f"indexof('125', format({value}, '.0e')[0]) >= 0"
     written = f"{value} < 1 ? format({value}, '~g') : format({value}, '~s')"
-    only = {"condition": {"test": labelled, "value": 1}, "value": 0}
-    return alt.Axis(
-        title=[title, f"({unit.name})"],
-        orient=orient,
-        labelExpr=f"{labelled} ? {written} : ''",
-        labelOverlap="greedy",
-        gridOpacity=only,
-        tickOpacity=only,
-        tickCount=ticks(orient),
-    )
+    return {
+        "title": [title, f"({unit.name})"],
+        "orient": orient,
+        "labelExpr": f"{labelled} ? {written} : ''",
+        "labelOverlap": "greedy",
+        "gridOpacity": either(labelled, 1, 0),
+        "tickOpacity": either(labelled, 1, 0),
+        "tickCount": ticks(orient),
+    }
 
 
-def cost_axis(values: Floats) -> Callable[[str, Unit, Side], alt.Axis]:
+def cost_axis(values: Floats) -> Callable[[str, Unit, Side], Spec]:
     """Makes the axis of costs: :func:`log_axis` if they differ much, else :func:`axis`."""
     return log_axis if is_wide(values) else axis
 
 
-def cost_scale(values: Floats) -> alt.Scale:
+def cost_scale(values: Floats) -> Spec:
     """The scale of costs: logarithmic if they differ much, with a small margin."""
     low, high = float(values.min()), float(values.max())
     if is_wide(values):
         room = (high / low) ** _MARGIN
-        return alt.Scale(type="log", domain=[low / room, high * room], nice=False)
+        return {"type": "log", "domain": [low / room, high * room], "nice": False}
     room = (high - low) * _MARGIN or high * _MARGIN or 1.0
-    return alt.Scale(type="linear", domain=[low - room, high + room], nice=False, zero=False)
+    return {"type": "linear", "domain": [low - room, high + room], "nice": False, "zero": False}
 
 
-def ticks(orient: Side) -> alt.ExprRef:
+def ticks(orient: Side) -> Spec:
     """As many marks on an axis as their labels allow."""
-    return alt.ExprRef("ceil(height / 50)" if orient == "left" else "ceil(width / 90)")
+    return {"expr": "ceil(height / 50)" if orient == "left" else "ceil(width / 90)"}
 
 
-def scale_of(labels: Sequence[str], looks: Sequence[Look]) -> alt.Scale:
+def scale_of(labels: Sequence[str], looks: Sequence[Look]) -> Spec:
     """The colours of labelled parts."""
-    tones = [tone(look) for look in looks]
-    colors = [alt.ExprRef(f"{DARK} ? '{x.dark}' : '{x.light}'") for x in tones]
-    return alt.Scale(domain=list(labels), range=colors)
+    return {"domain": labels, "range": [color_of(tone(look)) for look in looks]}
 
 
-def legend() -> alt.Legend:
+def color_of(colors: Tone) -> Spec:
+    """A colour for light pages and one for dark pages."""
+    return {"expr": f"{DARK} ? '{colors.dark}' : '{colors.light}'"}
+
+
+def legend() -> Spec:
     """A legend above the chart; ``charts.js`` sets its number of columns."""
-    return alt.Legend(
-        title=None, orient="top", direction="horizontal", labelLimit=260, symbolLimit=0
-    )
+    place: Spec = {"title": None, "orient": "top", "direction": "horizontal"}
+    return {**place, "labelLimit": 260, "symbolLimit": 0}
 
 
-def picked(field: str) -> alt.Parameter:
+def quantitative(field: str, **properties: Node) -> Spec:
+    """A channel for the numbers of a field."""
+    return {"field": field, "type": "quantitative", **properties}
+
+
+def ordinal(field: str, **properties: Node) -> Spec:
+    """A channel for the numbers of a field as places in an order."""
+    return {"field": field, "type": "ordinal", **properties}
+
+
+def nominal(field: str, **properties: Node) -> Spec:
+    """A channel for the texts of a field."""
+    return {"field": field, "type": "nominal", **properties}
+
+
+def either(test: str, value: float, otherwise: float) -> Spec:
+    """One of two values, as an expression says."""
+    return {"condition": {"test": test, "value": value}, "value": otherwise}
+
+
+def picked(field: str) -> Spec:
     """The item clicked in the legend."""
-    return alt.selection_point(name=_PICKED, fields=[field], bind="legend")
+    return {"name": _PICKED, "select": {"type": "point", "fields": [field]}, "bind": "legend"}
 
 
-def faded(opacity: float = 1.0) -> alt.OpacityValue:
+def faded(opacity: float = 1.0) -> Spec:
     """Fades the items that were not clicked in the legend, once one was."""
-    return alt.OpacityValue(_FADED, condition={"param": _PICKED, "value": opacity})
+    return {"condition": {"param": _PICKED, "value": opacity}, "value": _FADED}
 
 
-def zoom() -> alt.Parameter:
+def zoom() -> Spec:
     """Dragging moves the chart, Ctrl and the wheel zoom, a double click resets it."""
-    return alt.selection_interval(
-        name=ZOOM, bind="scales", zoom="wheel![event.ctrlKey || event.metaKey]"
-    )
+    return {"name": ZOOM, "select": {"type": "interval", "zoom": WHEEL}, "bind": "scales"}
 
 
-def shown(field: str, title: str = "") -> alt.Tooltip:
+def shown(field: str, title: str = "") -> Spec:
     """A line of a tooltip."""
-    return alt.Tooltip(field=field, type="nominal", title=title or field)
+    return nominal(field, title=title or field)
 
 
-def described() -> alt.Description:
+def described() -> Spec:
     """The description of a mark for screen readers: its field ``aria``."""
-    return alt.Description(field="aria", type="nominal")
+    return nominal("aria")
 
 
-def parameter(name: str, value: object) -> alt.Parameter:
+def parameter(name: str, value: Node) -> Spec:
     """A named constant for expressions."""
-    return alt.param(name=name, value=value)
+    return {"name": name, "value": value}
 
 
-unvalidated: Final = debug_mode(False)
-"""Decorates functions that make charts: Altair then does not validate each part of a chart.
+def calculated(**expressions: str) -> list[Spec]:
+    """Fields computed by expressions, one after the other."""
+    return [{"calculate": expression, "as": field} for field, expression in expressions.items()]
 
-That takes half of the time, and a test validates the charts.
-"""
+
+def unit_view(data: str, mark: Spec, encoding: Spec, transform: Sequence[Spec] = ()) -> Spec:
+    """Marks for the rows of a table."""
+    made: Spec = {"data": {"name": data}, "mark": mark, "encoding": encoding}
+    return {**made, "transform": transform} if transform else made
+
+
+def in_main_view(*selections: Spec) -> list[Spec]:
+    """Selections in a chart with layers: among the items of its :func:`main_view`."""
+    return [{**selection, "views": [_MAIN]} for selection in selections]
+
+
+def main_view(layer: Spec) -> Spec:
+    """The layer whose items can be selected."""
+    return {**layer, "name": _MAIN}
 
 
 class Letters(NamedTuple):
@@ -168,20 +206,13 @@ def letters(legend: Iterable[str], axis: Iterable[str] = ("0.123",)) -> Letters:
     return Letters(max(map(len, legend)), max(map(len, axis)))
 
 
-def spec_text(
-    chart: alt.Chart | alt.LayerChart, data: Data, longest: Letters, time: int | None = None
-) -> str:
-    """The specification including its data, without external addresses.
+def spec_text(chart: Spec, data: Data, longest: Letters, time: int | None = None) -> str:
+    """The specification of a chart as wide as its place, including its data.
 
     Charts over a time from 0 to ``time`` show the same window of it, if they are of one run.
     """
     room = {"legendLetters": longest.legend, "axisLetters": longest.axis}
     if time is not None:
         room["time"] = time
-    spec: dict[str, object] = chart.properties(usermeta=room).to_dict(validate=False)
-    for name in ("$schema", "config"):
-        spec.pop(name, None)
-    tables = {name: [dict(row) for row in rows] for name, rows in data.items()}
-    return json.dumps(
-        spec | {"datasets": tables}, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-    )
+    whole: Spec = {**chart, "width": "container", "usermeta": room, "datasets": data}
+    return json.dumps(whole, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
-import altair as alt
 import numpy as np
 
 from nestmap.model.multicore.allocation import Allocation, AllocationSpace
@@ -14,19 +13,27 @@ from nestmap.pipeline.analysis.schedule.tables import FrontView
 from nestmap.pipeline.format.mappings import shortened
 from nestmap.pipeline.format.numbers import count, cycles, energy_text
 from nestmap.pipeline.pages.report.charts.chart import Chart
-from nestmap.pipeline.pages.report.charts.mappings import STAR, energy_axis, latency_axis
+from nestmap.pipeline.pages.report.charts.mappings import cost_axes, starred_shape
+from nestmap.pipeline.pages.report.charts.palette import Tone
 from nestmap.pipeline.pages.report.charts.vega_spec import (
     DARK,
     INK,
     OUTLINED,
     Row,
+    Spec,
+    calculated,
+    color_of,
     described,
     exact,
+    in_main_view,
     letters,
+    main_view,
+    nominal,
     parameter,
+    quantitative,
     shown,
     spec_text,
-    unvalidated,
+    unit_view,
     zoom,
 )
 
@@ -43,6 +50,10 @@ REPORTED: Final = "reported schedule"
 _LETTERS: Final = 240
 """The maximum number of letters of an allocation in a tooltip."""
 
+_OLD: Final = color_of(Tone("#bccad8", "#59636e"))
+_NEW: Final = color_of(Tone("#00466f", "#b5defa"))
+"""The colours of the first generation and of the last one."""
+
 _HEIGHT: Final = 380
 _POINTS: Final = "points"
 _FRONTS: Final = "fronts"
@@ -50,7 +61,6 @@ _SELECTED: Final = "selected"
 _ALLOCATION: Final = "allocation"
 
 
-@unvalidated
 def front_chart(
     view: FrontView, space: AllocationSpace, reported: Allocation | None = None
 ) -> Chart:
@@ -69,7 +79,7 @@ def front_chart(
         _FRONTS: [*_fronts(view)],
     }
     summary = _summary(view, len(chosen))
-    chart = _chart(view).properties(description=summary)
+    chart: Spec = {**_chart(view), "description": summary}
     text = spec_text(chart, data, letters((FRONT, REPORTED)))
     title = "Allocations: energy and latency"
     return Chart(name="allocations", title=title, summary=summary, spec=text)
@@ -136,121 +146,99 @@ def _fronts(view: FrontView) -> Iterator[Row]:
             }
 
 
-def _chart(view: FrontView) -> alt.LayerChart:
-    across, up = latency_axis(view.latency.astype(np.float64)), energy_axis(view.energy)
-    layers = (_lines(view), _allocations(view), _marked())
-    placed = [layer.encode(x=across, y=up) for layer in layers]
-    return (
-        alt.LayerChart(layer=[*placed, _written()])
-        .add_params(parameter(DARK, value=False))
-        .properties(width="container", height=_HEIGHT)
-    )
+def _chart(view: FrontView) -> Spec:
+    place = cost_axes(view.latency.astype(np.float64), view.energy)
+    allocations = main_view(_allocations(view, place))
+    fields = ["x", "y", _ALLOCATION]
+    clicked: Spec = {
+        "name": _SELECTED,
+        "select": {"type": "point", "fields": fields, "on": "click"},
+    }
+    return {
+        "layer": [_lines(view, place), allocations, _marked(place), _written()],
+        "params": [*in_main_view(clicked, zoom()), parameter(DARK, value=False)],
+        "height": _HEIGHT,
+    }
 
 
-def _generation(view: FrontView) -> alt.Color:
+def _generation(view: FrontView) -> Spec:
     last = max(*view.numbers, *view.generation.tolist(), 1)
-    return alt.Color(
-        field="generation",
-        type="quantitative",
-        scale=alt.Scale(domain=[0, last], range=[_old(), _new()], interpolate="hcl"),
-        legend=alt.Legend(title="Generation", orient="top", direction="horizontal", tickCount=3),
+    return quantitative(
+        "generation",
+        scale={"domain": [0, last], "range": [_OLD, _NEW], "interpolate": "hcl"},
+        legend={"title": "Generation", "orient": "top", "direction": "horizontal", "tickCount": 3},
     )
 
 
-def _old() -> alt.ExprRef:
-    """The colour of the first generation."""
-    return alt.ExprRef(f"{DARK} ? '#59636e' : '#bccad8'")
-
-
-def _new() -> alt.ExprRef:
-    """The colour of the last one."""
-    return alt.ExprRef(f"{DARK} ? '#b5defa' : '#00466f'")
-
-
-def _lines(view: FrontView) -> alt.Chart:
+def _lines(view: FrontView, place: Spec) -> Spec:
     """The fronts of some generations."""
-    mark = alt.MarkDef(
-        type="line", interpolate="step-after", clip=True, strokeWidth=1.4, opacity=0.8, aria=False
-    )
-    return alt.Chart(alt.NamedData(_FRONTS), mark=mark).encode(
-        color=_generation(view), detail=alt.Detail(field="generation", type="nominal")
-    )
+    line: Spec = {"interpolate": "step-after", "clip": True, "strokeWidth": 1.4, "opacity": 0.8}
+    color: Spec = {"color": _generation(view), "detail": nominal("generation")}
+    return unit_view(_FRONTS, {"type": "line", **line, "aria": False}, {**place, **color})
 
 
-def _allocations(view: FrontView) -> alt.Chart:
-    selected = alt.selection_point(
-        name=_SELECTED, fields=["x", "y", _ALLOCATION], on="click", empty=False
-    )
-    return (
-        _plot(alt.MarkDef(type="point", filled=True, clip=True, opacity=0.75))
-        .transform_filter(f"datum.kind === '{OTHER}'")
-        .encode(color=_generation(view), size=_size(36))
-        .add_params(selected, zoom())
+def _allocations(view: FrontView, place: Spec) -> Spec:
+    return unit_view(
+        _POINTS,
+        {"type": "point", "filled": True, "clip": True, "opacity": 0.75},
+        {**place, **_told(), "color": _generation(view), "size": _size(36)},
+        [*_calculated(), {"filter": f"datum.kind === '{OTHER}'"}],
     )
 
 
-def _marked() -> alt.Chart:
+def _marked(place: Spec) -> Spec:
     """Those on the last front, and the reported one as a star."""
-    mark = alt.MarkDef(type="point", filled=True, clip=True, style=OUTLINED, opacity=1)
-    scale = alt.Scale(domain=[FRONT, REPORTED], range=["circle", STAR])
-    below = alt.Legend(title=None, orient="bottom", direction="horizontal")
-    return (
-        _plot(mark)
-        .transform_filter(f"datum.kind !== '{OTHER}'")
-        .encode(
-            shape=alt.Shape(field="kind", type="nominal", scale=scale, legend=below),
-            size=_size(alt.expr(f"datum.kind === '{REPORTED}' ? 320 : 60")),
-            color=alt.value("#ffffff"),
-        )
+    size = _size({"expr": f"datum.kind === '{REPORTED}' ? 320 : 60"})
+    shape = starred_shape([FRONT, REPORTED])
+    return unit_view(
+        _POINTS,
+        {"type": "point", "filled": True, "clip": True, "style": OUTLINED, "opacity": 1},
+        {**place, **_told(), "shape": shape, "size": size, "color": {"value": "#ffffff"}},
+        [*_calculated(), {"filter": f"datum.kind !== '{OTHER}'"}],
     )
 
 
-def _size(usual: float | alt.ExprRef) -> alt.SizeValue:
+def _size(usual: float | Spec) -> Spec:
     """The selected point is larger."""
-    return alt.SizeValue(usual, condition={"param": _SELECTED, "empty": False, "value": 220})
+    selected: Spec = {"param": _SELECTED, "empty": False, "value": 220}
+    return {"condition": selected, "value": usual}
 
 
-def _plot(mark: alt.MarkDef) -> alt.Chart:
-    return (
-        alt.Chart(alt.NamedData(_POINTS), mark=mark)
-        .transform_calculate(energy=exact("y", "pJ"), latency=exact("x", "cycles"))
-        .transform_calculate(
-            aria="datum.kind + ', generation ' + datum.generation + ': ' + datum.energy + ', ' + "
-            "datum.latency",
-            peaks=exact("memory", "bit"),
-        )
-        .encode(
-            description=described(),
-            tooltip=[
-                shown("latency"),
-                shown("energy"),
-                shown("peaks", "peaks of memories on the chip"),
-                shown("generation"),
-                shown(_ALLOCATION, "layers and their cores"),
-            ],
-        )
-    )
+def _costs() -> list[Spec]:
+    """The texts of the costs."""
+    return calculated(energy=exact("y", "pJ"), latency=exact("x", "cycles"))
 
 
-def _written() -> alt.Chart:
+def _calculated() -> list[Spec]:
+    """The texts that tooltips and screen readers tell."""
+    aria = "datum.kind + ', generation ' + datum.generation + ': ' + datum.energy + ', ' + "
+    return [*_costs(), *calculated(aria=f"{aria}datum.latency", peaks=exact("memory", "bit"))]
+
+
+def _told() -> Spec:
+    tooltip = [
+        shown("latency"),
+        shown("energy"),
+        shown("peaks", "peaks of memories on the chip"),
+        shown("generation"),
+        shown(_ALLOCATION, "layers and their cores"),
+    ]
+    return {"description": described(), "tooltip": tooltip}
+
+
+def _written() -> Spec:
     """The selected allocation as text above the points."""
-    mark = alt.MarkDef(
-        type="text",
-        align="left",
-        baseline="top",
-        x=4,
-        y=2,
-        style=INK,
-        strokeWidth=0,
-        limit=alt.ExprRef("width - 8"),
-    )
-    text = "datum.latency + ', ' + datum.energy + '. ' + datum.allocation"
-    return (
-        alt.Chart(alt.NamedData(_POINTS), mark=mark)
-        .transform_filter({"param": _SELECTED, "empty": False})
-        .transform_calculate(energy=exact("y", "pJ"), latency=exact("x", "cycles"))
-        .transform_calculate(text=text)
-        .encode(text=alt.Text(field="text", type="nominal"))
+    corner: Spec = {"align": "left", "baseline": "top", "x": 4, "y": 2}
+    width: Spec = {"limit": {"expr": "width - 8"}}
+    return unit_view(
+        _POINTS,
+        {"type": "text", **corner, **width, "style": INK, "strokeWidth": 0},
+        {"text": nominal("text")},
+        [
+            {"filter": {"param": _SELECTED, "empty": False}},
+            *_costs(),
+            *calculated(text="datum.latency + ', ' + datum.energy + '. ' + datum.allocation"),
+        ],
     )
 
 

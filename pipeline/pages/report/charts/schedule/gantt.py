@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-import altair as alt
 import numpy as np
 
 from nestmap.model.multicore.schedule import Schedule
@@ -25,7 +24,6 @@ from nestmap.pipeline.pages.report.charts.schedule.time_axis import (
     is_narrow,
     shown_length,
     time_axis,
-    until,
     window,
     within,
 )
@@ -33,17 +31,25 @@ from nestmap.pipeline.pages.report.charts.schedule.transfer_kinds import row_nam
 from nestmap.pipeline.pages.report.charts.vega_spec import (
     DARK,
     INK,
+    Spec,
+    calculated,
+    color_of,
     described,
+    either,
     exact,
     faded,
+    in_main_view,
     legend,
     letters,
+    main_view,
+    nominal,
+    ordinal,
     parameter,
     picked,
     plain,
     shown,
     spec_text,
-    unvalidated,
+    unit_view,
 )
 from nestmap.pipeline.render.figures.schedule.colors import STALL_LABELS, layer_colors
 
@@ -80,7 +86,6 @@ def gantt_chart(schedule: Schedule) -> Chart:
     return _drawn("schedule", "Schedule", schedule, gantt(schedule))
 
 
-@unvalidated
 def gantt_charts(named: Sequence[tuple[str, Schedule]]) -> tuple[Chart, ...]:
     """Named schedules on the same time axis, with equal layer colours.
 
@@ -105,7 +110,7 @@ def _drawn(name: str, title: str, schedule: Schedule, found: Gantt) -> Chart:
     named = _named_layers(found)
     rows = [shortened(plain(row_name(row))) for row in found.rows]
     summary = _summary(schedule, found, drawn)
-    chart = _chart(found, drawn, named).properties(description=summary)
+    chart: Spec = {**_chart(found, drawn, named), "description": summary}
     longest = letters((shortened(plain(found.layers[i])) for i in named), rows)
     text = spec_text(chart, data, longest, time=found.latency)
     return Chart(name=name, title=title, summary=summary, spec=text)
@@ -120,68 +125,52 @@ def _named_layers(found: Gantt) -> list[int]:
     return sorted(np.argsort(-busy, kind="stable")[:MOST_NAMED].tolist())
 
 
-def _chart(found: Gantt, drawn: Levels, named: Sequence[int]) -> alt.LayerChart:
+def _chart(found: Gantt, drawn: Levels, named: Sequence[int]) -> Spec:
     rows = len(found.rows)
     step = next((step for most, step in _STEPS if rows <= most), _SMALLEST)
     names = [plain(row_name(row)) for row in found.rows]
-    across, down = time_axis(found.latency, "top" if rows > 15 else "bottom"), _rows(rows)
-    parts = (_stalls(found), _bars(found, drawn, named), _critical(found, step))
-    layers = [part.encode(x=across, x2=until(), y=down) for part in parts]
-    return (
-        alt.LayerChart(layer=layers)
-        .add_params(
+    place = {**time_axis(found.latency, "top" if rows > 15 else "bottom"), "y": _rows(rows)}
+    bars = main_view(_bars(found, drawn, named, place))
+    return {
+        "layer": [_stalls(found, place), bars, _critical(found, step, place)],
+        "params": [
+            *in_main_view(picked("layer"), window()),
             parameter(DARK, value=False),
             parameter(_ROWS, names),
             parameter(_SHORT, [shortened(name) for name in names]),
             parameter(_LAYERS, [plain(name) for name in found.layers]),
             parameter(_KINDS, list(_WORDS.values())),
             parameter(_REASONS, list(STALL_LABELS.values())),
-        )
-        .properties(width="container", height=step * rows)
-    )
+        ],
+        "height": step * rows,
+    }
 
 
-def _rows(count_: int) -> alt.Y:
-    names = alt.Axis(
-        title=None,
-        labelExpr=f"{_SHORT}[datum.value]",
-        labelOverlap=False,
-        ticks=False,
-        domain=False,
-        grid=True,
-    )
-    scale = alt.Scale(domain=list(range(count_)), paddingInner=0.2, paddingOuter=0.1)
-    return alt.Y(field="row", type="ordinal", axis=names, scale=scale)
+def _rows(count_: int) -> Spec:
+    names: Spec = {
+        "title": None,
+        "labelExpr": f"{_SHORT}[datum.value]",
+        "labelOverlap": False,
+        "ticks": False,
+        "domain": False,
+        "grid": True,
+    }
+    scale: Spec = {"domain": list(range(count_)), "paddingInner": 0.2, "paddingOuter": 0.1}
+    return ordinal("row", axis=names, scale=scale)
 
 
-def _bars(found: Gantt, drawn: Levels, named: Sequence[int]) -> alt.Chart:
+def _bars(found: Gantt, drawn: Levels, named: Sequence[int], place: Spec) -> Spec:
     fine = is_narrow(found.latency, drawn.fine_below)
-    mark = alt.MarkDef(type="bar", clip=True)
-    return (
-        alt.Chart(alt.NamedData(_BARS), mark=mark)
-        .transform_filter(within(found.latency))
-        .transform_filter(f"datum.fine ? {fine} : {_coarse(drawn, fine)}")
-        .transform_calculate(
-            place=f"{_ROWS}[datum.row]",
-            what=f"{_KINDS}[datum.kind] + (isValid(datum.from) ? "
-            "' from core ' + datum.from + ' to ' + datum.to : '')",
-            of=f"{_LAYERS}[datum.layer] + ' ' + datum.node"
-            " + (datum.count > 1 ? ' and ' + (datum.count - 1) + ' more' : '')",
-            begin=exact("start", "cycles"),
-            finish=exact("end", "cycles"),
-            runtime="format(datum.end - datum.start, ',') + ' cycles'",
-            size="datum.count > 1 ? '' : format(datum.bits, ',') + ' bit'",
-        )
-        .transform_calculate(
-            aria="datum.place + ': ' + datum.of + ' ' + datum.what + ', ' + datum.begin + ' to '"
-            " + datum.finish"
-        )
-        .encode(
-            color=_colors(found, named),
-            opacity=faded(),
-            strokeWidth=alt.StrokeWidthValue(0.5, condition={"test": _thin(found), "value": 0}),
-            description=described(),
-            tooltip=[
+    return unit_view(
+        _BARS,
+        {"type": "bar", "clip": True},
+        {
+            **place,
+            "color": _colors(found, named),
+            "opacity": faded(),
+            "strokeWidth": either(_thin(found), 0, 0.5),
+            "description": described(),
+            "tooltip": [
                 shown("place", "on"),
                 shown("of", "layer and node"),
                 shown("what"),
@@ -190,8 +179,24 @@ def _bars(found: Gantt, drawn: Levels, named: Sequence[int]) -> alt.Chart:
                 shown("runtime"),
                 shown("size", "output or sent"),
             ],
-        )
-        .add_params(picked("layer"), window())
+        },
+        [
+            {"filter": within(found.latency)},
+            {"filter": f"datum.fine ? {fine} : {_coarse(drawn, fine)}"},
+            *calculated(
+                place=f"{_ROWS}[datum.row]",
+                what=f"{_KINDS}[datum.kind] + (isValid(datum.from) ? "
+                "' from core ' + datum.from + ' to ' + datum.to : '')",
+                of=f"{_LAYERS}[datum.layer] + ' ' + datum.node"
+                " + (datum.count > 1 ? ' and ' + (datum.count - 1) + ' more' : '')",
+                begin=exact("start", "cycles"),
+                finish=exact("end", "cycles"),
+                runtime="format(datum.end - datum.start, ',') + ' cycles'",
+                size="datum.count > 1 ? '' : format(datum.bits, ',') + ' bit'",
+                aria="datum.place + ': ' + datum.of + ' ' + datum.what + ', ' + datum.begin + "
+                "' to ' + datum.finish",
+            ),
+        ],
     )
 
 
@@ -205,45 +210,43 @@ def _coarse(drawn: Levels, fine: str) -> str:
     return "true" if drawn.fine is None else f"!({fine})"
 
 
-def _colors(found: Gantt, named: Sequence[int]) -> alt.Color:
+def _colors(found: Gantt, named: Sequence[int]) -> Spec:
     tones = [tone(Look(color)) for color in layer_colors(len(found.layers))]
-    colors = [alt.ExprRef(f"{DARK} ? '{x.dark}' : '{x.light}'") for x in tones]
-    scale = alt.Scale(domain=list(range(len(tones))), range=colors)
-    names = legend()
-    names.labelExpr = f"{_LAYERS}[datum.value]"
-    names["values"] = list(named)
-    return alt.Color(field="layer", type="nominal", scale=scale, legend=names)
+    scale: Spec = {"domain": list(range(len(tones))), "range": [color_of(x) for x in tones]}
+    names: Spec = {**legend(), "labelExpr": f"{_LAYERS}[datum.value]", "values": named}
+    return nominal("layer", scale=scale, legend=names)
 
 
-def _stalls(found: Gantt) -> alt.Chart:
+def _stalls(found: Gantt, place: Spec) -> Spec:
     """Idle times of cores, in a faint text colour."""
-    mark = alt.MarkDef(type="rect", clip=True, style=INK, aria=False, strokeOpacity=0, opacity=0.07)
-    return (
-        alt.Chart(alt.NamedData(_STALLS), mark=mark)
-        .transform_filter(within(found.latency))
-        .transform_calculate(
-            place=f"{_ROWS}[datum.row]",
-            why=f"{_REASONS}[datum.reason]",
-            of=f"isValid(datum.layer) ? {_LAYERS}[datum.layer] + ' ' + datum.node : ''",
-            length="format(datum.end - datum.start, ',') + ' cycles'",
-        )
-        .encode(
-            tooltip=[
-                shown("place", "idle"),
-                shown("why"),
-                shown("of", "next node"),
-                shown("length", "idle for"),
-            ]
-        )
+    faint: Spec = {"style": INK, "aria": False, "strokeOpacity": 0, "opacity": 0.07}
+    told = [
+        shown("place", "idle"),
+        shown("why"),
+        shown("of", "next node"),
+        shown("length", "idle for"),
+    ]
+    return unit_view(
+        _STALLS,
+        {"type": "rect", "clip": True, **faint},
+        {**place, "tooltip": told},
+        [
+            {"filter": within(found.latency)},
+            *calculated(
+                place=f"{_ROWS}[datum.row]",
+                why=f"{_REASONS}[datum.reason]",
+                of=f"isValid(datum.layer) ? {_LAYERS}[datum.layer] + ' ' + datum.node : ''",
+                length="format(datum.end - datum.start, ',') + ' cycles'",
+            ),
+        ],
     )
 
 
-def _critical(found: Gantt, step: float) -> alt.Chart:
+def _critical(found: Gantt, step: float, place: Spec) -> Spec:
     """A line below the steps of the critical path."""
-    mark = alt.MarkDef(
-        type="rect", clip=True, style=INK, aria=False, height=2.5, yOffset=0.45 * step, tooltip=None
-    )
-    return alt.Chart(alt.NamedData(_CRITICAL), mark=mark).transform_filter(within(found.latency))
+    line: Spec = {"style": INK, "aria": False, "height": 2.5, "yOffset": 0.45 * step}
+    mark: Spec = {"type": "rect", "clip": True, **line, "tooltip": None}
+    return unit_view(_CRITICAL, mark, place, [{"filter": within(found.latency)}])
 
 
 def _summary(schedule: Schedule, found: Gantt, drawn: Levels) -> str:

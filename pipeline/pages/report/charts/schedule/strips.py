@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-import altair as alt
-
 from nestmap.pipeline.format.mappings import shortened
 from nestmap.pipeline.format.palette import Look
 from nestmap.pipeline.pages.report.charts.chart import Chart
 from nestmap.pipeline.pages.report.charts.schedule.time_axis import (
     brush,
     time_axis,
-    until,
     window,
     within,
 )
@@ -21,18 +18,24 @@ from nestmap.pipeline.pages.report.charts.vega_spec import (
     DARK,
     INK,
     Row,
+    Spec,
+    calculated,
     described,
     exact,
     faded,
+    in_main_view,
     legend,
     letters,
+    main_view,
+    nominal,
     parameter,
     picked,
     plain,
+    quantitative,
     scale_of,
     shown,
     spec_text,
-    unvalidated,
+    unit_view,
 )
 
 MOST_CELLS: Final = 4000
@@ -80,91 +83,84 @@ def cell(row: int, start: int, end: int, low: float, high: float) -> dict[str, i
     return {"row": row, "start": start, "end": end, "y": bottom, "top": top}
 
 
-@unvalidated
 def strips_chart(strips: Strips, cells: Sequence[Row]) -> Chart:
     """The strips; each cell has at least the fields of :func:`cell`, and ``part``."""
     labels = [part.label for part in strips.parts]
     names = [plain(name) for name in strips.rows]
-    layers = [_full(), _cells(strips, labels)]
-    chart = (
-        alt.LayerChart(layer=[x.encode(y=_down(strips)) for x in layers])
-        .add_params(
+    several = len(labels) > 1
+    selections = [*([picked("label")] if several else []), brush() if strips.chooses else window()]
+    chart: Spec = {
+        "layer": [_full(_down(strips)), main_view(_cells(strips, labels))],
+        "params": [
+            *in_main_view(*selections),
             parameter(DARK, value=False),
             parameter(_ROWS, names),
             parameter(_SHORT, [shortened(name) for name in names]),
             parameter(_PARTS, labels),
-        )
-        .properties(width="container", height=_STEP * len(names) * (1.6 if strips.chooses else 1.0))
-        .properties(description=strips.summary)
-    )
+        ],
+        "height": _STEP * len(names) * (1.6 if strips.chooses else 1.0),
+        "description": strips.summary,
+    }
     longest = letters(labels, map(shortened, names))
     text = spec_text(chart, {_DATA: cells, _LINES: _heights(strips)}, longest, time=strips.latency)
     return Chart(name=strips.name, title=strips.title, summary=strips.summary, spec=text)
 
 
-def _down(strips: Strips) -> alt.Y:
+def _down(strips: Strips) -> Spec:
     """Rows from the top, each one unit high."""
     count = len(strips.rows)
-    names = alt.Axis(
-        title=None,
-        values=[row + 1 - _HIGH / 2 for row in range(count)],
-        labelExpr=f"{_SHORT}[floor(datum.value)]",
-        labelOverlap=False,
-        ticks=False,
-        domain=False,
-        grid=False,
-    )
-    scale = alt.Scale(domain=[0, count], reverse=True, nice=False, zero=False)
-    return alt.Y(field="y", type="quantitative", axis=names, scale=scale)
+    names: Spec = {
+        "title": None,
+        "values": [row + 1 - _HIGH / 2 for row in range(count)],
+        "labelExpr": f"{_SHORT}[floor(datum.value)]",
+        "labelOverlap": False,
+        "ticks": False,
+        "domain": False,
+        "grid": False,
+    }
+    scale: Spec = {"domain": [0, count], "reverse": True, "nice": False, "zero": False}
+    return quantitative("y", axis=names, scale=scale)
 
 
-def _cells(strips: Strips, labels: Sequence[str]) -> alt.Chart:
-    mark = alt.MarkDef(type="bar", clip=True, strokeWidth=0, minBandSize=0)
-    looks = [part.look for part in strips.parts]
+def _cells(strips: Strips, labels: Sequence[str]) -> Spec:
     several = len(labels) > 1
-    color = alt.Color(
-        field="label",
-        type="nominal",
-        scale=scale_of(labels, looks),
-        legend=legend() if several else None,
-    )
-    chosen = [brush()] if strips.chooses else [window()]
-    return (
-        alt.Chart(alt.NamedData(_DATA), mark=mark)
-        .transform_filter("true" if strips.chooses else within(strips.latency))
-        .transform_calculate(
-            name=f"{_ROWS}[datum.row]",
-            label=f"{_PARTS}[datum.part]",
-            text=strips.text,
-            begin=exact("start", "cycles"),
-            finish=exact("end", "cycles"),
-        )
-        .transform_calculate(
-            aria="datum.name + ', ' + datum.label + ', ' + datum.begin + ': ' + datum.text"
-        )
-        .encode(
-            x=time_axis(strips.latency),
-            x2=until(),
-            y2=alt.Y2(field="top"),
-            color=color,
-            opacity=faded() if several else alt.value(1),
-            description=described(),
-            tooltip=[
+    scale = scale_of(labels, [part.look for part in strips.parts])
+    return unit_view(
+        _DATA,
+        {"type": "bar", "clip": True, "strokeWidth": 0, "minBandSize": 0},
+        {
+            **time_axis(strips.latency),
+            "y": _down(strips),
+            "y2": {"field": "top"},
+            "color": nominal("label", scale=scale, legend=legend() if several else None),
+            "opacity": faded() if several else {"value": 1},
+            "description": described(),
+            "tooltip": [
                 shown("name", "of"),
                 *([shown("label", "what")] if several else []),
                 shown("text", strips.quantity),
                 shown("begin", "from"),
                 shown("finish", "to"),
             ],
-        )
-        .add_params(*([picked("label")] if several else []), *chosen)
+        },
+        [
+            {"filter": "true" if strips.chooses else within(strips.latency)},
+            *calculated(
+                name=f"{_ROWS}[datum.row]",
+                label=f"{_PARTS}[datum.part]",
+                text=strips.text,
+                begin=exact("start", "cycles"),
+                finish=exact("end", "cycles"),
+                aria="datum.name + ', ' + datum.label + ', ' + datum.begin + ': ' + datum.text",
+            ),
+        ],
     )
 
 
-def _full() -> alt.Chart:
+def _full(down: Spec) -> Spec:
     """Lines at the heights of empty and full strips."""
-    mark = alt.MarkDef(type="rule", style=INK, strokeWidth=0.7, strokeOpacity=0.35, aria=False)
-    return alt.Chart(alt.NamedData(_LINES), mark=mark)
+    faint: Spec = {"style": INK, "strokeWidth": 0.7, "strokeOpacity": 0.35, "aria": False}
+    return unit_view(_LINES, {"type": "rule", **faint}, {"y": down})
 
 
 def _heights(strips: Strips) -> list[Row]:

@@ -4,40 +4,35 @@ from __future__ import annotations
 
 from typing import Final
 
-import altair as alt
-
 from nestmap.pipeline.format.numbers import cycles_unit
-from nestmap.pipeline.pages.report.charts.vega_spec import ZOOM, Side, axis
+from nestmap.pipeline.pages.report.charts.vega_spec import (
+    WHEEL,
+    ZOOM,
+    Side,
+    Spec,
+    axis,
+    quantitative,
+)
 
 BEGIN: Final = "start"
 """The field on the axis, also used in ``charts.js``."""
 
-_HAND: Final = "wheel![event.ctrlKey || event.metaKey]"
+
+def time_axis(latency: int, orient: Side = "bottom") -> Spec:
+    """The channels of bars over the time from 0 up to the latency, in cycles."""
+    scale: Spec = {"domain": [0, max(latency, 1)], "nice": False}
+    begin = quantitative(BEGIN, scale=scale, axis=axis("Time", cycles_unit(latency), orient))
+    return {"x": begin, "x2": {"field": "end"}}
 
 
-def time_axis(latency: int, orient: Side = "bottom") -> alt.X:
-    """The time from 0 up to the latency, in cycles."""
-    return alt.X(
-        field=BEGIN,
-        type="quantitative",
-        scale=alt.Scale(domain=[0, max(latency, 1)], nice=False),
-        axis=axis("Time", cycles_unit(latency), orient),
-    )
-
-
-def until() -> alt.X2:
-    """The end of a bar that begins at ``start``."""
-    return alt.X2(field="end")
-
-
-def window() -> alt.Parameter:
+def window() -> Spec:
     """Dragging moves the window, Ctrl and the wheel zoom, a double click shows the whole time."""
-    return alt.selection_interval(name=ZOOM, encodings=["x"], bind="scales", zoom=_HAND)
+    return {**brush(), "bind": "scales"}
 
 
-def brush() -> alt.Parameter:
+def brush() -> Spec:
     """Dragging selects the window of all other charts."""
-    return alt.selection_interval(name=ZOOM, encodings=["x"], zoom=_HAND)
+    return {"name": ZOOM, "select": {"type": "interval", "encodings": ["x"], "zoom": WHEEL}}
 
 
 def within(latency: int) -> str:
