@@ -17,6 +17,7 @@ from nestmap.model import (
     Objective,
     SpatialProblem,
 )
+from nestmap.model.arrays import Rows
 from nestmap.model.base import copy_with
 from nestmap.pipeline.analysis.mapping.explanation import Change, WhatIf
 from nestmap.pipeline.analysis.mapping.records import evaluated
@@ -30,6 +31,9 @@ TRIED: Final = 3
 
 FACTORS: Final = 6
 """Loop factors of LOMA's orders under each of them."""
+
+_CHECKED: Final = 64
+"""Spatial mappings that are checked at once for whether a temporal mapping may fit."""
 
 
 def other_spatial_mappings(spatial: SpatialProblem, cme: CostModelEvaluation) -> Iterator[WhatIf]:
@@ -48,22 +52,31 @@ def other_spatial_mappings(spatial: SpatialProblem, cme: CostModelEvaluation) ->
 
 
 def _promising(spatial: SpatialProblem) -> Iterator[SpatialProblem]:
-    every = _candidates(_unfixed(spatial.problem))
+    problem = _unfixed(spatial.problem)
+    # bounds of arrays that compute in memory are made one by one, and mixed mappings are many
+    every = all_spatial_mappings(problem, mixed=problem.accelerator.array.imc is None)
     if not len(every):
         return
     bounds = every.bounds()
-    by_latency = np.lexsort((bounds.energy, bounds.latency))[:TRIED]
-    by_energy = np.lexsort((bounds.latency, bounds.energy))[:TRIED]
-    for row in dict.fromkeys([*by_latency.tolist(), *by_energy.tolist()]):
-        other = every.spatial(int(row))
+    by_latency = _first_that_may_fit(every, np.lexsort((bounds.energy, bounds.latency)))
+    by_energy = _first_that_may_fit(every, np.lexsort((bounds.latency, bounds.energy)))
+    for row in dict.fromkeys([*by_latency, *by_energy]):
+        other = every.spatial(row)
         if other.spatial_mapping != spatial.spatial_mapping:
             yield other
 
 
-def _candidates(problem: MappingProblem) -> SpatialCandidates:
-    # bounds of arrays that compute in memory are made one by one, and mixed mappings are many
-    every = all_spatial_mappings(problem, mixed=problem.accelerator.array.imc is None)
-    return every.where(rows_that_may_fit(every))
+def _first_that_may_fit(every: SpatialCandidates, order: Rows) -> list[int]:
+    """The first rows in that order under which a temporal mapping may fit; nearly all do."""
+    found: list[int] = []
+    for begin in range(0, len(order), _CHECKED):
+        rows = order[begin : begin + _CHECKED]
+        checked = np.isin(np.arange(len(every)), rows)
+        fitting = np.flatnonzero(checked)[rows_that_may_fit(every.where(checked))]
+        found += rows[np.isin(rows, fitting)].tolist()
+        if len(found) >= TRIED:
+            break
+    return found[:TRIED]
 
 
 def _unfixed(problem: MappingProblem) -> MappingProblem:
