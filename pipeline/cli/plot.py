@@ -18,7 +18,7 @@ from nestmap.pipeline.cli.plot_request import (
     save_figure,
 )
 from nestmap.pipeline.cli.printing import print_note
-from nestmap.pipeline.cli.recorded_sweep import is_sweep, plot_recorded
+from nestmap.pipeline.cli.sweep_or_run import is_sweep
 from nestmap.pipeline.render import figures
 from nestmap.pipeline.render.figures.preconditions import check_matplotlib
 from nestmap.store import RunKind, Store
@@ -64,6 +64,10 @@ def run_plot(options: PlotOptions) -> None:
     check_matplotlib()
     with Store.open_read_only(options.store) as store:
         if is_sweep(store, options.run):
+            from nestmap.pipeline.cli.recorded_sweep import (  # noqa: PLC0415 (for sweeps alone)
+                plot_recorded,
+            )
+
             plot_recorded(options, store)
             return
         run = store.find_run(options.run)

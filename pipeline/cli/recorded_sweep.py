@@ -1,11 +1,10 @@
-"""Sweeps that are recorded: which arguments name one, its front, its figures, its page."""
+"""Sweeps that are recorded: their front, figures and page."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from nestmap.model import InputError, StoreError
-from nestmap.model.run_label import LAST_RUN
+from nestmap.model import InputError
 from nestmap.pipeline.cli.options.view import PlotOptions
 from nestmap.pipeline.cli.plot_request import FOLDER
 from nestmap.pipeline.cli.printing import show_text
@@ -14,21 +13,6 @@ from nestmap.pipeline.sweep.recorded import read_result
 from nestmap.pipeline.sweep.recorded_summary import read_summary
 from nestmap.pipeline.util.atomic_files import os_errors_as_input_errors
 from nestmap.store import Store
-
-
-def is_sweep(store: Store, text: str) -> bool:
-    """Whether ``text`` names a sweep and no run: its name, or the beginning of its key.
-
-    ``last`` is a run, unless the store has none.
-    """
-    try:
-        store.find_run(text)
-    except StoreError:
-        return any(
-            text in (LAST_RUN, x.info.name) or (text and x.info.key.startswith(text))
-            for x in store.sweeps()
-        )
-    return False
 
 
 def show_sweep(name: str, number: int | None, path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nestmap.pipeline.cli.options.view import ReportOptions
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import print_note
-from nestmap.pipeline.cli.recorded_sweep import is_sweep, sweep_report
+from nestmap.pipeline.cli.sweep_or_run import is_sweep
 from nestmap.pipeline.util.atomic_files import write_text
 from nestmap.pipeline.util.extras import REPORT, check_installed
 from nestmap.store import Store
@@ -22,6 +22,10 @@ def run_report(options: ReportOptions) -> None:
     check_target("--output", options.output, (options.store,))
     with Store.open_read_only(options.store) as store:
         if len(options.runs) == 1 and is_sweep(store, options.runs[0]):
+            from nestmap.pipeline.cli.recorded_sweep import (  # noqa: PLC0415 (for sweeps alone)
+                sweep_report,
+            )
+
             write_text(options.output, sweep_report(options.runs[0], store))
             print_note(f"Written to {options.output}.")
             return

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from nestmap.pipeline.pages.report.page import stream_report
+from nestmap.pipeline.pages.report.multicore.page import stream_report
 from nestmap.pipeline.render.text.plain_table import printable
 from tests.browser.pages import (
     AXE_RULES,

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse
 
 from nestmap.pipeline.pages.explorer.urls import RUNS, SCHEMA, SQL, STATIC, SWEEPS
 from nestmap.pipeline.pages.report.assets import Assets
-from nestmap.pipeline.pages.report.page import document
+from nestmap.pipeline.pages.report.layout import document
 from nestmap.pipeline.pages.report.render import templates
 
 STYLE: Final = "explorer.css"

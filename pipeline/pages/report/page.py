@@ -1,11 +1,10 @@
-"""Builds the pages of a run, a layer and a comparison, and whole documents."""
+"""Builds the pages of a run, a layer and a comparison, and the report of several runs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
-from typing import Final, final
+from typing import final
 from uuid import UUID
 
 from markupsafe import Markup
@@ -16,16 +15,13 @@ from nestmap.pipeline.analysis.network.stacked_bars import cmes_of, memory_looks
 from nestmap.pipeline.explore.explanation import explain
 from nestmap.pipeline.explore.recorded_problem import searched_problem
 from nestmap.pipeline.pages.report.accelerator import Machine, machine
-from nestmap.pipeline.pages.report.assets import INLINE, SCRIPTS, Assets, Static, inline, policy
 from nestmap.pipeline.pages.report.charts import comparison_charts, mappings_chart, run_charts
 from nestmap.pipeline.pages.report.charts.chart import Chart
 from nestmap.pipeline.pages.report.comparison import ComparisonView, comparison, run_names
 from nestmap.pipeline.pages.report.explanation import ExplainedLayer, explained_layer, front_table
 from nestmap.pipeline.pages.report.layers import layer_table
+from nestmap.pipeline.pages.report.layout import NOTHING, document
 from nestmap.pipeline.pages.report.links import IN_PAGE, Links, layer_anchor
-from nestmap.pipeline.pages.report.multicore.comparison import stream_names
-from nestmap.pipeline.pages.report.multicore.page import stream_body, stream_comparison_body
-from nestmap.pipeline.pages.report.multicore.reported_run import ReportedStream, read_stream
 from nestmap.pipeline.pages.report.provenance import Facts, facts, unfinished
 from nestmap.pipeline.pages.report.render import render
 from nestmap.pipeline.pages.report.run import ReportedRun, read_reported
@@ -34,8 +30,6 @@ from nestmap.pipeline.pages.report.summary import Summary, summary
 from nestmap.pipeline.pages.report.vector_operators import node_table, operator_table
 from nestmap.pipeline.render.tables.table import Table
 from nestmap.store import RunKind, Store
-
-NOTHING: Final = Markup("")
 
 
 @final
@@ -78,22 +72,6 @@ class _LayerView:
     explained: ExplainedLayer | None = None
     front: Table | None = None
     charts: tuple[Chart, ...] = ()
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _DocumentView:
-    """The template's data for a whole page."""
-
-    title: str
-    version: str
-    policy: str
-    body: Markup
-    menu: Markup
-    style: Markup
-    theme: Markup
-    scripts: tuple[Markup, ...]
-    assets: Assets
 
 
 def run_body(run: ReportedRun, links: Links = IN_PAGE, layers: Markup = NOTHING) -> Markup:
@@ -175,25 +153,6 @@ def comparison_body(runs: Sequence[ReportedRun], links: Links = IN_PAGE) -> Mark
     return render("comparison", view)
 
 
-def document(title: str, body: Markup, assets: Assets = INLINE, menu: Markup = NOTHING) -> str:
-    """A whole page; ``menu`` are the links in its header (``<a>`` elements)."""
-    inside = assets.folder is None
-    scripts = tuple(inline(file) for file in SCRIPTS) if inside else ()
-    theme = inline(Static.THEME) if inside else NOTHING
-    view = _DocumentView(
-        title=title,
-        version=version("nestmap"),
-        policy=policy((theme, *scripts) if inside else ()),
-        body=body,
-        menu=menu,
-        style=inline(Static.STYLE) if inside else NOTHING,
-        theme=theme,
-        scripts=scripts,
-        assets=assets,
-    )
-    return render("document", view) + "\n"
-
-
 def report(store: Store, runs: Sequence[UUID]) -> str:
     """One self-contained page about the runs.
 
@@ -206,6 +165,13 @@ def report(store: Store, runs: Sequence[UUID]) -> str:
         if list(runs).count(given) > 1:
             raise InputError("runs", f"run {given} twice", "each run once")
     if are_streams(store, runs):
+        from nestmap.pipeline.pages.report.multicore.page import (  # noqa: PLC0415 (slow to import)
+            stream_report,
+        )
+        from nestmap.pipeline.pages.report.multicore.reported_run import (  # noqa: PLC0415
+            read_stream,
+        )
+
         return stream_report([read_stream(store, run) for run in runs])
     found = [read_reported(store, run) for run in runs]
     bodies = [_whole(store, run) for run in found]
@@ -232,18 +198,6 @@ def are_streams(store: Store, runs: Sequence[UUID]) -> bool:
             found, expected = what[kind], what[kinds[0]]
             raise InputError(f"run {run}", f"a run on {found}", f"one on {expected}, as the first")
     return kinds[0] is RunKind.STREAM
-
-
-def stream_report(runs: Sequence[ReportedStream]) -> str:
-    """One self-contained page about schedules on several cores."""
-    bodies = [stream_body(run) for run in runs]
-    if len(runs) == 1:
-        return document(runs[0].title, bodies[0])
-    menu = Markup('<a href="#comparison">Comparison</a>')
-    for run, name in zip(runs, stream_names(runs), strict=True):
-        menu += Markup('<a href="#{}">{}</a>').format(run.anchor, name)
-    body = render("runs", (stream_comparison_body(runs), *bodies))
-    return document(f"{len(runs)} schedules compared", body, menu=menu)
 
 
 def _whole(store: Store, run: ReportedRun) -> Markup:

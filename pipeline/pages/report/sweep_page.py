@@ -11,7 +11,7 @@ from markupsafe import Markup
 from nestmap.model.design_space.space import DesignObjective
 from nestmap.pipeline.pages.report.charts import sweep_charts
 from nestmap.pipeline.pages.report.charts.chart import Chart
-from nestmap.pipeline.pages.report.page import document
+from nestmap.pipeline.pages.report.layout import document
 from nestmap.pipeline.pages.report.render import render
 from nestmap.pipeline.pages.report.summary import EDP_UNIT, Fact, edp
 from nestmap.pipeline.render.tables import cells

@@ -1,4 +1,4 @@
-"""The parts of pages about schedules: one schedule, and comparisons."""
+"""The pages about schedules: one schedule, comparisons, and the report of several."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from nestmap.pipeline.pages.report.charts.schedule.utilization import (
     wire_chart,
 )
 from nestmap.pipeline.pages.report.comparison import ComparisonView
+from nestmap.pipeline.pages.report.layout import document
 from nestmap.pipeline.pages.report.multicore.comparison import (
     Link,
     in_page,
@@ -127,3 +128,15 @@ def stream_comparison_body(runs: Sequence[ReportedStream], link: Link = in_page)
         latency=max(schedule.latency for _, schedule in schedules),
     )
     return render("comparison", view)
+
+
+def stream_report(runs: Sequence[ReportedStream]) -> str:
+    """One self-contained page about schedules on several cores."""
+    bodies = [stream_body(run) for run in runs]
+    if len(runs) == 1:
+        return document(runs[0].title, bodies[0])
+    menu = Markup('<a href="#comparison">Comparison</a>')
+    for run, name in zip(runs, stream_names(runs), strict=True):
+        menu += Markup('<a href="#{}">{}</a>').format(run.anchor, name)
+    body = render("runs", (stream_comparison_body(runs), *bodies))
+    return document(f"{len(runs)} schedules compared", body, menu=menu)

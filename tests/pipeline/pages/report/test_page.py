@@ -15,7 +15,8 @@ from nestmap.model import InputError, NetworkProblem, Workload
 from nestmap.model.base import copy_with
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.pages.report.assets import Assets, Static, static_text
-from nestmap.pipeline.pages.report.page import NOTHING, document, layer_body, report, run_body
+from nestmap.pipeline.pages.report.layout import NOTHING, document
+from nestmap.pipeline.pages.report.page import layer_body, report, run_body
 from nestmap.pipeline.pages.report.render import json_block, render, templates
 from nestmap.pipeline.pages.report.run import read_reported
 from nestmap.store import Store

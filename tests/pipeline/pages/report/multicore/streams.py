@@ -11,8 +11,8 @@ from nestmap.model.multicore.cn_layer import CnLayer
 from nestmap.model.multicore.population import Fitness, Generation, Individual
 from nestmap.model.multicore.schedule import Schedule
 from nestmap.model.multicore.top_memories import TopMemories
+from nestmap.pipeline.pages.report.multicore.page import stream_report
 from nestmap.pipeline.pages.report.multicore.reported_run import ReportedStream
-from nestmap.pipeline.pages.report.page import stream_report
 from tests.pipeline.pages.report.dom import Element, read
 from tests.pipeline.render.figures.schedules import pipelined, streamed
 

@@ -12,9 +12,10 @@ import pytest
 from nestmap.model import InputError
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.multicore.api import stream_problem
+from nestmap.pipeline.pages.report.multicore.page import stream_report
 from nestmap.pipeline.pages.report.multicore.reported_run import read_stream
 from nestmap.pipeline.pages.report.multicore.tables import MOST_NODES, nodes_table
-from nestmap.pipeline.pages.report.page import report, stream_report
+from nestmap.pipeline.pages.report.page import report
 from nestmap.pipeline.render.text.plain_table import printable
 from nestmap.store import Store
 from tests.pipeline.multicore.streams import Watched, job
