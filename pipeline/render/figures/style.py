@@ -8,6 +8,7 @@ from importlib import import_module
 from threading import RLock
 from typing import Final, Protocol
 
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from nestmap.pipeline.format.palette import GRID, INK, MUTED
@@ -85,8 +86,12 @@ def styled() -> Generator[None]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of that size (inches) with automatic layout."""
-    return Figure(figsize=(width, height), layout="constrained")
+    """An empty figure of that size (inches) with automatic layout.
+
+    Its canvas keeps a renderer: matplotlib otherwise makes one for each text that is measured, and
+    measures the same text again with it.
+    """
+    return FigureCanvasAgg(Figure(figsize=(width, height), layout="constrained")).figure
 
 
 def set_title(figure: Figure, title: str) -> None:
