@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from nestmap.pipeline.analysis.network.stacked_bars import Bars
 from nestmap.pipeline.format.numbers import Unit
-from nestmap.pipeline.render.figures.matplotlib_types import Plot, page_of
+from nestmap.pipeline.render.figures.matplotlib_types import Place, Plot, page_of
 from nestmap.pipeline.render.figures.style import WIDTH, new_figure, set_title
 from nestmap.pipeline.render.figures.text_metrics import (
     escape_undrawable,
@@ -76,32 +77,48 @@ def page_width(panels: int, charts: int, names: Sequence[str]) -> float:
 
 
 def draw_bars(axes: Plot, chart: Chart, shown: slice, *, names: bool) -> None:
-    """Draws the rows of a slice, the first at the top."""
+    """Draws the rows of a slice, the first at the top.
+
+    The bars of a part are one artist, since matplotlib lays out and draws each by itself.
+    """
     rows = range(len(chart.bars.names))[shown]
     left = [0.0] * len(rows)
     for part in chart.bars.parts:
         values = part.values[shown]
-        axes.barh(
-            rows,
-            values,
-            left=left,
-            height=_BAR,
-            color=part.look.color,
+        right = [a + b for a, b in zip(left, values, strict=True)]
+        bars = PolyCollection(
+            corners(rows, _BAR, left, right),
+            facecolor=part.look.color,
             hatch=part.look.hatch,
             label=escape_undrawable(part.label),
             edgecolor="white" if part.look.color != "#ffffff" else "#888888",
-            linewidth=[0.2 if value else 0.0 for value in values],
+            linewidths=[0.2 if value else 0.0 for value in values],
         )
-        left = [a + b for a, b in zip(left, values, strict=True)]
+        axes.add_collection(bars, autolim=False)
+        left = right
     name_rows(axes, rows, chart.bars.names[shown], names=names)
     scale_axis(axes, chart, max(chart.bars.totals))
+
+
+def corners(
+    rows: Sequence[float], height: float, left: Sequence[float], right: Sequence[float]
+) -> list[list[Place]]:
+    """The corners of bars of that height around the middles of rows."""
+    low, high = -height / 2, height / 2
+    return [
+        [(a, row + low), (b, row + low), (b, row + high), (a, row + high)]
+        for row, a, b in zip(rows, left, right, strict=True)
+    ]
 
 
 def name_rows(axes: Plot, rows: Sequence[int], labels: Sequence[str], *, names: bool) -> None:
     """Rows from the top down, with or without their names."""
     axes.set_ylim(rows[-1] + 0.6, rows[0] - 0.6)
-    axes.set_yticks(rows, [short_name(label) for label in labels])
-    axes.tick_params("y", length=0, labelleft=names)
+    if names:
+        axes.set_yticks(rows, [short_name(label) for label in labels])
+    else:
+        axes.set_yticks([], [])
+    axes.tick_params("y", length=0)
     axes.spines["left"].set_visible(False)
 
 

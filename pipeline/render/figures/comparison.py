@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from nestmap.pipeline.analysis.network.run_comparison import (
@@ -20,6 +21,7 @@ from nestmap.pipeline.render.figures.bars import (
     MOST_ROWS,
     Chart,
     add_legend,
+    corners,
     draw_bars,
     legend_rows,
     name_rows,
@@ -128,10 +130,14 @@ def _draw_layers(axes: Plot, chart: Chart, shown: slice, *, names: bool) -> None
     thin = _BAR / len(chart.bars.parts)
     for i, part in enumerate(chart.bars.parts):
         middle = [row - _BAR / 2 + (i + 0.5) * thin for row in rows]
-        axes.barh(
-            middle, part.values[shown], height=thin, color=part.look.color,
-            hatch=part.look.hatch, label=short_name(part.label, 40), edgecolor=_EDGE,
-            linewidth=[0.2] * len(rows),
-        )  # fmt: skip
+        bars = PolyCollection(
+            corners(middle, thin, [0.0] * len(rows), part.values[shown]),
+            facecolor=part.look.color,
+            hatch=part.look.hatch,
+            label=short_name(part.label, 40),
+            edgecolor=_EDGE,
+            linewidths=0.2,
+        )
+        axes.add_collection(bars, autolim=False)
     name_rows(axes, rows, chart.bars.names[shown], names=names)
     scale_axis(axes, chart, _longest(chart.bars))

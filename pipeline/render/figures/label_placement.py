@@ -12,8 +12,8 @@ from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox
 
 from nestmap.pipeline.format.palette import MUTED
-from nestmap.pipeline.render.figures.matplotlib_types import Place, Plot, page_of
-from nestmap.pipeline.render.figures.style import SMALL
+from nestmap.pipeline.render.figures.matplotlib_types import Place, Plot
+from nestmap.pipeline.render.figures.style import SMALL, lay_out
 
 Floats = npt.NDArray[np.float64]
 
@@ -66,7 +66,7 @@ def place_labels(
     Labels do not cover ``points``. This lays the figure out: nothing that moves the axes may be
     added afterwards.
     """
-    page_of(figure).draw_without_rendering()
+    lay_out(figure)
     scale = figure.dpi / 72
     pixels = axes.transData.transform(np.array(points, np.float64).reshape(-1, 2))
     taken = _Taken(pixels, _POINT * scale)

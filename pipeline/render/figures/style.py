@@ -94,6 +94,13 @@ def new_figure(width: float, height: float) -> Figure:
     return FigureCanvasAgg(Figure(figsize=(width, height), layout="constrained")).figure
 
 
+def lay_out(figure: Figure) -> None:
+    """Moves the parts of a figure to where they will be drawn."""
+    engine = figure.get_layout_engine()
+    assert engine is not None, "new_figure gives it one"
+    engine.execute(figure)
+
+
 def set_title(figure: Figure, title: str) -> None:
     """Puts a title at the top left of a figure."""
     page_of(figure).suptitle(title, x=0.01, ha="left", fontweight="bold")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from matplotlib.transforms import Bbox
 
 from nestmap.model import CostModelEvaluation, InputError, LayerResult, NetworkEvaluation
 from nestmap.model.base import copy_with
@@ -30,10 +30,12 @@ NAMES = ("a", "b", "c", "d", "e")
 def lengths(axes: Axes) -> list[float]:
     """The lengths of the stacked bars of a chart, from the top down."""
     rows: dict[float, float] = {}
-    for patch in axes.patches:
-        assert isinstance(patch, Rectangle)
-        middle = round(patch.get_y() + patch.get_height() / 2, 6)
-        rows[middle] = rows.get(middle, 0.0) + patch.get_width()
+    for bars in axes.collections:
+        for path in bars.get_paths():
+            box = Bbox.null()
+            box.update_from_path(path)
+            middle = round((box.y0 + box.y1) / 2, 6)
+            rows[middle] = rows.get(middle, 0.0) + box.width
     return [rows[middle] for middle in sorted(rows)]
 
 
