@@ -18,7 +18,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from nestmap.pipeline.cli.commands import app
+from nestmap.pipeline.cli.commands import command_line
 from nestmap.pipeline.frontend.bundled import resolve_accelerator
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
 from nestmap.store import DEFAULT_PATH, Store
@@ -118,7 +118,8 @@ def run(command: Command, where: str) -> None:
         return
     program, *arguments = command.arguments
     assert program == "nestmap", f"{where}: {command.text}"
-    done = CliRunner().invoke(app, [_first_run() if x == SOME_RUN else x for x in arguments])
+    words = [_first_run() if x == SOME_RUN else x for x in arguments]
+    done = CliRunner().invoke(command_line(words), words)
     assert done.exit_code == 0, f"{where}: {command.text}\n{done.output}"
     printed = [line.rstrip() for line in (done.stdout + done.stderr).splitlines()]
     shown = not command.shown or is_shown(command.shown, printed)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from nestmap.pipeline.cli.commands import app
+from nestmap.pipeline.cli.commands import command_line
 from tests.docs.blocks import ROOT, blocks_of, commands_of
 
 PAGE = ROOT / "docs" / "multi-core.md"
@@ -25,7 +25,7 @@ def test_the_page_shows_what_its_command_draws(
             Path(block.title).write_text(block.text, encoding="utf-8")
     commands = [x for block in blocks if block.language == "console" for x in commands_of(block)]
     (drawing,) = [command for command in commands if name in command.arguments]
-    done = CliRunner().invoke(app, drawing.arguments[1:])
+    done = CliRunner().invoke(command_line(drawing.arguments[1:]), drawing.arguments[1:])
     assert done.exit_code == 0
     drawn = Path(name).read_text(encoding="utf-8")
     assert drawn == (ROOT / "docs" / "images" / f"split-{name}").read_text(encoding="utf-8")

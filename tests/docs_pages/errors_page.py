@@ -20,7 +20,7 @@ import pytest
 from typer.testing import CliRunner
 
 from nestmap.model import NestmapError
-from nestmap.pipeline.cli.commands import app
+from nestmap.pipeline.cli.commands import command_line
 from nestmap.store import Store
 from nestmap.store.connection.connect import connect
 from nestmap.store.sandbox.child_process import ChildEndedError, Frame, exchange
@@ -55,7 +55,7 @@ Given = Callable[[pytest.MonkeyPatch], AbstractContextManager[Run]]
 
 def run(*arguments: str) -> Ended:
     """Runs the command line in this process."""
-    result = CliRunner().invoke(app, list(arguments), prog_name="nestmap")
+    result = CliRunner().invoke(command_line(arguments), list(arguments), prog_name="nestmap")
     return Ended(result.exit_code, result.stdout, result.stderr)
 
 

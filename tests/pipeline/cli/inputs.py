@@ -10,7 +10,7 @@ from typing import Final, final
 
 from typer.testing import CliRunner
 
-from nestmap.pipeline.cli.commands import app
+from nestmap.pipeline.cli.commands import command_line
 
 # Two units along K. What collects their outputs has room for two finished sums (8 bit) and not for
 # partial ones (16 bit), so that only orders fit in which the units finish their sums (C innermost).
@@ -131,7 +131,7 @@ class Ended:
 
 def run(*arguments: str) -> Ended:
     """Runs the command line in this process."""
-    result = CliRunner().invoke(app, list(arguments))
+    result = CliRunner().invoke(command_line(arguments), list(arguments))
     return Ended(result.exit_code, result.stdout, result.stderr)
 
 

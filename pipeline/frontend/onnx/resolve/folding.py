@@ -5,15 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 import onnx
 from onnx import helper
-from onnx.reference import ReferenceEvaluator
 
 from nestmap.pipeline.frontend.onnx.load.skeleton import SMALL
+
+if TYPE_CHECKING:
+    from onnx.reference import ReferenceEvaluator
 
 Array = npt.NDArray[np.generic]
 
@@ -95,6 +97,8 @@ def _run(node: bytes, version: int, inputs: Sequence[Array | None]) -> Sequence[
 
 @lru_cache(maxsize=1024)
 def _evaluator(data: bytes, version: int) -> ReferenceEvaluator:
+    from onnx.reference import ReferenceEvaluator  # noqa: PLC0415 (takes 50 ms)
+
     node = onnx.NodeProto.FromString(data)
     names = [name for name in node.input if name], [name for name in node.output if name]
     opsets = [helper.make_opsetid("", version)]
