@@ -61,6 +61,8 @@ def hop_energy(problem: FlatProblem, work: Work) -> float:
     Fills: extent.
     """
     total = 0.0
+    if problem.hop_energy == 0.0:
+        return total
     for t in range(problem.transfers):
         total += hop_energy_of(problem, work, t)
     return total
