@@ -5,6 +5,7 @@ Formulas: docs/cost-model.md
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -17,13 +18,18 @@ from nestmap.costmodel.hops import hop_energy
 from nestmap.costmodel.kernel.jit import is_compiled, kernel
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Totals, Work
+from nestmap.costmodel.known_rows import NO_ROW, KnownRows, find_row, remember_row
 from nestmap.costmodel.loading import load_ports, offloading, onloading
 from nestmap.costmodel.reuse import compare_loops, count_cycles, measure_tops, place_loops
 from nestmap.costmodel.sliding import measure_slides
 from nestmap.costmodel.stall import time_transfers, worst_stall
+from nestmap.costmodel.structure import prepare_structure
 from nestmap.costmodel.transfers import count_first_sums, measure_transfers
 from nestmap.costmodel.utilization import find_double_buffers, utilize_memories
 from nestmap.model.arrays import Codes, Floats, Ints
+
+FEW = 256
+"""Rows from which looking for those that cost the same takes less time than it saves."""
 
 
 class Columns(NamedTuple):
@@ -33,6 +39,27 @@ class Columns(NamedTuple):
     latency0: Floats
     latency1: Floats
     latency2: Floats
+
+
+class Scratch(NamedTuple):
+    """The records that the evaluation of a batch uses."""
+
+    work: Work
+    known: KnownRows
+
+
+def new_scratch(rows: int) -> Scratch:
+    """Empty records for so many rows.
+
+    For fewer than ``FEW``, that of known rows is shared, because it stays empty.
+    """
+    known = new_record(KnownRows) if rows >= FEW else _unused()
+    return Scratch(new_record(Work), known)
+
+
+@lru_cache
+def _unused() -> KnownRows:
+    return new_record(KnownRows)
 
 
 @kernel
@@ -100,16 +127,44 @@ def evaluate_rows(
     problem: FlatProblem, factors: Ints, orders: Codes, cuts: Codes, columns: Columns
 ) -> None:
     """Fills ``columns`` with the cost of every row of ``orders`` and ``cuts``."""
-    _evaluate_rows(problem, new_record(Work), factors, orders, cuts, columns)
+    evaluate_orders(problem, new_scratch(len(orders)), factors, orders, cuts, columns)
 
 
 @kernel
-def _evaluate_rows(
-    problem: FlatProblem, work: Work, factors: Ints, orders: Codes, cuts: Codes, columns: Columns
+def evaluate_orders(
+    problem: FlatProblem,
+    scratch: Scratch,
+    factors: Ints,
+    orders: Codes,
+    cuts: Codes,
+    columns: Columns,
 ) -> None:
+    """Fills ``columns`` as :func:`evaluate_rows` does, with empty records.
+
+    Of rows that cost the same only the first one is evaluated.
+    """
+    work, known = scratch
     for row in range(len(orders)):
+        like = NO_ROW
+        if known.is_used == 1:
+            like = find_row(problem, known, orders[row], cuts[row])
+        if like != NO_ROW:
+            _copy_costs(columns, like, row)
+            continue
         load_row(work, factors, orders[row], cuts[row])
         write_costs(problem, evaluate_row(problem, work), columns, row)
+        if known.is_used == 1:
+            remember_row(problem, work, known, row)
+        elif row == 0 and len(orders) >= FEW:
+            prepare_structure(problem, work, known, factors, orders.shape[1])
+
+
+@kernel
+def _copy_costs(columns: Columns, source: int, row: int) -> None:
+    columns.energy[row] = columns.energy[source]
+    columns.latency0[row] = columns.latency0[source]
+    columns.latency1[row] = columns.latency1[source]
+    columns.latency2[row] = columns.latency2[source]
 
 
 def is_compiled_before() -> bool:

@@ -9,6 +9,8 @@ from nestmap.costmodel.kernel.axes import FRACTIONAL
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.work import Work
 
+REFUSED = -1.0
+
 
 @kernel
 def utilize_memories(problem: FlatProblem, work: Work) -> None:
@@ -28,9 +30,20 @@ def utilize_memories(problem: FlatProblem, work: Work) -> None:
             held, size = work.held[FRACTIONAL, x, level], problem.memory_size[memory]
             if level >= work.same_levels[x] or work.same_data[x, level] == 0:
                 work.utilization[x, level] = held / size
-                work.effective[x, level] = np.floor(held / work.top_relevant[x, level]) / size
+                work.effective[x, level] = live_share(
+                    held, work.top_relevant[x, level], float(size)
+                )
             work.shared[memory] += work.utilization[x, level]
             work.effective_shared[memory] += work.effective[x, level]
+
+
+@kernel
+def live_share(held: float, top_relevant: float, capacity: float) -> float:
+    """The share of a memory that bits take which are live at once.
+
+    Formula: docs/cost-model.md#utilization
+    """
+    return float(np.floor(held / top_relevant) / capacity)
 
 
 @kernel
@@ -49,13 +62,21 @@ def find_double_buffers(problem: FlatProblem, work: Work) -> None:
     for x in range(problem.operands):
         work.doubled[x, 0] = 0
         for level in range(1, problem.levels[x] + 1):
-            memory, own = problem.memory[x, level], work.effective[x, level]
-            doubled = 1
-            if work.promised[memory] > 0.5:
-                if own <= 1 - work.promised[memory]:
-                    work.promised[memory] += own
-                else:
-                    doubled = 0
+            memory, doubled = problem.memory[x, level], 0
+            promised = promise(float(work.promised[memory]), work.effective[x, level])
+            if promised != REFUSED:
+                work.promised[memory], doubled = promised, 1
             if doubled != work.doubled[x, level]:
                 work.same_window[x, level] = 0
             work.doubled[x, level] = doubled
+
+
+@kernel
+def promise(promised: float, own: float) -> float:
+    """The share of a memory that is promised once a level double-buffers; ``REFUSED`` if it cannot.
+
+    Formula: docs/cost-model.md#double-buffering
+    """
+    if promised <= 0.5:
+        return promised
+    return promised + own if own <= 1 - promised else REFUSED
