@@ -153,8 +153,8 @@ def _fits(
         failure, total = NO_FAILURE, 0.0
         for i in range(slots):
             bits = _bits_at(problem, scratch.work, memory, i)
-            candidates.first[i] = 0
-            candidates.bits[i, 0] = bits
+            candidates.first[memory, i] = 0
+            candidates.bits[memory, i, 0] = bits
             total += bits
             if bits > capacity and failure == NO_FAILURE:
                 failure = i
@@ -194,8 +194,9 @@ def allocate(problem: FlatProblem, scratch: Scratch, even: bool) -> bool:
         slots = problem.slots[memory]
         if not is_chosen(problem, candidates, memory, same):
             failure = list_candidates(problem, work, candidates, memory, same)
-            if failure == NO_FAILURE and not _choose(problem, candidates, memory, even):
-                failure = slots
+            is_same = candidates.is_listed[memory] == 1 and not even
+            if failure == NO_FAILURE and not is_same:
+                failure = NO_FAILURE if _choose(problem, candidates, memory, even) else slots
             if failure != NO_FAILURE:
                 _count_failure(problem, scratch, memory, failure)
                 forget_from(problem, candidates, memory)
@@ -220,27 +221,31 @@ def _choose(problem: FlatProblem, candidates: Candidates, memory: int, even: boo
     """
     capacity, best = problem.memory_size[memory], candidates.best
     accesses, bits, least = candidates.accesses, candidates.bits, candidates.least
+    first, last = candidates.first, candidates.last
     for i in range(problem.slots[memory], OPERANDS):
-        candidates.first[i] = candidates.last[i] = 0
-        bits[i, 0] = accesses[i, 0] = least[i, 0] = 0.0
-    last_b, last_c = candidates.last[1], candidates.last[2]
+        first[memory, i] = last[memory, i] = 0
+        bits[memory, i, 0] = accesses[memory, i, 0] = least[memory, i, 0] = 0.0
+    last_b, last_c = last[memory, 1], last[memory, 2]
     fewest, found = np.inf, False
-    for a in range(candidates.last[0], candidates.first[0] - 1, -1):
-        if least[0, a] + least[1, last_b] + least[2, last_c] >= fewest:
+    for a in range(last[memory, 0], first[memory, 0] - 1, -1):
+        if least[memory, 0, a] + least[memory, 1, last_b] + least[memory, 2, last_c] >= fewest:
             break
-        for b in range(last_b, candidates.first[1] - 1, -1):
-            if accesses[0, a] + least[1, b] + least[2, last_c] >= fewest:
+        for b in range(last_b, first[memory, 1] - 1, -1):
+            if accesses[memory, 0, a] + least[memory, 1, b] + least[memory, 2, last_c] >= fewest:
                 break
-            held, sent = bits[0, a] + bits[1, b], accesses[0, a] + accesses[1, b]
-            for c in range(last_c, candidates.first[2] - 1, -1):
-                if sent + least[2, c] >= fewest:
+            held, sent = (
+                bits[memory, 0, a] + bits[memory, 1, b],
+                accesses[memory, 0, a] + accesses[memory, 1, b],
+            )
+            for c in range(last_c, first[memory, 2] - 1, -1):
+                if sent + least[memory, 2, c] >= fewest:
                     break
                 if (
-                    held + bits[2, c] <= capacity
-                    and sent + accesses[2, c] < fewest
+                    held + bits[memory, 2, c] <= capacity
+                    and sent + accesses[memory, 2, c] < fewest
                     and (not even or _is_even(problem, candidates, memory, (a, b, c)))
                 ):
-                    fewest, found = sent + accesses[2, c], True
+                    fewest, found = sent + accesses[memory, 2, c], True
                     best[memory, 0], best[memory, 1], best[memory, 2] = a, b, c
     return found
 
@@ -285,7 +290,7 @@ def _count_failure(problem: FlatProblem, scratch: Scratch, memory: int, failure:
     need = 0.0
     for i in range(problem.slots[memory]):
         if failure in (i, problem.slots[memory]):
-            need += candidates.bits[i, candidates.first[i]]
+            need += candidates.bits[memory, i, candidates.first[memory, i]]
     failures.orders[memory, failure] += 1
     if failures.orders[memory, failure] == 1 or need < failures.need[memory, failure]:
         failures.need[memory, failure] = need

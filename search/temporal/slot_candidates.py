@@ -10,18 +10,21 @@ from typing import Annotated, final
 import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem
-from nestmap.costmodel.footprint import add_unrollings, reset_tile, tile_elements
+from nestmap.costmodel.footprint import add_unrollings, axis_elements, reset_tile, tile_elements
 from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.jit import kernel
-from nestmap.costmodel.kernel.record import LOOPS, MEMORIES, OPERANDS
+from nestmap.costmodel.kernel.record import DIMENSIONS, LEVELS, LOOPS, MEMORIES, OPERANDS
 from nestmap.costmodel.kernel.work import Work
-from nestmap.costmodel.reuse import IRRELEVANT, replace_loops
+from nestmap.costmodel.reuse import IRRELEVANT, RELEVANT, replace_loops
+from nestmap.costmodel.structure import denominator
 from nestmap.model.arrays import Floats, Ints
 
 NO_FAILURE = -1
 """The slot that fails when none does."""
 
 NO_PREFIX = -1
+EXACT = 2.0**48
+"""Counts in the smallest binary places that occur, below which products are exact by far."""
 
 
 @final
@@ -33,15 +36,25 @@ class Candidates:
     """
 
     is_filled: int  # 1 if there was an order before
+    is_exact: int  # 1 if products of unrollings and loops are, in any order
     dimension_before: Annotated[Ints, (LOOPS,)]  # [n] its loops
     factor_before: Annotated[Floats, (LOOPS,)]  # [n]
+    r_unrolled: Annotated[Floats, (OPERANDS, LEVELS)]  # [x, l] r unrollings below a level
+    unrolled: Annotated[Floats, (OPERANDS, LEVELS, DIMENSIONS)]  # [x, l, d]
+    r_loops: Annotated[Floats, (OPERANDS, LOOPS + 1)]  # [x, n] r iterations of the first n loops
+    iterations: Annotated[Floats, (LOOPS + 1, DIMENSIONS)]  # [n, d]
     below: Annotated[Ints, (OPERANDS,)]  # [x] prefix that the memories below hold
-    first: Annotated[Ints, (OPERANDS,)]  # [i] range of prefixes
-    last: Annotated[Ints, (OPERANDS,)]
-    bits: Annotated[Floats, (OPERANDS, LOOPS + 1)]  # [i] capacity that a prefix requires
-    accesses: Annotated[Floats, (OPERANDS, LOOPS + 1)]  # [i] bits that the level above then sends
-    least: Annotated[Floats, (OPERANDS, LOOPS + 1)]  # [i] minimum of the accesses up to a prefix
+    first: Annotated[Ints, (MEMORIES, OPERANDS)]  # [m, i] range of prefixes
+    last: Annotated[Ints, (MEMORIES, OPERANDS)]
+    each: Annotated[Floats, (MEMORIES, OPERANDS)]  # [m, i] bits of an element
+    examined: Annotated[Ints, (MEMORIES, OPERANDS)]  # [m, i] longest prefix that is listed
+    # [m, i] of a prefix: capacity that it requires, bits that the level above then sends, and the
+    # minimum of these up to it
+    bits: Annotated[Floats, (MEMORIES, OPERANDS, LOOPS + 1)]
+    accesses: Annotated[Floats, (MEMORIES, OPERANDS, LOOPS + 1)]
+    least: Annotated[Floats, (MEMORIES, OPERANDS, LOOPS + 1)]
     above: Annotated[Floats, (LOOPS + 1,)]  # iterations of the loops above a prefix
+    is_listed: Annotated[Ints, (MEMORIES,)]  # [m] 1 if the choice is among the same prefixes
     best: Annotated[Ints, (MEMORIES, OPERANDS)]  # [m, i] prefix chosen
     chosen_above: Annotated[Ints, (MEMORIES, OPERANDS)]  # [m, i] for this prefix below
     reach: Annotated[Ints, (MEMORIES,)]  # [m] longest prefix on which the choice depends
@@ -56,10 +69,84 @@ def compare_order(problem: FlatProblem, work: Work, candidates: Candidates) -> i
     if candidates.is_filled == 0:
         forget_from(problem, candidates, 0)
         candidates.is_filled = 1
+        candidates.is_exact = 1 if has_exact_tiles(problem) else 0
+        _count_unrollings(problem, work, candidates)
+    all_before = candidates.above[0]
     candidates.above[work.loops] = 1.0
     for n in range(work.loops - 1, -1, -1):
         candidates.above[n] = candidates.above[n + 1] * work.factor[n]
-    return replace_loops(work, candidates.dimension_before, candidates.factor_before)
+    if candidates.above[0] != all_before:
+        forget_from(problem, candidates, 0)
+    same = replace_loops(work, candidates.dimension_before, candidates.factor_before)
+    if candidates.is_exact == 1:
+        _count_iterations(problem, work, candidates, same)
+    return same
+
+
+@kernel
+def _count_unrollings(problem: FlatProblem, work: Work, candidates: Candidates) -> None:
+    """Counts what is unrolled below each level, by dimension and of r dimensions together."""
+    for x in range(problem.operands):
+        candidates.r_loops[x, 0] = 1.0
+        reset_tile(problem, work)
+        for level in range(1, problem.levels[x] + 1):
+            add_unrollings(problem, work, FRACTIONAL, x, level)
+            candidates.r_unrolled[x, level] = 1.0
+            for d in range(problem.dimensions):
+                candidates.unrolled[x, level, d] = work.extent[d]
+                if problem.relevance[x, d] == RELEVANT:
+                    candidates.r_unrolled[x, level] *= work.extent[d]
+    for d in range(problem.dimensions):
+        candidates.iterations[0, d] = 1.0
+
+
+@kernel
+def _count_iterations(problem: FlatProblem, work: Work, candidates: Candidates, same: int) -> None:
+    """Counts the iterations of prefixes, by dimension and of r dimensions together."""
+    for n in range(same, work.loops):
+        dimension, factor = work.dimension[n], work.factor[n]
+        for d in range(problem.dimensions):
+            candidates.iterations[n + 1, d] = candidates.iterations[n, d]
+        candidates.iterations[n + 1, dimension] *= factor
+        for x in range(problem.operands):
+            is_relevant = problem.relevance[x, dimension] == RELEVANT
+            growth = factor if is_relevant else 1.0
+            candidates.r_loops[x, n + 1] = candidates.r_loops[x, n] * growth
+
+
+@kernel
+def _exact_elements(
+    problem: FlatProblem, work: Work, candidates: Candidates, place: tuple[int, int], prefix: int
+) -> float:
+    """Elements that a level (``place``: operand and level) holds with a prefix, if exact."""
+    x, level = place
+    count = candidates.r_unrolled[place] * candidates.r_loops[x, prefix]
+    for index in range(problem.first_pr[x], problem.first_pr[x + 1]):
+        for i in range(2):
+            d = problem.pr_dimensions[index, i]
+            work.extent[d] = candidates.unrolled[x, level, d] * candidates.iterations[prefix, d]
+        count *= axis_elements(problem, work, index)
+    return float(count)
+
+
+@kernel
+def has_exact_tiles(problem: FlatProblem) -> bool:
+    """Whether the elements of all tiles are the same to the last bit in any order of loops.
+
+    They are if no product of unrollings and loops is rounded, because the factors are whole or have
+    few binary places.
+    """
+    if problem.views == 1:
+        return True
+    for x in range(problem.operands):
+        product = 1.0
+        for d in range(problem.dimensions):
+            product *= problem.loop_size[d]
+        for i in range(problem.first_unrolled[x, problem.levels[x] + 1]):
+            product *= denominator(problem.unrolled_factor[FRACTIONAL, x, i])
+        if product > EXACT:
+            return False
+    return True
 
 
 @kernel
@@ -69,6 +156,7 @@ def forget_from(problem: FlatProblem, candidates: Candidates, first: int) -> Non
         candidates.reach[memory] = LOOPS + 1
         for i in range(problem.slots[memory]):
             candidates.first_known[memory, i], candidates.last_known[memory, i] = 0, -1
+            candidates.examined[memory, i] = NO_PREFIX
 
 
 @kernel
@@ -93,21 +181,23 @@ def list_candidates(
 
     Formula: docs/cost-model.md#candidates-of-a-memory
     """
-    candidates.reach[memory] = 0
+    candidates.reach[memory], candidates.is_listed[memory] = 0, 1
     for i in range(problem.slots[memory]):
         x, level = problem.slot_operand[memory, i], problem.slot_level[memory, i]
         below = int(candidates.below[x])
-        first = max(below, held_loops(problem, work, x)) if level == 1 else below
-        candidates.first[i] = work.loops if level == problem.levels[x] else first
+        wanted = max(below, held_loops(problem, work, x)) if level == 1 else below
+        first = work.loops if level == problem.levels[x] else wanted
+        each = _element_bits(problem, work, x, level, below)
+        _keep_prefixes(problem, candidates, (memory, i), first, each, same)
         _keep_elements(problem, candidates, (memory, i), same)
         examined = _list_slot(problem, work, candidates, memory, i)
-        if candidates.last[i] < candidates.first[i]:
+        if candidates.last[memory, i] < candidates.first[memory, i]:
             return i
-        if problem.views == 1 and level == problem.levels[x]:
-            examined = below  # products of whole numbers: the same in any order
-        if problem.views > 1 and problem.double_buffered[memory] == 1:
+        if candidates.is_exact == 1 and level == problem.levels[x]:
+            examined = below  # exact products: the same in any order
+        if candidates.is_exact == 0 and problem.double_buffered[memory] == 1:
             examined = work.loops  # the whole tensor
-        if level == 1 and first > below:
+        if level == 1 and wanted > below:
             examined = work.loops  # any loop may be one that is held
         candidates.reach[memory] = max(candidates.reach[memory], examined)
     return NO_FAILURE
@@ -131,33 +221,71 @@ def held_loops(problem: FlatProblem, work: Work, x: int) -> int:
 def _list_slot(
     problem: FlatProblem, work: Work, candidates: Candidates, memory: int, i: int
 ) -> int:
-    """Lists the prefixes of a slot; returns the longest that was examined."""
+    """Lists the prefixes of a slot that are not yet; returns the longest that was examined."""
     x, level = problem.slot_operand[memory, i], problem.slot_level[memory, i]
-    first, is_top = candidates.first[i], level == problem.levels[x]
-    each = _element_bits(problem, work, x, level, int(candidates.below[x]))
+    first, is_top = candidates.first[memory, i], level == problem.levels[x]
+    each = candidates.each[memory, i]
+    listed = candidates.examined[memory, i]
+    if listed > candidates.last[memory, i] or listed == work.loops:
+        return int(listed)  # one that does not fit, or all
     whole = whole_tensor(problem, work, x) if problem.double_buffered[memory] == 1 else 0.0
-    least, extended = np.inf, NO_PREFIX
-    candidates.last[i] = first - 1
-    for prefix in range(first, work.loops + 1):
+    least = candidates.least[memory, i, listed] if listed >= first else np.inf
+    extended = NO_PREFIX
+    for prefix in range(max(first, listed + 1), work.loops + 1):
         if prefix > candidates.last_known[memory, i]:
-            if extended == NO_PREFIX:
-                _tile_up_to(problem, work, x, level, prefix)
+            if candidates.is_exact == 1:
+                elements = _exact_elements(problem, work, candidates, (x, level), prefix)
             else:
-                work.extent[work.dimension[extended]] *= work.factor[extended]
-            extended = prefix
-            candidates.elements[memory, i, prefix] = tile_elements(problem, work, x)
+                if extended == NO_PREFIX:
+                    _tile_up_to(problem, work, x, level, prefix)
+                else:
+                    work.extent[work.dimension[extended]] *= work.factor[extended]
+                extended = prefix
+                elements = tile_elements(problem, work, x)
+            candidates.elements[memory, i, prefix] = elements
             candidates.last_known[memory, i] = prefix
         elements = candidates.elements[memory, i, prefix]
         is_last_tile = prefix == work.loops or elements >= whole
         bits = elements * each if is_last_tile else 2 * (elements * each)
         accesses = 0.0 if is_top else candidates.above[prefix] * bits
         least = min(least, accesses)
-        candidates.bits[i, prefix], candidates.accesses[i, prefix] = bits, accesses
-        candidates.least[i, prefix] = least
+        candidates.bits[memory, i, prefix] = bits
+        candidates.accesses[memory, i, prefix] = accesses
+        candidates.least[memory, i, prefix] = least
+        candidates.examined[memory, i] = prefix
         if bits > problem.memory_size[memory]:
             return prefix
-        candidates.last[i] = prefix
+        candidates.last[memory, i] = prefix
     return int(work.loops)
+
+
+@kernel
+def _keep_prefixes(
+    problem: FlatProblem,
+    candidates: Candidates,
+    slot: tuple[int, int],
+    first: int,
+    each: float,
+    same: int,
+) -> None:
+    """Keeps what is listed of the prefixes within the ``same`` loops, if they begin alike.
+
+    In a memory that double-buffers it depends on the whole tensor.
+    """
+    is_whole = problem.slot_level[slot] == problem.levels[problem.slot_operand[slot]]
+    examined = int(candidates.examined[slot])
+    if not (is_whole and candidates.is_exact == 1):
+        examined = min(examined, same)
+    is_kept = first == candidates.first[slot] and each == candidates.each[slot]
+    if not is_kept or problem.double_buffered[slot[0]] == 1:
+        examined = NO_PREFIX
+    if examined != candidates.examined[slot] or examined < first:
+        candidates.is_listed[slot[0]] = 0
+    candidates.first[slot], candidates.each[slot] = first, each
+    candidates.examined[slot] = examined if examined >= first else NO_PREFIX
+    candidates.last[slot] = min(candidates.last[slot], examined)
+    if examined < first:
+        candidates.last[slot] = first - 1
 
 
 @kernel
@@ -165,8 +293,8 @@ def _keep_elements(
     problem: FlatProblem, candidates: Candidates, slot: tuple[int, int], same: int
 ) -> None:
     """Keeps the elements of the prefixes within the ``same`` loops, as far as they are listed."""
-    x, first = problem.slot_operand[slot], candidates.first[slot[1]]
-    if problem.views > 1 or problem.slot_level[slot] < problem.levels[x]:
+    x, first = problem.slot_operand[slot], candidates.first[slot]
+    if candidates.is_exact == 0 or problem.slot_level[slot] < problem.levels[x]:
         candidates.last_known[slot] = min(candidates.last_known[slot], same)
     if first < candidates.first_known[slot] or first > candidates.last_known[slot] + 1:
         candidates.first_known[slot], candidates.last_known[slot] = first, first - 1
