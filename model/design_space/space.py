@@ -96,22 +96,35 @@ class DimensionSize(Frozen, frozen=True):
     size: PositiveCount
 
 
+class StatedDensity(Frozen, frozen=True):
+    """The share of the elements of an operand that are not zero.
+
+    ``operand`` is one of all layers (``I``), or of a layer or operator type (``conv1.I``).
+    """
+
+    operand: str
+    density: Annotated[float, Field(gt=0, le=1)]
+
+
 class WeightedNetwork(Frozen, frozen=True):
     """A network (its name or file, or the network itself), and how often it runs.
 
-    A design counts its energy and latency ``weight`` times.
+    A design counts its energy and latency ``weight`` times. ``dims`` are sizes that the network
+    leaves open, ``densities`` override its own.
     """
 
     network: str | Workload
     weight: Annotated[float, Field(gt=0, le=1e12, allow_inf_nan=False)] = 1.0
     dims: tuple[DimensionSize, ...] = ()
+    densities: tuple[StatedDensity, ...] = ()
 
     @property
     def name(self) -> str:
-        """The name or file, with the sizes that are given."""
+        """The name or file, with the sizes and densities that are given."""
         name = self.network if isinstance(self.network, str) else self.network.name
-        sizes = ", ".join(f"{x.name}={x.size}" for x in self.dims)
-        return f"{name} ({sizes})" if sizes else name
+        sizes = [f"{x.name}={x.size}" for x in self.dims]
+        densities = [f"density {x.operand}={x.density:g}" for x in self.densities]
+        return f"{name} ({', '.join(sizes + densities)})" if sizes or densities else name
 
 
 class DesignSpace(Frozen, frozen=True):

@@ -29,6 +29,7 @@ from nestmap.model.design_space.space import (
     value_of,
 )
 from nestmap.model.errors import suggestion
+from nestmap.model.workload.densities import with_densities
 from nestmap.pipeline.frontend.bundled import resolve_accelerator
 from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
 from nestmap.pipeline.frontend.yaml.design_space import (
@@ -341,8 +342,10 @@ def _networks(located: LocatedSpace) -> tuple[Workload, ...]:
     found: list[Workload] = []
     for n, entry in enumerate(located.space.networks):
         dims = {x.name: x.size for x in entry.dims}
+        densities = {x.operand: x.density for x in entry.densities}
         try:
-            found.append(read_workload(entry.network, dims or None))
+            workload = read_workload(entry.network, dims or None)
+            found.append(with_densities(workload, densities) if densities else workload)
         except InputError as error:
             raise _inside(located, f"networks[{n}]", error) from None
     return tuple(found)

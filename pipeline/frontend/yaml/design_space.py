@@ -27,6 +27,7 @@ from nestmap.model.design_space.space import (
     Presence,
     Setting,
     SpaceError,
+    StatedDensity,
     WeightedNetwork,
 )
 from nestmap.model.errors import suggestion
@@ -166,11 +167,13 @@ NETWORKS: Final = Entries(
     "Networks of a design space",
     (_NETWORKS.name,),
     "Each item is a network, or a mapping with the fields `network`, `weight` (how often it "
-    "counts) and `dims` (sizes that the network leaves open).",
+    "counts), `dims` (sizes that the network leaves open) and `densities` (shares of elements "
+    "that are not zero, by operand).",
     _NETWORKS.kind,
     (
         Form("light:alexnet", "a network by its name or file"),
         Form("{network: gpt2, weight: 2.5, dims: {batch: 1}}", "GPT-2, which counts 2.5 times"),
+        Form("{network: light:alexnet, densities: {I: 0.5}}", "AlexNet, half of its inputs zero"),
     ),
 )
 
@@ -300,12 +303,15 @@ class _Reader:
     def _network(self, node: Node) -> WeightedNetwork:
         if not node.is_mapping:
             return WeightedNetwork(network=self._file(node.text("a network, or a mapping")))
-        entries = _known(node, ("network", "weight", "dims"), ("network",))
+        entries = _known(node, ("network", "weight", "dims", "densities"), ("network",))
         weight, dims = entries.get("weight"), entries.get("dims")
         name = self._file(entries["network"].text("a network: its name or file"))
         factor = weight.number("a weight above 0") if weight else 1.0
+        densities = _densities(entries.get("densities"))
         with (weight or node).locate_errors():
-            return WeightedNetwork(network=name, weight=factor, dims=_dims(dims))
+            return WeightedNetwork(
+                network=name, weight=factor, dims=_dims(dims), densities=densities
+            )
 
 
 def _dims(node: Node | None) -> tuple[DimensionSize, ...]:
@@ -316,6 +322,18 @@ def _dims(node: Node | None) -> tuple[DimensionSize, ...]:
         DimensionSize(name=name, size=x.integer("a positive size", minimum=1))
         for name, x in sizes.items()
     )
+
+
+def _densities(node: Node | None) -> tuple[StatedDensity, ...]:
+    if node is None:
+        return ()
+    return tuple(_density(name, x) for name, x in node.entries("densities, as {I: 0.5}").items())
+
+
+def _density(operand: str, node: Node) -> StatedDensity:
+    share = node.number("a share of elements, above 0 and at most 1")
+    with node.locate_errors():
+        return StatedDensity(operand=operand, density=share)
 
 
 def _objective(node: Node) -> DesignObjective:

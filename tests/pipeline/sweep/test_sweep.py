@@ -16,6 +16,8 @@ import nestmap
 from nestmap import DesignSpace, SweepResult
 from nestmap.model import InfeasibleError, InputError, MappingProblem
 from nestmap.model.design_space.space import DesignObjective
+from nestmap.model.workload.densities import with_densities
+from nestmap.pipeline.frontend.read import read_workload
 from nestmap.pipeline.frontend.yaml.design_space import parse_design_space
 from nestmap.pipeline.render.text.query_result_file import Layout, answer_text
 from nestmap.pipeline.stages import AllSpatialMappingsStage
@@ -233,3 +235,20 @@ def test_arguments_are_checked(file: Path) -> None:
         nestmap.sweep(file, workers=0)
     with pytest.raises(InputError, match=r"space\.yaml:2: accelerator: .*found no leakage"):
         nestmap.sweep(file, static_energy=True)
+
+
+def test_densities_are_those_of_an_exploration(tmp_path: Path) -> None:
+    text = SPACE.replace("weight: 2.5", "densities: {I: 0.5, only.W: 0.25}")
+    file = write_space(tmp_path, text)
+    tree = machine(1, 2, has_outlet=True)
+    array = tree["operational_array"]
+    assert isinstance(array, dict)
+    array["zero_gating"] = ["I1", "I2"]
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(tree, sort_keys=False))
+    network = read_workload(tmp_path / "other.yaml")
+    with_zeros = with_densities(network, {"I": 0.5, "only.W": 0.25})
+    plain, sparse = (nestmap.explore(x, tree, objective="energy") for x in (network, with_zeros))
+    found = nestmap.sweep(file).designs[0].networks[1]
+    assert found.network.endswith("other.yaml (density I=0.5, density only.W=0.25)")
+    assert (found.energy, found.latency) == (sparse.energy, sparse.latency)
+    assert found.energy < plain.energy
