@@ -83,7 +83,7 @@ def stacked_chart(drawing: Drawing) -> Chart:
             "order": quantitative("part"),
             "tooltip": [*_told(drawing, "part"), shown("share", f"share of {drawing.of}")],
         },
-        [{"joinaggregate": [total], "groupby": ["row"]}, *calculated(share=share)],
+        [{"joinaggregate": [total], "groupby": ["row"]}, *calculated({"share": share})],
     )
 
 
@@ -96,7 +96,7 @@ def grouped_chart(drawing: Drawing) -> Chart:
         {
             "y": _rows(drawing, _APART),
             "x": _length(drawing, stack=None),
-            "yOffset": ordinal("part", scale={"domain": places}),
+            "yOffset": ordinal("part", {"scale": {"domain": places}}),
             "tooltip": _told(drawing, "run"),
         },
     )
@@ -114,14 +114,14 @@ def _rows(drawing: Drawing, padding: float) -> Spec:
         "domain": False,
     }
     scale: Spec = {"domain": list(range(count)), "paddingInner": padding, "paddingOuter": 0.1}
-    return ordinal("row", axis=names, scale=scale)
+    return ordinal("row", {"axis": names, "scale": scale})
 
 
 def _length(drawing: Drawing, stack: Literal["zero"] | None) -> Spec:
     """The axis is above tall charts, since they begin at the top."""
     tall = len(drawing.bars.names) > _TALL
     scale = axis(drawing.quantity, drawing.unit, "top" if tall else "bottom")
-    return quantitative("value", stack=stack, axis=scale)
+    return quantitative("value", {"stack": stack, "axis": scale})
 
 
 def _told(drawing: Drawing, part: str) -> list[Spec]:
@@ -164,16 +164,18 @@ def _bars(
         {"type": "bar"},
         {
             **encoding,
-            "color": nominal("label", scale=scale, legend=legend()),
+            "color": nominal("label", {"scale": scale, "legend": legend()}),
             "opacity": faded(),
             "description": described(),
         },
         [
             *calculated(
-                name=f"{_NAMES}[datum.row]",
-                label=f"{_PARTS}[datum.part]",
-                text=drawing.exact.value,
-                aria="datum.name + ', ' + datum.label + ': ' + datum.text",
+                {
+                    "name": f"{_NAMES}[datum.row]",
+                    "label": f"{_PARTS}[datum.part]",
+                    "text": drawing.exact.value,
+                    "aria": "datum.name + ', ' + datum.label + ': ' + datum.text",
+                }
             ),
             *transform,
         ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -191,7 +191,7 @@ def _cloud(labels: Sequence[str], place: Spec) -> Spec:
         {"type": "point", "filled": True, "clip": True, "size": 22},
         {
             **place,
-            "color": nominal("label", scale=scale_of(labels, looks), legend=legend()),
+            "color": nominal("label", {"scale": scale_of(labels, looks), "legend": legend()}),
             "opacity": faded(0.6),
             "description": described(),
             "tooltip": [
@@ -200,7 +200,7 @@ def _cloud(labels: Sequence[str], place: Spec) -> Spec:
                 shown("count", "mappings it stands for"),
             ],
         },
-        _calculated(label=f"{_LABELS}[datum.cloud]", kind="'mapping'"),
+        _calculated({"label": f"{_LABELS}[datum.cloud]", "kind": "'mapping'"}),
     )
 
 
@@ -218,21 +218,24 @@ def _front(place: Spec, *, starred: bool) -> Spec:
             "description": described(),
             "tooltip": [shown("kind", "mapping"), *_TOLD],
         },
-        _calculated(),
+        _calculated({}),
     )
 
 
-def _calculated(**more: str) -> list[Spec]:
+def _calculated(more: Mapping[str, str]) -> list[Spec]:
     """The texts of the costs, which tooltips and screen readers tell."""
-    costs = calculated(energy=exact("y", "pJ"), latency=exact("x", "cycles"), **more)
-    return [*costs, *calculated(aria="datum.kind + ': ' + datum.energy + ', ' + datum.latency")]
+    costs = calculated({"energy": exact("y", "pJ"), "latency": exact("x", "cycles"), **more})
+    return [
+        *costs,
+        *calculated({"aria": "datum.kind + ': ' + datum.energy + ', ' + datum.latency"}),
+    ]
 
 
 def starred_shape(kinds: Sequence[str]) -> Spec:
     """Circles for the first kind of marks, a star for the second one, if any."""
     scale: Spec = {"domain": kinds, "range": ["circle", _STAR][: len(kinds)]}
     below: Spec = {"title": None, "orient": "bottom", "direction": "horizontal"}
-    return nominal("kind", scale=scale, legend=below)
+    return nominal("kind", {"scale": scale, "legend": below})
 
 
 def cost_axes(latency: Floats, energy: Floats) -> Spec:
@@ -240,6 +243,6 @@ def cost_axes(latency: Floats, energy: Floats) -> Spec:
     across, up = cycles_unit(float(latency.max())), energy_unit(float(energy.max()))
     x, y = cost_axis(latency)("Latency", across, "bottom"), cost_axis(energy)("Energy", up, "left")
     return {
-        "x": quantitative("x", scale=cost_scale(latency), axis=x),
-        "y": quantitative("y", scale=cost_scale(energy), axis=y),
+        "x": quantitative("x", {"scale": cost_scale(latency), "axis": x}),
+        "y": quantitative("y", {"scale": cost_scale(energy), "axis": y}),
     }

@@ -124,7 +124,7 @@ def _chart(x: _Span, y: _Span, colors: _Colors) -> Spec:
         "x": _scaled("x", x, log_axis("Operational intensity", _INTENSITY, "bottom")),
         "y": _scaled("y", y, log_axis("Performance", _PERFORMANCE, "left")),
     }
-    color = nominal("ceiling", scale=scale_of(*colors), legend=legend())
+    color = nominal("ceiling", {"scale": scale_of(*colors), "legend": legend()})
     ceiling: Spec = {**place, "tooltip": shown("ceiling")}
     lines: Spec = {**ceiling, "stroke": color, "opacity": faded()}
     return {
@@ -140,7 +140,7 @@ def _chart(x: _Span, y: _Span, colors: _Colors) -> Spec:
 
 def _scaled(field: str, span: _Span, axis: Spec) -> Spec:
     scale: Spec = {"type": "log", "domain": list(span), "nice": False}
-    return quantitative(field, scale=scale, axis=axis)
+    return quantitative(field, {"scale": scale, "axis": axis})
 
 
 def _line(style: str) -> Spec:
@@ -170,10 +170,12 @@ def _marks(place: Spec, color: Spec) -> Spec:
             ],
         },
         calculated(
-            intensity=exact("x", "MAC/byte"),
-            achieved=exact("y", "MAC/cycle"),
-            latency=exact("cycles", "cycles"),
-            aria="datum.layer + ' at ' + datum.ceiling + ': ' + datum.intensity + ', ' + "
-            "datum.achieved",
+            {
+                "intensity": exact("x", "MAC/byte"),
+                "achieved": exact("y", "MAC/cycle"),
+                "latency": exact("cycles", "cycles"),
+                "aria": "datum.layer + ' at ' + datum.ceiling + ': ' + datum.intensity + ', ' + "
+                "datum.achieved",
+            }
         ),
     )

@@ -85,12 +85,14 @@ def _front_chart(view: DesignsView) -> Chart:
         _DESIGNS,
         {"type": "point", "filled": True, "clip": True},
         {
-            "x": quantitative("x", scale=cost_scale(across.values), axis=_axis(across, "bottom")),
-            "y": quantitative("y", scale=cost_scale(up.values), axis=_axis(up, "left")),
+            "x": quantitative(
+                "x", {"scale": cost_scale(across.values), "axis": _axis(across, "bottom")}
+            ),
+            "y": quantitative("y", {"scale": cost_scale(up.values), "axis": _axis(up, "left")}),
             "size": either(_IS_BEST, 55, 18),
             **_looks(0.8),
         },
-        calculated(aria=_ARIA),
+        calculated({"aria": _ARIA}),
     )
     title = f"{labelled(up).label} over {labelled(across).label}"
     summary = _summary(view, up, len(places))
@@ -179,7 +181,7 @@ def _lines(axes: int) -> Spec:
             "strokeWidth": either(_IS_BEST, 1.8, 0.7),
             **_looks(0.7),
         },
-        [{"lookup": "design", "from": told}, *calculated(aria=_ARIA)],
+        [{"lookup": "design", "from": told}, *calculated({"aria": _ARIA})],
     )
 
 
@@ -191,8 +193,8 @@ def _place(axes: int) -> Spec:
     }  # fmt: skip
     scale: Spec = {"domain": list(range(axes)), "padding": 0.4}
     return {
-        "x": ordinal("axis", axis=named, scale=scale),
-        "y": quantitative("height", axis=None),
+        "x": ordinal("axis", {"axis": named, "scale": scale}),
+        "y": quantitative("height", {"axis": None}),
     }
 
 
@@ -211,7 +213,7 @@ def _looks(opacity: float) -> Spec:
     symbols: Spec = {**above, "symbolOpacity": 1, "symbolStrokeWidth": 2}
     scale = scale_of((DOMINATED, FRONT), _LOOKS)
     return {
-        "color": nominal("kind", scale=scale, legend=symbols),
+        "color": nominal("kind", {"scale": scale, "legend": symbols}),
         "opacity": either(_IS_CHOSEN, opacity, 0.08),
         "tooltip": _TOLD,
         "description": described(),

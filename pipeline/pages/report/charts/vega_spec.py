@@ -38,6 +38,7 @@ ZOOM: Final = "zoom"
 WHEEL: Final = "wheel![event.ctrlKey || event.metaKey]"
 """The events that zoom."""
 
+_NOTHING: Final[Spec] = {}
 _MAIN: Final = "main"
 _PICKED: Final = "picked"
 _FADED: Final = 0.12
@@ -123,17 +124,17 @@ def legend() -> Spec:
     return {**place, "labelLimit": 260, "symbolLimit": 0}
 
 
-def quantitative(field: str, **properties: Node) -> Spec:
+def quantitative(field: str, properties: Spec = _NOTHING) -> Spec:
     """A channel for the numbers of a field."""
     return {"field": field, "type": "quantitative", **properties}
 
 
-def ordinal(field: str, **properties: Node) -> Spec:
+def ordinal(field: str, properties: Spec = _NOTHING) -> Spec:
     """A channel for the numbers of a field as places in an order."""
     return {"field": field, "type": "ordinal", **properties}
 
 
-def nominal(field: str, **properties: Node) -> Spec:
+def nominal(field: str, properties: Spec = _NOTHING) -> Spec:
     """A channel for the texts of a field."""
     return {"field": field, "type": "nominal", **properties}
 
@@ -160,7 +161,7 @@ def zoom() -> Spec:
 
 def shown(field: str, title: str = "") -> Spec:
     """A line of a tooltip."""
-    return nominal(field, title=title or field)
+    return nominal(field, {"title": title or field})
 
 
 def described() -> Spec:
@@ -173,8 +174,8 @@ def parameter(name: str, value: Node) -> Spec:
     return {"name": name, "value": value}
 
 
-def calculated(**expressions: str) -> list[Spec]:
-    """Fields computed by expressions, one after the other."""
+def calculated(expressions: Mapping[str, str]) -> list[Spec]:
+    """Fields by name, computed by expressions one after the other."""
     return [{"calculate": expression, "as": field} for field, expression in expressions.items()]
 
 

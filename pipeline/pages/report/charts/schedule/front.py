@@ -165,8 +165,15 @@ def _generation(view: FrontView) -> Spec:
     last = max(*view.numbers, *view.generation.tolist(), 1)
     return quantitative(
         "generation",
-        scale={"domain": [0, last], "range": [_OLD, _NEW], "interpolate": "hcl"},
-        legend={"title": "Generation", "orient": "top", "direction": "horizontal", "tickCount": 3},
+        {
+            "scale": {"domain": [0, last], "range": [_OLD, _NEW], "interpolate": "hcl"},
+            "legend": {
+                "title": "Generation",
+                "orient": "top",
+                "direction": "horizontal",
+                "tickCount": 3,
+            },
+        },
     )
 
 
@@ -206,13 +213,16 @@ def _size(usual: float | Spec) -> Spec:
 
 def _costs() -> list[Spec]:
     """The texts of the costs."""
-    return calculated(energy=exact("y", "pJ"), latency=exact("x", "cycles"))
+    return calculated({"energy": exact("y", "pJ"), "latency": exact("x", "cycles")})
 
 
 def _calculated() -> list[Spec]:
     """The texts that tooltips and screen readers tell."""
     aria = "datum.kind + ', generation ' + datum.generation + ': ' + datum.energy + ', ' + "
-    return [*_costs(), *calculated(aria=f"{aria}datum.latency", peaks=exact("memory", "bit"))]
+    return [
+        *_costs(),
+        *calculated({"aria": f"{aria}datum.latency", "peaks": exact("memory", "bit")}),
+    ]
 
 
 def _told() -> Spec:
@@ -237,7 +247,7 @@ def _written() -> Spec:
         [
             {"filter": {"param": _SELECTED, "empty": False}},
             *_costs(),
-            *calculated(text="datum.latency + ', ' + datum.energy + '. ' + datum.allocation"),
+            *calculated({"text": "datum.latency + ', ' + datum.energy + '. ' + datum.allocation"}),
         ],
     )
 

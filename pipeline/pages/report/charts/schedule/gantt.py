@@ -156,7 +156,7 @@ def _rows(count_: int) -> Spec:
         "grid": True,
     }
     scale: Spec = {"domain": list(range(count_)), "paddingInner": 0.2, "paddingOuter": 0.1}
-    return ordinal("row", axis=names, scale=scale)
+    return ordinal("row", {"axis": names, "scale": scale})
 
 
 def _bars(found: Gantt, drawn: Levels, named: Sequence[int], place: Spec) -> Spec:
@@ -184,17 +184,19 @@ def _bars(found: Gantt, drawn: Levels, named: Sequence[int], place: Spec) -> Spe
             {"filter": within(found.latency)},
             {"filter": f"datum.fine ? {fine} : {_coarse(drawn, fine)}"},
             *calculated(
-                place=f"{_ROWS}[datum.row]",
-                what=f"{_KINDS}[datum.kind] + (isValid(datum.from) ? "
-                "' from core ' + datum.from + ' to ' + datum.to : '')",
-                of=f"{_LAYERS}[datum.layer] + ' ' + datum.node"
-                " + (datum.count > 1 ? ' and ' + (datum.count - 1) + ' more' : '')",
-                begin=exact("start", "cycles"),
-                finish=exact("end", "cycles"),
-                runtime="format(datum.end - datum.start, ',') + ' cycles'",
-                size="datum.count > 1 ? '' : format(datum.bits, ',') + ' bit'",
-                aria="datum.place + ': ' + datum.of + ' ' + datum.what + ', ' + datum.begin + "
-                "' to ' + datum.finish",
+                {
+                    "place": f"{_ROWS}[datum.row]",
+                    "what": f"{_KINDS}[datum.kind] + (isValid(datum.from) ? "
+                    "' from core ' + datum.from + ' to ' + datum.to : '')",
+                    "of": f"{_LAYERS}[datum.layer] + ' ' + datum.node"
+                    " + (datum.count > 1 ? ' and ' + (datum.count - 1) + ' more' : '')",
+                    "begin": exact("start", "cycles"),
+                    "finish": exact("end", "cycles"),
+                    "runtime": "format(datum.end - datum.start, ',') + ' cycles'",
+                    "size": "datum.count > 1 ? '' : format(datum.bits, ',') + ' bit'",
+                    "aria": "datum.place + ': ' + datum.of + ' ' + datum.what + ', '"
+                    " + datum.begin + ' to ' + datum.finish",
+                }
             ),
         ],
     )
@@ -214,7 +216,7 @@ def _colors(found: Gantt, named: Sequence[int]) -> Spec:
     tones = [tone(Look(color)) for color in layer_colors(len(found.layers))]
     scale: Spec = {"domain": list(range(len(tones))), "range": [color_of(x) for x in tones]}
     names: Spec = {**legend(), "labelExpr": f"{_LAYERS}[datum.value]", "values": named}
-    return nominal("layer", scale=scale, legend=names)
+    return nominal("layer", {"scale": scale, "legend": names})
 
 
 def _stalls(found: Gantt, place: Spec) -> Spec:
@@ -233,10 +235,12 @@ def _stalls(found: Gantt, place: Spec) -> Spec:
         [
             {"filter": within(found.latency)},
             *calculated(
-                place=f"{_ROWS}[datum.row]",
-                why=f"{_REASONS}[datum.reason]",
-                of=f"isValid(datum.layer) ? {_LAYERS}[datum.layer] + ' ' + datum.node : ''",
-                length="format(datum.end - datum.start, ',') + ' cycles'",
+                {
+                    "place": f"{_ROWS}[datum.row]",
+                    "why": f"{_REASONS}[datum.reason]",
+                    "of": f"isValid(datum.layer) ? {_LAYERS}[datum.layer] + ' ' + datum.node : ''",
+                    "length": "format(datum.end - datum.start, ',') + ' cycles'",
+                }
             ),
         ],
     )

@@ -119,7 +119,7 @@ def _down(strips: Strips) -> Spec:
         "grid": False,
     }
     scale: Spec = {"domain": [0, count], "reverse": True, "nice": False, "zero": False}
-    return quantitative("y", axis=names, scale=scale)
+    return quantitative("y", {"axis": names, "scale": scale})
 
 
 def _cells(strips: Strips, labels: Sequence[str]) -> Spec:
@@ -132,7 +132,7 @@ def _cells(strips: Strips, labels: Sequence[str]) -> Spec:
             **time_axis(strips.latency),
             "y": _down(strips),
             "y2": {"field": "top"},
-            "color": nominal("label", scale=scale, legend=legend() if several else None),
+            "color": nominal("label", {"scale": scale, "legend": legend() if several else None}),
             "opacity": faded() if several else {"value": 1},
             "description": described(),
             "tooltip": [
@@ -146,12 +146,15 @@ def _cells(strips: Strips, labels: Sequence[str]) -> Spec:
         [
             {"filter": "true" if strips.chooses else within(strips.latency)},
             *calculated(
-                name=f"{_ROWS}[datum.row]",
-                label=f"{_PARTS}[datum.part]",
-                text=strips.text,
-                begin=exact("start", "cycles"),
-                finish=exact("end", "cycles"),
-                aria="datum.name + ', ' + datum.label + ', ' + datum.begin + ': ' + datum.text",
+                {
+                    "name": f"{_ROWS}[datum.row]",
+                    "label": f"{_PARTS}[datum.part]",
+                    "text": strips.text,
+                    "begin": exact("start", "cycles"),
+                    "finish": exact("end", "cycles"),
+                    "aria": "datum.name + ', ' + datum.label + ', '"
+                    " + datum.begin + ': ' + datum.text",
+                }
             ),
         ],
     )

@@ -21,7 +21,9 @@ BEGIN: Final = "start"
 def time_axis(latency: int, orient: Side = "bottom") -> Spec:
     """The channels of bars over the time from 0 up to the latency, in cycles."""
     scale: Spec = {"domain": [0, max(latency, 1)], "nice": False}
-    begin = quantitative(BEGIN, scale=scale, axis=axis("Time", cycles_unit(latency), orient))
+    begin = quantitative(
+        BEGIN, {"scale": scale, "axis": axis("Time", cycles_unit(latency), orient)}
+    )
     return {"x": begin, "x2": {"field": "end"}}
 
 
