@@ -23,6 +23,11 @@ from nestmap.model.arrays import Ints
 from nestmap.model.dims import MemoryOperand
 
 
+def level_below(level: int, movement: int) -> int:
+    """The level below the link that a movement at a memory level uses."""
+    return level - 1 if movement in (RD_LOW, WR_LOW) else level
+
+
 class Transfer(NamedTuple):
     """One movement of an operand through a port of one of its memory levels.
 
@@ -39,8 +44,8 @@ class Transfer(NamedTuple):
 
     @property
     def link(self) -> int:
-        """The level below the link that it uses, as the kernel ``link_of``."""
-        return self.level - (1 if self.movement in (RD_LOW, WR_LOW) else 0)
+        """The level below the link that it uses."""
+        return level_below(self.level, self.movement)
 
 
 def port_transfers(problem: MappingProblem) -> list[Transfer]:

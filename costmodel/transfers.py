@@ -10,18 +10,20 @@ Formulas: docs/cost-model.md#transfers
 from __future__ import annotations
 
 from nestmap.costmodel.flat_problem import FlatProblem
-from nestmap.costmodel.kernel.axes import OUT, RD_LOW, WR_HIGH, WR_LOW
-from nestmap.costmodel.kernel.jit import kernel
+from nestmap.costmodel.kernel.axes import OUT, RD_LOW, WR_HIGH
+from nestmap.costmodel.kernel.jit import inlined, kernel
 from nestmap.costmodel.kernel.work import Work
+from nestmap.costmodel.ports import level_below
 from nestmap.costmodel.reuse import IRRELEVANT
+
+_level_below = inlined(level_below)
 
 
 @kernel
 def link_of(problem: FlatProblem, transfer: int) -> int:
     """The level below the link that a transfer uses."""
-    movement = problem.transfer_movement[transfer]
-    towards_array = movement in (RD_LOW, WR_LOW)
-    return int(problem.transfer_level[transfer]) - (1 if towards_array else 0)
+    level, movement = problem.transfer_level[transfer], problem.transfer_movement[transfer]
+    return int(_level_below(level, movement))
 
 
 @kernel
