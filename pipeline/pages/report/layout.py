@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
 from markupsafe import Markup
 
@@ -47,3 +48,20 @@ def document(title: str, body: Markup, assets: Assets = INLINE, menu: Markup = N
         assets=assets,
     )
     return render("document", view) + "\n"
+
+
+class Section(NamedTuple):
+    """A run on a page of several: its anchor, its name in the menu, and its content."""
+
+    anchor: str
+    name: str
+    body: Markup
+
+
+def comparison_document(title: str, comparison: Markup, sections: Sequence[Section]) -> str:
+    """A page of several runs: what compares them, then each of them."""
+    menu = Markup('<a href="#comparison">Comparison</a>')
+    for section in sections:
+        menu += Markup('<a href="#{}">{}</a>').format(section.anchor, section.name)
+    body = render("runs", (comparison, *(section.body for section in sections)))
+    return document(title, body, menu=menu)

@@ -20,7 +20,12 @@ from nestmap.pipeline.pages.report.charts.chart import Chart
 from nestmap.pipeline.pages.report.comparison import ComparisonView, comparison, run_names
 from nestmap.pipeline.pages.report.explanation import ExplainedLayer, explained_layer, front_table
 from nestmap.pipeline.pages.report.layers import layer_table
-from nestmap.pipeline.pages.report.layout import NOTHING, document
+from nestmap.pipeline.pages.report.layout import (
+    NOTHING,
+    Section,
+    comparison_document,
+    document,
+)
 from nestmap.pipeline.pages.report.links import IN_PAGE, Links, layer_anchor
 from nestmap.pipeline.pages.report.provenance import Facts, facts, unfinished
 from nestmap.pipeline.pages.report.render import render
@@ -177,11 +182,9 @@ def report(store: Store, runs: Sequence[UUID]) -> str:
     bodies = [_whole(store, run) for run in found]
     if len(found) == 1:
         return document(found[0].title, bodies[0])
-    menu = Markup('<a href="#comparison">Comparison</a>')
-    for run, name in zip(found, run_names(found), strict=True):
-        menu += Markup('<a href="#{}">{}</a>').format(run.anchor, name)
-    body = render("runs", (comparison_body(found), *bodies))
-    return document(f"{len(found)} runs compared", body, menu=menu)
+    sections = map(Section, [run.anchor for run in found], run_names(found), bodies)
+    title = f"{len(found)} runs compared"
+    return comparison_document(title, comparison_body(found), tuple(sections))
 
 
 def are_streams(store: Store, runs: Sequence[UUID]) -> bool:

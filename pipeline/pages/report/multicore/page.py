@@ -25,7 +25,7 @@ from nestmap.pipeline.pages.report.charts.schedule.utilization import (
     wire_chart,
 )
 from nestmap.pipeline.pages.report.comparison import ComparisonView
-from nestmap.pipeline.pages.report.layout import document
+from nestmap.pipeline.pages.report.layout import Section, comparison_document, document
 from nestmap.pipeline.pages.report.multicore.comparison import (
     Link,
     in_page,
@@ -135,8 +135,6 @@ def stream_report(runs: Sequence[ReportedStream]) -> str:
     bodies = [stream_body(run) for run in runs]
     if len(runs) == 1:
         return document(runs[0].title, bodies[0])
-    menu = Markup('<a href="#comparison">Comparison</a>')
-    for run, name in zip(runs, stream_names(runs), strict=True):
-        menu += Markup('<a href="#{}">{}</a>').format(run.anchor, name)
-    body = render("runs", (stream_comparison_body(runs), *bodies))
-    return document(f"{len(runs)} schedules compared", body, menu=menu)
+    sections = map(Section, [run.anchor for run in runs], stream_names(runs), bodies)
+    title = f"{len(runs)} schedules compared"
+    return comparison_document(title, stream_comparison_body(runs), tuple(sections))
