@@ -15,6 +15,9 @@ from typing import Final
 
 from nestmap.costmodel.kernel.user_caches import user_caches
 
+SUFFIX: Final = ".kernel"
+"""The suffix of files of compiled kernels."""
+
 _PROBE: Final = bytes(1 << 16)
 """On a full disk an empty file can often be created; the first bytes fail."""
 

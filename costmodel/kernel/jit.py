@@ -13,7 +13,7 @@ from threading import RLock
 from types import FunctionType
 from typing import TYPE_CHECKING, Final, Generic, ParamSpec, TypeVar, cast, final
 
-from nestmap.costmodel.kernel.cache import cached_folders
+from nestmap.costmodel.kernel.cache import SUFFIX, cached_folders
 from nestmap.costmodel.kernel.shipped import SHIPPED, shipped_machine
 from nestmap.costmodel.kernel.words import Kinds, Words
 
@@ -127,7 +127,7 @@ def is_compiled(kernel: object) -> bool:
     Otherwise its first call does.
     """
     digest = kernel_digest(kernel)
-    if any(any(folder.glob("*.kernel")) for folder in cached_folders(digest)):
+    if any(any(folder.glob(f"*{SUFFIX}")) for folder in cached_folders(digest)):
         return True
     return (SHIPPED / digest).is_dir() and shipped_machine() is not None
 

@@ -15,13 +15,11 @@ from typing import cast
 import numpy as np
 from llvmlite import binding
 
-from nestmap.costmodel.kernel.cache import cached_folders, save_cached
+from nestmap.costmodel.kernel.cache import SUFFIX, cached_folders, save_cached
 from nestmap.costmodel.kernel.machine_code import MachineCode
 from nestmap.costmodel.kernel.results import kind_of_json, kind_to_json
 from nestmap.costmodel.kernel.shipped import SHIPPED, Machine, shipped_machine
 from nestmap.costmodel.kernel.words import Kinds
-
-SUFFIX = ".kernel"
 
 
 def load_code(name: str, digest: str, kinds: Kinds) -> MachineCode | None:

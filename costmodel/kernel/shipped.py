@@ -28,7 +28,7 @@ Source: "x86-64 psABI", table 3.1, levels up to v3.
 
 
 class Machine(NamedTuple):
-    """What code was compiled for, as Numba describes it."""
+    """What code was compiled for, as LLVM describes it."""
 
     triple: str
     processor: str
