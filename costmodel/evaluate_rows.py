@@ -23,7 +23,7 @@ from nestmap.costmodel.loading import load_ports, offloading, onloading
 from nestmap.costmodel.reuse import compare_loops, count_cycles, measure_tops, place_loops
 from nestmap.costmodel.sliding import measure_slides
 from nestmap.costmodel.stall import time_transfers, worst_stall
-from nestmap.costmodel.structure import prepare_structure
+from nestmap.costmodel.structure import Structure, prepare_structure
 from nestmap.costmodel.transfers import count_first_sums, measure_transfers
 from nestmap.costmodel.utilization import find_double_buffers, utilize_memories
 from nestmap.model.arrays import Codes, Floats, Ints
@@ -45,21 +45,24 @@ class Scratch(NamedTuple):
     """The records that the evaluation of a batch uses."""
 
     work: Work
+    structure: Structure
     known: KnownRows
 
 
 def new_scratch(rows: int) -> Scratch:
     """Empty records for so many rows.
 
-    For fewer than ``FEW``, that of known rows is shared, because it stays empty.
+    For fewer than ``FEW``, those of known rows are shared, because they stay empty.
     """
-    known = new_record(KnownRows) if rows >= FEW else _unused()
-    return Scratch(new_record(Work), known)
+    structure, known = _for_known_rows() if rows >= FEW else _unused()
+    return Scratch(new_record(Work), structure, known)
 
 
-@lru_cache
-def _unused() -> KnownRows:
-    return new_record(KnownRows)
+def _for_known_rows() -> tuple[Structure, KnownRows]:
+    return new_record(Structure), new_record(KnownRows)
+
+
+_unused = lru_cache(_for_known_rows)
 
 
 @kernel
@@ -143,20 +146,20 @@ def evaluate_orders(
 
     Of rows that cost the same only the first one is evaluated.
     """
-    work, known = scratch
+    work, structure, known = scratch
     for row in range(len(orders)):
         like = NO_ROW
-        if known.is_used == 1:
-            like = find_row(problem, known, orders[row], cuts[row])
+        if structure.is_used == 1:
+            like = find_row(problem, structure, known, orders[row], cuts[row])
         if like != NO_ROW:
             _copy_costs(columns, like, row)
             continue
         load_row(work, factors, orders[row], cuts[row])
         write_costs(problem, evaluate_row(problem, work), columns, row)
-        if known.is_used == 1:
-            remember_row(problem, work, known, row)
+        if structure.is_used == 1:
+            remember_row(problem, work, structure, known, row)
         elif row == 0 and len(orders) >= FEW:
-            prepare_structure(problem, work, known, factors, orders.shape[1])
+            prepare_structure(problem, work, structure, factors, orders.shape[1])
 
 
 @kernel

@@ -25,7 +25,7 @@ PLACES: Final = 8192  # of a table: a power of two, twice as many
 
 
 @final
-class KnownRows(Structure):
+class KnownRows:
     """Structures (``a``) and rows (``b``), which have a structure and windows of links (``q``)."""
 
     structures: int
@@ -50,41 +50,45 @@ class KnownRows(Structure):
 
 
 @kernel
-def find_row(problem: FlatProblem, known: KnownRows, order: Codes, cuts: Codes) -> int:
+def find_row(
+    problem: FlatProblem, structure: Structure, known: KnownRows, order: Codes, cuts: Codes
+) -> int:
     """The first row that costs the same as this mapping, or ``NO_ROW``."""
-    describe(problem, known, order, cuts)
-    if known.is_new == 1:
-        known.last_structure = _find_structure(known)
-    elif known.has_new_tops == 0:
+    describe(problem, structure, order, cuts)
+    if structure.is_new == 1:
+        known.last_structure = _find_structure(structure, known)
+    elif structure.has_new_tops == 0:
         return int(known.last_row)
     if known.last_structure == NEITHER:
         return NO_ROW
-    _find_windows(problem, known)
-    return _find_windows_row(known)
+    _find_windows(problem, structure, known)
+    return _find_windows_row(structure, known)
 
 
 @kernel
-def remember_row(problem: FlatProblem, work: Work, known: KnownRows, row: int) -> None:
+def remember_row(
+    problem: FlatProblem, work: Work, structure: Structure, known: KnownRows, row: int
+) -> None:
     """Adds the mapping that was looked for last, whose cost is in ``work``, if there is space."""
     known.last_row = row
     if known.last_structure == NEITHER:
         if known.structures == STRUCTURES:
             return
-        _add_structure(problem, work, known)
-        _find_windows(problem, known)
+        _add_structure(problem, work, structure, known)
+        _find_windows(problem, structure, known)
     if known.rows < ROWS:
-        _add_row(known, row)
+        _add_row(structure, known, row)
 
 
 @kernel
-def _find_structure(known: KnownRows) -> int:
+def _find_structure(structure: Structure, known: KnownRows) -> int:
     """The structure that equals the one described last."""
-    at = known.hash & (PLACES - 1)
+    at = structure.hash & (PLACES - 1)
     while known.structure_at[at] > 0:
         a = known.structure_at[at] - 1
         different = 0
-        for i in range(known.words):
-            different |= known.known_word[a, i] ^ known.word[i]
+        for i in range(structure.words):
+            different |= known.known_word[a, i] ^ structure.word[i]
         if different == 0:
             return int(a)
         at = (at + 1) & (PLACES - 1)
@@ -92,14 +96,16 @@ def _find_structure(known: KnownRows) -> int:
 
 
 @kernel
-def _add_structure(problem: FlatProblem, work: Work, known: KnownRows) -> None:
+def _add_structure(
+    problem: FlatProblem, work: Work, structure: Structure, known: KnownRows
+) -> None:
     a = known.structures
-    for i in range(known.words):
-        known.known_word[a, i] = known.word[i]
+    for i in range(structure.words):
+        known.known_word[a, i] = structure.word[i]
     for x in range(problem.operands):
         for level in range(1, problem.levels[x] + 1):
             known.held[a, x, level] = work.held[FRACTIONAL, x, level]
-    at = known.hash & (PLACES - 1)
+    at = structure.hash & (PLACES - 1)
     while known.structure_at[at] > 0:
         at = (at + 1) & (PLACES - 1)
     known.structures += 1
@@ -108,9 +114,9 @@ def _add_structure(problem: FlatProblem, work: Work, known: KnownRows) -> None:
 
 
 @kernel
-def _find_windows(problem: FlatProblem, known: KnownRows) -> None:
+def _find_windows(problem: FlatProblem, structure: Structure, known: KnownRows) -> None:
     """Finds which memories double-buffer, and the windows of transfers where they do not."""
-    _find_live_shares(problem, known)
+    _find_live_shares(problem, structure, known)
     q = 0
     for x in range(problem.operands):
         for level in range(1, problem.levels[x] + 1):
@@ -119,7 +125,7 @@ def _find_windows(problem: FlatProblem, known: KnownRows) -> None:
             if promised != REFUSED:
                 known.promised[memory] = promised
             if level < problem.levels[x]:
-                window = int(known.top_irrelevant[x, level]) if promised == REFUSED else 0
+                window = int(structure.top_irrelevant[x, level]) if promised == REFUSED else 0
                 _put_window(known, q, window)
                 q += 1
     known.links = q
@@ -135,28 +141,28 @@ def _put_window(known: KnownRows, q: int, window: int) -> None:
 
 
 @kernel
-def _find_live_shares(problem: FlatProblem, known: KnownRows) -> None:
+def _find_live_shares(problem: FlatProblem, structure: Structure, known: KnownRows) -> None:
     """Finds the shares of memories that are live at once, where these count."""
     for memory in range(problem.memories):
         known.promised[memory] = 0.0
     for x in range(problem.operands):
         for level in range(1, problem.levels[x] + 1):
-            if known.has_top[x, level] == 1:
+            if structure.has_top[x, level] == 1:
                 memory, held = problem.memory[x, level], known.held[known.last_structure, x, level]
                 capacity = float(problem.memory_size[memory])
-                known.live[x, level] = live_share(held, known.top_relevant[x, level], capacity)
+                known.live[x, level] = live_share(held, structure.top_relevant[x, level], capacity)
                 known.promised[memory] += known.live[x, level]
 
 
 @kernel
-def _hash(known: KnownRows) -> int:
-    return int((known.window_hash ^ known.hash) & (PLACES - 1))
+def _hash(structure: Structure, known: KnownRows) -> int:
+    return int((known.window_hash ^ structure.hash) & (PLACES - 1))
 
 
 @kernel
-def _find_windows_row(known: KnownRows) -> int:
+def _find_windows_row(structure: Structure, known: KnownRows) -> int:
     """The row with the structure and the windows of the mapping that was looked for last."""
-    at = _hash(known)
+    at = _hash(structure, known)
     while known.row_at[at] > 0:
         b = known.row_at[at] - 1
         different = known.structure[b] ^ known.last_structure
@@ -170,12 +176,12 @@ def _find_windows_row(known: KnownRows) -> int:
 
 
 @kernel
-def _add_row(known: KnownRows, row: int) -> None:
+def _add_row(structure: Structure, known: KnownRows, row: int) -> None:
     b = known.rows
     known.structure[b], known.row[b] = known.last_structure, row
     for q in range(known.links):
         known.window[b, q] = known.last_window[q]
-    at = _hash(known)
+    at = _hash(structure, known)
     while known.row_at[at] > 0:
         at = (at + 1) & (PLACES - 1)
     known.rows += 1

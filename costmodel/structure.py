@@ -15,7 +15,7 @@ and by the windows of the others, so they are described beside the structure.
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Final, final
 
 import numpy as np
 
@@ -37,6 +37,7 @@ FINEST = 2.0**12
 """The largest denominator with which all iterations are exact."""
 
 
+@final
 class Structure:
     """The structure of the mapping described last, and what loops mean to it.
 

@@ -102,7 +102,7 @@ def test_factors_of_one_size_are_told_apart(
 )
 def test_the_order_counts_where_growth_is_rounded(unrolled: str, counts: bool) -> None:
     scratch, _ = evaluated(drawn_rows(alike(unrolled, "ix=1*ox+1*fx", 1024, False), 0))
-    digits = [scratch.known.digits[x] > 1 for x in range(3)]
+    digits = [scratch.structure.digits[x] > 1 for x in range(3)]
     assert digits == [False, False, counts]
 
 
