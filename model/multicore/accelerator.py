@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from nestmap.model.base import Frozen
+from nestmap.model.base import Frozen, copy_with
 from nestmap.model.dims import MemoryOperand
 from nestmap.model.hardware.accelerator import Accelerator
-from nestmap.model.hardware.memory import MemoryLevel
+from nestmap.model.hardware.memory import MemoryInstance, MemoryLevel
 from nestmap.model.mapping.spatial import SpatialMapping
 from nestmap.model.units import PicoJoules, Width
 
@@ -106,10 +106,12 @@ Core = Annotated[ComputeCore | StorageCore, Field(discriminator="kind")]
 def check_shared_memories(cores: Sequence[ComputeCore | StorageCore]) -> None:
     """Checks that cores can share outermost memories: all need one of the same name and design.
 
+    A core may use its ports for other operands than another core does.
+
     Raises:
         ValueError: if no outermost memory is common to all of them, or two of one name differ.
     """
-    tops = {x.id: {top.name: top.instance for top in x.top_levels.values()} for x in cores}
+    tops = {x.id: {top.name: _design(top.instance) for top in x.top_levels.values()} for x in cores}
     first, *others = tops
     numbers = ", ".join(map(str, tops))
     alike = [name for name in tops[first] if all(name in tops[other] for other in others)]
@@ -125,6 +127,12 @@ def check_shared_memories(cores: Sequence[ComputeCore | StorageCore]) -> None:
                 f"cores {numbers} share memory, and {name} of core {other} is not that of core "
                 f"{first}; expected the same size, ports and costs"
             )
+
+
+def _design(memory: MemoryInstance) -> MemoryInstance:
+    """The memory without what each of its ports is used for."""
+    ports = tuple(copy_with(port, {"allocation": ()}) for port in memory.ports)
+    return copy_with(memory, {"ports": ports})
 
 
 def _reachable_cores(start: CoreId, after: Callable[[CoreId], Iterable[CoreId]]) -> set[CoreId]:

@@ -20,16 +20,21 @@ from nestmap.model import (
 from nestmap.model.multicore.builders import ChannelSpec, dram
 
 
-def buffer(name: str = "buffer", size: int = 4096) -> MemoryLevel:
-    """A memory for everything."""
-    uses = tuple(PortUse(operand=x, movement=m) for x in ("I1", "I2", "O") for m in Movement)
+def buffer(
+    name: str = "buffer",
+    size: int = 4096,
+    operands: tuple[str, ...] = ("I1", "I2", "O"),
+    width: int = 64,
+) -> MemoryLevel:
+    """A memory for everything, or for some operands."""
+    uses = tuple(PortUse(operand=x, movement=m) for x in operands for m in Movement)
     port = MemoryPort(
-        name="rw", kind=PortKind.READ_WRITE, width_min=8, width_max=64, allocation=uses
+        name="rw", kind=PortKind.READ_WRITE, width_min=8, width_max=width, allocation=uses
     )
     instance = MemoryInstance(
         name=name, size=size, read_energy=1.0, write_energy=1.0, ports=(port,)
     )
-    return MemoryLevel(instance=instance, operands=("I1", "I2", "O"))
+    return MemoryLevel(instance=instance, operands=operands)
 
 
 def core(

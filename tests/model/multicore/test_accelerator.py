@@ -31,6 +31,7 @@ from nestmap.model.multicore.builders import (
     number_cores,
     point_to_point,
 )
+from nestmap.model.multicore.top_memories import TopMemories
 from nestmap.pipeline.frontend.bundled import multicore_names
 from nestmap.pipeline.frontend.read import read_multicore
 from tests.model.multicore.cores import buffer, core, ends, far, star
@@ -159,6 +160,10 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         lambda: copy_with(star(core(0), core(1, memory=buffer(size=64))), {"shared": ((0, 1),)}),
         "buffer of core 1 is not that of core 0; expected the same size",
     ),
+    "shared memory with another port": (
+        lambda: copy_with(star(core(0), core(1, memory=buffer(width=32))), {"shared": ((0, 1),)}),
+        "buffer of core 1 is not that of core 0; expected the same size, ports",
+    ),
     "a dataflow over another dimension": (
         lambda: copy_with(core(0), {"dataflows": (flow("D3", 2),)}),
         "a dataflow of core core0 over D3; expected one over its array dimensions: D1, D2",
@@ -178,6 +183,18 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
 def test_what_cannot_be_is_told(make: Callable[[], object], told: str) -> None:
     with pytest.raises(ValidationError, match=re.escape(told)):
         make()
+
+
+def test_cores_may_use_the_ports_of_a_shared_memory_for_different_operands() -> None:
+    memories = (buffer(operands=("I1", "O")), buffer("weights", operands=("I2",)))
+    apart = core(0)
+    apart = copy_with(apart, {"accelerator": copy_with(apart.accelerator, {"memories": memories})})
+    shared = copy_with(star(apart, core(1)), {"shared": ((0, 1),)})
+    assert [str(x) for x in TopMemories(accelerator=shared).memories] == [
+        "buffer of cores 0, 1",
+        "weights of core 0",
+        "dram of core 9",
+    ]
 
 
 def test_a_mesh_is_its_links() -> None:

@@ -144,8 +144,8 @@ SHARED: Final = Entries(
     "Shared memories",
     (_SHARING.name,),
     "Cores that share memory, without the off-chip core. They share the outermost memories that "
-    "all of them have under the same name; size, ports and costs must be equal in each core. "
-    "Items with a core in common are merged.",
+    "all of them have under the same name; size, ports and costs must be equal in each core, and "
+    "only the operands that a port serves may differ. Items with a core in common are merged.",
     _SHARING.kind,
     (
         Form('"0, 1"', "cores 0 and 1"),
