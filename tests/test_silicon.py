@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from functools import cache
 from pathlib import Path
 
 import pytest
-from benchmarks.silicon import tpu
+from benchmarks.silicon import several_cores, tpu
 from benchmarks.silicon.__main__ import DOCUMENT, END, Comparison, comparisons
 from benchmarks.silicon.eyeriss import Modelled, modelled
 from benchmarks.silicon.measured import ALEXNET, DATA, NETWORKS, VGG16, Network
@@ -126,3 +127,58 @@ def test_no_rate_of_the_tpu_is_above_what_its_weight_memory_allows(
 ) -> None:
     for name, chip in tpu.MEASURED.items():
         assert rates[name].teraops < 2 * chip.batch * 34e9 / 1e12
+
+
+@pytest.fixture(name="chips", scope="module")
+def _chips() -> dict[str, several_cores.Modelled]:
+    """What the model says of the chips that fuse layers."""
+    return several_cores.modelled()
+
+
+def test_schedules_of_several_cores_are_those_that_the_page_explains(
+    chips: dict[str, several_cores.Modelled],
+) -> None:
+    pairs = {
+        name: (chip.measured, chips[name].fused) for name, chip in several_cores.MEASURED.items()
+    }
+    cycles = {name: error(chip.cycles, model.cycles) for name, (chip, model) in pairs.items()}
+    memory = {name: error(chip.kilobytes, model.kilobytes) for name, (chip, model) in pairs.items()}
+    assert cycles == {"DepFiN": "-20%", "DIANA": "-15%"}
+    assert memory == {"DepFiN": "+18%", "DIANA": "-6%"}
+
+
+def test_no_schedule_is_shorter_than_its_busiest_core(
+    chips: dict[str, several_cores.Modelled],
+) -> None:
+    for model in chips.values():
+        assert model.bound[1] <= model.fused.cycles < model.layer_by_layer
+
+
+def test_multiplications_of_depfin_bound_its_time(
+    chips: dict[str, several_cores.Modelled],
+) -> None:
+    layers = read_workload(several_cores.DATA / "depfin" / "fsrcnn.yaml").layers
+    rounds = sum(
+        -(-x.sizes["K"] // 16)
+        * -(-x.sizes["OX"] // 128)
+        * x.sizes["OY"]
+        * x.sizes["C"]
+        * x.sizes["FX"]
+        * x.sizes["FY"]
+        for x in layers
+    )
+    assert rounds == 4_924_800
+    assert rounds <= chips["DepFiN"].fused.cycles < 1.01 * rounds
+    switches = sum(x.sizes["OY"] for x in layers)
+    missing = several_cores.MEASURED["DepFiN"].measured.cycles - chips["DepFiN"].fused.cycles
+    assert (switches, round(missing / switches)) == (4320, 281)
+
+
+def test_the_analog_core_of_diana_is_as_fast_as_its_weights_come(tmp_path: Path) -> None:
+    folder = shutil.copytree(several_cores.DATA / "diana", tmp_path / "diana")
+    core = folder / "cores" / "analog.yaml"
+    text = core.read_text(encoding="utf-8")
+    core.write_text(text.replace("_max: 8192", "_max: 294912"), encoding="utf-8")
+    found = several_cores.modelled_chip(folder, several_cores.MEASURED["DIANA"])
+    assert found.bound[0] == "digital"
+    assert found.fused.cycles == pytest.approx(0.49e6, rel=0.01)

@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 
 from matplotlib.figure import Figure
 
-from benchmarks.silicon import tpu
+from benchmarks.silicon import several_cores, tpu
 from benchmarks.silicon.eyeriss import modelled
-from benchmarks.silicon.figure import eyeriss_figure, tpu_figure
+from benchmarks.silicon.figure import cores_figure, eyeriss_figure, tpu_figure
 from benchmarks.silicon.measured import NETWORKS
 from benchmarks.silicon.table import eyeriss_tables
 from nestmap.pipeline.render.figures import save
@@ -45,6 +45,11 @@ def comparisons() -> Iterator[Comparison]:
     rates = tpu.modelled()
     picture = images / "silicon-tpu.svg"
     yield Comparison("TPU v1", tpu.tpu_table(rates), tpu_figure(rates), picture)
+    chips = several_cores.modelled()
+    picture = images / "silicon-several-cores.svg"
+    yield Comparison(
+        "several cores", several_cores.cores_table(chips), cores_figure(chips), picture
+    )
 
 
 def main() -> None:

@@ -9,6 +9,8 @@ from matplotlib.figure import Figure
 
 from benchmarks.silicon.eyeriss import Modelled
 from benchmarks.silicon.measured import Network
+from benchmarks.silicon.several_cores import MEASURED as CORES
+from benchmarks.silicon.several_cores import Modelled as CoresModelled
 from benchmarks.silicon.tpu import MEASURED as TPU
 from benchmarks.silicon.tpu import Modelled as TpuModelled
 from nestmap.pipeline.format.palette import GREYS, INK, RUNS
@@ -80,6 +82,28 @@ def tpu_figure(found: Mapping[str, TpuModelled]) -> Figure:
     _draw(left, names, "8-bit operations (10^12 a second)", rates)
     left.legend(loc="lower right", bbox_to_anchor=(1.0, 0.0))
     _draw(page.add_subplot(1, 2, 2), names, "Idle cycles of the array (%)", idle)
+    return figure
+
+
+@styled()
+def cores_figure(found: Mapping[str, CoresModelled]) -> Figure:
+    """Cycles and memory in use of each chip that fuses layers."""
+    figure = new_figure(WIDTH, 1.9)
+    set_title(figure, "Layers fused by rows: chip and model")
+    page, names = page_of(figure), list(CORES)
+    chip, model = ("chip", GREYS[2], -_HEIGHT / 2), ("model", RUNS[0], _HEIGHT / 2)
+    cycles = (
+        _Bars(*chip, [x.measured.cycles / 1e6 for x in CORES.values()]),
+        _Bars(*model, [found[name].fused.cycles / 1e6 for name in names]),
+    )
+    memory = (
+        _Bars(*chip, [x.measured.kilobytes for x in CORES.values()]),
+        _Bars(*model, [found[name].fused.kilobytes for name in names]),
+    )
+    left = page.add_subplot(1, 2, 1)
+    _draw(left, names, "Cycles (10^6)", cycles)
+    left.legend(loc="lower right", bbox_to_anchor=(1.0, 0.0))
+    _draw(page.add_subplot(1, 2, 2), names, "Memory in use (KB)", memory)
     return figure
 
 
