@@ -11,16 +11,23 @@ files leave a number open or contradict each other, ``Chip.note`` says what is t
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
 
-from nestmap.costmodel.imc.array import array_areas, clock_period, peak_performance
+from nestmap.costmodel.imc.array import (
+    array_areas,
+    clock_period,
+    peak_energies,
+    peak_performance,
+)
 from nestmap.costmodel.memory_cost.sram import fitted_cost
 from nestmap.model import (
     IMC_CELLS,
     OUTPUT,
     Accelerator,
+    ArrayPart,
     ArraySide,
     ImcKind,
     ImcSizes,
@@ -131,11 +138,12 @@ CHIPS: Final = (
         rows=16,
         banks=4,
         weights=64,
-        reported=Reported(area=0.468, clock=7.2, tops_per_watt=15.02, activity="not known"),
+        reported=Reported(area=0.468, clock=7.2 / 2, tops_per_watt=15.02, activity="not known"),
         note="64 weights a multiplier make up the 384 kb of the paper; the README has 32 and one "
-        "macro, beside columns that are multiplexed by two. The paper pipelines; nestmap's clock "
-        "is the sum of all parts. Whether 7.2 ns are a cycle or all four of a multiplication the "
-        "files leave open: taken as a cycle here.",
+        "macro, beside columns that are multiplexed by two. 7.2 ns are a whole multiplication in "
+        "the validation: two transfers of 4 bit, each as two halves of 2 bit side by side; a "
+        "transfer is taken as a cycle. The paper pipelines; nestmap's clock is the sum of all "
+        "parts.",
     ),
     Chip(
         name="DIMC1",
@@ -276,6 +284,11 @@ def table() -> str:
         "| --- |" + " --- |" * 7,
         *map(_description, CHIPS),
         "",
+        "| analog | conversions an operation | pJ a conversion: ours | all energy reported "
+        "| TOPS/W: ours | without converters | reported |",
+        "| --- |" + " --- |" * 6,
+        *map(_converters, (x for x in CHIPS if x.imc.kind is ImcKind.ANALOG)),
+        "",
         *(f"- **{chip.name}**: {chip.paper}. {chip.note}" for chip in CHIPS),
         "",
         "Left out:",
@@ -351,6 +364,40 @@ def _compared(theirs: float | None, ours: float) -> tuple[str, str, str]:
     if theirs is None:
         return "-", _text(ours), "-"
     return _text(theirs), _text(ours), f"{ours / theirs:.2f}"
+
+
+def conversions_per_operation(chip: Chip) -> float:
+    """Conversions an operation: one for each bit of a weight in each cycle, shared by the rows."""
+    cycles = chip.imc.activation_precision / chip.imc.bit_serial_precision
+    return chip.imc.weight_precision * cycles / (2 * chip.rows)
+
+
+def converter_energy(chip: Chip) -> float:
+    """The energy of the converters, in pJ an operation."""
+    return _energy_per_operation(chip, (ArrayPart.ADCS,))
+
+
+def _energy_per_operation(chip: Chip, parts: Collection[ArrayPart]) -> float:
+    """The energy of some parts of the array, in pJ an operation."""
+    accelerator = accelerator_of(chip)
+    operations = 2 * accelerator.array.units / accelerator.array.operation_cycles
+    return sum(x.energy for x in peak_energies(accelerator) if x.part in parts) / operations
+
+
+def _converters(chip: Chip) -> str:
+    """What converters take, beside the reported energy if all of it were theirs."""
+    conversions, energy = conversions_per_operation(chip), converter_energy(chip)
+    everything = _energy_per_operation(chip, tuple(ArrayPart))
+    reported = chip.reported.tops_per_watt
+    figures = (
+        conversions,
+        energy / conversions,
+        1 / reported / conversions,
+        1 / everything,
+        1 / (everything - energy),
+        reported,
+    )
+    return f"| {' | '.join((chip.name, *map(_text, figures)))} |"
 
 
 def _description(chip: Chip) -> str:

@@ -5,8 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from benchmarks.imc_silicon import BEGIN, CHIPS, DOCUMENT, END, Chip, accelerator_of, table
+from benchmarks.imc_silicon import (
+    BEGIN,
+    CHIPS,
+    DOCUMENT,
+    END,
+    Chip,
+    accelerator_of,
+    conversions_per_operation,
+    converter_energy,
+    table,
+)
 
+from nestmap.costmodel.imc.array import peak_performance
 from nestmap.pipeline.frontend.bundled import resolve_accelerator
 from nestmap.pipeline.frontend.yaml.hardware.accelerator import parse_accelerator
 
@@ -44,3 +55,19 @@ def test_the_example_in_the_document_is_the_bundled_array(tmp_path: Path) -> Non
     file = tmp_path / "aimc.yaml"
     file.write_text(f"{head}{example}memories:{memories}", encoding="utf-8")
     assert parse_accelerator(file) == parse_accelerator(resolve_accelerator("aimc"))
+
+
+def test_converters_alone_take_more_than_aimc2_reports() -> None:
+    chip = BY_NAME["AIMC2"]
+    reported = 1 / chip.reported.tops_per_watt
+    assert conversions_per_operation(chip) == 1.0
+    assert converter_energy(chip) == pytest.approx(6.1 * reported, rel=0.01)
+    modelled = 1 / peak_performance(accelerator_of(chip)).tops_per_watt
+    assert converter_energy(chip) == pytest.approx(0.87 * modelled, rel=0.01)
+    assert modelled - converter_energy(chip) == pytest.approx(0.89 * reported, rel=0.01)
+
+
+def test_converters_of_aimc1_are_shared_by_many_rows() -> None:
+    chip = BY_NAME["AIMC1"]
+    assert conversions_per_operation(chip) == pytest.approx(1e-3, rel=0.03)
+    assert converter_energy(chip) < 0.45 / chip.reported.tops_per_watt
