@@ -41,7 +41,9 @@ def report_errors() -> Generator[None]:
         _drop_output()
         raise typer.Exit(BUG) from None
     except Exception as error:
-        raise typer.Exit(_told(error)) from None
+        code = _told(error)
+        _drop_output_if_full()
+        raise typer.Exit(code) from None
 
 
 @contextmanager
@@ -98,6 +100,14 @@ def _told(error: Exception) -> int:
     traceback.print_exception(error)
     typer.echo(_HINT, err=True)
     return BUG
+
+
+def _drop_output_if_full() -> None:
+    """Discards output that cannot be written: Python would try again at the end, and fail."""
+    try:
+        typer.echo("", nl=False)
+    except OSError:
+        _drop_output()
 
 
 def _drop_output() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -268,11 +269,13 @@ def test_a_reader_that_leaves_ends_it_quietly(inputs: Inputs) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
-def test_a_full_disk_is_told(inputs: Inputs) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_is_told(inputs: Inputs, unbuffered: str) -> None:
     Store.open(Path("nestmap.duckdb")).close()
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [*program(), "query", "SELECT 1"],
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
             stdout=full,
             stderr=subprocess.PIPE,
             check=False,
