@@ -41,6 +41,8 @@ class _DataUnpickler(pickle.Unpickler):
         self._kind = kind
 
     def find_class(self, module_name: str, global_name: str, /) -> object:
+        if (module_name, global_name) == ("builtins", "getattr"):
+            return _member  # what Python before 3.11.4 names for the members of enumerations
         if _may_be_data(module_name, global_name):
             found: object = super().find_class(module_name, global_name)
             if found is self._kind or _is_data(found, module_name):
@@ -48,6 +50,13 @@ class _DataUnpickler(pickle.Unpickler):
         elif (module_name, global_name) == (self._kind.__module__, self._kind.__qualname__):
             return self._kind
         raise RefusedError(f"{module_name}.{global_name}")
+
+
+def _member(owner: object, name: str) -> Enum:
+    """The member of an enumeration; other attributes of classes are functions that may act."""
+    if not (isinstance(owner, type) and issubclass(owner, Enum)):
+        raise RefusedError("builtins.getattr")
+    return owner[name]
 
 
 def _may_be_data(module: str, name: str) -> bool:

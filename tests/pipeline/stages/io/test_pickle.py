@@ -246,6 +246,7 @@ def attacks(folder: Path) -> Iterator[tuple[str, bytes]]:
     yield "posix.mkdir", dumps(Acts(os.mkdir, ran))
     yield "builtins.eval", dumps(Acts(eval, f"open({str(ran)!r}, 'w')"))
     yield "builtins.getattr", dumps(Acts(getattr, ran, "touch"))
+    yield "builtins.getattr", dumps(Acts(getattr, Path, "touch"))
     yield "io.open", dumps(Acts(open, str(ran), "w"))
     yield "subprocess.Popen", dumps(Acts(subprocess.Popen, ["touch", str(ran)]))
     yield "nestmap.pipeline.util.pickle_files.write_pickle", dumps(Acts(write_pickle, ran, 1))
@@ -293,6 +294,15 @@ def test_data_of_any_kind_comes_back(tmp_path: Path) -> None:
         assert np.array_equal(read_pickle(path, np.ndarray), array)
     write_pickle(path, np.float32(7.5))
     assert read_pickle(path, np.float32) == 7.5
+
+
+def test_members_that_older_pythons_name_by_getattr_come_back(tmp_path: Path) -> None:
+    path = tmp_path / "out.pickle"
+    path.write_bytes(pickle.dumps(Acts(getattr, Objective, "EDP")))
+    assert read_pickle(path, Objective) is Objective.EDP
+    path.write_bytes(pickle.dumps(Acts(getattr, Objective, "mro")))
+    with pytest.raises(InputError, match="not a pickle"):
+        read_pickle(path, Objective)
 
 
 def test_a_dump_holds_every_item_and_goes_on(tmp_path: Path) -> None:
