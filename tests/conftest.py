@@ -8,6 +8,7 @@ each time, so that a change fails for what it changed, and a quarter of those th
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Final
@@ -29,6 +30,10 @@ BYTECODE: Final = str(Path(sys.prefix) / "bytecode")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ["PYTHONPYCACHEPREFIX"] = BYTECODE
 sys.dont_write_bytecode, sys.pycache_prefix = False, BYTECODE
+
+# Shells let what they run in the background ignore Ctrl-C, and so would the commands under test.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # BLAS would run as many threads as there are processors in each of the workers of pytest-xdist.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
