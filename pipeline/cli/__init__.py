@@ -5,8 +5,9 @@ import sys
 from typing import Final
 
 from nestmap.pipeline.cli.interrupts import exit_if_interrupted
+from nestmap.pipeline.cli.process_end import end_process
 
-_COLLECTION: Final = (100_000, 20, 20)
+_COLLECTION: Final = (300_000, 20, 20)
 """New objects between two collections of garbage, and the collections of older objects.
 
 Python's own (700, 10, 10) looks through all that imports have made again and again: a tenth of the
@@ -17,9 +18,14 @@ time of short commands.
 def main() -> None:
     """Runs the command line; the entry point of ``nestmap``."""
     gc.set_threshold(*_COLLECTION)
-    with exit_if_interrupted():
-        from nestmap.pipeline.cli.commands import (  # noqa: PLC0415 (interrupted meanwhile, too)
-            command_line,
-        )
+    try:
+        with exit_if_interrupted():
+            from nestmap.pipeline.cli.commands import (  # noqa: PLC0415 (interrupted, too)
+                command_line,
+            )
 
-        command_line(sys.argv[1:])()
+            command_line(sys.argv[1:])()
+    except SystemExit as error:
+        if isinstance(error.code, int):
+            end_process(error.code)
+        raise

@@ -27,12 +27,10 @@ ON_FIRST_CALL = "llvmlite.binding"
 """The module that is imported when a kernel is first called."""
 
 RUN = """
-import json, sys
+import atexit, json, sys
 from nestmap.pipeline.cli import main
-try:
-    main()
-finally:
-    print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+atexit.register(lambda: print(json.dumps(sorted(sys.modules)), file=sys.stderr))
+main()
 """
 
 
