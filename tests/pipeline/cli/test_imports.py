@@ -113,6 +113,7 @@ def test_an_exploration_imports_what_it_uses(store: Path) -> None:
     modules = imported(words, store.parent)
     unused = {"altair", "deap", "jinja2", "matplotlib", "networkx", "ortools", "pandas", "polars"}
     assert not heavy(modules) & (unused | {"numba"})
+    assert "onnx.reference" not in modules
 
 
 @pytest.mark.parametrize(

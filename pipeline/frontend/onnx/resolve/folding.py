@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 import onnx
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from nestmap.pipeline.frontend.onnx.load.skeleton import SMALL
 
@@ -66,7 +66,8 @@ def fold_node(
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            outputs = _run(_canonical(proto), version, inputs)
+            is_fill = proto.op_type == "ConstantOfShape"
+            outputs = [_filled(proto, *inputs)] if is_fill else _run(proto, version, inputs)
         except Exception:  # onnx.reference may raise anything; the tensor stays unknown
             return None
     arrays = tuple(np.asarray(output) for output in outputs)
@@ -80,6 +81,18 @@ def shape_placeholder(shape: Sequence[int]) -> Array:
     return np.broadcast_to(np.zeros((), np.float32), shape)
 
 
+def _filled(proto: onnx.NodeProto, shape: Array | None) -> Array:
+    """The output of ConstantOfShape; its shape is a small tensor.
+
+    The weights of light models are such nodes, and importing onnx.reference for them would take a
+    tenth of the time in which a network is read.
+    """
+    if shape is None or shape.ndim != 1:
+        raise ValueError(shape)
+    value = numpy_helper.to_array(proto.attribute[0].t) if proto.attribute else np.zeros(1, "f4")
+    return np.full([int(size) for size in shape], value.item(), value.dtype)
+
+
 def _canonical(proto: onnx.NodeProto) -> bytes:
     """The node with canonical tensor names, equal for all nodes with the same function."""
     node = onnx.NodeProto(op_type=proto.op_type, attribute=proto.attribute)
@@ -88,8 +101,8 @@ def _canonical(proto: onnx.NodeProto) -> bytes:
     return node.SerializeToString(deterministic=True)
 
 
-def _run(node: bytes, version: int, inputs: Sequence[Array | None]) -> Sequence[object]:
-    evaluator = _evaluator(node, version)
+def _run(proto: onnx.NodeProto, version: int, inputs: Sequence[Array | None]) -> Sequence[object]:
+    evaluator = _evaluator(_canonical(proto), version)
     feeds = {f"i{k}": value for k, value in enumerate(inputs) if value is not None}
     names = [name for name in evaluator.output_names if name]
     return list(evaluator.run(names, feeds, attributes={}))  # pyright: ignore[reportUnknownMemberType]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 
 from nestmap.model import NoCostNode
 from nestmap.pipeline.frontend.onnx import parse_onnx
+from nestmap.pipeline.frontend.onnx.resolve.folding import fold_node
 from tests.pipeline.frontend.onnx.build import Attribute, integers, layer_of, model, node, weights
+from tests.pipeline.frontend.onnx.running import Runner
 
 
 def _scalar(name: str, value: int) -> onnx.TensorProto:
@@ -90,6 +93,30 @@ def test_computed_tensors_are_constant_and_cost_nothing() -> None:
     assert shape.outputs[0].constant
     assert twice.outputs[0].constant
     assert [x.constant for x in network.layers[0].inputs] == [False, True]
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 0, 4), (1, 1)])
+@pytest.mark.parametrize(
+    "value", [None, *(np.array([2], kind) for kind in ("f4", "i8", "?", "u1"))]
+)
+def test_filled_tensors_are_those_of_onnx(
+    shape: tuple[int, ...], value: npt.NDArray[np.generic] | None
+) -> None:
+    fill = node("ConstantOfShape", "sizes", "y")
+    if value is not None:
+        fill.attribute.append(helper.make_attribute("value", numpy_helper.from_array(value)))
+    sizes = np.array(shape, np.int64)
+    folded = fold_node(fill, [sizes], 20)
+    assert folded is not None
+    run = Runner(model([fill], {"x": (1,)}, [numpy_helper.from_array(sizes, "sizes")]))
+    (expected,) = run({"x": np.zeros(1, np.float32)})
+    assert (folded[0].dtype, folded[0].shape) == (expected.dtype, expected.shape)
+    assert np.array_equal(folded[0], expected)
+
+
+@pytest.mark.parametrize("sizes", [np.array([-1]), np.array(3), np.array([[2]]), None])
+def test_no_tensor_is_filled_without_a_shape(sizes: npt.NDArray[np.int64] | None) -> None:
+    assert fold_node(node("ConstantOfShape", "i0", "o0"), [sizes], 20) is None
 
 
 HUGE: dict[str, tuple[str, dict[str, Attribute]]] = {
