@@ -8,7 +8,9 @@ from tests.parity.reference import reference_allocations
 
 from benchmarks.rates import check_equal, rate
 from nestmap.model import MappingConstraints, MappingProblem, MappingType, SpatialProblem
-from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.mapping import read_mapping
+from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.stages import SpatialMappingConversionStage
 
 CASES = (

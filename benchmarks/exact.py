@@ -29,7 +29,9 @@ from nestmap.model import (
 from nestmap.model.base import copy_with
 from nestmap.model.evaluation.cost_bounds import gap_to
 from nestmap.pipeline.frontend.bundled import accelerator_names
-from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.mapping import read_mapping
+from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.search import best_of, loma, spatial_mappings
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
 from nestmap.search.temporal.pinned import place_pinned_levels

@@ -11,7 +11,9 @@ from tests.parity.reference_imc import reference_imc_cme
 
 from benchmarks.rates import check_equal, rate
 from nestmap.model import MappingProblem, SpatialProblem, TemporalMapping
-from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.mapping import read_mapping
+from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.stages import SpatialMappingGeneratorStage
 
 INPUTS = Path(str(files("zigzag") / "inputs"))

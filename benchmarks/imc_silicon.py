@@ -40,7 +40,7 @@ from nestmap.model import (
     PortKind,
     PortUse,
 )
-from nestmap.pipeline.frontend.read import read_accelerator
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.frontend.yaml.hardware.imc_cells import Bank
 
 DOCUMENT: Final = Path(__file__).parents[1] / "docs" / "imc.md"

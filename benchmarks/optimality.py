@@ -22,7 +22,8 @@ from nestmap.model import (
     SpatialProblem,
 )
 from nestmap.pipeline.frontend.bundled import accelerator_names
-from nestmap.pipeline.frontend.read import read_accelerator, read_mapping
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.mapping import read_mapping
 from nestmap.search import loma, spatial_mappings
 from nestmap.search.temporal.exact.search import ExactOptions, SearchTask, exact
 from nestmap.search.temporal.salsa import Annealing, salsa

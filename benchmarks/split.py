@@ -19,7 +19,7 @@ from typing import Final, final
 from nestmap.model import VectorNode, Workload
 from nestmap.model.multicore.cn_workload import CnWorkload
 from nestmap.model.multicore.split_options import Convention, HintLoop, SplitOptions
-from nestmap.pipeline.frontend.read import read_workload
+from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.search.multicore.split.split_workload import split_workload
 
 GOLDEN: Final = Path(__file__).parents[1] / "tests" / "golden" / "stream"

@@ -38,7 +38,7 @@ from nestmap.model import (
     Unrolling,
     Workload,
 )
-from nestmap.pipeline.frontend.read import read_accelerator
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.render.figures import (
     NamedSchedule,
     accelerator_figure,

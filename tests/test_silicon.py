@@ -13,7 +13,7 @@ from benchmarks.silicon.eyeriss import Modelled, modelled
 from benchmarks.silicon.measured import ALEXNET, DATA, NETWORKS, VGG16, Network
 from benchmarks.silicon.table import error
 
-from nestmap.pipeline.frontend.read import read_workload
+from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.render.figures import save
 from tests.docs.test_pictures import labels
 

@@ -11,7 +11,8 @@ from nestmap.model import Accelerator, CostModelEvaluation
 from nestmap.model.base import copy_with
 from nestmap.model.dims import Dimension
 from nestmap.pipeline.explore.replay import replay
-from nestmap.pipeline.frontend.read import read_accelerator, read_workload
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.workload import read_workload
 
 _CYCLES_PER_MS: Final = 200e3
 _BYTES_PER_ACCESS: Final = {"buffer": 8, "dram": 2000}

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from nestmap import explore, linear, network
 from nestmap.model import Objective
-from nestmap.pipeline.frontend.read import read_accelerator
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 
 ACCELERATOR: Final = Path(__file__).parents[1] / "data" / "tpu" / "accelerator.yaml"
 SIDE: Final = 256

@@ -16,7 +16,7 @@ time of short commands.
 
 
 def main() -> None:
-    """Runs the command line; the entry point of ``nestmap``."""
+    """Runs the command line, and ends the process; the entry point of ``nestmap``."""
     gc.set_threshold(*_COLLECTION)
     try:
         with exit_if_interrupted():

@@ -25,7 +25,7 @@ from nestmap.pipeline.cli.printing import output_width, print_note, show, show_p
 from nestmap.pipeline.cli.workload_argument import read_given_workload
 from nestmap.pipeline.explore.api import read_network
 from nestmap.pipeline.explore.replay import fixed_spatial, only_layer, replay
-from nestmap.pipeline.frontend.read import read_accelerator
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.render.json.results import full_json
 from nestmap.pipeline.render.text.evaluation import breakdown
 from nestmap.pipeline.render.text.network import (

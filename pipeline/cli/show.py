@@ -9,10 +9,6 @@ from nestmap.pipeline.cli.options.view import ShowOptions
 from nestmap.pipeline.cli.output_checks import check_target
 from nestmap.pipeline.cli.printing import output_width, print_note, show, show_prose
 from nestmap.pipeline.cli.workload_argument import read_given_workload
-from nestmap.pipeline.format.mappings import array_text
-from nestmap.pipeline.frontend.read import read_accelerator
-from nestmap.pipeline.render.tables.results import MEMORY_COSTS
-from nestmap.pipeline.render.text.accelerator import array_facts, memory_table, part_table
 from nestmap.pipeline.render.text.plain_table import Line, printable
 from nestmap.pipeline.render.text.workload import (
     DEFINITIONS,
@@ -43,7 +39,11 @@ def run_show(options: ShowOptions) -> None:
     if options != ShowOptions(accelerator=options.accelerator, strict=options.strict):
         other = "a network or an option for one"
         raise InputError.conflict("--accelerator", other, "use one of them")
-    _show_accelerator(options.accelerator)
+    from nestmap.pipeline.cli.show_accelerator import (  # noqa: PLC0415 (networks do not need it)
+        show_accelerator,
+    )
+
+    show_accelerator(options.accelerator)
 
 
 def _show_sweep(options: ShowOptions, name: str) -> None:
@@ -57,15 +57,6 @@ def _show_sweep(options: ShowOptions, name: str) -> None:
     from nestmap.pipeline.cli.recorded_sweep import show_sweep  # noqa: PLC0415 (imports the store)
 
     show_sweep(name, options.design, options.store)
-
-
-def _show_accelerator(given: str) -> None:
-    """Reads the accelerator, prints its memories with their energies and areas."""
-    accelerator = read_accelerator(given)
-    show_prose(f"{printable(accelerator.name)}: {array_text(accelerator)}")
-    show_prose(array_facts(accelerator))
-    show([*part_table(accelerator), Line(), *memory_table(accelerator), Line()])
-    show_prose(MEMORY_COSTS)
 
 
 def _show_network(options: ShowOptions) -> None:

@@ -14,7 +14,7 @@ from nestmap.model.multicore.split_options import Convention, SplitMode, SplitOp
 from nestmap.pipeline.cli.options.common import WorkloadOptions
 from nestmap.pipeline.cli.options.multicore import SplitArguments
 from nestmap.pipeline.cli.workload_argument import read_given_workload
-from nestmap.pipeline.frontend.read import read_core_mapping, read_multicore
+from nestmap.pipeline.frontend.read.multicore import read_core_mapping, read_multicore
 from nestmap.pipeline.stages.multicore.split_options import GivenLoop, split_options
 
 HINTS: Final = "--hint-loops"

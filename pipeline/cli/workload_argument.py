@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from nestmap.model import InputError, Workload, with_densities
 from nestmap.pipeline.cli.options.common import WorkloadOptions
-from nestmap.pipeline.frontend.read import read_workload
+from nestmap.pipeline.frontend.read.workload import read_workload
 
 N = TypeVar("N", int, float)
 

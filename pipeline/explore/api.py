@@ -47,7 +47,9 @@ from nestmap.pipeline.explore.plan import (
     front_pipeline,
 )
 from nestmap.pipeline.explore.run import ExplorationRun, Job, Progress
-from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.mapping import read_mapping
+from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.render.notebook.network import front_html, network_html
 from nestmap.pipeline.stages.mapping.constraint_checks import check_constraints, with_suited_mapping
 from nestmap.pipeline.stages.mapping.observe import Observer

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from nestmap.model.dims import Loop
-from nestmap.model.hardware.accelerator import Accelerator
-from nestmap.model.mapping.spatial import SpatialMapping, Unrolling
 from nestmap.model.workload.layer import Layer, Operand
 from nestmap.pipeline.format.numbers import count
+
+if TYPE_CHECKING:  # networks need neither accelerators nor mappings
+    from nestmap.model.hardware.accelerator import Accelerator
+    from nestmap.model.mapping.spatial import SpatialMapping, Unrolling
 
 LONGEST: Final = 26
 """The maximum length of a name in a figure; longer names are shortened."""

@@ -21,7 +21,8 @@ from nestmap.model.multicore.problem import SplitProblem, StreamProblem
 from nestmap.model.multicore.schedule import Schedule, ScheduleProblem
 from nestmap.model.multicore.search_result import AllocationSearch
 from nestmap.pipeline.explore.api import label_of_run
-from nestmap.pipeline.frontend.read import read_core_mapping, read_multicore, read_workload
+from nestmap.pipeline.frontend.read.multicore import read_core_mapping, read_multicore
+from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.multicore.pipeline import rebuild_problem, split_network, stream_pipeline
 from nestmap.pipeline.multicore.plan import StreamPlan
 from nestmap.pipeline.multicore.run import ScheduleRun, StreamJob, StreamPorts, StreamProgress

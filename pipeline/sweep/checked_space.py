@@ -31,7 +31,9 @@ from nestmap.model.design_space.space import (
 from nestmap.model.errors import suggestion
 from nestmap.model.workload.densities import with_densities
 from nestmap.pipeline.frontend.bundled import resolve_accelerator
-from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.mapping import read_mapping
+from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.frontend.yaml.design_space import (
     LocatedSpace,
     locate_design_space,

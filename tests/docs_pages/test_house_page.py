@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import import_module
 from inspect import unwrap
@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from nestmap.pipeline.cli import main
+from nestmap.pipeline.cli.commands import command_line
 from tests.docs_pages.house_page import PAGE, drawn_tree, tree
 
 STEP: Final = re.compile(r"^\| `([a-z_/]+)/` \| (.+?) \| .+ \|$", re.MULTILINE)
@@ -94,18 +94,13 @@ def test_a_run_calls_the_functions_of_the_walk_in_order(
     steps = {code_of(*step): step for step in walk()}
     with called(set(steps)) as order:
         explore = ("explore", "one.onnx", "--accelerator", "tpu_like", "--search", "loma")
-        run(main, *explore, "--lpf-limit", "4", "--workers", "1")
-        run(main, "report", "last")
+        run(*explore, "--lpf-limit", "4", "--workers", "1")
+        run("report", "last")
     assert [steps[code] for code in order] == list(steps.values())
 
 
-def run(command: Callable[[], None], *arguments: str) -> None:
+def run(*arguments: str) -> None:
     """One call of the command line."""
-    before = sys.argv
-    sys.argv = ["nestmap", *arguments]
-    try:
-        with pytest.raises(SystemExit) as end:
-            command()
-    finally:
-        sys.argv = before
+    with pytest.raises(SystemExit) as end:
+        command_line(arguments)(arguments)
     assert not end.value.code

@@ -13,7 +13,8 @@ import pytest
 from nestmap import explore
 from nestmap.pipeline.frontend import yaml as parsers
 from nestmap.pipeline.frontend.onnx import parse_onnx
-from nestmap.pipeline.frontend.read import read_mapping, read_workload
+from nestmap.pipeline.frontend.read.mapping import read_mapping
+from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.frontend.yaml.field_schema import Entries, Field, Form, Need, Section
 from nestmap.pipeline.frontend.yaml.located_node import Node
 from tests.docs_pages.input_formats import FORMATS, ONNX_ATTRIBUTES

@@ -33,7 +33,7 @@ from nestmap.pipeline.frontend.onnx_process.client import (
     start_early,
 )
 from nestmap.pipeline.frontend.onnx_process.messages import OnnxAnswer, OnnxLimits, OnnxRequest
-from nestmap.pipeline.frontend.read import read_workload
+from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.stages.io.parse import ONNXModelParserStage, Sources
 from nestmap.store.sandbox.child_process import Frame
 from tests.faults.interrupts import ONNX_CRASH, ONNX_CTRL_C

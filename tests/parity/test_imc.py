@@ -29,7 +29,8 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.pipeline.frontend.onnx import parse_onnx
-from nestmap.pipeline.frontend.read import read_accelerator, read_mapping
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.mapping import read_mapping
 from nestmap.pipeline.stages import SpatialMappingGeneratorStage
 from tests.costmodel.imc.machines import convolution
 from tests.costmodel.machines import mapped, ordered

@@ -30,7 +30,9 @@ from zigzag.workload.onnx_workload import ONNXWorkload
 
 from nestmap.model import Accelerator, NetworkProblem, Objective
 from nestmap.pipeline.frontend.onnx import parse_onnx
-from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.mapping import read_mapping
+from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.stage_graph import each
 from nestmap.pipeline.stages import (
     CostModelStage,

@@ -22,7 +22,9 @@ from nestmap.costmodel.flatten import flatten
 from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.model import MappingProblem, MappingType, SpatialProblem, TemporalMapping, Unrolling
 from nestmap.model.dims import Dimension
-from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.mapping import read_mapping
+from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.stages import SpatialMappingConversionStage
 from nestmap.search import loma
 from tests.parity.reference import ReferenceCrashError, reference_evaluation, reference_mappings

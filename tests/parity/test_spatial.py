@@ -36,7 +36,9 @@ from nestmap.model import (
 )
 from nestmap.model.base import copy_with
 from nestmap.pipeline.frontend.bundled import accelerator_names
-from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.mapping import read_mapping
+from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.stages.mapping.spatial import SpatialMappingGeneratorStage
 from nestmap.search import meets_constraints, spatial_mappings
 from nestmap.search.spatial.capacity import within_capacity

@@ -8,7 +8,8 @@ import pytest
 
 from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.model import Loop, MappingProblem, MappingType, Objective, SpatialProblem
-from nestmap.pipeline.frontend.read import read_accelerator, read_workload
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.search import best_of, loma, spatial_mappings
 from nestmap.search.temporal.loop_factors import loop_factors
 

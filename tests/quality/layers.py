@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from nestmap.model import MappingProblem, SpatialProblem
-from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.mapping import read_mapping
+from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.stages import SpatialMappingConversionStage
 
 

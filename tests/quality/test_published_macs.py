@@ -25,7 +25,7 @@ import pytest
 
 from nestmap.model import Workload
 from nestmap.pipeline.frontend.networks import generate_workload
-from nestmap.pipeline.frontend.read import read_workload
+from nestmap.pipeline.frontend.read.workload import read_workload
 
 BILLION = 1e9
 

@@ -195,14 +195,6 @@ def skipped_orders(evaluation: NetworkEvaluation) -> list[str]:
     return notes[:MOST_NOTES] + (rest if more > 0 else [])
 
 
-def no_cost_note(operators: dict[str, int]) -> str:
-    """The operators that stay in the graph at no cost; empty if there are none."""
-    if not operators:
-        return ""
-    counted = ", ".join(f"{printable(name)} ({n})" for name, n in sorted(operators.items()))
-    return f"Operators that cost nothing here: {counted}."
-
-
 def _row(layer: Layer, result: LayerResult, figures: tuple[str, ...]) -> Row:
     cme, dimensions = result.cme, sizes_text(layer.loops)
     return Row(

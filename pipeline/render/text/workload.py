@@ -18,7 +18,6 @@ from nestmap.pipeline.format.mappings import precisions_text, sizes_text
 from nestmap.pipeline.format.numbers import capacity, count, engineering
 from nestmap.pipeline.render.tables.columns import Column, number_column
 from nestmap.pipeline.render.tables.table import table
-from nestmap.pipeline.render.text.network import no_cost_note
 from nestmap.pipeline.render.text.plain_table import Line, printable, table_lines
 from nestmap.pipeline.render.text.wrapping_table import Row, RowColumns, rows_table
 from nestmap.pipeline.util.json import Json
@@ -153,6 +152,14 @@ def _group_json(group: LayerGroup) -> Json:
         "times": group.times,
         "names": [*names],
     }
+
+
+def no_cost_note(operators: dict[str, int]) -> str:
+    """The operators that stay in the graph at no cost; empty if there are none."""
+    if not operators:
+        return ""
+    counted = ", ".join(f"{printable(name)} ({n})" for name, n in sorted(operators.items()))
+    return f"Operators that cost nothing here: {counted}."
 
 
 def _unknown(workload: Workload) -> str:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from nestmap.model import MappingConstraints, MappingProblem
 from nestmap.model.base import copy_with
 from nestmap.pipeline.frontend.bundled import default_mapping_for
-from nestmap.pipeline.frontend.read import read_mapping
+from nestmap.pipeline.frontend.read.mapping import read_mapping
 from nestmap.search import meets_constraints
 from nestmap.search.spatial.dataflow import unrolls_enough
 from nestmap.search.spatial.unrolling_table import UnrollingTable

@@ -12,7 +12,7 @@ from nestmap.model import NetworkEvaluation, Objective, Recording
 from nestmap.model.evaluation.recording import RECORD_LIMIT
 from nestmap.pipeline.cli import progress
 from nestmap.pipeline.explore.api import explore
-from nestmap.pipeline.frontend.read import read_workload
+from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.render.text.network import layer_table
 from nestmap.store import Store
 from tests.pipeline.cli.inputs import Inputs, run

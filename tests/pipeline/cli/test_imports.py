@@ -89,6 +89,14 @@ def test_showing_an_accelerator_imports_neither_kernels_nor_a_store(tmp_path: Pa
     assert "store" not in rooms(modules)
 
 
+def test_showing_a_network_imports_what_it_uses(tmp_path: Path) -> None:
+    modules = imported(["show", "light:squeezenet"], tmp_path)
+    assert heavy(modules) == {"numpy", "onnx", "pydantic", "rich"}
+    parts = ("costmodel", "model.evaluation", "model.hardware", "model.mapping", "model.multicore")
+    for unused in (*parts, "pipeline.frontend.yaml"):
+        assert not [name for name in modules if name.startswith(f"nestmap.{unused}.")]
+
+
 def test_examples_import_neither_kernels_nor_a_store(tmp_path: Path) -> None:
     modules = imported(["examples"], tmp_path)
     assert not heavy(modules) & {"duckdb", "networkx", "numba", "onnx", "pyarrow"}

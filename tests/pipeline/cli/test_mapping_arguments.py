@@ -22,7 +22,9 @@ from nestmap.pipeline.cli.mapping_arguments import (
     parse_order,
     temporal_mapping,
 )
-from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.mapping import read_mapping
+from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.stages import LomaStage, SpatialMappingConversionStage, WorkloadStage
 from tests.pipeline.cli.inputs import written
 

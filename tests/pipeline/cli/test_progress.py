@@ -21,7 +21,9 @@ from nestmap.pipeline.cli.work_clock import WorkClock
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.size import ExplorationSize, LayerSize, exploration_size
-from nestmap.pipeline.frontend.read import read_accelerator, read_mapping, read_workload
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.mapping import read_mapping
+from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.multicore.api import stream
 from nestmap.pipeline.stages import ExactStage
 from tests.loma import LOMA_PLAN

@@ -11,7 +11,8 @@ import pytest
 
 from nestmap.costmodel.area_leakage import total_area
 from nestmap.costmodel.imc.array import array_areas, peak_energies, peak_performance
-from nestmap.pipeline.frontend.read import read_accelerator, read_workload
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.render.svg.workload import graph_svg
 from tests.pipeline.cli.inputs import LAYER, Inputs, run, run_process
 

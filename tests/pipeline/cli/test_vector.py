@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nestmap.pipeline.frontend.read import read_workload
+from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.store import Store
 from tests.pipeline.cli.inputs import MACHINE, run
 

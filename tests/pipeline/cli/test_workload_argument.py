@@ -15,7 +15,7 @@ from onnx import numpy_helper
 from nestmap.model import InputError
 from nestmap.pipeline.cli.workload_argument import parse_densities, parse_dims
 from nestmap.pipeline.explore.api import explore
-from nestmap.pipeline.frontend.read import read_workload
+from nestmap.pipeline.frontend.read.workload import read_workload
 from tests.pipeline.cli.inputs import Inputs, run
 from tests.pipeline.frontend.onnx.build import model, node, weights
 

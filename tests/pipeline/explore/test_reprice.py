@@ -34,7 +34,7 @@ from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.explore.replay import replay
 from nestmap.pipeline.explore.reprice import Standing, compare_standing, reprice_results
 from nestmap.pipeline.frontend.bundled import accelerator_names
-from nestmap.pipeline.frontend.read import read_accelerator
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.render.yaml.mapping import found_mapping
 from nestmap.search import best_of, loma
 from nestmap.search.spatial.weight_diagonal import weight_diagonal

@@ -9,7 +9,7 @@ import pytest
 from nestmap.model import MemoryCost, MemoryMacro
 from nestmap.pipeline.explore.api import explore, read_network
 from nestmap.pipeline.frontend.cacti_cache import cached_cacti
-from nestmap.pipeline.frontend.read import read_accelerator
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.store import Store
 from tests.cacti_package import ANSWER, FAILURE, TOO_NEW, install_cacti, times_run
 from tests.pipeline.cli.inputs import MACHINE, Inputs, run, written

@@ -17,7 +17,7 @@ from nestmap.model.workload.builders import conv2d, gemm
 from nestmap.pipeline.analysis.network.roofline import bytes_moved, ceilings
 from nestmap.pipeline.explore.api import explore_network
 from nestmap.pipeline.explore.plan import SearchPlan
-from nestmap.pipeline.frontend.read import read_accelerator
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.store import Parameter, Store
 from nestmap.store.read.relation import Row
 from tests.loma import LOMA

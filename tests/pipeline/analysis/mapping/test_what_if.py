@@ -25,7 +25,7 @@ from nestmap.pipeline.explore.explanation import explain
 from nestmap.pipeline.explore.recorded_problem import recorded_problem
 from nestmap.pipeline.format.mappings import spatial_text
 from nestmap.pipeline.format.numbers import cycles
-from nestmap.pipeline.frontend.read import read_workload
+from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.render.text.explanation_reasons import matters
 from nestmap.search import loma
 from tests.costmodel.sample import problems

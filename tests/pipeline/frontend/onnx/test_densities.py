@@ -11,7 +11,7 @@ from onnx import helper, numpy_helper
 
 from nestmap.model import InputError, InputWarning, Layer
 from nestmap.pipeline.frontend.onnx import parse_onnx
-from nestmap.pipeline.frontend.read import read_workload
+from nestmap.pipeline.frontend.read.workload import read_workload
 from tests.pipeline.frontend.onnx.build import model, node, weights
 
 SPARSE = np.array([[0, 1], [2, 0], [0, 0], [3, 0]])  # three of eight are not zero

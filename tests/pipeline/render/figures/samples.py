@@ -23,7 +23,7 @@ from nestmap.model import (
     layer_from_equation,
 )
 from nestmap.model.base import copy_with
-from nestmap.pipeline.frontend.read import read_accelerator
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 
 HOSTILE = (
     "$x_1$",

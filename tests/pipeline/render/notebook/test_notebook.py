@@ -19,7 +19,7 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.model.base import Frozen, copy_with
-from nestmap.pipeline.frontend.read import read_accelerator
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.render.notebook import MOST_ROWS, table
 from nestmap.pipeline.render.tables.columns import Column, number_column
 from tests.model.builders import convolution, fully_connected

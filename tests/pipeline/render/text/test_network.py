@@ -24,7 +24,6 @@ from nestmap.pipeline.format.numbers import cycles, energy
 from nestmap.pipeline.render.text.network import (
     MOST_NOTES,
     layer_table,
-    no_cost_note,
     padding_notes,
     reduced_notes,
     skipped_orders,
@@ -116,13 +115,6 @@ def test_notes_on_skipped_orders_are_not_too_many(evaluation: NetworkEvaluation)
     assert first == "1 of 83 orders of layer conv1 skipped: r0."
     assert last.startswith("2 more notes")
     assert len(notes) == MOST_NOTES + 1
-
-
-def test_operators_that_cost_nothing() -> None:
-    assert no_cost_note({}) == ""
-    assert no_cost_note({"Relu": 3, "Add": 1}) == (
-        "Operators that cost nothing here: Add (1), Relu (3)."
-    )
 
 
 def reduced(layer: str, asked: int = 8) -> ReducedUnrolling:

@@ -20,6 +20,7 @@ from nestmap.pipeline.analysis.network.workload_summary import (
 from nestmap.pipeline.format.numbers import engineering
 from nestmap.pipeline.render.text.workload import (
     group_table,
+    no_cost_note,
     operator_notes,
     size_text,
     vector_table,
@@ -195,3 +196,10 @@ def test_json_says_what_the_table_says() -> None:
 
 def test_sizes_are_whole_bytes() -> None:
     assert [size_text(bits) for bits in (0, 1, 8, 12, 8192)] == ["-", "1 B", "1 B", "2 B", "1 KiB"]
+
+
+def test_operators_that_cost_nothing() -> None:
+    assert no_cost_note({}) == ""
+    assert no_cost_note({"Relu": 3, "Add": 1}) == (
+        "Operators that cost nothing here: Add (1), Relu (3)."
+    )

@@ -17,7 +17,7 @@ from nestmap.model import (
     Workload,
     layer_from_equation,
 )
-from nestmap.pipeline.frontend.read import read_accelerator
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
 from nestmap.pipeline.stages.mapping.constraint_checks import check_constraints
 
 

@@ -25,7 +25,8 @@ from nestmap.pipeline.explore.options import SearchOptions
 from nestmap.pipeline.explore.plan import Rank, SearchPlan, best_stage, candidates_stage
 from nestmap.pipeline.explore.size import exploration_size
 from nestmap.pipeline.frontend.bundled import accelerator_names
-from nestmap.pipeline.frontend.read import read_accelerator, read_workload
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.stages import AllSpatialMappingsStage, SpatialMappingGeneratorStage
 from nestmap.search import spatial_mappings
 from nestmap.search.spatial.lower_bounds import lower_bounds

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from nestmap.model import Dataflow, LayerConstraints, MappingProblem, UnrollingHint
-from nestmap.pipeline.frontend.read import read_accelerator, read_workload
+from nestmap.pipeline.frontend.read.accelerator import read_accelerator
+from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.stages.mapping.candidates import AllSpatialMappingsStage
 from nestmap.pipeline.stages.mapping.suggested import suggested_problem
 

@@ -42,7 +42,7 @@ from nestmap.model.workload.access import InputAccess, VectorNest
 from nestmap.model.workload.builders import conv2d, linear, network
 from nestmap.pipeline.explore.api import explore
 from nestmap.pipeline.explore.plan import Rank, candidates_stage
-from nestmap.pipeline.frontend.read import read_multicore
+from nestmap.pipeline.frontend.read.multicore import read_multicore
 from nestmap.pipeline.multicore.core_plan import core_cost_stage, core_search
 from nestmap.pipeline.stage_graph import stage
 from nestmap.pipeline.stages import (

@@ -1,0 +1,1 @@
+"""Reads networks, accelerators and mappings from paths, bundled names or Python objects."""
