@@ -7,7 +7,7 @@ import operator
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from math import ceil, floor, isfinite
+from math import ceil, floor
 from typing import Final, TypeAlias, cast
 
 from pydantic import model_validator
@@ -250,7 +250,7 @@ def _computed(op: ast.operator, left: Number, right: Number) -> Number:
 
 
 def _bounded(number: Number) -> Number:
-    if not isfinite(number) or abs(number) > LARGEST:
+    if not abs(number) <= LARGEST:  # NaN compares false
         raise ExpressionError("a number above 2^62", "a smaller one")
     return number
 

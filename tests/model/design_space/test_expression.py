@@ -93,6 +93,7 @@ def test_values_are_those_of_python(text: str) -> None:
 @example("0 ** -1")
 @example("(-8) ** 0.5")
 @example("9.0 ** 64 ** 2")
+@example("(2 ** 62) ** 64")
 def test_what_has_no_value_is_an_error(text: str) -> None:
     try:
         found = Expression(text=text).value(NAMES)
