@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nestmap.model.design_space.expression import Value
+from nestmap.model.design_space.expression_syntax import Value
 
 
 class Design(NamedTuple):

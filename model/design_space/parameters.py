@@ -13,7 +13,8 @@ from typing import Annotated, Final, TypeAlias
 from pydantic import Field, field_validator, model_validator
 
 from nestmap.model.base import Frozen
-from nestmap.model.design_space.expression import LARGEST, RESERVED, Expression, Number, Value
+from nestmap.model.design_space.expression import Expression
+from nestmap.model.design_space.expression_syntax import LARGEST, RESERVED, Number, Value
 
 MOST_VALUES: Final = 10_000
 """The largest number of values of a parameter."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nestmap.model.base import Frozen
 from nestmap.model.design_space.design import Design
-from nestmap.model.design_space.expression import Value
+from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.space import Aggregate, DesignObjective
 from nestmap.model.units import Area, Count, CyclesShare, PicoJoules
 

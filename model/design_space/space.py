@@ -14,7 +14,8 @@ from pydantic import Field, model_validator
 
 from nestmap.model.base import Frozen
 from nestmap.model.design_space.design import Design
-from nestmap.model.design_space.expression import Expression, ExpressionError, Value
+from nestmap.model.design_space.expression import Expression
+from nestmap.model.design_space.expression_syntax import ExpressionError, Value
 from nestmap.model.design_space.parameters import DERIVED, Parameter
 from nestmap.model.errors import suggestion
 from nestmap.model.units import PositiveCount

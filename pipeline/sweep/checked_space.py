@@ -17,7 +17,7 @@ from nestmap.model import (
     Workload,
 )
 from nestmap.model.design_space.design import Design
-from nestmap.model.design_space.expression import Value
+from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.parameters import DERIVED
 from nestmap.model.design_space.space import (
     MEMORY_QUANTITIES,

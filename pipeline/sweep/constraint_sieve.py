@@ -8,7 +8,7 @@ from typing import final
 
 from nestmap.model import InputError
 from nestmap.model.design_space.design import Design
-from nestmap.model.design_space.expression import Value
+from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.space import is_derived
 from nestmap.pipeline.sweep.checked_space import CheckedSpace
 

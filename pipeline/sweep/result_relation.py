@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from nestmap.model.design_space.expression import Value
+from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import DesignSpace
 from nestmap.store import Relation

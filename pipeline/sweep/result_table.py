@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from nestmap.model.design_space.expression import Value
+from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.result import DesignResult
 from nestmap.model.design_space.space import Aggregate, DesignObjective
 from nestmap.pipeline.format.numbers import count

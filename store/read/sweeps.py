@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, TypedDict, cast
 
 import duckdb
 
-from nestmap.model.design_space.expression import Value
+from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.result import DesignResult, NetworkFigures
 from nestmap.model.design_space.space import Aggregate
 from nestmap.store.read.sweep_lookup import find_sweep_key

@@ -33,7 +33,7 @@ from nestmap.model import (
     Workload,
     layer_from_equation,
 )
-from nestmap.model.design_space.expression import Value
+from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.result import DesignResult
 from nestmap.pipeline.describe import describe, pipeline_graph
 from nestmap.pipeline.explore.accelerator_diff import Difference, differences

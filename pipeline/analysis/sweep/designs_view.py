@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nestmap.model import InfeasibleError
-from nestmap.model.design_space.expression import Value
+from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.space import DesignObjective
 from nestmap.pipeline.format.numbers import engineering
 

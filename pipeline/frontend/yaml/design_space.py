@@ -10,7 +10,8 @@ from typing import Final, TypeVar, final
 from pydantic import ValidationError
 
 from nestmap.model import InputError
-from nestmap.model.design_space.expression import LARGEST, Expression, Value
+from nestmap.model.design_space.expression import Expression
+from nestmap.model.design_space.expression_syntax import LARGEST, Value
 from nestmap.model.design_space.parameters import (
     Choices,
     LinearRange,

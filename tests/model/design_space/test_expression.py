@@ -11,13 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from nestmap.model.design_space.expression import (
-    LARGEST,
-    LARGEST_EXPONENT,
-    Expression,
-    ExpressionError,
-    Value,
-)
+from nestmap.model.design_space.expression import LARGEST_EXPONENT, Expression
+from nestmap.model.design_space.expression_syntax import LARGEST, ExpressionError, Value
 from nestmap.model.errors import violation
 
 NAMES: Final[dict[str, Value]] = {"a": 3, "b": 0.5, "c": -7, "memories.sram.size": 64}

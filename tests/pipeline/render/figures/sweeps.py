@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from nestmap.model.design_space.expression import Value
+from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.space import DesignObjective
 from nestmap.pipeline.analysis.sweep.designs_view import (
     DesignsView,
