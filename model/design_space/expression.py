@@ -7,23 +7,28 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from math import ceil, floor
-from typing import Final, cast
+from sys import float_info
+from typing import Final, NamedTuple, cast
 
 from pydantic import model_validator
 
 from nestmap.model.base import Frozen
 from nestmap.model.design_space.expression_syntax import (
+    LARGEST,
     ExpressionError,
     Number,
     Value,
-    bounded,
     dotted_name,
     expression_tree,
+    kind_of_value,
     names_in,
 )
 from nestmap.model.errors import shortened
 
 LARGEST_EXPONENT: Final = 64
+
+FLOAT_RANGE: Final = float_info.max
+"""The largest magnitude of an objective: that of a ``float``."""
 
 _ARITHMETIC: Final[dict[type[ast.operator], Callable[[Number, Number], Number | complex]]] = {
     ast.Add: lambda x, y: x + y,
@@ -84,7 +89,18 @@ class Expression(Frozen, frozen=True):
                 among numbers.
             KeyError: where a name has no value.
         """
-        return _whole(_value(self._tree, names))
+        return _whole(node_value(self._tree, Known(names, LARGEST)))
+
+    def number(self, names: Mapping[str, Value]) -> float:
+        """The value as a ``float``, whose range is the only bound of numbers.
+
+        Raises:
+            ExpressionError: where there is none: as of :meth:`value`, or another thing than a
+                number.
+            KeyError: where a name has no value.
+        """
+        known = {name: _finite(names[name]) for name in self.names}
+        return float(_number(node_value(self._tree, Known(known, FLOAT_RANGE))))
 
     def holds(self, names: Mapping[str, Value]) -> bool:
         """Whether a condition holds.
@@ -96,37 +112,51 @@ class Expression(Frozen, frozen=True):
         return _truth(self.value(names))
 
 
-def _value(node: ast.expr, names: Mapping[str, Value]) -> Value:
+class Known(NamedTuple):
+    """The values of names, and the largest magnitude of a number that is computed."""
+
+    names: Mapping[str, Value]
+    largest: float
+
+
+def node_value(node: ast.expr, known: Known) -> Value:
+    """The value of a part of an expression.
+
+    Raises:
+        ExpressionError: where there is none.
+        KeyError: where a name has no value.
+    """
     match node:
         case ast.Constant(value=bool() | int() | float() | str() as value):
             return value
         case ast.Name() | ast.Attribute():
-            return names[dotted_name(node) or ""]
+            return known.names[dotted_name(node) or ""]
         case ast.BoolOp(op=op, values=values):
-            truths = (_truth(_value(x, names)) for x in values)
+            truths = (_truth(node_value(x, known)) for x in values)
             return all(truths) if isinstance(op, ast.And) else any(truths)
         case ast.Compare(left=left, ops=ops, comparators=others):
-            return _compared(_value(left, names), ops, (_value(x, names) for x in others))
+            return _compared(node_value(left, known), ops, (node_value(x, known) for x in others))
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return not _truth(_value(operand, names))
+            return not _truth(node_value(operand, known))
         case _:
-            return _number_of(node, names)
+            return _number_of(node, known)
 
 
-def _number_of(node: ast.expr, names: Mapping[str, Value]) -> Number:
+def _number_of(node: ast.expr, known: Known) -> Number:
     match node:
         case ast.BinOp(left=left, op=op, right=right):
-            return _computed(op, _number(_value(left, names)), _number(_value(right, names)))
+            numbers = _number(node_value(left, known)), _number(node_value(right, known))
+            return _computed(op, *numbers, known.largest)
         case ast.UnaryOp(op=op, operand=operand):
-            number = _number(_value(operand, names))
+            number = _number(node_value(operand, known))
             return -number if isinstance(op, ast.USub) else number
         case ast.Call(func=ast.Name(id=name), args=args):
-            return _called(name, [_number(_value(x, names)) for x in args])
+            return _called(name, [_number(node_value(x, known)) for x in args])
         case _:
             raise AssertionError(ast.dump(node))  # refused when the expression was made
 
 
-def _computed(op: ast.operator, left: Number, right: Number) -> Number:
+def _computed(op: ast.operator, left: Number, right: Number, largest: float) -> Number:
     if isinstance(op, ast.Div | ast.FloorDiv | ast.Mod) and right == 0:
         raise ExpressionError("a division by zero", "another divisor")
     if isinstance(op, ast.Pow) and abs(right) > LARGEST_EXPONENT:
@@ -137,10 +167,26 @@ def _computed(op: ast.operator, left: Number, right: Number) -> Number:
     except ZeroDivisionError:
         raise ExpressionError("a negative power of zero", "another base") from None
     except OverflowError:
-        raise ExpressionError("a number above 2^62", "a smaller one") from None
+        raise _too_large(largest) from None
     if isinstance(result, complex):
         raise ExpressionError("a fractional power of a negative number", "a positive base")
-    return bounded(result)
+    return _bounded(result, largest)
+
+
+def _finite(value: Value) -> Value:
+    """A value that is no infinite number."""
+    return value if isinstance(value, bool | str) else _bounded(value, FLOAT_RANGE)
+
+
+def _bounded(number: Number, largest: float) -> Number:
+    if not abs(number) <= largest:  # NaN compares false
+        raise _too_large(largest)
+    return number
+
+
+def _too_large(largest: float) -> ExpressionError:
+    bound = "2^62" if largest == LARGEST else f"{largest:.1e}"
+    return ExpressionError(f"a number above {bound}", "a smaller one")
 
 
 def _compared(left: Value, ops: list[ast.cmpop], others: Iterator[Value]) -> bool:
@@ -155,7 +201,7 @@ def _compared(left: Value, ops: list[ast.cmpop], others: Iterator[Value]) -> boo
 def _is_true(op: ast.cmpop, left: Value, right: Value) -> bool:
     if type(op) in _ORDER:
         return _ORDER[type(op)](_number(left), _number(right))
-    if _kind(left) != _kind(right):
+    if kind_of_value(left) is not kind_of_value(right):
         found = f"a comparison of {left!r} with {right!r}"
         raise ExpressionError(found, "two numbers, two texts or two truth values")
     return _EQUALITY[type(op)](left, right)
@@ -171,12 +217,6 @@ def _called(name: str, numbers: list[Number]) -> Number:
             return ceil(numbers[0])
         case _:
             return floor(numbers[0])
-
-
-def _kind(value: Value) -> str:
-    if isinstance(value, bool | str):
-        return type(value).__name__
-    return "number"
 
 
 def _number(value: Value) -> Number:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterator
+from enum import StrEnum
 from typing import Final, TypeAlias
 
 from nestmap.model.errors import shortened
@@ -35,6 +36,21 @@ _FUNCTIONS: Final = ("min", "max", "ceil", "floor")
 
 RESERVED: Final = frozenset(_FUNCTIONS)
 """Names that parameters cannot have."""
+
+
+class Kind(StrEnum):
+    """What a value is; values of different kinds cannot be compared."""
+
+    NUMBER = "a number"
+    TEXT = "a text"
+    TRUTH = "true or false"
+
+
+def kind_of_value(value: Value) -> Kind:
+    """The kind of a value."""
+    if isinstance(value, bool):
+        return Kind.TRUTH
+    return Kind.TEXT if isinstance(value, str) else Kind.NUMBER
 
 
 class ExpressionError(ValueError):
@@ -79,7 +95,8 @@ def _check(node: ast.expr, depth: int) -> None:
         case ast.Constant(value=bool() | str()):
             pass
         case ast.Constant(value=int() | float() as number):
-            bounded(number)
+            if not abs(number) <= LARGEST:  # infinity is one, too
+                raise ExpressionError("a number above 2^62", "a smaller one")
         case ast.Name(id=name) if name in _FUNCTIONS:
             raise ExpressionError(f"the function {name} without arguments", f"{name}(...)")
         case ast.Name():
@@ -135,14 +152,3 @@ def names_in(node: ast.expr) -> Iterator[str]:
     elif not isinstance(node, ast.Constant):
         for child in operands(node):
             yield from names_in(child)
-
-
-def bounded(number: Number) -> Number:
-    """The number.
-
-    Raises:
-        ExpressionError: where it is beyond 2^62, or none.
-    """
-    if not abs(number) <= LARGEST:  # NaN compares false
-        raise ExpressionError("a number above 2^62", "a smaller one")
-    return number

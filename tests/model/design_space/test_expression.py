@@ -200,3 +200,36 @@ def test_kinds_are_not_mixed(text: str, found: str) -> None:
 
 def test_texts_are_compared() -> None:
     assert Expression(text="kind == 'sram' or kind == 'rf'").holds({"kind": "rf"})
+
+
+@given(arithmetic)
+@example("2.0 ** 63 * 2.0 ** 63")
+@example("9.0 ** 60 ** 2")
+@example("9.0 ** 60 * 9.0 ** 60 * 9.0 ** 60 * 9.0 ** 60 * 9.0 ** 60 * 9.0 ** 60")
+@example("(2 ** 62) ** 64")
+def test_numbers_are_values_whose_bound_is_that_of_floats(text: str) -> None:
+    made = Expression(text=text)
+    try:
+        value = made.value(NAMES)
+    except ExpressionError:
+        value = None
+    try:
+        number = made.number(NAMES)
+    except ExpressionError:
+        assert value is None
+    else:
+        assert isfinite(number)
+        assert number == (of_python(text) if value is None else value)
+
+
+@pytest.mark.parametrize("infinite", [float("inf"), float("-inf"), float("nan")])
+@pytest.mark.parametrize("text", ["x", "ceil(x)", "min(x, 3)", "3 / x", "(x == x) and 1"])
+def test_no_number_is_made_of_infinite_ones(text: str, infinite: float) -> None:
+    with pytest.raises(ExpressionError):
+        Expression(text=text).number({"x": infinite})
+
+
+@pytest.mark.parametrize("text", ["x < 2", "x == 2", "'a'", "True"])
+def test_other_values_are_no_numbers(text: str) -> None:
+    with pytest.raises(ExpressionError, match="expected a number"):
+        Expression(text=text).number({"x": 2})
