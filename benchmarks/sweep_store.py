@@ -43,7 +43,8 @@ INSERT INTO sweep_designs BY NAME
 SELECT
   sweeps.hash AS sweep, made.*, made.energy * made.latency AS edp,
   [{network: 'net.yaml', weight: 1.0, energy: made.energy, latency: made.latency, gap: 0.0}]
-    AS networks
+    AS networks,
+  [made.energy, made.latency] AS objective_values
 FROM made, sweeps
 """
 _END: Final = """

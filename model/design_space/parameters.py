@@ -23,7 +23,7 @@ DERIVED: Final = ("area", "units", "memories")
 """What constraints may name besides parameters: quantities of the accelerator of a design."""
 
 COLUMNS: Final = ("design", "energy", "latency", "edp", "area", "on_front", "reason", "networks")
-"""The columns of results besides the parameters."""
+"""The columns of results besides the parameters and expressions that are objectives."""
 
 _DIGITS: Final = 60
 _NAME: Final = pattern(r"[A-Za-z][A-Za-z0-9_]{0,31}")
@@ -120,14 +120,7 @@ class Parameter(Frozen, frozen=True):
     @field_validator("name")
     @classmethod
     def _check_name(cls, name: str) -> str:
-        if not is_parameter_name(name):
-            raise ValueError(
-                f"the name {name!r}; expected a letter, then letters, digits or _, at most 32"
-            )
-        reserved = dict.fromkeys((*sorted(RESERVED), *DERIVED, *COLUMNS))
-        if name in reserved or iskeyword(name):
-            taken = ", ".join(reserved)
-            raise ValueError(f"the name {name!r}; expected none of {taken} or Python's keywords")
+        check_name(name)
         return name
 
     @property
@@ -139,6 +132,22 @@ class Parameter(Frozen, frozen=True):
 def is_parameter_name(text: str) -> bool:
     """Whether a text has the form of a name."""
     return _NAME.fullmatch(text) is not None
+
+
+def check_name(name: str) -> None:
+    """Checks the name of a parameter or an objective.
+
+    Raises:
+        ValueError: where it has another form, or is taken.
+    """
+    if not is_parameter_name(name):
+        raise ValueError(
+            f"the name {name!r}; expected a letter, then letters, digits or _, at most 32"
+        )
+    reserved = dict.fromkeys((*sorted(RESERVED), *DERIVED, *COLUMNS))
+    if name in reserved or iskeyword(name):
+        taken = ", ".join(reserved)
+        raise ValueError(f"the name {name!r}; expected none of {taken} or Python's keywords")
 
 
 def _exact(number: Number) -> Fraction:

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from nestmap.model.base import Frozen
+from collections.abc import Sequence
+
+from nestmap.model.base import Frozen, copy_with
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.expression_syntax import Value
-from nestmap.model.design_space.space import Aggregate, DesignObjective
+from nestmap.model.design_space.objective import (
+    AnyObjective,
+    DesignObjective,
+    ObjectiveFormula,
+    expression_of,
+    objective_part,
+)
+from nestmap.model.design_space.part_values import SpaceError, number_of
+from nestmap.model.design_space.space import Aggregate
 from nestmap.model.units import Area, Count, CyclesShare, PicoJoules
 
 
@@ -37,10 +47,11 @@ class DesignResult(Frozen, frozen=True):
     """A design: its parameters, its area, and what each network costs on it.
 
     ``number`` is its place among all combinations of values of the space. A design without figures
-    has a ``reason``: its description is refused, or a layer has no mapping. ``accelerator`` is the
-    content hash of its accelerator; a refused design has neither it nor an area. ``aggregate`` is
-    that of the space: whether energy, latency and energy-delay product are sums over the networks,
-    or those of the worst network, each network counted ``weight`` times.
+    has a ``reason``: its description is refused, a layer has no mapping, or an objective has no
+    value. ``accelerator`` is the content hash of its accelerator; a refused design has neither it
+    nor an area. ``aggregate`` is that of the space: whether energy, latency and energy-delay
+    product are sums over the networks, or those of the worst network, each network counted
+    ``weight`` times.
     """
 
     aggregate: Aggregate
@@ -78,8 +89,13 @@ class DesignResult(Frozen, frozen=True):
         energy, latency = self.energy, self.latency
         return None if energy is None or latency is None else energy * latency
 
-    def figure(self, objective: DesignObjective) -> float | None:
-        """The value of an objective; ``None`` if the design is infeasible."""
+    def figure(self, objective: AnyObjective) -> float | None:
+        """The value of an objective; ``None`` if the design is infeasible.
+
+        Raises:
+            SpaceError: where an expression has no value that is a number.
+            KeyError: where a name in it is not one of a quantity or a parameter.
+        """
         if not self.is_feasible:
             return None
         match objective:
@@ -91,6 +107,29 @@ class DesignResult(Frozen, frozen=True):
                 return self.edp
             case DesignObjective.AREA:
                 return self.area
+            case ObjectiveFormula(of=expression):
+                return number_of(str(objective), expression, self._known)
+
+    def with_objectives(self, objectives: Sequence[AnyObjective]) -> DesignResult:
+        """The design; infeasible, with the reason, if an objective has no finite value.
+
+        It keeps what its networks cost, which other objectives may need.
+        """
+        if not self.is_feasible:
+            return self
+        for n, objective in enumerate(objectives):
+            try:
+                number_of(objective_part(n), expression_of(objective), self._known)
+            except SpaceError as error:
+                return copy_with(self, {"reason": str(error)})
+        return self
+
+    @property
+    def _known(self) -> dict[str, Value]:
+        """The values of names in expressions."""
+        quantities = {x.value: self.figure(x) for x in DesignObjective}
+        found = {name: value for name, value in quantities.items() if value is not None}
+        return {**dict(self.parameters), **found}
 
     def __str__(self) -> str:
         return str(Design(self.number, self.parameters))

@@ -15,23 +15,17 @@ from pydantic import Field, model_validator
 from nestmap.model.base import Frozen
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.expression import Expression
-from nestmap.model.design_space.expression_syntax import ExpressionError, Value
+from nestmap.model.design_space.expression_kinds import kind_of_expression
+from nestmap.model.design_space.expression_syntax import ExpressionError, Kind, Value, kind_of_value
+from nestmap.model.design_space.objective import AnyObjective, DesignObjective, check_objectives
 from nestmap.model.design_space.parameters import DERIVED, Parameter
+from nestmap.model.design_space.part_values import SpaceError, value_of
 from nestmap.model.errors import suggestion
 from nestmap.model.units import PositiveCount
 from nestmap.model.workload.graph import Workload
 
 MEMORY_QUANTITIES: Final = ("size", "instances", "total", "area")
 """What constraints may say of a memory: ``memories.NAME.size`` and the like."""
-
-
-class DesignObjective(StrEnum):
-    """What a sweep minimizes."""
-
-    ENERGY = "energy"
-    LATENCY = "latency"
-    EDP = "edp"
-    AREA = "area"
 
 
 class Aggregate(StrEnum):
@@ -45,16 +39,6 @@ class Aggregate(StrEnum):
     def of(self, figures: Iterable[float]) -> float:
         """The sum or the largest of the figures of networks."""
         return sum(figures) if self is Aggregate.SUM else max(figures)
-
-
-class SpaceError(ValueError):
-    """A part of a design space is wrong; ``part`` is its path, as in a file."""
-
-    def __init__(self, part: str, found: str, expected: str) -> None:
-        self.part = part
-        self.found = found
-        self.expected = expected
-        super().__init__(f"{part}: {found}; expected {expected}")
 
 
 class Description(Frozen, frozen=True):
@@ -135,7 +119,7 @@ class DesignSpace(Frozen, frozen=True):
     constrains the mappings on all designs; by default nothing does. ``settings`` say which fields
     get which values, ``presence`` which memories only some designs have. Designs that do not meet
     all ``constraints`` are left out. ``objectives`` are what the front minimizes, and ``aggregate``
-    says whether they are sums over the networks or those of the worst network.
+    says whether their quantities are sums over the networks or those of the worst network.
 
     Names in settings and conditions are those of parameters; constraints may also name quantities
     of the accelerator of a design: ``area``, ``units`` (of the array), and of a memory
@@ -151,7 +135,7 @@ class DesignSpace(Frozen, frozen=True):
     presence: tuple[Presence, ...] = ()
     constraints: tuple[Expression, ...] = ()
     networks: tuple[WeightedNetwork, ...]
-    objectives: tuple[DesignObjective, ...] = (DesignObjective.ENERGY, DesignObjective.LATENCY)
+    objectives: tuple[AnyObjective, ...] = (DesignObjective.ENERGY, DesignObjective.LATENCY)
     aggregate: Aggregate = Aggregate.SUM
 
     @model_validator(mode="after")
@@ -162,7 +146,7 @@ class DesignSpace(Frozen, frozen=True):
             for name in expression.names:
                 if name not in known and not (part.startswith("constraints") and is_derived(name)):
                     raise SpaceError(part, f"the unknown name {name}", suggestion(name, known))
-        _ = self._order
+        check_objectives(self.objectives, self._kinds())
         return self
 
     def _check_counts(self) -> None:
@@ -172,8 +156,6 @@ class DesignSpace(Frozen, frozen=True):
             raise SpaceError("set", "no field", "at least one field that parameters set, or when")
         if not self.networks:
             raise SpaceError("networks", "no network", "at least one")
-        if not self.objectives:
-            raise SpaceError("objectives", "no objective", f"some of {', '.join(DesignObjective)}")
 
     def _check_distinct(self) -> None:
         parts = (
@@ -186,10 +168,9 @@ class DesignSpace(Frozen, frozen=True):
             if part in seen:
                 raise SpaceError(".".join(part), f"a second {part[1]}", "each once")
             seen.add(part)
-        for what, items in (("networks", self.networks), ("objectives", self.objectives)):
-            for n, item in enumerate(items):
-                if item in items[:n]:
-                    raise SpaceError(f"{what}[{n}]", "the same as before", "each once")
+        for n, network in enumerate(self.networks):
+            if network in self.networks[:n]:
+                raise SpaceError(f"networks[{n}]", "the same as before", "each once")
 
     def _expressions(self) -> Iterator[tuple[str, Expression, tuple[str, ...]]]:
         """Each expression: its part of the space, and the names that it may have."""
@@ -218,6 +199,16 @@ class DesignSpace(Frozen, frozen=True):
             part = f"parameters.{cycle[0]}"
             raise SpaceError(part, found, "expressions of other parameters") from None
 
+    def _kinds(self) -> dict[str, Kind]:
+        """The kinds of the parameters."""
+        kinds = {x.name: kind_of_value(x.values[0]) for x in self.free}
+        for name, expression in self._order:
+            try:
+                kinds[name] = kind_of_expression(expression.text, kinds)
+            except ExpressionError:  # told of each design without a value
+                kinds[name] = Kind.NUMBER
+        return kinds
+
     @property
     def free(self) -> tuple[Parameter, ...]:
         """The parameters that are no expressions; those of one value among them."""
@@ -245,33 +236,6 @@ class DesignSpace(Frozen, frozen=True):
         for name, expression in self._order:
             values[name] = value_of(f"parameters.{name}", expression, values)
         return Design(number, tuple((x.name, values[x.name]) for x in self.parameters))
-
-
-def value_of(part: str, expression: Expression, values: Mapping[str, Value]) -> Value:
-    """The value of an expression in a part of a space.
-
-    Raises:
-        SpaceError: where it has none.
-    """
-    try:
-        return expression.value(values)
-    except ExpressionError as error:
-        used = ", ".join(f"{x}={values[x]}" for x in expression.names)
-        where = f" with {used}" if used else ""
-        found = f"{expression}, which is {error.found}{where}"
-        raise SpaceError(part, found, error.expected) from None
-
-
-def condition_of(part: str, expression: Expression, values: Mapping[str, Value]) -> bool:
-    """Whether a condition in a part of a space holds.
-
-    Raises:
-        SpaceError: where it has no value, or one other than true or false.
-    """
-    value = value_of(part, expression, values)
-    if not isinstance(value, bool):
-        raise SpaceError(part, f"{expression}, which is {value!r}", "a condition such as rows <= 8")
-    return value
 
 
 def is_derived(name: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from math import ceil
+from math import ceil, floor, log10
 from typing import Final, NamedTuple
 
 TIMES: Final = "\u00d7"
@@ -193,6 +193,18 @@ def energy_unit(largest: float) -> Unit:
 def cycles_unit(largest: float) -> Unit:
     """A unit for up to that many cycles."""
     return _unit(_CYCLE_UNITS, largest)
+
+
+def power_unit(largest: float) -> Unit:
+    """A power of ten for numbers of up to that magnitude, where they are large or small.
+
+    >>> [power_unit(x).divisor for x in (2.5e17, 1234.0, 0.0)]
+    [1000000000000000.0, 1.0, 1.0]
+    """
+    if largest == 0 or 1e-3 <= largest < 1e6:
+        return Unit(1.0, "")
+    power = max(-300, floor(log10(largest)) // 3 * 3)  # 1e-303 is no precise number
+    return Unit(float(f"1e{power}"), f"{TIMES} 10^{power}")
 
 
 def bits_unit(largest: float) -> Unit:

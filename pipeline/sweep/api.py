@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from nestmap.model import Objective, Recording
 from nestmap.model.base import copy_with
-from nestmap.model.design_space.space import DesignObjective, DesignSpace
+from nestmap.model.design_space.objective import AnyObjective, expression_of
+from nestmap.model.design_space.space import DesignSpace
 from nestmap.pipeline.explore.choices import member_by_name
 from nestmap.pipeline.explore.options import EveryName, ObjectiveName, SearchName, SearchOptions
 from nestmap.pipeline.explore.plan import SearchPlan
@@ -59,7 +60,8 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
             ``spatial_mappings`` override it if given; see
             :class:`~nestmap.pipeline.explore.options.SearchOptions`.
         objective: what the mapping of each layer minimizes. Default: that of the plan, otherwise
-            the first objective of the space that is not the area, or energy.
+            what the first objective of the space needs that is not the area, or energy; of an
+            expression of both energy and latency, the energy-delay product.
         search: how to search temporal mappings.
         lpf_limit: the largest number of loop factors, for LOMA.
         time_limit: seconds after which the exact search of a layer tries no further spatial
@@ -106,17 +108,24 @@ def sweep(  # noqa: PLR0913 (the single entry point; all but the space have defa
 def plan_of_sweep(
     space: DesignSpace, options: SearchOptions, plan: SearchPlan | None = None
 ) -> SearchPlan:
-    """The plan of a sweep: as given, or for the first objective of the space.
+    """The plan of a sweep: as given, or for the first objective that mappings decide.
 
     Raises:
         InputError: where an option is invalid.
     """
     if plan is not None:
         return plan.with_options(options)
-    named = [Objective(x) for x in space.objectives if x is not DesignObjective.AREA]
-    first = named[0] if named else Objective.ENERGY
+    decided = (x for y in space.objectives if (x := _mapping_objective(y)) is not None)
+    first = next(decided, Objective.ENERGY)
     made = SearchPlan.of(options)
     return made if options.objective is not None else copy_with(made, {"objective": first})
+
+
+def _mapping_objective(objective: AnyObjective) -> Objective | None:
+    """What mappings minimize for an objective; ``None`` if they do not decide it."""
+    names = expression_of(objective).names
+    needed = [x for x in Objective if x.value in names]
+    return Objective.EDP if len(needed) > 1 else next(iter(needed), None)
 
 
 def resume_sweep(

@@ -19,15 +19,8 @@ from nestmap.model import (
 from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.expression_syntax import Value
 from nestmap.model.design_space.parameters import DERIVED
-from nestmap.model.design_space.space import (
-    MEMORY_QUANTITIES,
-    Description,
-    DesignSpace,
-    SpaceError,
-    condition_of,
-    is_derived,
-    value_of,
-)
+from nestmap.model.design_space.part_values import SpaceError, condition_of, value_of
+from nestmap.model.design_space.space import MEMORY_QUANTITIES, Description, DesignSpace, is_derived
 from nestmap.model.errors import suggestion
 from nestmap.model.workload.densities import with_densities
 from nestmap.pipeline.frontend.bundled import resolve_accelerator

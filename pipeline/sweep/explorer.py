@@ -142,7 +142,8 @@ class _Explorer:
         found["area"], outcome = total_area(accelerator), self._outcome(design, accelerator)
         if isinstance(outcome, str):
             return row.model_copy(update={**found, "reason": outcome})
-        return row.model_copy(update={**found, "networks": outcome, "reason": None})
+        made = row.model_copy(update={**found, "networks": outcome, "reason": None})
+        return made.with_objectives(self.checked.space.objectives)
 
     def _outcome(self, design: Design, accelerator: Accelerator) -> Outcome:
         """The outcome of the accelerator; another thread may be about to find it."""

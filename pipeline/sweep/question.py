@@ -117,7 +117,7 @@ def sweep_info(job: SweepJob) -> SweepInfo:
         command=command_line(),
         version=version("nestmap"),
         objective=job.plan.objective,
-        objectives=space.objectives,
+        objectives=tuple(map(str, space.objectives)),
         aggregate=space.aggregate,
         methods=methods,
         question=question.model_dump_json(),

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from nestmap.model import StoreError
+from nestmap.model.design_space.objective import AnyObjective
 from nestmap.model.design_space.result import DesignResult
-from nestmap.model.design_space.space import DesignObjective, DesignSpace
+from nestmap.model.design_space.space import DesignSpace
 from nestmap.pipeline.analysis.sweep.designs_view import (
     DesignsView,
     ObjectiveColumn,
@@ -22,16 +23,17 @@ from nestmap.pipeline.sweep.summary import Reason, SweepSummary
 from nestmap.store import Store, SweepRecord
 
 _COLUMNS: Final = """
-SELECT number::VARCHAR AS number, energy, latency, edp, area, position
+SELECT number::VARCHAR AS number, position, {values}
 FROM sweep_designs WHERE sweep = $sweep AND reason IS NULL ORDER BY position
 """
 _BEST: Final = """
-SELECT
-  min_by(position, {energy: energy, position: position}) AS energy,
-  min_by(position, {latency: latency, position: position}) AS latency,
-  min_by(position, {edp: edp, position: position}) AS edp,
-  min_by(position, {area: area, position: position}) AS area
-FROM sweep_designs WHERE sweep = $sweep AND reason IS NULL
+SELECT min_by(position, {value: value, position: position}) AS position
+FROM (
+  SELECT
+    unnest(objective_values) AS value, generate_subscripts(objective_values, 1) AS place, position
+  FROM sweep_designs WHERE sweep = $sweep
+)
+GROUP BY place ORDER BY place
 """
 _REASONS: Final = """
 SELECT reason, min_by(number, position)::VARCHAR AS first, count(*) AS designs
@@ -58,19 +60,16 @@ def read_summary(name: str, store: Store) -> SweepSummary:
         designs=sweep.state.designs,
         rejected=sweep.state.rejected or 0,
         front=store.sweep_designs(sweep, sweep.state.front),
-        best=_best(store, sweep),
+        best=_best(question.space, store, sweep),
         reasons=tuple(_reasons(store, sweep)),
         columns=lambda: _view(question.space, store, sweep),
     )
 
 
-def _best(store: Store, sweep: SweepRecord) -> dict[DesignObjective, DesignResult]:
-    (row,) = store.query(_BEST, {"sweep": sweep.info.key}).rows()
-    if row["energy"] is None:
-        return {}
-    goals = sweep.info.objectives
-    positions = [int(str(row[x.value])) for x in goals]
-    return dict(zip(goals, store.sweep_designs(sweep, positions), strict=True))
+def _best(space: DesignSpace, store: Store, sweep: SweepRecord) -> dict[AnyObjective, DesignResult]:
+    rows = store.query(_BEST, {"sweep": sweep.info.key}).rows()
+    found = store.sweep_designs(sweep, [int(str(x["position"])) for x in rows])
+    return dict(zip(space.objectives, found, strict=True)) if found else {}
 
 
 def _reasons(store: Store, sweep: SweepRecord) -> Iterator[Reason]:
@@ -79,7 +78,8 @@ def _reasons(store: Store, sweep: SweepRecord) -> Iterator[Reason]:
 
 
 def _view(space: DesignSpace, store: Store, sweep: SweepRecord) -> DesignsView:
-    table = store.query(_COLUMNS, {"sweep": sweep.info.key}).arrow()
+    values = ", ".join(f"objective_values[{n + 1}]" for n in range(len(space.objectives)))
+    table = store.query(_COLUMNS.format(values=values), {"sweep": sweep.info.key}).arrow()
     numbers = [int(x) for x in table["number"].to_pylist() if x is not None]
     positions: npt.NDArray[np.int64] = table["position"].to_numpy()
     return DesignsView(
@@ -87,8 +87,8 @@ def _view(space: DesignSpace, store: Store, sweep: SweepRecord) -> DesignsView:
         numbers=tuple(numbers),
         parameters=tuple(_parameters(space, numbers)),
         objectives=tuple(
-            ObjectiveColumn(x, table[x.value].to_numpy().astype(np.float64))
-            for x in space.objectives
+            ObjectiveColumn(x, table.column(n + 2).to_numpy().astype(np.float64))
+            for n, x in enumerate(space.objectives)
         ),
         on_front=np.isin(positions, np.array(sweep.state.front, np.int64)),
         infeasible=sweep.state.designs - len(numbers),

@@ -14,7 +14,7 @@ from nestmap.model.design_space.design import Design
 from nestmap.model.design_space.result import DesignResult, NetworkFigures
 from nestmap.pipeline.sweep.checked_space import CheckedSpace
 from nestmap.pipeline.sweep.explore_designs import ExploreDesigns
-from nestmap.pipeline.sweep.front import Front, figures_of
+from nestmap.pipeline.sweep.front import Figures, Front, figures_of
 from nestmap.store import RecordedSweep
 
 _READ: Final = 10_000
@@ -69,8 +69,7 @@ class SweepRecorder:
             known = min(len(designs), max(self.sweep.recorded - self.position, 0))
             yield from self._recalled(designs[:known])
             for result in self._explored(designs[known:], explore):
-                self.sweep.add(result)
-                self._count(result)
+                self.sweep.add(result, self._count(result))
                 if self.sweep.is_due:
                     self.sweep.commit(self._front_positions)
                 yield result
@@ -81,9 +80,12 @@ class SweepRecorder:
     def _front_positions(self) -> tuple[int, ...]:
         return tuple(self.front.places)
 
-    def _count(self, result: DesignResult) -> None:
-        self.front.add(figures_of(result, self.checked.space.objectives), self.position)
+    def _count(self, result: DesignResult) -> Figures | None:
+        """The values of a design's objectives, which are compared with the front."""
+        figures = figures_of(result, self.checked.space.objectives)
+        self.front.add(figures, self.position)
         self.position += 1
+        return figures
 
     def _recalled(self, designs: Sequence[Design]) -> Iterator[DesignResult]:
         """Designs that the sweep has, checked to be those that were chosen."""
@@ -137,7 +139,7 @@ class SweepRecorder:
             copy_with(figures[place], {"network": entry.name, "weight": entry.weight})
             for place, entry in enumerate(space.networks)
         )
-        return DesignResult(
+        result = DesignResult(
             aggregate=space.aggregate,
             number=design.number,
             parameters=design.parameters,
@@ -145,3 +147,4 @@ class SweepRecorder:
             area=total_area(accelerator),
             networks=tuple(networks),
         )
+        return result.with_objectives(space.objectives)

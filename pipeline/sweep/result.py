@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from nestmap.model import Frozen, InfeasibleError, Objective
+from nestmap.model.design_space.objective import AnyObjective, DesignObjective
 from nestmap.model.design_space.result import DesignResult
-from nestmap.model.design_space.space import Description, DesignObjective, DesignSpace
+from nestmap.model.design_space.space import Description, DesignSpace
+from nestmap.model.errors import suggestion
 from nestmap.model.units import Count
 from nestmap.pipeline.analysis.sweep.designs_view import DesignsView
 from nestmap.pipeline.sweep.design_yaml import design_yaml
@@ -58,20 +60,33 @@ class SweepResult(Frozen, frozen=True):
         """The designs without figures."""
         return tuple(x for x in self.designs if not x.is_feasible)
 
-    def best(self, objective: DesignObjective | str) -> DesignResult:
+    def best(self, objective: AnyObjective | str) -> DesignResult:
         """The first design with the lowest value of an objective.
+
+        Args:
+            objective: an objective, or the name of one of the space or of a quantity.
 
         Raises:
             InfeasibleError: where no design is feasible.
             ValueError: where there is no such objective.
         """
-        chosen = DesignObjective(objective)
+        if isinstance(objective, str):
+            objective = self._objective(objective)
         found = [(value, n) for n, x in enumerate(self.designs)
-                 if (value := x.figure(chosen)) is not None]  # fmt: skip
+                 if (value := x.figure(objective)) is not None]  # fmt: skip
         if not found:
             first = self.designs[0]
             raise InfeasibleError(f"no design of {self.space.name} is feasible; {first.reason}")
         return self.designs[min(found)[1]]
+
+    def _objective(self, name: str) -> AnyObjective:
+        """The quantity or the objective of the space with a name."""
+        known: dict[str, AnyObjective] = {}
+        for objective in (*DesignObjective, *self.space.objectives):
+            known[str(objective)] = objective
+        if name not in known:
+            raise ValueError(f"{name!r}; expected {suggestion(name, known)}")
+        return known[name]
 
     def design(self, number: int) -> DesignResult:
         """The design with a number.

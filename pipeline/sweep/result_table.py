@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from nestmap.model.design_space.expression_syntax import Value
+from nestmap.model.design_space.objective import AnyObjective, DesignObjective, ObjectiveFormula
 from nestmap.model.design_space.result import DesignResult
-from nestmap.model.design_space.space import Aggregate, DesignObjective
+from nestmap.model.design_space.space import Aggregate
 from nestmap.pipeline.format.numbers import count
 from nestmap.pipeline.render.tables import cells
 from nestmap.pipeline.render.tables.columns import Align, Column, number_column
@@ -28,21 +29,27 @@ def front_table(result: SweepSummary, link: Callable[[int], str] = lambda _: "")
         Column(name, align=Align.LEFT if isinstance(value, str | bool) else Align.RIGHT)
         for name, value in first
     ]
-    has_edp = DesignObjective.EDP in result.space.objectives
+    goals = result.space.objectives
     figures = [number_column("Energy"), number_column("Latency", "cycles")]
-    edp = [number_column("EDP", "pJ x cycles")] if has_edp else []
-    columns = [number_column("Design"), *parameters, *figures, *edp, number_column("Area")]
-    return table(columns, (tuple(_cells(x, has_edp, link)) for x in result.front))
+    edp = [number_column("EDP", "pJ x cycles")] if DesignObjective.EDP in goals else []
+    others = [number_column(str(x)) for x in goals if isinstance(x, ObjectiveFormula)]
+    columns = [number_column("Design"), *parameters, *figures, *edp, number_column("Area"), *others]
+    return table(columns, (tuple(_cells(x, goals, link)) for x in result.front))
 
 
-def _cells(design: DesignResult, has_edp: bool, link: Callable[[int], str]) -> Iterator[Cell]:
+def _cells(
+    design: DesignResult, goals: Sequence[AnyObjective], link: Callable[[int], str]
+) -> Iterator[Cell]:
     yield replace(cells.count(design.number), link=link(design.number))
     yield from (_value(value) for _, value in design.parameters)
     yield cells.energy(design.energy or 0)
     yield cells.cycles(design.latency or 0)
-    if has_edp:
+    if DesignObjective.EDP in goals:
         yield cells.plain(design.edp or 0)
     yield cells.plain(design.area or 0)
+    for goal in goals:
+        if isinstance(goal, ObjectiveFormula):
+            yield cells.plain(design.figure(goal) or 0)
 
 
 def _value(value: Value) -> Cell:
@@ -52,7 +59,7 @@ def _value(value: Value) -> Cell:
 
 def heading(result: SweepSummary) -> str:
     """What the table shows."""
-    goals = ", ".join(result.space.objectives)
+    goals = ", ".join(map(str, result.space.objectives))
     networks = "; ".join(
         x.name if x.weight == 1 else f"{x.weight:g} x {x.name}" for x in result.space.networks
     )

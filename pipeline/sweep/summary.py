@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import NamedTuple, final
 
 from nestmap.model import Objective
+from nestmap.model.design_space.objective import AnyObjective
 from nestmap.model.design_space.result import DesignResult
-from nestmap.model.design_space.space import DesignObjective, DesignSpace
+from nestmap.model.design_space.space import DesignSpace
 from nestmap.pipeline.analysis.sweep.designs_view import DesignsView
 
 
@@ -36,7 +37,7 @@ class SweepSummary:
     designs: int
     rejected: int
     front: tuple[DesignResult, ...]
-    best: Mapping[DesignObjective, DesignResult]
+    best: Mapping[AnyObjective, DesignResult]
     reasons: tuple[Reason, ...]
     columns: Callable[[], DesignsView]
 

@@ -171,19 +171,26 @@ _RULES = (
     GROUP BY found.hash ORDER BY found.hash
     """,
     """
-    SELECT 'sweep ' || hash || ': a design is better than all of its front'
+    SELECT 'sweep ' || hash || ': the design at position ' || min(position) || ' has '
+      || any_value(coalesce(len(objective_values), 0)) || ' values of objectives; expected '
+      || any_value(if(reason IS NULL, len(objectives), 0))
+    FROM sweeps JOIN sweep_designs ON sweep = hash
+    WHERE coalesce(len(objective_values), 0) <> if(reason IS NULL, len(objectives), 0)
+    GROUP BY hash ORDER BY hash
+    """,
+    """
+    SELECT DISTINCT 'sweep ' || hash || ': a design is better than all of its front'
     FROM (
-      SELECT hash, any_value(objectives) AS objectives,
-        min(energy) AS energy, min(latency) AS latency, min(edp) AS edp,
-        min(energy) FILTER (list_contains(front, position)) AS front_energy,
-        min(latency) FILTER (list_contains(front, position)) AS front_latency,
-        min(edp) FILTER (list_contains(front, position)) AS front_edp
-      FROM sweeps JOIN sweep_designs ON sweep = hash WHERE reason IS NULL GROUP BY hash
+      SELECT hash, min(value) AS least, min(value) FILTER (is_best) AS front_least
+      FROM (
+        SELECT hash, list_contains(front, position) AS is_best, unnest(objective_values) AS value,
+          generate_subscripts(objective_values, 1) AS place
+        FROM sweeps JOIN sweep_designs ON sweep = hash
+      )
+      GROUP BY hash, place
     )
-    WHERE list_contains(objectives, 'energy') AND front_energy IS DISTINCT FROM energy
-      OR list_contains(objectives, 'latency') AND front_latency IS DISTINCT FROM latency
-      OR list_contains(objectives, 'edp') AND front_edp IS DISTINCT FROM edp
-    ORDER BY hash
+    WHERE front_least IS DISTINCT FROM least
+    ORDER BY ALL
     """,
     *MULTICORE_RULES,
 )

@@ -58,7 +58,7 @@ JOIN (
   SELECT
     unnest($methods::VARCHAR[]) AS method, generate_subscripts($methods::VARCHAR[], 1) - 1 AS place
 ) AS asked ON list_contains(sweep.methods, asked.method)
-WHERE design.reason IS NULL AND design.accelerator IN (SELECT unnest($accelerators::VARCHAR[]))
+WHERE len(design.networks) > 0 AND design.accelerator IN (SELECT unnest($accelerators::VARCHAR[]))
 GROUP BY design.accelerator, asked.place
 """
 _SHARING: Final = """

@@ -18,6 +18,7 @@ from nestmap.store.read.sweeps import (
     shares_figures,
 )
 from nestmap.store.rows.sweeps import (
+    DesignRow,
     SweepInfo,
     SweepRecord,
     SweepState,
@@ -42,7 +43,7 @@ class RecordedSweep:
     def __init__(self, database: Database, info: SweepInfo) -> None:
         self._database = database
         self.info = info
-        self._designs: list[DesignResult] = []
+        self._designs: list[DesignRow] = []
         self._committed_at = monotonic()
         with database.read() as connection:
             known = read_state(connection, info.key)
@@ -87,9 +88,15 @@ class RecordedSweep:
         """Whether other sweeps have explored a network in the same way."""
         return self._is_sharing
 
-    def add(self, design: DesignResult) -> None:
-        """Takes the next design in; a commit writes it."""
-        self._designs.append(design)
+    def add(self, design: DesignResult, objective_values: tuple[float, ...] | None = None) -> None:
+        """Takes the next design in; a commit writes it.
+
+        Args:
+            design: the design.
+            objective_values: those of the sweep's objectives, in their order; none if it is
+                infeasible.
+        """
+        self._designs.append(DesignRow(design, objective_values))
 
     def commit(self, front: Sequence[int], rejected: int | None = None) -> None:
         """Writes the designs that were added, and how far the sweep is.

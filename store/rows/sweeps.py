@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 import duckdb
 import pyarrow as pa
 
 from nestmap.model import Frozen, Objective
 from nestmap.model.design_space.result import DesignResult
-from nestmap.model.design_space.space import Aggregate, DesignObjective
+from nestmap.model.design_space.space import Aggregate
 from nestmap.model.units import Count
 from nestmap.store.rows.content import OnConflict, insert
 from nestmap.store.rows.run_records import JsonText
@@ -22,8 +23,8 @@ class SweepInfo(Frozen, frozen=True):
 
     ``key`` is the content hash of everything that determines its designs and their figures, and
     ``methods`` those of what determines the figures of each network on an accelerator; ``question``
-    is what the sweep asks, as JSON. ``objective`` is that of the mapping of each layer. At most
-    ``most`` designs are explored.
+    is what the sweep asks, as JSON. ``objective`` is that of the mapping of each layer,
+    ``objectives`` are the names of those of the front. At most ``most`` designs are explored.
     """
 
     key: str
@@ -31,7 +32,7 @@ class SweepInfo(Frozen, frozen=True):
     command: str
     version: str
     objective: Objective
-    objectives: tuple[DesignObjective, ...]
+    objectives: tuple[str, ...]
     aggregate: Aggregate
     methods: tuple[str, ...]
     question: JsonText
@@ -53,6 +54,13 @@ class SweepState(Frozen, frozen=True):
     def is_complete(self) -> bool:
         """Whether all designs are explored."""
         return self.rejected is not None
+
+
+class DesignRow(NamedTuple):
+    """A design and the values of the objectives, which an infeasible one has not."""
+
+    result: DesignResult
+    objective_values: tuple[float, ...] | None
 
 
 class SweepRecord(Frozen, frozen=True):
@@ -85,7 +93,7 @@ def write_sweep(
         "command": info.command,
         "version": info.version,
         "objective": info.objective.value,
-        "objectives": [x.value for x in info.objectives],
+        "objectives": list(info.objectives),
         "aggregate": info.aggregate.value,
         "methods": list(info.methods),
         "question": info.question,
@@ -103,16 +111,17 @@ def utc_now() -> datetime:
 
 
 def write_designs(
-    connection: duckdb.DuckDBPyConnection, key: str, first: int, designs: Sequence[DesignResult]
+    connection: duckdb.DuckDBPyConnection, key: str, first: int, rows: Sequence[DesignRow]
 ) -> None:
     """Writes the designs of a sweep from the position ``first`` on."""
-    connection.register("incoming", _table(key, first, designs))
+    connection.register("incoming", _table(key, first, rows))
     connection.execute("INSERT INTO sweep_designs BY NAME FROM incoming")
     connection.unregister("incoming")
 
 
-def _table(key: str, first: int, designs: Sequence[DesignResult]) -> pa.Table:
-    figures = pa.float64()
+def _table(key: str, first: int, rows: Sequence[DesignRow]) -> pa.Table:
+    figures, designs = pa.float64(), [x.result for x in rows]
+    values = [x.objective_values for x in rows]
     networks = [[network.model_dump() for network in x.networks] for x in designs]
     return pa.table(
         {
@@ -125,6 +134,7 @@ def _table(key: str, first: int, designs: Sequence[DesignResult]) -> pa.Table:
             "energy": pa.array([x.energy for x in designs], figures),
             "latency": pa.array([x.latency for x in designs], figures),
             "edp": pa.array([x.edp for x in designs], figures),
+            "objective_values": pa.array(values, pa.list_(figures)),
             "reason": pa.array([x.reason for x in designs], pa.string()),
             "networks": pa.array(networks, pa.list_(_NETWORK)),
         }

@@ -23,6 +23,7 @@ from nestmap.pipeline.frontend.yaml.design_space import (
     DESIGN_SPACE,
     FIELDS,
     NETWORKS,
+    OBJECTIVES,
     PARAMETERS,
     parse_design_space,
 )
@@ -155,7 +156,7 @@ FORMATS: Final = (
         "Accelerators that differ in some fields, for `nestmap sweep`: see [sweeps](sweeps.md).",
         _EXAMPLES / "space.yaml",
         parse_design_space,
-        (DESIGN_SPACE, PARAMETERS, FIELDS, CONDITIONS, NETWORKS),
+        (DESIGN_SPACE, PARAMETERS, FIELDS, CONDITIONS, NETWORKS, OBJECTIVES),
         Origin.NESTMAP,
     ),
 )

@@ -6,8 +6,8 @@ from typing import Final
 
 from nestmap.model import Objective
 from nestmap.model.design_space.result import DesignResult, NetworkFigures
-from nestmap.model.design_space.space import Aggregate, DesignObjective
-from nestmap.store import SweepInfo
+from nestmap.model.design_space.space import Aggregate
+from nestmap.store import RecordedSweep, SweepInfo
 from tests.store.builders import NASTY
 
 KEY: Final = "0123456789abcdef" * 2
@@ -17,7 +17,7 @@ INFO: Final = SweepInfo(
     command="nestmap sweep",
     version="1",
     objective=Objective.ENERGY,
-    objectives=(DesignObjective.ENERGY, DesignObjective.AREA),
+    objectives=("energy", "area"),
     aggregate=Aggregate.SUM,
     methods=("first", "second"),
     question='{"asked": 1}',
@@ -46,3 +46,9 @@ def infeasible(number: int) -> DesignResult:
     return DesignResult(
         aggregate=Aggregate.SUM, number=number, parameters=parameters, reason="too small"
     )
+
+
+def add_design(sweep: RecordedSweep, one: DesignResult) -> None:
+    """Adds a design, with the values of both objectives if it is feasible."""
+    energy, area = one.energy, one.area
+    sweep.add(one, None if energy is None or area is None else (energy, area))

@@ -25,6 +25,7 @@ from nestmap.pipeline.explore.plan import SearchPlan
 from nestmap.pipeline.stages import LomaStage
 from nestmap.search.version import VERSION as SEARCH
 from nestmap.store import Parameter, RunStatus, Store
+from nestmap.store.maintenance.check import check_store
 from nestmap.store.schema.migrate import migrations
 
 RELEASED = {
@@ -56,6 +57,21 @@ VECTOR_COUNTED = {
     10: (12474190231.5, 13970271.0),
     12: (12474190231.5, 13970271.0),
 }
+SWEEP = """
+INSERT INTO sweeps VALUES (
+  '0123456789abcdef0123456789abcdef', 'arrays', '2026-01-01', 'nestmap sweep', '1', 'energy',
+  ['area', 'edp', 'energy'], 'sum', ['m'], '{}', 3, 3, 0, [2, 0]
+)
+"""
+SWEEP_DESIGNS = """
+INSERT INTO sweep_designs SELECT
+  '0123456789abcdef0123456789abcdef', position, position, '{"rows": 1}', 'm' || position, area,
+  energy, latency, energy * latency, reason,
+  if(reason IS NULL, [{network: 'n', weight: 1, energy: energy, latency: latency, gap: 0}], [])
+FROM (
+  VALUES (0, 2.0, 3.0, 2.0, NULL), (1, 5.0, NULL, NULL, 'too small'), (2, 1.0, 4.0, 5.0, NULL)
+) AS made(position, area, energy, latency, reason)
+"""
 
 
 @pytest.fixture(name="old", params=sorted(RELEASED))
@@ -75,8 +91,8 @@ def _current(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 def test_there_is_a_file_of_each_schema_before_today() -> None:
-    """Of steps that came together only the last one: 4 and 5, 6 and 7, 11 and 12, 13 and 14."""
-    assert {step.version for step in migrations()} == {*RELEASED, 4, 6, 11, 13, NEWEST}
+    """Of steps that came together only the last one: 4 and 5, 6 and 7, 11 and 12, 13 to 15."""
+    assert {step.version for step in migrations()} == {*RELEASED, 4, 6, 11, 13, 14, NEWEST}
 
 
 def test_it_is_not_read_before_it_is_brought_up_to_date(old: Path) -> None:
@@ -208,6 +224,38 @@ def test_what_old_results_move_is_known_where_they_say_which_memories_carry_oper
             for row in store.ask("bytes_moved", {Parameter.RUN: run.id}):
                 found[str(row["memory"])] += cast("float | None", row["bytes"]) or 0.0
             assert {name: n for name, n in found.items() if n} == dict(expected)
+
+
+@pytest.fixture(name="swept")
+def _swept(tmp_path: Path) -> Path:
+    """A store of schema 14 with a sweep of three designs, one of them infeasible."""
+    path = tmp_path / "14.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute(
+            "CREATE TABLE schema_version "
+            "(version INTEGER PRIMARY KEY, name VARCHAR NOT NULL, applied TIMESTAMP NOT NULL)"
+        )
+        for step in migrations()[:14]:
+            connection.execute(step.sql)
+            row = [step.version, step.name]
+            connection.execute("INSERT INTO schema_version VALUES (?, ?, '2026-01-01')", row)
+        connection.execute(SWEEP)
+        connection.execute(SWEEP_DESIGNS)
+    return path
+
+
+def test_sweeps_get_the_values_of_their_objectives(swept: Path) -> None:
+    with Store.open(swept) as store:
+        rows = store.query("SELECT objective_values FROM sweep_designs ORDER BY position")
+        assert [x["objective_values"] for x in rows] == [[2.0, 6.0, 3.0], None, [1.0, 20.0, 4.0]]
+        (sweep,) = store.sweeps()
+        assert sweep.info.objectives == ("area", "edp", "energy")
+        assert [x.number for x in store.sweep_designs(sweep, sweep.state.front)] == [2, 0]
+        best = store.ask("sweep_best").rows()
+        assert [(x["objective"], x["value"], int(str(x["design"]))) for x in best] == [
+            *(("area", 1.0, 2), ("edp", 6.0, 0), ("energy", 3.0, 0)),
+        ]
+    assert check_store(swept).is_sound
 
 
 def _known_then(result: LayerResult) -> LayerResult:

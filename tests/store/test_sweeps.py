@@ -20,7 +20,7 @@ from nestmap.store.maintenance.export import export_store
 from nestmap.store.maintenance.prune import PruneSelection, prune
 from tests.store.builders import NASTY
 from tests.store.filled import content, sql
-from tests.store.sweeps import INFO, KEY, design, infeasible
+from tests.store.sweeps import INFO, KEY, add_design, design, infeasible
 from tests.sweeps import some_of
 
 DESIGNS: Final = (design(4, 5.0, 1.0), design(0, 3.0, 2.0), infeasible(10**30), design(7, 9.0, 3.0))
@@ -30,7 +30,7 @@ FRONT: Final = (1, 0)
 def record(store: Store, designs: tuple[DesignResult, ...] = DESIGNS) -> None:
     sweep = store.start_sweep(INFO)
     for one in designs[sweep.recorded :]:
-        sweep.add(one)
+        add_design(sweep, one)
     sweep.commit(FRONT, rejected=2)
 
 
@@ -79,7 +79,7 @@ def test_each_design_is_recorded_once_however_the_sweep_is_cut(cuts: list[int], 
             assert sweep.recorded == start
             assert sweep.designs(range(start)) == DESIGNS[:start]
             for one in DESIGNS[start:end]:
-                sweep.add(one)
+                add_design(sweep, one)
             sweep.commit((0,))
         if two:
             _record_all(other)
@@ -91,7 +91,7 @@ def test_each_design_is_recorded_once_however_the_sweep_is_cut(cuts: list[int], 
 
 def _record_all(sweep: RecordedSweep) -> None:
     for one in DESIGNS:
-        sweep.add(one)
+        add_design(sweep, one)
         sweep.commit((0,))
 
 
@@ -106,6 +106,36 @@ def test_figures_are_shared_with_sweeps_of_other_networks(path: Path) -> None:
         assert not store.start_sweep(none).is_sharing
 
 
+def test_figures_of_designs_whose_objectives_have_no_value_are_shared() -> None:
+    without = copy_with(DESIGNS[0], {"reason": "objectives[1]: no value"})
+    with Store.open(None) as store:
+        sweep = store.start_sweep(INFO)
+        add_design(sweep, without)
+        sweep.commit((), rejected=0)
+        assert store.sweep_designs(store.sweeps()[0]) == (without,)
+        other = store.start_sweep(copy_with(INFO, {"key": "f" * 32}))
+        assert set(other.known_figures(["machine 4"])["machine 4"]) == {0, 1}
+
+
+def test_objectives_that_are_expressions_are_queried() -> None:
+    """Energy minus a hundred times the area: the lowest value is negative."""
+    info = copy_with(INFO, {"objectives": ("energy - 100 * area", "area")})
+    with Store.open(None) as store:
+        sweep = store.start_sweep(info)
+        sweep.add(DESIGNS[0], (10.0 - 100 * 1.0, 1.0))
+        sweep.add(DESIGNS[2])
+        sweep.add(DESIGNS[3], (18.0 - 100 * 3.0, 3.0))
+        sweep.commit((2, 0), rejected=0)
+        assert store.sweeps()[0].info == info
+        best = store.ask("sweep_best").rows()
+        assert [(x["objective"], x["value"], int(str(x["design"]))) for x in best] == [
+            ("energy - 100 * area", 18.0 - 300.0, 7),
+            ("area", 1.0, 4),
+        ]
+        front = store.ask("sweep_front").rows()
+        assert [x["objective_values"] for x in front] == [[-282.0, 3.0], [-90.0, 1.0]]
+
+
 def test_queries_answer_about_the_sweep(path: Path) -> None:
     with Store.open_read_only(path) as store:
         front = store.ask("sweep_front").rows()
@@ -113,10 +143,11 @@ def test_queries_answer_about_the_sweep(path: Path) -> None:
             (0, 6.0, 2.0),
             (4, 10.0, 1.0),
         ]
+        assert [x["objective_values"] for x in front] == [[6.0, 2.0], [10.0, 1.0]]
         best = store.ask("sweep_best", {Parameter.SWEEP: "arrays"}).rows()
-        assert [(x["objective"], int(str(x["design"]))) for x in best] == [
-            ("energy", 0),
-            ("area", 4),
+        assert [(x["objective"], x["value"], int(str(x["design"]))) for x in best] == [
+            ("energy", 6.0, 0),
+            ("area", 1.0, 4),
         ]
         values = store.ask("sweep_parameters", {Parameter.SWEEP: KEY[:4]}).rows()
         told = [
@@ -131,6 +162,10 @@ def test_queries_answer_about_the_sweep(path: Path) -> None:
             (NASTY, "false", 1, 1, 0),
             ("kind", "a\"b'c", 3, 3, 2),
             ("kind", "0.25", 1, 0, 0),
+        ]
+        assert [x["least_objective_values"] for x in values] == [
+            *([10.0, 1.0], [6.0, 2.0], None, [18.0, 3.0]),
+            *([6.0, 1.0], [18.0, 3.0], [6.0, 1.0], None),
         ]
         with pytest.raises(StoreError, match="found no such sweep"):
             store.ask("sweep_front", {Parameter.SWEEP: "no"})
@@ -156,6 +191,14 @@ def test_sweeps_are_merged_exported_and_stay_when_runs_are_removed(
         ("UPDATE sweeps SET front = [2]", "position 2 of its front is infeasible"),
         ("UPDATE sweeps SET front = [9]", "position 9 of its front is missing"),
         ("UPDATE sweeps SET front = [0]", "a design is better than all of its front"),
+        (
+            "UPDATE sweep_designs SET objective_values = [1] WHERE position = 3",
+            "the design at position 3 has 1 values of objectives; expected 2",
+        ),
+        (
+            "UPDATE sweep_designs SET objective_values = [1, 2] WHERE position = 2",
+            "the design at position 2 has 2 values of objectives; expected 0",
+        ),
         ("UPDATE sweep_designs SET sweep = 'x'", "a sweep that is not in sweeps.hash"),
     ],
 )

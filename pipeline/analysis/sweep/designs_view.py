@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from nestmap.model import InfeasibleError
 from nestmap.model.design_space.expression_syntax import Value
-from nestmap.model.design_space.space import DesignObjective
+from nestmap.model.design_space.objective import AnyObjective
 from nestmap.pipeline.format.numbers import engineering
 
 Floats = npt.NDArray[np.float64]
@@ -41,9 +41,13 @@ class ParameterColumn(NamedTuple):
 
 
 class ObjectiveColumn(NamedTuple):
-    """An objective of the sweep and its value for each design: pJ, cycles, pJ x cycles, or area."""
+    """An objective of the sweep and its value for each design.
 
-    objective: DesignObjective
+    Energies are in pJ, latencies in cycles, EDP in pJ x cycles, areas in the unit of the
+    description; expressions have no unit.
+    """
+
+    objective: AnyObjective
     values: Floats
 
 

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from nestmap.model.design_space.space import DesignObjective
-from nestmap.pipeline.analysis.sweep.designs_view import ObjectiveColumn
-from nestmap.pipeline.format.numbers import TIMES, Unit, cycles_unit, energy_unit
+import numpy as np
 
-NAMES: Final = {
+from nestmap.model.design_space.objective import AnyObjective, DesignObjective, ObjectiveFormula
+from nestmap.pipeline.analysis.sweep.designs_view import ObjectiveColumn
+from nestmap.pipeline.format.numbers import TIMES, Unit, cycles_unit, energy_unit, power_unit
+
+_NAMES: Final = {
     DesignObjective.ENERGY: "Energy",
     DesignObjective.LATENCY: "Latency",
     DesignObjective.EDP: "EDP",
     DesignObjective.AREA: "Area",
 }
-"""The names of objectives, as in tables."""
+
+
+def objective_title(objective: AnyObjective) -> str:
+    """The name of an objective, as in tables."""
+    return str(objective) if isinstance(objective, ObjectiveFormula) else _NAMES[objective]
 
 
 class Labelled(NamedTuple):
@@ -25,8 +31,12 @@ class Labelled(NamedTuple):
 
 
 def labelled(column: ObjectiveColumn) -> Labelled:
-    """The label and the unit for the values of an objective; areas have the description's unit."""
-    name, largest = NAMES[column.objective], float(column.values.max())
+    """The label and the unit for the values of an objective.
+
+    Areas have the description's unit, expressions none, but a power of ten if they are large or
+    small.
+    """
+    name, largest = objective_title(column.objective), float(column.values.max())
     match column.objective:
         case DesignObjective.ENERGY:
             unit = energy_unit(largest)
@@ -37,4 +47,8 @@ def labelled(column: ObjectiveColumn) -> Labelled:
             unit = Unit(energy.divisor, f"{energy.name} {TIMES} cycles")
         case DesignObjective.AREA:
             return Labelled(name, Unit(1.0, ""))
+        case ObjectiveFormula():
+            unit = power_unit(float(np.abs(column.values).max()))
+            if not unit.name:
+                return Labelled(name, unit)
     return Labelled(f"{name} ({unit.name})", unit)

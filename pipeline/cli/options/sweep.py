@@ -47,8 +47,9 @@ class SweepSearchOptions:
     objective: Annotated[
         ObjectiveName | None,
         Option(
-            help="Objective to minimize for each layer. Default: the first objective of the space "
-            "that is not the area, or energy."
+            help="Objective to minimize for each layer. Default: what the first objective of the "
+            "space needs that is not the area, or energy; of an expression of energy and latency "
+            "the energy-delay product."
         ),
     ] = None
     search: Annotated[

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from nestmap.model import InputError
 from nestmap.model.design_space.expression import Expression
 from nestmap.model.design_space.expression_syntax import LARGEST, Value
+from nestmap.model.design_space.objective import AnyObjective, DesignObjective, ObjectiveFormula
 from nestmap.model.design_space.parameters import (
     Choices,
     LinearRange,
@@ -19,15 +20,14 @@ from nestmap.model.design_space.parameters import (
     PowerRange,
     ValueList,
 )
+from nestmap.model.design_space.part_values import SpaceError
 from nestmap.model.design_space.space import (
     Aggregate,
     Description,
-    DesignObjective,
     DesignSpace,
     DimensionSize,
     Presence,
     Setting,
-    SpaceError,
     StatedDensity,
     WeightedNetwork,
 )
@@ -98,8 +98,8 @@ _NETWORKS: Final = Field(
 _OBJECTIVES: Final = Field(
     "objectives",
     f"what the front minimizes: some of {', '.join(f'`{x}`' for x in DesignObjective)}, over all "
-    "networks together",
-    f"a list, each item {one_of(DesignObjective)}",
+    "networks together, or [expressions](#objectives) of them",
+    "a list of quantities and expressions such as energy * area",
     "[energy, area]",
     Need.OPTIONAL,
     default="[energy, latency]",
@@ -163,6 +163,19 @@ CONDITIONS: Final = Entries(
     "By the name of a memory of the base: designs that do not meet the condition lack the memory.",
     _WHEN.kind,
     (Form("sram_2MB: 1 < 2", "a condition, here one that always holds"),),
+)
+OBJECTIVES: Final = Entries(
+    "Objectives",
+    (_OBJECTIVES.name,),
+    "Expressions, as those of parameters, of `energy` (pJ), `latency` (cycles), `edp` "
+    "(pJ x cycles), `area`, each over all networks together, and of parameters.",
+    _OBJECTIVES.kind,
+    (
+        Form("energy", "a quantity"),
+        Form("energy * latency ** 2", "an expression, named by its text"),
+        Form("0.5 * energy / 1e9 + latency / 1e6", "a weighted sum"),
+        Form("{name: cost, of: energy * area}", "an expression with a name"),
+    ),
 )
 NETWORKS: Final = Entries(
     "Networks of a design space",
@@ -337,8 +350,15 @@ def _density(operand: str, node: Node) -> StatedDensity:
         return StatedDensity(operand=operand, density=share)
 
 
-def _objective(node: Node) -> DesignObjective:
-    return node.choice(DesignObjective)
+def _objective(node: Node) -> AnyObjective:
+    if node.is_mapping:
+        entries = _known(node, ("name", "of"), ("name", "of"))
+        name, formula = entries["name"].text("a name, such as cost"), _expression(entries["of"])
+        with entries["name"].locate_errors():
+            return ObjectiveFormula(of=formula, name=name)
+    formula = _expression(node)
+    quantity = next((x for x in DesignObjective if x.value == formula.text.strip()), None)
+    return quantity or ObjectiveFormula(of=formula)
 
 
 def _choices(node: Node) -> Choices:

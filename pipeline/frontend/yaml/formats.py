@@ -11,6 +11,7 @@ from nestmap.pipeline.frontend.yaml.design_space import (
     DESIGN_SPACE,
     FIELDS,
     NETWORKS,
+    OBJECTIVES,
     PARAMETERS,
 )
 from nestmap.pipeline.frontend.yaml.field_schema import Part
@@ -59,7 +60,7 @@ PARTS: Final[dict[FileFormat, tuple[Part, ...]]] = {
     FileFormat.CORE: (CORE, STORAGE_CORE, *HARDWARE),
     FileFormat.MAPPING: (MAPPING, UNROLLED, HINTS, LINKS, ORDER, LEVELS, TILINGS),
     FileFormat.WORKLOAD: (LAYER, RELATIONS, SOURCES, DENSITIES),
-    FileFormat.SPACE: (DESIGN_SPACE, PARAMETERS, FIELDS, CONDITIONS, NETWORKS),
+    FileFormat.SPACE: (DESIGN_SPACE, PARAMETERS, FIELDS, CONDITIONS, NETWORKS, OBJECTIVES),
 }
 """The parts of each format; sections with the same path are alternatives."""
 

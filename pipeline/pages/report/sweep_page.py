@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, final
 
 from markupsafe import Markup
 
-from nestmap.model.design_space.space import DesignObjective
+from nestmap.model.design_space.objective import AnyObjective, DesignObjective, ObjectiveFormula
 from nestmap.pipeline.pages.report.charts import sweep_charts
 from nestmap.pipeline.pages.report.charts.chart import Chart
 from nestmap.pipeline.pages.report.layout import document
@@ -22,12 +22,7 @@ from nestmap.pipeline.sweep.summary import SweepSummary
 DesignLink = Callable[[int], str]
 """The address of what is known of the design with a number; empty if there is none."""
 
-_NAMES: Final = {
-    DesignObjective.ENERGY: "Least energy",
-    DesignObjective.LATENCY: "Least latency",
-    DesignObjective.EDP: "Least EDP",
-    DesignObjective.AREA: "Least area",
-}
+_NAMES: Final[Mapping[AnyObjective, str]] = {DesignObjective.EDP: "EDP"}
 
 
 @final
@@ -67,10 +62,11 @@ def _facts(result: SweepSummary) -> Iterator[Fact]:
     yield Fact("Infeasible", cells.count(result.infeasible))
     for objective, best in result.best.items():
         cell, unit = _figure(objective, best.figure(objective) or 0.0)
-        yield Fact(_NAMES[objective], cell, f"{unit}design {best.number}")
+        name = _NAMES.get(objective, str(objective))
+        yield Fact(f"Least {name}", cell, f"{unit}design {best.number}")
 
 
-def _figure(objective: DesignObjective, value: float) -> tuple[Cell, str]:
+def _figure(objective: AnyObjective, value: float) -> tuple[Cell, str]:
     match objective:
         case DesignObjective.ENERGY:
             return cells.energy(value), ""
@@ -78,5 +74,5 @@ def _figure(objective: DesignObjective, value: float) -> tuple[Cell, str]:
             return cells.cycles(value), "cycles, "
         case DesignObjective.EDP:
             return edp(value), f"{EDP_UNIT}, "
-        case DesignObjective.AREA:
+        case DesignObjective.AREA | ObjectiveFormula():
             return cells.plain(value), ""

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from nestmap.model.design_space.expression import Expression
+from nestmap.model.design_space.objective import DesignObjective
 from nestmap.model.design_space.parameters import Choices, Parameter, ValueList
+from nestmap.model.design_space.part_values import SpaceError
 from nestmap.model.design_space.space import (
     Description,
-    DesignObjective,
     DesignSpace,
     Presence,
     Setting,
-    SpaceError,
     WeightedNetwork,
 )
 

@@ -275,4 +275,4 @@ def _columns(view: DesignsView) -> Iterator[npt.ArrayLike]:
     for parameter in view.parameters:
         yield from (parameter.name, parameter.places, list(map(str, parameter.values)))
     for objective in view.objectives:
-        yield from (objective.objective.value, objective.values)
+        yield from (str(objective.objective), objective.values)

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 import nestmap
 from nestmap import SweepResult
 from nestmap.model import InputError
+from nestmap.model.design_space.objective import DesignObjective
 from nestmap.model.design_space.result import DesignResult, NetworkFigures
-from nestmap.model.design_space.space import Aggregate, DesignObjective
+from nestmap.model.design_space.space import Aggregate
 from nestmap.pipeline.sweep.result_table import heading
 from tests.pipeline.sweep.spaces import SPACE, write_space
 

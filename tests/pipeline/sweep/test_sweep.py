@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import nestmap
 from nestmap import DesignSpace, SweepResult
 from nestmap.model import InfeasibleError, InputError, MappingProblem
-from nestmap.model.design_space.space import DesignObjective
+from nestmap.model.design_space.objective import DesignObjective
 from nestmap.model.workload.densities import with_densities
 from nestmap.pipeline.frontend.read.workload import read_workload
 from nestmap.pipeline.frontend.yaml.design_space import parse_design_space

@@ -30,7 +30,7 @@ from nestmap.store.schema.tables import EVALUATION_ROWS
 from tests.store.builders import NASTY, info
 from tests.store.filled import REAL, content, count, fill, filled, sql
 from tests.store.sweeps import INFO as SWEEP
-from tests.store.sweeps import design, infeasible
+from tests.store.sweeps import add_design, design, infeasible
 
 BEST = PruneSelection(best_only=True)
 
@@ -75,7 +75,7 @@ def swept(path: Path, name: str) -> None:
     with Store.open(path) as store:
         sweep = store.start_sweep(copy_with(SWEEP, {"key": name.ljust(32, "0"), "name": name}))
         sweep.add(infeasible(1))
-        sweep.add(design(2, 5.0))
+        add_design(sweep, design(2, 5.0))
         sweep.commit((1,))
 
 

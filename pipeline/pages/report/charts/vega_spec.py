@@ -99,7 +99,7 @@ def cost_scale(values: Floats) -> Spec:
     if is_wide(values):
         room = (high / low) ** _MARGIN
         return {"type": "log", "domain": [low / room, high * room], "nice": False}
-    room = (high - low) * _MARGIN or high * _MARGIN or 1.0
+    room = (high - low) * _MARGIN or abs(high) * _MARGIN or 1.0
     return {"type": "linear", "domain": [low - room, high + room], "nice": False, "zero": False}
 
 

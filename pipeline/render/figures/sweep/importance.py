@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from nestmap.pipeline.analysis.sweep.designs_view import DesignsView
 from nestmap.pipeline.analysis.sweep.importance import Importance, importances
-from nestmap.pipeline.analysis.sweep.objective_units import NAMES
+from nestmap.pipeline.analysis.sweep.objective_units import objective_title
 from nestmap.pipeline.format.numbers import PERCENT, count, share
 from nestmap.pipeline.format.palette import MUTED, SERIES
 from nestmap.pipeline.render.figures.bars import name_rows
@@ -19,6 +19,8 @@ from nestmap.pipeline.render.figures.style import SMALL, WIDTH, new_figure, set_
 from nestmap.pipeline.render.figures.text_metrics import short_name, unit_formatter
 
 _ROW: Final = 0.26
+_LETTERS: Final = 72
+"""How many letters the titles of all panels together have room for."""
 
 
 @styled()
@@ -39,7 +41,8 @@ def sweep_importance_figure(view: DesignsView) -> Figure:
         axes = page_of(figure).add_subplot(1, len(found), panel + 1)
         names = [short_name(view.parameters[n].name) for n in order]
         name_rows(axes, range(len(order)), names, names=panel == 0)
-        axes.set_title(NAMES[importance.objective], loc="left", fontsize=SMALL + 0.5)
+        title = short_name(objective_title(importance.objective), _LETTERS // len(found))
+        axes.set_title(title, loc="left", fontsize=SMALL + 0.5)
         _draw(axes, importance, order)
     best = f"the best {count(ceil(found[0].best * len(view)))} of {count(len(view))} designs"
     set_title(figure, f"{short_name(view.name, 30)}: importance of parameters for {best}")

@@ -32,6 +32,10 @@ _WIDEST: Final = 1.3
 
 _MANY: Final = 200
 
+_LETTERS: Final = 26
+_CUT: Final = 18
+"""The length of labels that have more letters than that: two of them fit side by side."""
+
 
 @styled()
 def sweep_parallel_figure(view: DesignsView) -> Figure:
@@ -95,4 +99,5 @@ def _draw_axis(axes: Plot, place: int, axis: ParallelAxis) -> None:
             place - 0.04, height, text, ha="right", va="center", fontsize=SMALL, color=INK, zorder=4
         )
         label.set_bbox({"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.6})
-    axes.text(place, -0.07, short_name(axis.label, 26), ha="center", va="top", color=INK)
+    name = short_name(axis.label, _LETTERS if len(axis.label) <= _LETTERS else _CUT)
+    axes.text(place, -0.07, name, ha="center", va="top", color=INK)

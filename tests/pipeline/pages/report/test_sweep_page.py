@@ -9,14 +9,22 @@ import pytest
 
 import nestmap
 from nestmap import SweepResult
-from nestmap.model.design_space.space import DesignObjective
+from nestmap.model.design_space.objective import AnyObjective
 from nestmap.pipeline.pages.report.charts import sweep_charts
 from nestmap.pipeline.pages.report.charts.sweep import MOST_LINES, MOST_POINTS
 from nestmap.pipeline.pages.report.sweep_page import sweep_body, sweep_document
 from tests.pipeline.cli.inputs import run
 from tests.pipeline.pages.report.charts.read import rows_of
 from tests.pipeline.pages.report.dom import captioned, read
-from tests.pipeline.render.figures.sweeps import AREA, ENERGY, HOSTILE, LATENCY, designs
+from tests.pipeline.render.figures.sweeps import (
+    AREA,
+    ENERGY,
+    HOSTILE,
+    LATENCY,
+    LOSS,
+    PRODUCT,
+    designs,
+)
 from tests.pipeline.sweep.spaces import SPACE, write_space
 
 
@@ -55,14 +63,37 @@ def test_charts_have_every_design(swept: SweepResult) -> None:
     assert f"Least energy: design {swept.best('energy').number}" in front.summary
 
 
-@pytest.mark.parametrize("objectives", [(ENERGY,), (ENERGY, LATENCY), (ENERGY, LATENCY, AREA)])
+@pytest.mark.parametrize(
+    "objectives",
+    [(ENERGY,), (ENERGY, LATENCY), (ENERGY, LATENCY, AREA), (PRODUCT, LOSS), (LOSS, AREA)],
+)
 @pytest.mark.parametrize("number", [1, 50])
-def test_charts_are_valid(number: int, objectives: tuple[DesignObjective, ...]) -> None:
+def test_charts_are_valid(number: int, objectives: tuple[AnyObjective, ...]) -> None:
     charts = sweep_charts(designs(number, objectives, HOSTILE))
     assert len(charts) == min(2, len(objectives))
     for chart in charts:
         kind = alt.Chart if chart.name == "designs" else alt.LayerChart
         kind.from_json(chart.spec)  # validates
+
+
+def test_charts_have_expressions_by_their_text() -> None:
+    view = designs(20, (LOSS, AREA))
+    front, _ = sweep_charts(view)
+    assert front.title == "-energy (\u00d7 10^9) over Area"
+    least = view.objectives[0].values.min()
+    told = f"Least -energy: design {view.objectives[0].values.argmin()}, -energy {least / 1e9:,.4g}"
+    assert f"{told} \u00d7 10^9." in front.summary
+
+
+def test_facts_and_columns_of_expressions_have_their_values(tmp_path: Path) -> None:
+    goals = "objectives: [latency, {name: cost, of: energy * area}]"
+    text = SPACE.replace("objectives: [energy, latency]", goals)
+    found = nestmap.sweep(write_space(tmp_path, text))
+    page = read(str(sweep_body(found.summary)))
+    assert "Least cost" in page.text
+    table = captioned(page, "Designs on the Pareto front")
+    costs = [float(row[-1].attributes["data-value"]) for row in table.rows]
+    assert costs == [x.figure(found.space.objectives[1]) for x in found.front]
 
 
 def test_of_many_dominated_designs_some_are_drawn() -> None:

@@ -7,8 +7,9 @@ from typing import Final
 
 import numpy as np
 
+from nestmap.model.design_space.expression import Expression
 from nestmap.model.design_space.expression_syntax import Value
-from nestmap.model.design_space.space import DesignObjective
+from nestmap.model.design_space.objective import AnyObjective, DesignObjective, ObjectiveFormula
 from nestmap.pipeline.analysis.sweep.designs_view import (
     DesignsView,
     Floats,
@@ -33,9 +34,20 @@ HOSTILE: Final[Mapping[str, Sequence[Value]]] = {
 ENERGY, LATENCY, EDP, AREA = DesignObjective
 
 
+PRODUCT, LOSS, LENGTH = (
+    ObjectiveFormula(of=Expression(text=text))
+    for text in (
+        "0.25 * energy * area ** 2 / max(latency, 1) ** 0.5 + energy * (kind == '$x_1$' and 1)",
+        "-energy",
+        "latency ** 2 + 1000000 * area + rows - sram",
+    )
+)
+"""Expressions with a long text, and with negative values."""
+
+
 def designs(
     number: int,
-    objectives: Sequence[DesignObjective] = (ENERGY, LATENCY),
+    objectives: Sequence[AnyObjective] = (ENERGY, LATENCY),
     parameters: Mapping[str, Sequence[Value]] = PARAMETERS,
     infeasible: int = 0,
 ) -> DesignsView:
@@ -49,11 +61,14 @@ def designs(
     noise = steps * 0.5698402910 % 1
     energy: Floats = 1e9 * (1 + 0.8 * first + 0.1 * second + 0.2 * noise)
     latency: Floats = 1e6 * 40 ** (1 - first) * (1 + 0.1 * noise)
-    figures = {
+    figures: dict[AnyObjective, Floats] = {
         ENERGY: energy,
         LATENCY: latency,
         EDP: energy * latency,
         AREA: 1 + 3 * first + second,
+        PRODUCT: energy**2,
+        LOSS: -energy,
+        LENGTH: latency**2,
     }
     chosen = tuple(ObjectiveColumn(x, figures[x]) for x in objectives)
     rows = np.stack([x.values for x in chosen], axis=1)

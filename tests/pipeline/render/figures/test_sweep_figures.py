@@ -14,9 +14,15 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from nestmap.model import InfeasibleError, InputError
-from nestmap.pipeline.analysis.sweep.designs_view import DesignsView, parameter_column
+from nestmap.model.design_space.objective import AnyObjective
+from nestmap.pipeline.analysis.sweep.designs_view import (
+    DesignsView,
+    ObjectiveColumn,
+    parameter_column,
+)
 from nestmap.pipeline.analysis.sweep.dominated import dominated_shown
 from nestmap.pipeline.analysis.sweep.importance import MOST, importances
+from nestmap.pipeline.analysis.sweep.objective_units import labelled
 from nestmap.pipeline.render.figures import (
     sweep_front_figure,
     sweep_importance_figure,
@@ -26,7 +32,17 @@ from nestmap.pipeline.render.figures import (
 from nestmap.pipeline.render.figures.sweep.front import MOST_POINTS
 from nestmap.pipeline.render.figures.sweep.parallel import MOST_LINES
 from tests.pipeline.render.figures.drawn import flaws, texts
-from tests.pipeline.render.figures.sweeps import AREA, EDP, ENERGY, HOSTILE, LATENCY, designs
+from tests.pipeline.render.figures.sweeps import (
+    AREA,
+    EDP,
+    ENERGY,
+    HOSTILE,
+    LATENCY,
+    LENGTH,
+    LOSS,
+    PRODUCT,
+    designs,
+)
 
 Draw = Callable[[DesignsView], Figure]
 
@@ -135,6 +151,26 @@ def test_figures_can_be_read(draw: Draw, number: int) -> None:
 def test_hostile_names_can_be_read(draw: Draw) -> None:
     figure = draw(designs(200, (ENERGY, LATENCY, EDP, AREA), HOSTILE))
     assert not flaws(figure)
+
+
+@pytest.mark.parametrize("draw", DRAWN)
+@pytest.mark.parametrize(
+    "objectives", [(PRODUCT,), (PRODUCT, LOSS), (LATENCY, PRODUCT, LOSS, LENGTH)]
+)
+def test_expressions_can_be_read(draw: Draw, objectives: tuple[AnyObjective, ...]) -> None:
+    for number in (30, 200):
+        assert not flaws(draw(designs(number, objectives)))
+
+
+def test_expressions_have_no_unit_but_a_power_of_ten() -> None:
+    figure = sweep_front_figure(designs(40, (LOSS, ENERGY)))
+    (axes,) = figure.axes
+    assert axes.get_ylabel() == "-energy (\u00d7 10^9)"
+    assert axes.get_xlabel() == "Energy (mJ)"
+    assert axes.get_yscale() == "linear"
+    small = ObjectiveColumn(LOSS, np.array([0.5, 30.0]))
+    assert labelled(small).label == "-energy"
+    assert labelled(small).unit.number(0.5) == "0.5"
 
 
 @pytest.mark.parametrize("draw", DRAWN)
