@@ -11,6 +11,7 @@ from pydantic import Field
 from nestmap.model.arrays import Ints
 from nestmap.model.base import Frozen
 from nestmap.model.dims import LayerOperand, Loop
+from nestmap.model.mapping.dataflow import Dataflow
 from nestmap.model.multicore.accelerator import CoreId
 from nestmap.model.multicore.cn_costs import CnCosts, RecordedCost
 from nestmap.model.multicore.problem import SplitProblem
@@ -23,7 +24,7 @@ class CnKind(Frozen, frozen=True):
 
     ``held`` are bits: of the output, then of each input; for an input that other nodes produce,
     their whole output, if that is more. Each iteration does ``operations``. A ``vector`` operator
-    may have more inputs than a core has memory operands.
+    may have more inputs than a core has memory operands. Mappings have the ``dataflow``.
     """
 
     operator: str = Field(min_length=1)
@@ -33,6 +34,7 @@ class CnKind(Frozen, frozen=True):
     held: tuple[Bits, ...]
     operations: PositiveCount = 1
     vector: bool = False
+    dataflow: Dataflow | None = None
 
     @property
     def operands(self) -> tuple[LayerOperand, ...]:

@@ -1,4 +1,4 @@
-"""Core constraints of a mapping file: the cores that layers may run on, and their tilings."""
+"""Core constraints of a mapping file: the cores that layers run on, their tilings and dataflows."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from nestmap.model.base import Frozen
 from nestmap.model.errors import InputError, suggestion
 from nestmap.model.mapping.constraints import DEFAULT_TARGET
+from nestmap.model.mapping.dataflow import Dataflow
 from nestmap.model.multicore.accelerator import CoreId, MultiCoreAccelerator
 from nestmap.model.multicore.split_options import Convention, Hints, SplitMode, SplitOptions
 from nestmap.model.workload.graph import LayerNode, NoCostNode, VectorNode, Workload
@@ -27,7 +28,8 @@ class CoreAllocation(Frozen, frozen=True):
 
     ``cores`` are the allowed cores (none: any). With ``fixed``, group i of a node runs on item i,
     or all groups on the only item. ``intra`` are loops that cut a node into parts that run in
-    sequence, ``inter`` loops that cut it into parts for several cores.
+    sequence, ``inter`` loops that cut it into parts for several cores. On each core, layers are
+    mapped with the ``dataflow``; vector operators have none.
     """
 
     target: str = Field(default=DEFAULT_TARGET, min_length=1)
@@ -35,6 +37,7 @@ class CoreAllocation(Frozen, frozen=True):
     fixed: bool = False
     intra: Hints = ()
     inter: Hints = ()
+    dataflow: Dataflow | None = None
 
     @model_validator(mode="after")
     def _check_cores(self) -> CoreAllocation:

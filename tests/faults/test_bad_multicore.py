@@ -183,6 +183,7 @@ MAPPING: Final = """\
   inter_core_tiling: ["K, 4"]
 - name: Add
   core_allocation: 3
+- {name: Gemm, dataflow: weight_stationary}
 """
 MAPPING_FAULTS: Final = (
     Fault("[0, 1]", "[]", "2: [0].core_allocation", "an empty list", "the number of a core"),
@@ -204,6 +205,7 @@ MAPPING_FAULTS: Final = (
     Fault("K, 4", "K, 0", "5: [0].inter_core_tiling[0]", "'K, 0'", "a number of parts, or all"),
     Fault("K, 4", "K, 9999999999", "5: [0].inter_core_tiling[0]", "'K, 9", "at most 2147483647"),
     Fault("name: Add", "name: Conv", "6: [1]", "a second mapping for 'Conv'", "for each name"),
+    Fault("weight_", "weights_", "8: [2].dataflow", "'weights_stat", "weight_stationary (one of"),
     Fault("core_allocation: 3", "core_alloc: 3", "7: [1].core_alloc", "unknown", "core_allocation"),
 )
 

@@ -255,6 +255,7 @@ def several_cores(draw: st.DrawFn) -> Cores:
         cores=(1, 0),
         intra=tuple(hints),
         fixed=draw(st.booleans()),
+        dataflow=draw(st.none() | st.sampled_from(Dataflow)),
     )
     options = SplitOptions(hints=(tuple(hints),))
     split = split_workload(workload, options, lambda node: True, lambda nest: None)

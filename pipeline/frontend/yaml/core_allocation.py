@@ -1,4 +1,4 @@
-"""Reads core allocations and tilings of a mapping file, for multi-core accelerators."""
+"""Reads core allocations, tilings and dataflows of a mapping file, for several cores."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from nestmap.model.multicore.split_options import HintLoop, Hints
 from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Entries, Field, Form, Need, Origin
 from nestmap.pipeline.frontend.yaml.located_node import Node, is_name
 from nestmap.pipeline.frontend.yaml.quantities import SWITCH
+from nestmap.pipeline.frontend.yaml.temporal_ordering import DATAFLOW, parse_dataflow
 
 _LARGEST: Final = 2**31 - 1
 _TILES: Final = re.compile(r"all|[1-9][0-9]{0,9}")
@@ -77,27 +78,28 @@ TILINGS: Final = Entries(
 
 
 def parse_allocation(target: str, fields: Mapping[Field, Node]) -> CoreAllocation | None:
-    """The core allocation of a mapping entry; ``None`` if the entry does not mention cores.
+    """The core allocation of a mapping entry; ``None`` if it mentions no cores and no dataflow.
 
     Raises:
         InputError: if a field is invalid; the error names line and field.
     """
-    if not any(field in fields for field in ALLOCATION_FIELDS):
+    stated = [fields[x] for x in (*ALLOCATION_FIELDS, DATAFLOW) if x in fields]
+    if not stated:
         return None
     fixed = fields[_FIXED].boolean() if _FIXED in fields else False
     if fixed and _CORES not in fields:
         raise fields[_FIXED].error("false, or core_allocation in the same entry")
     intra, inter = fields.get(_INTRA), fields.get(_INTER)
-    node = fields.get(_CORES) or next(fields[x] for x in ALLOCATION_FIELDS if x in fields)
-    with node.locate_errors():
+    with stated[0].locate_errors():
         allocation = CoreAllocation(
             target=target,
             cores=_cores(fields[_CORES]) if _CORES in fields else (),
             fixed=fixed,
             intra=_tiling(intra) if intra else (),
             inter=_tiling(inter) if inter else (),
+            dataflow=parse_dataflow(fields),
         )
-    return allocation if allocation.cores or allocation.hints else None
+    return allocation if allocation.cores or allocation.hints or allocation.dataflow else None
 
 
 def _cores(node: Node) -> tuple[CoreId, ...]:

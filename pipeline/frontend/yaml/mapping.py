@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 from nestmap.model import (
-    Dataflow,
     LayerConstraints,
     Loop,
     MappingConstraints,
@@ -26,16 +25,16 @@ from nestmap.pipeline.frontend.yaml.field_schema import (
     Field,
     Form,
     Need,
-    Origin,
     Section,
-    one_of,
 )
 from nestmap.pipeline.frontend.yaml.load import read_source
 from nestmap.pipeline.frontend.yaml.located_node import Node, is_name
 from nestmap.pipeline.frontend.yaml.temporal_ordering import (
+    DATAFLOW,
     LARGEST_FACTOR,
     MEMORY_LEVELS,
     TEMPORAL_ORDERING,
+    parse_dataflow,
     parse_levels,
     parse_ordering,
 )
@@ -77,23 +76,13 @@ _LINKS: Final = Field(
     otherwise="`{O: O, W: I2, I: I1}` as far as the accelerator has these; other inputs take the "
     "remaining memory operands in order",
 )
-_DATAFLOW: Final = Field(
-    "dataflow",
-    "what stays in the [innermost memories](cost-model.md#dataflows): `weight_stationary`, "
-    "`input_stationary`, `output_stationary` or `row_stationary`",
-    one_of([str(x) for x in Dataflow]),
-    "weight_stationary",
-    Need.OPTIONAL,
-    otherwise="the search decides",
-    origin=Origin.NESTMAP,
-)
 MAPPING: Final = Section(
     "Mapping entry",
     (ITEM,),
     "A mapping file is a list of entries with different names. Whatever an entry does not fix is "
     "searched.",
     (
-        *(_NAME, _DATAFLOW, _SPATIAL_MAPPING, _HINTS, _LINKS),
+        *(_NAME, DATAFLOW, _SPATIAL_MAPPING, _HINTS, _LINKS),
         *(TEMPORAL_ORDERING, MEMORY_LEVELS, *ALLOCATION_FIELDS),
     ),
 )
@@ -139,7 +128,9 @@ def parse_mapping(source: Path | Sequence[FieldValues]) -> MappingConstraints:
 
 
 def parse_core_mapping(source: Path | Sequence[FieldValues]) -> CoreMapping:
-    """The core allocations in a mapping file; entries that do not mention cores are left out.
+    """The core allocations in a mapping file.
+
+    Entries that mention neither cores nor a dataflow are left out.
 
     Raises:
         InputError: if the file does not match the schema; the error names line and field.
@@ -173,7 +164,7 @@ def _entry(node: Node) -> LayerConstraints:
     spatial, hints = fields.get(_SPATIAL_MAPPING), fields.get(_HINTS)
     links, ordering = fields.get(_LINKS), fields.get(TEMPORAL_ORDERING)
     inner, outer = parse_ordering(ordering) if ordering else ((), ())
-    levels, dataflow = fields.get(MEMORY_LEVELS), fields.get(_DATAFLOW)
+    levels = fields.get(MEMORY_LEVELS)
     with node.locate_errors():
         return LayerConstraints(
             target=_target(fields),
@@ -183,7 +174,7 @@ def _entry(node: Node) -> LayerConstraints:
             temporal_ordering=inner,
             outer_ordering=outer,
             memory_levels=parse_levels(levels, len(inner) + len(outer)) if levels else (),
-            dataflow=dataflow.choice(Dataflow) if dataflow else None,
+            dataflow=parse_dataflow(fields),
         )
 
 

@@ -1,11 +1,20 @@
-"""Reads the order of loops and the loops per memory that a mapping file fixes."""
+"""Reads the dataflow, the order of loops and the loops per memory that a mapping file fixes."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
-from nestmap.model import OrderedLoop, PinnedLevels, PinnedMemory
-from nestmap.pipeline.frontend.yaml.field_schema import ITEM, Entries, Field, Form, Need, Origin
+from nestmap.model import Dataflow, OrderedLoop, PinnedLevels, PinnedMemory
+from nestmap.pipeline.frontend.yaml.field_schema import (
+    ITEM,
+    Entries,
+    Field,
+    Form,
+    Need,
+    Origin,
+    one_of,
+)
 from nestmap.pipeline.frontend.yaml.located_node import Node
 
 LARGEST_FACTOR: Final = 2**31 - 1
@@ -14,6 +23,17 @@ LARGEST_FACTOR: Final = 2**31 - 1
 _ITEM: Final = 'a loop dimension and its size, such as [K, 2] or [K, "*"], or "*" alone'
 _HELD: Final = "the number of loops at or below each memory, such as {sram: 3, dram: 5}"
 
+DATAFLOW: Final = Field(
+    "dataflow",
+    "what stays in the [innermost memories](cost-model.md#dataflows): `weight_stationary`, "
+    "`input_stationary`, `output_stationary` or `row_stationary`; of several cores, in each that "
+    "runs the layers",
+    one_of([str(x) for x in Dataflow]),
+    "weight_stationary",
+    Need.OPTIONAL,
+    otherwise="the search decides",
+    origin=Origin.NESTMAP,
+)
 TEMPORAL_ORDERING: Final = Field(
     "temporal_ordering",
     "the order of the [temporal loops](#order-of-loops), in full or in part",
@@ -63,6 +83,15 @@ LEVELS: Final = Entries(
         ),
     ),
 )
+
+
+def parse_dataflow(fields: Mapping[Field, Node]) -> Dataflow | None:
+    """The dataflow of a mapping entry, if it has one.
+
+    Raises:
+        InputError: if there is no such dataflow; the error names line and field.
+    """
+    return fields[DATAFLOW].choice(Dataflow) if DATAFLOW in fields else None
 
 
 def parse_ordering(node: Node) -> tuple[tuple[OrderedLoop, ...], tuple[OrderedLoop, ...]]:

@@ -87,8 +87,9 @@ class CoreCostStage(Stage[SplitProblem, CoreCosts]):
     """Finds the cost of each kind of computation node on each core on which it may run.
 
     Operands that are too large for a core's memory use off-chip streaming. ``search`` runs once
-    for equal layers on equal cores, and ``cost`` evaluates the best mapping in full. Costs in
-    ``remembered`` are reused without a search; ``watcher`` receives progress updates.
+    for equal layers on equal cores, with the dataflows of the mapping, and ``cost`` evaluates the
+    best mapping in full. Costs in ``remembered`` are reused without a search; ``watcher`` receives
+    progress updates.
 
     Raises:
         InputError: where the mapping leaves a layer no core, or fixes cores for too few groups.
@@ -100,7 +101,7 @@ class CoreCostStage(Stage[SplitProblem, CoreCosts]):
     watcher: CostProgress | None = None
 
     def __call__(self, split: SplitProblem, /) -> CoreCosts:
-        kinds = cn_kinds(split.problem.workload, split.nodes)
+        kinds = cn_kinds(split.problem.workload, split.nodes, split.problem.mapping)
         cells = _Cells.of(split, groups_of(split, kinds))
         found: dict[tuple[int, CoreId], RecordedCost] = {}
         refused: dict[tuple[int, CoreId], str] = {}

@@ -1,4 +1,4 @@
-"""Groups computation nodes with equal loops, operands and bits into kinds."""
+"""Groups computation nodes with equal loops, operands, bits and dataflows into kinds."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from nestmap.model import (
     AffineIndex,
+    Dataflow,
     InputOperand,
     LayerNode,
     Loop,
@@ -24,6 +25,7 @@ from nestmap.model.dims import Dimension
 from nestmap.model.multicore.cn_kinds import CnKind, CnKinds
 from nestmap.model.multicore.cn_layer import CnLayer
 from nestmap.model.multicore.cn_workload import PARTIAL_SUMS, WITHIN_GROUP, CnWorkload
+from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.model.multicore.split_options import Convention
 from nestmap.model.workload.graph import Workload
 from nestmap.search.multicore.core_costs.unsplit_nests import Indices, WholeNest, whole_nest
@@ -32,12 +34,13 @@ Margins = dict[AffineIndex, Ints]
 """Elements outside an axis that each node touches: padding, which no memory holds."""
 
 
-def cn_kinds(workload: Workload, nodes: CnWorkload) -> CnKinds:
-    """The kinds of all nodes: nodes with equal loops, operands and bits, across layers.
+def cn_kinds(workload: Workload, nodes: CnWorkload, mapping: CoreMapping) -> CnKinds:
+    """The kinds of all nodes: nodes with equal loops, operands, bits and dataflows, across layers.
 
     Args:
         workload: the network.
         nodes: the computation nodes of the network.
+        mapping: the dataflow of each layer.
     """
     by_name = {node.name: node for node in workload.nodes}
     numbers: dict[CnKind, int] = {}
@@ -49,7 +52,8 @@ def cn_kinds(workload: Workload, nodes: CnWorkload) -> CnKinds:
     ):
         node = by_name[layer.nest.name]
         assert not isinstance(node, NoCostNode)
-        tiles = _tiles_of(node, layer, fed[start:end], nodes.convention)
+        flow = mapping.of(node.name, node.operator).dataflow if node.kind == "layer" else None
+        tiles = _tiles_of(node, layer, fed[start:end], nodes.convention, flow)
         rows, which = _different(list(tiles.columns))
         own: list[int] = []
         for row in rows.tolist():
@@ -101,6 +105,7 @@ class _Tiles:
     margins: Margins
     held: tuple[Ints, ...]
     convention: Convention
+    dataflow: Dataflow | None
 
     @property
     def columns(self) -> Iterator[Ints]:
@@ -123,6 +128,7 @@ class _Tiles:
             held=tuple(int(column[row]) for column in self.held),
             operations=whole.operations if exact else 1,
             vector=whole.vector,
+            dataflow=self.dataflow,
         )
 
     def _output(self, sizes: Mapping[Dimension, int], row: int) -> OutputOperand:
@@ -155,7 +161,11 @@ class _Tiles:
 
 
 def _tiles_of(
-    node: LayerNode | VectorNode, layer: CnLayer, fed: Ints, convention: Convention
+    node: LayerNode | VectorNode,
+    layer: CnLayer,
+    fed: Ints,
+    convention: Convention,
+    dataflow: Dataflow | None,
 ) -> _Tiles:
     whole, tiling = whole_nest(node, layer.nest), layer.tiling
     operands: tuple[InputOperand | OutputOperand, ...] = (whole.output, *whole.inputs)
@@ -169,6 +179,7 @@ def _tiles_of(
         margins={index: _margins(index, layer) for index in sums} if exact else {},
         held=tuple(_held(layer, fed, convention)),
         convention=convention,
+        dataflow=dataflow,
     )
 
 

@@ -15,6 +15,7 @@ from nestmap.model import (
     CostModelEvaluation,
     EvaluationBatch,
     Layer,
+    LayerConstraints,
     MappingProblem,
     SearchStatistics,
     SpatialProblem,
@@ -43,6 +44,7 @@ from nestmap.search.multicore.core_costs.single_core_layer import (
     streamed_operands,
 )
 from nestmap.search.spatial.candidates import meets_constraints, spatial_mappings
+from nestmap.search.spatial.dataflow import NoUnrollingError
 
 Search = Callable[[CoreProblem], EvaluationBatch]
 """The best mapping of a layer on a core; empty if none fits."""
@@ -97,17 +99,29 @@ class CostTable:
         that the array uses at a time, must fit the core's memories. Only if nothing fits, inner
         memories are used in part.
         """
+        try:
+            return self._of(cell, nest)
+        except NoUnrollingError as error:
+            return str(error)
+
+    def _of(self, cell: Cell, nest: LayerNest) -> RecordedCost | str:
+        """The same.
+
+        Raises:
+            NoUnrollingError: if the array has no room for the unrollings of the kind's dataflow.
+        """
         core, kind = cell.view.core, cell.kind
         carried = memory_operands(nest, core)
         if carried is None or (not kind.vector and len(set(carried)) < len(carried)):
             return _lacking(core, kind)
         layer, held = layer_of(kind, carried, nest.name), held_by_memory(kind, carried)
         own = usable_cores(core.accelerator, kind.operations)
+        constraints = LayerConstraints(dataflow=kind.dataflow)
         statistics = SearchStatistics()
         for accelerator, streamed in product(
-            (own, reduce_memory(own)), _streamed(layer, core, held)
+            (own, reduce_memory(own)), _streamed(layer, core, held, constraints)
         ):
-            plain = MappingProblem(layer=layer, accelerator=accelerator)
+            plain = MappingProblem(layer=layer, accelerator=accelerator, constraints=constraints)
             taken = reserved_bits(plain, core, held, streamed) if cell.exact else {}
             machine = with_offchip_level(accelerator, streamed, cell.view.offchip, taken)
             problem = copy_with(plain, {"accelerator": machine})
@@ -147,9 +161,11 @@ def usable_cores(accelerator: Accelerator, operations: int) -> Accelerator:
     return copy_with(accelerator, {"array": copy_with(array, {**changed})})
 
 
-def _streamed(layer: Layer, core: ComputeCore, held: Held) -> list[tuple[MemoryOperand, ...]]:
+def _streamed(
+    layer: Layer, core: ComputeCore, held: Held, constraints: LayerConstraints
+) -> list[tuple[MemoryOperand, ...]]:
     """The memory operands that may stream, the fewest first, such that the others fit."""
-    problem = MappingProblem(layer=layer, accelerator=core.accelerator)
+    problem = MappingProblem(layer=layer, accelerator=core.accelerator, constraints=constraints)
     flows = tuple(meets_constraints(problem, flow) for flow in core.dataflows)
     meant = flows or spatial_mappings(problem, 1)
     return [

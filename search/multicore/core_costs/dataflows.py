@@ -7,12 +7,18 @@ from itertools import product
 from nestmap.model import ArraySide, Loop, MappingProblem, SpatialMapping, Unrolling
 from nestmap.model.mapping.problem import CoreProblem
 from nestmap.search.spatial.candidates import meets_constraints
+from nestmap.search.spatial.dataflow import mappings_with_dataflow
 from nestmap.search.spatial.unrolling import Limits, unrolling_limits
 
 
 def dataflow_mappings(core: CoreProblem) -> tuple[SpatialMapping, ...]:
-    """The dataflows of a core, each limited to the layer, without duplicates."""
-    return tuple(dict.fromkeys(meets_constraints(core.problem, flow) for flow in core.dataflows))
+    """The dataflows of a core, each limited to the layer, without duplicates.
+
+    Raises:
+        NoUnrollingError: if none has the unrollings that the dataflow of the constraints asks for.
+    """
+    flows = dict.fromkeys(meets_constraints(core.problem, flow) for flow in core.dataflows)
+    return mappings_with_dataflow(core.problem, tuple(flows))
 
 
 def dividing_mappings(problem: MappingProblem) -> tuple[SpatialMapping, ...]:
@@ -23,6 +29,9 @@ def dividing_mappings(problem: MappingProblem) -> tuple[SpatialMapping, ...]:
     dimension is idle only if no loop dimension remains to unroll over it.
 
     Source: Stream (Symons et al., IEEE TC 2024), custom spatial mapping generator.
+
+    Raises:
+        NoUnrollingError: if none has the unrollings that the dataflow of the constraints asks for.
     """
     limits = unrolling_limits(problem)
     sides = problem.accelerator.array.sides
@@ -32,9 +41,10 @@ def dividing_mappings(problem: MappingProblem) -> tuple[SpatialMapping, ...]:
         idle = (dict.fromkeys([*x, None]) for x in choices)
         found = [loops for loops in product(*idle) if _different(loops)]
     most = max(sum(loop is not None for loop in loops) for loops in found)
-    return tuple(
+    mappings = [
         _mapping(sides, loops) for loops in found if sum(loop is not None for loop in loops) == most
-    )
+    ]
+    return mappings_with_dataflow(problem, mappings)
 
 
 def _choices(problem: MappingProblem, limits: Limits, side: ArraySide) -> list[Loop | None]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from tests.faults.test_bad_stream import CORE, MACHINE, SHORT
 from tests.pipeline.cli.inputs import Inputs, run
+from tests.pipeline.cli.test_split import TWO
 
 
 def test_the_command_line_reads_it_from_a_mapping_file(inputs: Inputs) -> None:
@@ -47,4 +51,22 @@ def test_an_array_without_room_is_wrong_input(inputs: Inputs) -> None:
     assert ended.err == (
         "error: dataflow row_stationary for layer first: found no spatial mapping that unrolls FY "
         "7 times; expected room for them on the array, within the spatial_mapping and the hints\n"
+    )
+
+
+def test_several_cores_obey_it(inputs: Inputs) -> None:
+    Path(inputs.network).write_text(TWO)
+    Path("small.yaml").write_text(CORE)
+    Path("pair.yaml").write_text(MACHINE)
+    mapping = inputs.folder / "mapping.yaml"
+    command = ("stream", inputs.network, "-c", "pair.yaml", "-m", str(mapping), *SHORT)
+    mapping.write_text("- {name: default, dataflow: weight_stationary}\n")
+    assert run(*command, "--no-store").code == 0
+    mapping.write_text("- {name: second, dataflow: row_stationary}\n")
+    ended = run(*command, "--no-store")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == (
+        "error: layer second (Conv), group 0: no core can run it: cores 0, 1: dataflow "
+        "row_stationary for layer second: found no spatial mapping that unrolls FY 3 times and OY "
+        "2 times; expected room for them on the array, within the spatial_mapping and the hints\n"
     )

@@ -13,12 +13,16 @@ import pytest
 
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import (
+    ArraySide,
     CostModelEvaluation,
+    Dataflow,
     EvaluationBatch,
     InfeasibleError,
     InputError,
     Layer,
+    LayerConstraints,
     Loop,
+    MappingConstraints,
     MappingProblem,
     Objective,
     SpatialMapping,
@@ -40,8 +44,9 @@ from nestmap.model.multicore.schedule import CandidateRule, ScheduleOptions
 from nestmap.model.multicore.split_options import HintLoop, SplitOptions
 from nestmap.model.workload.access import InputAccess, VectorNest
 from nestmap.model.workload.builders import conv2d, linear, network
-from nestmap.pipeline.explore.api import explore
+from nestmap.pipeline.explore.api import explore, read_network
 from nestmap.pipeline.explore.plan import Rank, candidates_stage
+from nestmap.pipeline.explore.recorded_problem import recorded_problem
 from nestmap.pipeline.frontend.read.multicore import read_multicore
 from nestmap.pipeline.multicore.core_plan import core_cost_stage, core_search
 from nestmap.pipeline.stage_graph import stage
@@ -66,6 +71,7 @@ from tests.loma import LOMA_PLAN
 from tests.model.builders import memory
 from tests.model.multicore.cores import buffer, core, star
 from tests.search.multicore.split.networks import plain
+from tests.search.temporal.stationary import has_dataflow
 
 ROWS = SplitOptions(hints=((HintLoop(dimension="OY"),),))
 LAYER_BY_LAYER = SplitOptions()
@@ -521,3 +527,87 @@ def test_evaluations_are_seen_and_searches_recalled() -> None:
     again = core_cost_stage(LOMA_PLAN, observers=(searches,), ledger=searches)(net)
     assert (searches.seen, len(searches.known)) == (seen, known)
     assert again.recorded == first.recorded
+
+
+def obeying(dataflow: Dataflow, *cores: ComputeCore) -> CoreCosts:
+    """The costs of a convolution on cores, with a dataflow."""
+    net = network("net", conv2d("c", (1, 8, 6, 6), (8, 8, 3, 3), padding=1))
+    machine = star(*cores) if cores else read_multicore("quad_hetero")
+    return CoreCostStage()(split(net, machine, LAYER_BY_LAYER, CoreAllocation(dataflow=dataflow)))
+
+
+@pytest.mark.parametrize("dataflow", Dataflow, ids=str)
+def test_costs_obey_the_dataflow_of_the_mapping(dataflow: Dataflow) -> None:
+    costs = obeying(dataflow)
+    constraints = MappingConstraints(entries=(LayerConstraints(dataflow=dataflow),))
+    workload, machine = costs.split.problem.workload, costs.split.problem.accelerator
+    known = 0
+    for number in (0, 2, 3):
+        cores = machine.core(number)
+        assert isinstance(cores, ComputeCore)
+        found = costs.cost_of(0, number)
+        if found is None:
+            assert dataflow in costs.infeasible[0, number]
+            continue
+        alone = explore(
+            workload, cores.accelerator, constraints, search="loma", spatial_mappings=3
+        ).layers[0]
+        assert found.cme == alone.cme
+        spatial = recorded_problem(
+            read_network(workload, cores.accelerator, constraints), alone.cme
+        )
+        assert has_dataflow(spatial, alone.cme.temporal_mapping, dataflow)
+        known += 1
+    assert known
+
+
+def test_a_core_without_the_unrollings_of_a_dataflow_does_not_run_the_layer() -> None:
+    # of 4 x 2 units, three rows of weights and two of the output
+    short = large(0)
+    array = copy_with(short.accelerator.array, {"sides": (ArraySide(name="D1", size=2),)})
+    levels = (memory("buffer", "I1", "I2", "O", served=("D1",), size=10**6),)
+    changed: dict[str, object] = {"array": array, "memories": levels}
+    narrow = copy_with(short, {"id": 1, "accelerator": copy_with(short.accelerator, changed)})
+    costs = obeying(Dataflow.ROW_STATIONARY, short, narrow)
+    assert costs.cost_of(0, 0) is not None
+    assert costs.infeasible == {
+        (0, 1): "dataflow row_stationary for layer c: found no spatial mapping that unrolls FY 3 "
+        "times and OY 2 times; expected room for them on the array, within the spatial_mapping "
+        "and the hints"
+    }
+    assert {gene.cores for gene in schedule_problem(costs).space.groups} == {(0,)}
+
+
+def test_so_does_one_whose_own_spatial_mappings_have_not() -> None:
+    rows, channels = (
+        SpatialMapping(
+            unrollings=(
+                Unrolling(array_dimension="D1", loops=(Loop(dimension=d, size=4),)),
+                Unrolling(array_dimension="D2", loops=(Loop(dimension="OY", size=2),)),
+            )
+        )
+        for d in ("FY", "K")
+    )
+    both, one = (
+        copy_with(large(i), {"dataflows": x}) for i, x in ((0, (rows, channels)), (1, (channels,)))
+    )
+    costs = obeying(Dataflow.ROW_STATIONARY, both, one)
+    found = costs.cost_of(0, 0)
+    assert found is not None
+    assert found.cme is not None
+    assert found.cme.spatial_mapping.factors == {"FY": 3, "OY": 2}
+    assert "no spatial mapping that unrolls FY 3 times" in costs.infeasible[0, 1]
+
+
+def test_each_layer_has_its_own_dataflow() -> None:
+    entries = (
+        CoreAllocation(target="c1", dataflow=Dataflow.OUTPUT_STATIONARY),
+        CoreAllocation(dataflow=Dataflow.WEIGHT_STATIONARY),
+    )
+    costs = CoreCostStage()(split(convolutions(3), star(large(0)), LAYER_BY_LAYER, *entries))
+    numbers: list[int] = costs.kinds.kind.tolist()
+    assert [costs.kinds.kinds[number].dataflow for number in numbers] == [
+        Dataflow.WEIGHT_STATIONARY,
+        Dataflow.OUTPUT_STATIONARY,
+        Dataflow.WEIGHT_STATIONARY,
+    ]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from nestmap.model import LayerNode, Workload
 from nestmap.model.multicore.cn_kinds import CnKind
 from nestmap.model.multicore.cn_workload import PARTIAL_SUMS, CnWorkload, ComputationNode
+from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.model.multicore.split_options import Convention, HintLoop, SplitOptions
 from nestmap.model.workload.affine import AffineIndex
 from nestmap.model.workload.builders import conv2d, network
@@ -72,7 +73,7 @@ def test_kinds_are_what_their_nodes_have_in_common(
     workload: Workload, chosen: SplitOptions
 ) -> None:
     nodes = split(workload, chosen)
-    kinds = cn_kinds(workload, nodes)
+    kinds = cn_kinds(workload, nodes, CoreMapping())
     assert len(set(kinds.kinds)) == len(kinds)
     assert kinds.kind[kinds.first].tolist() == list(range(len(kinds)))
     layers = {x.name: x for x in workload.nodes if isinstance(x, LayerNode)}
@@ -95,7 +96,7 @@ def rows(convention: Convention) -> tuple[CnWorkload, tuple[CnKind, ...], list[i
     second = conv2d("second", (1, 8, 6, 6), (8, 8, 3, 3), padding=1, source=first)
     workload = network("two", first, second)
     nodes = split(workload, SplitOptions(hints=ROWS.hints, convention=convention))
-    kinds = cn_kinds(workload, nodes)
+    kinds = cn_kinds(workload, nodes, CoreMapping())
     return nodes, kinds.kinds, kinds.kind.tolist()
 
 

@@ -7,6 +7,7 @@ import pytest
 from nestmap.model import Layer, Loop, Tensor, VectorNode, Workload
 from nestmap.model.multicore.cn_kinds import CnKind
 from nestmap.model.multicore.cn_workload import CnWorkload
+from nestmap.model.multicore.core_constraints import CoreMapping
 from nestmap.model.multicore.split_options import Convention, HintLoop, SplitOptions
 from nestmap.model.workload.access import AxisIndex, InputAccess, VectorNest
 from nestmap.model.workload.affine import AffineIndex, Term
@@ -54,7 +55,7 @@ def kinds(made: VectorNode, *hints: HintLoop, stream: bool = False) -> list[CnKi
     convention = Convention.STREAM if stream else Convention.EXACT
     options = SplitOptions(hints=(hints,), convention=convention)
     nodes: CnWorkload = split_workload(workload, options, lambda _: True, lambda _: None)
-    found = cn_kinds(workload, nodes)
+    found = cn_kinds(workload, nodes, CoreMapping())
     return [found.kinds[kind] for kind in found.kind]
 
 

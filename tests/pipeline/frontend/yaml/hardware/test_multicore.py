@@ -13,6 +13,7 @@ from nestmap.model import (
     ComputeCore,
     CoreAllocation,
     CoreMapping,
+    Dataflow,
     Link,
     Loop,
     MultiCoreAccelerator,
@@ -371,6 +372,20 @@ def test_core_allocations_field_by_field(tmp_path: Path) -> None:
             CoreAllocation(cores=(0, 1), intra=(rows,)),
             CoreAllocation(target="Add", cores=(3,)),
             CoreAllocation(target="conv1", cores=(2, 0, 2), fixed=True, inter=parts),
+        )
+    )
+
+
+def test_so_are_dataflows(tmp_path: Path) -> None:
+    file = tmp_path / "mapping.yaml"
+    file.write_text(
+        "- {name: default, dataflow: weight_stationary, core_allocation: 1}\n"
+        "- {name: Gemm, dataflow: output_stationary}\n"
+    )
+    assert read_core_mapping(file) == CoreMapping(
+        entries=(
+            CoreAllocation(cores=(1,), dataflow=Dataflow.WEIGHT_STATIONARY),
+            CoreAllocation(target="Gemm", dataflow=Dataflow.OUTPUT_STATIONARY),
         )
     )
 
