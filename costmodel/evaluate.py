@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil
+from math import ceil, inf
 from typing import TypeVar
 
 import numpy as np
@@ -19,7 +19,7 @@ from nestmap.costmodel.evaluate_rows import (
 )
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.flatten import flatten
-from nestmap.costmodel.hops import hop_energy
+from nestmap.costmodel.hops import hop_cycles, hop_energy, shared_below
 from nestmap.costmodel.kernel.record import check_loops, new_record
 from nestmap.costmodel.kernel.work import Totals, Work
 from nestmap.costmodel.mac_energy import computation_energies
@@ -29,6 +29,7 @@ from nestmap.model import (
     Accelerator,
     CostModelEvaluation,
     EvaluationBatch,
+    HopStall,
     LevelEvaluation,
     Loop,
     MappingBatch,
@@ -126,6 +127,7 @@ def _evaluation(
         ),
         gated_macs=gated_macs(spatial.problem),
         hop_energy=float(hop_energy(problem, work)),
+        hop_stalls=_hop_stalls(spatial, problem, work, totals),
         padding=spatial.layer.padding,
     )
 
@@ -214,3 +216,22 @@ def _port_stalls(
         )
         for i, (memory, port) in enumerate(names)
     )
+
+
+def _hop_stalls(
+    spatial: SpatialProblem, problem: FlatProblem, work: Work, totals: Totals
+) -> tuple[HopStall, ...]:
+    """Where units hand on words; empty if the array does not limit hops."""
+    if problem.hop_bandwidth == inf:
+        return ()
+    others = totals.ideal_temporal + totals.onloading + totals.offloading + problem.drain
+    found: list[HopStall] = []
+    for x, operand in enumerate(spatial.layer.operands):
+        for link in range(int(problem.levels[x])):
+            if shared_below(problem, x, link) > 0:
+                busy = hop_cycles(problem, work, x, link)
+                stall = ceil(busy - others)
+                found.append(
+                    HopStall(operand=operand.name, level=link, stall=stall, busy=int(busy))
+                )
+    return tuple(found)

@@ -14,7 +14,7 @@ from nestmap.costmodel.busy_ports import wait_for_ports
 from nestmap.costmodel.energy import count_accesses, memory_energy
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.footprint import count_bits, count_elements, find_partial_sums
-from nestmap.costmodel.hops import hop_energy
+from nestmap.costmodel.hops import hop_energy, wait_for_hops
 from nestmap.costmodel.kernel.jit import is_compiled, kernel
 from nestmap.costmodel.kernel.record import new_record
 from nestmap.costmodel.kernel.work import Totals, Work
@@ -113,9 +113,10 @@ def evaluate_row(problem: FlatProblem, work: Work) -> Totals:
     cycles = work.cycles[0, problem.levels[0]] * problem.cycles_per_operation
     load_ports(problem, work, np.ceil(cycles) + stall)
     first, last = onloading(problem, work), offloading(problem, work)
+    others = np.ceil(cycles) + first + last + problem.drain
     if problem.strict_ports == 1:
-        others = np.ceil(cycles) + first + last + problem.drain
         stall = wait_for_ports(problem, work, stall, others)
+    stall = wait_for_hops(problem, work, stall, others)
     return Totals(
         memory_energy(problem, work),
         problem.computation + hop_energy(problem, work),

@@ -99,6 +99,7 @@ class FlatProblem:
     boost: Annotated[Floats, (VIEWS, OPERANDS, LEVELS)]
     computation: float  # pJ of all multiply-accumulates
     hop_energy: float  # pJ a bit from unit to unit
+    hop_bandwidth: float  # bit/cycle from unit to unit; infinite: any number
     leakage: float  # pJ a cycle
     ideal_cycles: float
     cycles_per_operation: float

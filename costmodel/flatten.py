@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import ceil
+from math import ceil, inf
 from typing import Generic, NamedTuple, TypeVar, cast, final
 
 import numpy as np
@@ -83,6 +83,7 @@ def _flatten_problem(same: _Identity[MappingProblem]) -> FlatProblem:
     array = problem.accelerator.array
     flat.leakage = leakage_of(problem.accelerator)
     flat.hop_energy = array.hop_energy
+    flat.hop_bandwidth = inf if array.hop_bandwidth is None else array.hop_bandwidth
     flat.cycles_per_operation = array.operation_cycles
     flat.holds_inputs = int(array.holds_inputs)
     flat.free_first_sum = int(problem.accelerator.free_first_sum)

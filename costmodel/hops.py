@@ -1,6 +1,8 @@
-"""Words that units hand on to their neighbors, and the energy of these hops."""
+"""Words that units hand on to their neighbors: the energy and the cycles of these hops."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT, RD_LOW, WR_LOW
@@ -8,6 +10,16 @@ from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.work import Work
 from nestmap.costmodel.transfers import link_of
 from nestmap.costmodel.zeros import share_of_accesses
+
+
+@kernel
+def shared_below(problem: FlatProblem, x: int, link: int) -> float:
+    """The instances of a level, per memory above, that get their words from another one.
+
+    Formula: docs/cost-model.md#hops
+    """
+    receivers = problem.units[FRACTIONAL, x, link] / problem.units[FRACTIONAL, x, link + 1]
+    return float(max(0.0, receivers - problem.boost[FRACTIONAL, x, link]))
 
 
 @kernel
@@ -25,16 +37,14 @@ def handed_on_bits(problem: FlatProblem, work: Work, transfer: int) -> float:
     x, link = problem.transfer_operand[transfer], link_of(problem, transfer)
     if problem.transfer_movement[transfer] != (WR_LOW if x == OUT else RD_LOW):
         return 0.0
-    memories = problem.units[FRACTIONAL, x, link + 1]
-    receivers = problem.units[FRACTIONAL, x, link] / memories
-    sharing = receivers - problem.boost[FRACTIONAL, x, link]
+    sharing, memories = shared_below(problem, x, link), problem.units[FRACTIONAL, x, link + 1]
     slides = work.slides[x, link]
     words = work.elements[FRACTIONAL, x, link] * (work.times[FRACTIONAL, transfer] - slides)
     if slides > 0:
         words += work.fresh[FRACTIONAL, x, link] * slides
     if link == 0 and problem.least_share[x] < 1.0:
         words *= share_of_accesses(problem, work, x)
-    return float(max(0.0, sharing) * words * memories * problem.partial_bits[x, 0])
+    return float(sharing * words * memories * problem.partial_bits[x, 0])
 
 
 @kernel
@@ -66,3 +76,46 @@ def hop_energy(problem: FlatProblem, work: Work) -> float:
     for t in range(problem.transfers):
         total += hop_energy_of(problem, work, t)
     return total
+
+
+@kernel
+def hop_cycles(problem: FlatProblem, work: Work, x: int, link: int) -> float:
+    """Cycles in which each link between units below a memory hands on words of an operand.
+
+    All links are equally busy: each hands on all words of the unit behind it. 0 where nothing is
+    shared. Gated operations take their cycles, and so do their words.
+
+    Formula: docs/cost-model.md#busy-hops
+
+    Reads: elements, slides, fresh, cycles.
+    Fills: nothing.
+    """
+    if shared_below(problem, x, link) == 0.0:
+        return 0.0
+    view, bits, slides = problem.views - 1, problem.partial_bits[x, 0], work.slides[x, link]
+    periods = work.cycles[x, problem.levels[x]] / work.cycles[x, link]
+    whole = np.ceil(work.elements[view, x, link] * bits / problem.hop_bandwidth)
+    cycles = whole * (periods - slides)
+    if slides > 0:
+        cycles += np.ceil(work.fresh[view, x, link] * bits / problem.hop_bandwidth) * slides
+    return float(cycles)
+
+
+@kernel
+def wait_for_hops(problem: FlatProblem, work: Work, stall: float, others: float) -> float:
+    """The stall with which a layer takes at least as long as each link between units is busy.
+
+    ``stall`` is that of ports, ``others`` are the cycles of computation, loading and drain.
+
+    Formula: docs/cost-model.md#busy-hops
+
+    Reads: elements, slides, fresh, cycles.
+    Fills: nothing.
+    """
+    worst = stall
+    if problem.hop_bandwidth == np.inf:
+        return worst
+    for x in range(problem.operands):
+        for link in range(problem.levels[x]):
+            worst = max(worst, np.ceil(hop_cycles(problem, work, x, link) - others))
+    return worst

@@ -13,6 +13,7 @@ from .errors import StoreError as StoreError
 from .evaluation.batch import EvaluationBatch as EvaluationBatch
 from .evaluation.batch import MappingBatch as MappingBatch
 from .evaluation.cme import CostModelEvaluation as CostModelEvaluation
+from .evaluation.cme import HopStall as HopStall
 from .evaluation.cme import LevelEvaluation as LevelEvaluation
 from .evaluation.cme import MovementCosts as MovementCosts
 from .evaluation.cme import Objective as Objective

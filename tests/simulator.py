@@ -27,7 +27,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 
 from nestmap.model import Loop, Movement, SpatialProblem, TemporalMapping
@@ -54,13 +54,17 @@ class Traffic:
 
     ``zeros``: fetches of sums that are still zero; ``unfinished``: the levels (with the output's
     name) to which some sum comes up from below in more than one part; ``handed_on``: inputs that
-    instances below pass to the next that needs them too, and sums to the next that adds to them.
+    instances below pass to the next that needs them too, and sums to the next that adds to them;
+    ``hops``: these by the pair of instances, step by step.
     """
 
     moved: Counter[Count] = field(default_factory=_no_counts)
     zeros: Counter[Count] = field(default_factory=_no_counts)
     unfinished: set[Site] = field(default_factory=set[Site])
     handed_on: Counter[Site] = field(default_factory=Counter[Site])
+    hops: dict[Site, dict[tuple[Unit, Unit], list[int]]] = field(
+        default_factory=dict[Site, dict[tuple[Unit, Unit], list[int]]]
+    )
 
     def as_reference(self, operand: str, level: int) -> tuple[int, ...]:
         """Elements by movement as the reference counts them."""
@@ -161,6 +165,9 @@ def _count_hops(run: _Run, traffic: Traffic, link: int, tiles: dict[Unit, Tile])
     """A word comes to one instance from above, or goes up from one, and to all others by hops."""
     held = sum(len(tile) for tile in tiles.values())
     traffic.handed_on[run.operand, link] += held - len(run.crossing(link, tiles))
+    pairs = traffic.hops.setdefault((run.operand, link), {})
+    for pair, words in run.chained(link, tiles).items():
+        pairs.setdefault(pair, []).append(words)
 
 
 def _count_up(
@@ -259,6 +266,14 @@ class _Run:
         for instance, tile in tiles.items():
             above.setdefault(self.instance(link, instance), set()).update(tile)
         return [element for elements in above.values() for element in elements]
+
+    def chained(self, link: int, tiles: dict[Unit, Tile]) -> Counter[tuple[Unit, Unit]]:
+        """Elements that go from one instance to the next with the same one and memory above."""
+        users: dict[tuple[Unit, Element], list[Unit]] = {}
+        for instance in sorted(tiles):
+            for element in tiles[instance]:
+                users.setdefault((self.instance(link, instance), element), []).append(instance)
+        return Counter(pair for chain in users.values() for pair in pairwise(chain))
 
     def instance(self, level: int, unit: Unit) -> Unit:
         """The instance of a level that serves the unit; below level 0 that is the unit itself."""

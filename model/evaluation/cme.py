@@ -75,6 +75,19 @@ class PortStall(Frozen, frozen=True):
     busy: Cycles | None = None
 
 
+class HopStall(Frozen, frozen=True):
+    """Stall (positive) or slack (negative) of hops between units, in cycles.
+
+    ``busy`` is how long each of the links needs over which units hand on the words of an operand
+    that come from its memory ``level`` (0: innermost) or go up to it.
+    """
+
+    operand: LayerOperand
+    level: int = Field(ge=0)
+    stall: int
+    busy: Cycles
+
+
 class CostModelEvaluation(Frozen, frozen=True):
     """The cost of one layer under one mapping.
 
@@ -115,6 +128,8 @@ class CostModelEvaluation(Frozen, frozen=True):
     """Of ``macs``, those that are expected to do nothing because an input is zero."""
     hop_energy: PicoJoules = 0.0
     """Of ``mac_energy``, what units spend to hand on words to their neighbors."""
+    hop_stalls: tuple[HopStall, ...] = ()
+    """If the array limits hops: where units hand on words, output first."""
     padding: tuple[PaddedLoop, ...] = ()
     """The loops that iterate more often than the network needs; all costs include this work."""
 

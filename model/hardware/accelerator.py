@@ -12,7 +12,16 @@ from nestmap.model.dims import OUTPUT, ArrayDimension, MemoryOperand
 from nestmap.model.hardware.imc import IMC_CELLS, ImcKind, ImcSizes, InMemoryCompute
 from nestmap.model.hardware.memory import MemoryLevel, needed_movements
 from nestmap.model.hardware.vector_unit import VectorUnit
-from nestmap.model.units import Area, AreaUnit, Count, MilliWatts, NanoSeconds, PicoJoules, Size
+from nestmap.model.units import (
+    Area,
+    AreaUnit,
+    Count,
+    MilliWatts,
+    NanoSeconds,
+    PicoJoules,
+    Size,
+    Width,
+)
 
 
 class ArraySide(Frozen, frozen=True):
@@ -34,7 +43,8 @@ class OperationalArray(Frozen, frozen=True):
     Where an element of an operand in ``zero_gating`` is zero, its operations do nothing: they take
     their cycles, but no energy, nor do the accesses that they alone need at the innermost memories.
     A bit that goes from a unit to the next takes ``hop_energy`` pJ: inputs that several share, and
-    sums to which several add.
+    sums to which several add. Between two units, each operand moves at most ``hop_bandwidth`` bits
+    a cycle; ``None``: any number.
 
     With ``imc`` the units compute in memory: energy, area and clock follow from the circuits and
     must not be given here. Dimensions sorted by name are columns, rows and, from the third on,
@@ -51,6 +61,7 @@ class OperationalArray(Frozen, frozen=True):
     holds_inputs: bool = True
     zero_gating: tuple[MemoryOperand, ...] = ()
     hop_energy: PicoJoules = 0.0
+    hop_bandwidth: Width | None = None
     imc: InMemoryCompute | None = None
 
     @model_validator(mode="after")
@@ -82,6 +93,7 @@ class OperationalArray(Frozen, frozen=True):
             ("systolic_dimensions", self.systolic_dimensions, ()),
             ("zero_gating", self.zero_gating, ()),
             ("hop_energy", self.hop_energy, 0.0),
+            ("hop_bandwidth", self.hop_bandwidth, None),
         )
         for name, found, expected in decided:
             if found != expected:

@@ -18,6 +18,9 @@ def chosen_models(accelerator: Accelerator) -> Iterator[str]:
     yield from _zeros(accelerator)
     if accelerator.array.hop_energy:
         yield f"A bit that units hand on takes {accelerator.array.hop_energy:.4g} pJ."
+    if accelerator.array.hop_bandwidth is not None:
+        limit = accelerator.array.hop_bandwidth
+        yield f"Between two units, each operand moves at most {limit} bit a cycle."
     names = [level.name for level in accelerator.memories if level.instance.window_reuse]
     if names:
         verb = "loads" if len(names) == 1 else "load"

@@ -3,7 +3,8 @@
 Three facts bound the cost from below. Every word of an operand crosses every link of its hierarchy
 at least once (compulsory traffic). In each cycle the array writes its sums and rereads the inputs
 to which the innermost loop is relevant, so not all operands can be reused at once. The array needs
-one cycle for every temporal iteration, a port one cycle for every word of its width. If unrollings
+one cycle for every temporal iteration, a port one cycle for every word of its width, a link between
+units one for every bit of its bandwidth. If unrollings
 do not divide their loops, their integer part counts, which bounds all rounding in the cost model
 from below.
 """
@@ -17,6 +18,7 @@ import numpy as np
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.flatten import flatten, flatten_problem
 from nestmap.costmodel.footprint import distinct_values
+from nestmap.costmodel.hops import shared_below
 from nestmap.costmodel.kernel.axes import FRACTIONAL, OUT
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import copy_record
@@ -109,7 +111,9 @@ def _bounds(
             latency = max(latency, _cycles_once(problem, t, sizes, extent))
         elif problem.transfer_operand[t] == OUT or problem.holds_inputs == 0:
             energy += _energy_always(problem, t, total)
-            latency = max(latency, _cycles_always(problem, t, total))
+            latency = max(
+                latency, _cycles_always(problem, t, total), _hops_always(problem, t, total)
+            )
     if problem.holds_inputs == 0:
         return energy, latency
     least, fastest = np.inf, np.inf
@@ -136,7 +140,7 @@ def _reads(
             energy += _energy_once(problem, t, sizes, extent)
         else:
             energy += _energy_always(problem, t, total)
-            cycles = max(cycles, _cycles_always(problem, t, total))
+            cycles = max(cycles, _cycles_always(problem, t, total), _hops_always(problem, t, total))
     return energy, cycles
 
 
@@ -187,6 +191,15 @@ def _cycles_always(problem: FlatProblem, t: int, total: float) -> float:
     x = problem.transfer_operand[t]
     bits = problem.boost[problem.views - 1, x, ARRAY] * _least_bits(problem, t)
     return float(np.ceil(bits / problem.port_max[_port(problem, t)]) * (total - 1.0))
+
+
+@kernel
+def _hops_always(problem: FlatProblem, t: int, total: float) -> float:
+    """Cycles in which units hand on one word in each cycle of the array."""
+    x = problem.transfer_operand[t]
+    if shared_below(problem, x, ARRAY) == 0.0:
+        return 0.0
+    return float(np.ceil(problem.partial_bits[x, 0] / problem.hop_bandwidth) * total)
 
 
 @kernel

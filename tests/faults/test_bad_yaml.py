@@ -119,6 +119,13 @@ ACCELERATOR_FAULTS = (
     Fault("[D1, D2]", "[D1, D1]", "3: operational_array.dimensions[1]", "a second D1", "each once"),
     Fault("[D1, D2]", "[D1, 2]", "3: operational_array.dimensions[1]", "2", "array dimension"),
     Fault("unit_energy: 0.5", "unit_energy: -1", "6: operational_array.unit_energy", "-1", "pJ"),
+    Fault(
+        "unit_energy: 0.5",
+        "unit_energy: 0.5\n  hop_bandwidth: 0",
+        "7: operational_array.hop_bandwidth",
+        "0",
+        "a positive number of bit/cycle",
+    ),
     Fault("unit_energy: 0.5", "is_imc: 5", "6: operational_array.is_imc", "5", "true or false"),
     Fault("unit_energy: 0.5", "is_imc: yes", "2: operational_array", "no imc_type", "imc_type of"),
     Fault(

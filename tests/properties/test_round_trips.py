@@ -75,6 +75,7 @@ from nestmap.model.base import copy_with
 from nestmap.model.multicore.cn_layer import CnLayer
 from nestmap.pipeline.frontend.read.multicore import read_multicore
 from nestmap.search.multicore.split.split_workload import split_workload
+from tests.costmodel.test_hops import limited
 from tests.in_memory import imc_cases
 from tests.properties.variants import examples, few_examples, with_accelerator
 from tests.search.multicore.split.networks import networks
@@ -164,7 +165,7 @@ def machinery(draw: st.DrawFn) -> Machinery:
 
 @st.composite
 def sparse_cases(draw: st.DrawFn) -> Case:
-    """A mapping of a layer with zeros, on a machine that compresses operands and gates zeros."""
+    """A mapping of a layer with zeros, on a machine that compresses and gates, with slow hops."""
     case = draw(evaluated_cases())
     spatial, machine = case.spatial, case.spatial.accelerator
     shares = {x.name: draw(st.floats(0.01, 1)) for x in spatial.layer.operands}
@@ -174,7 +175,8 @@ def sparse_cases(draw: st.DrawFn) -> Case:
         for held in [draw(subsets(level.operands))]
     }
     gating = draw(subsets([x for x in machine.operands if x != OUTPUT]))
-    return Case(with_zeros(spatial, shares, gating=gating, formats=formats), case.temporal)
+    sparse = with_zeros(spatial, shares, gating=gating, formats=formats)
+    return limited(Case(sparse, case.temporal), draw(st.integers(1, 64)))
 
 
 Everything = tuple[SpatialProblem, NetworkProblem, NetworkEvaluation, NetworkFront]

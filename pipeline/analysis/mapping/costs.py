@@ -11,6 +11,7 @@ from nestmap.pipeline.analysis.mapping.explanation import (
     EnergyBreakdown,
     EnergyKind,
     EnergyPart,
+    HandedOn,
     LatencyPart,
     LatencyStep,
     PortTraffic,
@@ -58,7 +59,14 @@ def _energy_parts(accelerator: Accelerator, cme: CostModelEvaluation) -> Iterato
 
 
 def binding(cme: CostModelEvaluation, ports: Sequence[PortTraffic]) -> Binding:
-    """The bottleneck: a port that stalls the array, else loading, else the array."""
+    """The bottleneck: hops or a port that stall the array, else loading, else the array."""
+    hops = tuple(
+        HandedOn(operand=x.operand, memory=cme.level(x.operand, x.level).memory, busy=x.busy)
+        for x in cme.hop_stalls
+        if x.stall == cme.stall
+    )
+    if cme.stall > 0 and hops:
+        return Binding(bound=Bound.HOPS, ports=(), cycles=float(cme.stall), hops=hops)
     if cme.stall > 0:
         return Binding(bound=Bound.PORT, ports=binding_ports(cme), cycles=float(cme.stall))
     loading = cme.onloading + cme.offloading

@@ -161,14 +161,24 @@ class Bound(StrEnum):
 
     PORT = "port"
     """A port stalls the array during computation."""
+    HOPS = "hops"
+    """Links between units stall the array."""
     LOADING = "loading"
     """No port stalls the array, but the first data must be loaded and the last results stored."""
     ARRAY = "array"
     """The array itself: it computes all the time."""
 
 
+class HandedOn(Frozen, frozen=True):
+    """An operand that units hand on from a memory or up to it, ``busy`` cycles over each link."""
+
+    operand: LayerOperand
+    memory: str
+    busy: Cycles
+
+
 class Binding(Frozen, frozen=True):
-    """The bottleneck: the ports with the largest stall, the slowest ports in loading, or none.
+    """The bottleneck: the ports or hops with the largest stall, the slowest in loading, or none.
 
     ``cycles`` are those of the stall, or of on-loading and off-loading together.
     """
@@ -176,6 +186,7 @@ class Binding(Frozen, frozen=True):
     bound: Bound
     ports: tuple[PortName, ...]
     cycles: CyclesShare
+    hops: tuple[HandedOn, ...] = ()
 
 
 class EnergyKind(StrEnum):
@@ -219,6 +230,8 @@ class Change(StrEnum):
     """Doubles the ports that stall most, then the next ones, as long as the latency falls."""
     EVERY_PORT = "every port"
     """Doubles the maximum width of all ports of all memories."""
+    HOPS = "hops"
+    """Doubles what links between units move in a cycle."""
     CAPACITY = "capacity"
     """Doubles a memory for the same mapping; energy per access and leakage double, too."""
     CAPACITY_FILLED = "capacity, reallocated"

@@ -27,13 +27,14 @@ FACTOR: Final = 2
 def what_ifs(
     spatial: SpatialProblem, cme: CostModelEvaluation, ports: Sequence[PortTraffic]
 ) -> tuple[WhatIf, ...]:
-    """All changes: other spatial mappings, ports one by one and together, each memory."""
+    """All changes: other spatial mappings, ports one by one and together, hops, each memory."""
     wider = _WiderPorts(spatial, cme, tuple(port.name for port in ports))
     return (
         *other_spatial_mappings(spatial, cme),
         *(wider.answer(Change.PORT, (port.name,)) for port in ports if port.transfers),
         *wider.while_they_bind(),
         wider.answer(Change.EVERY_PORT, wider.ports),
+        *_faster_hops(spatial, cme),
         *_refilled(Change.FILLED, None, spatial, cme.temporal_mapping),
         *(x for level in spatial.accelerator.memories for x in _larger(level, spatial, cme)),
     )
@@ -104,6 +105,14 @@ class _WiderPorts:
             energy=self._cme.dynamic_energy + after.static_energy,
             stall=after.stall,
         )
+
+
+def _faster_hops(spatial: SpatialProblem, cme: CostModelEvaluation) -> Iterator[WhatIf]:
+    """Doubles what links between units move, if they are limited and used."""
+    if cme.hop_stalls:
+        faster = copy_record(flatten(spatial))
+        faster.hop_bandwidth *= FACTOR
+        yield _answer(Change.HOPS, None, evaluated(spatial, cme.temporal_mapping, faster))
 
 
 def _larger(

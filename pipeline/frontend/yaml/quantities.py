@@ -13,7 +13,10 @@ AREA: Final = "an area, not negative"
 POWER: Final = "a power in mW, not negative"
 PERIOD: Final = "a clock period in ns, above 0"
 NODE: Final = "a technology node of 7 to 180 nm"
+RATE: Final = "a positive number of bit/cycle"
 SWITCH: Final = "true or false"
+
+_LARGEST_RATE: Final = 2**31 - 1
 
 
 def energy(node: Node) -> float:
@@ -47,6 +50,11 @@ def nominal_supply_voltage(nm: float) -> float:
     from nestmap.costmodel.technology import nominal_voltage  # noqa: PLC0415 (imports numba)
 
     return nominal_voltage(nm)
+
+
+def rate(node: Node) -> int:
+    """A transfer rate in bit/cycle."""
+    return node.integer(RATE, minimum=1, maximum=_LARGEST_RATE)
 
 
 def period(node: Node) -> float:

@@ -154,7 +154,9 @@ def _waiting(cmes: Sequence[CostModelEvaluation]) -> str:
 
 
 def binding_port(cme: CostModelEvaluation) -> str:
-    """The port with the largest stall; empty if there is none."""
+    """The port or the links with the largest stall; empty if there are none."""
+    if cme.stall > 0 and any(hop.stall == cme.stall for hop in cme.hop_stalls):
+        return "links between units"
     worst = max(cme.port_stalls, key=lambda port: port.stall, default=None)
     if worst is None or worst.stall <= 0:
         return ""

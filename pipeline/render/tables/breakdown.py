@@ -104,7 +104,10 @@ def _overload(cme: CostModelEvaluation) -> Iterator[tuple[str, str, str]]:
 
 
 def _blamed(cme: CostModelEvaluation) -> str:
-    """The port with the largest stall."""
+    """The links or the port with the largest stall."""
+    hops = max(cme.hop_stalls, key=lambda hop: hop.stall, default=None)
+    if hops is not None and hops.stall == cme.stall > 0:
+        return f"waiting for links between units that hand on {hops.operand}"
     worst = max(cme.port_stalls, key=lambda port: port.stall, default=None)
     if worst is None or worst.stall <= 0:
         return "no memory port makes the array wait"

@@ -10,6 +10,7 @@ from nestmap.pipeline.analysis.mapping.explanation import (
     Binding,
     Bound,
     Change,
+    HandedOn,
     PortName,
     PortTraffic,
     PortTransfer,
@@ -31,8 +32,13 @@ _COLUMNS: Final = (
     number_column("change"),
 )
 _OTHER_MAPPING: Final = (Change.SPATIAL,)
-_ALONE: Final = (Change.PORT, Change.CAPACITY, Change.CAPACITY_FILLED)
+_ALONE: Final = (Change.PORT, Change.HOPS, Change.CAPACITY, Change.CAPACITY_FILLED)
 _TOGETHER: Final = (Change.BINDING_PORTS,)
+_OF_ALL: Final = {
+    Change.EVERY_PORT: "2x width of every port",
+    Change.HOPS: "2x bandwidth between units",
+    Change.FILLED: "memories reallocated, none larger",
+}
 _VERBS: Final = {
     Movement.RD_TO_LOW: "read towards the array",
     Movement.WR_BY_LOW: "written from below",
@@ -80,6 +86,9 @@ def _bound(binding: Binding, latency: Waterfall, ports: Sequence[PortTraffic]) -
         case Bound.PORT:
             yield f"The array waits {part} for {_named(binding.ports)}."
             yield from _overloads([x for x in ports if x.name in binding.ports])
+        case Bound.HOPS:
+            handed = ", ".join(_handed_on(x) for x in binding.hops)
+            yield f"The array waits {part} for links between units: {handed}."
         case Bound.LOADING:
             where = f", above all at {_named(binding.ports)}" if binding.ports else ""
             yield (
@@ -88,6 +97,14 @@ def _bound(binding: Binding, latency: Waterfall, ports: Sequence[PortTraffic]) -
             )
         case Bound.ARRAY:
             yield "The array itself binds: it waits for nothing."
+
+
+def _handed_on(operand: HandedOn) -> str:
+    """What links are busy with, and for how long."""
+    return (
+        f"handing on {operand.operand} of {printable(operand.memory)} keeps each busy for "
+        f"{count(operand.busy)} cycles"
+    )
 
 
 def _idle(latency: Waterfall, idle: float) -> str:
@@ -207,14 +224,12 @@ def described(answer: WhatIf) -> str:
         case Change.PORT | Change.BINDING_PORTS:
             ports = (f"{printable(x.memory)} {printable(x.port)}" for x in answer.ports)
             return f"2x width of {', '.join(ports)}"
-        case Change.EVERY_PORT:
-            return "2x width of every port"
+        case Change.EVERY_PORT | Change.HOPS | Change.FILLED:
+            return _OF_ALL[answer.change]
         case Change.CAPACITY:
             return f"2x capacity of {printable(answer.memory or '')}, same mapping"
         case Change.CAPACITY_FILLED:
             return f"2x capacity of {printable(answer.memory or '')}, reallocated"
-        case Change.FILLED:
-            return "memories reallocated, none larger"
 
 
 def _figures(cme: CostModelEvaluation, latency: float, spent: float) -> tuple[str, ...]:
@@ -243,6 +258,8 @@ def matters(cme: CostModelEvaluation, answer: WhatIf) -> bool:
 
 def _asks_for(binding: Binding, answer: WhatIf) -> bool:
     """Whether the change is about the bottleneck, so that it is listed even without effect."""
+    if answer.change is Change.HOPS:
+        return binding.bound is Bound.HOPS
     return answer.change is Change.PORT and set(answer.ports) <= set(binding.ports)
 
 

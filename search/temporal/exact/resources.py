@@ -12,10 +12,11 @@ Latency is not a sum over boundaries, but it is bounded by sums:
   cycles that the rest needs, or its share of all cycles, whichever is less.
 - A memory that reuses windows loads at least what it does if all loops over one dimension follow
   each other right above its tile.
-- With strict ports latency is at least what all transfers of a port need.
+- With strict ports latency is at least what all transfers of a port need, and with limited hops
+  what each link between units does.
 
 Formulas: docs/cost-model.md#stall, docs/cost-model.md#cycles-of-loading,
-docs/cost-model.md#busy-ports
+docs/cost-model.md#busy-ports, docs/cost-model.md#busy-hops
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import numpy as np
 from nestmap.costmodel.energy import count_accesses, memory_energy
 from nestmap.costmodel.flat_problem import FlatProblem
 from nestmap.costmodel.footprint import count_bits, count_elements, find_partial_sums
-from nestmap.costmodel.hops import hop_energy_of
+from nestmap.costmodel.hops import hop_cycles, hop_energy_of, shared_below
 from nestmap.costmodel.kernel.axes import OUT
 from nestmap.costmodel.kernel.jit import kernel
 from nestmap.costmodel.kernel.record import new_record
@@ -95,19 +96,20 @@ def all_resources(problem: FlatProblem, lattice: Lattice) -> Resources:
 
     In this order: energy; by port late cycles, needed cycles and busy bits; by port and input the
     cycles of loading with what happens once in full, alone and with the other cycles; the loads;
-    by port all that it is busy, if ports are strict. Sums of these follow: a stall with the loads.
+    by port all that it is busy, if ports are strict; by link between units, if hops are limited.
+    Sums of these follow: a stall with the loads.
     """
     ports, loads = problem.ports, [LOAD + i for i in range(LOADS)]
     several = SEQUENCES * ports
     counts = {STALL: 2 * ports, BUSY: ports, ONCE: several, TOTAL: several}
-    strict = [TOTAL] * (ports if problem.strict_ports == 1 else 0)
-    kind = np.array([ENERGY, *(k for k, n in counts.items() for _ in range(n)), *loads, *strict])
+    waits = [TOTAL] * ((ports if problem.strict_ports == 1 else 0) + _hop_links(problem))
+    kind = np.array([ENERGY, *(k for k, n in counts.items() for _ in range(n)), *loads, *waits])
     shape = len(kind), problem.operands, problem.levels.max() + 1, len(lattice.depth)
     spent = np.zeros(shape)
     cycles = _fill_all(problem, new_record(Work), lattice, spent)
     offset, width, busy = np.zeros(len(kind)), np.ones(len(kind)), np.zeros(len(kind), np.int64)
     offset[1 + ports : 1 + 2 * ports] = cycles
-    offset[len(kind) - len(strict) :] = problem.drain
+    offset[len(kind) - len(waits) :] = problem.drain
     width[kind == ONCE] = np.tile(problem.port_max[:ports], SEQUENCES)
     busy[kind == ONCE] = np.tile(np.flatnonzero(kind == BUSY), SEQUENCES)
     most = spent.max(axis=3).sum(axis=(1, 2))
@@ -154,8 +156,11 @@ def _fill_all(problem: FlatProblem, work: Work, lattice: Lattice, spent: Floats)
                 least[x] = work.elements[problem.views - 1, x, 1] * each
         _add_stalls(problem, work, p, spent)
         _add_loads(problem, work, least, p, spent)
+        links = _hop_links(problem)
         if problem.strict_ports == 1:
-            _add_busy(problem, work, p, spent[len(spent) - problem.ports :])
+            _add_busy(problem, work, p, spent[len(spent) - links - problem.ports :])
+        if links > 0:
+            _add_hops(problem, work, p, spent[len(spent) - links :])
     return float(np.ceil(work.cycles[0, problem.levels[0]] * problem.cycles_per_operation))
 
 
@@ -237,6 +242,29 @@ def _add_busy(problem: FlatProblem, work: Work, p: int, spent: Floats) -> None:
             if slides > 0:
                 cycles += work.fresh_needed[t] * slides
             spent[port, x, link, p] += cycles
+
+
+@kernel
+def _hop_links(problem: FlatProblem) -> int:
+    """The boundaries of operands at which units hand on words over links with a limit."""
+    links = 0
+    if problem.hop_bandwidth < np.inf:
+        for x in range(problem.operands):
+            for link in range(problem.levels[x]):
+                if shared_below(problem, x, link) > 0:
+                    links += 1
+    return links
+
+
+@kernel
+def _add_hops(problem: FlatProblem, work: Work, p: int, spent: Floats) -> None:
+    """Adds the cycles in which links between units are busy."""
+    k = 0
+    for x in range(problem.operands):
+        for link in range(problem.levels[x]):
+            if shared_below(problem, x, link) > 0:
+                spent[k, x, link, p] += hop_cycles(problem, work, x, link)
+                k += 1
 
 
 @kernel

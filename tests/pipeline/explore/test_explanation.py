@@ -12,8 +12,17 @@ import nestmap
 from nestmap.costmodel.evaluate import evaluate
 from nestmap.model import CostModelEvaluation, InputError, Loop, Relevance
 from nestmap.model.base import copy_with
-from nestmap.pipeline.analysis.mapping.explanation import Bound, EnergyKind, LatencyPart
+from nestmap.pipeline.analysis.mapping.explanation import (
+    Bound,
+    Change,
+    EnergyKind,
+    HandedOn,
+    LatencyPart,
+)
 from nestmap.pipeline.explore.explanation import Explanation, explain
+from nestmap.pipeline.pages.report.summary import binding_port
+from nestmap.pipeline.render.tables.breakdown import cost_parts
+from tests.costmodel.test_hops import CASE, limited
 from tests.in_memory import imc_cases
 from tests.leaking import leaking_cases
 from tests.pipeline.render.text.read_explanation import loops, part
@@ -86,6 +95,27 @@ def test_ports_and_what_binds(case: Case) -> None:
         assert binding.ports
     else:
         assert (binding.bound, binding.ports) == (Bound.ARRAY, ())
+
+
+def test_links_between_units_may_bind() -> None:
+    cme, found = explained(limited(CASE, 1))
+    binding = found.binding
+    assert (binding.bound, binding.cycles, binding.ports) == (Bound.HOPS, cme.stall, ())
+    assert binding.hops == (HandedOn(operand="O", memory="dram", busy=256),)
+    (faster,) = (x for x in found.what_ifs if x.change is Change.HOPS)
+    twice = limited(CASE, 2)
+    assert faster.latency == evaluate(twice.spatial, twice.temporal).latency == 128
+    text = " ".join(found.text().split())
+    assert (
+        f"The array waits {cme.stall} cycles (91.4%) for links between units: handing on O of dram "
+        "keeps each busy for 256 cycles."
+    ) in text
+    assert "2x bandwidth between units 128 -50.0%" in text
+    assert "latency -50.0% with 2x bandwidth between units." in text
+    assert ("  stall", "waiting for links between units that hand on O") in {
+        (name, meaning) for name, _, meaning in cost_parts(cme)
+    }
+    assert binding_port(cme) == "links between units"
 
 
 @few_examples

@@ -139,6 +139,7 @@ ACCELERATOR: Final = Accelerator(
         holds_inputs=False,
         zero_gating=("I1", "I2"),
         hop_energy=0.25,
+        hop_bandwidth=16,
         unit_leakage=0.01,
         clock_period=2.0,
     ),

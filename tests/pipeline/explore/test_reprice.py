@@ -302,6 +302,10 @@ REFUSED: Final = {
         with_array(MACHINE, {"hop_energy": 0.5}),
         Difference(where="array", field="hop_energy", before="0.0", after="0.5"),
     ),
+    "links": (
+        with_array(MACHINE, {"hop_bandwidth": 8}),
+        Difference(where="array", field="hop_bandwidth", before="none", after="8"),
+    ),
     "first sums": (
         copy_with(MACHINE, {"free_first_sum": True}),
         Difference(where="", field="free_first_sum", before="False", after="True"),

@@ -30,6 +30,8 @@ def test_each_choice_is_a_sentence() -> None:
     )
     hops = copy_with(SHARED, {"array": copy_with(SHARED.array, {"hop_energy": 0.5})})
     assert chosen(hops) == "A bit that units hand on takes 0.5 pJ."
+    links = copy_with(SHARED, {"array": copy_with(SHARED.array, {"hop_bandwidth": 8})})
+    assert chosen(links) == "Between two units, each operand moves at most 8 bit a cycle."
     both = reusing(SHARED, ("inputs", "top"))
     assert chosen(both) == "Of windows that slide, inputs, top load only what is new."
     one = reusing(SHARED, ("inputs",))

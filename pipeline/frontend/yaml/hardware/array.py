@@ -26,11 +26,13 @@ from nestmap.pipeline.frontend.yaml.quantities import (
     ENERGY,
     PERIOD,
     POWER,
+    RATE,
     SWITCH,
     area,
     energy,
     period,
     power,
+    rate,
 )
 
 _AT: Final = ("operational_array",)
@@ -111,6 +113,15 @@ _HOP_ENERGY: Final = Field(
     default="0",
     origin=Origin.NESTMAP,
 )
+_HOP_BANDWIDTH: Final = Field(
+    "hop_bandwidth",
+    "bits of an operand that a link [between two units](cost-model.md#busy-hops) moves in a cycle",
+    RATE,
+    "16",
+    Need.OPTIONAL,
+    otherwise="any number",
+    origin=Origin.NESTMAP,
+)
 _IS_IMC: Final = Field(
     "is_imc",
     "whether the array [computes in memory](#array-that-computes-in-memory)",
@@ -138,7 +149,8 @@ ARRAY: Final = Section(
     "The multiply-accumulate units.",
     (
         *(_DIMENSIONS, _SIZES, _UNIT_ENERGY, _UNIT_AREA, _UNIT_LEAKAGE, _CLOCK_PERIOD),
-        *(_SYSTOLIC_DIMENSIONS, _HOLDS_INPUTS, _ZERO_GATING, _HOP_ENERGY, _IS_IMC),
+        *(_SYSTOLIC_DIMENSIONS, _HOLDS_INPUTS, _ZERO_GATING, _HOP_ENERGY),
+        *(_HOP_BANDWIDTH, _IS_IMC),
         *(_NO_IMC_TYPE, _not_here(INPUT_PRECISION, Need.IGNORED, "only for IMC")),
         *(_NO_SLICES, _NO_CONVERTERS, _NO_TECHNOLOGY, _NO_VOLTAGE),
     ),
@@ -198,6 +210,7 @@ def parse_array(node: Node) -> OperationalArray:
             holds_inputs=holds_inputs.boolean() if holds_inputs else True,
             zero_gating=gating.names("a memory operand such as I1") if gating else (),
             hop_energy=energy(fields[_HOP_ENERGY]) if _HOP_ENERGY in fields else 0.0,
+            hop_bandwidth=rate(fields[_HOP_BANDWIDTH]) if _HOP_BANDWIDTH in fields else None,
         )
 
 

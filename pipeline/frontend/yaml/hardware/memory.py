@@ -40,11 +40,15 @@ from nestmap.pipeline.frontend.yaml.hardware.memory_cost import (
     memory_cost,
 )
 from nestmap.pipeline.frontend.yaml.located_node import Node
-from nestmap.pipeline.frontend.yaml.quantities import ARRAY_DIMENSION, ARRAY_DIMENSIONS, SWITCH
+from nestmap.pipeline.frontend.yaml.quantities import (
+    ARRAY_DIMENSION,
+    ARRAY_DIMENSIONS,
+    RATE,
+    SWITCH,
+    rate,
+)
 
-_LARGEST_WIDTH: Final = 2**31 - 1
 _USE: Final = f"an operand and a movement ({', '.join(Movement)}) such as 'I1, tl'"
-_RATE: Final = "a positive number of bit/cycle"
 
 _SIZE: Final = Field("size", "capacity of one instance", "a positive number of bits", "2097152")
 _OPERANDS: Final = Field(
@@ -104,12 +108,12 @@ MEMORY: Final = Section(
 _NAME: Final = Field("name", "the name of the port in reports", "the name of the port", "r_port_1")
 _TYPE: Final = Field("type", "the accesses that the port supports", one_of(PortKind), "read_write")
 _BANDWIDTH_MIN: Final = Field(
-    "bandwidth_min", "the granularity of transfers: each takes a whole multiple of it", _RATE, "64"
+    "bandwidth_min", "the granularity of transfers: each takes a whole multiple of it", RATE, "64"
 )
 _BANDWIDTH_MAX: Final = Field(
     "bandwidth_max",
     "bits per cycle, at least `bandwidth_min`; `r_cost` and `w_cost` are for this many bits",
-    _RATE,
+    RATE,
     "512",
 )
 _ALLOCATION: Final = Field(
@@ -217,8 +221,8 @@ def _port(node: Node, operands: Collection[str]) -> MemoryPort:
         return MemoryPort(
             name=fields[_NAME].text(_NAME.kind),
             kind=fields[_TYPE].choice(PortKind),
-            width_min=fields[_BANDWIDTH_MIN].integer(_RATE, minimum=1, maximum=_LARGEST_WIDTH),
-            width_max=fields[_BANDWIDTH_MAX].integer(_RATE, minimum=1, maximum=_LARGEST_WIDTH),
+            width_min=rate(fields[_BANDWIDTH_MIN]),
+            width_max=rate(fields[_BANDWIDTH_MAX]),
             allocation=tuple(
                 _use(item, operands) for item in fields[_ALLOCATION].sequence(_ALLOCATION.kind)
             ),

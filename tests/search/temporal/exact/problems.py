@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from nestmap.costmodel.evaluate import evaluate_batch
 from nestmap.model import (
+    Accelerator,
     Dataflow,
     Layer,
     LayerConstraints,
@@ -43,6 +44,7 @@ from tests.search.temporal.exact.random_machines import (
     plain_machine,
     sparse_machine,
     stationary_machine,
+    wide,
     window_machine,
 )
 from tests.search.temporal.orderings import constrained
@@ -72,6 +74,7 @@ class Kind(StrEnum):
     ZEROS = "zeros"
     DATAFLOW = "dataflow"
     HOPS = "hops"
+    SLOW_HOPS = "slow_hops"
 
 
 @dataclass(frozen=True)
@@ -99,22 +102,7 @@ def draw_problem(random: Random, kind: Kind, most: int) -> Small:
 
     There are fewer where six have more than ``most`` mappings.
     """
-    machine = imc_machine(random) if kind is Kind.IMC else plain_machine(random)
-    if kind is Kind.LEAKING:
-        machine = leaking(random, machine)
-    elif kind is Kind.FREE_SUMS:
-        machine = copy_with(machine, {"free_first_sum": True})
-    elif kind is Kind.STRICT_PORTS:
-        machine = copy_with(leaking(random, machine), {"strict_ports": True})
-    elif kind is Kind.WINDOWS:
-        machine = window_machine(random)
-    elif kind is Kind.DATAFLOW:
-        machine = stationary_machine(random)
-    elif kind is Kind.HOPS:
-        array = copy_with(machine.array, {"hop_energy": random.choice((0.01, 1.0, 30.0))})
-        machine = copy_with(machine, {"array": array})
-    elif kind is Kind.ZEROS:
-        machine = sparse_machine(random, machine)
+    machine = draw_machine(random, kind)
     form = random.choice([x for x in FORMS if suits(kind, x)])
     dimensions = form.dimensions.split()
     mapping = draw_unrolling(random, machine.array.sizes, dimensions)
@@ -135,6 +123,34 @@ def draw_problem(random: Random, kind: Kind, most: int) -> Small:
             break
         temporal.pop()
     return Small(spatial, MappingType.EVEN if kind is Kind.EVEN else MappingType.UNEVEN)
+
+
+def draw_machine(random: Random, kind: Kind) -> Accelerator:
+    """An accelerator with what is special about the problem."""
+    machine = imc_machine(random) if kind is Kind.IMC else plain_machine(random)
+    if kind is Kind.LEAKING:
+        machine = leaking(random, machine)
+    elif kind is Kind.FREE_SUMS:
+        machine = copy_with(machine, {"free_first_sum": True})
+    elif kind is Kind.STRICT_PORTS:
+        machine = copy_with(leaking(random, machine), {"strict_ports": True})
+    elif kind is Kind.WINDOWS:
+        machine = window_machine(random)
+    elif kind is Kind.DATAFLOW:
+        machine = stationary_machine(random)
+    elif kind is Kind.HOPS:
+        machine = with_array(machine, "hop_energy", random.choice((0.01, 1.0, 30.0)))
+    elif kind is Kind.SLOW_HOPS:
+        machine = leaking(random, random.choice((machine, window_machine(random))))
+        machine = with_array(wide(machine), "hop_bandwidth", random.choice((1, 1, 2, 5)))
+    elif kind is Kind.ZEROS:
+        machine = sparse_machine(random, machine)
+    return machine
+
+
+def with_array(machine: Accelerator, field: str, value: float) -> Accelerator:
+    """The machine whose array has this value in a field."""
+    return copy_with(machine, {"array": copy_with(machine.array, {field: value})})
 
 
 def suits(kind: Kind, form: LayerForm) -> bool:

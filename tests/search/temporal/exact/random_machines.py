@@ -93,6 +93,18 @@ def leaking(random: Random, machine: Accelerator) -> Accelerator:
     return copy_with(machine, updates)
 
 
+def wide(machine: Accelerator) -> Accelerator:
+    """The machine with ports that the array seldom waits for."""
+    memories: list[MemoryLevel] = []
+    for level in machine.memories:
+        ports = tuple(
+            copy_with(port, {"width_min": 64 * port.width_min, "width_max": 64 * port.width_max})
+            for port in level.instance.ports
+        )
+        memories.append(copy_with(level, {"instance": copy_with(level.instance, {"ports": ports})}))
+    return copy_with(machine, {"memories": tuple(memories)})
+
+
 def window_machine(random: Random) -> Accelerator:
     """Memories of inputs that load only what slides in, below one of everything."""
     plain = plain_machine(random)

@@ -71,6 +71,7 @@ class ArrayText(TypedDict, total=False):
     systolic_dimensions: list[str]
     zero_gating: list[str]
     hop_energy: float
+    hop_bandwidth: int | None
     unit_energy: float
     unit_area: float
 
@@ -109,6 +110,7 @@ def written(accelerator: Accelerator) -> AcceleratorText:
             "systolic_dimensions": list(array.systolic_dimensions),
             "zero_gating": list(array.zero_gating),
             "hop_energy": array.hop_energy,
+            "hop_bandwidth": array.hop_bandwidth,
             "unit_energy": array.unit_energy,
             "unit_area": array.unit_area,
         },
@@ -158,6 +160,7 @@ def test_zigzag_accelerators_load_field_by_field(path: Path) -> None:
             "systolic_dimensions": [],
             "zero_gating": [],
             "hop_energy": 0.0,
+            "hop_bandwidth": None,
         }
         | array
     )
@@ -351,6 +354,7 @@ def accelerators(draw: st.DrawFn) -> Accelerator:
         systolic_dimensions=tuple(draw(st.lists(st.sampled_from(dimensions), unique=True))),
         zero_gating=tuple(draw(st.lists(st.sampled_from(("I1", "I2")), unique=True))),
         hop_energy=draw(energies),
+        hop_bandwidth=draw(st.none() | st.integers(1, 2**31 - 1)),
     )
     names = (*(f"m{i}" for i in range(draw(st.integers(0, 4)))), "top")
     levels = tuple(draw(memories(name, dimensions)) for name in names)
